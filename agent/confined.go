@@ -47,7 +47,7 @@ type Changes interface {
 	Git(ctx context.Context) []string
 	// Apply makes some of them count, as one step of the journal: all or none. The error
 	// says why nothing was applied; lost names what cannot be taken back.
-	Apply(some []sandbox.Change) (lost []string, err error)
+	Apply(ctx context.Context, some []sandbox.Change) (lost []string, err error)
 	Discard() error
 }
 
@@ -215,7 +215,7 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		t.nameWalls(p, result)
 		return nil
 	case j.Effect == permission.Allow:
-		t.apply(changes, j, result)
+		t.apply(ctx, changes, j, result)
 		return nil
 	case j.Effect == permission.Deny:
 		t.discarded(p, j, j.Reason, false, result)
@@ -239,7 +239,7 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		t.opt.Policy.KeepForLine(p.call.Access, j.Effects.Apply)
 		fallthrough
 	case Yes:
-		t.apply(changes, j, result)
+		t.apply(ctx, changes, j, result)
 		return nil
 	case StopTurn:
 		t.discarded(p, j, "the user stopped the turn", false, result)
@@ -272,8 +272,8 @@ func (t *turn) askAfter(ctx context.Context, p *pending, q Question) (Answer, er
 }
 
 // apply makes what a line did count.
-func (t *turn) apply(changes Changes, j permission.Judgement, result *tool.Result) {
-	lost, err := changes.Apply(j.Effects.Apply)
+func (t *turn) apply(ctx context.Context, changes Changes, j permission.Judgement, result *tool.Result) {
+	lost, err := changes.Apply(ctx, j.Effects.Apply)
 	if err != nil {
 		result.Text += "[nothing of what it changed was applied: " + err.Error() + "]\n"
 		result.IsError = true

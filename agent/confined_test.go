@@ -62,7 +62,7 @@ func (c *confinement) Diff([]sandbox.Change) string {
 	return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+2\n"
 }
 func (c *confinement) Git(context.Context) []string { return nil }
-func (c *confinement) Apply(some []sandbox.Change) ([]string, error) {
+func (c *confinement) Apply(_ context.Context, some []sandbox.Change) ([]string, error) {
 	c.applied++
 	c.took = some
 	return c.lost, c.applyErr

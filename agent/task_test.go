@@ -340,11 +340,11 @@ func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 	if totals := a.Cost(); totals.Usage.Total() == 0 {
 		t.Error("the session's cost does not count sub-agents")
 	}
-	plan, err := a.Journal().Plan(1, false)
+	plan, err := a.Journal().Plan(t.Context(), 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := a.Journal().Apply(plan)
+	report, err := a.Journal().Apply(t.Context(), plan)
 	if err != nil || len(report.Done) != 2 {
 		t.Errorf("%v, %+v", err, report)
 	}

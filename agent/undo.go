@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -277,14 +276,14 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 }
 
 // ApplyLayer makes what a command did on a layer count, as a step of the journal:
-// all of some changes or none; open opens the new content of one. The error says why nothing was applied, lost names what cannot
-// be taken back.
-func (a *Agent) ApplyLayer(what string, some []sandbox.Change,
+// all of some changes or none, also if ctx ends; open opens the new content of one. The
+// error says why nothing was applied, lost names what cannot be taken back.
+func (a *Agent) ApplyLayer(ctx context.Context, what string, some []sandbox.Change,
 	open func(sandbox.Change) (*os.File, error)) (lost []string, err error) {
 	if a.journal == nil {
 		return nil, errors.New("nothing keeps what the files are now, so nothing can be changed this way")
 	}
-	byPath := map[string]sandbox.Change{}
+	from := layerSource{open: open, changes: map[string]sandbox.Change{}}
 	var list []journal.LayerChange
 	for _, c := range some {
 		rel, err := filepath.Rel(a.opt.Policy.Root, c.Path)
@@ -292,17 +291,26 @@ func (a *Agent) ApplyLayer(what string, some []sandbox.Change,
 			return nil, fmt.Errorf("%s is outside of the project: run the command once more, confined", c.Path)
 		}
 		rel = filepath.ToSlash(rel)
-		byPath[rel] = c
+		from.changes[rel] = c
 		list = append(list, layerChange(rel, c))
 	}
-	report, err := a.journal.ApplyLayer(a.turnNumber(), what, list, func(path string) (io.ReadCloser, error) {
-		return open(byPath[path])
-	})
+	report, err := a.journal.ApplyLayer(ctx, a.turnNumber(), what, list, from, journal.Then{})
 	if errors.Is(err, journal.ErrConflict) {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
 	}
 	return lackNames(report.Cannot), err
 }
+
+// layerSource is a layer as the journal reads it.
+type layerSource struct {
+	open    func(sandbox.Change) (*os.File, error)
+	changes map[string]sandbox.Change // by their paths relative to the root
+}
+
+func (s layerSource) Open(path string) (*os.File, error) { return s.open(s.changes[path]) }
+
+// Path has the files copied: they stay readable until the layer is discarded.
+func (layerSource) Path(string) string { return "" }
 
 func lackNames(lacks []journal.Lack) (names []string) {
 	for _, l := range lacks {

@@ -67,11 +67,11 @@ func TestATurnIsTakenBack(t *testing.T) {
 	}
 	undo := func(expected ...string) {
 		t.Helper()
-		plan, err := a.Journal().Plan(1, false)
+		plan, err := a.Journal().Plan(t.Context(), 1, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := a.Journal().Apply(plan)
+		report, err := a.Journal().Apply(t.Context(), plan)
 		if err != nil || len(report.Left) > 0 || len(report.Cannot) > 0 {
 			t.Fatalf("%v: left %v, cannot %v", err, report.Left, report.Cannot)
 		}

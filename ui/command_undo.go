@@ -31,7 +31,7 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	if err != nil {
 		return err
 	}
-	p, err := u.Journal.Plan(n, redo)
+	p, err := u.Journal.Plan(ctx, n, redo)
 	switch {
 	case errors.Is(err, journal.ErrNothing) && redo:
 		return errors.New("nothing was undone that could be brought back")
@@ -50,7 +50,7 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	if err != nil || !yes { // what ended the input ends the conversation at its prompt
 		return nil
 	}
-	report, err := u.Journal.Apply(p)
+	report, err := u.Journal.Apply(ctx, p)
 	if err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}

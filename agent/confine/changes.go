@@ -133,12 +133,12 @@ func (c *changes) content(change sandbox.Change) ([]byte, error) {
 }
 
 // Apply implements agent.Changes.
-func (c *changes) Apply(some []sandbox.Change) (lost []string, err error) {
+func (c *changes) Apply(ctx context.Context, some []sandbox.Change) (lost []string, err error) {
 	if c.gone {
 		return nil, errors.New("they were thrown away")
 	}
 	if c.confiner.config.Apply == nil {
 		return nil, errors.New("there is no journal to apply them through")
 	}
-	return c.confiner.config.Apply(c.line, some, c.found.Open)
+	return c.confiner.config.Apply(ctx, c.line, some, c.found.Open)
 }

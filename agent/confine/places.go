@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -45,7 +46,8 @@ type Config struct {
 	// after an error the command does not start. May be nil.
 	Starting func(othersRun []string) error
 	// Apply makes what a layer holds count. nil where nothing can.
-	Apply func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) (lost []string, err error)
+	Apply func(ctx context.Context, line string, some []sandbox.Change,
+		open func(sandbox.Change) (*os.File, error)) (lost []string, err error)
 
 	temp string // a directory of the session's own
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -32,10 +33,69 @@ func Copy(from, to string) error {
 			return errors.Join(err, os.RemoveAll(part))
 		}
 	}
+	if err := keepQuarantine(from, part); err != nil {
+		return errors.Join(err, os.RemoveAll(part))
+	}
 	if err := os.Rename(part, to); err != nil {
 		return errors.Join(err, os.RemoveAll(part))
 	}
 	return nil
+}
+
+// keepQuarantine keeps in the copy of a journal, as contents, the files that lie in its
+// quarantine: they stay there. Directories and what may be brought back by a rename
+// alone are not in the copy.
+func keepQuarantine(from, to string) (err error) {
+	j := &Journal{cfg: Config{Dir: from, MaxSession: defaultMaxSession}, at: func(string) error { return nil }}
+	log, err := os.Open(filepath.Join(from, logName))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var first line
+	if err := json.NewDecoder(log).Decode(&first); err != nil {
+		return nil // nothing was written to it yet
+	}
+	j.cfg.Root = unescape(first.Root)
+	root, err := lstatPath(j.cfg.Root)
+	if err != nil {
+		return nil // the project is gone, and with it what could be brought back
+	}
+	j.dev = root.dev
+	q, err := j.openQuarantine(false)
+	if err != nil || q == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, q.close()) }()
+	file, err := os.OpenFile(filepath.Join(to, objectsName), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	o, err := openObjects(file, j.cfg.MaxSession, j.at)
+	if err != nil {
+		return err
+	}
+	for _, h := range q.held {
+		if err := keepHeld(o, q, h); err != nil && !errors.Is(err, errNoSpace) {
+			return err
+		}
+	}
+	return nil
+}
+
+func keepHeld(o *objects, q *quarantine, h held) error {
+	st, err := statAt(int(q.dir.Fd()), h.slot)
+	if err != nil || st.kind() != File || st.size > o.limit {
+		return err
+	}
+	f, err := q.open(h.slot)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, _, _, err = o.copyFrom(f, false)
+	return err
 }
 
 func copyFile(from, to string) error {

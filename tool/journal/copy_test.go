@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -38,11 +39,11 @@ func TestACopyTakesBackWhatItsSourceChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = open(to)
-	p, err := j.Plan(1, false)
+	p, err := j.Plan(context.Background(), 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Apply(p); err != nil {
+	if _, err := j.Apply(context.Background(), p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {

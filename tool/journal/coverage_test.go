@@ -67,7 +67,7 @@ func TestWhatIsNotCoveredIsListed(t *testing.T) {
 	}
 	expect(t, "changed", names, ".env", "large", "small")
 	expect(t, "cannot be undone", paths(changed.Lacks), ".env", "large")
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	expect(t, "the plan cannot", paths(plan.Cannot), ".env", "large")
 	if len(plan.Restore) != 1 || plan.Restore[0].Path != "small" {
@@ -106,7 +106,7 @@ func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
 	if why(changed.Lacks)["a"] != NoSpace {
 		t.Errorf("cannot be undone: %v", changed.Lacks)
 	}
-	plan, err := p.Plan(3, false)
+	plan, err := p.Plan(context.Background(), 3, false)
 	p.ok(err)
 	if len(plan.Restore) != 0 || why(plan.Cannot)["a"] != NoSpace {
 		t.Errorf("plan: %+v", plan)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -137,18 +136,26 @@ func (l *life) command(f func() error) error {
 }
 
 func (l *life) layer(changes []LayerChange, contents map[string]string) error {
-	_, err := l.j.ApplyLayer(l.turn, "apply", changes, func(path string) (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader(contents[path])), nil
-	})
+	dir, err := os.MkdirTemp(filepath.Dir(l.root), "upper-*")
+	if err != nil {
+		return err
+	}
+	for path, content := range contents {
+		if err := write(filepath.Join(dir, path), content); err != nil {
+			return err
+		}
+	}
+	_, err = l.j.ApplyLayer(context.Background(), l.turn, "apply", changes, upper(dir), Then{
+		Paths: []string{"refs/head"}, Do: func(context.Context) error { return l.fs(write, "refs/head", "moved\n") }})
 	return err
 }
 
 func (l *life) takeBack(n int, redo bool) error {
-	plan, err := l.j.Plan(n, redo)
+	plan, err := l.j.Plan(context.Background(), n, redo)
 	if err != nil {
 		return err
 	}
-	report, err := l.j.Apply(plan)
+	report, err := l.j.Apply(context.Background(), plan)
 	for _, left := range report.Left {
 		err = errors.Join(err, fmt.Errorf("left %s: %s: %w", left.Path, left.Why, left.Err))
 	}
@@ -214,7 +221,7 @@ func story() []func(*life) error {
 }
 
 func (l *life) now(path string) State {
-	state, err := l.j.look(path, hashOnly)
+	state, err := l.j.look(context.Background(), path, hashOnly)
 	if err != nil {
 		return State{Kind: Special} // matches nothing
 	}
@@ -309,14 +316,14 @@ func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 
 func undoAll(t *testing.T, j *Journal) {
 	t.Helper()
-	plan, err := j.Plan(1000, false)
+	plan, err := j.Plan(context.Background(), 1000, false)
 	if errors.Is(err, ErrNothing) {
 		return
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := j.Apply(plan)
+	report, err := j.Apply(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}

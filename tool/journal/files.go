@@ -85,7 +85,7 @@ func (f *files) read(j *Journal) (*past, error) {
 	if file, err = open(logName); err != nil {
 		return nil, err
 	}
-	past := &past{root: j.cfg.Root, open: map[int]*unfinished{}}
+	past := &past{root: j.cfg.Root, open: map[int]*unfinished{}, left: j.left}
 	f.log, err = readLog(file, j.at, past.add)
 	return past, errors.Join(err, past.err)
 }

@@ -88,7 +88,7 @@ func TestContentsThatAreCutAnywhereAreNotTakenForWhole(t *testing.T) {
 		p.ok(os.WriteFile(path, data[:cut], 0o600))
 		p.Journal = nil
 		p.reopen()
-		plan, err := p.Plan(1, false)
+		plan, err := p.Plan(context.Background(), 1, false)
 		p.ok(err)
 		if whole := bytes.Contains(data[:cut], []byte("first\n")); whole != (len(plan.Restore) == 1) ||
 			whole == (len(plan.Cannot) == 1) {
@@ -100,9 +100,9 @@ func TestContentsThatAreCutAnywhereAreNotTakenForWhole(t *testing.T) {
 	p.ok(os.WriteFile(path, damaged, 0o600))
 	p.Journal = nil
 	p.reopen()
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
-	if _, err := p.Apply(plan); err == nil || p.look()["a"] != "-rw-r--r-- second\n" {
+	if _, err := p.Apply(context.Background(), plan); err == nil || p.look()["a"] != "-rw-r--r-- second\n" {
 		t.Errorf("a damaged content was restored: %v, %q", err, p.look()["a"])
 	}
 }

@@ -53,18 +53,22 @@ type Journal struct {
 	pending   int // steps of a killed process that are not put right
 	last      int // number of the last step
 	recovered []Report
-	pulse     *time.Timer // nil until the first sign of life
-	beating   bool        // pulse will come
-	sign      time.Time   // when the last sign was left, by the clock of files
-	syncing   *time.Timer // nil if everything is on the disk
-	unsynced  time.Time   // since when something is not, where syncing is set
-	lastEnd   time.Time   // of a step
+	left      map[string]uint64 // the inodes of the files and links that artoo left, by path
+	pulse     *time.Timer       // nil until the first sign of life
+	beating   bool              // pulse will come
+	sign      time.Time         // when the last sign was left, by the clock of files
+	syncing   *time.Timer       // nil if everything is on the disk
+	unsynced  time.Time         // since when something is not, where syncing is set
+	lastEnd   time.Time         // of a step
 	syncErr   error
 	oneSync   sync.Mutex
 
 	life       context.Context // until Close
 	end        context.CancelFunc
 	background sync.WaitGroup
+
+	oneQuarantine sync.Mutex
+	quarantine    *quarantine // nil until something is moved
 
 	looking sync.Mutex // the fields below: one look at the project at a time
 	tree    tree
@@ -120,7 +124,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{cfg: cfg, place: place, at: at}
+	j := &Journal{cfg: cfg, place: place, at: at, left: map[string]uint64{}}
 	j.life, j.end = context.WithCancel(context.Background())
 	root, err := place.lstat(".")
 	if err != nil {
@@ -176,7 +180,7 @@ func (j *Journal) Close() error {
 		err = errors.Join(err, j.files.close())
 		j.files = nil
 	}
-	return errors.Join(err, j.place.close())
+	return errors.Join(err, j.quarantine.close(), j.place.close())
 }
 
 // Sync waits until all that was recorded is on the disk, as Close does. Else that
@@ -293,6 +297,7 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 	if err := j.files.log.append(lines...); err != nil {
 		return err
 	}
+	noteLeft(j.left, changes)
 	s.info.Paths = len(changes)
 	if s.failed {
 		s.steps = nil
@@ -306,6 +311,15 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 	}
 	j.syncLater()
 	return nil
+}
+
+// noteLeft notes by what the paths are known that artoo changed.
+func noteLeft(left map[string]uint64, changes []Change) {
+	for _, c := range changes {
+		if left[c.Path] = c.After.Stamp.Inode; c.After.Kind != File && c.After.Kind != Link && !c.After.Whole {
+			delete(left, c.Path)
+		}
+	}
 }
 
 // mark notes which steps are taken back by now.

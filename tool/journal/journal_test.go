@@ -166,9 +166,9 @@ func (p *project) redo(n int) Report { p.t.Helper(); return p.takeBack(n, true) 
 
 func (p *project) takeBack(n int, redo bool) Report {
 	p.t.Helper()
-	plan, err := p.Plan(n, redo)
+	plan, err := p.Plan(context.Background(), n, redo)
 	p.ok(err)
-	report, err := p.Apply(plan)
+	report, err := p.Apply(context.Background(), plan)
 	p.ok(err)
 	return report
 }
@@ -185,7 +185,7 @@ func TestAnEditIsTakenBackAndBroughtBack(t *testing.T) {
 	}
 	p.undo(1)
 	p.same(start)
-	if _, err := p.Plan(1, false); !errors.Is(err, ErrNothing) {
+	if _, err := p.Plan(context.Background(), 1, false); !errors.Is(err, ErrNothing) {
 		t.Errorf("a third undo: %v", err)
 	}
 	p.redo(2)

@@ -1,37 +1,36 @@
 package journal
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrConflict says that a layer was not applied, since the project is no longer
 // what its line saw. The report lists where.
 var ErrConflict = errors.New("the project has changed since the command ran")
 
-// CheckLayer says what ApplyLayer would do, and changes nothing: Left holds what
-// is no longer as the line saw it (then the layer cannot be applied) and what is
-// never applied, Cannot what could not be taken back.
-func (j *Journal) CheckLayer(changes []LayerChange) (Report, error) {
-	_, report, err := j.layerOps(changes)
-	return report, err
-}
-
 // layerOps are the changes of a layer that may be applied.
-func (j *Journal) layerOps(changes []LayerChange) (ops []Change, report Report, err error) {
+func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Change, report Report, err error) {
 	var space int64
 	for _, lc := range changes {
+		if err := ctx.Err(); err != nil {
+			return nil, report, err
+		}
 		if why := j.never(lc); why != "" {
 			report.Left = append(report.Left, Lack{Path: lc.Path, Why: why, Size: lc.After.Size})
 			continue
 		}
-		now, err := j.look(lc.Path, hashOnly)
+		now, err := j.look(ctx, lc.Path, hashOnly)
 		if err != nil {
 			return nil, report, err
 		}
@@ -52,7 +51,11 @@ func (j *Journal) layerOps(changes []LayerChange) (ops []Change, report Report, 
 			op.After.UID, op.After.GID = j.ownerAbove(lc.Path)
 		}
 		if now.Kind == File && !j.kept(now) {
-			if size := now.Size + headerSize; j.fits(space + size) {
+			size, err := j.place.takes(lc.Path, now)
+			if err != nil {
+				return nil, report, err
+			}
+			if j.fits(space + size) {
 				space += size
 			} else {
 				op.Kept = false
@@ -61,7 +64,6 @@ func (j *Journal) layerOps(changes []LayerChange) (ops []Change, report Report, 
 		}
 		ops = append(ops, op)
 	}
-	report.Done = ops
 	return ops, report, nil
 }
 
@@ -94,6 +96,10 @@ func (j *Journal) fits(size int64) bool {
 	var used int64
 	if j.files != nil {
 		used = j.files.objects.bytes()
+		// What cannot be opened takes no space that the session could know of.
+		if q, err := j.openQuarantine(false); err == nil {
+			used += q.used()
+		}
 	}
 	return used+size <= j.cfg.MaxSession
 }
@@ -115,15 +121,15 @@ func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 }
 
 // ApplyLayer makes the changes of a throwaway layer to the project, as a step of
-// its own: all of them, or after an error none. Every original is compared with
-// what the line saw and kept, whatever its size; new paths must still be absent,
-// or the error is [ErrConflict]; a directory that shall go and holds what the line
-// did not see stays. Devices, FIFOs, sockets, set-user-ID files and denied paths
-// are never applied. open returns the new content of a file.
-func (j *Journal) ApplyLayer(turn int, what string, changes []LayerChange,
-	open func(path string) (io.ReadCloser, error)) (Report, error) {
-	ops, report, err := j.layerOps(changes)
-	report.Done = nil
+// its own: all of them, or after an error, or if ctx ends, none. Every original is
+// compared with what the line saw and kept, whatever its size; new paths must still be
+// absent, or the error is [ErrConflict]; so it is where an original is written to, or
+// replaced, meanwhile. A directory that shall go and holds what the line did not see
+// stays. Devices, FIFOs, sockets, set-user-ID files and denied paths are never applied.
+// Modification times are those of the layer, extended attributes are left out.
+func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes []LayerChange, from Source,
+	then Then) (Report, error) {
+	ops, report, err := j.layerOps(ctx, changes)
 	if err != nil {
 		return report, err
 	}
@@ -136,8 +142,10 @@ func (j *Journal) ApplyLayer(turn int, what string, changes []LayerChange,
 		return report, err
 	}
 	report.Step = s.info.ID
-	a := &applying{Step: s, ops: ops, report: report, open: open}
-	err = errors.Join(a.keepOriginals(true), a.keepNew())
+	a := &applying{Step: s, ctx: ctx, ops: ops, report: report, from: from}
+	lacks, err := s.Before(then.Paths...)
+	a.report.Cannot = append(a.report.Cannot, lacks...)
+	err = errors.Join(err, a.keepOriginals(true), a.keepNew())
 	// What cannot stay kept comes last, to be forgotten when the layer is applied:
 	// until then a kill must not lose it.
 	last := j.files.objects.count()
@@ -145,30 +153,33 @@ func (j *Journal) ApplyLayer(turn int, what string, changes []LayerChange,
 		err = a.keepOriginals(false)
 	}
 	if err == nil {
-		a.ops = j.withParents(a.ops)
+		a.ops, err = j.withParents(ctx, a.ops)
+	}
+	if err == nil {
 		err = s.intend(a.ops)
 	}
 	if err != nil {
-		return report, errors.Join(err, s.abandon(), j.files.objects.forget(last))
+		return a.report, errors.Join(err, s.unstage(), s.abandon(), j.files.objects.forget(last))
 	}
-	err = a.run()
-	return a.report, errors.Join(err, j.files.objects.forget(last))
+	err = a.run(then)
+	return a.report, errors.Join(err, a.forget(err == nil), j.files.objects.forget(last))
 }
 
 // applying is a layer on its way into the project.
 type applying struct {
 	*Step
+	ctx    context.Context
 	ops    []Change
 	report Report
-	open   func(path string) (io.ReadCloser, error)
+	from   Source
 }
 
 // run does what was written down. A directory that is not empty stays, unless
 // something else shall be in its place; anything else that cannot be done makes
 // the whole fail.
-func (a *applying) run() error {
+func (a *applying) run(then Then) error {
 	var err error
-	a.report.Done, err = a.perform(a.ops, a.content, func(left []Lack) (err error) {
+	a.report.Done, err = a.perform(a.ctx, a.ops, a.content, func(left []Lack) (err error) {
 		a.report.Left = append(a.report.Left, left...)
 		for _, lack := range left {
 			stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
@@ -177,8 +188,26 @@ func (a *applying) run() error {
 			}
 		}
 		return err
-	})
+	}, then)
+	if errors.Is(err, errUnsteady) {
+		err = errors.Join(ErrConflict, err)
+	}
 	return err
+}
+
+// forget removes the originals that there is no space for, once the layer is applied.
+func (a *applying) forget(applied bool) error {
+	q, err := a.j.openQuarantine(false)
+	if err != nil || q == nil || !applied {
+		return err
+	}
+	var errs []error
+	for _, op := range a.ops {
+		if !op.Kept && op.Before.Kind == File {
+			errs = append(errs, q.remove(op.Before.Stamp.Inode))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // content opens the new content of a file.
@@ -186,17 +215,20 @@ func (a *applying) content(c Change) (io.ReadCloser, error) {
 	if a.j.kept(c.After) {
 		return a.j.openKept(c)
 	}
-	return a.open(c.Path)
+	return a.from.Open(c.Path)
 }
 
-// keepOriginals keeps what the changes will replace or delete, whatever its size:
-// first that for which there is space.
+// keepOriginals keeps what the changes will replace or delete and cannot be moved into
+// the quarantine: first that for which there is space.
 func (a *applying) keepOriginals(within bool) error {
 	for i, op := range a.ops {
-		if op.Before.Kind != File || op.Kept != within {
+		if op.Before.Kind != File || op.Kept != within || a.j.movable(op.Path) {
 			continue
 		}
-		now, err := a.j.look(op.Path, keepForce)
+		if op.Before.Size > a.j.cfg.MaxSession {
+			return fmt.Errorf("%s can be neither moved nor kept: %s", op.Path, TooLarge)
+		}
+		now, err := a.j.look(a.ctx, op.Path, keepForce)
 		if err != nil {
 			return err
 		}
@@ -208,48 +240,170 @@ func (a *applying) keepOriginals(within bool) error {
 	return nil
 }
 
-// keepNew notes the hash of each new content, and keeps it where it is small and
-// there is space for it, so that it can be shown later on.
+// keepNew puts what comes into the project into the quarantine, notes by what it is
+// known, and keeps a content where it is small and there is space for it, so that it can
+// be shown later on.
 func (a *applying) keepNew() error {
+	q, err := a.j.openQuarantine(true)
+	if err != nil {
+		return err
+	}
 	for i, op := range a.ops {
-		if op.After.Kind != File {
-			continue
+		if err := a.ctx.Err(); err != nil {
+			return err
 		}
-		if op.Before.Kind == File && op.After.Hash == op.Before.Hash {
+		if op.Before.Kind == File && op.After.Hash != "" && op.After.Hash == op.Before.Hash {
 			a.ops[i].After.Size = op.Before.Size // another mode
 			continue
 		}
-		hash, size, err := a.readNew(op)
+		var err error
+		switch {
+		case op.After.Kind == Link && q != nil && q.swaps:
+			r := &restore{j: a.j, ctx: a.ctx, step: a.info.ID}
+			err = r.stage(q, &a.ops[i])
+			a.staged = append(a.staged, staged{inode: a.ops[i].After.Stamp.Inode})
+		case op.After.Kind == File && q != nil && q.swaps:
+			err = a.stageNew(q, &a.ops[i])
+		case op.After.Kind == File:
+			err = a.readNew(&a.ops[i])
+		}
+		if now := a.ops[i].After.Hash; err == nil && op.After.Hash != "" && now != "" && op.After.Hash != now {
+			err = fmt.Errorf("%s: the layer holds another content than was shown", op.Path)
+		}
 		if err != nil {
 			return err
 		}
-		if op.After.Hash != "" && op.After.Hash != hash {
-			return fmt.Errorf("%s: the layer holds another content than was shown", op.Path)
-		}
-		a.ops[i].After.Hash, a.ops[i].After.Size = hash, size
 	}
 	return nil
 }
 
-func (a *applying) readNew(op Change) (hash string, size int64, err error) {
-	r, err := a.open(op.Path)
+// stageNew renames a file from the layer into the quarantine, or copies it.
+func (a *applying) stageNew(q *quarantine, op *Change) error {
+	slot, err := q.slot(a.info.ID, op.Path)
 	if err != nil {
-		return "", 0, err
+		return err
 	}
-	defer r.Close()
-	first, err := io.ReadAll(io.LimitReader(r, a.j.cfg.MaxFile+1))
+	if err := a.j.at("temp"); err != nil {
+		return err
+	}
+	file, from, err := a.take(q, slot, op.Path)
 	if err != nil {
-		return "", 0, err
+		return err
 	}
-	if size = int64(len(first)); size <= a.j.cfg.MaxFile {
-		_, sum, err := a.j.files.objects.put(first, false)
-		if errors.Is(err, errNoSpace) {
-			err = nil
+	defer file.Close()
+	st, err := q.holds(slot, "")
+	if err != nil {
+		return err
+	}
+	a.staged = append(a.staged, staged{st.inode, from})
+	if st.kind() != File {
+		return fmt.Errorf("%s is no regular file in the layer", op.Path)
+	}
+	keepOwnerAt(int(q.dir.Fd()), slot, op.After)
+	if st.mode&permissions != op.After.Mode {
+		if err := file.Chmod(op.After.Mode); err != nil {
+			return err
 		}
-		return hex.EncodeToString(sum[:]), size, err
 	}
-	h := sha256.New()
-	h.Write(first)
-	rest, err := io.Copy(h, r)
-	return hex.EncodeToString(h.Sum(nil)), size + rest, err
+	op.After.Stamp = Stamp{Inode: st.inode, Mtime: st.mtime}
+	if err := a.note(file, st.size, op); err != nil {
+		return err
+	}
+	q.hashed(st.inode, op.After.Hash)
+	return nil
+}
+
+// take brings a file of the layer into a slot, and opens it. from is where it was
+// renamed from.
+func (a *applying) take(q *quarantine, slot, path string) (file *os.File, from string, err error) {
+	if from = a.from.Path(path); from != "" {
+		if file, err := q.takeFrom(from, slot); file != nil || err != nil {
+			return file, from, err
+		}
+	}
+	source, err := a.from.Open(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer source.Close()
+	info, err := source.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	dir := int(q.dir.Fd())
+	fd, err := unix.Openat(dir, slot, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, "", &fs.PathError{Op: "create", Path: slot, Err: err}
+	}
+	file = os.NewFile(uintptr(fd), slot)
+	err = copySparse(a.ctx, file, source, info.Size())
+	written := unix.NsecToTimespec(info.ModTime().UnixNano())
+	if err = errors.Join(err, unix.UtimesNanoAt(dir, slot, []unix.Timespec{written, written}, 0)); err != nil {
+		return nil, "", errors.Join(err, file.Close(), unix.Unlinkat(dir, slot, 0))
+	}
+	return file, "", nil
+}
+
+// takeFrom renames a file into a slot. It returns nil, and the file is where it was, if
+// that cannot be: on another file system, or where it has other names or attributes.
+func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
+	dir := int(q.dir.Fd())
+	if st, err := lstatPath(path); err != nil || st.kind() != File || st.links > 1 || st.dev != q.dev {
+		return nil, err
+	}
+	if err := renameNew(unix.AT_FDCWD, path, dir, slot); err != nil {
+		return nil, nil // it can be copied
+	}
+	file, err := q.open(slot)
+	if err == nil && stripAttributes(int(file.Fd())) {
+		return file, nil
+	}
+	if err == nil {
+		err = file.Close()
+	}
+	if back := renameNew(dir, slot, unix.AT_FDCWD, path); back != nil {
+		return nil, errors.Join(err, back)
+	}
+	return nil, nil
+}
+
+// readNew notes the hash of a new content that is copied later.
+func (a *applying) readNew(op *Change) error {
+	f, err := a.from.Open(op.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return a.note(f, info.Size(), op)
+}
+
+// note notes the size and hash of a new content, and keeps it.
+func (a *applying) note(f *os.File, size int64, op *Change) error {
+	op.After.Size = size
+	var sum digest
+	switch {
+	case size > maxRead:
+		op.After.Hash = ""
+		return nil
+	case size <= a.j.cfg.MaxFile:
+		content, err := io.ReadAll(io.NewSectionReader(f, 0, size))
+		if err != nil {
+			return err
+		}
+		if _, sum, err = a.j.files.objects.put(content, false); err != nil && !errors.Is(err, errNoSpace) {
+			return err
+		}
+	default:
+		h := sha256.New()
+		if _, err := io.Copy(h, reader{a.ctx, io.NewSectionReader(f, 0, size)}); err != nil {
+			return err
+		}
+		sum = digest(h.Sum(nil))
+	}
+	op.After.Hash = hex.EncodeToString(sum[:])
+	return nil
 }

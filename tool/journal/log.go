@@ -24,6 +24,7 @@ const (
 	lineOthers  = "others"  // what others ran before a command started
 	lineChange  = "change"  // what became of a path
 	lineEnd     = "end"     // a step is over
+	lineLeft    = "left"    // by what a path is known that was put back
 )
 
 // The kinds of steps that take back or bring back others.
@@ -33,6 +34,8 @@ const (
 	kindLayer = "layer"
 	// kindMade is no change by itself: what a command made waits for an answer.
 	kindMade = "made"
+	// kindQuarantine is a step that only moves things out of the project.
+	kindQuarantine = "quarantine"
 )
 
 // line is one line of the log. Which fields are set depends on its type.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -30,10 +31,11 @@ var errUnsteady = errors.New("is being written to")
 const readTries = 3
 
 // look says what is at the path, and keeps the content of a file as k says. What
-// is denied is not read. A content that the limit leaves no space for is hashed.
-func (j *Journal) look(path string, k keeping) (State, error) {
+// is denied is not read. A content that the limit leaves no space for is hashed, unless
+// it is larger than maxRead.
+func (j *Journal) look(ctx context.Context, path string, k keeping) (State, error) {
 	for try := 1; ; try++ {
-		state, _, err := j.lookOnce(path, k)
+		state, _, err := j.lookOnce(ctx, path, k)
 		if !errors.Is(err, errUnsteady) || try == readTries {
 			return state, err
 		}
@@ -56,7 +58,7 @@ func twins(paths iter.Seq[string]) map[string]bool {
 
 // lookExact is look, but for the paths that are twins, which must be spelled as
 // they are on the disk.
-func (j *Journal) lookExact(path string, k keeping, twins map[string]bool) (State, error) {
+func (j *Journal) lookExact(ctx context.Context, path string, k keeping, twins map[string]bool) (State, error) {
 	for at := path; twins[path] && at != ""; {
 		dir, name := split(at)
 		entries, err := j.place.list(dir, make([]byte, 32<<10))
@@ -68,11 +70,11 @@ func (j *Journal) lookExact(path string, k keeping, twins map[string]bool) (Stat
 		}
 		at = dir
 	}
-	return j.look(path, k)
+	return j.look(ctx, path, k)
 }
 
 // lookOnce also returns the number of the content, 0 if it is not kept.
-func (j *Journal) lookOnce(path string, k keeping) (State, uint32, error) {
+func (j *Journal) lookOnce(ctx context.Context, path string, k keeping) (State, uint32, error) {
 	st, err := j.place.lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{}, 0, nil
@@ -80,20 +82,21 @@ func (j *Journal) lookOnce(path string, k keeping) (State, uint32, error) {
 	if err != nil {
 		return State{}, 0, err
 	}
-	return j.lookAt(path, st, k)
+	return j.lookAt(ctx, path, st, k)
 }
 
 // lookAt is lookOnce at what was, a moment ago, what st says.
-func (j *Journal) lookAt(path string, st stat, k keeping) (state State, ref uint32, err error) {
+func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (state State, ref uint32, err error) {
 	state = st.state()
 	switch {
 	case state.Kind == Link:
 		state.Target, err = j.place.readlink(path)
 		return state, 0, err
-	case state.Kind != File, k == stampOnly, k == keepSmall && st.size > j.cfg.MaxFile, j.cfg.Denied(path):
+	case state.Kind != File, k == stampOnly, k == keepSmall && st.size > j.cfg.MaxFile, j.cfg.Denied(path),
+		st.size > maxRead && (k == hashOnly || !j.fits(st.size)):
 		return state, 0, nil
 	}
-	sum, ref, err := j.readFile(path, st, k)
+	sum, ref, err := j.readFile(ctx, path, st, k)
 	if sum != (digest{}) {
 		state.Hash = hex.EncodeToString(sum[:])
 	}
@@ -101,7 +104,7 @@ func (j *Journal) lookAt(path string, st stat, k keeping) (state State, ref uint
 }
 
 // readFile reads a file that is what st says, and keeps it as k says.
-func (j *Journal) readFile(path string, st stat, k keeping) (sum digest, ref uint32, err error) {
+func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping) (sum digest, ref uint32, err error) {
 	f, opened, err := j.place.openFile(path)
 	if err != nil {
 		return sum, 0, err
@@ -119,16 +122,16 @@ func (j *Journal) readFile(path string, st stat, k keeping) (sum digest, ref uin
 		ref, sum, err = j.files.objects.putFramed(framed.bytes, k == keepForce)
 	} else if k != hashOnly {
 		var size int64
-		if ref, size, sum, err = j.files.objects.copyFrom(f, k == keepForce); err == nil && size != st.size {
+		if ref, size, sum, err = j.files.objects.copyFrom(reader{ctx, f}, k == keepForce); err == nil && size != st.size {
 			return digest{}, 0, errUnsteady
 		}
 	}
-	if k == hashOnly || err != nil && st.size > defaultMaxFile {
+	if k == hashOnly || errors.Is(err, errNoSpace) && st.size > defaultMaxFile {
 		h := sha256.New()
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return digest{}, 0, err
 		}
-		if _, err := io.Copy(h, f); err != nil {
+		if _, err := io.Copy(h, reader{ctx, f}); err != nil {
 			return digest{}, 0, err
 		}
 		sum = digest(h.Sum(nil))
@@ -163,19 +166,36 @@ func (f *framed) done() {
 // kept reports whether what was there can be brought back.
 func (j *Journal) kept(s State) bool {
 	switch s.Kind {
-	case Absent, Folder:
+	case Absent:
 		return true
+	case Folder:
+		return !s.Whole || j.quarantined(s)
 	case Link:
 		return s.Target != ""
 	case File:
-		return j.files != nil && j.files.objects.find(s.Hash) != 0
+		return j.files != nil && (j.files.objects.find(s.Hash) != 0 || j.quarantined(s))
 	}
-	return false
+	return j.quarantined(s)
+}
+
+// quarantined reports whether a thing lies in the quarantine.
+func (j *Journal) quarantined(s State) bool {
+	if j.files == nil {
+		return false
+	}
+	q, err := j.openQuarantine(false)
+	if err != nil {
+		return false // what cannot be read cannot be brought back
+	}
+	_, ok := q.find(s)
+	return ok
 }
 
 // whyNot is why a state is not kept.
 func (j *Journal) whyNot(path string, s State) Reason {
 	switch {
+	case s.Kind == Folder:
+		return NotRestored
 	case s.Kind == Special:
 		return IsSpecial
 	case j.cfg.Denied(path):

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// What a command made and nobody has approved is removed after a kill, as long as it
+// What a command made and nobody has approved is moved away after a kill, as long as it
 // is what it was then; what was settled stays.
-func TestWhatNobodyApprovedIsRemovedAfterAKill(t *testing.T) {
+func TestWhatNobodyApprovedIsQuarantinedAfterAKill(t *testing.T) {
 	p := newProject(t, map[string]string{"mine": "1", "hooks/user": "the user's"})
 	p.write(".envrc", "use x")
 	p.write("hooks/made/a", "a")
@@ -27,9 +27,10 @@ func TestWhatNobodyApprovedIsRemovedAfterAKill(t *testing.T) {
 		t.Error(d)
 	}
 	reports := p.Recovered()
-	if len(reports) != 1 || len(reports[0].Done) != 4 || len(reports[0].Left) != 1 || reports[0].Left[0].Path != ".yarnrc" {
+	if len(reports) != 1 || len(reports[0].Done) != 2 || len(reports[0].Left) != 1 || reports[0].Left[0].Path != ".yarnrc" {
 		t.Errorf("reported %+v", reports)
 	}
+	p.quarantines("-rw-r--r-- use x", "drwxr-xr-x", "-rw-r--r-- a", "-> a")
 	p.reopen()
 	if len(p.Recovered()) != 0 || len(p.Turns()) != 0 {
 		t.Errorf("once more: %+v; turns %v", p.Recovered(), p.Turns())

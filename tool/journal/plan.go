@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,8 @@ var ErrStale = errors.New("something has changed since this was planned")
 // Plan says what taking back the last n turns would do, or, with redo, bringing
 // back what the last n undos took. A turn that changed nothing does not count. It
 // returns [ErrNothing] if there is nothing of the kind; what was taken back can
-// be brought back until something else is recorded.
-func (j *Journal) Plan(n int, redo bool) (Plan, error) {
+// be brought back until something else is recorded. It ends with ctx.
+func (j *Journal) Plan(ctx context.Context, n int, redo bool) (Plan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	records := j.toUndo(n)
@@ -38,7 +39,7 @@ func (j *Journal) Plan(n int, redo bool) (Plan, error) {
 		p.HeadMoved = p.HeadMoved || r.head != head
 		p.steps = append(p.steps, r.ID)
 	}
-	b := backwards{j: j, plan: &p, paths: map[string]*back{}, twins: twins(pathsOf(records))}
+	b := backwards{j: j, ctx: ctx, plan: &p, paths: map[string]*back{}, twins: twins(pathsOf(records))}
 	for _, r := range records {
 		b.add(r)
 	}
@@ -80,16 +81,22 @@ type back struct {
 	now     State
 	target  State // where it has got to
 	stopped bool
+	unkept  bool // what was there can only be renamed back
 }
 
 // backwards follows each path from what it is now through the steps that changed
 // it, as long as each of them left what the next one found.
 type backwards struct {
 	j     *Journal
+	ctx   context.Context
 	plan  *Plan
 	paths map[string]*back
 	twins map[string]bool
 	err   error
+
+	ignored map[string]bool
+	asked   bool
+	sources map[string]bool // what is renamed away
 }
 
 // pathsOf are the paths that the steps changed.
@@ -113,13 +120,13 @@ func (b *backwards) add(r *record) {
 			if c.After.Hash == "" {
 				k = stampOnly
 			}
-			now, err := b.j.lookExact(c.Path, k, b.twins)
-			if err != nil {
+			now, err := b.j.lookExact(b.ctx, c.Path, k, b.twins)
+			if err = errors.Join(err, b.ctx.Err()); err != nil {
 				b.err = errors.Join(b.err, err)
 				continue
 			}
 			if same(now, c.After) {
-				now.Peer = c.After.Peer
+				now.Peer, now.Whole = c.After.Peer, c.After.Whole
 			}
 			path = &back{now: now, target: now}
 			b.paths[c.Path] = path
@@ -128,17 +135,21 @@ func (b *backwards) add(r *record) {
 		case path.stopped:
 		case same(path.target, c.Before) && !same(path.target, c.After):
 			// Somebody took it back already.
-		case !same(path.target, c.After):
+		case !same(path.target, c.After), path.target == path.now && b.replaced(c.Path, path.now):
 			path.stopped = true
 			b.plan.Left = append(b.plan.Left, Lack{Path: c.Path, Why: ChangedSince, Size: path.now.Size})
 		case !b.j.kept(c.Before):
-			path.stopped = true
-			b.plan.Cannot = append(b.plan.Cannot, Lack{Path: c.Path, Why: b.j.whyNot(c.Path, c.Before),
-				Size: c.Before.Size})
+			path.target, path.unkept, path.stopped = c.Before, true, true
 		default:
 			path.target = c.Before
 		}
 	}
+}
+
+// replaced reports whether a path leads to another file or link by now than artoo left.
+func (b *backwards) replaced(path string, now State) bool {
+	inode := b.j.left[path]
+	return inode != 0 && (now.Kind == File || now.Kind == Link || now.Whole) && now.Stamp.Inode != inode
 }
 
 // finish makes the list of what to restore, without what cannot be.
@@ -149,12 +160,12 @@ func (b *backwards) finish() error {
 			changes[path] = Change{Path: path, Before: back.now, After: back.target, Kept: true}
 		}
 	}
-	for b.drop(changes) {
+	b.pair(changes)
+	for b.err == nil && b.drop(changes) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		b.plan.Restore = append(b.plan.Restore, changes[path])
 	}
-	findRenames(b.plan.Restore)
 	byPath := func(a, b Lack) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(b.plan.Left, byPath)
 	slices.SortFunc(b.plan.Cannot, byPath)
@@ -165,6 +176,10 @@ func (b *backwards) finish() error {
 // would be removed and holds something else, a file whose directory would not be
 // there. It reports whether there was one, which may stand in the way of more.
 func (b *backwards) drop(changes map[string]Change) (dropped bool) {
+	b.sources = map[string]bool{}
+	for _, c := range changes {
+		b.sources[c.From] = true
+	}
 	for path, c := range changes {
 		why, err := b.inTheWay(changes, c)
 		b.err = errors.Join(b.err, err)
@@ -178,7 +193,13 @@ func (b *backwards) drop(changes map[string]Change) (dropped bool) {
 }
 
 func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error) {
-	if c.Before.Kind == Folder && c.After.Kind != Folder {
+	if why := b.stays(c); why != "" {
+		return why, nil
+	}
+	if _, there := changes[c.From]; c.From != "" && !there {
+		return ChangedSince, nil
+	}
+	if c.Before.Kind == Folder && c.After.Kind != Folder && !c.Before.Whole && !isIgnored(b.sources, c.Path) {
 		inside, err := b.j.place.list(c.Path, make([]byte, 32<<10))
 		if err != nil {
 			return NotRestored, err
@@ -199,7 +220,7 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 		}
 		return "", nil
 	}
-	above, err := b.j.look(dir, stampOnly)
+	above, err := b.j.look(b.ctx, dir, stampOnly)
 	if err == nil && above.Kind != Folder {
 		return ChangedSince, nil
 	}
@@ -208,8 +229,9 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 
 // Apply does what the plan says, as a step of its own that can be taken back. What
 // has changed since the plan was made is left alone and reported; where the system
-// refuses a part, nothing is done.
-func (j *Journal) Apply(p Plan) (Report, error) {
+// refuses a part, or ctx ends, nothing is done. Nothing is deleted: what goes lies in
+// the quarantine, from where it can be brought back.
+func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 	j.mu.Lock()
 	stale := len(p.Steps) == 0 || p.last != j.last
 	j.mu.Unlock()
@@ -228,8 +250,12 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 	report := Report{Step: s.info.ID}
 	ops := slices.Clone(p.Restore)
 	for i, c := range ops { // so that this can be taken back in its turn
-		now, err := j.look(c.Path, keepAll)
-		if err != nil || !j.kept(now) {
+		k := keepAll
+		if j.movable(c.Path) {
+			k = hashOnly
+		}
+		now, err := j.look(ctx, c.Path, k)
+		if err != nil || k == keepAll && !j.kept(now) {
 			report.Cannot = append(report.Cannot, Lack{Path: c.Path, Why: j.whyNot(c.Path, now), Size: now.Size,
 				Err: err})
 		}
@@ -237,43 +263,142 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 			ops[i].Before.Hash = now.Hash // of a large file
 		}
 	}
-	ops = j.withParents(ops)
-	err := s.intend(ops)
-	if err != nil {
-		return report, errors.Join(err, s.abandon())
+	ops, err := j.withParents(ctx, ops)
+	if err == nil {
+		err = s.stageKept(ctx, ops)
 	}
-	report.Done, err = s.perform(ops, j.openKept, func(left []Lack) error {
+	if err == nil {
+		err = s.intend(ops)
+	}
+	if err != nil {
+		return report, errors.Join(err, s.unstage(), s.abandon())
+	}
+	report.Done, err = s.perform(ctx, ops, j.openKept, func(left []Lack) error {
 		report.Left = left
 		return nil
-	})
+	}, Then{})
 	return report, err
 }
 
+// movable reports whether what is at the path can be moved out by a rename, and is not
+// written to under another name then.
+func (j *Journal) movable(path string) bool {
+	q, err := j.openQuarantine(true)
+	if err != nil || q == nil || !q.swaps {
+		return false
+	}
+	st, err := j.place.lstat(path)
+	return err != nil || st.dev == q.dev && (st.kind() != File || st.links <= 1)
+}
+
+// stageKept puts beside what the quarantine already holds the rest of what the paths
+// shall become, and notes by what it is known.
+func (s *Step) stageKept(ctx context.Context, ops []Change) error {
+	q, err := s.j.openQuarantine(true)
+	if err != nil || q == nil || !q.swaps {
+		return err
+	}
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, open: s.j.openKept}
+	for i, op := range ops {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, held := q.find(op.After); held || op.From != "" || op.After.Kind != File && op.After.Kind != Link ||
+			op.After.Kind == op.Before.Kind && sameContent(op.Before, op.After) && op.After.Kind == File ||
+			op.After.Peer != "" || same(op.Before, op.After) || !s.j.movable(op.Path) {
+			continue
+		}
+		if err := r.stage(q, &ops[i]); err != nil {
+			return err
+		}
+		s.staged = append(s.staged, staged{inode: ops[i].After.Stamp.Inode})
+	}
+	return nil
+}
+
+// staged is something that was put into the quarantine to come into the project.
+type staged struct {
+	inode uint64
+	from  string // where it was renamed from, "" if it is a copy
+}
+
+// unstage gives back what did not come into the project, and removes copies.
+func (s *Step) unstage() error {
+	if len(s.staged) == 0 {
+		return nil
+	}
+	q, err := s.j.openQuarantine(false)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, one := range s.staged {
+		errs = append(errs, q.giveBack(one))
+	}
+	return errors.Join(errs...)
+}
+
 // perform does what was written down and records the end of the step. If the system
-// refuses a part, or check does not accept what was left, all is taken back. Where
-// even that fails the step stays unfinished, and the next Open tries again.
-func (s *Step) perform(ops []Change, open func(Change) (io.ReadCloser, error), check func([]Lack) error) ([]Change,
-	error) {
-	r := &restore{j: s.j, step: s.info.ID, ops: ops, open: open}
+// refuses a part, check does not accept what was left, or the step that follows fails,
+// all is taken back. Where even that fails the step stays unfinished, and the next Open
+// tries again.
+func (s *Step) perform(ctx context.Context, ops []Change, open func(Change) (io.ReadCloser, error),
+	check func([]Lack) error, then Then) ([]Change, error) {
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: open}
 	done, left := r.run()
-	err := errors.Join(check(left), systemError(left))
+	defer r.release()
+	err := errors.Join(check(left), systemError(left), r.disturbed())
+	if err == nil && then.Do != nil {
+		err = errors.Join(then.Do(ctx), ctx.Err())
+	}
 	if err == nil {
-		s.j.mu.Lock()
-		err = s.j.endLocked(s, done)
-		s.j.mu.Unlock()
+		err = errors.Join(s.unstage(), s.j.place.sync(pathsIn(done)), r.disturbed())
+	}
+	if err == nil {
+		var more []Change
+		if more, err = s.changes(); err == nil {
+			done = append(done, more...)
+			s.j.mu.Lock()
+			err = s.j.endLocked(s, done)
+			s.j.mu.Unlock()
+		}
 	}
 	if err == nil {
 		return done, nil
 	}
-	back := make([]Change, len(ops))
-	for i, op := range ops {
-		back[i] = Change{Path: op.Path, Before: op.After, After: op.Before}
+	back, backErr := s.takeBack(reversed(ops))
+	if backErr != nil {
+		return nil, errors.Join(err, backErr)
 	}
-	r = &restore{j: s.j, step: s.info.ID, ops: back, open: s.j.openKept, again: true}
-	if _, left := r.run(); systemError(left) != nil {
-		return nil, errors.Join(err, systemError(left))
+	return nil, errors.Join(err, s.unstage(), s.abandonAt(back))
+}
+
+// takeBack does the reverse of what was written down, and what the paths were that
+// Before was told of. The context of the step is over by then.
+func (s *Step) takeBack(ops []Change) (back []Change, err error) {
+	ctx := context.Background()
+	for _, path := range slices.Sorted(maps.Keys(s.before)) {
+		now, err := s.j.look(ctx, path, keepAll)
+		if err != nil {
+			return nil, err
+		}
+		if was := s.before[path]; !same(now, was) {
+			ops = append(ops, Change{Path: path, Before: now, After: was})
+		}
 	}
-	return nil, errors.Join(err, s.abandon())
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: s.j.openKept, again: true}
+	back, left := r.run()
+	return back, systemError(left)
+}
+
+// pathsIn are the paths of changes that left something there.
+func pathsIn(changes []Change) (paths []string) {
+	for _, c := range changes {
+		if c.After.Kind != Absent {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
 }
 
 // systemError is what the system refused to do, nil if nothing.
@@ -288,7 +413,7 @@ func systemError(left []Lack) error {
 
 // withParents adds the directories of the changes that the user may not write to
 // now: they are made writable meanwhile, and must be known after a kill.
-func (j *Journal) withParents(changes []Change) []Change {
+func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, error) {
 	ops := slices.Clone(changes)
 	known := map[string]bool{"": true}
 	for _, c := range changes {
@@ -300,11 +425,11 @@ func (j *Journal) withParents(changes []Change) []Change {
 			continue
 		}
 		known[dir] = true
-		if now, err := j.look(dir, stampOnly); err == nil && now.Kind == Folder && now.Mode&0o300 != 0o300 {
+		if now, err := j.look(ctx, dir, stampOnly); err == nil && now.Kind == Folder && now.Mode&0o300 != 0o300 {
 			ops = append(ops, Change{Path: dir, Before: now, After: now})
 		}
 	}
-	return ops
+	return ops, ctx.Err()
 }
 
 // intend writes down what is about to be done, and waits until the disk has it.
@@ -320,15 +445,41 @@ func (s *Step) intend(ops []Change) error {
 }
 
 // abandon ends a step that did nothing.
-func (s *Step) abandon() error {
+func (s *Step) abandon() error { return s.abandonAt(nil) }
+
+// abandonAt ends a step that was taken back; back is how.
+func (s *Step) abandonAt(back []Change) error {
 	s.j.mu.Lock()
 	defer s.j.mu.Unlock()
 	s.failed = s.kind == kindUndo || s.kind == kindRedo
-	return s.j.endLocked(s, nil)
+	return errors.Join(s.leftLocked(back), s.j.endLocked(s, nil))
+}
+
+// leftLocked records by what the paths are known that were put back without a step that
+// could be undone.
+func (s *Step) leftLocked(back []Change) error {
+	var lines []line
+	for _, c := range back {
+		if c.After.Kind == File || c.After.Kind == Link {
+			lines = append(lines, changeLine(lineLeft, s.info.ID, c))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	noteLeft(s.j.left, back)
+	return s.j.files.log.append(lines...)
 }
 
 // openKept opens the content that a path shall have from what is kept.
 func (j *Journal) openKept(c Change) (io.ReadCloser, error) {
+	if j.files.objects.find(c.After.Hash) == 0 {
+		if q, err := j.openQuarantine(false); err != nil {
+			return nil, err
+		} else if slot, ok := q.find(c.After); ok {
+			return q.open(slot)
+		}
+	}
 	r, err := j.files.objects.open(c.After.Hash)
 	if err != nil {
 		return nil, err

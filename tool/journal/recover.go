@@ -17,6 +17,7 @@ type past struct {
 	last  int
 	steps []*record
 	open  map[int]*unfinished
+	left  map[string]uint64 // as in Journal; nil where it is not asked for
 	err   error
 }
 
@@ -60,6 +61,10 @@ func (p *past) add(l line) {
 		step.going = true
 	case lineOthers:
 		step.others, step.listed = l.Paths, true
+	case lineLeft:
+		if p.left != nil {
+			noteLeft(p.left, []Change{l.change()})
+		}
 	case lineChange:
 		step.changes = append(step.changes, l.change())
 	case lineEnd:
@@ -69,6 +74,9 @@ func (p *past) add(l line) {
 			r.steps = nil
 		}
 		p.steps = append(p.steps, r)
+		if p.left != nil {
+			noteLeft(p.left, r.changes)
+		}
 	}
 }
 
@@ -119,8 +127,9 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps,
 		begun: true}
 	report := Report{Step: s.info.ID}
-	r := &restore{j: j, step: s.info.ID, open: j.openKept, again: true}
+	r := &restore{j: j, ctx: j.life, step: s.info.ID, open: j.openKept, again: true}
 	forward := s.kind == kindUndo || s.kind == kindRedo
+	var settled []Change
 	var err error
 	switch {
 	case forward && u.going:
@@ -129,81 +138,119 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 		s.failed = true
 	case s.kind == kindMade: // nobody said yes to it
 		r.ops = u.intents
-	case u.going:
-		for _, c := range u.intents {
-			r.ops = append(r.ops, Change{Path: c.Path, Before: c.After, After: c.Before})
-		}
 	default:
-		r.ops, report.Left, err = j.sinceBefore(u, death)
+		r.ops, settled, report.Left, err = j.sinceBefore(u, death)
+		if u.going {
+			r.ops = append(r.ops, reversed(u.intents)...)
+		}
+	}
+	if err == nil {
+		r.ops, report.Cannot, err = j.onlyKept(r.ops)
+	}
+	if err == nil {
+		r.ops, err = j.withParents(j.life, r.ops)
 	}
 	if err != nil {
 		return report, err
 	}
-	r.ops, report.Cannot = j.onlyKept(r.ops)
-	r.ops = j.withParents(r.ops)
 	done, left := r.run()
 	report.Done, report.Left = done, append(report.Left, left...)
 	if systemError(left) != nil {
 		j.pending++ // the next Open tries again
 		return report, nil
 	}
-	var changes []Change
-	if forward {
-		changes = done
+	if err := errors.Join(j.place.sync(pathsIn(done)), j.dropStaged(u)); err != nil {
+		return report, err
 	}
-	return report, j.endRecovered(s, changes)
+	if !forward {
+		if err := s.leftLocked(append(settled, done...)); err != nil {
+			return report, err
+		}
+		done = nil
+	}
+	return report, errors.Join(j.endLocked(s, done), j.files.sync())
 }
 
-func (j *Journal) endRecovered(s *Step, changes []Change) error {
-	if err := j.endLocked(s, changes); err != nil {
+// dropStaged removes what was to come into the project and did not. Before the intents
+// are whole nothing else lies in the slots of a step that has some.
+func (j *Journal) dropStaged(u *unfinished) error {
+	if u.begin.Kind != kindUndo && u.begin.Kind != kindRedo && u.begin.Kind != kindLayer {
+		return nil
+	}
+	q, err := j.openQuarantine(false)
+	if err != nil || q == nil {
 		return err
 	}
-	return j.files.sync()
+	came := map[uint64]bool{}
+	for _, op := range u.intents {
+		came[op.After.Stamp.Inode] = op.After.Kind == File || op.After.Kind == Link
+	}
+	var errs []error
+	for _, inode := range q.inStep(u.begin.Step) {
+		if !u.going || u.begin.Kind == kindLayer && came[inode] {
+			errs = append(errs, q.remove(inode))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // onlyKept leaves out what cannot be brought back.
-func (j *Journal) onlyKept(ops []Change) (rest []Change, cannot []Lack) {
+func (j *Journal) onlyKept(ops []Change) (rest []Change, cannot []Lack, err error) {
 	for _, op := range ops {
-		if j.kept(op.After) {
+		ok := op.From != "" || j.kept(op.After)
+		if !ok { // it may be there already, or still
+			now, err := j.look(j.life, op.Path, hashOnly)
+			if err != nil {
+				return nil, nil, err
+			}
+			ok = same(now, op.After)
+		}
+		if ok {
 			rest = append(rest, op)
 		} else {
 			cannot = append(cannot, Lack{Path: op.Path, Why: j.whyNot(op.Path, op.After), Size: op.After.Size})
 		}
 	}
-	return rest, cannot
+	return rest, cannot, nil
 }
 
 // sinceBefore says what to change to take back a tool's call or a shell command
-// that was cut off. What changed after the death of its process is left alone.
-func (j *Journal) sinceBefore(u *unfinished, death int64) (ops []Change, left []Lack, err error) {
+// that was cut off. What changed after the death of its process is left alone. settled
+// are files that an earlier recovery, which was cut off as well, brought back.
+func (j *Journal) sinceBefore(u *unfinished, death int64) (ops, settled []Change, left []Lack, err error) {
 	before := maps.Clone(u.before)
 	if err := j.addStray(before); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if u.walked {
 		if err := j.addSeen(before, u); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
-	if err := j.addAppeared(before, u); err != nil {
-		return nil, nil, err
+	whole, err := j.addAppeared(before, u, death)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	twins := twins(maps.Keys(before))
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		was := before[path]
-		now, err := j.lookExact(path, hashOnly, twins)
+		now, err := j.lookExact(j.life, path, hashOnly, twins)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
+		now.Whole = whole[path] && now.Kind == Folder
 		switch {
 		case same(now, was):
+			if now.Stamp.Inode != was.Stamp.Inode {
+				settled = append(settled, Change{Path: path, Before: was, After: now})
+			}
 		case later(now, death):
 			left = append(left, Lack{Path: path, Why: ChangedSince, Size: now.Size})
 		default:
 			ops = append(ops, Change{Path: path, Before: now, After: was})
 		}
 	}
-	return ops, left, nil
+	return ops, settled, left, nil
 }
 
 // later reports whether a file changed after the time. Nobody knows when what is

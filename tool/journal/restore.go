@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,71 +11,78 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 )
 
-// restore brings paths from one state to another: each file is written beside
-// and renamed into place, and only where what is there is what is expected.
+// restore brings paths from one state to another: each thing comes from, and goes to,
+// the quarantine, by a rename, and only where what is there is what is expected.
 // After a kill it can be run once more, or with the states exchanged.
 type restore struct {
 	j    *Journal
+	ctx  context.Context
 	step int // by whose number the temporary files are known
-	ops  []Change
+	// ops are what is to be done. One with From brings back what is at that path, or
+	// was; another one takes that away.
+	ops []Change
 	// open returns the content of what a path shall become.
 	open func(Change) (io.ReadCloser, error)
 	// again says that a process was killed while it did this, so that what is
 	// there may lie between the states.
 	again bool
 
-	mu   sync.Mutex
-	left map[string]Lack
-	made bool // the directories are there
+	left    map[string]Lack
+	stamps  map[string]Stamp  // of what was done
+	sources map[string]string // what is renamed away, and to where
+	leases  []int             // open files
+	made    bool              // the directories are there
 }
-
-// writers is how many files are written at the same time: the disk takes the
-// waits for several of them together.
-const writers = 8
 
 // run does all that can be done. It returns what was, and what was not and why.
 func (r *restore) run() (done []Change, left []Lack) {
-	r.left = map[string]Lack{}
+	r.left, r.stamps, r.sources = map[string]Lack{}, map[string]Stamp{}, map[string]string{}
 	slices.SortFunc(r.ops, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	for _, op := range r.ops {
+		if op.From != "" {
+			r.sources[op.From] = op.Path
+		}
+	}
 	upwards := slices.Clone(r.ops) // what a directory holds before itself
 	slices.Reverse(upwards)
+	goes := func(op Change) bool {
+		return (op.After.Kind == Absent || turns(op)) && r.sources[op.Path] == ""
+	}
+	isDir := func(op Change) bool { return op.Before.Kind == Folder && !op.Before.Whole }
+	toDir := func(op Change) bool { return op.After.Kind == Folder && !dirToDir(op) }
+	isFile := func(op Change) bool { return op.After.Kind == File || op.After.Kind == Link }
 	if r.again {
 		r.each(r.ops, anyOp, r.clean)
 	}
-	r.each(r.ops, func(op Change) bool { return op.Before.Kind == Folder }, r.loosen)
-	r.each(upwards, func(op Change) bool { return op.After.Kind == Absent || turns(op) }, r.remove)
-	r.each(r.ops, func(op Change) bool { return op.After.Kind == Folder && !dirToDir(op) }, r.makeDir)
-	r.made = true
-	isFile := func(op Change) bool { return op.After.Kind == File || op.After.Kind == Link }
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, writers)
-	alone := func(op Change) bool {
-		st, err := r.j.place.lstat(op.Path)
-		return op.After.Peer == "" && (err != nil || st.links <= 1)
-	}
-	var several []Change // paths that are names of a file with others, or shall be
-	for _, op := range r.ops {
-		if isFile(op) && !alone(op) {
-			several = append(several, op)
-		} else if isFile(op) {
-			slots <- struct{}{}
-			wg.Go(func() {
-				r.try(op, r.put)
-				<-slots
-			})
+	r.each(r.ops, isDir, r.loosen)
+	r.each(upwards, func(op Change) bool { return goes(op) && !isDir(op) }, r.remove)
+	r.each(r.ops, toDir, func(op Change) error { // above before below
+		if op.From != "" {
+			return r.moveBack(op)
 		}
-	}
-	wg.Wait()
-	r.each(several, anyOp, r.put) // one after the other
-	r.each(upwards, func(op Change) bool { return op.After.Kind == Folder }, r.setDirMode)
+		return r.makeDir(op)
+	})
+	r.each(r.ops, func(op Change) bool { return !toDir(op) && op.From != "" }, r.moveBack)
+	r.each(upwards, func(op Change) bool { return goes(op) && isDir(op) }, r.remove)
+	r.made = true
+	r.each(r.ops, func(op Change) bool { return isFile(op) || op.After.Kind == Special }, r.put)
+	r.each(upwards, func(op Change) bool { return op.After.Kind == Folder && !op.After.Whole }, r.setDirMode)
 	for _, op := range r.ops {
-		if lack, ok := r.left[op.Path]; ok {
+		lack, ok := r.left[op.Path]
+		if to := r.sources[op.Path]; !ok && to != "" {
+			if lack, ok = r.left[to]; ok {
+				lack.Path, lack.Err = op.Path, nil
+			}
+		}
+		if ok {
 			left = append(left, lack)
 		} else if !same(op.Before, op.After) {
+			if stamp, ok := r.stamps[op.Path]; ok {
+				op.After.Stamp = stamp
+			}
 			done = append(done, op)
 		}
 	}
@@ -84,27 +92,19 @@ func (r *restore) run() (done []Change, left []Lack) {
 func anyOp(Change) bool { return true }
 
 // each does one thing for all of the changes that it is for.
-func (r *restore) each(ops []Change, which func(Change) bool, do func(*parent, Change) error) {
+func (r *restore) each(ops []Change, which func(Change) bool, do func(Change) error) {
 	for _, op := range ops {
-		if which(op) {
+		if _, given := r.left[op.Path]; !given && which(op) {
 			r.try(op, do)
 		}
 	}
 }
 
-// try does one thing, unless the path was given up.
-func (r *restore) try(op Change, do func(*parent, Change) error) {
-	r.mu.Lock()
-	_, given := r.left[op.Path]
-	r.mu.Unlock()
-	if given {
-		return
-	}
-	p, err := r.j.parent(op.Path)
+// try does one thing, unless there is no time left for it.
+func (r *restore) try(op Change, do func(Change) error) {
+	err := r.ctx.Err()
 	if err == nil {
-		err = errors.Join(do(p, op), p.close())
-	} else if r.needless(op) {
-		err = nil
+		err = do(op)
 	}
 	if err == nil {
 		return
@@ -114,15 +114,35 @@ func (r *restore) try(op Change, do func(*parent, Change) error) {
 	if errors.As(err, &why) {
 		lack.Why, lack.Err = why.Reason, nil
 	}
-	r.mu.Lock()
 	r.left[op.Path] = lack
-	r.mu.Unlock()
 }
 
-// needless reports whether nothing can be done at a path whose directory is not
-// there, or not yet.
-func (r *restore) needless(op Change) bool {
-	return op.After.Kind == Absent || op.Before.Kind == Absent && !r.made
+// within calls f with the directory that the path lies in, held open. Where that is not
+// there, or not yet, there may be nothing to be done.
+func (r *restore) within(op Change, f func(*parent) error) error {
+	p, err := r.j.parent(op.Path)
+	if err == nil {
+		return errors.Join(f(p), p.close())
+	}
+	if op.After.Kind == Absent || op.Before.Kind == Absent && !r.made {
+		return nil
+	}
+	return err
+}
+
+// reversed are the changes that take these back.
+func reversed(ops []Change) []Change {
+	to := map[string]string{}
+	for _, op := range ops {
+		if op.From != "" {
+			to[op.From] = op.Path
+		}
+	}
+	back := make([]Change, len(ops))
+	for i, op := range ops {
+		back[i] = Change{Path: op.Path, Before: op.After, After: op.Before, From: to[op.Path]}
+	}
+	return back
 }
 
 // lackError is a reason as an error.
@@ -189,11 +209,13 @@ func (r *restore) temp(path string) string {
 }
 
 // clean removes what a killed process left beside a path.
-func (r *restore) clean(p *parent, op Change) error {
-	if err := p.dir.Remove(r.temp(op.Path)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+func (r *restore) clean(op Change) error {
+	return r.within(op, func(p *parent) error {
+		if err := p.dir.Remove(r.temp(op.Path)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 }
 
 // dirToDir reports whether the path is a directory before and after.
@@ -213,7 +235,7 @@ func (r *restore) there(op Change) (now State, finished bool, err error) {
 	if op.Before.Hash == "" && op.After.Hash == "" {
 		k = stampOnly
 	}
-	if now, err = r.j.look(op.Path, k); err != nil {
+	if now, err = r.j.look(r.ctx, op.Path, k); err != nil {
 		return now, false, err
 	}
 	switch {
@@ -232,7 +254,7 @@ func (r *restore) there(op Change) (now State, finished bool, err error) {
 }
 
 // loosen makes a directory writable for the user, for as long as it takes.
-func (r *restore) loosen(p *parent, op Change) error {
+func (r *restore) loosen(op Change) error {
 	now, _, err := r.there(op)
 	if err != nil || now.Kind != Folder || now.Mode&0o700 == 0o700 {
 		return err
@@ -240,11 +262,12 @@ func (r *restore) loosen(p *parent, op Change) error {
 	if err := r.j.at("chmod"); err != nil {
 		return err
 	}
-	return p.dir.Chmod(p.name, now.Mode|0o700)
+	return r.within(op, func(p *parent) error { return p.dir.Chmod(p.name, now.Mode|0o700) })
 }
 
-// remove removes what shall not be, or makes room for something of another kind.
-func (r *restore) remove(p *parent, op Change) error {
+// remove moves away what shall not be, or makes room for something of another kind. A
+// directory that is empty by now is nothing to be kept.
+func (r *restore) remove(op Change) error {
 	now, finished, err := r.there(looseDir(op))
 	if finished || err != nil || now.Kind == Absent || turns(op) && (now.Kind == Folder) == (op.After.Kind == Folder) {
 		return err
@@ -252,7 +275,10 @@ func (r *restore) remove(p *parent, op Change) error {
 	if err := r.j.at("remove"); err != nil {
 		return err
 	}
-	err = p.dir.Remove(p.name)
+	if now.Kind != Folder || op.Before.Whole {
+		return r.moveOut(op, now)
+	}
+	err = r.within(op, func(p *parent) error { return p.dir.Remove(p.name) })
 	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
 		return lackError{NotEmpty}
 	}
@@ -262,13 +288,13 @@ func (r *restore) remove(p *parent, op Change) error {
 // looseDir is the change without the mode of a directory that loosen may have
 // altered.
 func looseDir(op Change) Change {
-	if op.Before.Kind == Folder {
+	if op.Before.Kind == Folder && !op.Before.Whole {
 		op.Before.Mode |= 0o700
 	}
 	return op
 }
 
-func (r *restore) makeDir(p *parent, op Change) error {
+func (r *restore) makeDir(op Change) error {
 	now, _, err := r.there(op)
 	if err != nil || now.Kind == Folder {
 		return err
@@ -276,22 +302,30 @@ func (r *restore) makeDir(p *parent, op Change) error {
 	if err := r.j.at("mkdir"); err != nil {
 		return err
 	}
-	if err := p.dir.Mkdir(p.name, 0o700); err != nil {
+	if found, err := r.bringDir(op); found || err != nil {
 		return err
 	}
-	keepOwner(p.dir, p.name, op.After)
-	return nil
+	if op.After.Whole {
+		return lackError{NotRestored}
+	}
+	return r.within(op, func(p *parent) error {
+		if err := p.dir.Mkdir(p.name, 0o700); err != nil {
+			return err
+		}
+		keepOwner(p.dir, p.name, op.After)
+		return nil
+	})
 }
 
 // setDirMode comes last: a directory that may not be written to can be filled
 // until then.
-func (r *restore) setDirMode(p *parent, op Change) error {
-	now, err := r.j.look(op.Path, stampOnly)
+func (r *restore) setDirMode(op Change) error {
+	now, err := r.j.look(r.ctx, op.Path, stampOnly)
 	if err != nil || now.Kind != Folder || now.Mode == op.After.Mode {
 		return err
 	}
 	if err := r.j.at("chmod"); err != nil {
 		return err
 	}
-	return p.dir.Chmod(p.name, op.After.Mode)
+	return r.within(op, func(p *parent) error { return p.dir.Chmod(p.name, op.After.Mode) })
 }

@@ -11,75 +11,97 @@ import (
 	"slices"
 )
 
-// put makes a path the file or link that it shall be.
-func (r *restore) put(p *parent, op Change) error {
+// put makes a path what it shall be.
+func (r *restore) put(op Change) error {
 	now, finished, err := r.there(op)
+	if finished && op.After.Kind != Special {
+		r.settle(op.Path, now.Stamp)
+	}
 	if finished || err != nil {
 		return err
 	}
 	if now.Kind == File && op.After.Kind == File {
 		if sameContent(now, op.After) {
-			return r.chmod(p, op)
+			r.settle(op.Path, now.Stamp)
+			return r.chmod(op)
 		}
-		if st, err := r.j.place.lstat(op.Path); err == nil && st.links > 1 {
-			return r.rewrite(p, op)
+		if st, err := r.j.place.lstat(op.Path); err == nil && st.links > 1 && max(st.size, op.After.Size) <= maxRead {
+			return r.rewrite(op, now)
 		}
 	}
-	temp := r.temp(op.Path)
-	if err := r.make(p, op, temp); err != nil {
-		return errors.Join(err, r.clean(p, op))
-	}
-	// Once more, as the content may have taken a while to write.
-	if _, finished, err := r.there(op); finished || err != nil {
-		return errors.Join(err, r.clean(p, op))
-	}
-	if err := r.j.at("rename"); err != nil {
-		return errors.Join(err, r.clean(p, op))
-	}
-	if err := p.dir.Rename(temp, p.name); err != nil {
-		return errors.Join(err, r.clean(p, op))
-	}
-	return syncDir(p.dir)
-}
-
-func (r *restore) chmod(p *parent, op Change) error {
-	if err := r.j.at("chmod"); err != nil {
-		return err
-	}
-	return p.dir.Chmod(p.name, op.After.Mode)
-}
-
-// make makes the file or link under a temporary name.
-func (r *restore) make(p *parent, op Change, temp string) error {
-	if err := r.j.at("temp"); err != nil {
-		return err
-	}
-	if op.After.Kind == Link {
-		if err := p.dir.Symlink(op.After.Target, temp); err != nil {
+	if op.After.Peer != "" && now.Kind == Absent {
+		if q, err := r.j.openQuarantine(false); err != nil {
 			return err
+		} else if _, held := q.find(op.After); !held {
+			return r.replace(op) // by another name of its peer
 		}
-		keepOwner(p.dir, temp, op.After)
-		return nil
 	}
-	if r.linkPeer(p, op, temp) {
-		return nil
+	return r.swap(op, now)
+}
+
+// replace makes a path the file or link that it shall be under another name, and
+// renames that over it: for file systems that cannot exchange names. What is there is
+// kept, or it stays.
+func (r *restore) replace(op Change) error {
+	now, _, err := r.there(op)
+	if err == nil && (now.Kind == Special || now.Kind == File && r.j.files.objects.find(now.Hash) == 0) {
+		err = lackError{NotMoved}
 	}
-	file, err := p.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer file.Close() // a second time in some cases, which does no harm
-	if err := r.copy(file, op); err != nil {
+	return r.within(op, func(p *parent) error {
+		temp := r.temp(op.Path)
+		stamp, err := r.make(p, op, temp)
+		if err != nil {
+			return errors.Join(err, r.clean(op))
+		}
+		// Once more, as the content may have taken a while to write.
+		if _, finished, err := r.there(op); finished || err != nil {
+			return errors.Join(err, r.clean(op))
+		}
+		if err := r.j.at("rename"); err != nil {
+			return errors.Join(err, r.clean(op))
+		}
+		if err := p.dir.Rename(temp, p.name); err != nil {
+			return errors.Join(err, r.clean(op))
+		}
+		r.settle(op.Path, stamp)
+		return nil
+	})
+}
+
+func (r *restore) chmod(op Change) error {
+	if err := r.j.at("chmod"); err != nil {
 		return err
 	}
-	keepOwner(p.dir, temp, op.After)
-	if err := file.Chmod(op.After.Mode); err != nil {
-		return err
+	return r.within(op, func(p *parent) error { return p.dir.Chmod(p.name, op.After.Mode) })
+}
+
+// make makes the file or link under a temporary name.
+func (r *restore) make(p *parent, op Change, temp string) (Stamp, error) {
+	if err := r.j.at("temp"); err != nil {
+		return Stamp{}, err
 	}
-	if err := syncFile(file); err != nil {
-		return err
+	if op.After.Kind == Link {
+		if err := p.dir.Symlink(op.After.Target, temp); err != nil {
+			return Stamp{}, err
+		}
+		keepOwner(p.dir, temp, op.After)
+	} else if !r.linkPeer(p, op, temp) {
+		file, err := p.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return Stamp{}, err
+		}
+		err = r.copy(file, op)
+		keepOwner(p.dir, temp, op.After)
+		if err := errors.Join(err, file.Chmod(op.After.Mode), file.Close()); err != nil {
+			return Stamp{}, err
+		}
 	}
-	return file.Close()
+	dir, _ := split(op.Path)
+	st, err := r.j.place.lstat(join(dir, temp))
+	return st.state().Stamp, err
 }
 
 // linkPeer makes the temporary file another name of the file that the path was a
@@ -88,7 +110,7 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 	if op.After.Peer == "" {
 		return false
 	}
-	peer, err := r.j.look(op.After.Peer, hashOnly)
+	peer, err := r.j.look(r.ctx, op.After.Peer, hashOnly)
 	if err != nil || peer.Kind != File || !sameContent(peer, op.After) || peer.Mode != op.After.Mode &&
 		!r.changes(op.After.Peer) {
 		return false
@@ -112,51 +134,45 @@ func (r *restore) changes(path string) bool {
 	return slices.ContainsFunc(r.ops, func(op Change) bool { return op.Path == path })
 }
 
-// copy writes the content, and makes sure that it is the one that was expected.
-func (r *restore) copy(dest io.Writer, op Change) error {
+// rewrite writes a file with several names in place, so that they stay names of
+// one file. A kill in the middle of it leaves what torn recognizes.
+func (r *restore) rewrite(op Change, now State) error {
 	from, err := r.open(op)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(dest, h), from); err != nil {
-		return err
-	}
-	if sum := hex.EncodeToString(h.Sum(nil)); op.After.Hash != sum {
-		return fmt.Errorf("its content is not the one expected (%.12s, not %.12s)", sum, op.After.Hash)
-	}
-	return nil
-}
-
-// rewrite writes a file with several names in place, so that they stay names of
-// one file. A kill in the middle of it leaves what torn recognizes.
-func (r *restore) rewrite(p *parent, op Change) error {
-	var content bytes.Buffer
-	if err := r.copy(&content, op); err != nil {
-		return err
-	}
-	file, err := p.dir.OpenFile(p.name, os.O_WRONLY, 0)
+	content, err := io.ReadAll(reader{r.ctx, from})
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	if err := r.j.at("rewrite"); err != nil {
-		return err
+	if sum := sha256.Sum256(content); op.After.Hash != hex.EncodeToString(sum[:]) {
+		return fmt.Errorf("its content is not the one expected (%.12x, not %.12s)", sum, op.After.Hash)
 	}
-	if _, err := file.WriteAt(content.Bytes(), 0); err != nil {
+	return r.within(op, func(p *parent) error {
+		file, err := p.dir.OpenFile(p.name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := r.j.at("rewrite"); err != nil {
+			return err
+		}
+		if _, err := file.WriteAt(content, 0); err != nil {
+			return err
+		}
+		if err := r.j.at("truncate"); err != nil {
+			return err
+		}
+		if err := errors.Join(file.Truncate(int64(len(content))), file.Chmod(op.After.Mode)); err != nil {
+			return err
+		}
+		info, err := file.Stat()
+		if err == nil {
+			r.settle(op.Path, Stamp{Inode: now.Stamp.Inode, Mtime: info.ModTime().UnixNano()})
+		}
 		return err
-	}
-	if err := r.j.at("truncate"); err != nil {
-		return err
-	}
-	if err := file.Truncate(int64(content.Len())); err != nil {
-		return err
-	}
-	if err := file.Chmod(op.After.Mode); err != nil {
-		return err
-	}
-	return syncFile(file)
+	})
 }
 
 // torn reports whether what is there begins as the one content and goes on as the

@@ -113,9 +113,9 @@ func (s *Step) compare(p pair) (c Change, ref uint32, err error) {
 	if p.after == nil {
 		return c, 0, nil
 	}
-	c.After, ref, err = j.lookOnce(p.path, keepSmall)
+	c.After, ref, err = j.lookOnce(j.life, p.path, keepSmall)
 	if errors.Is(err, errUnsteady) { // something in the background writes to it
-		c.After, err = j.look(p.path, keepSmall)
+		c.After, err = j.look(j.life, p.path, keepSmall)
 	}
 	return c, ref, err
 }

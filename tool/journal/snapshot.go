@@ -130,7 +130,7 @@ func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
 				w := sc.work[next]
 				next++
 				mu.Unlock()
-				ref, lack, err := j.keepOne(w)
+				ref, lack, err := j.keepOne(ctx, w)
 				mu.Lock()
 				if err != nil {
 					failed = err
@@ -170,7 +170,7 @@ func noTime(work []job) (lacks []Lack) {
 }
 
 // keepOne keeps one content. Only what the journal itself could not do is an error.
-func (j *Journal) keepOne(w job) (ref uint32, lack *Lack, err error) {
+func (j *Journal) keepOne(ctx context.Context, w job) (ref uint32, lack *Lack, err error) {
 	no := func(why Reason, err error) (uint32, *Lack, error) {
 		return 0, &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil
 	}
@@ -192,7 +192,7 @@ func (j *Journal) keepOne(w job) (ref uint32, lack *Lack, err error) {
 		}
 		return ref, nil, nil
 	}
-	_, ref, err = j.readFile(w.path, w.stat, keepAll)
+	_, ref, err = j.readFile(ctx, w.path, w.stat, keepAll)
 	if errors.As(err, new(storeError)) {
 		return 0, nil, err
 	}

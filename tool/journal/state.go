@@ -27,8 +27,12 @@ func same(a, b State) bool {
 	case Folder:
 		return a.Mode == b.Mode
 	}
-	return a.Mode == b.Mode && a.Stamp == b.Stamp
+	return a.Mode == b.Mode && sameStamp(a.Stamp, b.Stamp)
 }
+
+// sameStamp compares what tells a file from another. The time of its last change is not
+// part of that: a rename is one.
+func sameStamp(a, b Stamp) bool { return a.Inode == b.Inode && a.Mtime == b.Mtime }
 
 // sameContent compares two files by their hashes, or else by their stamps.
 func sameContent(a, b State) bool {
@@ -38,7 +42,7 @@ func sameContent(a, b State) bool {
 	if a.Hash != "" && b.Hash != "" {
 		return a.Hash == b.Hash
 	}
-	return a.Stamp == b.Stamp
+	return sameStamp(a.Stamp, b.Stamp)
 }
 
 // matches reports whether now is what want describes; fields that want leaves
@@ -57,7 +61,7 @@ func matches(now, want State) bool {
 		return now.Target == want.Target
 	}
 	return now.Size == want.Size && ok(want.Mode != 0, now.Mode == want.Mode) &&
-		ok(want.Hash != "", now.Hash == want.Hash) &&
+		ok(want.Hash != "" && now.Hash != "", now.Hash == want.Hash) &&
 		ok(want.Stamp.Inode != 0, now.Stamp.Inode == want.Stamp.Inode) &&
 		ok(want.Stamp.Ctime != 0, now.Stamp.Ctime == want.Stamp.Ctime) &&
 		ok(want.Stamp.Mtime != 0, now.Stamp.Mtime == want.Stamp.Mtime)

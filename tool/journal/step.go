@@ -27,6 +27,8 @@ type Step struct {
 	unseen   map[string]bool // directories whose part of the tree is older
 	ignored  map[string]bool
 	adjusted map[string]State // what other steps made of paths meanwhile
+
+	staged []staged // what is to come into the project
 }
 
 // Before keeps what the paths are, before a tool writes or deletes them: absolute
@@ -76,12 +78,12 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 // says nothing, that has to be looked for.
 func (j *Journal) lookSeen(path string, st stat, twins map[string]bool) (State, error) {
 	if st.links > 0 && !twins[path] {
-		state, _, err := j.lookAt(path, st, keepAll)
+		state, _, err := j.lookAt(j.life, path, st, keepAll)
 		if !errors.Is(err, errUnsteady) {
 			return state, err
 		}
 	}
-	return j.lookExact(path, keepAll, twins)
+	return j.lookExact(j.life, path, keepAll, twins)
 }
 
 // concerned are the paths, relative to the root, that a write to one path may
@@ -172,10 +174,10 @@ func (s *Step) changes() ([]Change, error) {
 	twins := twins(maps.Keys(s.before))
 	for _, path := range slices.Sorted(maps.Keys(s.before)) {
 		before := s.before[path]
-		after, err := s.j.lookExact(path, keepSmall, twins)
+		after, err := s.j.lookExact(s.j.life, path, keepSmall, twins)
 		errs = append(errs, err)
-		if before.Hash != "" && after.Kind == File && after.Hash == "" {
-			after, err = s.j.look(path, hashOnly) // too large to be kept again
+		if after.Kind == File && after.Hash == "" {
+			after, err = s.j.look(s.j.life, path, hashOnly) // too large to be kept again
 			errs = append(errs, err)
 		}
 		if !same(before, after) {

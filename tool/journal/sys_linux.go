@@ -20,3 +20,32 @@ func (p *place) open(path string, flags int) (int, error) {
 	}
 	return fd, err
 }
+
+// exchange makes each of two names lead to what the other one led to, in one step.
+func exchange(dirA int, a string, dirB int, b string) error {
+	return unix.Renameat2(dirA, a, dirB, b, unix.RENAME_EXCHANGE)
+}
+
+// renameNew is a rename that replaces nothing: where the name is taken the error is
+// fs.ErrExist.
+func renameNew(fromDir int, from string, toDir int, to string) error {
+	return unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
+}
+
+// takeLease asks to be told when an open file is opened for writing. While the lease
+// lasts such an open waits. The error is EAGAIN where the file is open for writing now;
+// any other one means that there is no lease to be had.
+func takeLease(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+	return err
+}
+
+// leaseHolds reports whether nobody asked to write since the lease was taken.
+func leaseHolds(fd int) bool {
+	kind, err := unix.FcntlInt(uintptr(fd), unix.F_GETLEASE, 0)
+	return err == nil && kind == unix.F_RDLCK
+}
+
+// syncAll brings to the disk what the file system has not written yet. It reports
+// whether there is such a call.
+func (p *place) syncAll() (bool, error) { return true, unix.Syncfs(int(p.dir.Fd())) }

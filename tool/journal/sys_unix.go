@@ -96,9 +96,15 @@ func (p *place) list(path string, buf []byte) ([]entry, error) {
 }
 
 func statAt(dir int, name string) (stat, error) {
+	st, _, err := statBlocks(dir, name)
+	return st, err
+}
+
+// statBlocks also says how many bytes of the disk a file takes.
+func statBlocks(dir int, name string) (stat, int64, error) {
 	var st unix.Stat_t
 	_, err := uninterrupted(func() (int, error) { return 0, unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-	return statOf(&st), err
+	return statOf(&st), st.Blocks * 512, err
 }
 
 // inParent calls f with the open directory that the path lies in.
@@ -129,13 +135,17 @@ func (p *place) lstat(path string) (st stat, err error) {
 }
 
 func (p *place) readlink(path string) (target string, err error) {
-	buf := make([]byte, 16<<10)
 	err = p.inParent(path, func(dir int, name string) error {
-		n, err := uninterrupted(func() (int, error) { return unix.Readlinkat(dir, name, buf) })
-		target = string(buf[:max(n, 0)])
+		target, err = readlinkAt(dir, name)
 		return err
 	})
 	return target, err
+}
+
+func readlinkAt(dir int, name string) (string, error) {
+	buf := make([]byte, 16<<10)
+	n, err := uninterrupted(func() (int, error) { return unix.Readlinkat(dir, name, buf) })
+	return string(buf[:max(n, 0)]), err
 }
 
 // openFile opens a file to be read, and says what it is.
@@ -225,14 +235,50 @@ func keepOwner(parent *os.Root, name string, was State) {
 	}
 }
 
-// syncDir makes what happened in the directory last.
-func syncDir(dir *os.Root) error {
-	f, err := dir.Open(".")
-	if err != nil {
-		return nil // may be written to but not read; what happened in it did
+// keepOwnerAt is keepOwner in a directory of artoo's own.
+func keepOwnerAt(dir int, name string, was State) {
+	if os.Geteuid() == 0 {
+		_ = unix.Fchownat(dir, name, int(was.UID), int(was.GID), unix.AT_SYMLINK_NOFOLLOW)
+	} else if int(was.GID) != os.Getegid() {
+		_ = unix.Fchownat(dir, name, -1, int(was.GID), unix.AT_SYMLINK_NOFOLLOW)
 	}
-	defer f.Close()
-	return syncFile(f)
+}
+
+// syncFew is how many files are brought to the disk one by one: of more, the whole file
+// system is.
+const syncFew = 32
+
+// sync brings to the disk what was done at the paths.
+func (p *place) sync(paths []string) error {
+	if len(paths) > syncFew {
+		if done, err := p.syncAll(); done || err != nil {
+			return err
+		}
+	}
+	dirs := map[string]bool{}
+	for _, path := range paths {
+		dir, _ := split(path)
+		dirs[dir] = true
+		if err := p.syncPath(path, 0); err != nil {
+			return err
+		}
+	}
+	for dir := range dirs {
+		if err := p.syncPath(dir, unix.O_DIRECTORY); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncPath does so for a file or directory. What is gone, or may not be read, is left out.
+func (p *place) syncPath(path string, flags int) error {
+	fd, err := p.open(path, flags)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), path)
+	return errors.Join(syncFile(f), f.Close())
 }
 
 // syncFile waits until the file is on the disk, where the file system can tell.
@@ -241,4 +287,16 @@ func syncFile(f *os.File) error {
 		return err
 	}
 	return nil
+}
+
+// takes is how many bytes of the disk the original at a path takes where it is kept.
+func (p *place) takes(path string, now State) (size int64, err error) {
+	if now.Size <= maxRead {
+		return now.Size + headerSize, nil
+	}
+	err = p.inParent(path, func(dir int, name string) error {
+		_, size, err = statBlocks(dir, name)
+		return err
+	})
+	return size, err
 }

@@ -98,6 +98,9 @@ func stateField(b []byte, name string, s *State) []byte {
 		b = append(intField(b, "mtime", s.Stamp.Mtime), '}')
 	}
 	b = stringField(b, "peer", escape(s.Peer))
+	if s.Whole {
+		b = append(field(b, "whole"), "true"...)
+	}
 	b = uintField(b, "uid", uint64(s.UID))
 	b = uintField(b, "gid", uint64(s.GID))
 	return append(b, '}')

@@ -16,6 +16,7 @@ package journal
 import (
 	"context"
 	"io/fs"
+	"os"
 	"strings"
 	"time"
 )
@@ -79,6 +80,8 @@ type State struct {
 	// Peer is another path of the same file (a hard link), "" if there is none
 	// in the project.
 	Peer string `json:"peer,omitempty"`
+	// Whole says of a directory that it was moved with all that it holds.
+	Whole bool `json:"whole,omitempty"`
 	// UID and GID are the owner's, where the system has such numbers. They are
 	// restored as far as it lets us, and not compared.
 	UID uint32 `json:"uid,omitempty"`
@@ -98,7 +101,8 @@ type Stamp struct {
 type Change struct {
 	Path          string
 	Before, After State
-	// From is the path that a created file had before, if it was renamed.
+	// From is the path that a created file had before, if it was renamed. In a plan
+	// the file, or a directory with all that it holds, is renamed back from there.
 	From string
 	// Kept says that what was before can be brought back.
 	Kept bool
@@ -122,6 +126,7 @@ const (
 	NotEmpty     Reason = "holds files that are not artoo's"
 	SetID        Reason = "set-user-ID or set-group-ID"
 	NotRestored  Reason = "could not be restored"
+	NotMoved     Reason = "cannot be moved out of the project"
 )
 
 // Lack is a path, relative to the root with slashes, that is not covered or was
@@ -205,6 +210,26 @@ type Report struct {
 	Left     []Lack // what was not done, and why
 	// Cannot is what was replaced or deleted and cannot be brought back.
 	Cannot []Lack
+}
+
+// Source is a throwaway layer whose changes are applied.
+type Source interface {
+	// Open opens the new content of a file, by its path in the project, relative to the
+	// root with slashes.
+	Open(path string) (*os.File, error)
+	// Path is where the file lies, absolute, if it may be renamed from there; "" has it
+	// copied. Nothing else may write to it.
+	Path(path string) string
+}
+
+// Then is a step that belongs to the application of a layer. The zero one does nothing.
+type Then struct {
+	// Paths are the files that Do may change, absolute or relative to the root: they are
+	// kept before.
+	Paths []string
+	// Do runs when the files of the layer are in their places. Its error takes back
+	// everything, the paths included; so does a kill before it has returned.
+	Do func(ctx context.Context) error
 }
 
 // LayerChange is one path that a throwaway layer changed, relative to the root

@@ -36,10 +36,10 @@ func TestWhatTheUserChangedSinceIsLeftAlone(t *testing.T) {
 	p.write("c", "the user's\n")
 	p.write("made/theirs", "the user's\n")
 	p.write("d", "the user's file\n")
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	expect(t, "left alone", paths(plan.Left), "b", "c", "d", "d/x", "made")
-	report, err := p.Apply(plan)
+	report, err := p.Apply(context.Background(), plan)
 	p.ok(err)
 	if len(report.Left) > 0 {
 		t.Errorf("left by Apply: %v", report.Left)
@@ -54,10 +54,10 @@ func TestAnEditBetweenTwoStepsStopsAtTheUsers(t *testing.T) {
 	p.edit(1, "a", "2\n")
 	p.write("a", "the user's\n")
 	p.edit(2, "a", "3\n")
-	plan, err := p.Plan(2, false)
+	plan, err := p.Plan(context.Background(), 2, false)
 	p.ok(err)
 	expect(t, "left alone", paths(plan.Left), "a")
-	_, err = p.Apply(plan)
+	_, err = p.Apply(context.Background(), plan)
 	p.ok(err)
 	if got := p.look()["a"]; !strings.HasSuffix(got, "the user's\n") {
 		t.Errorf("a is %q", got)
@@ -70,12 +70,12 @@ func TestWhatTheUserTookBackThemselvesIsNoConflict(t *testing.T) {
 	p.edit(1, "a", "2\n")
 	p.edit(1, "b", "2\n")
 	p.write("a", "1\n")
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	if len(plan.Left) > 0 || len(plan.Restore) != 1 {
 		t.Errorf("left %v, restore %v", plan.Left, plan.Restore)
 	}
-	_, err = p.Apply(plan)
+	_, err = p.Apply(context.Background(), plan)
 	p.ok(err)
 	p.same(start)
 }
@@ -84,10 +84,10 @@ func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.edit(1, "b", "2\n")
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	p.write("a", "the user's\n")
-	report, err := p.Apply(plan)
+	report, err := p.Apply(context.Background(), plan)
 	p.ok(err)
 	expect(t, "left", paths(report.Left), "a")
 	if got := p.look(); !strings.HasSuffix(got["a"], "the user's\n") || !strings.HasSuffix(got["b"], " 1\n") {
@@ -98,10 +98,10 @@ func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
 func TestAPlanIsStaleOnceSomethingElseWasRecorded(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	p.edit(2, "a", "3\n")
-	if _, err := p.Apply(plan); !errors.Is(err, ErrStale) {
+	if _, err := p.Apply(context.Background(), plan); !errors.Is(err, ErrStale) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestNothingIsBroughtBackOverANewChange(t *testing.T) {
 	p.edit(1, "a", "2\n")
 	p.undo(1)
 	p.edit(2, "b", "new\n")
-	if _, err := p.Plan(1, true); !errors.Is(err, ErrNothing) {
+	if _, err := p.Plan(context.Background(), 1, true); !errors.Is(err, ErrNothing) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestUndoCountsTurnsThatChangedSomething(t *testing.T) {
 	p.edit(1, "b", "b\n")
 	p.command(2, func() {})
 	p.edit(3, "c", "c\n")
-	plan, err := p.Plan(2, false)
+	plan, err := p.Plan(context.Background(), 2, false)
 	p.ok(err)
 	if !slices.Equal(plan.Turns, []int{3, 1}) || len(plan.Steps) != 3 {
 		t.Errorf("turns %v, steps %v", plan.Turns, plan.Steps)
@@ -138,14 +138,14 @@ func TestAMovedHeadIsInThePlan(t *testing.T) {
 	p.cfg.Head = func() (string, string) { return head, busy }
 	p.reopen()
 	p.edit(1, "a", "2\n")
-	plan, err := p.Plan(1, false)
+	plan, err := p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	if plan.HeadMoved || plan.Busy != "" {
 		t.Errorf("plan: %+v", plan)
 	}
 	head, busy = "main 2222", "rebase"
 	p.reopen()
-	plan, err = p.Plan(1, false)
+	plan, err = p.Plan(context.Background(), 1, false)
 	p.ok(err)
 	if !plan.HeadMoved || plan.Busy != "rebase" {
 		t.Errorf("plan: %+v", plan)

@@ -52,8 +52,9 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	config := confine.Config{
 		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ, Pass: a.cfg.PassEnv,
 		Files: func() *tool.Files { return env.Files },
-		Apply: func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) ([]string, error) {
-			return a.agent.ApplyLayer("run "+line, some, open)
+		Apply: func(ctx context.Context, line string, some []sandbox.Change,
+			open func(sandbox.Change) (*os.File, error)) ([]string, error) {
+			return a.agent.ApplyLayer(ctx, "run "+line, some, open)
 		},
 		Starting: func(othersRun []string) error { return a.agent.BeforeCommand(othersRun) },
 	}

@@ -144,7 +144,7 @@ func of(turns []string, n int) string {
 // undoIn shows what would be done in a session, asks and does it.
 func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n int, inv Invocation) error {
 	const list = "artoo undo --list"
-	p, err := j.Plan(n, inv.has("redo"))
+	p, err := j.Plan(ctx, n, inv.has("redo"))
 	switch {
 	case errors.Is(err, journal.ErrNothing) && inv.has("redo"):
 		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be brought back"), list)
@@ -168,7 +168,7 @@ func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n 
 	}
 	report := journal.Report{}
 	if len(p.Restore) > 0 {
-		if report, err = j.Apply(p); err != nil {
+		if report, err = j.Apply(ctx, p); err != nil {
 			return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", err), "")
 		}
 	}

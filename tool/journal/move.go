@@ -1,0 +1,371 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// swap puts what lies in the quarantine in the place of what is at a path, which comes
+// to lie there instead: in one call of the kernel, so that nobody sees neither of the
+// two. Where the file system cannot do that the path is replaced.
+func (r *restore) swap(op Change, now State) error {
+	q, err := r.j.openQuarantine(true)
+	if err != nil {
+		return err
+	}
+	if q == nil || !q.swaps {
+		return r.replace(op)
+	}
+	slot, ok := q.find(op.After)
+	if !ok {
+		if err := r.stage(q, &op); err != nil {
+			return err
+		}
+		slot, _ = q.find(op.After)
+	}
+	if op.After.Kind == File {
+		if err := q.setMode(slot, op.After.Mode); err != nil {
+			return err
+		}
+	}
+	if err := r.j.at("rename"); err != nil {
+		return err
+	}
+	err = r.j.place.inParent(op.Path, func(dir int, name string) error {
+		if now.Kind == Absent {
+			return q.putNew(slot, dir, name)
+		}
+		if err := r.lease(dir, name, now); err != nil {
+			return err
+		}
+		return r.exchange(q, slot, dir, name, now)
+	})
+	switch {
+	case errors.Is(err, unix.EXDEV):
+		return r.replace(op)
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
+		return lackError{ChangedSince}
+	case err != nil:
+		return err
+	}
+	q.forget(op.After.Stamp.Inode)
+	if now.Kind != Absent {
+		if _, err := q.holds(slot, now.Hash); err != nil {
+			return err
+		}
+	}
+	r.settle(op.Path, op.After.Stamp)
+	return nil
+}
+
+// putNew renames a thing from its slot to a path where nothing is.
+func (q *quarantine) putNew(slot string, dir int, name string) error {
+	return renameNew(int(q.dir.Fd()), slot, dir, name)
+}
+
+// exchange exchanges what lies in a slot with what is at a path. If that is not what
+// it was, it goes back, and the user's is at the path again.
+func (r *restore) exchange(q *quarantine, slot string, dir int, name string, was State) error {
+	swapped := func() (out State, err error) {
+		if err := exchange(int(q.dir.Fd()), slot, dir, name); err != nil {
+			return out, err
+		}
+		return q.look(context.WithoutCancel(r.ctx), slot, false)
+	}
+	in, err := q.look(r.ctx, slot, false)
+	if err != nil {
+		return err
+	}
+	out, err := swapped()
+	if err != nil {
+		return err
+	}
+	if out.Stamp.Inode == was.Stamp.Inode && was.Hash != "" {
+		// Something may have been written to it after it was looked at.
+		out, err = q.look(context.WithoutCancel(r.ctx), slot, true)
+	}
+	if err == nil && unmoved(out, was) {
+		return nil
+	}
+	// Between two exchanges the user may save once more: what came out last of all must
+	// be what was put in before.
+	for out.Stamp.Inode != in.Stamp.Inode {
+		in = out
+		if out, err = swapped(); err != nil {
+			return err
+		}
+	}
+	return lackError{ChangedSince}
+}
+
+// unmoved reports whether a thing is the one that was there, with all that it was.
+func unmoved(now, was State) bool {
+	return now.Stamp.Inode == was.Stamp.Inode && same(now, was)
+}
+
+// moveOut moves what is at a path into the quarantine. Where that cannot be, a file or
+// link is removed if the journal holds it.
+func (r *restore) moveOut(op Change, now State) error {
+	q, err := r.j.openQuarantine(true)
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		return r.unlink(op, now)
+	}
+	slot, err := q.slot(r.step, op.Path)
+	if err != nil {
+		return err
+	}
+	err = r.j.place.inParent(op.Path, func(dir int, name string) error {
+		if st, err := statAt(dir, name); err != nil {
+			return err
+		} else if st.kind() == File && st.links > 1 {
+			return unix.EXDEV // its other names are written to
+		}
+		if err := r.lease(dir, name, now); err != nil {
+			return err
+		}
+		if err := unix.Renameat(dir, name, int(q.dir.Fd()), slot); err != nil {
+			return err
+		}
+		out, err := q.look(context.WithoutCancel(r.ctx), slot, now.Hash != "")
+		if err == nil && unmoved(out, now) {
+			return nil
+		}
+		err = renameNew(int(q.dir.Fd()), slot, dir, name)
+		if err != nil && !errors.Is(err, fs.ErrExist) { // else the user saved over it
+			return err
+		} else if err != nil {
+			_, err = q.holds(slot, "")
+		}
+		return errors.Join(err, lackError{ChangedSince})
+	})
+	switch {
+	case errors.Is(err, unix.EXDEV):
+		return r.unlink(op, now)
+	case errors.Is(err, fs.ErrNotExist):
+		return lackError{ChangedSince}
+	case err != nil:
+		return err
+	}
+	_, err = q.holds(slot, now.Hash)
+	return err
+}
+
+// unlink removes a file or link that the journal holds a copy of.
+func (r *restore) unlink(op Change, now State) error {
+	if now.Kind != Link && (now.Kind != File || r.j.files.objects.find(now.Hash) == 0) {
+		return lackError{NotMoved}
+	}
+	return r.within(op, func(p *parent) error { return p.dir.Remove(p.name) })
+}
+
+// moveBack renames something within the project, to where it was.
+func (r *restore) moveBack(op Change) error {
+	now, finished, err := r.there(op)
+	if finished || err != nil {
+		return err
+	}
+	op.From = r.moved(op.From)
+	from, err := r.j.look(r.ctx, op.From, hashOnly)
+	if err != nil {
+		return err
+	}
+	if from.Stamp.Inode != op.After.Stamp.Inode || !same(from, op.After) || now.Kind != Absent {
+		if op.After.Kind == File && r.j.kept(op.After) {
+			return nil // put writes it
+		}
+		return lackError{ChangedSince}
+	}
+	if err := r.j.at("rename"); err != nil {
+		return err
+	}
+	rename := func(from, to string) error {
+		return r.j.place.inParent(from, func(fromDir int, fromName string) error {
+			return r.j.place.inParent(to, func(toDir int, toName string) error {
+				return renameNew(fromDir, fromName, toDir, toName)
+			})
+		})
+	}
+	switch err := rename(op.From, op.Path); {
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
+		return lackError{ChangedSince}
+	case err != nil:
+		return err
+	}
+	if moved, err := r.j.look(context.WithoutCancel(r.ctx), op.Path, stampOnly); err != nil ||
+		moved.Stamp.Inode != op.After.Stamp.Inode {
+		return errors.Join(lackError{ChangedSince}, err, rename(op.Path, op.From))
+	}
+	r.settle(op.Path, from.Stamp)
+	return nil
+}
+
+// moved is where something lies by now that is renamed: the directory that holds it may
+// have been before.
+func (r *restore) moved(path string) string {
+	for dir, _ := split(path); dir != ""; dir, _ = split(dir) {
+		to := r.sources[dir]
+		if _, err := r.j.place.lstat(dir); to != "" && errors.Is(err, fs.ErrNotExist) {
+			return to + strings.TrimPrefix(path, dir)
+		}
+	}
+	return path
+}
+
+// bringDir renames a directory that was moved out whole to where it was. It reports
+// whether there is one.
+func (r *restore) bringDir(op Change) (bool, error) {
+	q, err := r.j.openQuarantine(false)
+	if err != nil {
+		return false, err
+	}
+	slot, ok := q.find(op.After)
+	if !ok {
+		return false, nil
+	}
+	err = r.j.place.inParent(op.Path, func(dir int, name string) error { return q.putNew(slot, dir, name) })
+	if errors.Is(err, fs.ErrExist) {
+		return true, lackError{ChangedSince}
+	}
+	if err == nil {
+		q.forget(op.After.Stamp.Inode)
+	}
+	return true, err
+}
+
+// stage makes in the quarantine what a path shall become, of what is kept.
+func (r *restore) stage(q *quarantine, op *Change) error {
+	slot, err := q.slot(r.step, op.Path)
+	if err != nil {
+		return err
+	}
+	if err := r.j.at("temp"); err != nil {
+		return err
+	}
+	dir := int(q.dir.Fd())
+	if op.After.Kind == Link {
+		if err := unix.Symlinkat(op.After.Target, dir, slot); err != nil {
+			return err
+		}
+	} else {
+		fd, err := unix.Openat(dir, slot, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return &fs.PathError{Op: "create", Path: slot, Err: err}
+		}
+		file := os.NewFile(uintptr(fd), slot)
+		if err := errors.Join(r.copy(file, *op), file.Chmod(op.After.Mode), file.Close()); err != nil {
+			return errors.Join(err, unix.Unlinkat(dir, slot, 0))
+		}
+	}
+	keepOwnerAt(dir, slot, op.After)
+	st, err := q.holds(slot, op.After.Hash)
+	if err != nil {
+		return err
+	}
+	op.After.Stamp = Stamp{Inode: st.inode, Mtime: st.mtime}
+	if op.After.Kind == Link {
+		op.After.Stamp.Mtime = 0
+	}
+	return nil
+}
+
+// settle notes by what a path is known from now on.
+func (r *restore) settle(path string, stamp Stamp) {
+	stamp.Ctime = 0 // a rename changes it
+	r.stamps[path] = stamp
+}
+
+// lease asks to be told if a file that is about to be moved is opened for writing: what
+// is written then would go where the user does not look for it. Where the system gives
+// no lease, what came out is compared.
+func (r *restore) lease(dir int, name string, now State) error {
+	if now.Kind != File || len(r.leases) >= maxLeases || r.again {
+		return nil
+	}
+	fd, err := uninterrupted(func() (int, error) { return unix.Openat(dir, name, openFlags, 0) })
+	if err != nil {
+		return nil // may not be read, which is no reason to leave it
+	}
+	err = takeLease(fd)
+	if err == nil {
+		r.leases = append(r.leases, fd)
+		return nil
+	}
+	if unix.Close(fd); errors.Is(err, unix.EAGAIN) {
+		return lackError{ChangedSince}
+	}
+	return nil
+}
+
+// maxLeases is how many files are held at a time: each takes a descriptor.
+const maxLeases = 1000
+
+// disturbed is an error if a file that was moved out was opened for writing since.
+func (r *restore) disturbed() error {
+	for _, fd := range r.leases {
+		if !leaseHolds(fd) {
+			return fmt.Errorf("a file %w", errUnsteady)
+		}
+	}
+	return nil
+}
+
+// release lets those go on who want to write.
+func (r *restore) release() {
+	for _, fd := range r.leases {
+		unix.Close(fd)
+	}
+	r.leases = nil
+}
+
+// copy writes the content, without the holes of a file, and makes sure that it is the
+// one that was expected.
+func (r *restore) copy(dest *os.File, op Change) error {
+	from, err := r.open(op)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if file, ok := from.(*os.File); ok && op.After.Size > maxRead {
+		return copySparse(r.ctx, dest, file, op.After.Size)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(dest, h), reader{r.ctx, from}); err != nil {
+		return err
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); op.After.Hash != "" && op.After.Hash != sum {
+		return fmt.Errorf("its content is not the one expected (%.12s, not %.12s)", sum, op.After.Hash)
+	}
+	return nil
+}
+
+// stripAttributes takes extended attributes from a file: they may be of the layer that
+// it comes from, or make a program of it that may do more. It reports whether none is left.
+func stripAttributes(fd int) bool {
+	size, err := unix.Flistxattr(fd, nil)
+	if err != nil || size == 0 {
+		return size == 0 || errors.Is(err, errors.ErrUnsupported)
+	}
+	buf := make([]byte, size)
+	if size, err = unix.Flistxattr(fd, buf); err != nil {
+		return false
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(buf[:size]), "\x00"), "\x00") {
+		// Every file has this one where there are such labels, and nobody can remove it.
+		if name != "security.selinux" && unix.Fremovexattr(fd, name) != nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,351 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// quarantine is a directory on the project's file system which things are renamed to
+// that leave the project: originals that a landing replaces, and what undo takes away.
+// They keep their inodes, by which they are found, and can be renamed back. What is
+// about to come into the project is put there first. Its methods may be called from
+// several goroutines.
+type quarantine struct {
+	dir *os.File
+	dev uint64
+	// swaps says that the file system can exchange two names, and rename without
+	// replacing.
+	swaps bool
+
+	mu    sync.Mutex
+	held  map[uint64]held // by inode
+	next  map[int]int     // the number of the next slot of a step
+	bytes int64           // what the files take
+}
+
+// held is something that lies in the quarantine, in the slot of this name: the step's
+// number, a slash, and a name of its own.
+type held struct {
+	slot string
+	size int64  // bytes on the disk
+	hash string // of a file, "" where it was not read yet
+}
+
+const quarantineName = "quarantine"
+
+// quarantinePlaces are the directories that the quarantine may be, the best first, with
+// the directory that must be there already: the journal's own; where that is on another
+// file system than the project, one of git's directory, or beside the project.
+func (j *Journal) quarantinePlaces() [][2]string {
+	id := filepath.Base(j.cfg.Dir)
+	git := filepath.Join(j.cfg.Root, ".git")
+	above, name := filepath.Split(j.cfg.Root)
+	return [][2]string{{j.cfg.Dir, filepath.Join(j.cfg.Dir, quarantineName)}, {git, filepath.Join(git, "artoo", id)},
+		{above, filepath.Join(above, "."+name+".artoo", id)}}
+}
+
+// openQuarantine opens the quarantine; make says that one is made if there is none yet.
+// It is nil where none can be had, or none is there.
+func (j *Journal) openQuarantine(make bool) (*quarantine, error) {
+	j.oneQuarantine.Lock()
+	defer j.oneQuarantine.Unlock()
+	if j.quarantine != nil {
+		return j.quarantine, nil
+	}
+	for _, place := range j.quarantinePlaces() {
+		q, err := openQuarantineAt(place[0], place[1], j.dev, make)
+		if errors.Is(err, errNotHere) {
+			continue
+		}
+		j.quarantine = q
+		return q, err
+	}
+	return nil, nil
+}
+
+// errNotHere says that a directory cannot be the quarantine.
+var errNotHere = errors.New("not here")
+
+func openQuarantineAt(above, path string, dev uint64, make bool) (*quarantine, error) {
+	if st, err := lstatPath(above); err != nil || st.kind() != Folder || st.dev != dev {
+		return nil, errNotHere
+	}
+	for dir := range dirsBelow(above, path) {
+		if make {
+			err := os.Mkdir(dir, 0o700)
+			if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
+				return nil, errNotHere
+			} else if err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, err
+			}
+		}
+		st, err := lstatPath(dir)
+		if err != nil || st.kind() != Folder || st.dev != dev || st.uid != uint32(os.Geteuid()) {
+			return nil, errNotHere
+		}
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	q := &quarantine{dir: dir, dev: dev, held: map[uint64]held{}, next: map[int]int{}}
+	if err := errors.Join(q.list(), q.probe()); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return q, nil
+}
+
+// dirsBelow are the directories from above, which is not among them, down to path.
+func dirsBelow(above, path string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		rel, _ := filepath.Rel(above, path) // path lies below
+		for i := range len(rel) + 1 {
+			if (i == len(rel) || rel[i] == filepath.Separator) && !yield(filepath.Join(above, rel[:i])) {
+				return
+			}
+		}
+	}
+}
+
+func lstatPath(path string) (stat, error) { return statAt(unix.AT_FDCWD, path) }
+
+// list learns what lies there.
+func (q *quarantine) list() error {
+	steps, err := q.dir.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		number, err := strconv.Atoi(step.Name())
+		if err != nil {
+			continue // not the journal's
+		}
+		slots, err := os.ReadDir(filepath.Join(q.dir.Name(), step.Name()))
+		if err != nil {
+			return err
+		}
+		for _, slot := range slots {
+			n := 0
+			if _, err := fmt.Sscanf(slot.Name(), "%d-", &n); err == nil {
+				q.next[number] = max(q.next[number], n)
+			}
+			if _, err := q.holds(step.Name()+"/"+slot.Name(), ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// probe finds out whether the file system exchanges names.
+func (q *quarantine) probe() error {
+	const a, b = "probe-a", "probe-b"
+	fd := int(q.dir.Fd())
+	for _, name := range []string{a, b} {
+		file, err := unix.Openat(fd, name, unix.O_CREAT|unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return err
+		}
+		unix.Close(file)
+	}
+	q.swaps = exchange(fd, a, fd, b) == nil && errors.Is(renameNew(fd, a, fd, b), fs.ErrExist)
+	return errors.Join(unix.Unlinkat(fd, a, 0), unix.Unlinkat(fd, b, 0))
+}
+
+// slot is a name for something more of a step, with the last part of its path in it.
+func (q *quarantine) slot(step int, path string) (string, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	dir := strconv.Itoa(step)
+	if q.next[step] == 0 {
+		if err := unix.Mkdirat(int(q.dir.Fd()), dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	q.next[step]++
+	_, name := split(path)
+	return fmt.Sprintf("%s/%d-%s", dir, q.next[step], name[:min(len(name), 200)]), nil
+}
+
+// holds notes that something lies in a slot now, and returns what; hash is "" where it
+// is not known.
+func (q *quarantine) holds(slot, hash string) (stat, error) {
+	st, size, err := statBlocks(int(q.dir.Fd()), slot)
+	if err != nil {
+		return st, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held[st.inode] = held{slot, size, hash}
+	q.bytes += size
+	return st, nil
+}
+
+// forget notes that something lies there no more.
+func (q *quarantine) forget(inode uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes -= q.held[inode].size
+	delete(q.held, inode)
+}
+
+// used is how many bytes the files take.
+func (q *quarantine) used() int64 {
+	if q == nil {
+		return 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes
+}
+
+// find returns the slot that a thing lies in, but for its mode as it was. A nil
+// quarantine holds nothing.
+func (q *quarantine) find(s State) (slot string, ok bool) {
+	if q == nil || s.Stamp.Inode == 0 {
+		return "", false
+	}
+	q.mu.Lock()
+	h, ok := q.held[s.Stamp.Inode]
+	q.mu.Unlock()
+	if !ok {
+		return "", false
+	}
+	st, err := statAt(int(q.dir.Fd()), h.slot)
+	now := st.state()
+	if err != nil || now.Kind != s.Kind || now.Stamp.Inode != s.Stamp.Inode ||
+		s.Kind == File && (now.Size != s.Size || s.Stamp.Mtime != 0 && now.Stamp.Mtime != s.Stamp.Mtime) {
+		return "", false
+	}
+	if h.hash == "" && s.Hash != "" {
+		read, err := q.look(context.Background(), h.slot, true)
+		if err != nil {
+			return "", false
+		}
+		q.mu.Lock()
+		h.hash = read.Hash
+		q.held[s.Stamp.Inode] = h
+		q.mu.Unlock()
+	}
+	return h.slot, s.Hash == "" || h.hash == "" || s.Hash == h.hash
+}
+
+// setMode gives what lies in a slot another mode, if need be.
+func (q *quarantine) setMode(slot string, mode fs.FileMode) error {
+	st, err := statAt(int(q.dir.Fd()), slot)
+	if err != nil || st.kind() != File || st.mode&permissions == mode {
+		return err
+	}
+	file, err := q.open(slot)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Chmod(mode), file.Close())
+}
+
+// open opens a file that lies in a slot.
+func (q *quarantine) open(slot string) (*os.File, error) {
+	fd, err := uninterrupted(func() (int, error) { return unix.Openat(int(q.dir.Fd()), slot, openFlags, 0) })
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: slot, Err: err}
+	}
+	return os.NewFile(uintptr(fd), slot), nil
+}
+
+// look says what lies in a slot; hash says that a file is read, up to maxRead.
+func (q *quarantine) look(ctx context.Context, slot string, hash bool) (State, error) {
+	st, err := statAt(int(q.dir.Fd()), slot)
+	if err != nil {
+		return State{}, err
+	}
+	s := st.state()
+	switch {
+	case s.Kind == Link:
+		s.Target, err = readlinkAt(int(q.dir.Fd()), slot)
+	case s.Kind == File && hash && s.Size <= maxRead:
+		f, err := q.open(slot)
+		if err != nil {
+			return s, err
+		}
+		defer f.Close()
+		h := sha256.New()
+		if _, err := io.Copy(h, reader{ctx, f}); err != nil {
+			return s, err
+		}
+		s.Hash = hex.EncodeToString(h.Sum(nil))
+	}
+	return s, err
+}
+
+// remove deletes what lies in a slot and is artoo's own.
+func (q *quarantine) remove(inode uint64) error {
+	q.mu.Lock()
+	h, ok := q.held[inode]
+	q.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	if err := unix.Unlinkat(int(q.dir.Fd()), h.slot, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &fs.PathError{Op: "remove", Path: h.slot, Err: err}
+	}
+	q.forget(inode)
+	return nil
+}
+
+// hashed notes what was read of a file.
+func (q *quarantine) hashed(inode uint64, hash string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.held[inode]
+	h.hash = hash
+	q.held[inode] = h
+}
+
+// inStep are the inodes of what lies in the slots of a step.
+func (q *quarantine) inStep(step int) (inodes []uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for inode, h := range q.held {
+		if dir, _ := split(h.slot); dir == strconv.Itoa(step) {
+			inodes = append(inodes, inode)
+		}
+	}
+	return inodes
+}
+
+func (q *quarantine) close() error {
+	if q == nil {
+		return nil
+	}
+	return q.dir.Close()
+}
+
+// giveBack takes away what was to come into the project: it is renamed to where it came
+// from, and a copy is removed. What has come there lies here no more.
+func (q *quarantine) giveBack(one staged) error {
+	if one.from == "" {
+		return q.remove(one.inode)
+	}
+	q.mu.Lock()
+	h, ok := q.held[one.inode]
+	q.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	if err := renameNew(int(q.dir.Fd()), h.slot, unix.AT_FDCWD, one.from); err != nil {
+		return &os.LinkError{Op: "rename", Old: h.slot, New: one.from, Err: err}
+	}
+	q.forget(one.inode)
+	return nil
+}
