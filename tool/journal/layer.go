@@ -22,6 +22,8 @@ var ErrConflict = errors.New("the project has changed since the command ran")
 // layerOps are the changes of a layer that may be applied.
 func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Change, report Report, err error) {
 	var space int64
+	type owner struct{ uid, gid uint32 }
+	owners := map[string]owner{} // of what is new in a directory
 	for _, lc := range changes {
 		if err := ctx.Err(); err != nil {
 			return nil, report, err
@@ -48,7 +50,13 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 		}
 		op.After.Stamp, op.After.Peer = Stamp{}, ""
 		if op.After.UID, op.After.GID = now.UID, now.GID; now.Kind == Absent {
-			op.After.UID, op.After.GID = j.ownerAbove(lc.Path)
+			dir, _ := split(lc.Path)
+			o, known := owners[dir]
+			if !known {
+				o.uid, o.gid = j.ownerAbove(lc.Path)
+				owners[dir] = o
+			}
+			op.After.UID, op.After.GID = o.uid, o.gid
 		}
 		if now.Kind == File && !j.kept(now) {
 			size, err := j.place.takes(lc.Path, now)
@@ -286,11 +294,14 @@ func (a *applying) stageNew(q *quarantine, op *Change) error {
 	if err := a.j.at("temp"); err != nil {
 		return err
 	}
-	file, from, err := a.take(q, slot, op.Path)
+	file, from, err := a.take(q, slot, *op)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	if from != "" && op.Before.Kind == Absent {
+		slot = from
+	}
 	st, err := q.holds(slot, "")
 	if err != nil {
 		return err
@@ -299,7 +310,9 @@ func (a *applying) stageNew(q *quarantine, op *Change) error {
 	if st.kind() != File {
 		return fmt.Errorf("%s is no regular file in the layer", op.Path)
 	}
-	keepOwnerAt(int(q.dir.Fd()), slot, op.After)
+	if st.uid != op.After.UID || st.gid != op.After.GID {
+		keepOwnerAt(int(q.dir.Fd()), slot, op.After)
+	}
 	if st.mode&permissions != op.After.Mode {
 		if err := file.Chmod(op.After.Mode); err != nil {
 			return err
@@ -314,14 +327,17 @@ func (a *applying) stageNew(q *quarantine, op *Change) error {
 }
 
 // take brings a file of the layer into a slot, and opens it. from is where it was
-// renamed from.
-func (a *applying) take(q *quarantine, slot, path string) (file *os.File, from string, err error) {
-	if from = a.from.Path(path); from != "" {
+// renamed from. What no original has to make room for can stay there until it lands.
+func (a *applying) take(q *quarantine, slot string, op Change) (file *os.File, from string, err error) {
+	if from = a.from.Path(op.Path); from != "" {
+		if op.Before.Kind == Absent {
+			slot = from
+		}
 		if file, err := q.takeFrom(from, slot); file != nil || err != nil {
 			return file, from, err
 		}
 	}
-	source, err := a.from.Open(path)
+	source, err := a.from.Open(op.Path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -351,7 +367,7 @@ func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
 	if st, err := lstatPath(path); err != nil || st.kind() != File || st.links > 1 || st.dev != q.dev {
 		return nil, err
 	}
-	if err := renameNew(unix.AT_FDCWD, path, dir, slot); err != nil {
+	if path != slot && renameNew(unix.AT_FDCWD, path, dir, slot) != nil {
 		return nil, nil // it can be copied
 	}
 	file, err := q.open(slot)
@@ -361,10 +377,10 @@ func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
 	if err == nil {
 		err = file.Close()
 	}
-	if back := renameNew(dir, slot, unix.AT_FDCWD, path); back != nil {
-		return nil, errors.Join(err, back)
+	if path != slot {
+		err = errors.Join(err, renameNew(dir, slot, unix.AT_FDCWD, path))
 	}
-	return nil, nil
+	return nil, err
 }
 
 // readNew notes the hash of a new content that is copied later.
@@ -390,11 +406,13 @@ func (a *applying) note(f *os.File, size int64, op *Change) error {
 		op.After.Hash = ""
 		return nil
 	case size <= a.j.cfg.MaxFile:
-		content, err := io.ReadAll(io.NewSectionReader(f, 0, size))
-		if err != nil {
-			return err
+		framed := frame(int(size))
+		defer framed.done()
+		_, err := f.ReadAt(framed.bytes[headerSize:], 0)
+		if err == nil {
+			_, sum, err = a.j.files.objects.putFramed(framed.bytes, false)
 		}
-		if _, sum, err = a.j.files.objects.put(content, false); err != nil && !errors.Is(err, errNoSpace) {
+		if err != nil && !errors.Is(err, errNoSpace) {
 			return err
 		}
 	default:

@@ -25,15 +25,15 @@ func (r *restore) swap(op Change, now State) error {
 	if q == nil || !q.swaps {
 		return r.replace(op)
 	}
-	slot, ok := q.find(op.After)
+	slot, mode, ok := q.findMode(op.After)
 	if !ok {
 		if err := r.stage(q, &op); err != nil {
 			return err
 		}
-		slot, _ = q.find(op.After)
+		slot, mode, _ = q.findMode(op.After)
 	}
-	if op.After.Kind == File {
-		if err := q.setMode(slot, op.After.Mode); err != nil {
+	if op.After.Kind == File && mode != op.After.Mode {
+		if err := q.chmod(slot, op.After.Mode); err != nil {
 			return err
 		}
 	}
@@ -96,15 +96,18 @@ func (r *restore) exchange(q *quarantine, slot string, dir int, name string, was
 	if err == nil && unmoved(out, was) {
 		return nil
 	}
-	// Between two exchanges the user may save once more: what came out last of all must
-	// be what was put in before.
-	for out.Stamp.Inode != in.Stamp.Inode {
-		in = out
-		if out, err = swapped(); err != nil {
+	// Between two exchanges the user may save once more: then what comes out is not what
+	// was put in before, and it goes back as well.
+	for {
+		back, err := swapped()
+		if err != nil {
 			return err
 		}
+		if back.Stamp.Inode == in.Stamp.Inode {
+			return lackError{ChangedSince}
+		}
+		in, out = out, back
 	}
-	return lackError{ChangedSince}
 }
 
 // unmoved reports whether a thing is the one that was there, with all that it was.

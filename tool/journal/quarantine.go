@@ -35,7 +35,8 @@ type quarantine struct {
 }
 
 // held is something that lies in the quarantine, in the slot of this name: the step's
-// number, a slash, and a name of its own.
+// number, a slash, and a name of its own. What is about to come from a layer may also lie
+// there, under its absolute name.
 type held struct {
 	slot string
 	size int64  // bytes on the disk
@@ -210,43 +211,45 @@ func (q *quarantine) used() int64 {
 	return q.bytes
 }
 
-// find returns the slot that a thing lies in, but for its mode as it was. A nil
+// find returns the slot that a thing lies in as it was, except for its mode. A nil
 // quarantine holds nothing.
 func (q *quarantine) find(s State) (slot string, ok bool) {
+	slot, _, ok = q.findMode(s)
+	return slot, ok
+}
+
+// findMode also returns the mode.
+func (q *quarantine) findMode(s State) (slot string, mode fs.FileMode, ok bool) {
 	if q == nil || s.Stamp.Inode == 0 {
-		return "", false
+		return "", 0, false
 	}
 	q.mu.Lock()
 	h, ok := q.held[s.Stamp.Inode]
 	q.mu.Unlock()
 	if !ok {
-		return "", false
+		return "", 0, false
 	}
 	st, err := statAt(int(q.dir.Fd()), h.slot)
 	now := st.state()
 	if err != nil || now.Kind != s.Kind || now.Stamp.Inode != s.Stamp.Inode ||
 		s.Kind == File && (now.Size != s.Size || s.Stamp.Mtime != 0 && now.Stamp.Mtime != s.Stamp.Mtime) {
-		return "", false
+		return "", 0, false
 	}
 	if h.hash == "" && s.Hash != "" {
 		read, err := q.look(context.Background(), h.slot, true)
 		if err != nil {
-			return "", false
+			return "", 0, false
 		}
 		q.mu.Lock()
 		h.hash = read.Hash
 		q.held[s.Stamp.Inode] = h
 		q.mu.Unlock()
 	}
-	return h.slot, s.Hash == "" || h.hash == "" || s.Hash == h.hash
+	return h.slot, now.Mode, s.Hash == "" || h.hash == "" || s.Hash == h.hash
 }
 
-// setMode gives what lies in a slot another mode, if need be.
-func (q *quarantine) setMode(slot string, mode fs.FileMode) error {
-	st, err := statAt(int(q.dir.Fd()), slot)
-	if err != nil || st.kind() != File || st.mode&permissions == mode {
-		return err
-	}
+// chmod gives a file that lies in a slot another mode.
+func (q *quarantine) chmod(slot string, mode fs.FileMode) error {
 	file, err := q.open(slot)
 	if err != nil {
 		return err
@@ -341,6 +344,10 @@ func (q *quarantine) giveBack(one staged) error {
 	h, ok := q.held[one.inode]
 	q.mu.Unlock()
 	if !ok {
+		return nil
+	}
+	if h.slot == one.from {
+		q.forget(one.inode)
 		return nil
 	}
 	if err := renameNew(int(q.dir.Fd()), h.slot, unix.AT_FDCWD, one.from); err != nil {

@@ -13,6 +13,9 @@ import (
 
 // put makes a path what it shall be.
 func (r *restore) put(op Change) error {
+	if op.Before.Kind == Absent && op.From == "" && op.After.Peer == "" && !r.again {
+		return r.swap(op, State{}) // which finds out whether something is there
+	}
 	now, finished, err := r.there(op)
 	if finished && op.After.Kind != Special {
 		r.settle(op.Path, now.Stamp)

@@ -1,0 +1,315 @@
+//go:build unix
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// copied is a layer in a directory, whose files are not renamed.
+type copied struct{ upper }
+
+func (copied) Path(string) string { return "" }
+
+// layer is a directory with such files.
+func (p *project) layer(files map[string]string) upper {
+	p.t.Helper()
+	dir := upper(p.t.TempDir())
+	for path, content := range files {
+		p.ok(write(dir.Path(path), content))
+	}
+	return dir
+}
+
+// P7: what is a hole is not read, nor written.
+func TestAFileOfHolesLandsAtOnce(t *testing.T) {
+	const size = 900 << 30
+	for name, source := range map[string]func(upper) Source{
+		"renamed": func(u upper) Source { return u },
+		"copied":  func(u upper) Source { return copied{u} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, map[string]string{"a": "a\n"})
+			dir := p.layer(map[string]string{"big": "data\n", "a": ""})
+			if err := os.Truncate(dir.Path("big"), size); err != nil {
+				t.Skip("no such files here: " + err.Error())
+			}
+			p.ok(os.Truncate(dir.Path("a"), size))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "big", After: file(0o600)}}
+			_, err := p.ApplyLayer(ctx, 1, "run", changes, source(dir), Then{})
+			p.ok(err)
+			for _, path := range []string{"a", "big"} {
+				st, blocks, err := statBlocks(unix.AT_FDCWD, p.path(path))
+				if err != nil || st.size != size || blocks > 1<<20 {
+					t.Errorf("%s: %d bytes, %d on the disk, %v", path, st.size, blocks, err)
+				}
+			}
+			// The next line removes both, and the originals are kept.
+			_, err = p.ApplyLayer(ctx, 2, "run", []LayerChange{{Path: "a", Before: p.now("a")},
+				{Path: "big", Before: p.now("big")}}, nil, Then{})
+			p.ok(err)
+			for _, n := range []int{1, 1} {
+				plan, err := p.Plan(ctx, n, false)
+				p.ok(err)
+				_, err = p.Apply(ctx, plan)
+				p.ok(err)
+			}
+			data, err := os.ReadFile(p.path("a"))
+			if err != nil || string(data) != "a\n" {
+				t.Errorf("a is %q, %v", data, err)
+			}
+			if info, err := os.Stat(p.path("big")); err != nil || info.Size() != size { // nothing says what it held
+				t.Errorf("big: %v, %v", info, err)
+			}
+		})
+	}
+}
+
+// A landing that is stopped at any point is taken back, and the layer is whole again.
+func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
+	for stopAt := 1; ; stopAt++ {
+		p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n", "d/x": "x\n"})
+		dir := p.layer(map[string]string{"a": "A\n", "new/f": "f\n"})
+		start, layer := p.look(), lookAt(t, string(dir))
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		p.Journal.at = func(string) error {
+			if n++; n == stopAt {
+				cancel()
+			}
+			return nil
+		}
+		_, err := p.ApplyLayer(ctx, 1, "run", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)},
+			{Path: "gone", Before: p.now("gone")}, {Path: "d/x", Before: p.now("d/x")}, {Path: "d", Before: p.now("d")},
+			{Path: "new", After: State{Kind: Folder, Mode: 0o755}}, {Path: "new/f", After: file(0o644)}}, dir, Then{})
+		if n < stopAt {
+			break
+		}
+		if err == nil {
+			continue // it was over but for its record
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped at %d: %v", stopAt, err)
+		}
+		p.same(start)
+		if got := lookAt(t, string(dir)); !maps.Equal(got, layer) {
+			t.Errorf("stopped at %d the layer holds %v", stopAt, got)
+		}
+		p.quarantines()
+	}
+}
+
+// Times come from the layer, other attributes do not.
+func TestModificationTimesLandAndAttributesDoNot(t *testing.T) {
+	written := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
+	for _, source := range []func(upper) Source{func(u upper) Source { return u }, func(u upper) Source { return copied{u} }} {
+		p := newProject(t, nil)
+		dir := p.layer(map[string]string{"f": "f\n"})
+		p.ok(os.Chtimes(dir.Path("f"), written, written))
+		if err := unix.Setxattr(dir.Path("f"), "user.artoo", []byte("x"), 0); err != nil {
+			t.Log("without attributes: ", err)
+		}
+		_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "f", After: file(0o640)}}, source(dir), Then{})
+		p.ok(err)
+		info, err := os.Stat(p.path("f"))
+		if err != nil || !info.ModTime().Equal(written) || info.Mode() != 0o640 {
+			t.Errorf("%v, %v, %v", info.ModTime(), info.Mode(), err)
+		}
+		if n, err := unix.Listxattr(p.path("f"), nil); err == nil && n > 0 {
+			t.Errorf("%d bytes of attributes", n)
+		}
+	}
+}
+
+// What follows the files belongs to the landing: its error takes everything back, and
+// undo takes back both.
+func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n", ".git/HEAD": "main\n", ".git/index": "1\n"})
+	start := p.look()
+	land := func(fails error) error {
+		_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}},
+			p.layer(map[string]string{"a": "A\n"}), Then{Paths: []string{".git/HEAD", p.path(".git/index"), ".git/refs/new"},
+				Do: func(context.Context) error {
+					if data, err := os.ReadFile(p.path("a")); err != nil || string(data) != "A\n" {
+						t.Errorf("before it came %q, %v", data, err)
+					}
+					p.write(".git/HEAD", "other\n")
+					p.ok(os.Remove(p.path(".git/index")))
+					p.write(".git/refs/new", "1\n")
+					return fails
+				}})
+		return err
+	}
+	failed := errors.New("failed")
+	if err := land(failed); !errors.Is(err, failed) {
+		t.Errorf("%v", err)
+	}
+	p.same(start)
+	p.ok(land(nil))
+	end := p.look()
+	p.undo(1)
+	p.same(start)
+	p.redo(1)
+	p.same(end)
+}
+
+// A file that somebody has open for writing is not replaced: what they write would be
+// lost. Where it is opened meanwhile, everything goes back before they write.
+func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there are no leases")
+	}
+	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
+	start := p.look()
+	changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "gone", Before: p.now("gone")}}
+	for _, path := range []string{"a", "gone"} {
+		open, err := os.OpenFile(p.path(path), os.O_WRONLY, 0)
+		p.ok(err)
+		report, err := p.apply(map[string]string{"a": "A\n"}, changes...)
+		if !errors.Is(err, ErrConflict) || why(report.Left)[path] != ChangedSince {
+			t.Errorf("%v, %+v", err, report)
+		}
+		p.same(start)
+		p.ok(open.Close())
+	}
+	// Through its other name the original can still be opened when it has left.
+	wrote := make(chan error)
+	_, err := p.ApplyLayer(t.Context(), 1, "run", changes[:1], contentsOf{"a": "A\n"}, Then{Do: func(context.Context) error {
+		q, err := p.openQuarantine(false)
+		if err != nil {
+			return err
+		}
+		slot, _ := q.find(changes[0].Before)
+		fd, err := unix.Openat(int(q.dir.Fd()), slot, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return fmt.Errorf("opened as %d: %w", fd, err)
+		}
+		go func() { wrote <- os.WriteFile(p.path("gone"), []byte("theirs\n"), 0o644) }() // not part of it
+		return nil
+	}})
+	p.ok(<-wrote)
+	if !errors.Is(err, ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	start["gone"] = "-rw-r--r-- theirs\n"
+	p.same(start)
+}
+
+// TestNoEditOfTheUserIsLostWhileALayerLands saves files in the ways that editors do,
+// while layers change the same files.
+func TestNoEditOfTheUserIsLostWhileALayerLands(t *testing.T) {
+	edits := 1000
+	if testing.Short() {
+		edits = 150
+	}
+	p := newProject(t, map[string]string{"a": "0\n", "d/b": "0\n", "other/b": "0\n"})
+	dir := upper(t.TempDir())
+	landed := 0
+	for i := range edits {
+		path, content := []string{"a", "d/b"}[i%2], fmt.Sprintf("edit %d %s\n", i, strings.Repeat("x", i%5000))
+		before := p.now(path)
+		p.ok(write(dir.Path(path), fmt.Sprintf("layer %d\n", i)))
+		at := int64(i % 6)
+		var n atomic.Int64
+		began, edited := make(chan bool), make(chan error)
+		p.Journal.at = func(string) error {
+			if n.Add(1) == at+1 {
+				close(began)
+			}
+			return nil
+		}
+		go func() {
+			<-began
+			edited <- edit(p.path(path), i, content)
+		}()
+		_, err := p.ApplyLayer(t.Context(), i, "run", []LayerChange{{Path: path, Before: before, After: file(0o644)}}, dir, Then{})
+		if n.Load() <= at {
+			close(began)
+		}
+		p.ok(<-edited)
+		if err == nil {
+			landed++
+		} else if !errors.Is(err, ErrConflict) {
+			t.Fatalf("landing %d: %v", i, err)
+		}
+		if data, err := os.ReadFile(p.path(path)); err != nil || string(data) != content {
+			t.Fatalf("edit %d is lost: there is %.30q, %v", i, data, err)
+		}
+		if info, err := os.Lstat(p.path(path)); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			p.ok(errors.Join(err, os.Remove(p.path(path)), os.WriteFile(p.path(path), []byte(content), 0o644)))
+		}
+	}
+	t.Logf("%d of %d landed", landed, edits)
+}
+
+// edit is one save: by a rename, in place, or by a link.
+func edit(path string, how int, content string) error {
+	temp := path + ".save"
+	switch how % 3 {
+	case 0:
+		return errors.Join(os.WriteFile(temp, []byte(content), 0o644), os.Rename(temp, path))
+	case 1:
+		return os.WriteFile(path, []byte(content), 0o644)
+	}
+	target := path + ".target"
+	return errors.Join(os.WriteFile(target, []byte(content), 0o644), os.Symlink(filepath.Base(target), temp),
+		os.Rename(temp, path))
+}
+
+// BenchmarkLanding measures what a file of a layer costs that comes into the project.
+func BenchmarkLanding(b *testing.B) {
+	const files = 5000
+	for b.Loop() {
+		b.StopTimer()
+		base, err := filepath.EvalSymlinks(b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		root, dir := filepath.Join(base, "project"), upper(filepath.Join(base, "upper"))
+		changes := make([]LayerChange, 0, files+files/20)
+		for i := range files {
+			sub := fmt.Sprintf("package%03d", i/20)
+			if i%20 == 0 {
+				changes = append(changes, LayerChange{Path: sub, After: State{Kind: Folder, Mode: 0o755}})
+			}
+			path := fmt.Sprintf("%s/file%02d.go", sub, i%20)
+			if err := write(dir.Path(path), strings.Repeat("line\n", 100+i%500)); err != nil {
+				b.Fatal(err)
+			}
+			changes = append(changes, LayerChange{Path: path, After: file(0o644)})
+		}
+		if err := os.Mkdir(root, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		j, err := Open(Config{Dir: filepath.Join(base, "state", "s1"), Root: root})
+		if err != nil {
+			b.Fatal(err)
+		}
+		unix.Sync()
+		b.StartTimer()
+		if _, err := j.ApplyLayer(b.Context(), 1, "run", changes, dir, Then{}); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := j.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*files), "µs/entry")
+}
