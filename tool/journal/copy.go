@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -46,23 +45,7 @@ func Copy(from, to string) error {
 // quarantine: they stay there. Directories and what may be brought back by a rename
 // alone are not in the copy.
 func keepQuarantine(from, to string) (err error) {
-	j := &Journal{cfg: Config{Dir: from, MaxSession: defaultMaxSession}, at: func(string) error { return nil }}
-	log, err := os.Open(filepath.Join(from, logName))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	var first line
-	if err := json.NewDecoder(log).Decode(&first); err != nil {
-		return nil // nothing was written to it yet
-	}
-	j.cfg.Root = unescape(first.Root)
-	root, err := lstatPath(j.cfg.Root)
-	if err != nil {
-		return nil // the project is gone, and with it what could be brought back
-	}
-	j.dev = root.dev
-	q, err := j.openQuarantine(false)
+	q, _, err := quarantineOf(from)
 	if err != nil || q == nil {
 		return err
 	}
@@ -72,7 +55,7 @@ func keepQuarantine(from, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	o, err := openObjects(file, j.cfg.MaxSession, j.at)
+	o, err := openObjects(file, defaultMaxSession, func(string) error { return nil })
 	if err != nil {
 		return err
 	}

@@ -210,6 +210,69 @@ func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 	p.same(start)
 }
 
+// What was written to an original that has left the project goes back with it.
+func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
+	before := map[string]State{"a": p.now("a"), "gone": p.now("gone")}
+	start := p.look()
+	_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "a", Before: before["a"], After: file(0o644)},
+		{Path: "gone", Before: before["gone"]}}, contentsOf{"a": "A\n"}, Then{Do: func(context.Context) error {
+		for _, was := range before {
+			q, err := p.openQuarantine(false)
+			if err != nil {
+				return err
+			}
+			slot, _ := q.find(was)
+			if err := os.Chtimes(filepath.Join(q.dir.Name(), slot), time.Time{}, time.Unix(1e9, 0)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if !errors.Is(err, ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	p.same(start)
+	for path, was := range before {
+		if now := p.now(path); now.Stamp.Inode != was.Stamp.Inode || now.Stamp.Mtime != 1e18 {
+			t.Errorf("%s is %+v, not %+v", path, now.Stamp, was.Stamp)
+		}
+	}
+}
+
+// Plan and Apply end with their context, and change nothing then.
+func TestAnUndoEndsWithItsContext(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
+	p.command(1, func() { p.write("a", "2\n"); p.write("b", "2\n"); p.write("new", "n\n") })
+	start := p.look()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Plan(over, 1, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("the plan: %v", err)
+	}
+	for at := 1; at < 8; at++ {
+		plan, err := p.Plan(t.Context(), 1, false)
+		p.ok(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		p.Journal.at = func(string) error {
+			if n++; n == at {
+				cancel()
+			}
+			return nil
+		}
+		if _, err := p.Apply(ctx, plan); n >= at && err != nil {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("stopped at %d: %v", at, err)
+			}
+			p.same(start)
+			continue
+		}
+		p.redo(1)
+		p.same(start)
+	}
+}
+
 // TestNoEditOfTheUserIsLostWhileALayerLands saves files in the ways that editors do,
 // while layers change the same files.
 func TestNoEditOfTheUserIsLostWhileALayerLands(t *testing.T) {

@@ -26,6 +26,10 @@ func (r *restore) swap(op Change, now State) error {
 		return r.replace(op)
 	}
 	slot, mode, ok := q.findMode(op.After)
+	if !ok && r.again { // whatever was written to it since
+		slot, ok = q.slotOf(op.After)
+		mode = op.After.Mode
+	}
 	if !ok {
 		if err := r.stage(q, &op); err != nil {
 			return err
@@ -62,6 +66,7 @@ func (r *restore) swap(op Change, now State) error {
 		if _, err := q.holds(slot, now.Hash); err != nil {
 			return err
 		}
+		r.out = append(r.out, now)
 	}
 	r.settle(op.Path, op.After.Stamp)
 	return nil
@@ -161,6 +166,7 @@ func (r *restore) moveOut(op Change, now State) error {
 	case err != nil:
 		return err
 	}
+	r.out = append(r.out, now)
 	_, err = q.holds(slot, now.Hash)
 	return err
 }
@@ -314,8 +320,18 @@ func (r *restore) lease(dir int, name string, now State) error {
 // maxLeases is how many files are held at a time: each takes a descriptor.
 const maxLeases = 1000
 
-// disturbed is an error if a file that was moved out was opened for writing since.
+// disturbed is an error if a file that was moved out was opened for writing, or written
+// to, since.
 func (r *restore) disturbed() error {
+	q, err := r.j.openQuarantine(false)
+	if err != nil {
+		return err
+	}
+	for _, was := range r.out {
+		if _, ok := q.find(was); !ok && was.Kind == File {
+			return fmt.Errorf("a file %w", errUnsteady)
+		}
+	}
 	for _, fd := range r.leases {
 		if !leaseHolds(fd) {
 			return fmt.Errorf("a file %w", errUnsteady)

@@ -248,6 +248,17 @@ func (q *quarantine) findMode(s State) (slot string, mode fs.FileMode, ok bool) 
 	return h.slot, now.Mode, s.Hash == "" || h.hash == "" || s.Hash == h.hash
 }
 
+// slotOf returns the slot that a thing lies in, whatever became of it there.
+func (q *quarantine) slotOf(s State) (slot string, ok bool) {
+	if q == nil || s.Stamp.Inode == 0 {
+		return "", false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h, ok := q.held[s.Stamp.Inode]
+	return h.slot, ok
+}
+
 // chmod gives a file that lies in a slot another mode.
 func (q *quarantine) chmod(slot string, mode fs.FileMode) error {
 	file, err := q.open(slot)

@@ -234,3 +234,31 @@ func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 		}
 	}
 }
+
+// What was moved away without the user's yes outlives a session that is not kept.
+func TestAJournalThatHoldsWhatMayBeTheUsersStays(t *testing.T) {
+	p := newProject(t, map[string]string{".envrc": "use x\n"})
+	start, state := p.look(), t.TempDir()
+	p.ok(p.Close())
+	p.Journal, p.cfg.Dir = nil, Dir(state, p.root, Ephemeral+"1")
+	p.reopen()
+	_, err := p.Quarantine(1, "what others run", ".envrc")
+	p.ok(err)
+	p.ok(p.Close())
+	p.ok(Remove(p.cfg.Dir))
+	sessions, err := Sessions(state, p.root)
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("%v, %v", sessions, err)
+	}
+	p.Journal = nil
+	p.reopen()
+	p.undo(1)
+	p.same(start)
+	p.ok(p.Close())
+	p.ok(Remove(p.cfg.Dir))
+	if _, err := os.Stat(p.cfg.Dir); !os.IsNotExist(err) {
+		t.Errorf("its journal is still there: %v", err)
+	}
+	p.Journal = nil
+	p.reopen()
+}

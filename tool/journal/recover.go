@@ -19,6 +19,8 @@ type past struct {
 	open  map[int]*unfinished
 	left  map[string]uint64 // as in Journal; nil where it is not asked for
 	err   error
+	// appeared are the steps that move away what the user may have made.
+	appeared map[int]bool
 }
 
 // unfinished is a step without an end.
@@ -50,10 +52,12 @@ func (p *past) add(l line) {
 		}
 	case lineBegin:
 		p.open[l.Step] = &unfinished{begin: l, before: map[string]State{}}
+		p.mayBeUsers(l.Step, l.Kind == kindQuarantine || l.Kind == kindMade)
 		p.last = max(p.last, l.Step)
 	case lineBefore:
 		step.before[l.Path] = l.change().Before
 	case lineWalk:
+		p.mayBeUsers(l.Step, true)
 		step.walked, step.tree, step.unseen = true, l.Tree, setOf(l.Unseen)
 	case lineIntent:
 		step.intents = append(step.intents, l.change())
@@ -78,6 +82,13 @@ func (p *past) add(l line) {
 			noteLeft(p.left, r.changes)
 		}
 	}
+}
+
+func (p *past) mayBeUsers(step int, may bool) {
+	if p.appeared == nil {
+		p.appeared = map[int]bool{}
+	}
+	p.appeared[step] = may
 }
 
 func (u *unfinished) record() *record {
@@ -197,7 +208,12 @@ func (j *Journal) dropStaged(u *unfinished) error {
 // onlyKept leaves out what cannot be brought back.
 func (j *Journal) onlyKept(ops []Change) (rest []Change, cannot []Lack, err error) {
 	for _, op := range ops {
-		ok := op.From != "" || j.kept(op.After)
+		q, err := j.openQuarantine(false)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, held := q.slotOf(op.After)
+		ok := held || op.From != "" || j.kept(op.After)
 		if !ok { // it may be there already, or still
 			now, err := j.look(j.life, op.Path, hashOnly)
 			if err != nil {

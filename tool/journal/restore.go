@@ -34,6 +34,7 @@ type restore struct {
 	stamps  map[string]Stamp  // of what was done
 	sources map[string]string // what is renamed away, and to where
 	leases  []int             // open files
+	out     []State           // files that were moved out of the project
 	made    bool              // the directories are there
 }
 

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -24,28 +26,28 @@ func (s Session) ephemeral() bool { return strings.HasPrefix(s.ID, Ephemeral) }
 
 // Sessions returns the journals of the project at root that lie in the state
 // directory, the one that was written last first, with the steps that changed
-// something. Those that are not kept are left out.
+// something. Those that are not kept are left out, unless they hold what may be the user's.
 func Sessions(state, root string) ([]Session, error) {
 	var sessions []Session
 	err := eachSession(state, root, func(s Session) error {
-		if s.ephemeral() {
-			return nil
-		}
-		data, err := os.ReadFile(filepath.Join(s.Dir, logName))
+		past, of, err := readPast(s.Dir)
 		if err != nil {
 			return err
+		}
+		if of != "" && of != root {
+			return fmt.Errorf("the journal is of another project, %s", of)
 		}
 		if s.InUse, err = inUse(s.Dir); err != nil {
 			return err
 		}
-		past := past{root: root, open: map[int]*unfinished{}}
-		for l := range bytes.Lines(data) {
-			var one line
-			if json.Unmarshal(l, &one) != nil {
-				continue // the last one may be torn; what stands before it still happened
+		if s.ephemeral() {
+			if q, _, err := quarantineOf(s.Dir); err != nil || q == nil {
+				return err
+			} else if keep := past.keeps(q); !keep || s.InUse {
+				return q.close()
+			} else if err := q.close(); err != nil {
+				return err
 			}
-			one.each(unescape)
-			past.add(one)
 		}
 		j := &Journal{steps: past.steps}
 		for _, r := range j.steps {
@@ -98,7 +100,83 @@ func (s Session) forget() error {
 	if used, err := inUse(s.Dir); used || err != nil {
 		return err
 	}
-	return os.RemoveAll(s.Dir)
+	return Remove(s.Dir)
+}
+
+// Remove deletes the journal of a session, in the directory, with what it has in
+// quarantine. Where that is something that was moved there without the user's yes, as
+// files of theirs may be among it, the journal stays.
+func Remove(dir string) error {
+	q, past, err := quarantineOf(dir)
+	if err != nil {
+		return err
+	}
+	if q != nil {
+		keep := past.keeps(q)
+		if err := q.close(); err != nil || keep {
+			return err
+		}
+		if err := os.RemoveAll(q.dir.Name()); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// keeps reports whether something lies in the quarantine that came there because it
+// appeared, or while a command ran that was cut off: the user may have made it.
+func (p *past) keeps(q *quarantine) bool {
+	for _, h := range q.held {
+		dir, _ := split(h.slot)
+		if step, err := strconv.Atoi(dir); err == nil && p.appeared[step] {
+			return true
+		}
+	}
+	return false
+}
+
+// quarantineOf opens the quarantine of the journal in the directory; nil if there is none.
+// The log of the journal says what it is of.
+func quarantineOf(dir string) (*quarantine, *past, error) {
+	past, root, err := readPast(dir)
+	if err != nil || root == "" {
+		return nil, nil, err
+	}
+	st, err := lstatPath(root)
+	if err != nil { // the project is gone, and its own directory is all that it may be in
+		st, err = lstatPath(dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &Journal{cfg: Config{Dir: dir, Root: root}, dev: st.dev}
+	q, err := j.openQuarantine(false)
+	return q, past, err
+}
+
+// readPast reads what it can of a log, and whose it is: the last line may be torn, what
+// stands before it still happened.
+func readPast(dir string) (p *past, root string, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, logName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	p = &past{open: map[int]*unfinished{}}
+	for l := range bytes.Lines(data) {
+		var one line
+		if json.Unmarshal(l, &one) != nil {
+			continue
+		}
+		one.each(unescape)
+		if one.Type == lineJournal {
+			root, p.root = one.Root, one.Root
+		}
+		p.add(one)
+	}
+	return p, root, nil
 }
 
 // eachSession calls f with every journal of the project; of one that f cannot

@@ -155,7 +155,7 @@ func (a *app) ephemeralJournal() (dir string, err error) {
 		}
 	}
 	a.found.closers = append(a.found.closers, func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := journal.Remove(dir); err != nil {
 			a.warn(err.Error())
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/conversation/foreign"
+	"artoo/tool/journal"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
@@ -102,7 +103,7 @@ func removeJournals(state, id string) error {
 		return nil
 	}
 	for _, p := range projects {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(state, "journal", p.Name(), id)))
+		err = errors.Join(err, journal.Remove(filepath.Join(state, "journal", p.Name(), id)))
 	}
 	return err
 }
