@@ -101,7 +101,7 @@ func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
 			break
 		}
 		if err == nil {
-			continue // it was over but for its record
+			continue // only its record was missing
 		}
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped at %d: %v", stopAt, err)

@@ -75,7 +75,7 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 	return ops, report, nil
 }
 
-// never is why a change of a layer is not applied, whoever wants it, or "".
+// never is why a change of a layer is not applied, or "".
 func (j *Journal) never(lc LayerChange) Reason {
 	switch {
 	case j.cfg.Denied(lc.Path):

@@ -1,0 +1,128 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestUndoOfAnyScriptLosesNothing plays random scripts, as shell commands do, takes them
+// back, and looks for each content that was there before: it is where it was, or the
+// script itself destroyed it and that is named; what the script made is somewhere.
+func TestUndoOfAnyScriptLosesNothing(t *testing.T) {
+	scripts := 200
+	if testing.Short() {
+		scripts = 40
+	}
+	for seed := range uint64(scripts) {
+		script(t, seed)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func script(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	files := map[string]string{}
+	for i, path := range []string{"a", "b", "d/x", "d/y", "d/.env", "d/big", "d/sub/z", "d/out/o", "e/.env", "e/big", "e/f"} {
+		files[path] = content(i, path)
+	}
+	p := newProject(t, files)
+	p.cfg.MaxFile = 4096
+	p.cfg.Denied = func(path string) bool { return filepath.Base(path) == ".env" }
+	p.cfg.Ignored = func(context.Context) (ignored []string, err error) {
+		for path := range lookAt(t, p.root) {
+			if filepath.Base(path) == "out" {
+				ignored = append(ignored, path+"/")
+			}
+		}
+		return ignored, nil
+	}
+	p.reopen()
+	start := p.look()
+	var said []string
+	p.command(1, func() {
+		for i := range 1 + r.IntN(8) {
+			all := []string{}
+			for path := range p.look() {
+				if path != "." {
+					all = append(all, path)
+				}
+			}
+			if len(all) == 0 {
+				return
+			}
+			slices.Sort(all)
+			from, to := all[r.IntN(len(all))], all[r.IntN(len(all))]+fmt.Sprint("-", r.IntN(3))
+			var err error
+			switch what := r.IntN(6); what {
+			case 0, 1, 2:
+				err = os.Rename(p.path(from), p.path(to))
+				said = append(said, "mv "+from+" "+to)
+			case 3:
+				err = os.RemoveAll(p.path(from))
+				said = append(said, "rm -r "+from)
+			default:
+				path := filepath.Join(filepath.Dir(to), []string{".env", "big", "made"}[r.IntN(3)])
+				err = os.WriteFile(p.path(path), []byte(content(100+i, path)), 0o644)
+				said = append(said, "write "+path)
+			}
+			if err != nil {
+				said = append(said, "("+err.Error()+")")
+			}
+		}
+	})
+	end := p.look()
+	plan, err := p.Plan(t.Context(), 1, false)
+	if err != nil {
+		if end := p.look(); difference(end, start) != "" && !strings.Contains(difference(end, start), "out") {
+			t.Errorf("%v: %v", said, err)
+		}
+		return
+	}
+	report, err := p.Apply(t.Context(), plan)
+	p.ok(err)
+	now, held := p.look(), p.quarantinedNow()
+	somewhere := slices.Collect(func(yield func(string) bool) {
+		for _, what := range now {
+			if !yield(what) {
+				return
+			}
+		}
+	})
+	somewhere = append(somewhere, held...)
+	named := slices.Concat(plan.Left, plan.Cannot, report.Left, report.Cannot)
+	for path, what := range start {
+		if now[path] != what && len(Coverage{Lacks: named}.Of(path)) == 0 && !strings.Contains(path, "out") {
+			t.Errorf("%v: %s is %.20q, and not named in %v", said, path, now[path], named)
+		}
+	}
+	for path, what := range end { // undo itself destroys nothing
+		if strings.HasPrefix(what, "-") && !slices.Contains(somewhere, what) {
+			t.Errorf("%v: %s, %.30q, is nowhere", said, path, what)
+		}
+	}
+	if len(named) > 0 {
+		return
+	}
+	plan, err = p.Plan(t.Context(), 1, true)
+	p.ok(err)
+	_, err = p.Apply(t.Context(), plan)
+	p.ok(err)
+	if d := difference(p.look(), end); d != "" {
+		t.Errorf("%v: brought back: %s", said, d)
+	}
+}
+
+func content(i int, path string) string {
+	if strings.HasPrefix(filepath.Base(path), "big") {
+		return strings.Repeat(fmt.Sprintln("content", i), 500)
+	}
+	return fmt.Sprintln("content", i)
+}
