@@ -26,7 +26,7 @@ func (r *restore) swap(op Change, now State) error {
 		return r.replace(op)
 	}
 	slot, mode, ok := q.findMode(op.After)
-	if !ok && r.again { // whatever was written to it since
+	if !ok && r.returning[op.Path] { // whatever was written to it since
 		slot, ok = q.slotOf(op.After)
 		mode = op.After.Mode
 	}

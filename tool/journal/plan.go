@@ -377,6 +377,7 @@ func (s *Step) perform(ctx context.Context, ops []Change, open func(Change) (io.
 // Before was told of. The context of the step is over by then.
 func (s *Step) takeBack(ops []Change) (back []Change, err error) {
 	ctx := context.Background()
+	returning := setOf(allPaths(ops))
 	for _, path := range slices.Sorted(maps.Keys(s.before)) {
 		now, err := s.j.look(ctx, path, keepAll)
 		if err != nil {
@@ -386,9 +387,17 @@ func (s *Step) takeBack(ops []Change) (back []Change, err error) {
 			ops = append(ops, Change{Path: path, Before: now, After: was})
 		}
 	}
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: s.j.openKept, again: true}
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: s.j.openKept, again: true,
+		returning: returning}
 	back, left := r.run()
 	return back, systemError(left)
+}
+
+func allPaths(changes []Change) (paths []string) {
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return paths
 }
 
 // pathsIn are the paths of changes that left something there.

@@ -153,10 +153,11 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 		r.ops, settled, report.Left, err = j.sinceBefore(u, death)
 		if u.going {
 			r.ops = append(r.ops, reversed(u.intents)...)
+			r.returning = setOf(allPaths(u.intents))
 		}
 	}
 	if err == nil {
-		r.ops, report.Cannot, err = j.onlyKept(r.ops)
+		r.ops, report.Cannot, err = j.onlyKept(r.ops, r.returning)
 	}
 	if err == nil {
 		r.ops, err = j.withParents(j.life, r.ops)
@@ -206,14 +207,14 @@ func (j *Journal) dropStaged(u *unfinished) error {
 }
 
 // onlyKept leaves out what cannot be brought back.
-func (j *Journal) onlyKept(ops []Change) (rest []Change, cannot []Lack, err error) {
+func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Change, cannot []Lack, err error) {
 	for _, op := range ops {
 		q, err := j.openQuarantine(false)
 		if err != nil {
 			return nil, nil, err
 		}
 		_, held := q.slotOf(op.After)
-		ok := held || op.From != "" || j.kept(op.After)
+		ok := held && returning[op.Path] || op.From != "" || j.kept(op.After)
 		if !ok { // it may be there already, or still
 			now, err := j.look(j.life, op.Path, hashOnly)
 			if err != nil {

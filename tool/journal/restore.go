@@ -29,6 +29,8 @@ type restore struct {
 	// again says that a process was killed while it did this, so that what is
 	// there may lie between the states.
 	again bool
+	// returning are paths whose originals were moved out, to come back.
+	returning map[string]bool
 
 	left    map[string]Lack
 	stamps  map[string]Stamp  // of what was done
