@@ -15,8 +15,8 @@ import (
 )
 
 // swap puts what lies in the quarantine in the place of what is at a path, which comes
-// to lie there instead: in one call of the kernel, so that nobody sees neither of the
-// two. Where the file system cannot do that the path is replaced.
+// to lie there instead: one call of the kernel does both. Where the file system cannot do
+// that the path is replaced.
 func (r *restore) swap(op Change, now State) error {
 	q, err := r.j.openQuarantine(true)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *restore) swap(op Change, now State) error {
 		if now.Kind == Absent {
 			return q.putNew(slot, dir, name)
 		}
-		if err := r.lease(dir, name, now); err != nil {
+		if err := r.lease(op.Path, dir, name, now); err != nil {
 			return err
 		}
 		return r.exchange(q, slot, dir, name, now)
@@ -66,7 +66,7 @@ func (r *restore) swap(op Change, now State) error {
 		if _, err := q.holds(slot, now.Hash); err != nil {
 			return err
 		}
-		r.out = append(r.out, now)
+		r.out = append(r.out, Change{Path: op.Path, Before: now})
 	}
 	r.settle(op.Path, op.After.Stamp)
 	return nil
@@ -140,7 +140,7 @@ func (r *restore) moveOut(op Change, now State) error {
 		} else if st.kind() == File && st.links > 1 {
 			return unix.EXDEV // its other names are written to
 		}
-		if err := r.lease(dir, name, now); err != nil {
+		if err := r.lease(op.Path, dir, name, now); err != nil {
 			return err
 		}
 		if err := unix.Renameat(dir, name, int(q.dir.Fd()), slot); err != nil {
@@ -166,7 +166,7 @@ func (r *restore) moveOut(op Change, now State) error {
 	case err != nil:
 		return err
 	}
-	r.out = append(r.out, now)
+	r.out = append(r.out, Change{Path: op.Path, Before: now})
 	_, err = q.holds(slot, now.Hash)
 	return err
 }
@@ -298,7 +298,7 @@ func (r *restore) settle(path string, stamp Stamp) {
 // lease asks to be told if a file that is about to be moved is opened for writing: what
 // is written then would go where the user does not look for it. Where the system gives
 // no lease, what came out is compared.
-func (r *restore) lease(dir int, name string, now State) error {
+func (r *restore) lease(path string, dir int, name string, now State) error {
 	if now.Kind != File || len(r.leases) >= maxLeases || r.again {
 		return nil
 	}
@@ -308,13 +308,19 @@ func (r *restore) lease(dir int, name string, now State) error {
 	}
 	err = takeLease(fd)
 	if err == nil {
-		r.leases = append(r.leases, fd)
+		r.leases = append(r.leases, lease{path, fd})
 		return nil
 	}
 	if unix.Close(fd); errors.Is(err, unix.EAGAIN) {
 		return lackError{ChangedSince}
 	}
 	return nil
+}
+
+// lease is a file that is held open, so that nobody writes to it unseen.
+type lease struct {
+	path string
+	fd   int
 }
 
 // maxLeases is how many files are held at a time: each takes a descriptor.
@@ -328,13 +334,13 @@ func (r *restore) disturbed() error {
 		return err
 	}
 	for _, was := range r.out {
-		if _, ok := q.find(was); !ok && was.Kind == File {
-			return fmt.Errorf("a file %w", errUnsteady)
+		if _, ok := q.find(was.Before); !ok && was.Before.Kind == File {
+			return fmt.Errorf("%s %w", was.Path, errUnsteady)
 		}
 	}
-	for _, fd := range r.leases {
-		if !leaseHolds(fd) {
-			return fmt.Errorf("a file %w", errUnsteady)
+	for _, l := range r.leases {
+		if !leaseHolds(l.fd) {
+			return fmt.Errorf("%s %w", l.path, errUnsteady)
 		}
 	}
 	return nil
@@ -342,8 +348,8 @@ func (r *restore) disturbed() error {
 
 // release lets those go on who want to write.
 func (r *restore) release() {
-	for _, fd := range r.leases {
-		unix.Close(fd)
+	for _, l := range r.leases {
+		unix.Close(l.fd)
 	}
 	r.leases = nil
 }

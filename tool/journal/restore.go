@@ -35,9 +35,9 @@ type restore struct {
 	left    map[string]Lack
 	stamps  map[string]Stamp  // of what was done
 	sources map[string]string // what is renamed away, and to where
-	leases  []int             // open files
-	out     []State           // files that were moved out of the project
-	made    bool              // the directories are there
+	leases  []lease
+	out     []Change // what was moved out of the project
+	made    bool     // the directories are there
 }
 
 // run does all that can be done. It returns what was, and what was not and why.
