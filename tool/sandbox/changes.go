@@ -18,9 +18,9 @@ type Changes struct {
 	discard func(layer *os.File) error
 }
 
-// Open opens the new content of a regular file.
+// Open opens the new content of a regular file that Entries lists.
 func (c *Changes) Open(change Change) (*os.File, error) {
-	if !change.Mode.IsRegular() || change.Kind == Deleted {
+	if change.of != c || !change.Mode.IsRegular() || change.Kind == Deleted {
 		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(int(c.layer.Fd())) + "/upper" + strconv.Itoa(change.root) +
@@ -58,7 +58,8 @@ type Change struct {
 	// setgid: never to be applied.
 	Special bool
 	Before  Before
-	root    int // of Changes.roots
+	of      *Changes // that list it
+	root    int      // of Changes.roots
 }
 
 // Before is what was at the path below the layer, so that whoever applies the

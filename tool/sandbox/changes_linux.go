@@ -24,7 +24,8 @@ func (p *Process) Changes() (*Changes, error) {
 	if p.layer == nil {
 		return nil, errors.New("sandbox: the command had no layer")
 	}
-	d := differ{begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
+	c := &Changes{layer: p.layer, roots: p.writable, discard: p.discard}
+	d := differ{changes: c, begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
 		hash: sha256.New()}
 	for _, path := range p.denied {
 		d.hidden[path] = true
@@ -39,8 +40,9 @@ func (p *Process) Changes() (*Changes, error) {
 			return nil, fmt.Errorf("sandbox: read the layer: %w", errors.Join(err, p.discard(p.layer)))
 		}
 	}
-	slices.SortFunc(d.entries, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	return &Changes{Entries: d.entries, layer: p.layer, roots: p.writable, discard: p.discard}, nil
+	c.Entries = d.entries
+	slices.SortFunc(c.Entries, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	return c, nil
 }
 
 // discard gives a layer up. One in memory goes when it is closed; of one on disk an
@@ -98,6 +100,7 @@ func (s spot) link() (string, error) {
 
 // differ compares the written side of a layer with what lies below.
 type differ struct {
+	changes *Changes
 	begun   time.Time
 	hidden  map[string]bool // what the command could not see
 	above   map[string]bool // the directories that hold such
@@ -117,7 +120,7 @@ func (d *differ) entry(upper, lower spot, path string) error {
 	if err != nil {
 		return err
 	}
-	now := Change{Path: path, Mode: modeOf(st.Mode), Before: before, root: d.root}
+	now := Change{Path: path, Mode: modeOf(st.Mode), Before: before, of: d.changes, root: d.root}
 	switch {
 	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0:
 		if before.Exists() {
@@ -198,7 +201,7 @@ func (d *differ) dir(upper, lower spot, now Change) error {
 // holds what the command could not see stays.
 func (d *differ) deleted(lower spot, path string, before Before) error {
 	if !d.above[path] {
-		d.entries = append(d.entries, Change{Path: path, Kind: Deleted, Mode: before.Mode, Before: before, root: d.root})
+		d.entries = append(d.entries, Change{Path: path, Kind: Deleted, Mode: before.Mode, Before: before, of: d.changes, root: d.root})
 	}
 	if !before.Mode.IsDir() {
 		return nil
