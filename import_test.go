@@ -42,7 +42,7 @@ var allowed = []struct {
 	{"artoo/conversation/foreign", []string{"artoo/provider"}},
 	{"artoo/agent/confine", []string{"artoo/agent", "artoo/agent/permission", "artoo/tool", "artoo/tool/*"}},
 	{"artoo/agent/ledger", []string{"artoo/provider"}},
-	{"artoo/agent/permission", []string{"artoo/tool", "artoo/tool/sandbox"}},
+	{"artoo/agent/permission", []string{"artoo/tool", "artoo/tool/names", "artoo/tool/sandbox"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/tool/*",
 		"artoo/agent/ledger", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},

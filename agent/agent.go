@@ -40,13 +40,13 @@ type Agent struct {
 	// Paths are absolute. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
-	journal     *journal.Journal             // of the present session; nil where nothing is kept
-	step        *journal.Step                // of the call that is decided or runs; nil for none
-	commandStep atomic.Pointer[journal.Step] // of the command that is about to start or runs
-	coverage    journal.Coverage             // of that step, where it was begun to decide
+	journal  *journal.Journal // of the present session; nil where nothing is kept
+	step     *journal.Step    // of the call that is decided or runs; nil for none
+	coverage journal.Coverage // of that step, where it was begun to decide
 
-	background    left     // commands in the background
-	approvedFiles []string // that tools wrote, or the user keeps though others run them, absolute
+	background left      // commands in the background
+	made       madeFiles // files that the session made
+	approved   madeFiles // those that tools wrote or the user approved, guarded ones among them
 
 	startMode  permission.Mode // the mode the agent was made with
 	beforePlan permission.Mode // the mode that plan mode took the place of, "" for none

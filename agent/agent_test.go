@@ -253,12 +253,12 @@ func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
 	got := history(a)[2:]
 	for i, want := range []string{
 		`result:a error=true There is no tool "nothing_like_it". The tools are: crash, fails, run.`,
-		"result:b error=true the tool crashed: boom",
+		"result:b error=true this call crashed: boom",
 		`result:c error=true The input of this call is not a JSON object, so it was not run. It begins: {"arg":`,
 		"result:d error=true the input of crash does not fit",
 		"result:e error=true the input of crash does not fit",
 		"result:f error=true out\nput",
-		"result:g error=true Not run: this call needs approval and nobody is there",
+		"result:g error=true Not run: this call needs approval, and no one can answer",
 	} {
 		if !strings.HasPrefix(got[i], "tool "+want) {
 			t.Errorf("result %d is %q, want %q", i, got[i], want)

@@ -35,16 +35,11 @@ func (l *left) add(p *pending) {
 	l.calls = append(l.calls, p)
 }
 
-// writer is a command that runs and may change files, nil for none.
-func (l *left) writer() *shell.Job {
+// confines reports whether the command that runs by this line is confined.
+func (l *left) confines(line string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, p := range l.calls {
-		if p.job.Runs() && (!p.reads || p.confined != nil) {
-			return p.job
-		}
-	}
-	return nil
+	return line != "" && slices.ContainsFunc(l.calls, func(p *pending) bool { return p.job.Line == line && p.confined != nil })
 }
 
 // ended takes those that have ended.
@@ -90,12 +85,11 @@ func (a *Agent) Background() (list []BackgroundCommand) {
 func (a *Agent) beginBackground() {
 	if slices.ContainsFunc(a.opt.Tools, func(t tool.Tool) bool { return t.Name == "shell" }) {
 		a.opt.Env.Jobs = &shell.Jobs{Keep: a.keepOutput}
-		a.opt.Policy.Writer = a.backgroundWriter
 	}
 }
 
-// EndBackground ends the background commands of the present session, and says which. What they
-// made for others to run goes away with them: nobody can be asked any more.
+// EndBackground ends the background commands of the present session, and says which.
+// What is on their layers is discarded: no one is asked any more.
 func (a *Agent) EndBackground() {
 	if a.opt.Env.Jobs == nil {
 		return
@@ -108,41 +102,11 @@ func (a *Agent) EndBackground() {
 		a.notify("stopped with the session: background command " + strings.Join(names, ", "))
 	}
 	for _, p := range a.background.ended() {
-		if made, err := a.madeForOthers(p); err != nil {
-			a.notify("whether a background command made files that others run cannot be told: " + err.Error())
-		} else if len(made) > 0 {
-			text := "removed, since others run or obey what a background command made: "
-			if err := p.confined.Remove(made); err != nil {
-				text = "files that others run could not be removed: " + err.Error() + ": "
-			}
-			a.notify(text + strings.Join(a.opt.Policy.MadeForOthers(made).Created, ", "))
+		if err := a.discard(p); err != nil {
+			a.notify(err.Error())
 		}
 	}
 	a.beginBackground()
-}
-
-// backgroundWriter is a background command that may change files, as a line; "" for
-// none.
-func (a *Agent) backgroundWriter() string {
-	if job := a.background.writer(); job != nil {
-		return job.Line
-	}
-	if a.parent != nil {
-		return a.parent.backgroundWriter()
-	}
-	return ""
-}
-
-// madeForOthers lists the files that others run which a background command made. Those
-// that tools wrote meanwhile, or the user keeps, are none of them.
-func (a *Agent) madeForOthers(p *pending) ([]string, error) {
-	if p.confined == nil {
-		return nil, nil
-	}
-	made, err := p.confined.Appeared()
-	return slices.DeleteFunc(made, func(path string) bool {
-		return slices.ContainsFunc(a.approvedFiles, func(own string) bool { return own == path || isBelow(path, own) })
-	}), err
 }
 
 // settleBackground looks at the background commands that have ended: what they made
@@ -163,24 +127,20 @@ func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
 		}
 		var result tool.Result
 		p.asks = &asker{turn: t}
-		if limit := p.confined.Limit(); limit != "" {
-			result.Text += "[it was ended at a limit: " + limit + "]\n"
-		}
-		err = cmp.Or(err, t.keepOthersRun(ctx, p, &result))
-		t.nameWalls(p, &result)
+		err = cmp.Or(err, t.settle(ctx, p, &result))
 		said += result.Text
 	}
 	return t.masked(said), err
 }
 
-// takeBackground notes what a call left in the background, or wrote; its result tells
+// takeBackground notes what a call left in the background; its result tells
 // which commands have ended meanwhile.
 func (t *turn) takeBackground(ctx context.Context, p *pending) {
 	if p.job != nil {
 		t.background.add(p)
 	}
 	if p.outcome.Status == CallOK && p.call.Access.Kind == tool.KindWrite {
-		t.approvedFiles = append(t.approvedFiles, p.call.Access.Paths...)
+		t.approved.add(p.call.Access.Paths...)
 	}
 	said, err := t.settleBackground(ctx)
 	p.stop = cmp.Or(p.stop, err)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"artoo/agent/permission"
 	"artoo/provider"
@@ -111,9 +112,9 @@ const (
 	// QuestionSteps asks whether a turn whose steps are used up goes on: yes or no.
 	// Of the question only Reason is set, which is the question itself.
 	QuestionSteps QuestionKind = "steps"
-	// QuestionChanges asks whether what a command did on a layer shall count. It has
-	// run: Effects and Diff are what it did. A lasting yes is for this line, as long
-	// as it does nothing else.
+	// QuestionChanges asks whether the effects of a command land. It has run on a
+	// layer: Effects and Diff are what it did. A lasting yes is for this line, as long
+	// as it does nothing else, and can be had where Lasts says so.
 	QuestionChanges QuestionKind = "changes"
 	// QuestionOutside asks whether a command that failed at a wall of the sandbox runs
 	// once more, on the host. Reason names the wall. There is no lasting yes.
@@ -135,9 +136,13 @@ type Question struct {
 	Kind QuestionKind
 	Call Call
 	Dir  string // the directory that the tools work in, absolute
-	// Reason says why it is asked, a few words ("asked whatever the mode: git
-	// reset --hard"); may be "".
-	Reason string
+	// Reason says why it is asked, in a few words; may be "". Reasons are the same as
+	// data, Own the project's own programs that the call would run.
+	Reason  string
+	Reasons []permission.Reason
+	Own     []string
+	// Place is where the call's command would run.
+	Place permission.Place
 	// Rule is the narrowest rule that would allow this very call, Suggested
 	// the wider one that `a` could take; both in rule syntax.
 	Rule, Suggested string
@@ -145,6 +150,9 @@ type Question struct {
 	// other questions.
 	Effects *permission.Effects
 	Diff    string
+	// Lasts says that a yes to QuestionChanges may hold for the same line later in the
+	// session.
+	Lasts bool
 	// Covers says why a rule would not allow this call: it is not a rule, or
 	// speaks of something else. An answer with such a rule approves nothing.
 	// To be called by the goroutine that is asked, while it is; may be nil.
@@ -156,6 +164,13 @@ type Question struct {
 	Then       permission.Mode
 	// Number and Of count the questions of one reply, from 1.
 	Number, Of int
+}
+
+// OwnPrograms reports whether the question is about running the project's own programs:
+// a lasting yes without a rule then trusts the project to run them.
+func (q Question) OwnPrograms() bool {
+	return q.Kind == QuestionApproval &&
+		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.OwnPrograms })
 }
 
 // Verdict is the decision of an Answer.
@@ -235,6 +250,9 @@ type Denial struct {
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the rule that would have allowed it, "" when none can
 	Nobody bool   `json:"nobody"`
+	// Code is the reason that decided, of a call that did not run; own-programs where that
+	// is among the reasons, since one answer to it covers all such calls.
+	Code permission.Code `json:"code,omitempty"`
 	// Changes are what a command did that does not count, one a row, what matters most
 	// first; nil for a call that did not run.
 	Changes []string `json:"changes,omitempty"`

@@ -104,7 +104,11 @@ func (t *turn) runCheck(ctx context.Context, c Check, files []string) (findings 
 	var confined Confined
 	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: t.env.Kill,
 		Start: func(cmd *exec.Cmd) (shell.Started, error) {
-			started, err := t.opt.Sandbox.Start(cmd, permission.PlaceDiscarded)
+			hidden, err := t.hidden(cmd, permission.PlaceDiscarded)
+			if err != nil {
+				return nil, err
+			}
+			started, err := t.opt.Sandbox.Start(cmd, Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
 			confined = started
 			return started, err
 		}}
@@ -114,7 +118,7 @@ func (t *turn) runCheck(ctx context.Context, c Check, files []string) (findings 
 	}
 	changes, err := confined.Changes()
 	if err == nil {
-		err = changes.Discard()
+		err = changes.Discard(true)
 	}
 	if err != nil {
 		return "", errors.Join(errors.New("its layer could not be thrown away"), err)

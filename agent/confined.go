@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,7 +21,18 @@ import (
 type Sandbox interface {
 	// Start starts a command in a place other than the host. The error says why this
 	// place is not to be had.
-	Start(cmd *exec.Cmd, place permission.Place) (Confined, error)
+	Start(cmd *exec.Cmd, line Line) (Confined, error)
+}
+
+// Line is how one command runs confined. Paths are absolute.
+type Line struct {
+	Place  permission.Place
+	Exec   bool     // the project's own programs may run
+	Hidden []string // what it must not see, besides what no command may
+	// Outputs are the directories of the project that a background command may write; with
+	// Whole it writes all of it, except what programs run or obey automatically.
+	Outputs []string
+	Whole   bool
 }
 
 // Confined is a command that runs confined. What follows holds once it has ended.
@@ -29,10 +40,6 @@ type Confined interface {
 	shell.Started
 	Denials() []sandbox.Denial // the walls it met
 	Limit() string             // the limit that ended it, in words; "" for none
-	// Appeared lists files that others run (permission.OthersRun) which it made, where it
-	// did not run on a layer; Remove takes such files away.
-	Appeared() ([]string, error)
-	Remove(paths []string) error
 	// Changes are what it did on a layer; they hold the layer until Discard.
 	Changes() (Changes, error)
 }
@@ -40,20 +47,18 @@ type Confined interface {
 // Changes are what a command did on a layer.
 type Changes interface {
 	List() []sandbox.Change
-	// Diff is what some of them changed in text files, as a unified diff; others are
-	// named by type and size.
-	Diff(some []sandbox.Change) string
-	// Git is what those of git's own data come to, as git sees it, one a row.
-	Git(ctx context.Context) []string
-	// Apply makes some of them count, as one step of the journal: all or none. The error
-	// says why nothing was applied; lost names what cannot be taken back.
-	Apply(ctx context.Context, some []sandbox.Change) (lost []string, err error)
-	Discard() error
+	// Open opens the new content of a regular file.
+	Open(c sandbox.Change) (*os.File, error)
+	// Path is where that content lies, if it may be renamed from there; "" has it copied.
+	Path(c sandbox.Change) string
+	// Discard gives the layer up. With keepCaches, what the command wrote into caches
+	// stays for the next one.
+	Discard(keepCaches bool) error
 }
 
 // environment is what a call's tool works with: commands start where it was
 // decided.
-func (t *turn) environment(ctx context.Context, p *pending) *tool.Env {
+func (t *turn) environment(p *pending) *tool.Env {
 	env := *t.env
 	if p.tool.Kind == tool.KindNetwork {
 		env.Hosts = t.opt.Policy.Hosts(p.tool.Name)
@@ -62,19 +67,18 @@ func (t *turn) environment(ctx context.Context, p *pending) *tool.Env {
 	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
 		return t.env
 	}
-	if p.decision.Place != permission.PlaceSandbox {
-		// What it changed is asked about when it has ended; while it reads nothing may be changed.
+	if p.decision.Place == permission.PlaceReading {
 		env.Jobs = nil
 	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
-		confined, err := t.startConfined(ctx, cmd, p.decision.Place)
+		confined, err := t.startConfined(cmd, p)
 		switch {
 		case err == nil:
 			p.confined = confined
 			return confined, nil
-		case p.decision.Place == permission.PlaceReading:
-			// By its words alone it may run: the sandbox only made sure of it.
-			t.loose.Do(func() { t.notice(NoticeWarning, "what only reads runs unconfined: "+err.Error()) })
+		case p.decision.Place == permission.PlaceReading && !t.opt.Policy.Confinement.Required:
+			// Its words alone say that it only reads: the sandbox only makes sure of it.
+			t.loose.Do(func() { t.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })
 			if t.env.Start != nil {
 				return t.env.Start(cmd)
 			}
@@ -86,33 +90,65 @@ func (t *turn) environment(ctx context.Context, p *pending) *tool.Env {
 	return &env
 }
 
-// How long a command waits for another one that is confined, as those of sub-agents
-// are side by side, and how often it looks.
-const (
-	waitForOthers = 5 * time.Second
-	lookForOthers = 20 * time.Millisecond
-)
-
-// startConfined starts a command in its place. One that changes files waits for a
-// while, or until ctx is done, for those that need them to stay as they are.
-func (t *turn) startConfined(ctx context.Context, cmd *exec.Cmd, place permission.Place) (Confined, error) {
-	again := time.NewTicker(lookForOthers)
-	defer again.Stop()
-	for since := time.Now(); ; {
-		confined, err := t.opt.Sandbox.Start(cmd, place)
-		if !errors.Is(err, sandbox.ErrBusy) || place != permission.PlaceSandbox || time.Since(since) > waitForOthers {
-			return confined, err
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
+// startConfined starts a call's command in the place of its decision.
+func (t *turn) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
+	place := p.decision.Place
+	line := Line{Place: place, Exec: t.runsOwn(p)}
+	var err error
+	if line.Hidden, err = t.hidden(cmd, place); err != nil {
+		return nil, err
+	}
+	if t.opt.Guard != nil && (place == permission.PlaceBackground || place == permission.PlaceSandbox) {
+		if p.guarded, err = t.opt.Guard.Look(); err != nil {
 			return nil, err
 		}
 	}
+	if place == permission.PlaceBackground {
+		line.Outputs = t.outputDirs()
+	}
+	return t.opt.Sandbox.Start(cmd, line)
+}
+
+// runsOwn reports whether the project's own programs may run in a call's command.
+func (t *turn) runsOwn(p *pending) bool {
+	policy := t.opt.Policy
+	return p.decision.Place != permission.PlaceReading &&
+		(len(p.decision.Own) > 0 || policy.TrustsPrograms || policy.Mode == permission.ModeAuto ||
+			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
+}
+
+// hidden lists what a command in a place must not see besides what no command may: git's
+// store of objects where it holds denied files, except where the command only reads.
+func (t *turn) hidden(cmd *exec.Cmd, place permission.Place) ([]string, error) {
+	w := t.opt.Workspace
+	if place == permission.PlaceReading || w == nil || !w.Project.Git || t.trackedSecret() == "" {
+		return nil, nil
+	}
+	store, err := w.Project.ObjectStore()
+	// go build asks git for the commit, for which there is no store.
+	flags := strings.TrimSpace(tool.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
+	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
+	return []string{store}, err
+}
+
+// trackedSecret is a denied file that the project's repository holds, "" for none.
+// Where that cannot be told it counts as one.
+func (t *turn) trackedSecret() string {
+	if t.opt.Policy.GitSecrets == nil {
+		return ""
+	}
+	names, err := t.opt.Policy.GitSecrets(t.opt.Policy.Root)
+	switch {
+	case err != nil:
+		return "a file that cannot be told"
+	case len(names) > 0:
+		return t.namesOf(names[:1])[0]
+	}
+	return ""
 }
 
 // layerTakesLong is how long a command runs on a layer before the user is told that
-// a question may follow: by then nobody may be looking any more.
+// a question may follow: by then the user may look elsewhere.
 var layerTakesLong = 30 * time.Second
 
 // sayQuestionMayFollow tells the user so of a command on a layer that takes long. The
@@ -122,7 +158,7 @@ func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(layerTakesLong, func() {
-		t.notice(NoticeInfo, "what this command changes is asked about when it has ended")
+		t.notice(NoticeInfo, "when this command has ended, a question about its changes may follow")
 	})
 	return func() { timer.Stop() }
 }
@@ -131,22 +167,21 @@ func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
 // decided: that place counts as gone, and what is decided now holds.
 func (t *turn) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
 	can := &t.opt.Policy.Confinement
-	busy := errors.Is(p.refused, sandbox.ErrBusy)
 	switch {
-	case busy && p.decision.Place == permission.PlaceLayer: // so it is decided without one, this once
-		defer func(layer bool) { can.Layer = layer }(can.Layer)
-		can.Layer = false
-	case busy:
-		p.fail("not run", "Not run: "+p.refused.Error()+". Call it again when that has ended.")
+	case can.Required:
+		p.fail("not run", "Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+p.refused.Error())
 		return tool.Result{}, nil
-	case p.decision.Place == permission.PlaceLayer:
+	case p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceBackground:
 		can.Layer = false
-		t.notice(NoticeWarning, "commands no longer run on a layer: "+p.refused.Error())
+		t.notice(NoticeWarning, "layers lost ("+p.refused.Error()+"): commands now run in the sandbox")
 	default:
 		*can = permission.Confinement{}
-		t.notice(NoticeWarning, "commands are no longer confined: "+p.refused.Error())
+		t.notice(NoticeWarning, "sandbox lost ("+p.refused.Error()+"): commands now run unconfined")
 	}
 	p.refused = nil
+	if err := t.policy(p); err != nil {
+		return tool.Result{}, err
+	}
 	if p.stop = t.decide(ctx, p, nil); p.final || p.stop != nil {
 		return tool.Result{}, p.stop
 	}
@@ -166,13 +201,24 @@ func (t *turn) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("what it changes could not be kept beforehand: %w", err)
 	}
-	return guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(ctx, p), p.call.Input, p.live) })
+	return guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
 }
 
 // settle says what comes of a command that ran confined: what it did on a layer is
 // judged, and where it met a wall the user may let it out. The result is the call's
-// for the model. The error ends the turn.
+// for the model. The error ends the turn. A crash discards the layer, and is an error
+// of this call.
 func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) error {
+	stop, err := guard(func() (error, error) { return t.settleConfined(ctx, p, result), nil })
+	if err != nil {
+		result.Text += "[its changes were discarded: " + err.Error() + "]\n"
+		result.IsError = true
+		return nil
+	}
+	return stop
+}
+
+func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Result) error {
 	if p.confined == nil {
 		return nil
 	}
@@ -180,8 +226,9 @@ func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) erro
 		result.Text += "[it was ended at a limit: " + limit + "]\n"
 	}
 	switch p.decision.Place {
-	case permission.PlaceSandbox:
-		if err := t.keepOthersRun(ctx, p, result); err != nil {
+	case permission.PlaceSandbox, permission.PlaceBackground:
+		t.nameWalls(p, result)
+		if err := t.keepGuarded(ctx, p, result); err != nil {
 			return err
 		}
 		return t.offerOutside(ctx, p, result)
@@ -191,67 +238,49 @@ func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) erro
 	}
 	changes, err := p.confined.Changes()
 	if err != nil {
-		result.Text += "[what it changed could not be read, and was discarded: " + err.Error() + "]\n"
+		result.Text += "[its changes could not be read and were discarded: " + err.Error() + "]\n"
 		result.IsError = true
 		return nil
 	}
+	landed := false
 	defer func() {
-		if err := changes.Discard(); err != nil {
+		if err := changes.Discard(landed); err != nil {
 			t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 		}
 	}()
-	return t.judge(ctx, p, changes, result)
+	if p.confined.Limit() != "" {
+		result.Text += "[its changes were discarded]\n"
+		return nil
+	}
+	t.nameWalls(p, result)
+	if landed, err = t.judge(ctx, p, changes, result); err != nil {
+		return err
+	}
+	return t.offerMore(ctx, p, result)
 }
 
-// judge asks about what a line did on a layer, where that is to be asked.
-func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *tool.Result) error {
-	j := t.opt.Policy.Judge(p.call.Access, changes.List())
-	if j.Effects.InGit > 0 {
-		j.Effects.Git = changes.Git(ctx)
+// giveUp discards what an interrupted command did on its layer.
+func (t *turn) giveUp(p *pending) {
+	if err := t.discard(p); err != nil {
+		t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 	}
-	all := len(j.Effects.Apply) + len(j.Effects.Never)
-	switch {
-	case j.Effect == permission.Allow && all == 0:
-		t.nameWalls(p, result)
-		return nil
-	case j.Effect == permission.Allow:
-		t.apply(ctx, changes, j, result)
-		return nil
-	case j.Effect == permission.Deny:
-		t.discarded(p, j, j.Reason, false, result)
+}
+
+// discard gives the layer of a command up, where it ran on one.
+func (a *Agent) discard(p *pending) error {
+	if p.confined == nil || p.decision.Place != permission.PlaceLayer {
 		return nil
 	}
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: j.Reason,
-		Rule: p.decision.Narrow, Effects: &j.Effects, Diff: t.maskedDiff(changes.Diff(j.Effects.Apply))})
-	switch {
-	case context.Cause(ctx) != nil:
-		t.discarded(p, j, "the turn was stopped", false, result)
-		return context.Cause(ctx)
-	case errors.Is(err, ErrNobody):
-		t.discarded(p, j, "nobody is there to approve them", true, result)
-		return nil
-	case err != nil:
-		t.discarded(p, j, err.Error(), false, result)
-		return nil
+	select {
+	case <-p.confined.Done():
+	default:
+		return nil // it never ended, and its layer goes with the sandbox
 	}
-	switch answer.Verdict {
-	case YesForSession, YesForever:
-		t.opt.Policy.KeepForLine(p.call.Access, j.Effects.Apply)
-		fallthrough
-	case Yes:
-		t.apply(ctx, changes, j, result)
-		return nil
-	case StopTurn:
-		t.discarded(p, j, "the user stopped the turn", false, result)
-		return ErrStopped
-	case Withhold:
-		t.discarded(p, j, answer.Reason, false, result)
-		result.Text = "[the user withholds the output of this command, and discarded what it changed" +
-			because(answer.Reason) + "]\n"
-		return nil
+	changes, err := p.confined.Changes()
+	if err != nil {
+		return err
 	}
-	t.discarded(p, j, answer.Reason, false, result)
-	return nil
+	return changes.Discard(false)
 }
 
 // because sets a reason behind what is said; "" for none.
@@ -271,109 +300,86 @@ func (t *turn) askAfter(ctx context.Context, p *pending, q Question) (Answer, er
 	return t.cb.Ask(ctx, q)
 }
 
-// apply makes what a line did count.
-func (t *turn) apply(ctx context.Context, changes Changes, j permission.Judgement, result *tool.Result) {
-	lost, err := changes.Apply(ctx, j.Effects.Apply)
-	if err != nil {
-		result.Text += "[nothing of what it changed was applied: " + err.Error() + "]\n"
-		result.IsError = true
-		return
-	}
-	result.Text += "[its changes were applied: " + j.Effects.Summary() + "]\n"
-	if len(lost) > 0 {
-		t.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
-	}
-	if len(j.Effects.Never) > 0 {
-		result.Text += "[never applied: " + strings.Join(j.Effects.Never, ", ") + "]\n"
-	}
-}
-
-// mostNamed is how many of the changes are named that may be left out; see
-// permission.Effects.
-const mostNamed = 20
-
-// discarded tells the model, and the report, that what a line changed is gone; also
-// the user, if nobody was shown what it was.
-func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
-	shown := j.Effect == permission.Ask && !nobody
-	text := "changes discarded" + because(why)
-	whole, rest := j.Effects.Whole(), j.Effects.Rest()
-	result.Text += fmt.Sprintf("[%s (%s)]\n", text, tool.ListUpTo(mostNamed, slices.Concat(whole, rest)))
-	result.Summary += ", changes discarded"
-	if !shown {
-		t.notice(NoticeWarning, text+" ("+tool.ListUpTo(len(whole)+mostNamed, slices.Concat(whole, rest))+")")
-	}
-	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: text + " (" + j.Effects.Summary() + ")", Rule: p.decision.Narrow, Nobody: nobody,
-		Changes: slices.Concat(whole, rest)})
-}
-
-// keepOthersRun asks whether files stay that others run, which a command in the
-// sandbox made. Without a yes they are removed.
-func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Result) error {
-	made, err := t.madeForOthers(p)
-	if err != nil {
-		result.Text += "[whether it made files that others run or obey cannot be told: " + err.Error() + "]\n"
-		t.notice(NoticeWarning, "whether a command made files that others run cannot be told: "+err.Error())
+// keepGuarded asks whether files stay that programs run or obey automatically, and that
+// a command on the project itself made. Without a yes they move into the journal.
+func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
+	if t.opt.Guard == nil {
 		return nil
 	}
+	now, err := t.opt.Guard.Look()
+	if err != nil {
+		result.Text += "[it is not known whether it made files that programs run automatically: " + err.Error() + "]\n"
+		t.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
+		return nil
+	}
+	made := slices.DeleteFunc(now.Since(p.guarded), t.approved.has)
 	if len(made) == 0 {
 		return nil
 	}
-	defer t.madeUnapproved(made)()
-	effects := t.opt.Policy.MadeForOthers(made)
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects,
-		Reason: "asked whatever the mode: it made what others run"})
+	effects := t.opt.Policy.MadeGuarded(made)
+	why := permission.Reason{Code: permission.AlwaysAsked, Object: "it made files that programs run automatically"}
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: why.String(),
+		Reasons: []permission.Reason{why}})
 	names := strings.Join(effects.Created, ", ")
 	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
-		t.approvedFiles = append(t.approvedFiles, made...)
-		result.Text += "[the user keeps what it made for others to run: " + names + "]\n"
+		t.approved.add(made...)
+		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"
 		return nil
 	}
-	if err := p.confined.Remove(made); err != nil {
-		t.notice(NoticeWarning, "files that others run could not be removed: "+err.Error())
-		result.Text += "[it made files that others run, which could not be removed: " + err.Error() + "]\n"
+	if err := t.quarantine(made); err != nil {
+		t.notice(NoticeWarning, "files that programs run automatically stay: "+err.Error())
+		result.Text += "[it made files that programs run automatically, and they stay: " + err.Error() + "]\n"
 		return nil
 	}
-	why := cmp.Or(answer.Reason, "others run or obey them")
-	result.Text += "[removed after it ended: " + names + ": " + why + "]\n"
+	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
 	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: "removed, since others run or obey it: " + names, Rule: p.decision.Narrow, Nobody: errors.Is(err, ErrNobody)})
+		Reason: "moved away, since programs run or obey it automatically: " + names, Rule: p.decision.Narrow,
+		Nobody: errors.Is(err, ErrNobody)})
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
 	case answer.Verdict == StopTurn:
 		return ErrStopped
 	case answer.Verdict == Withhold:
-		result.Text = "[the user withholds the output of this command; what it made for others to run was removed" +
+		result.Text = "[the user withholds the output of this command; files that programs run automatically were moved away" +
 			because(answer.Reason) + "]\n"
 	}
 	return nil
 }
 
-// removeOthersRun takes away what a command in the sandbox made for others to run, where
-// the turn is over and nobody is asked any more.
-func (t *turn) removeOthersRun(p *pending) {
-	if p.confined == nil || p.decision.Place != permission.PlaceSandbox {
-		return
+// offerMore asks about what a line on a layer was refused: to run the project's own
+// programs, or to leave the sandbox.
+func (t *turn) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
+	refused := slices.ContainsFunc(p.confined.Denials(), func(d sandbox.Denial) bool { return d.Wall == sandbox.WallExec })
+	if !refused || t.runsOwn(p) || !result.IsError || ctx.Err() != nil {
+		return t.offerOutside(ctx, p, result)
 	}
-	made, err := p.confined.Appeared()
-	if err == nil {
-		err = p.confined.Remove(made)
+	p.decision.Own = []string{"programs of the project"}
+	p.decision.Reasons = []permission.Reason{{Code: permission.OwnPrograms, Object: p.decision.Own[0]}}
+	if err := p.asks.ask(ctx, p); err != nil || p.final {
+		result.Text += "[the project's own programs were not allowed to run]\n"
+		p.final, p.outcome, p.refusal = false, CallResult{}, nil
+		return err
 	}
+	again, err := t.runAgain(ctx, p)
 	if err != nil {
-		t.notice(NoticeWarning, "files that others run, which a command made, could not be removed: "+err.Error())
+		result.Text += "[it could not be started again: " + err.Error() + "]\n"
+		return nil
 	}
+	again.Text = "[it was refused the project's own programs, and ran again with the user's yes]\n" + again.Text
+	*result = again
+	return t.settleConfined(ctx, p, result)
 }
 
 // offerOutside asks whether a command that failed at a wall runs once more on the
-// host. Where nobody can be asked the model knows the wall, and may ask for more
+// host. Where no one can answer the model knows the wall, and may ask for more
 // itself.
 func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
-	t.nameWalls(p, result)
 	// An empty home refuses nothing by itself.
-	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool { return d.Wall == "home" })
-	if !result.IsError || len(walls) == 0 || p.decision.Place != permission.PlaceSandbox || ctx.Err() != nil {
+	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
+		return d.Wall == sandbox.WallHome || d.Wall == sandbox.WallExec
+	})
+	if !result.IsError || len(walls) == 0 || t.opt.Policy.Mode == permission.ModePlan || ctx.Err() != nil {
 		return nil
 	}
 	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionOutside,
@@ -391,7 +397,7 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	if answer.Verdict != Yes {
 		return nil
 	}
-	p.decision.Place = permission.PlaceHost
+	p.decision.Place, p.confined = permission.PlaceHost, nil
 	again, err := t.runAgain(ctx, p)
 	if err != nil {
 		result.Text += "[outside it could not be started: " + err.Error() + "]\n"
@@ -402,16 +408,18 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	return nil
 }
 
-// nameWalls tells the model which walls a confined command met.
+// nameWalls tells the model which walls a confined command met, and what was hidden
+// from git.
 func (t *turn) nameWalls(p *pending, result *tool.Result) {
-	walls := p.confined.Denials()
-	if len(walls) == 0 {
-		return
-	}
 	var words []string
-	for _, d := range walls {
-		if (d.Wall != "home" || result.IsError) && !slices.Contains(words, d.What) {
+	for _, d := range p.confined.Denials() {
+		if !slices.Contains(words, d.What) {
 			words = append(words, d.What)
+		}
+	}
+	if p.decision.Place != permission.PlaceReading && p.decision.Git {
+		if name := t.trackedSecret(); name != "" {
+			words = append(words, name+" is hidden here, not deleted")
 		}
 	}
 	if len(words) > 0 {

@@ -129,7 +129,7 @@ func TestPanicsAreTheToolsOwn(t *testing.T) {
 	if err != nil || r.ToolErrors != 4 {
 		t.Fatalf("%d tool errors, %v", r.ToolErrors, err)
 	}
-	for i, want := range []string{"the tool crashed: no plan", "the tool crashed: no input", "the tool crashed: no run", "the tool crashed: no run",
+	for i, want := range []string{"this call crashed: no plan", "this call crashed: no input", "this call crashed: no run", "this call crashed: no run",
 		"error=false good"} {
 		if got := history(a)[2+i]; !strings.Contains(got, want) || len(got) > 2500 {
 			t.Errorf("result %d is %q, want %q", i, got, want)

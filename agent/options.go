@@ -30,6 +30,8 @@ type Options struct {
 	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines
 	// none.
 	Sandbox Sandbox
+	// Guard finds the files that programs run or obey automatically; nil finds none.
+	Guard *permission.Guard
 	// Checks look at files after a tool changed them; they need Sandbox and a layer.
 	Checks []Check
 	// Journal opens what keeps the project's files as they were before each change, for
@@ -57,6 +59,10 @@ type Options struct {
 	// SaveRule writes an allow rule to the user's file for good. nil where there
 	// is none: such an answer then holds for the session, with a notice.
 	SaveRule func(rule string) error
+	// TrustPrograms records that the project's own programs may run in the sandbox from
+	// now on. nil where that cannot be recorded: such an answer then holds for the
+	// session, with a notice.
+	TrustPrograms func() error
 	// Notice is told what the user should know of a session that begins; nil
 	// drops it.
 	Notice func(text string)

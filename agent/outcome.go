@@ -106,10 +106,9 @@ func (t *turn) effectOf(p *pending) *provider.Effect {
 
 // decided is what the user decided on a call, "" for nothing.
 func (t *turn) decided(p *pending) string {
-	reason, refused := strings.CutPrefix(p.outcome.Summary, "denied")
 	switch {
-	case p.outcome.Status == CallDenied && refused:
-		return t.masked(firstLine(p.call.Access.Object)) + " was refused" + reason
+	case p.outcome.Status == CallDenied && p.refusal != nil:
+		return t.masked(firstLine(p.call.Access.Object)) + " was refused" + because(firstLine(*p.refusal))
 	case p.outcome.Status != CallOK:
 		return ""
 	case p.call.Name == AskUser:

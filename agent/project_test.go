@@ -52,42 +52,42 @@ func TestThePolicyInARealProject(t *testing.T) {
 			return new(tool.Histories).Secrets(p, os.Environ())
 		},
 	}
-	check := func(want map[string]permission.Effect) {
+	check := func(want map[string]permission.Verdict) {
 		t.Helper()
 		for line, effect := range want {
 			access := tool.Access{Kind: tool.KindRun, Command: line, Dir: root}
-			if d := policy.Decide("bash", access); d.Effect != effect {
-				t.Errorf("%s: %s (%s), want %s", line, d.Effect, d.Reason, effect)
+			if d := policy.Decide("bash", access); d.Verdict != effect {
+				t.Errorf("%s: %s (%s), want %s", line, d.Verdict, d.Reason(), effect)
 			}
 		}
 	}
-	check(map[string]permission.Effect{
-		"cat a.go": permission.Allow, "ls": permission.Allow, "cat *.go": permission.Allow,
-		"ls sub/*": permission.Allow, "grep -rn x sub/b.go": permission.Allow, "cat web/*": permission.Allow,
+	check(map[string]permission.Verdict{
+		"cat a.go": permission.Run, "ls": permission.Run, "cat *.go": permission.Run,
+		"ls sub/*": permission.Run, "grep -rn x sub/b.go": permission.Run, "cat web/*": permission.Run,
 		"cat web/.env": permission.Ask, "cat web/.*": permission.Ask, "cat web/.[!a]nv": permission.Ask,
 		"cat sub/web/.env": permission.Ask, "cd sub/web && cat .env": permission.Ask,
 		"cat out/outside": permission.Ask, "cat o*/outside": permission.Ask, "cd out && ls": permission.Ask,
-		"ls *": permission.Ask, "head -n .* a.go": permission.Allow,
-		"grep -r x": permission.Ask, "grep -r x sub": permission.Ask, "rg x": permission.Ask, "rg x a.go": permission.Allow,
+		"ls *": permission.Ask, "head -n .* a.go": permission.Run,
+		"grep -r x": permission.Ask, "grep -r x sub": permission.Ask, "rg x": permission.Ask, "rg x a.go": permission.Run,
 		"head -n web/.e* a.go": permission.Ask, "cd dash && sort *": permission.Ask,
-		"cd dash && git diff *": permission.Ask, "cd sub && cat *.go ../a.go": permission.Allow,
-		"cd sub/web && cat ../index.html": permission.Allow, "cd sub/web && cat ../../outside": permission.Ask,
-		"git status": permission.Allow, "git diff": permission.Allow, "git show HEAD": permission.Allow,
-		"git log -p": permission.Allow,
+		"cd dash && git diff *": permission.Ask, "cd sub && cat *.go ../a.go": permission.Run,
+		"cd sub/web && cat ../index.html": permission.Run, "cd sub/web && cat ../../outside": permission.Ask,
+		"git status": permission.Run, "git diff": permission.Run, "git show HEAD": permission.Run,
+		"git log -p": permission.Run,
 	})
 	write(t, string(indexOf("a.go", "web/.env")), root, ".git", "index")
-	check(map[string]permission.Effect{"git status": permission.Allow, "git log --oneline": permission.Allow,
-		"git diff --stat": permission.Allow,
+	check(map[string]permission.Verdict{"git status": permission.Run, "git log --oneline": permission.Run,
+		"git diff --stat": permission.Run,
 		"git diff":        permission.Ask, "git show HEAD": permission.Ask, "git log -p": permission.Ask,
 		"git status -v": permission.Ask})
 	write(t, "[core]\n\tfsmonitor = ./x\n", root, ".git", "config")
-	check(map[string]permission.Effect{"git status": permission.Ask, "cd sub && git log": permission.Ask,
-		"git -C sub log": permission.Ask, "cat a.go": permission.Allow})
+	check(map[string]permission.Verdict{"git status": permission.Ask, "cd sub && git log": permission.Ask,
+		"git -C sub log": permission.Ask, "cat a.go": permission.Run})
 	if err := os.Remove(filepath.Join(root, ".git", "config")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, "ref: x", root, "sub", "HEAD")
-	check(map[string]permission.Effect{"git status": permission.Allow, "cd sub && git log": permission.Ask})
+	check(map[string]permission.Verdict{"git status": permission.Run, "cd sub && git log": permission.Ask})
 }
 
 // indexOf makes git's index, version 2, with these names.

@@ -35,14 +35,17 @@ type pending struct {
 	edited  string // what the user changed the input to, for the model
 	paged   bool   // the tool kept to the limit of a page itself
 
+	refusal *string // why it was denied, "" for no reason; nil where it was not
+
 	asks     *asker // of the reply that the call is in
 	decision permission.Decision
-	confined Confined    // the command, once it was started confined
-	refused  error       // why it could not be started where it was decided
-	live     *liveOutput // shows what it prints while it runs
-	job      *shell.Job  // the command that it left running in the background; nil for none
-	stop     error       // the answer to a question about what it did ends the turn
-	work     *work       // of the sub-agent that it is for; nil for none
+	confined Confined                // the command, once it was started confined
+	guarded  permission.GuardedFiles // those of the project when it started on the project itself
+	refused  error                   // why it could not be started where it was decided
+	live     *liveOutput             // shows what it prints while it runs
+	job      *shell.Job              // the command that it left running in the background; nil for none
+	stop     error                   // the answer to a question about what it did ends the turn
+	work     *work                   // of the sub-agent that it is for; nil for none
 }
 
 // runCalls gives every call of a reply exactly one result, in the model's
@@ -57,7 +60,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	for i := range calls {
 		all[i] = t.prepare(ctx, calls, i)
 		all[i].asks = asks
-		if p := all[i]; !p.final && t.opt.Policy.Decide(p.tool.Name, p.call.Access).Effect == permission.Ask {
+		if p := all[i]; !p.final && p.decision.Verdict == permission.Ask {
 			asks.of++
 		}
 	}
@@ -125,8 +128,7 @@ func (t *turn) commandReads(p *pending) bool {
 	if p.final || p.tool.Kind != tool.KindRun || p.call.Access.Kind != tool.KindRun || p.call.Access.Background {
 		return false
 	}
-	d := t.opt.Policy.Decide(p.tool.Name, p.call.Access)
-	return d.Effect == permission.Allow && readsOnly(p.tool, d)
+	return p.decision.Verdict == permission.Run && p.reads
 }
 
 // onlyReads reports whether a tool changes nothing, whatever it is called with.
@@ -218,7 +220,21 @@ func (t *turn) plan(ctx context.Context, p *pending) {
 		p.fail("broken input", err.Error())
 	case err != nil:
 		p.fail(firstLine(err.Error()), err.Error())
+		return
 	}
+	p.call.Access.ToConfined = t.background.confines(access.To)
+	if err := t.policy(p); err != nil {
+		p.fail(firstLine(err.Error()), err.Error())
+	}
+}
+
+// policy has the call decided. The error is a crash.
+func (t *turn) policy(p *pending) (err error) {
+	p.decision, err = guard(func() (permission.Decision, error) {
+		return t.opt.Policy.Decide(p.tool.Name, p.call.Access), nil
+	})
+	p.reads = onlyReads(p.tool) || p.decision.Place == permission.PlaceReading || p.decision.Has(permission.ReadsOnly)
+	return err
 }
 
 // decide asks the policy, and the user if the policy says so. It returns the
@@ -234,39 +250,41 @@ func (t *turn) decide(ctx context.Context, p *pending, stop error) error {
 		p.interrupted(stop)
 		return nil
 	}
-	decision := t.opt.Policy.Decide(p.tool.Name, p.call.Access)
-	p.reads, p.decision = readsOnly(p.tool, decision), decision
-	switch decision.Effect {
-	case permission.Allow:
+	if d := &p.decision; d.Verdict == permission.Ask && len(d.Keep) > 0 {
+		if lost := t.unsaved(d.Keep); lost == "" {
+			d.Verdict = permission.Run
+		} else {
+			d.Reasons = append(d.Reasons, permission.Reason{Code: permission.NotKept, Object: lost})
+		}
+	}
+	switch p.decision.Verdict {
+	case permission.Run:
 		return nil
 	case permission.Ask:
-		return p.asks.ask(ctx, p, decision)
+		return p.asks.ask(ctx, p)
 	}
-	t.deny(p, decision, decision.Reason, false)
+	t.deny(p, p.decision.Reason(), false)
 	return nil
 }
 
-// readsOnly reports whether a call with this decision changes nothing.
-func readsOnly(tool_ *tool.Tool, d permission.Decision) bool {
-	return onlyReads(tool_) || strings.HasSuffix(d.Rule, "("+permission.ReadGroup+")")
-}
-
 // deny ends a call with a refusal that the model is told.
-func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody bool) {
+func (t *turn) deny(p *pending, reason string, nobody bool) {
 	text := "Not run: this call was denied."
 	status := CallDenied
 	if nobody {
-		text = "Not run: this call needs approval and nobody is there to give it. " +
-			"Do what can be done without it, and say what is left."
+		text = "Not run: this call needs approval, and no one can answer (headless run). " +
+			"Another way that needs no approval is welcome; report what is left."
 		status = CallUnanswered
 	}
 	summary := "denied"
 	if reason != "" {
 		text, summary = text+" Reason: "+reason, summary+": "+firstLine(reason)
 	}
+	p.refusal = &reason
 	p.end(CallResult{Status: status, Text: text, Summary: summary})
 	t.response.Denied = append(t.response.Denied,
-		Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
+		Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: p.decision.Narrow, Nobody: nobody,
+			Code: p.decision.Cause()})
 }
 
 // runBatch runs the calls that have no outcome yet, one or several that read, and
@@ -343,7 +361,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	}
 	p.job = e.result.Job
 	switch {
-	case p.job != nil: // it goes on in the background
+	case p.job != nil: // it goes on
 	case ran && e.err == nil:
 		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
 		if !e.result.IsError {
@@ -351,7 +369,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		}
 		t.askServers(ctx, p, &e.result)
 	case ran:
-		t.removeOthersRun(p)
+		t.giveUp(p)
 	}
 	live.close()
 	e.result.Text = t.masked(e.result.Text)
@@ -376,7 +394,7 @@ type ended struct {
 func (t *turn) start(ctx context.Context, p *pending) (e ended, ran bool) {
 	done := make(chan ended, 1)
 	t.abandoned.Go(func() {
-		env := t.environment(ctx, p)
+		env := t.environment(p)
 		result, err := guard(func() (tool.Result, error) {
 			if p.tool.ByLoop() {
 				return t.runOwn(ctx, p)
@@ -399,7 +417,7 @@ func (t *turn) start(ctx context.Context, p *pending) (e ended, ran bool) {
 	}
 	t.abandoned.Go(func() {
 		if late := <-done; late.result.Job == nil {
-			t.removeOthersRun(p)
+			t.giveUp(p)
 		}
 	})
 	return ended{err: context.Cause(ctx)}, false
@@ -454,7 +472,7 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			// The first frames show where; more would only fill the context.
-			err = fmt.Errorf("the tool crashed: %v\n%s", r, preview(string(debug.Stack()), 1500))
+			err = fmt.Errorf("this call crashed: %v\n%s", r, preview(string(debug.Stack()), 1500))
 		}
 	}()
 	return f()

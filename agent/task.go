@@ -236,7 +236,6 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	}
 	sub.journal = t.journal
 	if t.journal != nil {
-		opt.Policy.Unsaved = sub.unsaved
 	}
 	return sub, nil
 }

@@ -45,7 +45,6 @@ func (a *Agent) openJournal() error {
 	if line := Recovered(j.Recovered()); line != "" {
 		a.notify(line)
 	}
-	a.opt.Policy.Unsaved = a.unsaved
 	return nil
 }
 
@@ -54,7 +53,7 @@ func (a *Agent) closeJournal() error {
 		return nil
 	}
 	err := errors.Join(a.endStep(), a.journal.Close())
-	a.journal, a.opt.Policy.Unsaved = nil, nil
+	a.journal = nil
 	return err
 }
 
@@ -135,9 +134,13 @@ func (a *Agent) turnNumber() int {
 	return a.turnsBefore() + len(a.turns)
 }
 
-// unsaved implements permission.Policy.Unsaved: it keeps what the project's files
-// are now. The next command that changes files is of that step.
+// unsaved says in words which of these absolute paths, with all beneath them, could not
+// be brought back if they were removed or overwritten now; "" when all could. It keeps
+// what the project's files are now: the next command that changes files is of that step.
 func (a *Agent) unsaved(paths []string) string {
+	if a.journal == nil {
+		return "nothing is kept"
+	}
 	if a.step == nil {
 		step := a.journal.Begin(a.turnNumber(), "a command")
 		coverage, err := step.Snapshot(context.Background())
@@ -191,36 +194,19 @@ func (t *turn) keepBefore(ctx context.Context, p *pending) (kept bool, err error
 		t.step = t.journal.Begin(t.turnNumber(), what)
 		_, err = t.step.Snapshot(ctx)
 	}
-	t.commandStep.Store(t.step)
 	return true, err
 }
 
-// BeforeCommand notes what others run in the project, absolute paths, right before a
-// command starts that may add to it: if artoo is killed meanwhile, the next one takes
-// away what was added. It may be called from any goroutine.
-func (a *Agent) BeforeCommand(othersRun []string) error {
-	if step := a.commandStep.Load(); step != nil {
-		return step.Others(othersRun)
-	}
-	return nil
-}
-
-// madeUnapproved notes what a command made for others to run, until settled is called:
-// if artoo is killed before, the next one takes it away.
-func (t *turn) madeUnapproved(paths []string) (settled func()) {
+// quarantine moves files away from the project that a command made, into the journal.
+func (t *turn) quarantine(paths []string) error {
 	if t.journal == nil {
-		return func() {}
+		return errors.New("there is no journal to move them into")
 	}
-	step, err := t.journal.Made(t.turnNumber(), "what others run", paths...)
-	if err != nil {
-		t.notice(NoticeWarning, "if artoo is killed now, what the command made for others to run stays: "+err.Error())
-		return func() {}
+	report, err := t.journal.Quarantine(t.turnNumber(), "files that programs run automatically", paths...)
+	if err == nil && len(report.Left) > 0 {
+		err = errors.New(strings.Join(lackNames(report.Left), ", "))
 	}
-	return func() {
-		if err := step.Drop(); err != nil {
-			t.notice(NoticeWarning, "the journal: "+err.Error())
-		}
-	}
+	return err
 }
 
 // endStep records what came of the present step.
@@ -228,9 +214,9 @@ func (a *Agent) endStep() error {
 	if a.step == nil {
 		return nil
 	}
-	a.commandStep.Store(nil)
 	changed, err := a.step.End()
 	a.step, a.coverage = nil, journal.Coverage{}
+	a.noteMade(changed.Changes)
 	if err != nil || len(changed.Lacks) == 0 {
 		return err
 	}
@@ -275,42 +261,58 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 	a.unsent = append(a.unsent, provider.Text{Text: text})
 }
 
-// ApplyLayer makes what a command did on a layer count, as a step of the journal:
-// all of some changes or none, also if ctx ends; open opens the new content of one. The
-// error says why nothing was applied, lost names what cannot be taken back.
-func (a *Agent) ApplyLayer(ctx context.Context, what string, some []sandbox.Change,
-	open func(sandbox.Change) (*os.File, error)) (lost []string, err error) {
-	if a.journal == nil {
-		return nil, errors.New("nothing keeps what the files are now, so nothing can be changed this way")
+// noteMade notes the files that the session made, or made before and changed now.
+func (a *Agent) noteMade(changes []journal.Change) {
+	for _, c := range changes {
+		path := filepath.Join(a.opt.Policy.Root, filepath.FromSlash(c.Path))
+		if c.After.Kind == journal.File && (c.Before.Kind == journal.Absent || a.made.known(path)) {
+			a.made.add(path)
+		}
 	}
-	from := layerSource{open: open, changes: map[string]sandbox.Change{}}
+}
+
+// applyLayer makes changes of a layer count, as a step of the journal: all of some or
+// none, those of git by git itself. The error says why nothing was applied; lost names
+// what cannot be undone.
+func (a *Agent) applyLayer(ctx context.Context, what string, some []sandbox.Change, changes Changes, git *gitEffects) (lost []string,
+	err error) {
+	if a.journal == nil {
+		return nil, errors.New("undo journal unavailable; changes not applied")
+	}
+	from := layerSource{changes: changes, byPath: map[string]sandbox.Change{}}
 	var list []journal.LayerChange
 	for _, c := range some {
 		rel, err := filepath.Rel(a.opt.Policy.Root, c.Path)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil, fmt.Errorf("%s is outside of the project: run the command once more, confined", c.Path)
+			return nil, fmt.Errorf("%s lies in an added directory, where only tools write", c.Path)
 		}
 		rel = filepath.ToSlash(rel)
-		from.changes[rel] = c
+		from.byPath[rel] = c
 		list = append(list, layerChange(rel, c))
 	}
-	report, err := a.journal.ApplyLayer(ctx, a.turnNumber(), what, list, from, journal.Then{})
+	report, err := a.journal.ApplyLayer(ctx, a.turnNumber(), what, list, from,
+		journal.Then{Paths: git.touches(), Do: git.replay})
 	if errors.Is(err, journal.ErrConflict) {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
+	}
+	if err == nil {
+		a.noteMade(report.Done)
 	}
 	return lackNames(report.Cannot), err
 }
 
 // layerSource is a layer as the journal reads it.
 type layerSource struct {
-	open    func(sandbox.Change) (*os.File, error)
-	changes map[string]sandbox.Change // by their paths relative to the root
+	changes Changes
+	byPath  map[string]sandbox.Change // relative to the project's root
 }
 
-func (s layerSource) Open(path string) (*os.File, error) { return s.open(s.changes[path]) }
+// Open returns a crash as an error, so that the journal takes back what it began.
+func (s layerSource) Open(path string) (*os.File, error) {
+	return guard(func() (*os.File, error) { return s.changes.Open(s.byPath[path]) })
+}
 
-// Path has the files copied: they stay readable until the layer is discarded.
-func (layerSource) Path(string) string { return "" }
+func (s layerSource) Path(path string) string { return s.changes.Path(s.byPath[path]) }
 
 func lackNames(lacks []journal.Lack) (names []string) {
 	for _, l := range lacks {

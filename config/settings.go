@@ -63,7 +63,7 @@ type Settings struct {
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string   `toml:"approval,approval_mode" alsoin:"agent" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what runs unasked; ask: only reading; edits: also writes in the project; auto: all the sandbox confines; plan: reading, and all else is refused"`
+	Approval string   `toml:"approval,approval_mode" alsoin:"agent" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
 	Allow    []string `toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      []string `toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
 	Deny     []string `toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`

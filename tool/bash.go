@@ -23,8 +23,6 @@ const (
 	// leastMillis is the least timeout that is taken for milliseconds, if it is a
 	// round one: nobody asks for so many seconds.
 	leastMillis = 10_000
-	// longCommand is the timeout above which a command is expected to take long.
-	longCommand = 30 * time.Second
 )
 
 type bashInput struct {
@@ -114,8 +112,6 @@ func (s commandShell) plan(_ context.Context, env *Env, in bashInput) (Access, e
 		Outside: place.Outside, Denied: place.Denied, Why: place.Why,
 		Verb: "run", Object: in.Command,
 	}
-	limit, _ := in.limit(env)
-	a.Long = in.Timeout != 0 && limit > longCommand
 	a.Background = in.Background
 	if s.unconfines() && in.Unconfined {
 		a.Unconfined = cmp.Or(strings.TrimSpace(in.Reason), "no reason given")

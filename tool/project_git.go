@@ -104,6 +104,30 @@ func (p Project) ObjectStore() (string, error) {
 	return filepath.Join(common, "objects"), err
 }
 
+// GitDir is the directory of the work tree's own git files, absolute; "" without git.
+func (p Project) GitDir() string {
+	dir, _, err := gitDirs(p.Root)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// ModuleWorkTree is the work tree that a git directory's own configuration names, as that
+// of a submodule does, absolute; "" where it names none.
+func ModuleWorkTree(gitDir string) (top string) {
+	text, err := readSome(filepath.Join(gitDir, "config"))
+	if err != nil {
+		return ""
+	}
+	eachGitSetting(text, func(section, key, value string) {
+		if section == "core" && key == "worktree" {
+			top = filepath.Clean(seenFrom(gitDir, value))
+		}
+	})
+	return top
+}
+
 // gitDirs finds the directory of the work tree's own git files, and the one
 // they share with other work trees.
 func gitDirs(top string) (dir, common string, err error) {

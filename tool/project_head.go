@@ -22,19 +22,6 @@ func (p Project) Ignored(ctx context.Context, environ []string) (names []string,
 	return names, err
 }
 
-// Ignores reports whether git ignores an absolute path, which need not be there.
-// What git does not tell is not ignored.
-func (p Project) Ignores(ctx context.Context, environ []string, path string) bool {
-	rel, err := filepath.Rel(p.Root, path)
-	if err != nil || !filepath.IsLocal(rel) || !p.Git || p.GitRuns() != nil {
-		return false
-	}
-	ignored := false
-	err = runGit(ctx, environ, p.Root, p.Root, func(string) error { ignored = true; return nil },
-		"check-ignore", "-z", "--", rel)
-	return err == nil && ignored
-}
-
 // underWay are the files and directories in a repository's directory that say what
 // is under way in it.
 var underWay = []struct{ name, what string }{

@@ -1,11 +1,14 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -112,4 +115,51 @@ func askHookDirs(root string) (said hooksSaid, err error) {
 		said.from = append(said.from, origin)
 	}
 	return said, nil
+}
+
+// HooksIn names the hooks that git in dir would run: executable files of the
+// repository's own directory of hooks, and of those that core.hooksPath names.
+func HooksIn(dir string, hookDirs []string) (hooks []string) {
+	p, err := Repository(dir)
+	if err != nil || !p.Git {
+		return nil
+	}
+	if _, common, err := gitDirs(p.Root); err == nil {
+		hookDirs = append([]string{filepath.Join(common, "hooks")}, hookDirs...)
+	}
+	for _, at := range hookDirs {
+		entries, err := os.ReadDir(at)
+		if err != nil {
+			continue // most repositories have none
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err == nil && !strings.HasSuffix(e.Name(), ".sample") && info.Mode()&0o111 != 0 && !info.IsDir() &&
+				!slices.Contains(hooks, e.Name()) {
+				hooks = append(hooks, e.Name())
+			}
+		}
+	}
+	return hooks
+}
+
+// GitSigns names the program by which git in dir would sign a commit unasked, "" where
+// it would sign none or there is no git. environ is the environment that git gets.
+func GitSigns(environ []string, dir string) (program string) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+	defer cancel()
+	settings := map[string]string{}
+	take := func(piece string) error {
+		key, value, _ := strings.Cut(piece, "\n")
+		settings[key] = value
+		return nil
+	}
+	err := runGit(ctx, environ, dir, dir, take, "config", "--null", "--get-regexp", `^(commit\.gpgsign|gpg\.(format|program))$`)
+	if on, parseErr := strconv.ParseBool(settings["commit.gpgsign"]); err != nil || parseErr != nil || !on {
+		return "" // git ends 1 where there are no such settings
+	}
+	if settings["gpg.format"] == "ssh" {
+		return "ssh-keygen"
+	}
+	return cmp.Or(settings["gpg.program"], "gpg")
 }

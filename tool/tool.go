@@ -44,13 +44,12 @@ type Access struct {
 	// Command and Dir are set for KindRun: the shell line and the absolute
 	// directory it runs in.
 	Command, Dir string
-	// Long says that a command is expected to take long: it was given more time than
-	// usual.
-	Long bool
 	// Background says that a command goes on when the call has ended. To is the line of
 	// the background command whose input Command is; "" where Command is a line itself.
 	Background bool
 	To         string
+	// ToConfined says that this background command is confined. The agent sets it.
+	ToConfined bool
 	// Unconfined is why the model wants a command to run outside of the sandbox, in
 	// its words; "" when it does not.
 	Unconfined string

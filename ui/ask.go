@@ -272,7 +272,7 @@ func (r reply) to(q agent.Question) reply {
 			return reply{}
 		}
 	case agent.QuestionChanges:
-		if v == agent.YesForever || r.step == stepEdit || v == agent.YesForSession && r.answer.Rule != "" {
+		if v == agent.YesForever || r.step == stepEdit || v == agent.YesForSession && (r.answer.Rule != "" || !q.Lasts) {
 			return reply{}
 		}
 	case agent.QuestionOutside:
@@ -291,6 +291,9 @@ func (r reply) to(q agent.Question) reply {
 func answersThereAre(q agent.Question) string {
 	switch q.Kind {
 	case agent.QuestionChanges:
+		if !q.Lasts {
+			return "please answer y, n, n!, p, q or ? (Enter means n)"
+		}
 		return "please answer y, n, n!, a, p, q or ? (Enter means n)"
 	case agent.QuestionOutside:
 		return "please answer y, n, p, q or ? (Enter means n)"
@@ -308,15 +311,15 @@ func (r reply) refused(q agent.Question, burst, unseen bool) string {
 	case !r.approves():
 		return ""
 	case burst:
-		return "pasted text approves nothing: type the answer, then Enter"
+		return lookedPasted
 	case unseen:
-		return "not all of it was shown: p shows the rest; nothing is allowed before"
-	case r.answer.Verdict == agent.Yes || q.Covers == nil:
+		return notAllShown
+	case r.answer.Verdict == agent.Yes, q.Covers == nil, q.OwnPrograms() && r.answer.Rule == "":
 		return ""
 	}
 	rule := cmp.Or(r.answer.Rule, q.Rule)
 	if err := q.Covers(rule); err != nil {
-		return "nothing is allowed by that: " + err.Error()
+		return "not an answer: " + err.Error()
 	}
 	return ""
 }

@@ -138,7 +138,7 @@ func TestPastedTextNeverApproves(t *testing.T) {
 		if name == "bracketed" {
 			k.send("\r")
 		}
-		k.expect("pasted text approves nothing")
+		k.expect("that looked pasted")
 		k.expect("(n) ")
 		none(k, answers)
 		none(k, errs)

@@ -92,7 +92,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 	var rows [][]string
 	dropped := false
 	for i, r := range t.opt.Agent.Rules() {
-		rows = append(rows, []string{strconv.Itoa(i + 1), string(r.Effect), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
+		rows = append(rows, []string{strconv.Itoa(i + 1), string(r.Verdict), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
 		dropped = dropped || r.Session
 	}
 	if rows == nil {
@@ -122,12 +122,12 @@ func (t *Terminal) dropRule(which string) error {
 	}
 	r := rules[found]
 	if !r.Session {
-		return fmt.Errorf("%s %s comes from %s and is changed there", r.Effect, r.Rule, r.Origin)
+		return fmt.Errorf("%s %s comes from %s and is changed there", r.Verdict, r.Rule, r.Origin)
 	}
 	if err := t.opt.Agent.DropRule(r.Rule); err != nil {
 		return err
 	}
-	t.Note("dropped: " + string(r.Effect) + " " + oneLine(r.Rule))
+	t.Note("dropped: " + string(r.Verdict) + " " + oneLine(r.Rule))
 	return nil
 }
 
@@ -135,7 +135,7 @@ func completeRules(t *Terminal, _ string) []candidate {
 	var all []candidate
 	for _, r := range t.opt.Agent.Rules() {
 		if r.Session {
-			all = append(all, candidate{text: "rm " + r.Rule, help: string(r.Effect) + ", " + r.Origin})
+			all = append(all, candidate{text: "rm " + r.Rule, help: string(r.Verdict) + ", " + r.Origin})
 		}
 	}
 	return all

@@ -63,7 +63,7 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 		{"for good", []string{"forever\n"}, `verdict="forever" reason="" rule="" `},
 		{"quit", []string{"q\n"}, `verdict="stop" `},
 		{"a wrong rule", []string{"A bash(ls:*)\n",
-			"<nothing is allowed by that: the rule bash(ls:*) would not allow this call", "<" + prompt,
+			"<not an answer: the rule bash(ls:*) would not allow this call", "<" + prompt,
 			"n\n"}, `verdict="" `},
 		{"no answers", []string{"s\n", "<" + list, "<" + prompt, "d\n", "<" + list, "<" + prompt, "yes please\n",
 			"<" + list, "<" + prompt, "\n"}, `verdict="" `},

@@ -252,7 +252,7 @@ func TestAPasteOfLinesApprovesNothing(t *testing.T) {
 	k.expect("(n) ")
 	k.answerLine("y\nls\n")
 	k.expect("queued: ls")
-	k.expect("pasted text approves nothing")
+	k.expect("that looked pasted")
 	k.expect("(n) ")
 	none(k, answers)
 	k.answerLine("y\n")

@@ -118,7 +118,7 @@ func TestQuestionsComeOneByOne(t *testing.T) {
 	k.expect("denied: use ninja")
 	k.expect("approve: run \"make c\" in /p? 3/3 [y,n,a,A,e,p,q,?] (n) ")
 	k.answerWith("q")
-	k.expect("denied, and the turn stops")
+	k.expect("denied; turn stopped")
 	k.expect("turn stopped")
 	k.expect(pasteOn + "you: ")
 	if diff := cmp.Diff([]string{"make edited"}, ran); diff != "" {
@@ -160,7 +160,7 @@ func TestALastingYesNamesItsRule(t *testing.T) {
 		k.expect("(n) ")
 		from := k.seen
 		k.answerWith(wrong)
-		k.expect("nothing is allowed by that: ")
+		k.expect("not an answer: ")
 		if shown := k.status.String()[from:]; strings.Contains(shown, "approve: allowed") || len(ran) > 0 {
 			t.Errorf("%q: %q, ran %q", wrong, shown, ran)
 		}
@@ -357,7 +357,7 @@ func TestNothingUnseenIsAllowed(t *testing.T) {
 	for _, yes := range []string{"y", "a", "A", "yes"} {
 		k.expect("(n) ")
 		k.answerWith(yes)
-		k.expect("not all of it was shown: p shows the rest")
+		k.expect("not everything was shown. Type p")
 	}
 	k.expect("(n) ")
 	k.answerWith("p")

@@ -57,56 +57,68 @@ type truster struct {
 }
 
 func askTrust(s *screen.Screen, q screen.TrustQuestion, a truster) (yes bool, err error) {
-	return confirm(s, confirmation{
+	c := confirmation{
 		show: func() (string, bool) { return s.Trust(q) }, all: func() string { return s.TrustAll(q) },
-		help: s.TrustHelp, decided: s.TrustDecided,
-	}, a)
+		help: func() { s.TrustHelp(q) }, decided: func(yes bool) { s.TrustDecided(q, yes) },
+	}
+	if q.Run {
+		c.all = nil
+	}
+	return confirm(s, c, a)
 }
 
 // confirmation is a question that a yes or a no answers.
 type confirmation struct {
 	show    func() (prompt string, left bool) // prints it; left says that a part was left to the pager
-	all     func() string
+	all     func() string                     // what p shows; nil where there is no more than show prints
 	help    func()
 	decided func(yes bool)
 }
+
+// What is said to an answer that does not count.
+const (
+	lookedPasted = "that looked pasted, so it was ignored; please type your answer"
+	notAllShown  = "not everything was shown. Type p to see the rest; y counts after that"
+)
 
 // confirm asks until there is an answer. One that was pasted is none, nor is a
 // yes before all was shown.
 func confirm(s *screen.Screen, q confirmation, a truster) (yes bool, err error) {
 	prompt, unseen := q.show()
+	answers := "please answer y, n, p or ? (Enter means n)"
+	if q.all == nil {
+		answers = "please answer y, n or ? (Enter means n)"
+	}
 	for {
 		text, burst, err := a.line(prompt)
 		if err != nil {
 			q.decided(false)
 			return false, err
 		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes":
+		switch word := strings.ToLower(strings.TrimSpace(text)); word {
+		case "y", "yes", "n", "no", "":
+			yes := strings.HasPrefix(word, "y")
 			switch {
 			case burst:
-				s.Note("more came with that yes at once, so it was pasted: it does not count")
+				s.Note(lookedPasted)
 				continue
-			case unseen:
-				s.Note("not all of it was shown yet: p shows it")
-				continue
-			}
-			q.decided(true)
-			return true, nil
-		case "n", "no", "":
-			if burst {
-				s.Note("more came with that answer at once, so it was pasted: it does not count")
+			case yes && unseen:
+				s.Note(notAllShown)
 				continue
 			}
-			q.decided(false)
-			return false, nil
+			q.decided(yes)
+			return yes, nil
 		case "p", "page":
+			if q.all == nil {
+				s.Note(answers)
+				continue
+			}
 			a.page(q.all())
 			unseen = false
 		case "?", "help":
 			q.help()
 		default:
-			s.Note("please answer y, n, p or ? (Enter means n)")
+			s.Note(answers)
 		}
 	}
 }

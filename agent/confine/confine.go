@@ -33,13 +33,7 @@ type Confiner struct {
 
 	start   sync.Once
 	sandbox *sandbox.Sandbox
-	broken  error            // why it could not be started
-	mu      sync.Mutex       // held while a command is started, with what follows
-	layer   *changes         // that was not discarded yet
-	place   permission.Place // of the command that is about to start
-	others  *othersRun       // what others run
-	warm    sync.WaitGroup   // looks at the project ahead of the first command
-	before  *[]string        // what of it there was when the last command started; nil where that was of no matter
+	broken  error // why it could not be started
 }
 
 var _ agent.Sandbox = (*Confiner)(nil)
@@ -47,16 +41,7 @@ var _ agent.Sandbox = (*Confiner)(nil)
 // New makes a Confiner. facts are what the machine can do in the session's
 // directories. Nothing is started before the first command.
 func New(config Config, facts sandbox.Facts) *Confiner {
-	return &Confiner{config: config, facts: facts, others: newOthersRun([]string{config.Root}, config.Named)}
-}
-
-// Warm looks at the project in the background, so that the first command, which waits
-// for it, finds less to do: of each file it has to be known whether it has a name
-// elsewhere. To be called before the first command, if at all.
-func (c *Confiner) Warm() {
-	c.warm.Go(func() {
-		_, _ = c.others.finder.Find(c.config.Root) // what fails here fails for the first command, too
-	})
+	return &Confiner{config: config, facts: facts}
 }
 
 // open starts the sandbox.
@@ -68,9 +53,8 @@ func (c *Confiner) open() error {
 			return
 		}
 		config, err := c.config.sandbox()
-		config.Denied, config.Protected = c.denied, c.protected
-		c.warm.Wait()
-		c.others.roots = append(c.others.roots, config.Write...)
+		config.Denied, config.Protected = c.config.denied, c.config.Protected
+		config.IsCache = permission.IsCache
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
 		}
@@ -79,52 +63,21 @@ func (c *Confiner) open() error {
 	return c.broken
 }
 
-// denied lists what the command that is about to start must not see.
-func (c *Confiner) denied() ([]string, error) {
-	list, err := c.config.denied()
-	if err != nil || c.place == permission.PlaceReading || c.config.Stores == nil {
-		return list, err
-	}
-	stores, err := c.config.Stores()
-	return append(list, stores...), err
-}
-
-// protected lists what others run and what leads outside of the project, as it is
-// before a command starts.
-func (c *Confiner) protected() ([]string, error) {
-	list, outside, err := c.others.look()
-	if err != nil {
-		return nil, err
-	}
-	c.before = &list
-	if c.place == permission.PlaceSandbox && c.config.Starting != nil {
-		err = c.config.Starting(list)
-	}
-	return slices.Concat(list, outside), err
-}
-
 // Start implements agent.Sandbox.
-func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined, error) {
+func (c *Confiner) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.layer != nil { // of a call that was given up
-		if err := c.layer.Discard(); err != nil {
-			return nil, fmt.Errorf("the last layer is still there: %w", err)
-		}
-	}
-	return c.run(cmd, place, sandbox.Options{
-		Layer:    place == permission.PlaceLayer || place == permission.PlaceDiscarded,
-		ReadOnly: place == permission.PlaceReading,
-		Exec:     place == permission.PlaceDiscarded || c.config.trusted(),
-		Caches:   place == permission.PlaceDiscarded, Grace: background,
+	return c.run(cmd, sandbox.Options{
+		Layer:    line.Place == permission.PlaceLayer || line.Place == permission.PlaceDiscarded,
+		ReadOnly: line.Place == permission.PlaceReading,
+		Job:      line.Place == permission.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
+		Hidden: line.Hidden, Exec: line.Exec, Grace: background,
 	})
 }
 
 // StartServer starts a language server, which reads the project beside the commands
-// of the session and runs what it brings. It writes nothing but artoo's caches.
+// of the session and runs what it contains. It writes nothing but artoo's caches.
 func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
@@ -132,19 +85,16 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if c.facts.Layer && c.config.Home != "" && c.config.Cache != "" { // caches are mounted
 		cmd.Env = append(slices.Clip(cmd.Env), "CARGO_TARGET_DIR="+c.config.cargoTarget())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.run(cmd, permission.PlaceDiscarded, sandbox.Options{ReadOnly: true, Beside: true, Exec: true, Caches: true})
+	return c.run(cmd, sandbox.Options{Job: true, Exec: true})
 }
 
-func (c *Confiner) run(cmd *exec.Cmd, place permission.Place, options sandbox.Options) (agent.Confined, error) {
-	c.place, c.before = place, nil
-	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
+func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (agent.Confined, error) {
+	cmd.Env = c.config.environ(cmd.Env)
 	process, err := c.sandbox.Start(cmd, options)
 	if err != nil {
 		return nil, err
 	}
-	r := &command{confiner: c, before: c.before, line: cmd.Args[len(cmd.Args)-1], process: process, done: make(chan struct{})}
+	r := &command{process: process, done: make(chan struct{})}
 	go r.await()
 	return r, nil
 }
@@ -153,9 +103,6 @@ func (c *Confiner) run(cmd *exec.Cmd, place permission.Place, options sandbox.Op
 func (c *Confiner) Close() error {
 	c.start.Do(func() { c.broken = errors.New("the session is over") })
 	var err error
-	if c.layer != nil {
-		err = c.layer.Discard()
-	}
 	if c.sandbox != nil {
 		err = errors.Join(err, c.sandbox.Close())
 	}
@@ -167,13 +114,10 @@ func (c *Confiner) Close() error {
 
 // command is a command in the sandbox.
 type command struct {
-	confiner *Confiner
-	line     string // the shell line
-	process  *sandbox.Process
-	before   *[]string // files that others run, which were there when it started; nil where it can make none
-	done     chan struct{}
-	exit     sandbox.Exit // once done is closed
-	err      error
+	process *sandbox.Process
+	done    chan struct{}
+	exit    sandbox.Exit // once done is closed
+	err     error
 }
 
 // await waits for the end.
@@ -223,17 +167,6 @@ func (r *command) Release() {}
 func (r *command) Denials() []sandbox.Denial { return r.exit.Denials }
 func (r *command) Limit() string             { return r.exit.Limit }
 
-// Appeared implements agent.Confined.
-func (r *command) Appeared() ([]string, error) {
-	if r.before == nil {
-		return nil, nil
-	}
-	return r.confiner.others.since(*r.before)
-}
-
-// Remove implements agent.Confined.
-func (r *command) Remove(paths []string) error { return r.confiner.others.remove(paths) }
-
 // Changes implements agent.Confined.
 func (r *command) Changes() (agent.Changes, error) {
 	if r.err != nil {
@@ -243,9 +176,39 @@ func (r *command) Changes() (agent.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{confiner: r.confiner, line: r.line, found: found}
-	r.confiner.layer = c
-	return c, nil
+	return &changes{found: found}, nil
+}
+
+// changes are what a command did on a layer.
+type changes struct {
+	found *sandbox.Changes
+	gone  bool
+}
+
+func (c *changes) List() []sandbox.Change { return c.found.Entries }
+
+func (c *changes) Open(change sandbox.Change) (*os.File, error) { return c.found.Open(change) }
+
+// Path names files where they lie: the journal copies what it cannot rename.
+func (c *changes) Path(change sandbox.Change) string {
+	at, err := c.found.File(change)
+	if err != nil {
+		return ""
+	}
+	return at
+}
+
+// Discard throws the layer away; further calls do nothing.
+func (c *changes) Discard(keepCaches bool) error {
+	if c.gone {
+		return nil
+	}
+	c.gone = true
+	var err error
+	if keepCaches {
+		err = c.found.KeepCaches()
+	}
+	return errors.Join(err, c.found.Discard())
 }
 
 // removeAll removes a directory. The kernel leaves the work directory of a layer

@@ -2,7 +2,6 @@ package confine
 
 import (
 	"artoo/tool"
-	"artoo/tool/sandbox"
 	"bytes"
 	"fmt"
 	"os"
@@ -67,22 +66,12 @@ func writeSetting(b *bytes.Buffer, key, value string) {
 // environ is the environment of a command in the sandbox: git takes the settings
 // above, takes no locks to look, and what keeps caches beside sources does not. Sockets
 // of other programs are out of reach there, so that it names none.
-func (c Config) environ(environ []string, by sandbox.Mechanism) []string {
+func (c Config) environ(environ []string) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return tool.IsSocket(name) && !slices.Contains(c.Pass, name)
 	})
-	temp := c.temp
-	if by == sandbox.Namespaces {
-		temp = "/tmp" // where the directory is seen inside
-	}
-	if c.Stores != nil {
-		if stores, err := c.Stores(); err != nil || len(stores) > 0 { // go build asks git for the commit, which has no store
-			flags := tool.Variable(environ)("GOFLAGS")
-			environ = append(slices.Clip(environ), "GOFLAGS="+strings.TrimSpace(flags+" -buildvcs=false"))
-		}
-	}
 	return append(slices.Clip(environ),
 		"GIT_CONFIG_GLOBAL="+c.gitConfig(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
-		"PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+temp)
+		"PYTHONDONTWRITEBYTECODE=1")
 }

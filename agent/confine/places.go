@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,32 +26,21 @@ type Config struct {
 	Writable    []string // further directories that commands may write
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
-	// Servers reports whether language servers may be started. The answer that counts is
-	// the one before the first command; nil means no.
-	Servers func() bool
-	// Trusted reports whether the project's own programs may run on a layer too. It is
-	// asked before each command; nil means never.
-	Trusted func() bool
+	// Servers says that language servers may be started, Trusted that the project's own
+	// programs run unasked: its caches are apart from those of other times.
+	Servers, Trusted bool
 
-	// Files finds what is denied; it is asked before each command.
-	Files func() *tool.Files
-	// Named lists directories with files that others run though their names do not
-	// tell: those of core.hooksPath. May be nil.
-	Named func() []string
-	// Stores lists what else a command must not see: stores of git's that hold denied
-	// files. It is asked before each, but for those that only read, and may be nil.
-	Stores func() ([]string, error)
-	// Starting is told what others run right before a command starts that may add to it;
-	// after an error the command does not start. May be nil.
-	Starting func(othersRun []string) error
-	// Apply makes what a layer holds count. nil where nothing can.
-	Apply func(ctx context.Context, line string, some []sandbox.Change,
-		open func(sandbox.Change) (*os.File, error)) (lost []string, err error)
+	// Layers is a directory of artoo's own for what commands write on layers, best on the
+	// project's file system; "" is one for temporary files.
+	Layers string
+	// Denied lists what no command may see, as it is now. It may be nil.
+	Denied func() ([]string, error)
+	// Protected lists what programs run or obey automatically, as it is now: what a command
+	// on the project itself must not write. It may be nil.
+	Protected func() ([]string, error)
 
 	temp string // a directory of the session's own
 }
-
-func (c Config) trusted() bool { return c.Trusted != nil && c.Trusted() }
 
 // sandbox is the configuration of the sandbox.
 func (c Config) sandbox() (sandbox.Config, error) {
@@ -62,7 +50,7 @@ func (c Config) sandbox() (sandbox.Config, error) {
 	return sandbox.Config{
 		Root: c.Root, Common: c.Common, Home: c.Home, Temp: c.temp, Loopback: c.Loopback,
 		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: slices.Concat(c.Write, c.Writable),
-		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(),
+		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(), Layers: c.Layers, Kept: c.kept(),
 	}, nil
 }
 
@@ -98,16 +86,18 @@ func (c *Confiner) Places() (rows []string) {
 var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
 	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard"}
 
-// denied is what a command must not see, as it is now.
-func (c Config) denied() ([]string, error) {
-	denied, err := c.Files().Denied()
+// denied lists what no command may see, as it is now.
+func (c Config) denied() (all []string, err error) {
+	if c.Denied != nil {
+		all, err = c.Denied()
+	}
 	if os.Geteuid() == 0 {
 		for _, pattern := range systemSecrets {
 			found, globErr := filepath.Glob(pattern)
-			denied, err = append(denied, found...), errors.Join(err, globErr)
+			all, err = append(all, found...), errors.Join(err, globErr)
 		}
 	}
-	return denied, err
+	return all, err
 }
 
 // managers are the directories, below the home, of programs that bring several
@@ -184,12 +174,7 @@ func (c Config) caches() (list []sandbox.Cache) {
 	if c.Home == "" || c.Cache == "" {
 		return nil
 	}
-	trust := "untrusted"
-	if c.trusted() {
-		trust = "trusted"
-	}
-	key := sha256.Sum256([]byte(c.Root))
-	own := filepath.Join(c.Cache, "sandbox", filepath.Base(c.Root)+"-"+hex.EncodeToString(key[:6]), trust)
+	own := c.own()
 	variable := tool.Variable(c.Environ)
 	for _, row := range userCaches {
 		at := filepath.Join(c.Home, filepath.FromSlash(row.below))
@@ -198,10 +183,28 @@ func (c Config) caches() (list []sandbox.Cache) {
 		}
 		list = append(list, sandbox.Cache{Path: at, Own: filepath.Join(own, row.name), Env: row.variable})
 	}
-	if c.Servers != nil && c.Servers() {
+	if c.Servers {
 		list = append(list, sandbox.Cache{Path: c.cargoTarget(), Own: filepath.Join(own, "cargo-target")})
 	}
 	return list
+}
+
+// own is where artoo's own caches for the project lie, apart for each kind of trust.
+func (c Config) own() string {
+	trust := "untrusted"
+	if c.Trusted {
+		trust = "trusted"
+	}
+	key := sha256.Sum256([]byte(c.Root))
+	return filepath.Join(c.Cache, "sandbox", filepath.Base(c.Root)+"-"+hex.EncodeToString(key[:6]), trust)
+}
+
+// kept is where what commands leave in the project's own caches is kept; "" keeps none.
+func (c Config) kept() string {
+	if c.Cache == "" {
+		return ""
+	}
+	return filepath.Join(c.own(), "project")
 }
 
 // cargoTarget is where language servers see what cargo built for them. rust-analyzer has

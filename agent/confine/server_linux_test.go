@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"artoo/tool"
 )
 
 // rust-analyzer has cargo check find most problems: that needs a place for what it
@@ -23,15 +21,9 @@ func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 	root, home := filepath.Join(base, "project"), filepath.Join(base, "home")
 	put(t, filepath.Join(root, "Cargo.toml"), "")
 	put(t, filepath.Join(home, ".profile"), "")
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer files.Close()
 	line := `cd "$CARGO_TARGET_DIR" && cat last; echo built >>last; touch ` + root + "/x && echo written; cat last"
 	for _, want := range []string{"built\n", "built\nbuilt\n"} {
-		c := New(Config{Root: root, Home: home, Cache: filepath.Join(base, "cache"), Files: func() *tool.Files { return files },
-			Servers: func() bool { return true }}, facts)
+		c := New(Config{Root: root, Home: home, Cache: filepath.Join(base, "cache"), Servers: true}, facts)
 		if end := runs(t, c.StartServer, line); !strings.HasSuffix(string(end.Output), want) || end.Exit.Code != 0 {
 			t.Errorf("%+v: %s", end, end.Output)
 		}

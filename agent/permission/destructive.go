@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// alwaysAsked is the reason of a question that no mode spares.
-func alwaysAsked(what string) string { return "asked whatever the mode: " + what }
-
 // destroys names commands that throw work away, and those that write what others
 // run; they are asked whatever the mode, unless a rule names the very command.
 func (p *Policy) destroys(s simple) (what string, yes bool) {
@@ -56,15 +53,8 @@ func destructive(s simple) (what string, yes bool) {
 		}
 	case "shred", "truncate", "mv":
 		return name, true
-	case "patch":
-		if !haveOption(args, "--dry-run --version --help") {
-			return appliesPatch(name, s)
-		}
 	case "git":
 		if words := plain(gitCommand(s.words[1:])); len(words) > 0 {
-			if patchesFiles(words[0], words[1:]) {
-				return appliesPatch("git "+words[0], s)
-			}
 			return destroysInGit(words[0], words[1:])
 		}
 	}
@@ -188,4 +178,14 @@ func into(dirs []string, to string) []string {
 		return []string{filepath.Clean(to)}
 	}
 	return each(dirs, func(dir string) string { return filepath.Join(dir, to) })
+}
+
+// fileOptions are the values of these options that stand in the next word.
+func fileOptions(s simple, options string) (values []word) {
+	for i, w := range s.words {
+		if listed(options, w.text) && i+1 < len(s.words) {
+			values = append(values, s.words[i+1])
+		}
+	}
+	return values
 }

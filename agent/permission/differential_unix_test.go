@@ -154,7 +154,7 @@ func (tr *trial) try(t testing.TB, line string) {
 	t.Helper()
 	for _, shell := range tr.shells {
 		tr.p.Shell.Name = shell.name
-		if tr.p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: tr.root}).Effect != Allow {
+		if tr.p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: tr.root}).Verdict != Run {
 			continue
 		}
 		tr.ran++

@@ -15,27 +15,27 @@ type Explanation struct {
 	Tool      string          `json:"tool"`
 	Call      string          `json:"call"` // the command, path or host
 	Mode      Mode            `json:"mode"`
-	Effect    Effect          `json:"effect"`
+	Verdict   Verdict         `json:"effect"`
 	Reason    string          `json:"reason"`
 	Rule      string          `json:"rule"`      // the rule that decided, "" when the mode did
 	Narrow    string          `json:"narrow"`    // the narrowest rule that would allow this very call; "" when none can
 	Suggested string          `json:"suggested"` // a wider one; may equal Narrow
 	Parts     []ExplainedPart `json:"parts"`     // the simple commands of a line; nil for other tools
 	Missed    []MissedRule    `json:"missed"`    // rules for the tool that do not cover the call
-	// Place is where a line runs when it may: "host", "sandbox", "layer" or "read-only";
-	// OffLayer is why it is no layer, where there are layers. "" where nothing confines.
-	Place    string `json:"place,omitempty"`
-	OffLayer string `json:"off_layer,omitempty"`
+	// Place is where a line runs when it may: "host", "layer", "background", "sandbox" or
+	// "read-only"; "" where nothing confines.
+	Place   string   `json:"place,omitempty"`
+	Reasons []Reason `json:"reasons,omitempty"` // those of the decision, as data
 }
 
 // ExplainedPart is one simple command of a line, with wrappers opened.
 type ExplainedPart struct {
-	Text   string       `json:"text"`
-	Effect Effect       `json:"effect"`
-	Why    string       `json:"why"`
-	Rule   string       `json:"rule"`   // "" when no rule spoke
-	Origin string       `json:"origin"` // where the rule stands
-	Missed []MissedRule `json:"missed"`
+	Text    string       `json:"text"`
+	Verdict Verdict      `json:"effect"`
+	Why     string       `json:"why"`
+	Rule    string       `json:"rule"`   // "" when no rule spoke
+	Origin  string       `json:"origin"` // where the rule stands
+	Missed  []MissedRule `json:"missed"`
 }
 
 // MissedRule is a rule that nearly speaks of a call, and why it does not.
@@ -47,29 +47,29 @@ type MissedRule struct {
 
 // RuleInForce is a rule with where it stands.
 type RuleInForce struct {
-	Effect Effect `json:"effect"`
-	Rule   string `json:"rule"`
-	Origin string `json:"origin"`
-	Remark string `json:"remark,omitempty"` // what it covers that one may not think of
+	Verdict Verdict `json:"effect"`
+	Rule    string  `json:"rule"`
+	Origin  string  `json:"origin"`
+	Remark  string  `json:"remark,omitempty"` // what it covers that one may not think of
 	// Session says that it was allowed in this session, and can be dropped.
 	Session bool `json:"-"`
 }
 
 // InForce are all rules in the order in which they count.
 func (p *Policy) InForce() (list []RuleInForce) {
-	add := func(effect Effect, rules []Rule, session bool) {
+	add := func(verdict Verdict, rules []Rule, session bool) {
 		for _, r := range rules {
-			row := RuleInForce{Effect: effect, Rule: r.String(), Origin: r.Origin, Session: session}
-			if effect == Allow {
+			row := RuleInForce{Verdict: verdict, Rule: r.String(), Origin: r.Origin, Session: session}
+			if verdict == Run {
 				row.Remark = r.Remark()
 			}
 			list = append(list, row)
 		}
 	}
-	add(Deny, p.DenyRules, false)
-	add(Allow, p.session, true)
+	add(Refuse, p.DenyRules, false)
+	add(Run, p.session, true)
 	add(Ask, p.AskRules, false)
-	add(Allow, p.AllowRules, false)
+	add(Run, p.AllowRules, false)
 	return list
 }
 
@@ -124,8 +124,8 @@ func CallFor(text string, files *tool.Files) (name string, access tool.Access, e
 // matched it, and why others did not.
 func (p *Policy) Explain(name string, access tool.Access) Explanation {
 	d := p.Decide(name, access)
-	e := Explanation{Tool: name, Call: access.Object, Mode: p.Mode, Effect: d.Effect, Reason: d.Reason, Rule: d.Rule,
-		Narrow: d.Narrow, Suggested: d.Suggested}
+	e := Explanation{Tool: name, Call: access.Object, Mode: p.Mode, Verdict: d.Verdict, Reason: d.Reason(), Rule: d.Rule,
+		Narrow: d.Narrow, Suggested: d.Suggested, Reasons: d.Reasons}
 	if e.Reason == "" {
 		e.Reason = "mode " + string(p.Mode)
 	}
@@ -137,24 +137,21 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 		}
 		return e
 	}
-	commands, odd := p.takeApart(access.Command, access.Dir)
-	if p.Confinement.Sandbox && d.Effect != Deny {
+	commands, _ := p.takeApart(access.Command, access.Dir)
+	if p.Confinement.Sandbox && d.Verdict != Refuse {
 		e.Place = cmp.Or(string(d.Place), "host")
-		if p.Confinement.Layer && d.Place == PlaceSandbox {
-			e.OffLayer = p.offLayer(access, commands, odd)
-		}
 	}
 	for _, s := range commands {
 		part := p.explainPart(name, s)
-		if d.Effect == Allow && part.Effect == Ask { // what holds the whole line lets it pass
-			part.Effect, part.Why = Allow, part.Why+"; "+d.Reason
+		if d.Verdict == Run && part.Verdict == Ask { // what holds the whole line lets it pass
+			part.Verdict, part.Why = Run, part.Why+"; "+d.Reason()
 		}
 		e.Parts = append(e.Parts, part)
 	}
 	for _, s := range hiddenCommands(access.Command, access.Dir) {
 		part := p.explainPart(name, s)
 		known := slices.ContainsFunc(e.Parts, func(known ExplainedPart) bool { return known.Text == part.Text })
-		if part.Effect == Deny && !known {
+		if part.Verdict == Refuse && !known {
 			e.Parts = append(e.Parts, part)
 		}
 	}
@@ -178,19 +175,19 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 
 func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 	part := ExplainedPart{Text: s.shown()}
-	is := func(effect Effect, why string) ExplainedPart {
-		part.Effect, part.Why = effect, why
+	is := func(verdict Verdict, why string) ExplainedPart {
+		part.Verdict, part.Why = verdict, why
 		return part
 	}
-	by := func(effect Effect, r Rule, why string) ExplainedPart {
+	by := func(verdict Verdict, r Rule, why string) ExplainedPart {
 		part.Rule, part.Origin = r.String(), r.Origin
-		return is(effect, why)
+		return is(verdict, why)
 	}
 	for _, r := range p.DenyRules {
 		switch yes, maybe := r.speaksOf(s); {
 		case !r.namesWidely(name, tool.KindRun):
 		case yes:
-			return by(Deny, r, "a deny rule speaks of it")
+			return by(Refuse, r, "a deny rule speaks of it")
 		case maybe:
 			part.Missed = append(part.Missed, MissedRule{r.String(), r.Origin, "what decides is not known beforehand"})
 		}
@@ -198,22 +195,22 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 	reads, reason := p.onlyReads(s)
 	_, taken := p.group(p.DenyRules, name)
 	if reads && !taken && !p.NoProject {
-		return by(Allow, Rule{Tool: name, Arg: ReadGroup, HasArg: true}, "it only reads")
+		return by(Run, Rule{Tool: name, Arg: ReadGroup, HasArg: true}, "it only reads")
 	}
 	if p.Mode == ModePlan {
-		return is(Deny, "plan mode only reads, whatever the rules")
+		return is(Refuse, "plan mode only reads, whatever the rules")
 	}
 	for _, r := range p.AskRules {
 		if yes, _ := r.speaksOf(s); yes && r.namesWidely(name, tool.KindRun) && !p.commandCovered(p.session, name, s) {
 			return by(Ask, r, "an ask rule speaks of it")
 		}
 	}
-	if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
-		return is(Ask, alwaysAsked(what))
+	if what, yes := p.destroys(s); yes && !p.Confinement.Layer && !p.namedExactly(name, s) {
+		return is(Ask, Reason{Code: AlwaysAsked, Object: what}.String())
 	}
 	for _, r := range p.allowing() {
 		if p.commandCovered([]Rule{r}, name, s) {
-			return by(Allow, r, "an allow rule covers it")
+			return by(Run, r, "an allow rule covers it")
 		}
 		if why := p.whyNot(r, name, s); why != "" {
 			part.Missed = append(part.Missed, MissedRule{r.String(), r.Origin, why})

@@ -103,8 +103,8 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 	lines := linesOf(t, "harmless.txt")
 	for _, line := range lines {
 		access := tool.Access{Kind: tool.KindRun, Command: strings.ReplaceAll(line, "@TREE@", root), Dir: root}
-		if d := p.Decide("bash", access); d.Effect != Allow {
-			asked = append(asked, line+"   ("+strings.ReplaceAll(d.Reason, root, "@TREE@")+")")
+		if d := p.Decide("bash", access); d.Verdict != Run {
+			asked = append(asked, line+"   ("+strings.ReplaceAll(d.Reason(), root, "@TREE@")+")")
 		}
 	}
 	t.Logf("%d of %d lines are asked:\n%s", len(asked), len(lines), strings.Join(asked, "\n"))
@@ -113,22 +113,52 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 	}
 }
 
-// TestHardlyAHarmlessLineIsAskedWhereThereAreLayers has lines too that coding agents
+// TestHardlyAHarmlessLineIsAskedWhereThereAreLayers also has lines that coding agents
 // send.
 func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
-	p.Program = nil // what is installed here is of no matter
-	var asked []string
-	lines := append(linesOf(t, "harmless.txt"), linesOf(t, "harmless_agents.txt")...)
-	for _, line := range lines {
-		line = strings.NewReplacer("@TREE@", root, "␤", "\n").Replace(line)
-		if d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: root}); d.Effect != Allow {
-			asked = append(asked, line+"   ("+strings.ReplaceAll(d.Reason, root, "@TREE@")+")")
+	p.Program = nil // what is installed here does not matter
+	for _, row := range []struct {
+		name        string
+		least, most int
+	}{{"harmless.txt", 131, 2}, {"harmless_agents.txt", 136, 2}} {
+		var asked []string
+		lines := linesOf(t, row.name)
+		for _, line := range lines {
+			line = strings.NewReplacer("@TREE@", root, "␤", "\n").Replace(line)
+			if d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: root}); d.Verdict != Run {
+				asked = append(asked, line+"   ("+strings.ReplaceAll(d.Reason(), root, "@TREE@")+")")
+			}
+		}
+		t.Logf("%s: %d of %d lines are asked:\n%s", row.name, len(asked), len(lines), strings.Join(asked, "\n"))
+		if len(lines) < row.least || len(asked) > row.most {
+			t.Errorf("%s: %d of %d harmless lines are asked, more than %d", row.name, len(asked), len(lines), row.most)
 		}
 	}
-	t.Logf("%d of %d lines are asked:\n%s", len(asked), len(lines), strings.Join(asked, "\n"))
-	if len(lines) < 262 || len(asked)*100 > 5*len(lines) {
-		t.Errorf("%d of %d harmless lines are asked, more than 5 %%", len(asked), len(lines))
+}
+
+// TestATextInTheLineIsNoProgramOfTheProject has interpreters that are given their
+// program as a here-document, as with -c, beside those that are given a file as well.
+func TestATextInTheLineIsNoProgramOfTheProject(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	p.Confinement, p.Program = Confinement{Sandbox: true, Layer: true, Auto: true}, nil
+	for line, want := range map[string]Verdict{
+		"python3 - <<'E'\nprint(1)\nE":            Run,
+		"python3 <<'E'\nprint(1)\nE":              Run,
+		"python3 -u - a.txt <<'E'\nprint(1)\nE":   Run,
+		"node <<'E'\nconsole.log(1)\nE":           Run,
+		"python3 build.py <<'E'\nprint(1)\nE":     Ask,
+		"python3 -m build <<'E'\nprint(1)\nE":     Ask,
+		"node -r ./build.js - <<'E'\nprint(1)\nE": Ask,
+		"python3 - <<'E' < build.py\nprint(1)\nE": Ask,
+		"python3 - <<E\n$(cat build.py)\nE":       Ask,
+		"bash <<'E'\n./build.sh\nE":               Ask,
+		"cat build.py | python3 -":                Ask,
+		"python3 -":                               Ask,
+	} {
+		if d := decideIn(p, root, line); d.Verdict != want {
+			t.Errorf("%s: %s (%s), expected %s", line, d.Verdict, d.Reason(), want)
+		}
 	}
 }

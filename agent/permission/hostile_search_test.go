@@ -13,11 +13,11 @@ func effectOf(p *Policy, line string) Decision {
 	return p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root})
 }
 
-func wantEffect(t *testing.T, p *Policy, effect Effect, lines ...string) {
+func wantEffect(t *testing.T, p *Policy, effect Verdict, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
-		if d := effectOf(p, line); d.Effect != effect {
-			t.Errorf("%s: %s (%s), want %s", line, d.Effect, d.Reason, effect)
+		if d := effectOf(p, line); d.Verdict != effect {
+			t.Errorf("%s: %s (%s), want %s", line, d.Verdict, d.Reason(), effect)
 		}
 	}
 }
@@ -29,14 +29,14 @@ func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
 	}
 	wantEffect(t, p, Ask, "grep -R --include='*.conf' x .", "grep -R --exclude=link x .", "grep -rn --include='*.conf' x",
 		"rg -L -g '*.conf' x", "rg --follow -g '*.conf' x sub/..")
-	wantEffect(t, p, Allow, "grep -rn --include='*.go' x sub", "grep -R --exclude-dir=link x .")
+	wantEffect(t, p, Run, "grep -rn --include='*.go' x sub", "grep -R --exclude-dir=link x .")
 }
 
 func TestAnExcludeBeforeAnIncludeLeavesSecretsIn(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
 	wantEffect(t, p, Ask, "grep -r --exclude=foo --include='*.go' SECRET .")
-	wantEffect(t, p, Allow, "grep -r --include='*.go' --exclude='*_test.go' SECRET .",
+	wantEffect(t, p, Run, "grep -r --include='*.go' --exclude='*_test.go' SECRET .",
 		"grep -r --exclude=.env --include='*.go' SECRET .")
 }
 
@@ -47,20 +47,20 @@ func TestIgnoreFilesThatBringHiddenFilesIntoASearch(t *testing.T) {
 	if _, why := p.trusted("rg", false); why != "" {
 		p.Program = nil // no rg here
 	}
-	wantEffect(t, p, Allow, "rg SECRET", "rg -n SECRET sub")
+	wantEffect(t, p, Run, "rg SECRET", "rg -n SECRET sub")
 	for _, ignore := range []string{"!.env", "a\n !.env \n", "!**/.e*", "!.ENV", "!*", "!/sub/.env"} {
 		for _, name := range []string{".gitignore", ".ignore", ".rgignore", "sub/.ignore", ".git/info/exclude"} {
 			putFile(t, filepath.Join(root, name), ignore+"\n")
 			wantEffect(t, p, Ask, "rg SECRET", "rg -n SECRET sub")
 			putFile(t, filepath.Join(root, name), ".env\n!.env.example\n!.github/\n")
-			wantEffect(t, p, Allow, "rg SECRET", "rg -g '!.env' SECRET .")
+			wantEffect(t, p, Run, "rg SECRET", "rg -g '!.env' SECRET .")
 		}
 	}
 }
 
 func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
-	wantEffect(t, p, Allow, "git log --help", "git -C sub status --help")
+	wantEffect(t, p, Run, "git log --help", "git -C sub status --help")
 	gitIn(t, root, "config", "man.viewer", "x")
 	gitIn(t, root, "config", "man.x.cmd", "touch PWN")
 	wantEffect(t, p, Ask, "git log --help", "git -C sub grep --help", "git stash list --help")
@@ -84,9 +84,9 @@ func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
 		if p.DenyRules, err = ParseRules([]string{"bash(rm:*)"}); err != nil {
 			t.Fatal(err)
 		}
-		wantEffect(t, p, Deny, spelling)
+		wantEffect(t, p, Refuse, spelling)
 		p.DenyRules = nil
 	}
-	wantEffect(t, p, Allow, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`,
+	wantEffect(t, p, Run, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`,
 		`git -c user.name=x commit -m y`)
 }

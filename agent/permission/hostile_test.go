@@ -37,8 +37,8 @@ func TestHostileLinesAreAsked(t *testing.T) {
 		p.Shell.Name = shell
 		for _, line := range lines {
 			access := tool.Access{Kind: tool.KindRun, Command: line, Dir: root}
-			if d := p.Decide("bash", access); d.Effect != Ask {
-				t.Errorf("%s: %s: %s (%s)", shell, line, d.Effect, d.Reason)
+			if d := p.Decide("bash", access); d.Verdict != Ask {
+				t.Errorf("%s: %s: %s (%s)", shell, line, d.Verdict, d.Reason())
 			}
 		}
 	}
@@ -51,8 +51,8 @@ func TestWhatAUserWouldExpectIsReading(t *testing.T) {
 	putFile(t, filepath.Join(root, "scripts", "x y.sh"), "echo\n")
 	for _, line := range linesOf(t, "expected.txt") {
 		access := tool.Access{Kind: tool.KindRun, Command: line, Dir: root}
-		if d := p.Decide("bash", access); d.Effect != Allow {
-			t.Errorf("%s: %s (%s)", line, d.Effect, d.Reason)
+		if d := p.Decide("bash", access); d.Verdict != Run {
+			t.Errorf("%s: %s (%s)", line, d.Verdict, d.Reason())
 		}
 	}
 }

@@ -2,36 +2,35 @@ package permission
 
 import "artoo/tool"
 
-// decideInput decides over what is typed to a background command. It may be a shell,
-// or another program that does what it is told: so it is decided as a line would be
-// that nobody can take apart. What the command itself was allowed by says nothing of
-// it, but for a rule for every command.
+// decideInput decides over what is typed to a background command, as the command itself
+// was decided: it may be a shell, so a rule for some commands says nothing of it. A
+// rule that denies or asks about a command in the text holds.
 func (p *Policy) decideInput(name string, access tool.Access) Decision {
-	d := Decision{Effect: Ask, Narrow: name, Suggested: name, Reason: "what is typed to a command may run anything"}
+	d := Decision{Narrow: name, Suggested: name}
 	if r, ok := p.covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
-		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
+		return Decision{}.by(Refuse, RuleDenies, r)
 	}
-	line := trimLine(access.Command)
-	commands, _ := p.takeApart(access.Command, access.Dir)
-	seen := append(commands, hiddenCommands(access.Command, access.Dir)...)
-	if r, denied, _ := p.speaks(p.DenyRules, "bash", line, seen); denied {
-		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
+	l := p.parse("bash", access)
+	if r, denied, _ := p.speaks(p.DenyRules, "bash", l.text, l.seen); denied {
+		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	if p.Mode == ModePlan {
-		return Decision{Effect: Deny, Reason: "plan mode only looks; what is typed may change something"}
+		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
-	for _, s := range seen {
-		if what, yes := p.destroys(s); yes {
-			d.Reason = alwaysAsked(what)
-			return d
-		}
+	if r, ok := p.asked("bash", l.text, l.seen, false); ok {
+		return d.by(Ask, RuleAsks, r)
 	}
-	if r, ok := p.asked("bash", line, seen, false); ok {
-		return d.because(Ask, "the rule ask "+r.String(), r)
+	if p.Confinement.Layer && access.ToConfined {
+		d.Place = PlaceBackground
+	} else if always, _ := p.alwaysAsked(l); always != nil {
+		return d.because(Ask, always...)
 	}
 	covers := func(r Rule) bool { return !r.HasArg && (r.names(name, tool.KindRun) || r.names("bash", tool.KindRun)) }
 	if r, ok := find(p.allowing(), covers); ok {
-		return d.because(Allow, "the rule allow "+r.String(), r)
+		return d.by(Run, RuleAllows, r)
 	}
-	return d
+	if d.Place == PlaceBackground && p.TrustsPrograms && p.Mode != ModeAsk {
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	}
+	return d.because(Ask, Reason{Code: TypedInput})
 }

@@ -1,8 +1,10 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,149 +13,342 @@ import (
 	"artoo/tool/sandbox"
 )
 
+// Facts are what Judge must know of the project besides what a line changed. They are
+// looked up once for all paths. A nil func knows of nothing.
+type Facts struct {
+	// Ignored returns those of the paths, absolute, that git ignores by rules which did
+	// not change since the session began.
+	Ignored func(paths []string) map[string]bool
+	// Uncommitted returns those of the paths, absolute, whose present content no commit
+	// has; an untracked file is one of them.
+	Uncommitted func(paths []string) map[string]bool
+	// Reverts reports whether a change puts back what a commit holds.
+	Reverts func(c sandbox.Change) bool
+	// Made reports whether the session made what is at the path, and it still is as it was
+	// made.
+	Made func(c sandbox.Change) bool
+	// Kept reports whether the journal can hold these originals, in bytes together.
+	Kept func(size int64) bool
+	// Git are what the changes below git's directories come to, and Repository those
+	// directories: the rows of Git stand for the changes in them.
+	Git        []GitRow
+	Repository func(path string) bool
+}
+
+// GitRow is one thing that a line changed in a repository, as git sees it.
+type GitRow struct {
+	Class Class
+	Text  string // one line for people
+	Diff  string // of a commit that differs from the work tree; "" for none
+}
+
 // Judgement is a policy's word on what a line did on a layer.
 type Judgement struct {
-	// Effect is Allow where the line may count as it is: it changed nothing, or what
-	// was approved for it before. Deny says that its changes can never be applied.
-	Effect  Effect
-	Reason  string
+	// Verdict is Run where the effects land. Ask is a question about them; Refuse says
+	// that they are discarded.
+	Verdict Verdict
+	Class   Class // the strictest of the effects that can land
+	Reasons []Reason
 	Effects Effects
 }
+
+// Reason is all reasons in words.
+func (j Judgement) Reason() string { return words(j.Reasons) }
 
 // Effects are what a line did on a layer, what matters most first. Paths are
 // relative to the project's root where they are below it.
 type Effects struct {
-	OthersRun   []string // files that others run, with who
+	Guarded     []string // files that are executed or obeyed automatically, with who does
+	Lost        []string // what could not be brought back
+	Uncommitted []string // the user's uncommitted work that goes
 	Executables []string // files that can be executed and could not before
-	Modes       []string // other changes of permissions
-	Links       []string // symbolic links, with where they lead
+	Modes       []Entry  // other changes of permissions
+	Links       []Entry  // symbolic links, with where they lead
 	Deleted     []string
-	Never       []string // devices, FIFOs, sockets and the like, which are never applied
+	Never       []string // what is never applied, with why
 	// Created and Modified are files with their content; Directories those that are new.
 	Created, Modified []string
 	Directories       []string
-	InGit             int      // how many of all are git's own
-	Git               []string // what its data comes to, as git sees it; see tool.GitChanges
-	// There says that they are in the project already, where no layer was: a no
-	// removes them.
+	Git               []string // what git's data comes to, as git sees it
+	Output            int      // ignored build output, which is only counted
+	// There says that they are in the project already, where no layer was.
 	There bool
-	Apply []sandbox.Change // what a yes applies
+	Apply []sandbox.Change // what lands with a yes, but for git's data
 }
 
-// Judge says what becomes of what a line changed on a layer.
-func (p *Policy) Judge(access tool.Access, changes []sandbox.Change) Judgement {
+// Judge says what becomes of what a line changed on a layer. The strictest class of
+// its effects decides about the line; what is forbidden is left out and named.
+func (p *Policy) Judge(access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
-	changes = slices.DeleteFunc(slices.Clone(changes), p.isCache)
-	j := Judgement{Effect: Allow}
+	j := Judgement{}
+	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: OthersRunByName()}
+	w.lookUp(changes)
 	for _, c := range changes {
-		j.Effects.add(p, c)
+		if facts.Repository != nil && facts.Repository(c.Path) {
+			continue // told as git sees it
+		}
+		j.Class = max(j.Class, w.add(c))
 	}
-	if len(changes) == 0 {
-		j.Reason = "it changed nothing"
-		return j
+	for _, row := range facts.Git {
+		j.Class = max(j.Class, w.addGit(row))
 	}
-	if why := p.neverApplied(changes, j.Effects); why != "" {
-		j.Effect, j.Reason = Deny, why
-		return j
-	}
-	if p.Mode == ModePlan {
-		j.Effect, j.Reason = Deny, "plan mode changes nothing"
-		return j
-	}
+	none := len(j.Effects.Apply) == 0 && len(j.Effects.Git) == 0
 	switch {
-	case len(j.Effects.OthersRun) > 0:
-		j.Effect, j.Reason = Ask, alwaysAsked("it writes "+j.Effects.OthersRun[0])
-	case p.keptFor(access, j.Effects.Apply):
-		j.Reason = "the same was approved for this line"
-	case p.passes(access):
-		j.Reason = "the line is allowed whatever it changes"
-	default:
-		j.Effect = Ask
+	case none && len(j.Effects.Never) == 0:
+		return j.because(Run, Reason{Code: ChangedNothing})
+	case p.Mode == ModePlan:
+		return j.because(Refuse, Reason{Code: PlanMode})
+	case none:
+		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.Never[0]})
+	case j.Class <= p.lands(d):
+		return j.because(Run, d.Reasons...)
+	case j.Lasts() && p.keptFor(access, j.Effects.Apply):
+		return j.because(Run, Reason{Code: KeptForLine})
 	}
+	return j.because(Ask, Reason{Code: EffectsAsked, Object: j.Effects.worst(j.Class)})
+}
+
+// Lasts reports whether a yes may hold for the same line later in the session.
+func (j Judgement) Lasts() bool { return j.Class < Loss && len(j.Effects.Git) == 0 }
+
+func (j Judgement) because(v Verdict, reasons ...Reason) Judgement {
+	j.Verdict, j.Reasons = v, reasons
 	return j
 }
 
-// passes reports whether a line that ran on a layer was allowed by rules, or by the
-// mode auto, which leaves to Judge only what others run.
-func (p *Policy) passes(access tool.Access) bool {
-	commands, odd := p.takeApart(access.Command, access.Dir)
-	return p.Mode == ModeAuto || p.decideLine("bash", access, commands, odd).Effect == Allow
+// lands is the strictest class that lands unasked: what the mode lets land, or what a
+// rule for the line covers.
+func (p *Policy) lands(d Decision) Class {
+	most := Bookkeeping
+	switch p.Mode {
+	case ModeEdits:
+		most = Content
+	case ModeAuto:
+		most = Uncommitted
+	}
+	return max(most, d.Covers)
 }
 
-// neverApplied says why none of the changes can be applied.
-func (p *Policy) neverApplied(changes []sandbox.Change, e Effects) string {
+// weigher sorts the changes of one line.
+type weigher struct {
+	p                    *Policy
+	d                    Decision
+	facts                Facts
+	effects              *Effects
+	byName               func(path string) bool // whether a path is guarded by its names
+	ignored, uncommitted map[string]bool
+	original             int64 // bytes of the originals so far
+}
+
+// lookUp asks for the facts of all changes at once.
+func (w *weigher) lookUp(changes []sandbox.Change) {
+	var all, gone []string
 	for _, c := range changes {
-		if p.DeniedName != nil && p.DeniedName(c.Path) {
-			return p.below(c.Path) + " is a secret by its name, and what a command did beside it is not applied"
-		}
-		if c.Before.Moved {
-			return p.below(c.Path) + " changed while the command ran"
+		all = append(all, c.Path+slashOf(c.Mode)) // what git ignores as a directory only needs it
+		if c.Before.Exists() && !c.Before.Mode.IsDir() {
+			gone = append(gone, c.Path)
 		}
 	}
-	if e.InGit > 0 && p.GitSecrets != nil {
-		tracked, err := p.GitSecrets(p.Root)
-		switch {
-		case err != nil:
-			return "it changed .git, and whether git tracks a secret cannot be told: " + err.Error()
-		case len(tracked) > 0:
-			return "it changed .git, and git tracks " + p.below(tracked[0]) + ", which is a secret by its name"
-		}
+	if w.facts.Ignored != nil && len(all) > 0 {
+		w.ignored = w.facts.Ignored(all)
 	}
-	if len(e.Apply) == 0 {
-		return "all that it made is never applied (" + strings.Join(e.Never, ", ") + ")"
+	if w.facts.Uncommitted != nil && len(gone) > 0 {
+		w.uncommitted = w.facts.Uncommitted(gone)
 	}
-	return ""
 }
 
-// add sorts one change.
-func (e *Effects) add(p *Policy, c sandbox.Change) {
-	path := p.below(c.Path)
-	inGit := slices.Contains(partsOf(path), ".git")
-	if inGit {
-		e.InGit++
-	}
-	if c.Special {
-		e.Never = append(e.Never, path)
-		return
+// add sorts one change, and returns its class; Nothing for one that is forbidden.
+func (w *weigher) add(c sandbox.Change) Class {
+	p, e := w.p, w.effects
+	name := p.below(c.Path)
+	if why := w.forbidden(c); why != "" {
+		e.Never = append(e.Never, name+" ("+why+")")
+		return Nothing
 	}
 	e.Apply = append(e.Apply, c)
-	if why := p.runByOthers(c.Path); why != "" && !tool.GitData(path) {
-		by, name := OthersRun(path)
-		if by == "" {
-			by, name = "git", path
-		}
-		e.OthersRun = append(e.OthersRun, fmt.Sprintf("%s (%s, which %s runs or obeys)", path, name, by))
+	if w.output(c, name) {
+		e.Output++
+		return Output
 	}
-	if tool.GitData(path) {
-		return // told as git sees it
+	class := Content
+	if w.takesWork(c) {
+		e.Uncommitted = append(e.Uncommitted, name)
+		class = Uncommitted
 	}
+	if w.loses(c, name) {
+		e.Lost = append(e.Lost, name)
+		class = Loss
+	}
+	if why := w.guarded(c); why != "" {
+		e.Guarded = append(e.Guarded, fmt.Sprintf("%s (%s)", name, why))
+		class = Guarded
+	}
+	e.list(c, name)
+	return class
+}
+
+// list notes a change under what became of it.
+func (e *Effects) list(c sandbox.Change, name string) {
 	now, before := c.Mode.Perm(), c.Before.Mode.Perm()
 	regular := c.Mode.IsRegular() && c.Kind != sandbox.Deleted
 	switch {
 	case regular && now&0o111 != 0 && (before&0o111 == 0 || !c.Before.Mode.IsRegular()):
-		e.Executables = append(e.Executables, path)
+		e.Executables = append(e.Executables, name)
 	case c.Kind != sandbox.Created && c.Kind != sandbox.Deleted && c.Before.Mode != 0 && now != before:
-		e.Modes = append(e.Modes, fmt.Sprintf("%s %04o → %04o", path, before, now))
+		e.Modes = append(e.Modes, Entry{name, fmt.Sprintf("%04o → %04o", before, now)})
 	}
 	switch {
 	case c.Kind == sandbox.Deleted:
-		e.Deleted = append(e.Deleted, path+slashOf(c.Mode))
+		e.Deleted = append(e.Deleted, name+slashOf(c.Mode))
 	case c.Mode&fs.ModeSymlink != 0:
-		e.Links = append(e.Links, path+" → "+c.Target)
+		e.Links = append(e.Links, Entry{name, "→ " + c.Target})
 	case c.Mode.IsDir():
 		if c.Kind != sandbox.Mode {
-			e.Directories = append(e.Directories, path+"/")
+			e.Directories = append(e.Directories, name+"/")
 		}
 	case c.Kind == sandbox.Created:
-		e.Created = append(e.Created, path)
+		e.Created = append(e.Created, name)
 	case c.Kind != sandbox.Mode:
-		e.Modified = append(e.Modified, path)
+		e.Modified = append(e.Modified, name)
 	}
 }
 
-// MadeForOthers are the effects of a command in the sandbox that made these files,
-// absolute, which others run.
-func (p *Policy) MadeForOthers(paths []string) Effects {
+// forbidden says why a change is never applied, "" when it may be.
+func (w *weigher) forbidden(c sandbox.Change) string {
+	switch {
+	case c.Special && c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
+		return "setuid or setgid"
+	case c.Special:
+		return "a device, FIFO or socket"
+	case w.p.DeniedName != nil && w.p.DeniedName(c.Path):
+		return "a secret by its name"
+	case tool.GitData(filepath.ToSlash(w.p.below(c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
+		return "not a plain file, in git's data"
+	}
+	return ""
+}
+
+// guarded says which program runs or obeys what is changed, "" for none: the file by
+// its names, a link by where it leads, or what a link of such a name leads to.
+func (w *weigher) guarded(c sandbox.Change) string {
+	name := w.p.below(c.Path)
+	if tool.GitData(filepath.ToSlash(name)) {
+		return ""
+	}
+	if w.byName(name) {
+		by, listed := OthersRun(name)
+		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
+	}
+	if w.p.OthersRun != nil {
+		if why := w.p.OthersRun()(c.Path); why != "" {
+			return why
+		}
+	}
+	if c.Mode&fs.ModeSymlink == 0 || c.Kind == sandbox.Deleted {
+		return ""
+	}
+	to := c.Target
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(c.Path), to)
+	}
+	if why := w.p.runByOthers(filepath.Clean(to)); why != "" {
+		return "a link: " + why
+	}
+	if rel, err := filepath.Rel(w.p.Root, filepath.Clean(to)); err != nil || !filepath.IsLocal(rel) {
+		return "a link that leads out of the project"
+	}
+	return ""
+}
+
+// output reports whether a change is build output: ignored, made by a line of own and
+// reading programs in a place for results, or by this session.
+func (w *weigher) output(c sandbox.Change, name string) bool {
+	plain := (c.Mode.IsRegular() || c.Mode.IsDir()) && (c.Before.Mode.IsRegular() || c.Before.Mode.IsDir() || !c.Before.Exists())
+	if !w.d.Builds || !plain || !w.ignored[c.Path] || w.guarded(c) != "" || inDependencies(name) {
+		return false
+	}
+	return inResults(name) || w.facts.Made != nil && (!c.Before.Exists() || w.facts.Made(c))
+}
+
+// takesWork reports whether a change deletes or reverts uncommitted work of the user's.
+func (w *weigher) takesWork(c sandbox.Change) bool {
+	if !w.uncommitted[c.Path] || w.facts.Made != nil && w.facts.Made(c) {
+		return false
+	}
+	gone := c.Kind == sandbox.Deleted || c.Kind == sandbox.Replaced
+	emptied := c.Kind == sandbox.Modified && c.Size == 0 && c.Before.Size > 0
+	return gone || emptied || w.facts.Reverts != nil && c.Kind == sandbox.Modified && w.facts.Reverts(c)
+}
+
+// loses reports whether the journal has no room for the original. What package
+// managers and builds put into ignored directories can be made again.
+func (w *weigher) loses(c sandbox.Change, name string) bool {
+	if !c.Before.Mode.IsRegular() || !c.Before.Exists() || c.Kind == sandbox.Mode {
+		return false
+	}
+	if w.ignored[c.Path] && (inResults(name) || inDependencies(name)) {
+		return false
+	}
+	w.original += c.Before.Size
+	return w.facts.Kept != nil && !w.facts.Kept(w.original)
+}
+
+// addGit notes a row of git's.
+func (w *weigher) addGit(row GitRow) Class {
+	e := w.effects
+	switch row.Class {
+	case Forbidden:
+		e.Never = append(e.Never, row.Text)
+		return Nothing
+	case Guarded:
+		e.Guarded = append(e.Guarded, row.Text)
+	case Loss:
+		e.Lost = append(e.Lost, row.Text)
+	}
+	e.Git = append(e.Git, row.Text)
+	return row.Class
+}
+
+// resultDirs and resultNames are where builds put what they make, for judging whether
+// ignored files are output; dependencyDirs hold what package managers installed.
+const (
+	resultDirs = `dist build out target coverage .nyc_output htmlcov .next .nuxt .svelte-kit .output bin obj
+		cmake-build-debug cmake-build-release _build .dart_tool .vite storybook-static test-results playwright-report
+		.parcel-cache .eggs *.egg-info .coverage_html`
+	resultNames = `*.o *.a *.so *.obj *.class *.pyc *.log *.tsbuildinfo *.out *.test *.prof *.exe *.gcda *.gcno .coverage
+		coverage.xml junit.xml`
+	dependencyDirs = "node_modules .venv venv vendor site-packages Pods"
+)
+
+func inResults(name string) bool {
+	parts := partsOf(name)
+	for i, part := range parts {
+		if matchesAny(resultDirs, part) || i == len(parts)-1 && matchesAny(resultNames, part) {
+			return true
+		}
+	}
+	return false
+}
+
+func inDependencies(name string) bool {
+	return slices.ContainsFunc(partsOf(name), func(part string) bool { return matchesAny(dependencyDirs, part) })
+}
+
+// ResultDirs are the names of directories for what builds make, without patterns.
+func ResultDirs() []string {
+	return slices.DeleteFunc(strings.Fields(resultDirs), func(name string) bool { return strings.Contains(name, "*") })
+}
+
+// ResultDoc lists the places of build output for the documentation.
+func ResultDoc() string {
+	list := func(names string) string { return "`" + strings.Join(strings.Fields(names), " ") + "`" }
+	return "- directories: " + list(resultDirs) + "\n- files: " + list(resultNames) +
+		"\n- never below: " + list(dependencyDirs) + "\n"
+}
+
+// MadeGuarded are the effects of a command on the project itself that made these
+// guarded files, absolute.
+func (p *Policy) MadeGuarded(paths []string) Effects {
 	e := Effects{There: true}
 	for _, path := range paths {
 		name := p.below(path)
@@ -162,10 +357,50 @@ func (p *Policy) MadeForOthers(paths []string) Effects {
 		if by == "" {
 			why = "git runs or obeys it"
 		}
-		e.OthersRun = append(e.OthersRun, fmt.Sprintf("%s (%s)", name, why))
+		e.Guarded = append(e.Guarded, fmt.Sprintf("%s (%s)", name, why))
 		e.Created = append(e.Created, name)
 	}
 	return e
+}
+
+// IsGuarded reports whether programs run or obey the file at an absolute path
+// automatically.
+func (p *Policy) IsGuarded(path string) bool { return p.deciding().runByOthers(path) != "" }
+
+// matchesAny reports whether a name fits one of the patterns of a list.
+func matchesAny(list, name string) bool {
+	for pattern := range strings.FieldsSeq(list) {
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// caches are directories and files in which tools keep what they can make again. What
+// a line writes there never lands: artoo keeps it, and the next line sees it.
+const caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .stylelintcache .cache .parcel-cache
+	.phpunit.cache .rubocop_cache .gopls .gradle .turbo`
+
+// IsCache reports whether a path, relative to a project's root, lies in a tool's cache.
+func IsCache(rel string) bool {
+	parts := partsOf(filepath.ToSlash(rel))
+	for i, part := range parts {
+		switch {
+		case matchesAny(caches, part):
+			return true
+		case part == "cache" && i > 0 && parts[i-1] == ".next":
+			return true
+		case i > 0 && slices.Contains(parts[:i], "target") && matchesAny("build deps incremental .fingerprint", part):
+			return true
+		}
+	}
+	return false
+}
+
+// CacheDoc lists the caches for the documentation.
+func CacheDoc() string {
+	return "`" + strings.Join(strings.Fields(caches), " ") + " .next/cache target/**/{build,deps,incremental,.fingerprint}`\n"
 }
 
 func slashOf(mode fs.FileMode) string {
@@ -175,32 +410,24 @@ func slashOf(mode fs.FileMode) string {
 	return ""
 }
 
-// Caches are directories and files that tools keep beside the sources they look
-// at. What a line made in them is dropped where git ignores it, so that a look
-// stays a look.
-const Caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .tsbuildinfo .stylelintcache .cache .parcel-cache
-	.phpunit.cache .rubocop_cache .gopls`
-
-// isCache reports whether a change is a new file of a tool's cache, which git
-// ignores.
-func (p *Policy) isCache(c sandbox.Change) bool {
-	inCache := slices.ContainsFunc(partsOf(p.below(c.Path)), func(part string) bool { return listed(Caches, part) })
-	return inCache && c.Kind == sandbox.Created && !c.Special && c.Mode&fs.ModeSymlink == 0 &&
-		p.GitIgnores != nil && p.GitIgnores(c.Path)
-}
-
 // KeepForLine approves what a line changed for the rest of the session: the same
-// line passes as long as it does nothing else.
+// line passes as long as it changes only these paths, without new permissions, links
+// or deletions.
 func (p *Policy) KeepForLine(access tool.Access, changes []sandbox.Change) {
 	if p.kept == nil {
 		p.kept = map[string][]string{}
 	}
-	p.kept[layerKey(access)] = append(p.kept[layerKey(access)], each(changes, changeKey)...)
+	p.kept[lineKey(access)] = append(p.kept[lineKey(access)], each(changes, changeKey)...)
 }
 
 func (p *Policy) keptFor(access tool.Access, changes []sandbox.Change) bool {
-	kept := p.kept[layerKey(access)]
+	kept := p.kept[lineKey(access)]
 	return !slices.ContainsFunc(changes, func(c sandbox.Change) bool { return !slices.Contains(kept, changeKey(c)) })
+}
+
+// lineKey is the line that an approval of its effects stands for.
+func lineKey(access tool.Access) string {
+	return cmp.Or(access.Dir, ".") + "\x00" + trimLine(access.Command)
 }
 
 // changeKey is what stays the same of a change whatever the content: the path, and

@@ -5,29 +5,33 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"artoo/tool"
 )
 
 // othersRun is the one list of files that something other than the user runs or
 // obeys: git, editors, shells on entering a directory, package managers, build
-// services, coding agents. Whoever writes one has a program of theirs run later,
+// services, coding agents. A program that writes one has code of its own run later,
 // without a question. A row is a name, or names below each other, with * for
 // any characters of a name; it counts at any depth, in letters of either case,
 // and for all that is beneath it.
 var othersRun = []runByOther{
-	{"git", ".git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml"},
-	{"an editor", `.vscode .idea .zed .devcontainer .devcontainer.json *.code-workspace .exrc .vimrc _vimrc .nvimrc
-		.nvim.lua .dir-locals.el .dir-locals-2.el`},
-	{"a debugger or console", ".gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile"},
+	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml .hg .jj`},
+	{"an editor", `.vscode .vs .idea .fleet .zed .helix .devcontainer .devcontainer.json .gitpod.yml *.code-workspace
+		*.sublime-project .exrc .vimrc _vimrc .nvimrc .lvimrc .nvim.lua .dir-locals.el .dir-locals-2.el`},
+	{"a debugger or console", `.gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .ghci .ocamlinit .iex.exs .octaverc
+		.erlang`},
 	{"the shell or a tool on entering the directory", ".envrc mise.toml mise.*.toml .mise* .tool-versions"},
-	{"a package manager or build", ".npmrc .yarnrc* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle .mvn"},
-	{"a build service", `.github/workflows .github/actions .gitlab-ci.yml .circleci .buildkite .travis.yml
-		azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .gitea/workflows .forgejo/workflows .woodpecker*
-		.drone.yml appveyor.yml .appveyor.yml`},
-	{"a coding agent", `.artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json opencode.json
-		opencode.jsonc .opencode agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .cursorrules
-		.windsurfrules .aider* .continue .roo* .kiro .junie .qwen .github/copilot-instructions.md`},
+	{"a package manager or build", `.npmrc .yarnrc* .yarn .pnp.* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle .mvn
+		compose.override.* docker-compose.override.*`},
+	{"a build service", `.github/workflows .github/actions .gitlab-ci.yml .circleci .cirrus.yml .buildkite .travis.yml
+		.semaphore .teamcity azure-pipelines.yml bitbucket-pipelines.yml cloudbuild.yaml jenkinsfile .gitea/workflows
+		.forgejo/workflows .woodpecker* .drone.yml appveyor.yml .appveyor.yml`},
+	{"a coding agent", `.artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json mcp.json opencode.json
+		opencode.jsonc .opencode agents.md agents.override.md agent.md claude.md claude.local.md gemini.md warp.md
+		crush.json .cursorrules .windsurfrules .aider* .continue .roo* .kiro .kilocode* .junie .qwen .pi .factory .agents
+		.goosehints .rules .github/agents .github/copilot-instructions.md`},
 }
 
 // runByOther is who runs or obeys files, and their names.
@@ -57,19 +61,36 @@ func othersRunNames(file string) (found []runByOther) {
 	return found
 }
 
-// OthersRunByName is OthersRun for a search through a whole tree: path is below a
-// directory that is none of these files itself. It asks little of most names.
+// OthersRunDoc lists these files for the documentation, as rows of a Markdown table.
+func OthersRunDoc() string {
+	var b strings.Builder
+	for _, row := range othersRun {
+		b.WriteString("| " + row.by + " | `" + strings.Join(strings.Fields(row.names), " ") + "` |\n")
+	}
+	return b.String()
+}
+
+// OthersRunByName is OthersRun for many paths: it asks little of most names.
 func OthersRunByName() func(path string) bool {
 	starts := map[string]bool{}
+	var endings []string
 	for _, row := range othersRun {
-		for names := range strings.FieldsSeq(row.names) {
-			name := path.Base(names)
-			starts[name[:min(2, len(name))]] = true
+		for name := range strings.FieldsFuncSeq(row.names, func(c rune) bool { return unicode.IsSpace(c) || c == '/' }) {
+			if ending, open := strings.CutPrefix(name, "*"); open {
+				endings = append(endings, ending)
+			} else {
+				starts[name[:min(2, len(name))]] = true
+			}
 		}
 	}
 	return func(file string) bool {
-		base := tool.FoldName(path.Base(filepath.ToSlash(file)))
-		if !starts[base[:min(2, len(base))]] && !strings.HasSuffix(strings.TrimRight(base, " ."), ".code-workspace") {
+		may := slices.ContainsFunc(partsOf(file), func(part string) bool {
+			part = tool.FoldName(part)
+			return starts[part[:min(2, len(part))]] || slices.ContainsFunc(endings, func(ending string) bool {
+				return strings.Contains(part, ending)
+			})
+		})
+		if !may {
 			return false
 		}
 		by, _ := OthersRun(file)
@@ -172,8 +193,7 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 			}
 		}
 	}
-	written := append(slices.Clip(s.outputs), writtenBy(name, s)...)
-	for _, w := range append(written, writtenByProgram(name, s)...) {
+	for _, w := range append(slices.Clip(s.outputs), writtenBy(name, s)...) {
 		text := strings.TrimPrefix(w.text, "of=")
 		if w.glob {
 			if why := globOfOthers(text); why != "" {

@@ -79,7 +79,7 @@ func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
 		return func(string) string { return "" }
 	}}
 	d := p.Decide("read", tool.Access{Kind: tool.KindRead, Paths: []string{"/p/dir/a.txt"}})
-	if d.Effect != Allow || d.Suggested != "read(dir/**)" {
+	if d.Verdict != Run || d.Suggested != "read(dir/**)" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -105,11 +105,11 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 	}
 	line := tool.Access{Kind: tool.KindRun, Command: "echo x > hooks/a; echo y > hooks/b; cp a.txt hooks/c"}
 	for name, decide := range map[string]func() (others bool){
-		"a layer": func() bool { return len(p.Judge(line, changes).Effects.OthersRun) == len(changes) },
+		"a layer": func() bool { return len(p.Judge(line, Decision{}, changes, Facts{}).Effects.Guarded) == len(changes) },
 		"a write": func() bool {
-			return p.Decide("write", tool.Access{Kind: tool.KindWrite, Paths: paths}).Effect == Ask
+			return p.Decide("write", tool.Access{Kind: tool.KindWrite, Paths: paths}).Verdict == Ask
 		},
-		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason, "git runs it") },
+		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason(), "git runs it") },
 	} {
 		for _, hooks = range []string{"", "/p/hooks/"} {
 			asked = 0
@@ -130,8 +130,8 @@ func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 	linked.OtherNames = true
 	for _, c := range []struct {
 		allow        string
-		single, many Effect
-	}{{"", Allow, Ask}, {"write", Allow, Ask}, {"write(*.txt)", Allow, Ask}, {"write(notes.txt)", Allow, Allow}} {
+		single, many Verdict
+	}{{"", Run, Ask}, {"write", Run, Ask}, {"write(*.txt)", Run, Ask}, {"write(notes.txt)", Run, Run}} {
 		p := &Policy{Mode: ModeEdits, Root: "/p"}
 		if c.allow != "" {
 			r, err := ParseRule(c.allow)
@@ -140,8 +140,8 @@ func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 			}
 			p.AllowRules = []Rule{r}
 		}
-		if one, many := p.Decide("write", write), p.Decide("write", linked); one.Effect != c.single ||
-			many.Effect != c.many {
+		if one, many := p.Decide("write", write), p.Decide("write", linked); one.Verdict != c.single ||
+			many.Verdict != c.many {
 			t.Errorf("allow %q: %+v, and with other names %+v", c.allow, one, many)
 		}
 	}

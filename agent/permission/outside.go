@@ -2,7 +2,6 @@ package permission
 
 import (
 	"net/url"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -10,99 +9,144 @@ import (
 	"artoo/tool"
 )
 
-// needsOutside are the commands that are known not to work confined, with the
-// subcommands where it is only for some: they need the network, the user's agents
-// or credentials, or write into .git, which is read-only in the sandbox.
-var needsOutside = []struct{ programs, subcommands, what string }{
-	{"git", "fetch pull push clone ls-remote submodule lfs svn send-email", "it needs the network"},
-	{"git", "commit merge rebase cherry-pick revert am", "it writes into .git, and may run hooks and sign with your keys"},
-	{"npm pnpm yarn bun", `install ci i in add update upgrade up publish login logout audit outdated exec x dlx create init
-		view info show search pack whoami link dedupe uninstall remove rm un rebuild`, "it needs the network"},
-	{"npx bunx pipx uvx corepack", "", "it needs the network"},
+// needsOutside are the commands that are known not to work in the sandbox, with the
+// subcommands where it is only for some.
+var needsOutside = []struct {
+	programs, subcommands string
+	need                  Need
+	below                 bool // the programs are PROGRAM/SUBCOMMAND, with their own subcommands
+}{
+	{"git", "fetch pull push clone ls-remote lfs svn send-email", Network, false},
+	{"git/submodule", "add update", Network, true},
+	{"npm pnpm yarn bun", `install ci i in add update upgrade up publish login logout audit outdated dlx create init
+		view info show search pack whoami link dedupe uninstall remove rm un rebuild`, Network, false},
+	{"corepack pipx", "", Network, false},
 	{"pip pip3 poetry gem bundle composer conda mamba pdm", `install download add sync update upgrade lock require publish
-		uninstall remove create`, "it needs the network"},
-	{"uv", "pip tool add remove sync lock publish self python", "it needs the network"},
-	{"cargo", "install fetch add update publish login search", "it needs the network"},
-	{"go", "get install", "it needs the network"}, {"go mod", "download", "it needs the network"},
-	{"brew apt apt-get dnf yum apk pacman snap flatpak port nix-env", "", "it changes the machine"},
+		uninstall remove create`, Network, false},
+	{"uv", "pip tool add remove sync lock publish self python", Network, false},
+	{"cargo", "install fetch add update publish login search", Network, false},
+	{"go", "get", Network, false}, {"go/mod", "download", Network, true},
+	{"brew apt apt-get dnf yum apk pacman snap flatpak port nix-env", "", Home, false},
 	{`gh glab aws gcloud az kubectl helm terraform tofu heroku flyctl fly vercel netlify wrangler firebase doctl stripe
-		aider`, "", "it needs the network and your credentials"},
-	{"docker docker-compose podman nerdctl buildah vagrant minikube tmux screen", "", "it needs a service of the machine"},
+		aider`, "", Keys, false},
+	{"docker docker-compose podman nerdctl buildah vagrant minikube tmux screen", "", Service, false},
 	{`ssh scp sftp rsync ftp telnet nc ncat socat ping dig nslookup host traceroute whois http https xh aria2c lynx w3m
-		rclone`, "", "it needs the network"},
-	{"openssl", "s_client", "it needs the network"},
-	{"gpg gpg2 ssh-add ssh-agent ssh-copy-id pass security", "", "it needs your keys"},
-	{"systemctl service journalctl launchctl crontab loginctl", "", "it speaks to a service of the machine"},
-	{"kill pkill killall", "", "it is about processes of the machine, of which nothing is seen inside"},
-	{"open xdg-open code subl pbcopy pbpaste xclip xsel wl-copy wl-paste notify-send osascript", "",
-		"it speaks to your desktop"},
+		rclone`, "", Network, false},
+	{"openssl", "s_client", Network, false},
+	{"gpg gpg2 ssh-add ssh-agent ssh-copy-id pass security", "", Keys, false},
+	{"systemctl service journalctl launchctl crontab loginctl", "", Service, false},
+	{"open xdg-open code subl pbcopy pbpaste xclip xsel wl-copy wl-paste notify-send osascript", "", Service, false},
 }
 
-// outside says why a line has to run on the host, "" when it need not. offLayer is
-// why it cannot run on a layer.
-func (p *Policy) outside(access tool.Access, commands []simple, offLayer string) (why string) {
+// leaves reports whether a line has to run on the host, and notes in the decision why.
+func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 	if access.Unconfined != "" {
-		return "the model says: " + access.Unconfined
+		d.Reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
+		return true
 	}
-	for _, s := range commands {
-		if why := p.known(s); why != "" {
-			return why
+	for _, s := range l.commands {
+		need, why := p.needs(s)
+		if need == "" {
+			continue
 		}
+		d.Needs = append(d.Needs, need)
+		d.Reasons = append(d.Reasons, Reason{Code: Outside, Object: why, Part: s.shown()})
 	}
-	if offLayer != "" && slices.ContainsFunc(commands, p.writesGit) {
-		return "it writes into .git, which is read-only inside"
-	}
-	return ""
+	return len(d.Needs) > 0
 }
 
-// known says why one command is known not to work confined.
-func (p *Policy) known(s simple) (why string) {
+// needs says what a command needs that the sandbox does not have, "" for nothing, and
+// why in words.
+func (p *Policy) needs(s simple) (need Need, why string) {
 	if s.raised {
-		return "it asks for more rights than yours"
+		return Service, s.shown() + " asks for more rights than yours"
 	}
 	name, words := programOf(s)
-	if name == "git" && p.tracksSecrets() {
-		if reads, _ := p.onlyReads(s); !reads {
-			return "git tracks a denied file, or did, and finds no object store inside"
-		}
-	}
-	if aboutMachine(s) {
-		if reads, _ := p.onlyReads(s); !reads || !listed("df free id groups whoami hostname uptime", name) {
-			return "it tells of the machine, of which nothing is seen inside"
-		}
-	}
 	sub, next := subcommand(words)
-	for _, row := range needsOutside {
-		if listed(row.programs, name) && (row.subcommands == "" || listed(row.subcommands, sub)) ||
-			row.programs == name+" "+sub && listed(row.subcommands, next) {
-			return row.what
-		}
-	}
-	if name == "git" && sub == "mv" && p.movesDirectory(s) {
-		return "it renames a directory, which no layer can, and writes into .git"
-	}
-	if name == "yarn" && sub == "" && !slices.ContainsFunc(words, isOption) {
-		return "it needs the network"
-	}
-	if (name == "curl" || name == "wget") && !onlyLoopback(words) {
-		return "it needs the network"
-	}
-	return ""
-}
-
-// movesDirectory reports whether a git mv is given a directory to move: what renames
-// one of the project's on a layer is told that it is on another file system. mv then
-// copies, and git gives up.
-func (p *Policy) movesDirectory(s simple) bool {
-	operands := operandsOf(simple{words: gitCommand(s.words[1:])}, "")
-	for i, w := range operands {
-		for _, at := range p.places(s, w.text) {
-			if info, err := os.Stat(at); i+1 < len(operands) && err == nil && info.IsDir() {
-				return true
+	if name == "git" && sub != "" {
+		if reads, _ := p.onlyReads(s); !reads {
+			if denied := p.tracked(); denied != "" {
+				return Home, "git tracks " + denied + ", which is hidden inside"
+			}
+			if program := p.signs(s, sub, words); program != "" {
+				return Keys, "git signs with " + program
 			}
 		}
 	}
-	return false
+	if runner, asked := runs(name, sub, words); runner {
+		if p.installed(s, asked) {
+			return "", ""
+		}
+		return Network, strings.TrimSpace(name+" "+asked) + " is not installed in the project, so it needs the network"
+	}
+	for _, row := range needsOutside {
+		first, second := name, sub
+		if row.below {
+			first, second = name+"/"+sub, next
+		}
+		if listed(row.programs, first) && (row.subcommands == "" || listed(row.subcommands, second)) {
+			return row.need, "it needs " + needWords[row.need]
+		}
+	}
+	switch {
+	case name == "yarn" && sub == "" && !slices.ContainsFunc(words, isOption),
+		name == "go" && sub == "install" && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "@") }),
+		(name == "curl" || name == "wget") && !onlyLoopback(words):
+		return Network, "it needs " + needWords[Network]
+	}
+	return "", ""
+}
+
+// needWords are the needs as a question words them.
+var needWords = map[Need]string{Network: "the network", Keys: "your keys or credentials",
+	Home: "the machine outside the project", Service: "a service of the machine"}
+
+// runs reports whether a command fetches and runs a package's program, and which one.
+func runs(name, sub string, words []string) (runner bool, program string) {
+	switch {
+	case listed("npx bunx uvx", name):
+		return true, sub
+	case name == "npm" && listed("exec x", sub), name == "bun" && sub == "x":
+		rest := words[slices.Index(words, sub)+1:]
+		program, _ = subcommand(slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }))
+		return true, program
+	}
+	return false, ""
+}
+
+// tracked is a denied file that git in the project could show, "" for none; where that
+// cannot be told, the reason stands for it.
+func (p *Policy) tracked() string {
+	if p.GitSecrets == nil {
+		return ""
+	}
+	names, err := p.GitSecrets(p.Root)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(names) > 0:
+		return p.below(names[0])
+	}
+	return ""
+}
+
+// signs names the program by which a git command would sign what it makes, "" for none.
+func (p *Policy) signs(s simple, sub string, words []string) string {
+	if !listed("commit merge rebase cherry-pick revert am tag stash", sub) || haveOption(words, "--no-gpg-sign --no-sign") {
+		return ""
+	}
+	if haveOption(words, "-S --gpg-sign") || sub == "tag" && haveOption(words, "-s -u --sign --local-user") {
+		return "gpg"
+	}
+	for _, dir := range s.dirs {
+		if p.GitSigns == nil {
+			break
+		}
+		if program := p.GitSigns(dir); program != "" {
+			return program
+		}
+	}
+	return ""
 }
 
 // programOf is the program that a command stands for, without its directory, and
@@ -134,20 +178,6 @@ func subcommand(words []string) (sub, next string) {
 	return found[0], found[1]
 }
 
-// writesGit reports whether a command is one of git's that does more than read: it
-// writes the index, refs or objects.
-func (p *Policy) writesGit(s simple) bool {
-	if path.Base(s.name()) != "git" {
-		return false
-	}
-	words := plain(gitCommand(s.words[1:]))
-	if len(words) == 0 || slices.Contains(gitCommands(), words[0]) && gitMayWrite(words[0], words[1:]) == "" {
-		return false
-	}
-	reads, _ := p.onlyReads(s)
-	return !reads
-}
-
 // onlyLoopback reports whether all addresses among the words of curl or wget are the
 // machine's own loopback: of the session's own network, that is.
 func onlyLoopback(words []string) bool {
@@ -171,9 +201,18 @@ func onlyLoopback(words []string) bool {
 	return found
 }
 
-// aboutMachine reports whether a command tells of the machine, of which a confined
-// one sees nothing.
-func aboutMachine(s simple) bool {
-	return listed(`ps pgrep pidof top htop uptime who w users last lastlog ss netstat lsof fuser ip ifconfig df free id
-		whoami groups hostname mount lsblk lscpu vmstat iostat dmesg nvidia-smi`, path.Base(s.name()))
+// coveredOutside reports whether rules for outside cover every command of a line
+// that needs a rule.
+func (p *Policy) coveredOutside(l parsed) bool {
+	rules := slices.DeleteFunc(p.allowing(), func(r Rule) bool { return !r.Outside })
+	if len(rules) == 0 {
+		return false
+	}
+	if _, ok := p.exactly(rules, l.tool, l.text, l.dir); ok {
+		return true
+	}
+	if slices.ContainsFunc(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }) {
+		return true
+	}
+	return len(l.rest) > 0 && !slices.ContainsFunc(l.rest, func(s simple) bool { return !p.commandCovered(rules, l.tool, s) })
 }

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// confinedPolicy is the policy of a project whose commands can be confined.
+// confinedPolicy is the policy of a project whose commands run on layers.
 func confinedPolicy(t *testing.T, mode Mode, allow ...string) (string, *Policy) {
 	t.Helper()
 	root, p := harmlessTree(t, mode)
@@ -32,96 +33,173 @@ func decideIn(p *Policy, root, line string) Decision {
 
 func TestWhereALineRuns(t *testing.T) {
 	for _, row := range []struct {
-		mode   Mode
-		allow  string
-		line   string
-		effect Effect
-		place  Place
+		mode    Mode
+		allow   string
+		line    string
+		verdict Verdict
+		place   Place
 	}{
-		{ModeAsk, "", "cat a.txt", Allow, PlaceReading},
-		{ModeAsk, "", "ps aux", Ask, PlaceHost},
-		{ModeAsk, "", "uptime", Allow, PlaceHost},
-		{ModeAsk, "", "sed -i s/a/b/ a.txt", Allow, PlaceLayer},
-		{ModeAsk, "", "rm -r sub", Allow, PlaceLayer},
-		{ModeAsk, "", "git add -A", Allow, PlaceLayer},
-		{ModeAsk, "", "python3 -c 'print(1)'", Allow, PlaceLayer},
-		{ModeAsk, "", "python3 build.py", Ask, PlaceSandbox},
-		{ModeAsk, "", "go test ./...", Ask, PlaceSandbox},
-		{ModeAsk, "", "./build.sh", Ask, PlaceSandbox},
+		{ModeAsk, "", "cat a.txt", Run, PlaceReading},
+		{ModeAsk, "", "ps aux", Run, PlaceLayer},
+		{ModeAsk, "", "kill %1", Run, PlaceLayer},
+		{ModeAsk, "", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
+		{ModeAsk, "", "rm -r sub", Run, PlaceLayer},
+		{ModeAsk, "", "git add -A", Run, PlaceLayer},
+		{ModeAsk, "", "git commit -m x", Run, PlaceLayer},
+		{ModeAsk, "", "git reset --hard", Run, PlaceLayer},
+		{ModeAsk, "", "echo x > .envrc", Run, PlaceLayer},
+		{ModeAsk, "", "python3 -c 'print(1)'", Run, PlaceLayer},
+		{ModeAsk, "", "python3 build.py", Ask, PlaceLayer},
+		{ModeAsk, "", "go test ./...", Ask, PlaceLayer},
+		{ModeAsk, "", "./build.sh", Ask, PlaceLayer},
+		{ModeAsk, "", "$EDITOR a.txt", Ask, PlaceLayer},
 		{ModeAsk, "", "sudo rm x", Ask, PlaceHost},
-		{ModeAsk, "", "$EDITOR a.txt", Ask, PlaceSandbox},
-		{ModeAsk, "", "git commit -m x", Ask, PlaceHost},
 		{ModeAsk, "", "curl https://example.com", Ask, PlaceHost},
-		{ModeAsk, "", "curl http://localhost:8080/x", Ask, PlaceSandbox},
-		{ModeAsk, "", `curl -s -o /dev/null -w "%{http_code}" http://127.0.0.1:8099/`, Ask, PlaceSandbox},
-		{ModeAsk, "bash(go test:*)", "go test ./...", Allow, PlaceSandbox},
-		{ModeAsk, "bash!(go test:*)", "go test ./...", Allow, PlaceHost},
+		{ModeAsk, "", "curl http://localhost:8080/x", Run, PlaceLayer},
+		{ModeAsk, "", `curl -s -o /dev/null -w "%{http_code}" http://127.0.0.1:8099/`, Run, PlaceLayer},
+		{ModeAsk, "bash(go test:*)", "go test ./...", Run, PlaceLayer},
+		{ModeAsk, "bash!(go test:*)", "go test ./...", Run, PlaceHost},
 		{ModeAsk, "bash", "git push", Ask, PlaceHost},
 		{ModeAsk, "bash(git push)", "git push", Ask, PlaceHost},
-		{ModeAsk, "bash!(git push)", "git push", Allow, PlaceHost},
+		{ModeAsk, "bash!(git push)", "git push", Run, PlaceHost},
 		{ModeAsk, "bash!(git push)", "git push --force", Ask, PlaceHost},
-		{ModePlan, "", "cat a.txt", Allow, PlaceReading},
-		{ModePlan, "bash", "sed -i s/a/b/ a.txt", Allow, PlaceLayer},
-		{ModePlan, "bash", "go test ./...", Deny, PlaceHost},
-		{ModePlan, "bash!", "git push", Deny, PlaceHost},
-		{ModeAuto, "", "go test ./...", Allow, PlaceSandbox},
-		{ModeAuto, "", "sed -i s/a/b/ a.txt", Allow, PlaceSandbox},
-		{ModeAuto, "", "git reset --hard", Ask, PlaceHost},
-		{ModeAuto, "", "git add -A", Allow, PlaceLayer},
-		{ModeAuto, "", "echo x > .envrc", Ask, PlaceSandbox},
+		{ModePlan, "", "cat a.txt", Run, PlaceReading},
+		{ModePlan, "bash", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
+		{ModePlan, "bash", "go test ./...", Run, PlaceLayer},
+		{ModePlan, "bash!", "git push", Refuse, PlaceHost},
+		{ModeAuto, "", "go test ./...", Run, PlaceLayer},
+		{ModeAuto, "", "git reset --hard", Run, PlaceLayer},
 		{ModeAuto, "", "npm ci", Ask, PlaceHost},
-		{ModeEdits, "", "sed -i s/a/b/ a.txt", Allow, PlaceLayer},
+		{ModeAuto, "", "go install ./...", Run, PlaceLayer},
+		{ModeAuto, "", "go install example.com/x@latest", Ask, PlaceHost},
+		{ModeAuto, "", "npx tsc --noEmit", Ask, PlaceHost},
+		{ModeEdits, "", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
 	} {
 		var rules []string
 		if row.allow != "" {
 			rules = []string{row.allow}
 		}
 		root, p := confinedPolicy(t, row.mode, rules...)
-		if d := decideIn(p, root, row.line); d.Effect != row.effect || d.Effect != Deny && d.Place != row.place {
+		if d := decideIn(p, root, row.line); d.Verdict != row.verdict || d.Verdict != Refuse && d.Place != row.place {
 			t.Errorf("%s, allow %q: %s: %s on %q (%s), expected %s on %q",
-				row.mode, row.allow, row.line, d.Effect, d.Place, d.Reason, row.effect, row.place)
+				row.mode, row.allow, row.line, d.Verdict, d.Place, d.Reason(), row.verdict, row.place)
 		}
 	}
 }
 
-func TestATrustedProjectsOwnProgramsRunOnALayer(t *testing.T) {
+func TestATimeoutChangesNoDecision(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk)
+	plan := func(input string) tool.Access {
+		bash := tool.Bash(tool.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
+		files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer files.Close()
+		access, err := bash.Plan(t.Context(), &tool.Env{Dir: root, Files: files}, []byte(input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return access
+	}
+	for _, line := range []string{"git add -A", "touch x", "cat a.txt"} {
+		short := p.Decide("bash", plan(`{"command":"`+line+`"}`))
+		long := p.Decide("bash", plan(`{"command":"`+line+`","timeout":600}`))
+		if short.Verdict != long.Verdict || short.Place != long.Place || long.Verdict != Run {
+			t.Errorf("%s: %s in %q, with a timeout %s in %q", line, short.Verdict, short.Place, long.Verdict, long.Place)
+		}
+	}
+}
+
+func TestProgramsOfATrustedProjectRunUnasked(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	for _, trusted := range []bool{false, true} {
-		p.Confinement.Trusted = trusted
-		for _, line := range []string{"python3 build.py", "./build.sh", "sh build.sh", "sub/tool a.txt", ". ./build.sh"} {
-			if d := decideIn(p, root, line); (d.Effect == Allow && d.Place == PlaceLayer) != trusted {
-				t.Errorf("trusted %t: %s: %s in %q", trusted, line, d.Effect, d.Place)
+		p.TrustsPrograms = trusted
+		for _, line := range []string{"python3 build.py", "./build.sh", "sh build.sh", "sub/tool a.txt", ". ./build.sh",
+			"go test ./...", "make", "npm run x"} {
+			d := decideIn(p, root, line)
+			if (d.Verdict == Run) != trusted || d.Place != PlaceLayer || len(d.Own) == 0 || !trusted && !d.Has(OwnPrograms) {
+				t.Errorf("trusted %t: %s: %s in %q, own %q", trusted, line, d.Verdict, d.Place, d.Own)
 			}
 		}
-		for _, line := range []string{"go test ./...", "make", "npm run x", "sudo ./build.sh", "git commit -m x", "ps aux"} {
-			if d := decideIn(p, root, line); d.Effect != Ask {
-				t.Errorf("trusted %t: %s: %s in %q", trusted, line, d.Effect, d.Place)
-			}
-		}
-	}
-}
-
-func TestGitRunsOnNoLayerWhereItTracksASecret(t *testing.T) {
-	root, p := confinedPolicy(t, ModeAsk)
-	for _, denied := range [][]string{nil, {filepath.Join(root, ".env")}} {
-		p.GitSecrets = func(string) ([]string, error) { return denied, nil }
-		for _, line := range []string{"git add -A", "git show HEAD:.env | tr a b", "env git stash"} {
-			if d := decideIn(p, root, line); (d.Place == PlaceLayer) != (denied == nil) {
-				t.Errorf("%v: %s: %s in %q", denied, line, d.Effect, d.Place)
+		for _, line := range []string{"sudo ./build.sh", "npm ci"} {
+			if d := decideIn(p, root, line); d.Verdict != Ask || d.Place != PlaceHost || len(d.Needs) == 0 {
+				t.Errorf("trusted %t: %s: %s in %q", trusted, line, d.Verdict, d.Place)
 			}
 		}
 	}
 }
 
-func TestModeAutoAsksAboutGitWhereItTracksASecret(t *testing.T) {
+func TestAnInstalledProgramNeedsNoNetwork(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAuto)
+	bin := filepath.Join(root, "node_modules", ".bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "tsc"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for line, place := range map[string]Place{"npx tsc --noEmit": PlaceLayer, "npx --no-install tsc": PlaceLayer,
+		"npm exec tsc": PlaceLayer, "npm exec -- tsc -v": PlaceLayer, "npx eslint .": PlaceHost, "npx tsc@5": PlaceHost} {
+		if d := decideIn(p, root, line); d.Place != place {
+			t.Errorf("%s: in %q (%s)", line, d.Place, d.Reason())
+		}
+	}
+}
+
+func TestWritingGitCommandsLeaveWhereGitTracksASecret(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAuto)
 	for _, denied := range [][]string{nil, {filepath.Join(root, ".env")}} {
 		p.GitSecrets = func(string) ([]string, error) { return denied, nil }
-		for line, asked := range map[string]bool{"git show HEAD:.env | tr a b": true, "env git cat-file -p HEAD:.env": true,
-			"git status": false, "touch x": false} {
-			if d := decideIn(p, root, line); (d.Effect == Ask) != (asked && denied != nil) {
-				t.Errorf("%v: %s: %s, %s", denied, line, d.Effect, d.Reason)
+		for _, line := range []string{"git add -A", "git show HEAD:.env | tr a b", "env git stash"} {
+			if d := decideIn(p, root, line); (d.Place == PlaceHost && d.Verdict == Ask) != (denied != nil) {
+				t.Errorf("%v: %s: %s in %q", denied, line, d.Verdict, d.Place)
 			}
+		}
+	}
+}
+
+func TestASignedCommitLeaves(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAuto)
+	if d := decideIn(p, root, "git commit -S -m x"); d.Place != PlaceHost || !strings.Contains(d.Reason(), "gpg") {
+		t.Errorf("%+v", d)
+	}
+	p.GitSigns = func(string) string { return "ssh-keygen" }
+	if d := decideIn(p, root, "git commit -m x"); d.Place != PlaceHost || !strings.Contains(d.Reason(), "ssh-keygen") {
+		t.Errorf("%+v", d)
+	}
+	if d := decideIn(p, root, "git commit --no-gpg-sign -m x"); d.Place != PlaceLayer {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestHooksAreOwnPrograms(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk)
+	p.GitHooks = func(string) []string { return []string{"pre-commit"} }
+	if d := decideIn(p, root, "git commit -m x"); d.Verdict != Ask || !strings.Contains(d.Reason(), "pre-commit") {
+		t.Errorf("%+v", d)
+	}
+	if d := decideIn(p, root, "git status"); d.Verdict != Run {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestABackgroundCommandIsAskedUnlessTrusted(t *testing.T) {
+	for _, row := range []struct {
+		mode    Mode
+		trusted bool
+		verdict Verdict
+	}{{ModeAsk, true, Ask}, {ModeEdits, false, Ask}, {ModeEdits, true, Run}, {ModeAuto, false, Ask}, {ModeAuto, true, Run},
+		{ModePlan, true, Refuse}} {
+		root, p := confinedPolicy(t, row.mode)
+		p.TrustsPrograms = row.trusted
+		job := tool.Access{Kind: tool.KindRun, Command: "npm run dev", Dir: root, Background: true}
+		if d := p.Decide("bash", job); d.Verdict != row.verdict || d.Verdict != Refuse && d.Place != PlaceBackground {
+			t.Errorf("%+v: %s in %q", row, d.Verdict, d.Place)
+		}
+		typed := tool.Access{Kind: tool.KindRun, Command: "rs", To: "npm run dev", Dir: root, ToConfined: true}
+		if d := p.Decide("shell", typed); d.Verdict != row.verdict {
+			t.Errorf("%+v: what is typed to it: %s", row, d.Verdict)
 		}
 	}
 }
@@ -134,12 +212,12 @@ func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.DenyRules = []Rule{r}
-		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); d.Effect == Allow {
-			t.Errorf("deny %s: %s on %s", text, d.Effect, d.Place)
+		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); d.Verdict == Run {
+			t.Errorf("deny %s: %s on %s", text, d.Verdict, d.Place)
 		}
 		p.DenyRules, p.AskRules = nil, []Rule{r}
-		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); text == "bash(sed:*)" && d.Effect != Ask {
-			t.Errorf("ask %s: %s on %s", text, d.Effect, d.Place)
+		if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); text == "bash(sed:*)" && d.Verdict != Ask {
+			t.Errorf("ask %s: %s on %s", text, d.Verdict, d.Place)
 		}
 		p.AskRules = nil
 	}
@@ -149,52 +227,118 @@ func TestAnUnconfinedRunIsAskedWithTheModelsReason(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAuto, "bash")
 	access := tool.Access{Kind: tool.KindRun, Command: "cat a.txt", Dir: root, Unconfined: "needs the proxy"}
 	d := p.Decide("bash", access)
-	if d.Effect != Ask || d.Place != PlaceHost || !strings.Contains(d.Reason, "the model says: needs the proxy") ||
+	if d.Verdict != Ask || d.Place != PlaceHost || !strings.Contains(d.Reason(), "the model says: needs the proxy") ||
 		d.Narrow != "bash!(cat a.txt)" {
 		t.Errorf("%+v", d)
 	}
 	if err := p.AllowInSession(d.Narrow, "bash", access); err != nil {
 		t.Fatal(err)
 	}
-	if d := p.Decide("bash", access); d.Effect != Allow || d.Place != PlaceHost {
+	if d := p.Decide("bash", access); d.Verdict != Run || d.Place != PlaceHost {
 		t.Errorf("%+v", d)
 	}
 }
 
-func TestJudge(t *testing.T) {
+// judged is a change below root.
+func judged(root, path string, kind sandbox.Kind, now, before fs.FileMode) sandbox.Change {
+	c := sandbox.Change{Path: filepath.Join(root, path), Kind: kind, Mode: now, Before: sandbox.Before{Mode: before}}
+	if before != 0 {
+		c.Before.Inode = 1
+	}
+	return c
+}
+
+func TestEffectsDecide(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	p.DeniedName = func(path string) bool { return filepath.Base(path) == ".env" }
-	p.GitIgnores = func(path string) bool { return strings.Contains(path, "__pycache__") }
-	file := func(path string, kind sandbox.Kind, now, before fs.FileMode) sandbox.Change {
-		return sandbox.Change{Path: filepath.Join(root, path), Kind: kind, Mode: now, Before: sandbox.Before{Mode: before}}
+	change := func(path string, kind sandbox.Kind, now, before fs.FileMode) []sandbox.Change {
+		return []sandbox.Change{judged(root, path, kind, now, before)}
 	}
-	pipe := file("pipe", sandbox.Created, fs.ModeNamedPipe|0o644, 0)
-	pipe.Special = true
-	moved := file("a.txt", sandbox.Modified, 0o644, 0o644)
-	moved.Before.Moved = true
+	pipe := change("pipe", sandbox.Created, fs.ModeNamedPipe|0o644, 0)
+	pipe[0].Special = true
+	link := func(path, to string) []sandbox.Change {
+		c := change(path, sandbox.Created, fs.ModeSymlink|0o777, 0)
+		c[0].Target = to
+		return c
+	}
+	facts := Facts{
+		Ignored: func(paths []string) map[string]bool {
+			found := map[string]bool{}
+			for _, path := range paths {
+				rel, _ := filepath.Rel(root, path)
+				found[path] = strings.HasPrefix(rel, "dist") || strings.HasPrefix(rel, "local.db") ||
+					strings.HasPrefix(rel, "node_modules")
+			}
+			return found
+		},
+		Uncommitted: func(paths []string) map[string]bool {
+			found := map[string]bool{}
+			for _, path := range paths {
+				found[path] = strings.Contains(path, "mine") || strings.Contains(path, "local.db")
+			}
+			return found
+		},
+		Reverts: func(c sandbox.Change) bool { return strings.Contains(c.Path, "reverted") },
+		Kept:    func(size int64) bool { return size < 1000 },
+	}
+	huge := change("huge", sandbox.Deleted, 0o644, 0o644)
+	huge[0].Before.Size = 1 << 30
+	const all = "ask edits auto"
 	for _, row := range []struct {
 		name    string
 		changes []sandbox.Change
-		effect  Effect
-		reason  string
+		builds  bool
+		asks    string // the modes that ask, of ask, edits and auto
 	}{
-		{"nothing", nil, Allow, "nothing"},
-		{"a cache that git ignores", []sandbox.Change{file("__pycache__/a.pyc", sandbox.Created, 0o644, 0)}, Allow, "nothing"},
-		{"a file", []sandbox.Change{file("a.txt", sandbox.Modified, 0o644, 0o644)}, Ask, ""},
-		{"a hook", []sandbox.Change{file(".git/hooks/pre-commit", sandbox.Created, 0o755, 0)}, Ask, "asked whatever the mode"},
-		{"a secret", []sandbox.Change{file("a.txt", sandbox.Modified, 0o644, 0o644), file(".env", sandbox.Created, 0o600, 0)},
-			Deny, "secret"},
-		{"a pipe", []sandbox.Change{pipe}, Deny, "never applied"},
-		{"what the user changed meanwhile", []sandbox.Change{moved}, Deny, "while the command ran"},
+		{"nothing", nil, false, ""},
+		{"a file", change("a.txt", sandbox.Modified, 0o644, 0o644), false, "ask"},
+		{"build output", change("dist/x.js", sandbox.Created, 0o644, 0), true, ""},
+		{"the same of another line", change("dist/x.js", sandbox.Created, 0o644, 0), false, "ask"},
+		{"installed packages", change("node_modules/x/dist/i.js", sandbox.Created, 0o644, 0), true, "ask"},
+		{"a link among build output", link("dist/l", "x.js"), true, "ask"},
+		{"a deleted file of git's", change("a.txt", sandbox.Deleted, 0o644, 0o644), false, "ask"},
+		{"a deleted file that is not committed", change("mine.txt", sandbox.Deleted, 0o644, 0o644), false, "ask edits"},
+		{"a change to it", change("mine.txt", sandbox.Modified, 0o644, 0o644), false, "ask"},
+		{"a change that reverts it", change("mine-reverted.txt", sandbox.Modified, 0o644, 0o644), false, "ask edits"},
+		{"a deleted database that git ignores", change("local.db", sandbox.Deleted, 0o644, 0o644), false, "ask edits"},
+		{"what the journal cannot hold", huge, false, all},
+		{"a hook", change(".git/hooks/pre-commit", sandbox.Created, 0o755, 0), false, all},
+		{"a workflow in a new place", change("sub/.github/workflows/ci.yml", sandbox.Created, 0o644, 0), false, all},
+		{"a link with such a name", link(".envrc", "x/env"), false, all},
+		{"a link to such a file", link("x", ".github/workflows"), false, all},
+		{"a link that leads out", link("x", "/etc"), false, all},
 	} {
-		j := p.Judge(tool.Access{Command: row.name}, row.changes)
-		if j.Effect != row.effect || !strings.Contains(j.Reason, row.reason) {
-			t.Errorf("%s: %s (%s)", row.name, j.Effect, j.Reason)
+		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
+			p.Mode = mode
+			want := Run
+			switch {
+			case mode == ModePlan && row.changes != nil:
+				want = Refuse
+			case strings.Contains(row.asks, string(mode)):
+				want = Ask
+			}
+			j := p.Judge(tool.Access{Command: row.name}, Decision{Builds: row.builds}, row.changes, facts)
+			if j.Verdict != want {
+				t.Errorf("%s, mode %s: %s (%s), class %d", row.name, mode, j.Verdict, j.Reason(), j.Class)
+			}
 		}
 	}
-	p.GitSecrets = func(string) ([]string, error) { return []string{filepath.Join(root, ".env")}, nil }
-	if j := p.Judge(tool.Access{}, []sandbox.Change{file(".git/index", sandbox.Modified, 0o644, 0o644)}); j.Effect != Deny {
-		t.Errorf(".git changed while a secret is tracked: %s (%s)", j.Effect, j.Reason)
+	p.Mode = ModeAuto
+	j := p.Judge(tool.Access{}, Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
+	if j.Verdict != Refuse || len(j.Effects.Never) != 2 || len(j.Effects.Apply) != 0 {
+		t.Errorf("forbidden alone: %s, %+v", j.Verdict, j.Effects)
+	}
+	j = p.Judge(tool.Access{}, Decision{}, append(pipe, change("a.txt", sandbox.Modified, 0o644, 0o644)...), facts)
+	if j.Verdict != Run || len(j.Effects.Never) != 1 || len(j.Effects.Apply) != 1 {
+		t.Errorf("forbidden beside content: %s, %+v", j.Verdict, j.Effects)
+	}
+	j = p.Judge(tool.Access{}, Decision{Covers: Content}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts)
+	if p.Mode = ModeAsk; j.Verdict != Run {
+		t.Errorf("a rule for the line covers its content: %s", j.Verdict)
+	}
+	link2 := link(".git/COMMIT_EDITMSG", "/home/u/.bashrc")
+	if j := p.Judge(tool.Access{}, Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
+		t.Errorf("a link among git's data: %s, %+v", j.Verdict, j.Effects)
 	}
 }
 
@@ -202,94 +346,76 @@ func TestJudge(t *testing.T) {
 func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	at := func(path string, kind sandbox.Kind, mode fs.FileMode) sandbox.Change {
-		return sandbox.Change{Path: filepath.Join(root, path), Kind: kind, Mode: mode, Before: sandbox.Before{Mode: 0o644}}
+		return judged(root, path, kind, mode, 0o644)
 	}
 	access := tool.Access{Command: "gofmt -w .", Dir: root}
 	p.KeepForLine(access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)})
 	for _, row := range []struct {
 		access  tool.Access
 		changes []sandbox.Change
-		effect  Effect
+		verdict Verdict
 	}{
-		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Allow},
-		{access, []sandbox.Change{at("a.go", sandbox.Created, 0o644)}, Allow},
+		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Run},
+		{access, []sandbox.Change{at("a.go", sandbox.Created, 0o644)}, Run},
 		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o755)}, Ask},
 		{access, []sandbox.Change{at("a.go", sandbox.Deleted, 0o644)}, Ask},
 		{access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644), at("b.go", sandbox.Modified, 0o644)}, Ask},
 		{tool.Access{Command: "gofmt -w .", Dir: filepath.Join(root, "sub")},
 			[]sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Ask},
 	} {
-		if j := p.Judge(row.access, row.changes); j.Effect != row.effect {
-			t.Errorf("%v in %s: %s (%s)", row.changes, row.access.Dir, j.Effect, j.Reason)
+		if j := p.Judge(row.access, Decision{}, row.changes, Facts{}); j.Verdict != row.verdict {
+			t.Errorf("%v in %s: %s (%s)", row.changes, row.access.Dir, j.Verdict, j.Reason())
 		}
 	}
 	p.ForgetSession()
-	if j := p.Judge(access, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}); j.Effect != Ask {
+	if j := p.Judge(access, Decision{}, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Facts{}); j.Verdict != Ask {
 		t.Error("another session knows what was approved in this one")
 	}
 }
 
-// What can be taken back need not be asked beforehand, but for git's own ways to
-// lose work and what others run.
-func TestUndoTakesThePlaceOfAsking(t *testing.T) {
+// What the journal holds need not be asked about beforehand on a machine without
+// layers, except for git's own ways to lose work and guarded files.
+func TestTheJournalTakesThePlaceOfAsking(t *testing.T) {
 	for _, row := range []struct {
-		mode   Mode
-		allow  string
-		line   string
-		effect Effect
-		asked  string // what has to be saved, relative to the project
+		allow   string
+		line    string
+		verdict Verdict
+		keep    string // what has to be kept, relative to the project
 	}{
-		{ModeAuto, "", "rm -r sub", Allow, "sub"},
-		{ModeAuto, "", "rm -r $x", Ask, "."},
-		{ModeAuto, "", "find sub -name '*.go' -delete", Allow, "sub"},
-		{ModeAuto, "", "shred a.txt b.txt", Allow, "a.txt b.txt"},
-		{ModeAuto, "", "rm -r lost", Ask, "lost"},
-		{ModeAuto, "", "git clean -fd", Ask, ""},
-		{ModeAuto, "", "rm -r .git", Ask, ""},
-		{ModeAsk, "bash", "rm -r sub", Allow, "sub"},
-		{ModeAsk, "bash(rm:*)", "rm -r sub", Ask, ""},
+		{"bash", "rm -r sub", Ask, "sub"},
+		{"bash", "rm -r $x", Ask, "."},
+		{"bash", "shred a.txt b.txt", Ask, "a.txt b.txt"},
+		{"bash", "git clean -fd", Ask, ""},
+		{"bash", "rm -r .git", Ask, ""},
+		{"", "rm -r sub", Ask, ""},
 	} {
 		var rules []string
 		if row.allow != "" {
 			rules = []string{row.allow}
 		}
-		root, p := confinedPolicy(t, row.mode, rules...)
+		root, p := confinedPolicy(t, ModeAsk, rules...)
 		p.Confinement.Layer = false
-		asked := ""
-		p.Unsaved = func(paths []string) string {
-			var names []string
-			for _, path := range paths {
-				rel, err := filepath.Rel(root, path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				names = append(names, rel)
+		d := decideIn(p, root, row.line)
+		var keep []string
+		for _, path := range d.Keep {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
 			}
-			asked = strings.Join(names, " ")
-			if strings.Contains(asked, "lost") || asked == "." {
-				return asked
-			}
-			return ""
+			keep = append(keep, rel)
 		}
-		if d := decideIn(p, root, row.line); d.Effect != row.effect || asked != row.asked {
-			t.Errorf("%s, allow %q: %s: %s (%s), asked for %q, expected %s and %q",
-				row.mode, row.allow, row.line, d.Effect, d.Reason, asked, row.effect, row.asked)
+		if d.Verdict != row.verdict || strings.Join(keep, " ") != row.keep {
+			t.Errorf("%s, allow %q: %s (%s), keep %q", row.line, row.allow, d.Verdict, d.Reason(), keep)
 		}
 	}
 }
 
-func TestAnExplanationSaysWhereALineRunsAndWhy(t *testing.T) {
+func TestAnExplanationSaysWhereALineRuns(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk, "bash!(git push)")
-	for _, row := range []struct{ line, place, why string }{
-		{"cat a.txt", "read-only", ""},
-		{"touch x", "layer", ""},
-		{"go test ./...", "sandbox", "go runs what the project brings"},
-		{"python3 build.py", "sandbox", "python3 runs a program that is not in its words"},
-		{"git push", "host", ""},
-	} {
-		e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: row.line, Dir: root})
-		if e.Place != row.place || e.OffLayer != row.why {
-			t.Errorf("%s: in %q (%s), expected %q (%s)", row.line, e.Place, e.OffLayer, row.place, row.why)
+	for line, place := range map[string]string{"cat a.txt": "read-only", "touch x": "layer", "go test ./...": "layer",
+		"git push": "host"} {
+		if e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: root}); e.Place != place {
+			t.Errorf("%s: in %q, expected %q", line, e.Place, place)
 		}
 	}
 	p.Confinement = Confinement{}

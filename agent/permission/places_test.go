@@ -87,8 +87,8 @@ func spelled(d Decision) string {
 	if d.Place == PlaceHost {
 		place = "host"
 	}
-	switch d.Effect {
-	case Deny:
+	switch d.Verdict {
+	case Refuse:
 		return "deny"
 	case Ask:
 		return "?" + place
@@ -111,14 +111,6 @@ func placesPolicy(t *testing.T) *Policy {
 		}
 		return ""
 	}
-	p.Unsaved = func(paths []string) string {
-		for _, path := range paths {
-			if path == root || strings.HasPrefix(path, filepath.Join(root, "lost")) {
-				return path
-			}
-		}
-		return ""
-	}
 	return p
 }
 
@@ -132,7 +124,7 @@ func TestWhereLinesRunInEachMode(t *testing.T) {
 		for mode, want := range r.want {
 			d := r.policyFor(t, base, mode).Decide("bash", tool.Access{Kind: tool.KindRun, Command: r.line, Dir: base.Root})
 			if got := spelled(d); got != want {
-				t.Errorf("%s: %s %q: %s: %s (%s), expected %s", r.class, mode, r.rules, r.line, got, d.Reason, want)
+				t.Errorf("%s: %s %q: %s: %s (%s), expected %s", r.class, mode, r.rules, r.line, got, d.Reason(), want)
 			}
 		}
 	}

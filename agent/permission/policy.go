@@ -23,26 +23,15 @@ const (
 	ModePlan  Mode = "plan"
 )
 
-// Effect is what a policy says of a call.
-type Effect string
-
-// The three effects.
-const (
-	Allow Effect = "allow"
-	Ask   Effect = "ask"
-	Deny  Effect = "deny"
-)
-
-// Decision is a policy's word on one call, with the reason.
-type Decision struct {
-	Effect    Effect
-	Place     Place  // where a command runs when it may; the host for all other calls
-	Reason    string // why, for the user and, with Deny, for the model
-	Rule      string // the rule that decided, "" when the mode did
-	Narrow    string // the narrowest rule that would allow this very call; "" when none can
-	Suggested string // a wider one a user may want; may equal Narrow
-
-	hidden bool // a rule that denies or asks, or what is asked whatever the mode, may speak of it
+// Confinement is what can hold the commands of a session. The zero value is
+// nothing: all run on the host.
+type Confinement struct {
+	Sandbox bool // commands can be confined
+	Layer   bool // and every foreground line runs on a throwaway layer
+	// Auto says that a confined command reaches neither denied files nor the network.
+	Auto bool
+	// Required says that what cannot be confined is refused.
+	Required bool
 }
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,
@@ -75,6 +64,9 @@ type Policy struct {
 	// with version, may look into the project to see which it shall be. nil
 	// lets all pass.
 	Program func(name string, version bool) error
+	// TrustsPrograms says that the project's own programs may run in the sandbox
+	// without a question: the user trusts the project for it, or said so in this session.
+	TrustsPrograms bool
 	// Loses says in words what is lost when the file at an absolute path is
 	// replaced: it is there, and not as a commit has it; "" for nothing. nil
 	// knows of none.
@@ -95,18 +87,14 @@ type Policy struct {
 	// bare repository); "" when it is not. It is asked anew for each decision, and
 	// once, however many files that is about: it may start git. nil knows of none.
 	OthersRun func() func(path string) string
-	// Unsaved says in words which of these absolute paths, with all beneath them,
-	// could not be brought back if they were removed or overwritten now; "" when all
-	// could. nil saves nothing.
-	Unsaved func(paths []string) string
-	// Writer is a background command that may change files meanwhile, "" for none: no
-	// layer is begun then. nil knows of none.
-	Writer func() string
 	// DeniedName reports whether a file at an absolute path would be on the deny list.
 	// nil denies none.
 	DeniedName func(path string) bool
-	// GitIgnores reports whether git ignores the absolute path; nil knows of none.
-	GitIgnores func(path string) bool
+	// GitSigns names the program by which git in dir would sign a commit, "" where it
+	// signs none. nil signs none.
+	GitSigns func(dir string) string
+	// GitHooks names the hooks of the repository that git in dir would run. nil knows of none.
+	GitHooks func(dir string) []string
 
 	session []Rule
 	kept    map[string][]string // what lines may change on a layer, approved in this session
@@ -183,7 +171,7 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	}
 	with := *p
 	with.session = append(p.SessionRules(), p.inPlace(r, access))
-	if with.Decide(name, access).Effect != Allow {
+	if with.Decide(name, access).Verdict != Run {
 		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
 	}
 	return r, nil
@@ -200,69 +188,59 @@ func (p *Policy) deciding() *Policy {
 	return &own
 }
 
-// Decide says whether the call of the named tool may run.
+// Decide says whether the call of the named tool may run, and where. It is called
+// once for a call, and changes nothing.
 func (p *Policy) Decide(name string, access tool.Access) Decision {
 	p = p.deciding()
 	switch {
 	case access.Denied, access.Outside:
-		return Decision{Effect: Deny, Reason: access.Why}
+		return Decision{}.because(Refuse, Reason{Code: NotGranted, Object: access.Why})
 	case access.Kind == tool.KindRun && access.To != "":
 		return p.decideInput(name, access)
 	case access.Kind == tool.KindRun:
-		d := p.decideRun(name, access)
-		if why := p.changedScript(name, access); d.Effect == Ask && why != "" {
-			d.Reason = why
-		}
-		return d
+		return p.decideRun(name, access)
 	}
 	d := Decision{}
 	d.Narrow, d.Suggested = p.rulesFor(name, access)
 	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
-		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
+		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
-		return Decision{Effect: Deny, Reason: "plan mode only looks and changes nothing"}
+		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
 	if access.MovesSecret != "" {
-		return Decision{Effect: Ask, Reason: alwaysAsked(access.MovesSecret)}
+		return Decision{}.because(Ask, Reason{Code: MovesSecret, Object: access.MovesSecret})
 	}
 	if r, ok := p.covered(p.session, name, access, true); ok {
-		return d.because(Allow, "allowed in this session by "+r.String(), r)
+		return d.by(Run, SessionAllows, r)
 	}
 	if r, ok := p.covered(p.AskRules, name, access, false); ok {
-		return d.because(Ask, "the rule ask "+r.String(), r)
+		return d.by(Ask, RuleAsks, r)
 	}
 	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
-		return d.because(Allow, "the rule allow "+r.String(), r)
+		return d.by(Run, RuleAllows, r)
 	}
 	return p.byMode(d, access)
 }
 
-func (d Decision) because(effect Effect, reason string, r Rule) Decision {
-	d.Effect, d.Reason, d.Rule = effect, reason, r.String()
-	return d
-}
-
 // byMode decides what no rule spoke of.
 func (p *Policy) byMode(d Decision, access tool.Access) Decision {
-	d.Effect, d.Reason = Ask, ""
 	switch access.Kind {
 	case tool.KindNone, tool.KindRead:
-		d.Effect = Allow
+		return d.because(Run)
 	case tool.KindNetwork:
-		d.Reason = tool.OwnHost(access.Host)
-	case tool.KindWrite:
-		why := p.writesForOthers(access)
-		switch {
-		case p.NoProject:
-			d.Reason = "there is no project here"
-		case why != "":
-			d.Reason = alwaysAsked(why)
-		case p.Mode == ModeEdits, p.Mode == ModeAuto:
-			d.Effect, d.Reason = Allow, "mode "+string(p.Mode)
-		}
+		return d.because(Ask, Reason{Code: OtherHost, Object: tool.OwnHost(access.Host)})
 	}
-	return d
+	why := p.writesForOthers(access)
+	switch {
+	case p.NoProject:
+		return d.because(Ask, Reason{Code: NoProject})
+	case why != "":
+		return d.because(Ask, Reason{Code: AlwaysAsked, Object: why})
+	case p.Mode == ModeEdits, p.Mode == ModeAuto:
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	}
+	return d.because(Ask)
 }
 
 // covered finds a rule for the paths or host of a call. An allow rule (all)
@@ -381,21 +359,19 @@ func (p *Policy) Approved(rule string) *Approval {
 // session begins.
 func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
 
-// changedScript says that a script has changed since a rule that would cover
-// this call was approved, "" when there is none.
-func (p *Policy) changedScript(name string, access tool.Access) string {
-	line := trimLine(access.Command)
+// changedScript finds a rule that would cover a line if a script that it names had not
+// changed since it was approved; at is that script, "" for none.
+func (p *Policy) changedScript(l parsed) (rule, at string) {
 	for _, r := range p.allowing() {
-		at := r.changed()
-		if at == "" {
+		changed := r.changed()
+		if changed == "" {
 			continue
 		}
 		r.bound = nil
-		commands, _ := p.takeApart(access.Command, access.Dir)
-		_, covers := p.exactly([]Rule{r}, name, line, access.Dir)
-		if covers || slices.ContainsFunc(commands, func(s simple) bool { return p.commandCovered([]Rule{r}, name, s) }) {
-			return p.below(at) + " has changed since it was allowed by " + r.String()
+		_, covers := p.exactly([]Rule{r}, l.tool, l.text, l.dir)
+		if covers || slices.ContainsFunc(l.commands, func(s simple) bool { return p.commandCovered([]Rule{r}, l.tool, s) }) {
+			return r.String(), p.below(changed)
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -9,59 +9,234 @@ import (
 	"artoo/tool"
 )
 
-// decideRun decides over a shell line, and where it runs.
-func (p *Policy) decideRun(name string, access tool.Access) Decision {
-	commands, odd := p.takeApart(access.Command, access.Dir)
-	return p.place(p.decideLine(name, access, commands, odd), name, access, commands, odd)
+// parsed is a shell line taken apart, once for a decision.
+type parsed struct {
+	tool string // that runs it
+	text string // the line without blank space around it
+	dir  string // where it runs
+
+	commands []simple
+	problem  string   // why the shell may take the line in another way; "" for nothing
+	seen     []simple // all that may run, with what is hidden in the line
+
+	rest  []simple // the commands that do more than read
+	why   string   // why the first of them that nearly reads does not
+	reads bool     // the line does nothing but read
 }
 
-// decideLine decides over a line by the commands in it: every one must be allowed.
-func (p *Policy) decideLine(name string, access tool.Access, commands []simple, odd string) Decision {
-	line := trimLine(access.Command)
-	whole := lineRule(name, line).String()
-	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
+func (p *Policy) parse(name string, access tool.Access) parsed {
+	l := parsed{tool: name, text: trimLine(access.Command), dir: access.Dir}
+	l.commands, l.problem = p.takeApart(access.Command, access.Dir)
+	l.seen = slices.Concat(l.commands, hiddenCommands(access.Command, access.Dir), resolved(access.Command, access.Dir))
+	l.rest, l.why = p.unread(name, l.commands)
+	l.reads = l.problem == "" && len(l.commands) > 0 && len(l.rest) == 0
+	return l
+}
 
-	meant := resolved(access.Command, access.Dir)
-	seen := append(slices.Clip(commands), append(hiddenCommands(access.Command, access.Dir), meant...)...)
-	r, denied, maybe := p.speaks(p.DenyRules, name, line, seen)
-	if denied {
-		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
+// decideRun decides over a shell line by the commands in it and by where it runs.
+// Where the kernel has layers a line may run unasked unless it leaves the sandbox or
+// runs the project's own programs: what it does is judged afterwards.
+func (p *Policy) decideRun(name string, access tool.Access) Decision {
+	l := p.parse(name, access)
+	d := p.decideLine(p.place(l, access), l)
+	if r, at := p.changedScript(l); d.Verdict == Ask && at != "" {
+		d.Reasons = append([]Reason{{Code: ScriptChanged, Rule: r, Object: at}}, d.Reasons...)
 	}
-	rest, why := p.unread(name, commands)
-	reads := odd == "" && len(commands) > 0 && len(rest) == 0
-	if r, ok := p.group(p.DenyRules, name); ok && p.allRead(commands) {
-		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
-	}
-	if p.Mode == ModePlan && !reads {
-		if _, asked := p.asked(name, line, seen, reads); !asked && !maybe && p.layerable(access, commands, odd) {
-			return d // it runs on a layer, which is thrown away
+	return d
+}
+
+// place says where a line runs, and what it runs there of the project's own.
+func (p *Policy) place(l parsed, access tool.Access) Decision {
+	whole := lineRule(l.tool, l.text)
+	wide := suggestRun(l.tool, l.rest)
+	d := Decision{}
+	can := p.Confinement
+	switch {
+	case !can.Sandbox:
+	case l.reads && access.Unconfined == "" && !access.Background:
+		d.Place = PlaceReading
+	case p.leaves(&d, l, access), p.coveredOutside(l):
+		whole.Outside = true
+		if r, err := ParseRule(wide); err == nil && wide != "" {
+			r.Outside = true
+			wide = r.String()
 		}
-		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}
+	case access.Background && can.Layer:
+		d.Place = PlaceBackground
+	case can.Layer:
+		d.Place = PlaceLayer
+		d.Own, d.Builds = p.ownPrograms(l)
+	default:
+		d.Place = PlaceSandbox
 	}
-	if r, ok := p.exactly(p.session, name, line, access.Dir); ok {
-		return d.because(Allow, "allowed in this session by "+r.String(), r)
+	d.Git = slices.ContainsFunc(l.seen, func(s simple) bool { return path.Base(s.name()) == "git" })
+	d.Narrow = whole.String()
+	d.Suggested = cmp.Or(wide, d.Narrow)
+	return d
+}
+
+// decideLine decides over a line that runs in the decision's place.
+func (p *Policy) decideLine(d Decision, l parsed) Decision {
+	r, denied, maybe := p.speaks(p.DenyRules, l.tool, l.text, l.seen)
+	if denied {
+		return Decision{}.by(Refuse, RuleDenies, r)
 	}
-	if r, ok := p.asked(name, line, seen, reads); ok {
-		return d.because(Ask, "the rule ask "+r.String(), r)
+	asks, asked := p.asked(l.tool, l.text, l.seen, l.reads)
+	if p.Mode == ModePlan && !l.reads && (d.Place != PlaceLayer || asked || maybe) {
+		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
-	if r, ok := p.exactly(p.AllowRules, name, line, access.Dir); ok {
-		return d.because(Allow, "the rule allow "+r.String(), r)
+	rules, session := p.rulesAt(d)
+	if r, ok := p.exactly(session, l.tool, l.text, l.dir); ok {
+		d.Covers = Content
+		return d.by(Run, SessionAllows, r)
+	}
+	if asked {
+		return d.by(Ask, RuleAsks, asks)
+	}
+	if r, ok := p.exactly(rules, l.tool, l.text, l.dir); ok {
+		d.Covers = Content
+		return d.by(Run, RuleAllows, r)
 	}
 	switch {
-	case odd != "":
-		return p.decideOdd(d, name, line, commands, odd)
 	case maybe:
-		d.Reason = "what it runs is not known beforehand, and the rule deny " + r.String() + " may speak of it"
-		d.hidden = true
-		return d
-	case reads:
-		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: ReadGroup, HasArg: true})
+		return d.by(Ask, RuleMayDeny, r)
+	case l.problem != "":
+		if d, done := p.decideProblem(d, l, rules); done {
+			return d
+		}
+	case l.reads && (d.Place != PlaceHost || !p.Confinement.Sandbox):
+		d.Rule = Rule{Tool: l.tool, Arg: ReadGroup, HasArg: true}.String()
+		return d.because(Run, Reason{Code: ReadsOnly})
 	}
-	if why := p.writesUnknown(meant); why != "" {
-		d.Reason = alwaysAsked(why)
+	if d.Place == PlaceHost || d.Place == PlaceSandbox {
+		always, keep := p.alwaysAsked(l)
+		if always != nil && keep == nil {
+			d.Suggested = d.Narrow
+			return d.because(Ask, append(always, d.Reasons...)...)
+		}
+		if d = p.coverage(d, l, rules); always != nil && d.Verdict == Run {
+			d.Verdict, d.Keep, d.Reasons = Ask, keep, nil
+		}
+		d.Reasons = append(always, d.Reasons...)
 		return d
 	}
-	return p.decideRest(d, name, seen, rest, why)
+	return p.coverage(d, l, rules)
+}
+
+// coverage decides over a line by the rules that cover its commands, and else by its
+// place.
+func (p *Policy) coverage(d Decision, l parsed, rules []Rule) Decision {
+	uncovered := slices.ContainsFunc(l.rest, func(s simple) bool { return !p.commandCovered(rules, l.tool, s) })
+	if l.problem == "" && len(l.rest) > 0 && !uncovered {
+		d.Covers = Content
+		return d.because(Run, Reason{Code: RuleAllows})
+	}
+	return p.byPlace(d, l)
+}
+
+// byPlace decides over a line that no rule covers.
+func (p *Policy) byPlace(d Decision, l parsed) Decision {
+	if r, ok := p.group(p.DenyRules, l.tool); ok {
+		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
+	}
+	trusts := p.TrustsPrograms
+	switch {
+	case p.NoProject:
+		return d.because(Ask, Reason{Code: NoProject})
+	case d.Place == PlaceLayer && len(d.Own) > 0 && !trusts && p.Mode != ModeAuto:
+		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
+	case d.Place == PlaceLayer:
+		return d.because(Run, Reason{Code: OnLayer})
+	case d.Place == PlaceBackground && trusts && p.Mode != ModeAsk:
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	case d.Place == PlaceBackground:
+		return d.because(Ask, Reason{Code: GoesOn})
+	case d.Place == PlaceSandbox && trusts && p.Mode == ModeAuto && p.Confinement.Auto:
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	case len(d.Reasons) > 0: // it leaves the sandbox
+		d.Verdict = Ask
+		return d
+	}
+	return d.because(Ask, Reason{Code: MoreThanReading, Object: l.why})
+}
+
+// rulesAt are the rules that may allow a line in the decision's place: those that
+// the user gave, and those of this session. A line that leaves the sandbox needs rules
+// that say so.
+func (p *Policy) rulesAt(d Decision) (all, session []Rule) {
+	all, session = p.allowing(), p.SessionRules()
+	if p.Confinement.Sandbox && d.Place == PlaceHost {
+		inside := func(r Rule) bool { return !r.Outside }
+		all, session = slices.DeleteFunc(all, inside), slices.DeleteFunc(session, inside)
+	}
+	return all, session
+}
+
+// decideProblem decides a line that the shell may take in another way than the
+// parser: only a rule for every command covers it, and none while a rule that denies
+// or asks, or what is asked always, may be hidden in it. On a layer its effects are
+// judged as those of any other line; done is false then.
+func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) (_ Decision, done bool) {
+	narrows := func(r Rule) bool { return r.HasArg && r.names(l.tool, tool.KindRun) }
+	hides := slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows)
+	if always, _ := p.alwaysAsked(l); d.Place != PlaceLayer {
+		if always != nil {
+			return d.because(Ask, always...), true
+		}
+		hides = hides || mentionsDestructive(l.text)
+	}
+	if r, ok := find(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }); ok && !hides {
+		d.Covers = Content
+		return d.by(Run, RuleAllows, r), true
+	}
+	if hides || d.Place != PlaceLayer {
+		return d.because(Ask, append([]Reason{{Code: NotParsed, Object: l.problem}}, d.Reasons...)...), true
+	}
+	return d, false
+}
+
+// alwaysAsked names what of a line is asked about in every mode where nothing judges
+// its effects: nil for nothing. keep are the files that it could remove or overwrite,
+// which it may do once the journal has them; nil where that is no cure.
+func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
+	curable := true
+	for i, s := range l.seen {
+		what, yes := p.destroys(s)
+		if !yes || p.namedExactly(l.tool, s) {
+			continue
+		}
+		if reasons == nil {
+			reasons = []Reason{{Code: AlwaysAsked, Object: what, Part: s.shown()}}
+		}
+		plain := i < len(l.commands) && !s.opaque && !s.hides && !s.raised && !s.fed
+		if i < len(l.commands) {
+			curable = curable && plain && !listed("git mv", path.Base(s.name())) && p.writesWhatOthersRun(s) == ""
+			keep = append(keep, p.losable(s)...)
+		} else if !slices.ContainsFunc(l.commands, func(c simple) bool { _, too := p.destroys(c); return too }) {
+			curable = false // it is hidden in the line
+		}
+	}
+	if !curable {
+		return reasons, nil
+	}
+	slices.Sort(keep)
+	return reasons, slices.Compact(keep)
+}
+
+// losable are the files and directories, absolute, that a command which throws work
+// away could remove or overwrite: the whole project where one of them is not known.
+func (p *Policy) losable(s simple) (paths []string) {
+	operands := operandsOf(s, "-s --size -n --iterations -S --suffix")
+	if path.Base(s.name()) == "find" || len(s.dirs) == 0 {
+		return []string{p.Root}
+	}
+	for _, w := range append(slices.Clip(operands), s.overwrites...) {
+		if !w.known || w.glob {
+			return []string{p.Root}
+		}
+		paths = append(paths, p.places(s, w.text)...)
+	}
+	return paths
 }
 
 // trimLine takes blank space off the ends of a command, but for what a shell
@@ -71,241 +246,4 @@ func trimLine(command string) string {
 		return line
 	}
 	return strings.TrimLeft(command, " \t\n")
-}
-
-// decideRest decides a line by the commands in it that do more than read; seen
-// are all it may run, those that are hidden in it too.
-func (p *Policy) decideRest(d Decision, name string, seen, rest []simple, why string) Decision {
-	for _, s := range seen {
-		if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
-			d.Reason = alwaysAsked(what)
-			return d
-		}
-	}
-	if wide := suggestRun(name, rest); wide != "" {
-		d.Suggested = wide
-	}
-	rules := p.allowing()
-	for _, s := range rest {
-		if !p.commandCovered(rules, name, s) {
-			d.Reason = why
-			return d
-		}
-	}
-	if len(rest) > 0 {
-		d.Effect, d.Reason = Allow, "every command in it is allowed by a rule"
-	}
-	return d
-}
-
-// unread are the commands that need a rule: those that are not of the reading
-// kind, and all where reading is not free. why is the reason of the first that
-// nearly is.
-func (p *Policy) unread(name string, commands []simple) (rest []simple, why string) {
-	_, taken := p.group(p.DenyRules, name)
-	for _, s := range commands {
-		ok, reason := p.onlyReads(s)
-		if r, _ := readingOf(s.name()); ok && !p.NoProject && (!taken || r.has(pathless) || s.name() == "cd") {
-			continue
-		}
-		why = cmp.Or(why, reason)
-		rest = append(rest, s)
-	}
-	return rest, why
-}
-
-func (p *Policy) allRead(commands []simple) bool {
-	return len(commands) > 0 && !slices.ContainsFunc(commands, func(s simple) bool {
-		ok, _ := p.onlyReads(s)
-		return !ok
-	})
-}
-
-// group finds the rule for the reading commands.
-func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
-	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
-}
-
-// exactly finds a rule for this very line, where it holds: in the directory it
-// was given for, as long as the scripts it names are what they were.
-func (p *Policy) exactly(rules []Rule, name, line, dir string) (Rule, bool) {
-	return find(rules, func(r Rule) bool {
-		return r.names(name, tool.KindRun) && r.is(line) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == ""
-	})
-}
-
-// find is the first rule that fits.
-func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
-	if i := slices.IndexFunc(rules, fits); i >= 0 {
-		return rules[i], true
-	}
-	return Rule{}, false
-}
-
-// speaks finds a rule that speaks of the line or any command in it; without
-// one, maybe says that a rule (r) may, which cannot be told beforehand.
-func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r Rule, yes, maybe bool) {
-	for _, rule := range rules {
-		if !rule.namesWidely(name, tool.KindRun) {
-			continue
-		}
-		if !rule.HasArg || rule.is(line) {
-			return rule, true, false
-		}
-		for _, s := range commands {
-			hit, unsure := rule.speaksOf(s)
-			if hit {
-				return rule, true, false
-			}
-			if unsure && !maybe {
-				r, maybe = rule, true
-			}
-		}
-	}
-	return r, false, maybe
-}
-
-// asked finds an ask rule that holds: one that speaks, or may speak, of a
-// command which the user did not allow in this session.
-func (p *Policy) asked(name, line string, commands []simple, reads bool) (Rule, bool) {
-	return find(p.AskRules, func(r Rule) bool {
-		if !r.names(name, tool.KindRun) {
-			return false
-		}
-		all := !r.HasArg || r.is(line) || r.Arg == ReadGroup && reads
-		return all && len(commands) == 0 || slices.ContainsFunc(commands, func(s simple) bool {
-			hit, maybe := r.speaksOf(s)
-			return (all || hit || maybe) && !p.commandCovered(p.session, name, s)
-		})
-	})
-}
-
-// commandCovered reports whether an allow rule covers a command. Rights raised
-// by sudo, redirections into files, variables set for a command, and what
-// changes the shell itself are covered only by a rule for the whole tool or the
-// whole line, or one that names the wrapper.
-func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
-	tame := !s.opaque && !s.hides && !s.loose && len(s.outputs) == 0
-	for _, in := range s.inputs {
-		tame = tame && in.known && p.mayRead(s.dirs, in.text, false) == "" && len(s.dirs) > 0
-	}
-	for _, r := range rules {
-		if !r.names(name, tool.KindRun) || r.Arg == ReadGroup {
-			continue
-		}
-		if !r.HasArg {
-			return true
-		}
-		if !tame || r.changed() != "" {
-			continue
-		}
-		_, wild := r.line()
-		if !s.raised && !s.assigns && !(wild && s.changesShell()) && r.begins(s.words, s.dirs, p.Root) {
-			return true
-		}
-		if slices.ContainsFunc(s.layers, func(l layer) bool { return !l.assigns && r.begins(l.words, s.dirs, p.Root) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// namedExactly reports whether an allow rule for a command says by its own words
-// that it throws work away: one for the whole command, or one whose fixed words
-// name command, subcommand and option.
-func (p *Policy) namedExactly(name string, s simple) bool {
-	for _, r := range p.allowing() {
-		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
-			continue
-		}
-		if _, wild := r.line(); !wild {
-			return true
-		}
-		fixed := simple{words: r.fixedWords(), fed: s.fed}
-		if unfed := (simple{words: s.words}); s.fed {
-			_, fixed.fed = destructive(unfed)
-			fixed.fed = !fixed.fed // what is asked for its options must have them named
-		}
-		if _, yes := destructive(fixed); yes {
-			return true
-		}
-	}
-	return false
-}
-
-// suggestRun is a wider rule for a line in which one kind of command needs it:
-// its name and subcommand; "" when there is none that a user should be
-// offered.
-func suggestRun(name string, rest []simple) string {
-	if len(rest) == 0 {
-		return ""
-	}
-	first := strings.Join(commandWords(rest[0]), " ")
-	for _, s := range rest {
-		alone := s.raised || s.assigns || len(s.outputs) > 0 || !s.known() || s.fed || s.changesShell()
-		if alone || strings.Join(commandWords(s), " ") != first {
-			return ""
-		}
-	}
-	if first == "" {
-		return ""
-	}
-	return Rule{Tool: name, Arg: first + ":*", HasArg: true}.String()
-}
-
-// commandWords are the words that say what kind of command it is; none for
-// programs that run what they are given, or whose words say little.
-func commandWords(s simple) []string {
-	words := plain(s.words)
-	if len(words) == 0 || s.words[0].glob || strings.ContainsAny(words[0], " \t\n") {
-		return nil
-	}
-	base := path.Base(words[0])
-	if _, reads := readingOf(base); reads && base != "git" && base != "go" { // it was asked for where it reads
-		return nil
-	}
-	if listed(`rm mv cp dd ln chmod chown find tee rsync scp python python3 node perl ruby php lua deno bun npx bunx uvx
-		awk gawk sed sh bash zsh dash ksh fish source . curl wget ssh nc docker podman kubectl`, base) {
-		return nil
-	}
-	if len(words) > 1 && !isOption(words[1]) && !strings.ContainsAny(words[1], "/.*=?[ \t\n") {
-		return words[:2]
-	}
-	if base == "git" {
-		return nil // the options before its command can make it run anything
-	}
-	return words[:1]
-}
-
-// decideOdd decides a line that the shell may take in another way than the
-// parser: only a rule for every command covers it, and none while a rule that
-// denies or asks, or what is asked always, may be hidden in it.
-func (p *Policy) decideOdd(d Decision, name, line string, commands []simple, odd string) Decision {
-	d.Reason = odd + ", so only a rule for this very line or for every command covers it"
-	for _, s := range commands {
-		if what, yes := p.destroys(s); yes {
-			d.Reason = alwaysAsked(what)
-			return d
-		}
-	}
-	narrows := func(r Rule) bool { return r.HasArg && r.names(name, tool.KindRun) }
-	if mentionsDestructive(line) || slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows) {
-		d.hidden = true
-		return d
-	}
-	r, ok := find(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(name, tool.KindRun) })
-	if ok {
-		return d.because(Allow, "the rule allow "+r.String(), r)
-	}
-	return d
-}
-
-// mentionsDestructive looks for the commands of destructive, and for output into
-// files, in a text that is not understood.
-func mentionsDestructive(line string) bool {
-	line = strings.ToLower(strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(line))
-	words := strings.FieldsFunc(line, func(c rune) bool { return c < 'a' || c > 'z' })
-	return strings.ContainsAny(line, ">`$") || slices.ContainsFunc(words, func(word string) bool {
-		return listed("git rm find shred truncate mv tee cp sed dd install ln", word)
-	})
 }

@@ -68,15 +68,15 @@ var shellLines = []struct {
 	mode             Mode
 	allow, ask, deny string
 	command          string
-	want             Effect
+	want             Verdict
 }{
 	// Reading commands pass in every mode.
-	{ModeAsk, "", "", "", "ls -la && cat a.go | head -5", Allow},
-	{ModePlan, "", "", "", "git status && git diff HEAD~1", Allow},
-	{ModeAsk, "", "", "", "cd sub && grep -n x *.go | sort -u | wc -l", Allow},
-	{ModeAsk, "", "", "", "find . -name '*.go'", Allow},
-	{ModeAsk, "", "", "", "rg TODO src 2>/dev/null", Allow},
-	{ModeAsk, "", "", "", "echo done", Allow},
+	{ModeAsk, "", "", "", "ls -la && cat a.go | head -5", Run},
+	{ModePlan, "", "", "", "git status && git diff HEAD~1", Run},
+	{ModeAsk, "", "", "", "cd sub && grep -n x *.go | sort -u | wc -l", Run},
+	{ModeAsk, "", "", "", "find . -name '*.go'", Run},
+	{ModeAsk, "", "", "", "rg TODO src 2>/dev/null", Run},
+	{ModeAsk, "", "", "", "echo done", Run},
 	// … but not with what writes, executes, or leaves the project.
 	{ModeAsk, "", "", "", "cat a > b", Ask},
 	{ModeAsk, "", "", "", "cat .env", Ask},
@@ -110,46 +110,46 @@ var shellLines = []struct {
 	{ModeAsk, "", "", "", "ls; ./x", Ask},
 	{ModeAsk, "", "", "", "ls & rm x", Ask},
 	{ModeAsk, "", "", "", "ls 'unclosed", Ask},
-	{ModePlan, "", "", "", "go test ./...", Deny},
-	{ModePlan, "bash(go test:*)", "", "", "go test ./...", Deny},
+	{ModePlan, "", "", "", "go test ./...", Refuse},
+	{ModePlan, "bash(go test:*)", "", "", "go test ./...", Refuse},
 	{ModeEdits, "", "", "", "go test ./...", Ask},
 	{ModeAuto, "", "", "", "go test ./...", Ask},
 	// Rules.
-	{ModeAsk, "bash(go test:*)", "", "", "go test ./...", Allow},
-	{ModeAsk, "bash(go test:*)", "", "", "go test ./... && git status", Allow},
+	{ModeAsk, "bash(go test:*)", "", "", "go test ./...", Run},
+	{ModeAsk, "bash(go test:*)", "", "", "go test ./... && git status", Run},
 	{ModeAsk, "bash(go test:*)", "", "", "go test ./... && rm x", Ask},
 	{ModeAsk, "bash(go test:*)", "", "", "go test ./... > log", Ask},
 	{ModeAsk, "bash(go test:*)", "", "", "go testify", Ask},
 	{ModeAsk, "bash(go test:*)", "", "", "GOFLAGS=-exec=./x go test", Ask},
-	{ModeAsk, "bash(go test:*)", "", "", "timeout 5 go test ./...", Allow},
-	{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...'", Allow},
+	{ModeAsk, "bash(go test:*)", "", "", "timeout 5 go test ./...", Run},
+	{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...'", Run},
 	{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...; rm x'", Ask},
 	{ModeAsk, "bash(apt:*)", "", "", "sudo apt install x", Ask},
-	{ModeAsk, "bash(go test ./...)", "", "", "go test ./...", Allow},
+	{ModeAsk, "bash(go test ./...)", "", "", "go test ./...", Run},
 	{ModeAsk, "bash(go test ./...)", "", "", "go test ./... -v", Ask},
-	{ModeAsk, "bash", "", "", "anything at all", Allow},
+	{ModeAsk, "bash", "", "", "anything at all", Run},
 	{ModeAsk, "bash", "bash(git push:*)", "", "git push", Ask},
-	{ModeAsk, "bash", "", "bash(rm:*)", "ls && sudo /bin/rm x", Deny},
-	{ModeAsk, "bash", "", "bash(rm:*)", "find . -exec rm {} +", Deny},
-	{ModeAsk, "bash", "", "bash(rm:*)", "echo $(rm x)", Deny},
-	{ModeAsk, "bash", "", "bash(rm:*)", "sh -c 'rm x'", Deny},
-	{ModeAsk, "bash", "", "bash(rm:*)", "ls | xargs -n 1 rm", Deny},
-	{ModeAsk, "", "", "bash(@read)", "ls", Deny},
+	{ModeAsk, "bash", "", "bash(rm:*)", "ls && sudo /bin/rm x", Refuse},
+	{ModeAsk, "bash", "", "bash(rm:*)", "find . -exec rm {} +", Refuse},
+	{ModeAsk, "bash", "", "bash(rm:*)", "echo $(rm x)", Refuse},
+	{ModeAsk, "bash", "", "bash(rm:*)", "sh -c 'rm x'", Refuse},
+	{ModeAsk, "bash", "", "bash(rm:*)", "ls | xargs -n 1 rm", Refuse},
+	{ModeAsk, "", "", "bash(@read)", "ls", Ask},
 	// What throws work away is asked unless named exactly.
 	{ModeAsk, "bash", "", "", "git reset --hard HEAD~1", Ask},
 	{ModeAsk, "bash(git:*)", "", "", "git push -f", Ask},
 	{ModeAsk, "bash(git:*)", "", "", "git -C sub clean -fdx", Ask},
-	{ModeAsk, "bash(git reset --hard HEAD~1)", "", "", "git reset --hard HEAD~1", Allow},
+	{ModeAsk, "bash(git reset --hard HEAD~1)", "", "", "git reset --hard HEAD~1", Run},
 	{ModeAsk, "bash", "", "", "rm -fr build", Ask},
-	{ModeAsk, "bash", "", "", "rm one", Allow},
+	{ModeAsk, "bash", "", "", "rm one", Run},
 }
 
 func TestShellLinesAreTakenApart(t *testing.T) {
 	for _, c := range shellLines {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
-		if got := p.Decide("bash", run(c.command)); got.Effect != c.want {
+		if got := p.Decide("bash", run(c.command)); got.Verdict != c.want {
 			t.Errorf("%s, allow %q ask %q deny %q: %s: got %s (%s), want %s",
-				c.mode, c.allow, c.ask, c.deny, c.command, got.Effect, got.Reason, c.want)
+				c.mode, c.allow, c.ask, c.deny, c.command, got.Verdict, got.Reason(), c.want)
 		}
 	}
 }
@@ -172,25 +172,25 @@ var callsOnFiles = []struct {
 	allow, ask, deny string
 	name             string
 	access           tool.Access
-	want             Effect
+	want             Verdict
 }{
-	{ModeAsk, "", "", "", "read", read, Allow},
-	{ModePlan, "", "", "", "read", read, Allow},
-	{ModeAsk, "", "", "read(*.go)", "read", read, Deny},
-	{ModeAsk, "", "", "read(*.go)", "grep", read, Deny},
+	{ModeAsk, "", "", "", "read", read, Run},
+	{ModePlan, "", "", "", "read", read, Run},
+	{ModeAsk, "", "", "read(*.go)", "read", read, Refuse},
+	{ModeAsk, "", "", "read(*.go)", "grep", read, Refuse},
 	{ModeAsk, "", "read", "", "read", read, Ask},
-	{ModeAsk, "read", "", "", "read", secret, Deny},
+	{ModeAsk, "read", "", "", "read", secret, Refuse},
 	{ModeAsk, "", "", "", "write", write("/p/a.go"), Ask},
-	{ModeEdits, "", "", "", "write", write("/p/a.go"), Allow},
-	{ModeAuto, "", "", "", "edit", write("/p/a.go"), Allow},
-	{ModePlan, "write", "", "", "write", write("/p/a.go"), Deny},
-	{ModeAsk, "write(docs/**)", "", "", "edit", write("/p/docs/x/y.md"), Allow},
+	{ModeEdits, "", "", "", "write", write("/p/a.go"), Run},
+	{ModeAuto, "", "", "", "edit", write("/p/a.go"), Run},
+	{ModePlan, "write", "", "", "write", write("/p/a.go"), Refuse},
+	{ModeAsk, "write(docs/**)", "", "", "edit", write("/p/docs/x/y.md"), Run},
 	{ModeAsk, "write(docs/**)", "", "", "write", write("/p/src/a.go"), Ask},
 	{ModeAsk, "edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Ask},
-	{ModeEdits, "", "", "write(*.lock)", "write", write("/p/x.lock"), Deny},
+	{ModeEdits, "", "", "write(*.lock)", "write", write("/p/x.lock"), Refuse},
 	{ModeEdits, "", "", "", "write", write("/p/.git/hooks/pre-commit"), Ask},
 	{ModeEdits, "write", "", "", "write", write("/p/sub/.GIT/config"), Ask},
-	{ModeEdits, "write(.git/info/exclude)", "", "", "write", write("/p/.git/info/exclude"), Allow},
+	{ModeEdits, "write(.git/info/exclude)", "", "", "write", write("/p/.git/info/exclude"), Run},
 	{ModeEdits, "", "", "", "write", write("/p/.husky/pre-commit"), Ask},
 	{ModeAuto, "", "", "", "edit", write("/p/.vscode/tasks.json"), Ask},
 	{ModeEdits, "", "", "", "write", write("/p/pkg/.GitHub/workflows/ci.yml"), Ask},
@@ -201,48 +201,48 @@ var callsOnFiles = []struct {
 	{ModeEdits, "", "", "", "edit", write("/p/docs/AGENTS.md"), Ask},
 	{ModeAsk, "write", "", "", "edit", write("/p/AGENTS.md"), Ask},
 	{ModeAsk, "write(**)", "", "", "edit", write("/p/.envrc"), Ask},
-	{ModeAsk, "write(AGENTS.md)", "", "", "edit", write("/p/AGENTS.md"), Allow},
-	{ModeAsk, "write(.github/workflows/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Allow},
+	{ModeAsk, "write(AGENTS.md)", "", "", "edit", write("/p/AGENTS.md"), Run},
+	{ModeAsk, "write(.github/workflows/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Run},
 	{ModeAsk, "write(.github/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Ask},
 	{ModeAsk, "write(.vscode/**)", "", "", "write", write("/p/.vscode/.npmrc"), Ask},
 	{ModeAsk, "write(.git/**)", "", "", "write", write("/p/.git/config"), Ask},
-	{ModePlan, "", "", "", "random_number", tool.Access{Kind: tool.KindNone}, Allow},
-	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("go.dev"), Allow},
-	{ModeAsk, "WebFetch(domain:go.dev)", "", "", "web_fetch", host("GO.dev."), Allow},
+	{ModePlan, "", "", "", "random_number", tool.Access{Kind: tool.KindNone}, Run},
+	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("go.dev"), Run},
+	{ModeAsk, "WebFetch(domain:go.dev)", "", "", "web_fetch", host("GO.dev."), Run},
 	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("pkg.go.dev"), Ask},
-	{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", host("pkg.go.dev"), Allow},
+	{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", host("pkg.go.dev"), Run},
 	{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", host("evilgo.dev"), Ask},
-	{ModeAsk, "web_fetch", "", "web_fetch(go.dev)", "web_fetch", host("pkg.go.dev"), Deny},
-	{ModePlan, "web_fetch", "", "", "web_fetch", host("go.dev"), Deny},
-	{ModePlan, "edit", "", "", "edit", write("/p/a.go"), Deny},
-	{ModeAsk, "write(*)", "", "", "edit", write("/p/deep/a.go"), Allow},
-	{ModeAsk, "Edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Allow},
-	{ModeEdits, "", "", "edit(go.mod)", "write", write("/p/go.mod"), Deny},
-	{ModeEdits, "", "", "NotebookEdit(go.mod)", "edit", write("/p/sub/go.mod"), Deny},
-	{ModeEdits, "", "", "write(vendor)", "edit", write("/p/vendor/x/a.go"), Deny},
+	{ModeAsk, "web_fetch", "", "web_fetch(go.dev)", "web_fetch", host("pkg.go.dev"), Refuse},
+	{ModePlan, "web_fetch", "", "", "web_fetch", host("go.dev"), Refuse},
+	{ModePlan, "edit", "", "", "edit", write("/p/a.go"), Refuse},
+	{ModeAsk, "write(*)", "", "", "edit", write("/p/deep/a.go"), Run},
+	{ModeAsk, "Edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Run},
+	{ModeEdits, "", "", "edit(go.mod)", "write", write("/p/go.mod"), Refuse},
+	{ModeEdits, "", "", "NotebookEdit(go.mod)", "edit", write("/p/sub/go.mod"), Refuse},
+	{ModeEdits, "", "", "write(vendor)", "edit", write("/p/vendor/x/a.go"), Refuse},
 	{ModeEdits, "", "edit", "", "write", write("/p/a.go"), Ask},
-	{ModeAsk, "", "", "Read(./a.go)", "grep", read, Deny},
-	{ModeAsk, "", "", "read(/a.go)", "read", read, Deny},
-	{ModeAsk, "", "", "read(//p/*.go)", "read", read, Deny},
-	{ModeAsk, "write(//p/docs/*)", "", "", "write", write("/p/docs/a.md"), Allow},
+	{ModeAsk, "", "", "Read(./a.go)", "grep", read, Refuse},
+	{ModeAsk, "", "", "read(/a.go)", "read", read, Refuse},
+	{ModeAsk, "", "", "read(//p/*.go)", "read", read, Refuse},
+	{ModeAsk, "write(//p/docs/*)", "", "", "write", write("/p/docs/a.md"), Run},
 	{ModeAsk, "write(/docs/*)", "", "", "write", write("/p/docs/a.md"), Ask},
-	{ModeAsk, "mcp__db", "", "", "mcp__db__query", host(""), Allow},
+	{ModeAsk, "mcp__db", "", "", "mcp__db__query", host(""), Run},
 	{ModeAsk, "mcp__db", "", "", "mcp__dbx__query", host(""), Ask},
 	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("evilgo.dev"), Ask},
-	{ModeAsk, "mcp__db__*", "", "", "mcp__db__query", host(""), Allow},
+	{ModeAsk, "mcp__db__*", "", "", "mcp__db__query", host(""), Run},
 }
 
 func TestFilesAndModes(t *testing.T) {
 	for _, c := range callsOnFiles {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
-		if got := p.Decide(c.name, c.access); got.Effect != c.want {
+		if got := p.Decide(c.name, c.access); got.Verdict != c.want {
 			t.Errorf("%s, allow %q ask %q deny %q: %s %v: got %s (%s), want %s",
-				c.mode, c.allow, c.ask, c.deny, c.name, c.access.Paths, got.Effect, got.Reason, c.want)
+				c.mode, c.allow, c.ask, c.deny, c.name, c.access.Paths, got.Verdict, got.Reason(), c.want)
 		}
 	}
 	noProject := testPolicy(t, ModeAsk, "", "", "")
 	noProject.NoProject = true
-	if got := noProject.Decide("bash", run("ls")).Effect; got != Ask {
+	if got := noProject.Decide("bash", run("ls")).Verdict; got != Ask {
 		t.Errorf("without a project ls was %s, want ask", got)
 	}
 	noProject.Mode = ModeEdits
@@ -281,7 +281,7 @@ func TestTheNarrowRuleAllowsTheCall(t *testing.T) {
 	if err := p.AllowInSession("bash(make:*)", "bash", run("make x")); err != nil {
 		t.Errorf("a session rule does not beat an ask rule: %v", err)
 	}
-	if got := p.Decide("bash", run("make y")).Effect; got != Allow {
+	if got := p.Decide("bash", run("make y")).Verdict; got != Run {
 		t.Errorf("the session rule is forgotten: %s", got)
 	}
 	for command, want := range map[string]string{

@@ -45,18 +45,12 @@ func (p *Policy) judge(s simple) (ok bool, why string) {
 		return p.goReads(s)
 	case "find":
 		why = p.findReads(s.dirs, words)
-	case "sed":
-		why = p.sedReads(s)
-	case "printf":
-		why = printfReads(s.words[1:])
-	case "test", "[", "[[":
-		why = p.testReads(s)
+	case "printf", "test", "[", "[[":
+		why = p.evaluates(s)
 	case "date":
-		why = p.dateReads(s.dirs, words)
+		why = dateReads(words)
 	case "printenv":
 		why = printenvReads(words)
-	case "man":
-		why = manReads(words)
 	default:
 		if len(words) > 0 {
 			why = s.name() + " with " + words[0] + " is not known to do nothing but read"
@@ -65,140 +59,44 @@ func (p *Policy) judge(s simple) (ok bool, why string) {
 	return why == "", why
 }
 
-// printfReads takes a format that only prints. Shells differ in whether they
-// evaluate what they are given as a number, so it must be one.
-func printfReads(words []word) (why string) {
-	if len(words) > 0 && words[0].known && words[0].text == "--" {
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	format := words[0]
-	if !format.known {
-		return "the format of printf, " + format.text + ", is not known before it runs"
-	}
-	counts, ok := printfTame(format.text)
-	if !ok {
-		return "the format of printf, " + format.text + ", can do more than print"
-	}
-	for _, w := range words[1:] {
+// evaluates says which word of printf or test a shell could run as code: subscripts,
+// what is compared or printed as a number, and options that set variables.
+func (p *Policy) evaluates(s simple) (why string) {
+	for i, w := range s.words[1:] {
+		text := w.text
 		switch {
-		case !w.known && (!w.single || counts):
-			return "the value of " + w.text + " is not known before printf runs"
-		case w.known && counts && !number(w.text):
-			return "printf takes " + w.text + " for a number, which some shells evaluate"
-		}
-	}
-	return ""
-}
-
-// printfTame reports whether a format only prints; counts says that it prints an
-// argument as a number.
-func printfTame(format string) (counts, ok bool) {
-	if isOption(format) {
-		return false, false
-	}
-	for {
-		_, rest, found := strings.Cut(format, "%")
-		verb := strings.TrimLeft(rest, "0123456789.#+-' ")
-		switch {
-		case !found, verb == "":
-			return counts, true
-		case strings.Contains("sbqc%", verb[:1]):
-		case strings.Contains("diouxXeEfFgGaA", verb[:1]):
-			counts = true
-		default: // %n, %*d, %(…)T, lengths
-			return counts, false
-		}
-		format = verb[1:]
-	}
-}
-
-// number reports whether a text is a plain decimal number.
-func number(text string) bool {
-	text = strings.TrimPrefix(text, "-")
-	whole, part, _ := strings.Cut(text, ".")
-	return whole != "" && strings.Trim(whole+part, "0123456789") == ""
-}
-
-// testReads takes the tests of files and texts. A subscript, in a name or in
-// what is compared as a number, can hold commands, which shells run.
-func (p *Policy) testReads(s simple) (why string) {
-	name, words := s.name(), s.words[1:]
-	if end := map[string]string{"[": "]", "[[": "]]"}[name]; end != "" {
-		if len(words) == 0 || words[len(words)-1].text != end {
-			return name + " has no " + end
-		}
-		words = words[:len(words)-1]
-	}
-	around := append(append([]word{{}}, words...), word{}) // words[i] is around[i+1]
-	for i, w := range words {
-		if w.known {
-			why = p.testOperator(s, w.text, around[i], around[i+2])
-		} else if !w.single && name != "[[" {
-			why = "the value of " + w.text + " is not known before " + name + " looks at it"
-		}
-		if why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// testOperator judges a word of a test that may be an operator, with the words
-// around it.
-func (p *Policy) testOperator(s simple, text string, before, after word) (why string) {
-	var files []word
-	switch {
-	case listed("-eq -ne -lt -le -gt -ge", text):
-		for _, w := range []word{before, after} {
-			if !numeric(w) {
-				return "what " + s.name() + " compares as a number, " + w.text + ", is none that is known beforehand"
+		case !w.known && !w.single, i == 0 && !w.known && s.name() == "printf":
+			return "the value of " + text + " is not known before " + s.name() + " runs"
+		case w.known && strings.ContainsAny(text, "[") && strings.ContainsAny(text, "$`"),
+			listed("-v -R -o -eq -ne -lt -le -gt -ge", text) && s.name() != "printf",
+			s.name() == "printf" && i == 0 && (isOption(text) || printsNumbers(text)):
+			return s.name() + " may evaluate " + text
+		case s.name() != "printf" && strings.Contains(text, "/") && i > 0 && isOption(s.words[i].text):
+			if why := p.mayReadNames(s.dirs, text); why != "" {
+				return why
 			}
 		}
-	case listed("-nt -ot -ef", text):
-		files = []word{before, after}
-	case listed("-e -f -d -r -w -x -s -L -h -b -c -p -S -g -u -k -O -G -N", text):
-		files = []word{after}
-	case !listed("-z -n -a -o", text) && isOption(text) && !number(text) && len(text) < 4:
-		return "what " + s.name() + " does with " + text + " may be more than to look"
-	}
-	for _, f := range files {
-		if !f.known {
-			return "the file that " + s.name() + " looks at, " + f.text + ", is not known beforehand"
-		}
-		if why := p.mayReadNames(s.dirs, f.text); why != "" {
-			return why
-		}
 	}
 	return ""
 }
 
-// numeric reports whether a word of a test is surely a number.
-func numeric(w word) bool {
-	if w.known {
-		return number(w.text)
-	}
-	return w.single && listed(`$? "$?" $# "$#" $$ "$$" ${?} ${#}`, w.text)
-}
-
-// dateReads takes a date that is told, not set.
-func (p *Policy) dateReads(dirs, words []string) (why string) {
-	r := reading{flags: "uRjn", values: "d", files: "r",
-		long: "utc universal rfc-email rfc-3339= iso-8601? date= reference=@"}
-	o, bad := r.options(without(words, "-I -Idate -Iseconds -Iminutes -Ihours -Ins"))
-	if bad != "" {
-		return "the option " + bad + " of date may set it"
-	}
-	for _, w := range o.operands {
-		if !strings.HasPrefix(w, "+") {
-			return "date would be set to " + w
+// printsNumbers reports whether a format of printf has a conversion other than of text.
+func printsNumbers(format string) bool {
+	for _, part := range strings.Split(strings.ReplaceAll(format, "%%", ""), "%")[1:] {
+		verb := strings.TrimLeft(part, "0123456789.-")
+		if verb == "" || !strings.Contains("sbqc", verb[:1]) {
+			return true
 		}
 	}
-	for _, f := range o.files {
-		if why := p.mayRead(dirs, f, false); why != "" {
-			return why
+	return false
+}
+
+// dateReads takes a date that is shown, not set.
+func dateReads(words []string) (why string) {
+	for i, w := range words {
+		option := isOption(w) && !haveOption([]string{w}, "-s --set -f --file")
+		if !option && !strings.HasPrefix(w, "+") && !(i > 0 && listed("-d --date -r", words[i-1])) {
+			return "date with " + w + " is not known to do nothing but read"
 		}
 	}
 	return ""
@@ -231,16 +129,6 @@ func publicVariable(name string) bool {
 		VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME CARGO_HOME RUSTUP_HOME XDG_CONFIG_HOME XDG_DATA_HOME
 		XDG_CACHE_HOME XDG_RUNTIME_DIR DISPLAY WAYLAND_DISPLAY TZ CI CC CXX CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS
 		LD_LIBRARY_PATH PKG_CONFIG_PATH KUBECONFIG DOCKER_HOST ? $ # ! 0 -`, name)
-}
-
-// manReads takes the names of manual pages.
-func manReads(words []string) (why string) {
-	for _, w := range words {
-		if w == "" || isOption(w) || strings.Trim(w, letterCharacters+"0123456789_-.+") != "" {
-			return w + " is not the plain name of a manual page"
-		}
-	}
-	return ""
 }
 
 // goReads takes the parts of the go command that tell what there is. It may

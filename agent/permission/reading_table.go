@@ -100,8 +100,6 @@ var readings = []reading{
 			column trim json stats vimgrep follow null pretty passthru type-list after-context= before-context= context=
 			max-count= glob= iglob= type= type-not= replace= max-depth= max-columns= max-filesize= regexp= sort= sortr=
 			color= encoding= threads= no-messages no-config file=@`},
-	{names: "sed", is: risky | special,
-		note: "scripts of addresses, p = l q d n s (not its e and w), option -n -E -r -s -u -z -e; not -i, -f"},
 	{names: "cut", flags: "nsz", values: "bcdf",
 		long: `bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated`},
 	{names: "paste", flags: "sz", values: "d", long: "serial delimiters= zero-terminated"},
@@ -138,9 +136,8 @@ var readings = []reading{
 	{names: "shasum", flags: "btUp", values: "a", note: "not -c", long: "binary text algorithm="},
 	{names: "echo", is: pathless | soft,
 		note: "also of public variables such as $HOME and $?, and of the output of reading commands"},
-	{names: "printf", is: pathless | globless | soft | special, note: "not -v, not %n"},
-	{names: "test [ [[", is: globless | soft | special,
-		note: "not -v; numbers are compared only where both are plain"},
+	{names: "printf", is: pathless | globless | soft | special, note: "not -v; no numbers"},
+	{names: "test [ [[", is: pathless | globless | soft | special, note: "not -v, -o; no numbers, no subscripts"},
 	{names: "true false : which type", is: pathless | globless},
 	// With another command behind it it is opened and judged by that.
 	{names: "command", is: pathless | globless, note: "-v and -V"},
@@ -161,7 +158,6 @@ var readings = []reading{
 	{names: "free", flags: "bkmghtwv", is: pathless | globless, long: "bytes kibi mebi gibi human total wide"},
 	{names: "tty", is: pathless | globless | special, note: "without words"},
 	{names: "printenv", is: pathless | globless | special, note: "of public variables"},
-	{names: "man", is: pathless | globless | special, note: "plain names of pages"},
 	{names: "go", is: globless | special, note: "version, env NAME…; list and doc where nothing has to be fetched"},
 	{names: "git", is: risky | special},
 }

@@ -58,9 +58,9 @@ func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {
 		DenyRules: slices.Clone(p.DenyRules), session: p.SessionRules()}
 	return func(host string) (unasked, own bool) {
 		d := rules.Decide(name, tool.Access{Kind: tool.KindNetwork, Host: host})
-		own = d.Effect != Deny && slices.ContainsFunc(rules.allowing(), func(r Rule) bool {
+		own = d.Verdict != Refuse && slices.ContainsFunc(rules.allowing(), func(r Rule) bool {
 			return r.names(name, tool.KindNetwork) && r.namesServer(host)
 		})
-		return d.Effect == Allow, own
+		return d.Verdict == Run, own
 	}
 }

@@ -106,8 +106,8 @@ func TestAllowRulesForCommandsCoverWhatTheySayAndNoMore(t *testing.T) {
 		{"bash(rm -r:*)", "rm -r x", true},
 	} {
 		p := testPolicy(t, ModeAsk, c.rule, "", "")
-		if got := p.Decide("bash", run(c.line)); (got.Effect == Allow) != c.covers {
-			t.Errorf("%s: %s: %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(c.line)); (got.Verdict == Run) != c.covers {
+			t.Errorf("%s: %s: %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 	}
 }
@@ -115,38 +115,38 @@ func TestAllowRulesForCommandsCoverWhatTheySayAndNoMore(t *testing.T) {
 func TestDenyRulesMatchWhatCouldBeMeant(t *testing.T) {
 	for _, c := range []struct {
 		rule, line string
-		want       Effect
+		want       Verdict
 	}{
-		{"Bash(touch:*)", "touch PWN", Deny},
-		{"bash(*)", "touch PWN", Deny},
-		{"bash(touch*)", "touch PWN", Deny},
-		{"bash(touch *)", "touch", Deny},
-		{"bash(*touch*)", "sudo touch PWN", Deny},
-		{"bash(rm:*)", "/bin/rm q", Deny},
-		{"bash(rm:*)", "RM q", Deny},
-		{"bash(rm:*)", `trap "rm q" EXIT`, Deny},
-		{"bash(rm:*)", `trap -- 'rm q' EXIT`, Deny},
-		{"bash(rm:*)", `bash <<< "rm q"`, Deny},
-		{"bash(rm:*)", "bash <<E\nrm q\nE", Deny},
-		{"bash(rm:*)", "cat <<E\nrm q\nE", Allow},
-		{"bash(rm:*)", "hash -p /bin/rm ls; ls q", Deny},
-		{"bash(rm:*)", "alias x='rm q'; x", Deny},
-		{"bash(rm:*)", "echo 'rm q' | sh", Deny},
+		{"Bash(touch:*)", "touch PWN", Refuse},
+		{"bash(*)", "touch PWN", Refuse},
+		{"bash(touch*)", "touch PWN", Refuse},
+		{"bash(touch *)", "touch", Refuse},
+		{"bash(*touch*)", "sudo touch PWN", Refuse},
+		{"bash(rm:*)", "/bin/rm q", Refuse},
+		{"bash(rm:*)", "RM q", Refuse},
+		{"bash(rm:*)", `trap "rm q" EXIT`, Refuse},
+		{"bash(rm:*)", `trap -- 'rm q' EXIT`, Refuse},
+		{"bash(rm:*)", `bash <<< "rm q"`, Refuse},
+		{"bash(rm:*)", "bash <<E\nrm q\nE", Refuse},
+		{"bash(rm:*)", "cat <<E\nrm q\nE", Run},
+		{"bash(rm:*)", "hash -p /bin/rm ls; ls q", Refuse},
+		{"bash(rm:*)", "alias x='rm q'; x", Refuse},
+		{"bash(rm:*)", "echo 'rm q' | sh", Refuse},
 		{"bash(rm:*)", "cat x | sh", Ask},
 		{"bash(rm:*)", "bash -s < x", Ask},
-		{"bash(rm:*)", "x=rm; $x -rf q", Deny},
-		{"bash(rm:*)", "env sh -c 'rm q'", Deny},
-		{"bash(git push --force:*)", "git push origin main --force", Deny},
-		{"bash(git push -f:*)", "git -C sub push origin -qf", Deny},
-		{"bash(rm -rf:*)", "rm q -f -r", Deny},
-		{"bash(rm -rf:*)", "rm q", Allow},
-		{"bash(git * main)", "git -c x=y push --all main", Deny},
-		{"bash(curl *://evil.example/*)", "curl -s https://evil.example/a/b", Deny},
-		{"bash(git push:*)", "echo git push", Allow},
+		{"bash(rm:*)", "x=rm; $x -rf q", Refuse},
+		{"bash(rm:*)", "env sh -c 'rm q'", Refuse},
+		{"bash(git push --force:*)", "git push origin main --force", Refuse},
+		{"bash(git push -f:*)", "git -C sub push origin -qf", Refuse},
+		{"bash(rm -rf:*)", "rm q -f -r", Refuse},
+		{"bash(rm -rf:*)", "rm q", Run},
+		{"bash(git * main)", "git -c x=y push --all main", Refuse},
+		{"bash(curl *://evil.example/*)", "curl -s https://evil.example/a/b", Refuse},
+		{"bash(git push:*)", "echo git push", Run},
 	} {
 		p := testPolicy(t, ModeAsk, "bash", "", c.rule)
-		if got := p.Decide("bash", run(c.line)); got.Effect != c.want {
-			t.Errorf("deny %s: %s: %s (%s), want %s", c.rule, c.line, got.Effect, got.Reason, c.want)
+		if got := p.Decide("bash", run(c.line)); got.Verdict != c.want {
+			t.Errorf("deny %s: %s: %s (%s), want %s", c.rule, c.line, got.Verdict, got.Reason(), c.want)
 		}
 	}
 }
@@ -208,8 +208,8 @@ func TestARuleForAScriptIsForThatFile(t *testing.T) {
 	} {
 		p, dir := scriptProject(t, c.rule)
 		access := tool.Access{Kind: tool.KindRun, Command: c.line, Dir: filepath.Join(dir, c.cwd)}
-		if got := p.Decide("bash", access); (got.Effect == Allow) != c.covers {
-			t.Errorf("%s: in %q %s: %s (%s)", c.rule, c.cwd, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", access); (got.Verdict == Run) != c.covers {
+			t.Errorf("%s: in %q %s: %s (%s)", c.rule, c.cwd, c.line, got.Verdict, got.Reason())
 		}
 	}
 }
@@ -223,23 +223,23 @@ func TestAScriptThatChangedIsAskedOnceMore(t *testing.T) {
 	} {
 		p, dir := scriptProject(t, c.rule)
 		access := tool.Access{Kind: tool.KindRun, Command: c.line, Dir: dir}
-		if got := p.Decide("bash", access); got.Effect != Allow {
-			t.Errorf("%s: %s: %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", access); got.Verdict != Run {
+			t.Errorf("%s: %s: %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 		put(t, filepath.Join(dir, "x.sh"), "rm -rf /")
 		got := p.Decide("bash", access)
-		if got.Effect != Ask || !strings.Contains(got.Reason, "x.sh") || !strings.Contains(got.Reason, "changed") {
-			t.Errorf("%s: %s after a change: %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got.Verdict != Ask || !strings.Contains(got.Reason(), "x.sh") || !strings.Contains(got.Reason(), "changed") {
+			t.Errorf("%s: %s after a change: %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 		if err := p.AllowInSession(c.rule, "bash", access); err != nil {
 			t.Errorf("%s: the changed script cannot be allowed: %v", c.rule, err)
 		}
-		if got := p.Decide("bash", access); got.Effect != Allow {
-			t.Errorf("%s: %s after another yes: %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", access); got.Verdict != Run {
+			t.Errorf("%s: %s after another yes: %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 		put(t, filepath.Join(dir, "x.sh"), "rm -rf ~")
-		if got := p.Decide("bash", access); got.Effect != Ask {
-			t.Errorf("%s: %s after a second change: %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", access); got.Verdict != Ask {
+			t.Errorf("%s: %s after a second change: %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 	}
 }
@@ -251,11 +251,11 @@ func TestAScriptApprovedForGoodIsTheOneOfThen(t *testing.T) {
 		Scripts: map[string]string{filepath.Join(dir, "x.sh"): contentOf(filepath.Join(dir, "x.sh"))}}
 	put(t, filepath.Join(dir, "x.sh"), "changed between two runs")
 	p.Bind(func(string) *Approval { return then })
-	if got := p.Decide("bash", access); got.Effect != Ask {
-		t.Errorf("changed between two runs: %s (%s)", got.Effect, got.Reason)
+	if got := p.Decide("bash", access); got.Verdict != Ask {
+		t.Errorf("changed between two runs: %s (%s)", got.Verdict, got.Reason())
 	}
 	p.Bind(func(string) *Approval { return nil })
-	if got := p.Decide("bash", access); got.Effect != Allow {
-		t.Errorf("a rule written by hand: %s (%s)", got.Effect, got.Reason)
+	if got := p.Decide("bash", access); got.Verdict != Run {
+		t.Errorf("a rule written by hand: %s (%s)", got.Verdict, got.Reason())
 	}
 }

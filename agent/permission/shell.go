@@ -27,9 +27,6 @@ type word struct {
 	// soft is set for a word that is not known, but made only of text, public
 	// variables and the output of commands that are looked at themselves.
 	soft bool
-	// free is set for a word that is not known and may come to any file name: it
-	// holds what the line itself sets or prints, in ways that are not followed.
-	free bool
 	// single is set for a soft word that stays one word whatever it holds.
 	single bool
 }
@@ -102,8 +99,7 @@ func (s simple) changesShell() bool {
 	if s.name() != "printf" || len(s.words) < 2 {
 		return false
 	}
-	_, tame := printfTame(s.words[1].text)
-	return !tame || s.globs()
+	return isOption(s.words[1].text) || printsNumbers(s.words[1].text) || s.globs()
 }
 
 // Shell is what must be known beforehand of the shell that runs the lines. The

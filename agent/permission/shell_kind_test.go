@@ -9,22 +9,22 @@ import (
 func TestALineIsParsedForTheShellThatRunsIt(t *testing.T) {
 	for _, c := range []struct {
 		shell, line string
-		want        Effect
+		want        Verdict
 	}{
-		{"bash", "cat a &>/dev/null", Allow}, {"bash", "cat &>/dev/null touch a", Allow},
+		{"bash", "cat a &>/dev/null", Run}, {"bash", "cat &>/dev/null touch a", Run},
 		{"sh", "cat &>/dev/null touch a", Ask}, {"dash", "cat &>>/dev/null touch a", Ask},
-		{"bash.exe", "ls &>/dev/null", Allow}, {"sh", "ls -la | head -5", Allow}, {"sh", "cd sub && cat b.go", Allow},
-		{"sh", "[ -f a ] && echo yes", Allow}, {"sh", "cat <<< x", Ask}, {"sh", "[[ a > b ]]", Ask},
-		{"sh", "[[ -f a ]]", Ask}, {"sh", "ls |& cat", Ask}, {"sh", "ls **/*.go", Ask}, {"bash", "ls **/*.go", Allow},
-		{"sh", "for f in a b; do cat $f; done", Allow}, {"sh", "printf '%d' 'x[$(touch y)]'", Ask},
-		{"bash", "printf '%d' 'x[$(touch y)]'", Ask}, {"sh", "sh -c 'ls'", Allow}, {"sh", "bash -c 'ls'", Ask},
-		{"bash", "bash -c 'ls'", Allow}, {"bash", "sh -c 'ls'", Ask}, {"zsh", "ls", Ask}, {"fish", "ls", Ask},
+		{"bash.exe", "ls &>/dev/null", Run}, {"sh", "ls -la | head -5", Run}, {"sh", "cd sub && cat b.go", Run},
+		{"sh", "[ -f a ] && echo yes", Run}, {"sh", "cat <<< x", Ask}, {"sh", "[[ a > b ]]", Ask},
+		{"sh", "[[ -f a ]]", Ask}, {"sh", "ls |& cat", Ask}, {"sh", "ls **/*.go", Ask}, {"bash", "ls **/*.go", Run},
+		{"sh", "for f in a b; do cat $f; done", Run}, {"sh", "printf '%d' 'x[$(touch y)]'", Ask},
+		{"bash", "printf '%d' 'x[$(touch y)]'", Ask}, {"sh", "sh -c 'ls'", Run}, {"sh", "bash -c 'ls'", Ask},
+		{"bash", "bash -c 'ls'", Run}, {"bash", "sh -c 'ls'", Ask}, {"zsh", "ls", Ask}, {"fish", "ls", Ask},
 		{"nu", "ls", Ask},
 	} {
 		p := testPolicy(t, ModeAsk, "", "", "")
 		p.Shell.Name = c.shell
-		if got := p.Decide("bash", run(c.line)); got.Effect != c.want {
-			t.Errorf("%s -c %q: %s (%s), want %s", c.shell, c.line, got.Effect, got.Reason, c.want)
+		if got := p.Decide("bash", run(c.line)); got.Verdict != c.want {
+			t.Errorf("%s -c %q: %s (%s), want %s", c.shell, c.line, got.Verdict, got.Reason(), c.want)
 		}
 	}
 }
@@ -35,24 +35,24 @@ func TestInAnotherLocaleNoLineIsTakenApart(t *testing.T) {
 	for _, line := range []string{"echo \"中\\\" ; touch PWN #\"", "ls", "cat a"} {
 		p := testPolicy(t, ModeAsk, "bash(echo:*)|bash(ls:*)", "", "")
 		p.Shell.Locale = "zh_CN.GBK"
-		if got := p.Decide("bash", run(line)); got.Effect != Ask || !strings.Contains(got.Reason, "zh_CN.GBK") {
-			t.Errorf("%q: %s (%s)", line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(line)); got.Verdict != Ask || !strings.Contains(got.Reason(), "zh_CN.GBK") {
+			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
 		}
 		p = testPolicy(t, ModePlan, "", "", "")
 		p.Shell.Locale = "zh_CN.GBK"
-		if got := p.Decide("bash", run(line)); got.Effect != Deny {
-			t.Errorf("plan: %q: %s (%s)", line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(line)); got.Verdict != Refuse {
+			t.Errorf("plan: %q: %s (%s)", line, got.Verdict, got.Reason())
 		}
 		p = testPolicy(t, ModeAsk, "bash", "", "")
 		p.Shell.Locale = "zh_CN.GBK"
-		if got := p.Decide("bash", run(line)); got.Effect != Allow {
-			t.Errorf("allow bash: %q: %s (%s)", line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(line)); got.Verdict != Run {
+			t.Errorf("allow bash: %q: %s (%s)", line, got.Verdict, got.Reason())
 		}
 	}
-	for line, want := range map[string]Effect{"grep é a": Allow, "grep 中 a": Allow, "cat '文件'": Allow,
+	for line, want := range map[string]Verdict{"grep é a": Run, "grep 中 a": Run, "cat '文件'": Run,
 		"ls\u00a0rm": Ask, "ls\u3000-l": Ask, "ls a\u200b": Ask, "ls \xff": Ask, "ls '\x81\\'": Ask} {
-		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Effect != want {
-			t.Errorf("%q: %s (%s), want %s", line, got.Effect, got.Reason, want)
+		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Verdict != want {
+			t.Errorf("%q: %s (%s), want %s", line, got.Verdict, got.Reason(), want)
 		}
 	}
 }
@@ -66,14 +66,14 @@ func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 		"bash -O dotglob -c 'rm q'", "bash -lc 'rm q'", "BASH_ENV=x bash -c 'rm q'", "alias ls='rm q'",
 		"sh -c \"sh -c 'rm q'\"",
 	} {
-		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Effect != Deny {
-			t.Errorf("%q: %s (%s)", line, got.Effect, got.Reason)
+		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Verdict != Refuse {
+			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
 		}
 	}
 	for _, line := range []string{"hash -p /bin/rm ls; ls q", "echo 'rm q' | sh", "bash < a", "sh <<< \"$x\"",
 		"ls 'unclosed; r''m q"} {
-		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Effect == Allow {
-			t.Errorf("%q: %s (%s)", line, got.Effect, got.Reason)
+		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Verdict == Run {
+			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestReasonsAreSentences(t *testing.T) {
 		"cat ../x":              "../x is outside the project",
 		"cd nowhere; rm -f $x":  "",
 	} {
-		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Reason != want || got.Effect != Ask {
-			t.Errorf("%s: %q, want %q", line, got.Reason, want)
+		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Reason() != want || got.Verdict != Ask {
+			t.Errorf("%s: %q, want %q", line, got.Reason(), want)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) ends {
 		delete(w.bound, name)
 		if item.known {
 			w.bound[name] = item
-		} else if !slices.ContainsFunc(items, func(i word) bool { return i.known || i.free }) {
+		} else if !slices.ContainsFunc(items, func(i word) bool { return i.known }) {
 			w.bound[name] = word{} // numbers and the like
 		}
 		if after := w.list(c.Do, dirs).any(); !same(after, dirs) { // a cd in it

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -52,9 +51,8 @@ func assigned(file *syntax.File, line string) (values map[string][]word, set map
 			name := n.Name.Value
 			value := w.literal(n.Value)
 			value.known = value.known || n.Value == nil && n.Array == nil // x=
-			value.free = value.free || n.Array != nil || n.Index != nil
 			if before := w.bound[name]; n.Append && !(before.known && value.known) {
-				value = word{free: true}
+				value = word{}
 			} else if n.Append {
 				value.text = before.text + value.text
 			}
@@ -75,33 +73,21 @@ func assigned(file *syntax.File, line string) (values map[string][]word, set map
 	})
 	for name := range set { // what is not followed may be any of its values
 		if of := values[name]; of != nil {
-			values[name] = append(of, word{free: true})
+			values[name] = append(of, word{})
 		}
 	}
 	return values, set
-}
-
-// free reports whether a variable may hold what the line chose: one that it
-// sets, an argument of a function or script, and those that name git's
-// directories. Others are the user's own.
-func (w *shellWalker) free(name string) bool {
-	return w.set[name] || strings.HasPrefix(name, "GIT_") || name == "REPLY" || name == "MAPFILE" || name == "_" ||
-		strings.Trim(name, "0123456789") == "" || name == "@" || name == "*"
 }
 
 // cutVariable is what is known of an expansion that takes a part of a value: a
 // plain text off one of its ends gives a known value.
 func (w *shellWalker) cutVariable(p *syntax.ParamExp) word {
 	if p.Param == nil {
-		return word{free: true}
+		return word{}
 	}
 	value, bound := w.bound[p.Param.Value]
 	switch {
-	case !bound:
-		return word{free: w.free(p.Param.Value) || p.Excl || p.Names != 0}
-	case p.Excl || p.Index != nil || !value.known:
-		return word{free: value.free || p.Excl || p.Index != nil}
-	case p.Length, value.glob: // a part of the names of files that are there
+	case !bound, p.Excl, p.Index != nil, !value.known, p.Length, value.glob:
 		return word{}
 	case p.Exp != nil && p.Exp.Word != nil:
 		cut := w.literal(p.Exp.Word)
@@ -116,39 +102,7 @@ func (w *shellWalker) cutVariable(p *syntax.ParamExp) word {
 			}
 		}
 	}
-	return word{free: true}
-}
-
-// printsNoPath reports whether what is substituted is no path of the line's
-// choice: a temporary file, a date, a name that git gives to no directory of
-// its own.
-func (w *shellWalker) printsNoPath(c *syntax.CmdSubst) bool {
-	if len(c.Stmts) != 1 {
-		return false
-	}
-	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return false
-	}
-	var words []string
-	for _, arg := range call.Args {
-		x := w.literal(arg)
-		if x.free {
-			return false
-		}
-		words = append(words, x.text)
-	}
-	switch name, line := words[0], strings.Join(words[1:], " "); {
-	case listed("mktemp pwd whoami hostname uname nproc id seq", name):
-		return true
-	case listed("date basename dirname", name):
-		return !slices.ContainsFunc(words[1:], func(a string) bool { return strings.Contains(a, ".") && namesOthersRun(a) })
-	case name == "git":
-		return strings.HasPrefix(line, "rev-parse --short") || strings.HasPrefix(line, "describe") ||
-			slices.Contains([]string{"rev-parse HEAD", "rev-parse --show-toplevel", "rev-parse --abbrev-ref HEAD",
-				"branch --show-current"}, line)
-	}
-	return false
+	return word{}
 }
 
 // expanded are the words that braces make of one.
@@ -167,16 +121,4 @@ func (w *shellWalker) expanded(source *syntax.Word) []*syntax.Word {
 		words = append(words, word)
 	}
 	return words
-}
-
-// namesOthersRun reports whether a text names a file that others run, in any of
-// its parts.
-func namesOthersRun(text string) bool {
-	apart := func(c rune) bool { return c == ':' || c == ',' || !strings.ContainsRune(wordCharacters+"*?~", c) }
-	for part := range strings.FieldsFuncSeq(text, apart) {
-		if by, _ := OthersRun(path.Clean(strings.TrimLeft(part, "-"))); by != "" {
-			return true
-		}
-	}
-	return false
 }

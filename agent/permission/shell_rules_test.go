@@ -128,8 +128,8 @@ var coveredByARule = []struct{ allow, line string }{
 func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 	for _, c := range askedInSpiteOfARule {
 		p := testPolicy(t, ModeAsk, c.allow, "", "")
-		if got := p.Decide("bash", run(c.line)); got.Effect != Ask {
-			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(c.line)); got.Verdict != Ask {
+			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
 		}
 	}
 	for _, c := range coveredByARule {
@@ -137,8 +137,8 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 		if strings.HasPrefix(c.line, "go list") {
 			p.AllowRules = append(p.AllowRules, Rule{Tool: "bash", Arg: "go list:*", HasArg: true})
 		}
-		if got := p.Decide("bash", run(c.line)); got.Effect != Allow {
-			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(c.line)); got.Verdict != Run {
+			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
 		}
 	}
 }
@@ -156,8 +156,8 @@ func TestAlwaysThisVeryLine(t *testing.T) {
 		if err := p.AllowInSession(d.Narrow, "bash", run(line)); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
-		if got := p.Decide("bash", run(other)); got.Effect != Ask {
-			t.Errorf("the rule %s allows %s (%s)", d.Narrow, other, got.Reason)
+		if got := p.Decide("bash", run(other)); got.Verdict != Ask {
+			t.Errorf("the rule %s allows %s (%s)", d.Narrow, other, got.Reason())
 		}
 	}
 }
@@ -191,11 +191,11 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		{"bash(git push)", "git push"}, {"bash(rm x)", "ls; rm x"}, {"bash(ls && pwd)", "ls && pwd"}, {"*", "ls"},
 		{"bash", "ls"}, {"bash(cat:*)", "cat a"}, {"bash(git diff:*)", "git diff"},
 	} {
-		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Effect != Deny {
-			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Verdict != Refuse {
+			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
-		if got := testPolicy(t, ModeAsk, "bash", c.rule, "").Decide("bash", run(c.line)); got.Effect != Ask {
-			t.Errorf("ask %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := testPolicy(t, ModeAsk, "bash", c.rule, "").Decide("bash", run(c.line)); got.Verdict != Ask {
+			t.Errorf("ask %s: %q was %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 	}
 	// What cannot be known is asked, not waved through by a rule for all.
@@ -203,16 +203,16 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		"timeout --new 5 rm x", "flock l rm x", "xargs $x",
 		"git $x", "echo push | xargs git", "parallel rm", "bash -ic 'rm x'", "find . -exec {} x +"} {
 		p := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)|bash(git push:*)")
-		if got := p.Decide("bash", run(line)); got.Effect != Ask {
-			t.Errorf("%q was %s (%s)", line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(line)); got.Verdict != Ask {
+			t.Errorf("%q was %s (%s)", line, got.Verdict, got.Reason())
 		}
 		p = testPolicy(t, ModeAsk, "bash", "bash(rm:*)|bash(git push:*)", "")
-		if got := p.Decide("bash", run(line)); got.Effect != Ask {
-			t.Errorf("with ask rules %q was %s (%s)", line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(line)); got.Verdict != Ask {
+			t.Errorf("with ask rules %q was %s (%s)", line, got.Verdict, got.Reason())
 		}
 		p = testPolicy(t, ModeAsk, "bash", "", "")
-		if got := p.Decide("bash", run(line)); got.Effect != Allow {
-			t.Errorf("without deny rules %q was %s (%s)", line, got.Effect, got.Reason)
+		if got := p.Decide("bash", run(line)); got.Verdict != Run {
+			t.Errorf("without deny rules %q was %s (%s)", line, got.Verdict, got.Reason())
 		}
 	}
 	for _, c := range []struct{ rule, line string }{
@@ -220,18 +220,18 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		{"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"}, {"bash(rm:*)", "git rm x"},
 		{"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
 	} {
-		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Effect != Allow {
-			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Verdict != Run {
+			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
 		}
 	}
 }
 
 func TestReadRulesHoldForReadingCommands(t *testing.T) {
-	for line, want := range map[string]Effect{
+	for line, want := range map[string]Verdict{
 		"cat secret/a": Ask, "cat sub/../secret/a": Ask, "cd secret && cat a": Ask, "cat secret/*": Ask, "cat *": Ask,
 		"rg x sub":               Ask,
 		"git show HEAD:secret/a": Ask, "git diff": Ask, "git log -p": Ask, "wc -l < secret/a": Ask,
-		"cat a": Allow, "git log --oneline": Allow, "git status": Allow, "ls sub": Allow, "find . -name x": Allow,
+		"cat a": Run, "git log --oneline": Run, "git status": Run, "ls sub": Run, "find . -name x": Run,
 	} {
 		for _, effect := range []string{"deny", "ask"} {
 			p := testPolicy(t, ModeAsk, "", "", "")
@@ -242,8 +242,8 @@ func TestReadRulesHoldForReadingCommands(t *testing.T) {
 			if p.DenyRules = rules; effect == "ask" {
 				p.DenyRules, p.AskRules = nil, rules
 			}
-			if got := p.Decide("bash", run(line)); got.Effect != want {
-				t.Errorf("%s read(secret/**): %q was %s (%s), want %s", effect, line, got.Effect, got.Reason, want)
+			if got := p.Decide("bash", run(line)); got.Verdict != want {
+				t.Errorf("%s read(secret/**): %q was %s (%s), want %s", effect, line, got.Verdict, got.Reason(), want)
 			}
 		}
 	}
@@ -252,17 +252,17 @@ func TestReadRulesHoldForReadingCommands(t *testing.T) {
 func TestAskRulesForReadingCommands(t *testing.T) {
 	for _, c := range []struct {
 		ask, session, line string
-		want               Effect
+		want               Verdict
 	}{
 		{"bash(cat:*)", "", "cat a", Ask},
 		{"bash(cat:*)", "", "ls && cat a", Ask},
-		{"bash(cat:*)", "", "ls", Allow},
+		{"bash(cat:*)", "", "ls", Run},
 		{"bash(@read)", "", "ls", Ask},
 		{"bash", "", "ls", Ask},
-		{"bash(cat:*)", "bash(cat:*)", "cat b", Allow},
-		{"bash(cat:*)", "bash(cat:*)", "cat ../b", Allow},
+		{"bash(cat:*)", "bash(cat:*)", "cat b", Run},
+		{"bash(cat:*)", "bash(cat:*)", "cat ../b", Run},
 		{"bash(cat:*)", "bash(ls:*)", "cat b", Ask},
-		{"bash", "bash(cat:*)", "cat b", Allow},
+		{"bash", "bash(cat:*)", "cat b", Run},
 		{"bash", "bash(cat:*)", "cat b; ls", Ask},
 	} {
 		p := testPolicy(t, ModeAsk, "", c.ask, "")
@@ -273,9 +273,9 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 			}
 			p.session = []Rule{r}
 		}
-		if got := p.Decide("bash", run(c.line)); got.Effect != c.want {
-			t.Errorf("ask %s, session %q: %q was %s (%s), want %s", c.ask, c.session, c.line, got.Effect,
-				got.Reason, c.want)
+		if got := p.Decide("bash", run(c.line)); got.Verdict != c.want {
+			t.Errorf("ask %s, session %q: %q was %s (%s), want %s", c.ask, c.session, c.line, got.Verdict,
+				got.Reason(), c.want)
 		}
 	}
 }
@@ -283,9 +283,9 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 func TestWithoutAProjectNothingIsFree(t *testing.T) {
 	p := testPolicy(t, ModeAsk, "bash(go test:*)", "", "")
 	p.NoProject = true
-	for line, want := range map[string]Effect{"ls": Ask, "go test": Allow, "ls && go test": Ask, "cd x && go test": Ask} {
-		if got := p.Decide("bash", run(line)); got.Effect != want {
-			t.Errorf("%q was %s (%s), want %s", line, got.Effect, got.Reason, want)
+	for line, want := range map[string]Verdict{"ls": Ask, "go test": Run, "ls && go test": Ask, "cd x && go test": Ask} {
+		if got := p.Decide("bash", run(line)); got.Verdict != want {
+			t.Errorf("%q was %s (%s), want %s", line, got.Verdict, got.Reason(), want)
 		}
 	}
 }

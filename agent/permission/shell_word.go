@@ -20,7 +20,6 @@ func (w *shellWalker) literal(source *syntax.Word) word {
 		p := w.part(part, false)
 		known, soft = known && p.known, soft && (p.known || p.soft)
 		single, glob = single && (p.known || p.single), glob || p.glob
-		out.free = out.free || p.free
 		if _, bareText := part.(*syntax.Lit); bareText {
 			if tilde(p.text) {
 				return out
@@ -52,15 +51,13 @@ func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 		}
 		return word{text: dropBackslashes(p.Value, quotes), known: true}
 	case *syntax.SglQuoted:
-		return word{text: p.Value, known: !p.Dollar, free: p.Dollar}
-	case *syntax.ExtGlob:
-		return word{free: true}
+		return word{text: p.Value, known: !p.Dollar}
 	case *syntax.DblQuoted:
 		out := word{known: !p.Dollar, soft: !p.Dollar, single: !p.Dollar}
 		for _, inner := range p.Parts {
 			i := w.part(inner, true)
 			out.text += i.text
-			out.known, out.glob, out.free = out.known && i.known, out.glob || i.glob, out.free || i.free
+			out.known, out.glob = out.known && i.known, out.glob || i.glob
 			out.soft, out.single = out.soft && (i.known || i.soft), out.single && (i.known || i.single)
 		}
 		return out
@@ -68,7 +65,7 @@ func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 		return w.variable(p, quoted)
 	case *syntax.CmdSubst:
 		// What it prints may be anything; the commands in it are looked at.
-		return word{soft: quoted && !loose(p), single: quoted, free: !w.printsNoPath(p)}
+		return word{soft: quoted && !loose(p), single: quoted}
 	}
 	return word{}
 }
@@ -81,16 +78,16 @@ func (w *shellWalker) variable(p *syntax.ParamExp, quoted bool) word {
 	name := p.Param.Value
 	if value, ok := w.bound[name]; ok {
 		if !value.known {
-			return word{free: value.free}
+			return word{}
 		}
 		plain := !value.glob && strings.Trim(value.text, wordCharacters) == "" && value.text != ""
 		if quoted || plain {
 			return value
 		}
-		return word{soft: true, free: !value.glob}
+		return word{soft: true}
 	}
 	number := name == "?" || name == "#" || name == "$"
-	return word{soft: publicVariable(name), single: quoted || number, free: w.free(name)}
+	return word{soft: publicVariable(name), single: quoted || number}
 }
 
 // wordCharacters are those that the shell leaves as they are in what it expands.

@@ -1,7 +1,8 @@
 // Package trust knows what a repository brings that a program would obey, such as
-// settings, hooks and servers, and which of it the user trusts. Trust is of the
-// project's path and of the content: what has changed is not trusted any more. The
-// package runs nothing and prints nothing.
+// settings, hooks and servers, and which of it the user trusts. That trust is of the
+// project's path and of the content: what has changed is not trusted any more. It also
+// knows which projects may run their own programs, by the path alone. The package runs
+// nothing and prints nothing.
 package trust
 
 import (

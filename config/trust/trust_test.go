@@ -216,8 +216,62 @@ func TestABrokenStoreTrustsNothing(t *testing.T) {
 		if _, _, err := store.Of(Brought{Root: "/x"}); err == nil {
 			t.Errorf("%q is taken", text)
 		}
+		if yes, err := store.TrustsPrograms("/x"); yes || err == nil {
+			t.Errorf("%q trusts programs", text)
+		}
+		if err := store.TrustPrograms("/x", time.Now()); err == nil {
+			t.Errorf("%q is written over", text)
+		}
 		if err := store.Keep(Brought{Root: "/x"}, true, time.Now()); err == nil {
 			t.Errorf("%q is written over", text)
 		}
+	}
+}
+
+// Running is trusted by the path alone, and neither kind of trust implies the other.
+func TestRunningIsTrustedByThePath(t *testing.T) {
+	store := Store{filepath.Join(t.TempDir(), "state", "trust.json")}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	expect := func(root string, want bool) {
+		t.Helper()
+		if got, err := store.TrustsPrograms(root); got != want || err != nil {
+			t.Errorf("%s: %t, %v", root, got, err)
+		}
+	}
+	root := tree(t, map[string]string{".claude/a": "1"})
+	b := find(t, root, "")
+	expect(root, false)
+	if err := errors.Join(store.Keep(b, true, at), store.TrustPrograms("/other", at)); err != nil {
+		t.Fatal(err)
+	}
+	expect(root, false)
+	expect("/other/below", false)
+	if err := errors.Join(store.TrustPrograms(root, at), store.TrustPrograms(root, at.Add(time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, ".claude", "a"), []byte("2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(root, true)
+	list, err := store.Programs()
+	if diff := cmp.Diff([]Programs{{"/other", at}, {root, at}}, list); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if n, err := store.Revoke(root); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	expect(root, true)
+	if err := store.Keep(b, true, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if was, err := store.RevokePrograms(root); was != want || err != nil {
+			t.Errorf("%t, %v", was, err)
+		}
+	}
+	expect(root, false)
+	expect("/other", true)
+	if now, _, err := store.Of(b); now == nil || err != nil {
+		t.Errorf("%v, %v", now, err)
 	}
 }

@@ -100,6 +100,10 @@ func validBytes(path string) bool {
 	return true
 }
 
+// Holds reports whether the journal has room for originals of this many bytes. Any
+// goroutine may call it.
+func (j *Journal) Holds(size int64) bool { return j.fits(size) }
+
 func (j *Journal) fits(size int64) bool {
 	var used int64
 	if j.files != nil {

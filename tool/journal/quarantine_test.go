@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -199,12 +200,36 @@ func TestACopyHoldsWhatIsInQuarantine(t *testing.T) {
 
 // Where the journal lies on another file system, the quarantine lies in git's directory
 // or beside the project.
-func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
-	state, err := os.MkdirTemp("/dev/shm", "artoo-test-*")
-	if err != nil {
-		t.Skip("no second file system: " + err.Error())
+// onAnotherFileSystem makes a directory on a file system that is not the one of temporary
+// files; "" where there is none.
+func onAnotherFileSystem(t *testing.T) string {
+	t.Helper()
+	device := func(path string) uint64 {
+		var st syscall.Stat_t
+		if err := syscall.Stat(path, &st); err != nil {
+			return 0
+		}
+		return uint64(st.Dev)
 	}
-	t.Cleanup(func() { os.RemoveAll(state) })
+	here := device(t.TempDir())
+	for _, dir := range []string{"/dev/shm", "/var/tmp"} {
+		if there := device(dir); there == 0 || there == here {
+			continue
+		}
+		if state, err := os.MkdirTemp(dir, "artoo-test-*"); err == nil {
+			t.Cleanup(func() { os.RemoveAll(state) })
+			return state
+		}
+	}
+	return ""
+}
+
+func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
+	state := onAnotherFileSystem(t)
+	if state == "" {
+		t.Log("there is no second file system here")
+		return
+	}
 	for _, git := range []bool{true, false} {
 		p := newProject(t, map[string]string{"a": "old\n", "gone": "gone\n"})
 		if git {

@@ -1,5 +1,10 @@
 package names
 
+import (
+	"errors"
+	"os"
+)
+
 // Linked reports whether a path is that of a regular file with more than one name.
 func Linked(path string) bool {
 	_, count := linksOf(path)
@@ -13,7 +18,7 @@ func Outside(paths []string) []string {
 		paths []string
 		count uint64
 	}
-	files := map[inode]*file{}
+	files := map[ID]*file{}
 	var order []*file
 	for _, path := range paths {
 		id, count := linksOf(path)
@@ -36,5 +41,18 @@ func Outside(paths []string) []string {
 	return outside
 }
 
-// inode is a file, whatever its name.
-type inode struct{ device, number uint64 }
+// ID is a file, whatever its names.
+type ID struct{ device, number uint64 }
+
+// Identify says which file is at a path. Links are not followed.
+func Identify(path string) (ID, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return ID{}, err
+	}
+	device, number, _, known := identityOf(info)
+	if !known {
+		return ID{}, errors.ErrUnsupported
+	}
+	return ID{device, number}, nil
+}

@@ -49,3 +49,14 @@ func StampAt(path string) (stamp Stamp, isSettled bool) {
 	}
 	return stamp, now.Sub(changed) > wait
 }
+
+// Changed is when the file at a path changed last, its name and permissions among it:
+// a time that no program can set. Links are followed.
+func Changed(path string) (time.Time, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	changed, _ := stampOf(info)
+	return changed, nil
+}

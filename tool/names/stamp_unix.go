@@ -19,12 +19,12 @@ func stampOf(info fs.FileInfo) (time.Time, uint64) {
 }
 
 // linksOf is a regular file and how many names it has; 0 of what is none.
-func linksOf(path string) (file inode, count uint64) {
+func linksOf(path string) (file ID, count uint64) {
 	var st syscall.Stat_t
 	if syscall.Lstat(path, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return inode{}, 0
+		return ID{}, 0
 	}
-	return inode{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
+	return ID{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
 }
 
 // identityOf is what tells a file from any other, and its owner.

@@ -376,6 +376,13 @@ func (v *View) changeIndex(ctx context.Context) error {
 			return err
 		}
 	}
+	// The next look of the user's git would else write what it learns of the files, and the
+	// index would be another than the one that undo knows.
+	refreshed := g.with("GIT_WORK_TREE=" + v.r.WorkTree)
+	refreshed.dir = v.r.WorkTree
+	if err := refreshed.run(ctx, nil, '\n', nil, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
+		return err // else an entry differs from its file, as it may
+	}
 	for _, option := range slices.Sorted(maps.Keys(marked)) {
 		paths := strings.Join(marked[option], "\x00") + "\x00"
 		if err := g.run(ctx, strings.NewReader(paths), '\n', nil, "update-index", option, "-z", "--stdin"); err != nil {

@@ -11,15 +11,27 @@ import (
 	"time"
 )
 
-// BenchmarkStart tells what it costs to confine a command that does nothing, as
+// BenchmarkStart tells what it costs to confine a command that does nothing in a
+// project of 5,000 files and with the caches that artoo knows, as
 // milliseconds over the same command unconfined: the medians of turns taken one by
 // one, since the machine may do other things meanwhile.
 func BenchmarkStart(b *testing.B) {
-	s, _ := open(b, nil)
+	s, root := open(b, func(c *Config) {
+		c.Kept, c.IsCache = filepath.Join(c.Temp, "kept"), func(rel string) bool { return filepath.Base(rel) == "__pycache__" }
+		for i := range 11 {
+			path := filepath.Join(c.Home, "caches", fmt.Sprint(i))
+			write(b, path, "a", "text")
+			c.Caches = append(c.Caches, Cache{Path: path, Own: filepath.Join(c.Temp, "own", fmt.Sprint(i))})
+		}
+	})
+	for i := range 5000 {
+		write(b, root, fmt.Sprintf("d%d/f%d", i/50, i), "text")
+	}
 	kinds := []struct {
 		name    string
 		options *Options
-	}{{"sandboxed", &Options{}}, {"layer", &Options{Layer: true}}, {"reading", &Options{ReadOnly: true}}, {"true", nil}}
+	}{{"job", &Options{Job: true}}, {"layer", &Options{Layer: true, Exec: true}}, {"noexec", &Options{Layer: true}},
+		{"reading", &Options{ReadOnly: true}}, {"true", nil}}
 	took := make([][]time.Duration, len(kinds))
 	for b.Loop() {
 		for i, kind := range kinds {
@@ -56,9 +68,7 @@ func runTrue(b *testing.B, s *Sandbox, cmd *exec.Cmd, options Options) {
 	if err != nil || exit.Status != 0 {
 		b.Fatal(exit, err)
 	}
-	if p.layer != nil {
-		p.layer.Close()
-	}
+	p.discard()
 }
 
 // BenchmarkLargeTree is BenchmarkStart in a project of 100,000 files, 2,000 of them

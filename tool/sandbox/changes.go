@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -12,10 +13,11 @@ import (
 // what is not applied elsewhere is gone then. Reading them needs no care for links
 // in the layer, since nothing writes to it any more.
 type Changes struct {
-	Entries []Change // by path; a directory before what it holds
-	layer   *os.File
+	Entries []Change // by path, without the project's caches; a directory before what it holds
+	room    string   // the directory of the layer
 	roots   []string // the writable directories, each with a directory of the layer
-	discard func(layer *os.File) error
+	keep    func() error
+	discard func() error
 }
 
 // Open opens the new content of a regular file that Entries lists.
@@ -23,8 +25,7 @@ func (c *Changes) Open(change Change) (*os.File, error) {
 	if change.of != c || !change.Mode.IsRegular() || change.Kind == Deleted {
 		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
 	}
-	path := "/proc/self/fd/" + strconv.Itoa(int(c.layer.Fd())) + "/upper" + strconv.Itoa(change.root) +
-		change.Path[len(c.roots[change.root]):]
+	path := c.at(change)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, 0o600) == nil {
 		return os.Open(path)
@@ -32,8 +33,30 @@ func (c *Changes) Open(change Change) (*os.File, error) {
 	return file, err
 }
 
-// Discard gives the layer up.
-func (c *Changes) Discard() error { return c.discard(c.layer) }
+// File is the path of what is now there of a change: a file, a directory or a link of
+// the layer. Where the layer lies on the project's file system it can be moved from
+// there into the project.
+func (c *Changes) File(change Change) (string, error) {
+	if change.of != c || change.Kind == Deleted {
+		return "", &fs.PathError{Op: "find", Path: change.Path, Err: fs.ErrInvalid}
+	}
+	return c.at(change), nil
+}
+
+func (c *Changes) at(change Change) string {
+	return filepath.Join(c.room, upperName(change.root), change.Path[len(c.roots[change.root]):])
+}
+
+func upperName(root int) string { return "upper" + strconv.Itoa(root) }
+
+// KeepCaches has what the command left in caches stay: of the user's in artoo's own
+// directories, of the project's in Config.Kept. A file that another command has left
+// there meanwhile stays if it is newer. It is called after what the layer holds has
+// landed: caches stay only in directories that the project has.
+func (c *Changes) KeepCaches() error { return c.keep() }
+
+// Discard gives the layer up. Further calls do nothing.
+func (c *Changes) Discard() error { return c.discard() }
 
 // Kind says what became of a path.
 type Kind string
@@ -62,7 +85,7 @@ type Change struct {
 	root    int      // of Changes.roots
 }
 
-// Before is what was at the path below the layer, so that whoever applies the
+// Before is what was at the path below the layer, so that what applies the
 // change sees whether it still is.
 type Before struct {
 	Mode    fs.FileMode

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,23 +20,23 @@ import (
 
 // Changes reads what the command did on its layer. It is called once, after Wait.
 func (p *Process) Changes() (*Changes, error) {
-	if p.layer == nil {
+	if !p.line.Layer || p.room == "" {
 		return nil, errors.New("sandbox: the command had no layer")
 	}
-	c := &Changes{layer: p.layer, roots: p.writable, discard: p.discard}
+	c := &Changes{room: p.room, roots: p.line.Writable, keep: p.keepCaches, discard: p.discard}
 	d := differ{changes: c, begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
-		hash: sha256.New()}
-	for _, path := range p.denied {
+		hash: sha256.New(), isCache: p.sandbox.isCache}
+	for _, path := range p.line.Denied {
 		d.hidden[path] = true
 		for dir := filepath.Dir(path); dir != "/" && !d.above[dir]; dir = filepath.Dir(dir) {
 			d.above[dir] = true
 		}
 	}
-	for i, root := range p.writable {
+	for i, root := range c.roots {
 		d.root = i
-		upper := spot{int(p.layer.Fd()), upperName(i)}
+		upper := spot{unix.AT_FDCWD, filepath.Join(p.room, upperName(i))}
 		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root); err != nil {
-			return nil, fmt.Errorf("sandbox: read the layer: %w", errors.Join(err, p.discard(p.layer)))
+			return nil, fmt.Errorf("sandbox: read the layer: %w", errors.Join(err, p.discard()))
 		}
 	}
 	c.Entries = d.entries
@@ -45,24 +44,19 @@ func (p *Process) Changes() (*Changes, error) {
 	return c, nil
 }
 
-// discard gives a layer up. One in memory goes when it is closed; of one on disk an
-// empty directory stays.
-func (p *Process) discard(layer *os.File) error {
-	if !p.onDisk {
-		return layer.Close()
+// discard gives up what the command wrote of its own.
+func (p *Process) discard() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	room, memory := p.room, p.memory
+	p.room, p.memory = "", nil
+	switch {
+	case memory != nil:
+		return memory.Close()
+	case room != "":
+		return removeClosed(room)
 	}
-	defer layer.Close()
-	at := "/proc/self/fd/" + strconv.Itoa(int(layer.Fd()))
-	list, err := os.ReadDir(at)
-	if err != nil {
-		return err
-	}
-	for _, entry := range list {
-		if removeErr := removeClosed(filepath.Join(at, entry.Name())); removeErr != nil {
-			err = errors.Join(err, removeErr)
-		}
-	}
-	return err
+	return nil
 }
 
 // removeClosed removes a tree in which some directories may be closed to their
@@ -70,6 +64,9 @@ func (p *Process) discard(layer *os.File) error {
 func removeClosed(path string) error {
 	walk := func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
+			if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o700 == 0o700 {
+				return nil
+			}
 			return os.Chmod(path, 0o700)
 		}
 		return err
@@ -79,8 +76,6 @@ func removeClosed(path string) error {
 	}
 	return os.RemoveAll(path)
 }
-
-func upperName(root int) string { return "upper" + strconv.Itoa(root) }
 
 // spot is a name in an open directory. No way to it leads through a link.
 type spot struct {
@@ -104,6 +99,7 @@ type differ struct {
 	begun   time.Time
 	hidden  map[string]bool // what the command could not see
 	above   map[string]bool // the directories that hold such
+	isCache func(rel string) bool
 	root    int
 	buffer  []byte
 	hash    hash.Hash
@@ -112,6 +108,9 @@ type differ struct {
 
 // entry compares one entry of the written side with the one below.
 func (d *differ) entry(upper, lower spot, path string) error {
+	if root := d.changes.roots[d.root]; path != root && d.isCache(path[len(root)+1:]) {
+		return nil
+	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(upper.dir, upper.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return &fs.PathError{Op: "stat", Path: path, Err: err}
@@ -231,7 +230,7 @@ func (d *differ) rest(below int, path string, kept []string) error {
 			return err
 		}
 		if !before.Exists() {
-			continue // hidden, or somebody else removed it
+			continue // hidden, or someone else removed it
 		}
 		if err := d.deleted(lower, inner, before); err != nil {
 			return err
@@ -274,7 +273,7 @@ func (d *differ) content(upper, lower spot, now *Change) (differs bool, err erro
 	}
 	below, err := lower.open(0)
 	if errors.Is(err, unix.EACCES) {
-		return true, nil // who cannot read it did not copy it either: it was written anew
+		return true, nil // an overlay could not read it either: it was written again
 	}
 	if err != nil {
 		return false, err
@@ -310,7 +309,7 @@ func (d *differ) content(upper, lower spot, now *Change) (differs bool, err erro
 		}
 		left -= int64(n)
 		if int64(n) < part {
-			break // somebody cut it meanwhile
+			break // someone cut it meanwhile
 		}
 	}
 	sum.Sum(now.Before.Hash[:0])

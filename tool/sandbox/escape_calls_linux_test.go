@@ -18,6 +18,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"artoo/tool/sandbox/launcher"
 	"golang.org/x/sys/unix"
 )
 
@@ -257,13 +258,14 @@ func writableMounts() error {
 		return err
 	}
 	base := os.Getenv("BASE")
-	expected := []string{base + "/project", base + "/home", base + "/cache", "/tmp", "/var/tmp", "/dev/shm", "/dev/pts",
-		"/proc", "/dev"}
+	expected := []string{base + "/project", base + "/home", base + "/cache", base + "/common", "/tmp", "/var/tmp", "/dev/shm", "/dev/pts",
+		"/proc", "/dev", launcher.Temp}
 	for line := range strings.Lines(string(data)) {
 		fields := strings.Fields(line)
 		options := strings.Split(fields[5], ",")
 		device := strings.HasPrefix(fields[4], "/dev/") && !slices.Contains(expected, fields[4])
-		root := fields[4] == "/" || !slices.Contains(options, "rw")
+		root := fields[4] == "/" || !slices.Contains(options, "rw") || strings.HasPrefix(fields[3], base+"/temp/tmp/") ||
+			strings.HasPrefix(fields[4], base+"/project/") // what is above other mounts is held
 		if !device && !root && !slices.Contains(expected, fields[4]) ||
 			!slices.Contains(options, "nosuid") || !device && fields[4] != "/dev/pts" && !slices.Contains(options, "nodev") {
 			return errors.New(strings.TrimSpace(line))
@@ -319,7 +321,7 @@ func capabilities() error {
 	return clean
 }
 
-// users are this one alone, but for root.
+// users are this one alone, except for root.
 func users() error {
 	data, err := os.ReadFile("/proc/self/uid_map")
 	fields := strings.Fields(string(data))
@@ -341,9 +343,7 @@ func (w *world) tryCalls(t *testing.T, s *Sandbox, options Options, mechanism st
 		}
 		return func() error { _, err := p.Wait(); return err }, nil
 	})
-	if p.layer != nil {
-		defer p.layer.Close()
-	}
+	defer p.discard()
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != len(escapeCalls) {
 		t.Fatalf("it printed %s", out)

@@ -84,7 +84,7 @@ var tested = []struct {
 	places map[string]Options
 }{
 	{Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true},
-		map[string]Options{"sandbox": {}, "layer": {Layer: true}, "reading": {ReadOnly: true}}},
+		map[string]Options{"sandbox": {Job: true, Whole: true}, "job": {Job: true}, "layer": {Layer: true}, "trusted": {Layer: true, Exec: true}, "reading": {ReadOnly: true}}},
 	{Facts{Mechanism: Landlock}, map[string]Options{"sandbox": {}}},
 }
 
@@ -104,7 +104,7 @@ func TestNothingGetsOut(t *testing.T) {
 		for place, options := range mechanism.places {
 			t.Run(string(mechanism.facts.Mechanism)+"/"+place, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, dir, options != Options{})
+				w := newWorld(t, dir, place != "sandbox")
 				s := w.open(t, mechanism.facts)
 				here := slices.DeleteFunc(slices.Clone(attempts), func(a attempt) bool {
 					return !a.within(place) || !a.found()
@@ -184,9 +184,7 @@ func (w *world) try(t *testing.T, s *Sandbox, options Options, line string) stri
 			return err
 		}, nil
 	})
-	if p.layer != nil {
-		p.layer.Close()
-	}
+	p.discard()
 	return out
 }
 

@@ -251,7 +251,6 @@ func (w *world) open(t *testing.T, facts Facts) *Sandbox {
 		},
 		Caches: []Cache{{Path: w.path("cache"), Own: w.path("own"), Env: "CACHE"}},
 	}
-	t.Cleanup(func() { _ = os.Chmod(w.path("own/work/work"), 0o700) }) // where there is an overlay it is closed to all
 	s, err := Open(t.Context(), config, facts)
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,7 @@
 package sandbox
 
+import "strings"
+
 // Mechanism is what of the system confines a command.
 type Mechanism string
 
@@ -8,7 +10,7 @@ const (
 	Namespaces  Mechanism = "namespaces"   // Linux: namespaces and seccomp, with a file tree of the command's own
 	Landlock    Mechanism = "landlock"     // Linux: Landlock and seccomp: the files are granted, nothing is hidden
 	SandboxExec Mechanism = "sandbox-exec" // macOS
-	None        Mechanism = "none"         // nothing is confined; but what a command started ends with artoo all the same
+	None        Mechanism = "none"         // nothing is confined; what a command started still ends with artoo
 )
 
 // Facts are what this machine can confine. They hold for the machine, with
@@ -16,7 +18,6 @@ const (
 type Facts struct {
 	Mechanism     Mechanism
 	Layer         bool // a command can run on a copy-on-write layer
-	LayerOnDisk   bool // which has to lie on disk: its size is then only looked at now and then
 	Network       bool // the network is out of reach, addresses of this machine included
 	HidesFiles    bool // denied files are gone, and what was not granted cannot be read
 	HidesProcess  bool // other processes cannot be seen
@@ -29,4 +30,28 @@ type Lack struct {
 	What string // "sandbox", "layer", "network", "processes", "denials", or the path of a directory
 	Why  string // what the system said, in words
 	Cure string // what the user can do about it; "" where there is nothing
+}
+
+// String names the mechanism and what it holds, in one line.
+func (f Facts) String() string {
+	var holds []string
+	for _, row := range []struct {
+		there bool
+		text  string
+	}{
+		{f.Mechanism == Landlock, "writes are confined"},
+		{f.Network, "no network"}, {f.HidesFiles, "other files are hidden"}, {f.HidesProcess, "other processes are hidden"},
+		{f.Layer, "what changes files is shown before it counts"},
+	} {
+		if row.there {
+			holds = append(holds, row.text)
+		}
+	}
+	switch {
+	case f.Mechanism == None || f.Mechanism == "":
+		return "none, commands are not confined"
+	case len(holds) == 0:
+		return string(f.Mechanism)
+	}
+	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
 }

@@ -39,7 +39,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 				group.Wait()
 			}
 			for i := range 4 {
-				round(i%2 == 0) // a layer and what writes wait for each other
+				round(i%2 == 0)
 			}
 			files, threads := s.uses(t)
 			for i := range 8 {
@@ -59,7 +59,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 }
 
 // uses counts the launcher's open files and threads. What a command held is given
-// up before its exit is told, but for the socket that tells it.
+// up before its exit is sent, except the socket that it is sent on.
 func (s *Sandbox) uses(t *testing.T) (files, threads int) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d", s.pid)

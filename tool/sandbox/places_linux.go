@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"artoo/tool/sandbox/launcher"
-	"golang.org/x/sys/unix"
 )
 
 // places are the file tree of commands: how it is made, and what of it may be
@@ -20,13 +18,14 @@ import (
 type places struct {
 	steps       []launcher.Step
 	write, read []string
+	layered     []string // what layers are laid over: write, and a git directory outside
+	own         []string // directories of artoo's own that lie in those or in read: denied
 	home        string
-	disk        string // for layers
+	environ     []string // variables that lead to temporary files and caches
 
 	// To Landlock, which grants what there is and moves nothing:
 	granted []string // to read
 	scratch []string // to write, besides the project
-	environ []string // variables that lead there
 }
 
 // system are the directories of the system's own, and what of others programs
@@ -50,8 +49,12 @@ func (s *Sandbox) locate() (places, error) {
 		return p, errors.New("the root directory cannot be a project")
 	}
 	read := slices.Concat(s.config.Read, s.config.Toolchains)
+	p.layered = p.write
 	if s.config.Common != "" {
 		read = append(read, s.config.Common)
+		if p.layered, err = outermost(append(slices.Clone(p.write), s.config.Common)); err != nil {
+			return p, err
+		}
 	}
 	if s.config.Temp == "" {
 		return p, errors.New("a directory for temporary files is needed")
@@ -75,10 +78,13 @@ func (s *Sandbox) locate() (places, error) {
 	if err := p.tempSteps(s.config); err != nil {
 		return p, err
 	}
-	if s.facts.LayerOnDisk {
-		p.disk = filepath.Join(s.config.Temp, "layers")
-		if err := os.MkdirAll(p.disk, 0o700); err != nil {
-			return p, err
+	p.environ = []string{"TMPDIR=" + launcher.Temp}
+	if err := s.claimRoom(); err != nil {
+		return p, fmt.Errorf("layers: %w", err)
+	}
+	if s.config.Kept != "" {
+		if s.kept, err = s.claim(s.config.Kept); err != nil {
+			return p, fmt.Errorf("kept caches: %w", err)
 		}
 	}
 	own := len(p.steps)
@@ -95,6 +101,17 @@ func (s *Sandbox) locate() (places, error) {
 	slices.SortStableFunc(p.steps[own:], func(a, b launcher.Step) int {
 		return strings.Count(a.To, "/") - strings.Count(b.To, "/")
 	})
+	seen := slices.Concat(p.read, p.layered)
+	for _, dir := range append([]string{filepath.Dir(filepath.Dir(s.room.Name())), s.kept}, s.ownCaches...) {
+		if within(dir, seen) {
+			p.own = append(p.own, dir)
+		}
+	}
+	for _, step := range p.steps { // the launcher numbers them so
+		if step.Op == launcher.OpCache {
+			s.caches = append(s.caches, step.Data)
+		}
+	}
 	return p, nil
 }
 
@@ -183,7 +200,7 @@ func (p *places) tempSteps(config Config) error {
 	if real, err := filepath.EvalSymlinks(config.Home); err == nil {
 		p.home = real
 	}
-	p.add(launcher.OpTemp, "", p.home, "mode=700,size=1g,nr_inodes=256k")
+	p.add(launcher.OpDir, "", p.home, "")
 	return nil
 }
 
@@ -232,32 +249,12 @@ func (s *Sandbox) grants(p *places) error {
 	return nil
 }
 
-// ownCache makes artoo's own side of a cache. While another session has it, it is
-// an empty one of this session's.
+// ownCache makes artoo's own side of a cache.
 func (s *Sandbox) ownCache(cache Cache) (string, error) {
-	for try := 0; ; try++ {
-		for _, dir := range []string{"upper", "work"} {
-			if err := os.MkdirAll(filepath.Join(cache.Own, dir), 0o700); err != nil {
-				return "", err
-			}
-		}
-		own, err := filepath.EvalSymlinks(cache.Own)
-		if err != nil {
-			return "", err
-		}
-		lock, err := os.OpenFile(filepath.Join(own, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return "", err
-		}
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			s.locks = append(s.locks, lock)
-			return own, nil
-		}
-		lock.Close()
-		if !errors.Is(err, unix.EWOULDBLOCK) || try > 0 {
-			return "", err
-		}
-		cache.Own = filepath.Join(s.config.Temp, "cache-"+strconv.Itoa(len(s.locks)))
+	own, err := s.claim(cache.Own)
+	if err != nil {
+		return "", err
 	}
+	s.ownCaches = append(s.ownCaches, own)
+	return own, os.MkdirAll(filepath.Join(own, "upper"), 0o700)
 }

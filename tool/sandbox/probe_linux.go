@@ -26,19 +26,21 @@ const (
 
 // Probe finds out what this machine can confine, by confining a command. The answer
 // is kept in cacheFile, if that is not "", for as long as kernel, user and program
-// are the same. Where namespaces were not answered for in time, Landlock is tried,
-// and nothing kept.
+// are the same. One that lacks something is not kept: the user may cure that meanwhile.
+// Where namespaces were not answered for in time, Landlock is tried.
 func Probe(ctx context.Context, cacheFile string) Facts { return probeBy(ctx, cacheFile, probe) }
 
 // probeBy is Probe by another way of trying namespaces.
 func probeBy(ctx context.Context, cacheFile string, first func(ctx context.Context, news func()) Facts) Facts {
 	key := probeKey()
-	if facts, ok := cached(cacheFile, key); ok {
+	if facts, ok := cached(cacheFile, key); ok && len(facts.Missing) == 0 {
 		return facts
 	}
 	facts, answered := patiently(ctx, first)
 	if answered {
-		keep(cacheFile, key, facts)
+		if len(facts.Missing) == 0 {
+			keep(cacheFile, key, facts)
+		}
 		return facts
 	}
 	late := Lack{What: "sandbox",
@@ -140,12 +142,8 @@ func probe(ctx context.Context, news func()) Facts {
 		return withoutNamespaces(ctx, news, whyNoNamespaces(err))
 	}
 	if err := try(ctx, news, facts, Options{Layer: true}); err != nil {
-		// Before Linux 6.6 a file system in memory cannot hold what overlay notes.
-		facts.LayerOnDisk = true
-		if try(ctx, news, facts, Options{Layer: true}) != nil {
-			facts.Layer, facts.LayerOnDisk = false, false
-			facts.Missing = append(facts.Missing, whyNoLayer(err))
-		}
+		facts.Layer = false
+		facts.Missing = append(facts.Missing, whyNoLayer(err))
 	}
 	return facts
 }

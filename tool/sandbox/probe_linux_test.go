@@ -108,6 +108,33 @@ func TestProbeSaysThatAFilterIsAroundIt(t *testing.T) {
 	}
 }
 
+// The user may cure what an answer lacks, and then it is to be asked again.
+func TestAnAnswerThatLacksSomethingIsNotKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "probe")
+	lack := []Lack{{What: "sandbox", Why: "why"}}
+	keep(file, probeKey(), Facts{Mechanism: None, Missing: lack}) // of a program that kept such answers
+	answers := []Facts{{Mechanism: Landlock, Missing: lack}, namespaceFacts, {Mechanism: None, Missing: lack}}
+	for i, want := range []Mechanism{Landlock, Namespaces, Namespaces} {
+		got := probeBy(t.Context(), file, func(context.Context, func()) Facts { return answers[i] })
+		if got.Mechanism != want {
+			t.Errorf("%d: found %q, want %q", i, got.Mechanism, want)
+		}
+	}
+}
+
+func TestFactsSayWhatIsHeld(t *testing.T) {
+	for want, facts := range map[string]Facts{
+		"none, commands are not confined": {},
+		"landlock: writes are confined":   {Mechanism: Landlock},
+		"sandbox-exec":                    {Mechanism: SandboxExec},
+		"namespaces: no network, other files are hidden, other processes are hidden, what changes files is shown before it counts": namespaceFacts,
+	} {
+		if got := facts.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestASlowProbeIsWaitedForAndOneThatHangsIsNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		gap      time.Duration // between two pieces of news

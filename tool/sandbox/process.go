@@ -3,19 +3,24 @@ package sandbox
 import (
 	"syscall"
 	"time"
+
+	"artoo/tool/sandbox/launcher"
 )
 
 // Options are how one command runs.
 type Options struct {
 	Layer    bool // on a copy-on-write layer; needs Facts.Layer
-	ReadOnly bool // nothing but a temporary directory can be written; no network, as on a layer
-	Exec     bool // programs on the layer may be executed: the project is trusted
-	// Caches has artoo's own caches written from a layer too, as in the sandbox: what the
-	// command builds there stays.
-	Caches bool
-	// Beside has a command that only reads run beside others that write, however long it
-	// runs: what is denied is covered for it, not gone.
-	Beside bool
+	ReadOnly bool // nothing but temporary files of its own can be written, no sockets
+	// Job has a command in the background run on the project itself, of which it writes
+	// Outputs only: directories that are there. With Whole it writes all of it; what
+	// others run is read-only then, and what lies above that cannot be moved.
+	// Without Layer, ReadOnly and Job a command runs as with Whole, for machines that
+	// have no layers.
+	Job     bool
+	Whole   bool
+	Outputs []string
+	Hidden  []string // what this command must not see, besides Config.Denied
+	Exec    bool     // programs on the layer may be executed: the user answered for them
 	// Grace is how long processes that the command left in the background may
 	// still write before they are ended.
 	Grace time.Duration
@@ -31,7 +36,19 @@ type Exit struct {
 
 // Denial is one wall that the kernel refused to let a command through.
 type Denial struct {
-	Wall string // "network", "socket", "namespace", "trace", "home"
-	What string // the refusal in words, such as "no route to another machine"
-	N    int    // how often
+	Wall  string   // one of the walls below
+	What  string   // the refusal in words, such as "no route to another machine"
+	N     int      // how often
+	Paths []string // what it was about, where that is known: ten at most
 }
+
+// The walls.
+const (
+	WallNetwork   = launcher.WallNetwork
+	WallSocket    = launcher.WallSocket
+	WallNamespace = launcher.WallNamespace
+	WallTrace     = launcher.WallTrace
+	WallHome      = launcher.WallHome  // files were written to the home, and are lost: Paths
+	WallExec      = launcher.WallExec  // programs on a layer without Options.Exec: Paths
+	WallEntry     = launcher.WallEntry // Landlock allows no new entries in a directory that holds what others run: Paths
+)

@@ -3,75 +3,204 @@
 package sandbox
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"artoo/tool/sandbox/launcher"
 )
 
-// Process is a command that runs. Wait is called once; Signal and Kill from any
-// goroutine, also after the end.
+// Process is a command that runs. Its methods may be called from any goroutine, also
+// after the end.
 type Process struct {
-	socket   *net.UnixConn
-	begun    time.Time
-	writable []string
-	denied   []string
-	options  Options
-	leave    func()   // has it no longer count as one that runs
-	onDisk   bool     // the layer is
-	layer    *os.File // what was written; set by Wait for Options.Layer
+	sandbox *Sandbox
+	socket  *net.UnixConn
+	begun   time.Time
+	line    launcher.Line
+	room    string        // the directory of what it writes of its own, or ""
+	memory  *os.File      // which holds that, where it lies in memory
+	done    chan struct{} // closed at the end
+	exit    Exit          // once done is closed
+	err     error
+
+	asking  sync.Mutex // held while the launcher is asked something
+	answers chan error
+	crowded bool       // there are too many entries: of attend
+	mu      sync.Mutex // guards the rest
+	failed  error      // why the guard gave up
 }
 
 // Wait waits until the command and all it started have ended. The error says that
 // the launcher went away, and the command with it.
 func (p *Process) Wait() (Exit, error) {
-	defer p.leave()
+	<-p.done
+	return p.exit, p.err
+}
+
+// attend hears what the launcher says of the command, until its end. What a command
+// that has no changes left in caches is kept.
+func (p *Process) attend() {
+	defer close(p.done)
 	defer p.socket.Close()
-	said, files, err := receive(p.socket)
-	if err != nil {
-		return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
+	p.exit, p.err = p.hear()
+	if p.err != nil {
+		<-p.sandbox.ended // nothing writes any more
 	}
-	for _, file := range files {
-		if p.options.Layer && p.layer == nil {
-			p.layer = file
-		} else if err := p.discard(file); err != nil {
-			return Exit{}, fmt.Errorf("sandbox: temporary files: %w", err)
-		}
+	if p.crowded {
+		p.exit.Limit = strconv.FormatInt(p.line.Entries, 10) + " files"
 	}
-	if len(said) != 2 || said[0][0] != launcher.SayExit || len(said[0]) != 4 || len(said[1])%2 != 0 {
-		return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said)
+	if p.line.Layer {
+		return
 	}
-	status, err := strconv.Atoi(said[0][1])
-	if err != nil {
-		return Exit{}, fmt.Errorf("sandbox: exit status: %w", err)
+	var err error
+	if p.room != "" && !p.line.ReadOnly && (p.err == nil || p.memory == nil) {
+		err = p.sandbox.keepUsers(p.room)
 	}
-	exit := Exit{Status: syscall.WaitStatus(status), Limit: said[0][3]}
-	if exit.Stopped, err = strconv.Atoi(said[0][2]); err != nil {
-		return Exit{}, fmt.Errorf("sandbox: stopped processes: %w", err)
-	}
-	for i := 0; i < len(said[1]); i += 2 {
-		n, err := strconv.Atoi(said[1][i+1])
+	err = errors.Join(err, p.discard())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = errors.Join(p.err, p.failed, err)
+}
+
+// hear reads frames until the one that tells the end.
+func (p *Process) hear() (Exit, error) {
+	for {
+		said, _, err := receive(p.socket)
 		if err != nil {
-			return Exit{}, fmt.Errorf("sandbox: denials: %w", err)
+			return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 		}
-		exit.Denials = append(exit.Denials, Denial{Wall: said[1][i], What: walls[said[1][i]], N: n})
+		switch {
+		case said[0][0] == launcher.SayEntries:
+			if !p.crowded && p.entries() > p.line.Entries {
+				p.crowded = true
+				if err := p.Kill(); err != nil {
+					return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
+				}
+			}
+		case said[0][0] == launcher.SayProtected && len(said[0]) == 2:
+			var err error
+			if why := said[0][1]; why != "" {
+				err = errors.New("sandbox: " + why)
+			}
+			p.answers <- err
+		case len(said) == 2 && said[0][0] == launcher.SayExit && len(said[0]) == 4 && len(said[1])%3 == 0:
+			return readExit(said[0], said[1])
+		default:
+			return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said)
+		}
+	}
+}
+
+// readExit reads how a command ended, and its denials as triples.
+func readExit(facts, triples []string) (exit Exit, err error) {
+	status, err := strconv.Atoi(facts[1])
+	if err != nil {
+		return exit, fmt.Errorf("sandbox: exit status: %w", err)
+	}
+	exit.Status, exit.Limit = syscall.WaitStatus(status), facts[3]
+	if exit.Stopped, err = strconv.Atoi(facts[2]); err != nil {
+		return exit, fmt.Errorf("sandbox: stopped processes: %w", err)
+	}
+	for i := 0; i < len(triples); i += 3 {
+		n, err := strconv.Atoi(triples[i+1])
+		if err != nil {
+			return exit, fmt.Errorf("sandbox: denials: %w", err)
+		}
+		at := slices.IndexFunc(exit.Denials, func(d Denial) bool { return d.Wall == triples[i] })
+		if at < 0 {
+			at = len(exit.Denials)
+			exit.Denials = append(exit.Denials, Denial{Wall: triples[i]})
+		}
+		d := &exit.Denials[at]
+		d.N += n
+		if path := triples[i+2]; path != "" && len(d.Paths) < maxPaths {
+			d.Paths = append(d.Paths, path)
+		}
+	}
+	slices.SortFunc(exit.Denials, func(a, b Denial) int { return cmp.Compare(a.Wall, b.Wall) })
+	for i := range exit.Denials {
+		d := &exit.Denials[i]
+		slices.Sort(d.Paths)
+		d.What = walls[d.Wall]
+		if len(d.Paths) > 0 {
+			d.What += ": " + strings.Join(d.Paths[:min(len(d.Paths), 3)], ", ")
+		}
 	}
 	return exit, nil
 }
 
+// maxPaths is how many paths a denial names.
+const maxPaths = 10
+
 // walls words the walls.
 var walls = map[string]string{
-	launcher.WallNetwork:   "there is no network but a loopback of its own",
-	launcher.WallSocket:    "no sockets",
-	launcher.WallNamespace: "no new namespaces",
-	launcher.WallTrace:     "no looking into other processes",
-	launcher.WallHome:      "the home directory is an empty one of the session's own; what is written there goes away",
+	WallNetwork:   "there is no network but a loopback of its own",
+	WallSocket:    "no sockets",
+	WallNamespace: "no new namespaces",
+	WallTrace:     "no looking into other processes",
+	WallHome:      "the home directory is an empty one here; what was written to it is lost",
+	WallExec:      "nothing that the project brings, or that was written here, may be executed",
+	WallEntry:     "no new entries beside .git: only existing directories can be written",
+}
+
+// Protect covers what is denied and protected by now, for a command that sees the
+// project itself: what is mounted over a file falls when that is replaced from
+// outside. It is called after each landing; every two seconds it happens by itself.
+func (p *Process) Protect() error {
+	if p.line.Layer || p.line.ReadOnly || p.sandbox.facts.Mechanism != Namespaces {
+		return nil
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	denied, protected, err := p.sandbox.closed(Options{})
+	if err != nil {
+		return err
+	}
+	if _, err := p.socket.Write(launcher.Encode([]string{launcher.SayProtect}, denied, protected)); err != nil {
+		<-p.done // the socket is closed at the end
+		return nil
+	}
+	select {
+	case err := <-p.answers:
+		return err
+	case <-p.done:
+		return nil
+	}
+}
+
+// protectEvery is how often a command is protected from itself again. A look that
+// takes long waits ten times as long.
+const protectEvery = 2 * time.Second
+
+// guard calls Protect until the command ends. Where that fails the command is ended.
+func (p *Process) guard() {
+	timer := time.NewTimer(protectEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-timer.C:
+		}
+		begun := time.Now()
+		if err := p.Protect(); err != nil {
+			p.mu.Lock()
+			p.failed = err
+			p.mu.Unlock()
+			_ = p.Kill() // it may have ended meanwhile
+			return
+		}
+		timer.Reset(max(protectEvery, 10*time.Since(begun)))
+	}
 }
 
 // Signal sends a signal to the command and all it started.

@@ -8,7 +8,7 @@ import (
 // profile is what sandbox-exec of macOS is told about a command: all is denied but
 // what is named; of two rules that fit, the later one counts. It has not been run
 // on a Mac yet.
-func profile(config Config, readOnly bool, denied, protected []string) string {
+func profile(config Config, options Options, denied, protected []string) string {
 	var b strings.Builder
 	b.WriteString(`(version 1)
 (deny default)
@@ -28,13 +28,17 @@ func profile(config Config, readOnly bool, denied, protected []string) string {
 	}
 	read = append(read, config.Temp)
 	write := []string{config.Temp}
-	if !readOnly {
-		write = slices.Concat(write, []string{config.Root}, config.Write)
+	if !options.ReadOnly {
+		if options.Job && !options.Whole {
+			write = slices.Concat(write, options.Outputs)
+		} else {
+			write = slices.Concat(write, []string{config.Root}, config.Write)
+		}
 		b.WriteString("(allow network* (local ip \"localhost:*\") (remote ip \"localhost:*\"))\n")
 	}
 	for _, cache := range config.Caches {
 		read = append(read, cache.Path, cache.Own)
-		if !readOnly {
+		if !options.ReadOnly {
 			write = append(write, cache.Own)
 		}
 	}

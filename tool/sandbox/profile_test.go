@@ -12,7 +12,7 @@ func TestTheProfileForMacOS(t *testing.T) {
 		Caches: []Cache{{Path: "/Users/u/go/pkg/mod", Own: "/Users/u/Library/Caches/artoo/go-mod", Env: "GOMODCACHE"}},
 	}
 	for name, readOnly := range map[string]bool{"testdata/profile.sb": false, "testdata/profile-reading.sb": true} {
-		got := profile(config, readOnly, []string{config.Root + "/.env"}, []string{config.Root + "/.git"})
+		got := profile(config, Options{ReadOnly: readOnly}, []string{config.Root + "/.env"}, []string{config.Root + "/.git"})
 		if os.Getenv("UPDATE_PROFILE") != "" {
 			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

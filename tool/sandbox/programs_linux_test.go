@@ -3,14 +3,15 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 )
 
-// projects are what real programs work on, and a line for each that must pass in
-// the sandbox.
+// projects are what real programs work on, and a line for each that must pass on a
+// layer and in a job.
 var projects = []struct {
 	program string
 	files   map[string]string
@@ -51,6 +52,10 @@ class Test(unittest.TestCase):
         with multiprocessing.Pool(2) as pool:
             self.assertEqual(pool.map(double, [1, 2]), [2, 4])
 
+    def test_forkserver(self):
+        with multiprocessing.get_context("forkserver").Pool(2) as pool:
+            self.assertEqual(pool.map(double, [1, 2]), [2, 4])
+
     def test_server(self):
         socketserver.TCPServer(("127.0.0.1", 0), None).server_close()
 `}, "python3 -m unittest -q"},
@@ -83,9 +88,24 @@ func TestRealProgramsWorkConfined(t *testing.T) {
 			for name, text := range project.files {
 				write(t, root, name, text)
 			}
-			for _, cache := range []string{"cold", "warm"} {
-				if out, exit, _ := run(t, s, Options{}, project.line); exit.Status != 0 {
-					t.Fatalf("with its cache %s it ended with %+v and printed\n%s", cache, exit, out)
+			for i, cache := range []string{"cold", "warm", "warm"} {
+				options := Options{Layer: true, Exec: true}
+				if i == 2 {
+					options = Options{Job: true, Whole: true}
+				}
+				out, exit, p := run(t, s, options, project.line)
+				if exit.Status != 0 {
+					t.Fatalf("%+v: with its cache %s it ended with %+v and printed\n%s", options, cache, exit, out)
+				}
+				if !options.Layer {
+					continue
+				}
+				changes, err := p.Changes()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(changes.KeepCaches(), changes.Discard()); err != nil {
+					t.Error(err)
 				}
 			}
 		})

@@ -23,40 +23,51 @@ type Config struct {
 
 	// Denied lists what is to be gone from the file tree, as it is now: denied
 	// files under every name they have, and the FIFOs and sockets of the project
-	// that lead out. It is called for each command, and may be nil.
+	// that lead out. It is called as Protected is, for each command, and may be nil.
 	Denied func() ([]string, error)
 	// Protected lists files and directories below Root or Write that others run,
-	// as they are now: not writable, but on a layer. It is called for each command
-	// and may be nil. What is not there yet cannot be protected.
+	// as they are now: not writable, except on a layer. It is called for each command
+	// that writes the project itself, and every two seconds while that runs; from any
+	// goroutine. It may be nil. What is not there yet cannot be protected.
 	Protected func() ([]string, error)
 
-	Common     string   // the common git directory of a linked worktree: readable
+	Common     string   // a git directory outside Root: a layer is laid over it too, for others it is readable
 	Toolchains []string // directories of programs in the home, to read and execute
 	Caches     []Cache
-	Home       string // the user's; empty inside but for what is granted
+	Home       string // the user's; inside an empty one of each command, except for what is granted
 	Temp       string // a directory of the session's own, on a file system that executes: /tmp and /var/tmp inside
-	Loopback   []int  // ports of this machine's loopback that are let in
-	Limits     Limits
+	// Layers is a directory of artoo's own for what commands write on layers, best on the
+	// project's file system; it is made when missing. "" is one in Temp. Where it cannot
+	// hold a layer they lie in memory.
+	Layers string
+	// Kept is a directory of artoo's own for what commands on layers left in the caches
+	// of this project. Another session that has it open gets an empty one. "" keeps nothing.
+	Kept string
+	// IsCache reports whether a path, relative to a writable directory, is a cache of the
+	// project: all below it is too. It is called from any goroutine; nil finds none.
+	IsCache func(rel string) bool
+
+	inMemory bool  // has layers lie in memory, as where Layers cannot hold one
+	Loopback []int // ports of this machine's loopback that are let in
+	Limits   Limits
 }
 
 // Cache is a cache directory: the user's is readable, what is written goes to
 // artoo's own.
 type Cache struct {
 	Path string // the user's, and where it is seen; need not be there
-	Own  string // artoo's own, made when missing; one session at a time has it, another gets an empty one
+	Own  string // artoo's own, made when missing, best where Config.Layers is; one session at a time has it, another gets an empty one
 	Env  string // the variable that names it to its program, for where Path cannot lead to Own; may be ""
 }
 
-// Limits bound one command on a layer. Zero is the default.
+// Limits bound one command. Zero is the default.
 type Limits struct {
-	Processes int   // 512; eight times as many in the sandbox
-	Memory    int64 // bytes of one process, 2 GB
-	Layer     int64 // bytes of all that is written, temporary files included, 1 GB; a file counts 4 KB at least
+	Processes int   // 512; eight times as many where programs of the project may run
+	Memory    int64 // bytes of one process, 2 GB; without end where programs of the project may run
+	Layer     int64 // bytes of all that it writes besides Temp: on disk the larger of 8 GB and a quarter of what is free, in memory 1 GB; a file counts 4 KB at least
+	Entries   int64 // of the layer, caches apart: 200,000
+	Free      int64 // bytes of the disk that stay free: a twentieth of it, at most 2 GB
 }
 
 // ErrUnconfined says that nothing here can confine a command as it was asked to be.
 var ErrUnconfined = errors.New("commands cannot be confined here")
-
-// ErrBusy says that a command cannot be confined as it was asked to be while another
-// one runs. Its words name no command: whoever started them knows them.
-var ErrBusy = errors.New("another confined command is running")

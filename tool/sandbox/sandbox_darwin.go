@@ -118,7 +118,7 @@ func (s *Sandbox) wrap(run *exec.Cmd, options Options) (err error) {
 			return err
 		}
 	}
-	run.Args = append([]string{sandboxExec, "-p", profile(s.config, options.ReadOnly, denied, protected), run.Path}, run.Args[1:]...)
+	run.Args = append([]string{sandboxExec, "-p", profile(s.config, options, append(denied, options.Hidden...), protected), run.Path}, run.Args[1:]...)
 	run.Path = sandboxExec
 	run.Env = append(run.Env, "TMPDIR="+filepath.Join(s.config.Temp, "tmp"))
 	for _, cache := range s.config.Caches {
@@ -156,6 +156,9 @@ func (p *Process) Signal(signal syscall.Signal) error {
 
 // Kill ends the command and what it started in its group at once.
 func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
+
+// Protect does nothing: the profile goes by paths.
+func (p *Process) Protect() error { return nil }
 
 // Changes are what a command did on a layer.
 func (p *Process) Changes() (*Changes, error) { return nil, ErrUnconfined }

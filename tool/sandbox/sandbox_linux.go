@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,13 +36,21 @@ type Sandbox struct {
 	facts  Facts
 	places places
 
-	running running
-	mu      sync.Mutex
-	socket  *net.UnixConn
-	pid     int           // of the launcher
-	ended   chan struct{} // closed when the launcher has
-	locks   []*os.File    // of the caches
-	doors   []net.Listener
+	where  string   // layers lie: launcher.OnDisk, launcher.InMemory, "" for nowhere
+	why    string   // nowhere
+	room   *os.File // locks the directory of what commands write, on disk
+	kept   string   // the directory of what is kept of the project's caches, or ""
+	mu     sync.Mutex
+	socket *net.UnixConn
+	pid    int           // of the launcher
+	ended  chan struct{} // closed when the launcher has
+	locks  []*os.File    // of the caches
+	caches []string      // artoo's own side of each, as the launcher numbers them
+
+	ownCaches []string   // all of those
+	merging   sync.Mutex // held while caches are written
+	doors     []net.Listener
+	commands  sync.WaitGroup // that run
 }
 
 // Open starts a launcher. Facts say what it can do, as Probe and Facts.For found.
@@ -57,7 +66,10 @@ func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
 		setup.Steps, setup.Ports = s.places.steps, config.Loopback
-		setup.Home, setup.Scratch, setup.Disk = s.places.home, s.places.scratch, s.places.disk
+		setup.Home, setup.Scratch, setup.Kept = s.places.home, s.places.scratch, s.kept
+		if s.room != nil && !config.inMemory {
+			setup.Disk = filepath.Dir(s.room.Name())
+		}
 	}
 	if err := s.start(ctx, setup); err != nil {
 		s.Close()
@@ -73,8 +85,8 @@ func (l Limits) orDefault() Limits {
 	if l.Memory == 0 {
 		l.Memory = 2 << 30
 	}
-	if l.Layer == 0 {
-		l.Layer = 1 << 30
+	if l.Entries == 0 {
+		l.Entries = 200_000
 	}
 	return l
 }
@@ -120,6 +132,9 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 	if err := refusal(said); err != nil {
 		return err
 	}
+	if len(said[0]) == 3 {
+		s.where, s.why = said[0][1], said[0][2]
+	}
 	s.open(files)
 	return s.socket.SetDeadline(time.Time{})
 }
@@ -134,7 +149,7 @@ func (s *Sandbox) parent(cmd *exec.Cmd, begun chan<- error) {
 	}
 	begun <- err
 	if err == nil {
-		_ = cmd.Wait() // how it ended matters to nobody: what it ran is told by the sockets
+		_ = cmd.Wait() // how it ended is not needed: the sockets tell what became of its commands
 		close(s.ended)
 	}
 	runtime.UnlockOSThread()
@@ -162,9 +177,9 @@ func namespaces() *syscall.SysProcAttr {
 		Setpgid: true, Pdeathsig: syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
-		// The last three are overlay's, whose working directory nobody else may enter.
+		// The last three are overlay's, whose working directory no one else may enter.
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE,
-			unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN},
+			unix.CAP_SYS_CHROOT, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN},
 	}
 	if os.Geteuid() == 0 {
 		// Root works on the files of others: their owners must be known inside.
@@ -210,69 +225,31 @@ func (s *Sandbox) Close() error {
 	}
 	err := s.socket.Close()
 	<-s.ended
+	s.commands.Wait()
 	for _, lock := range s.locks {
-		// Overlay closes its own directory to everybody; the user may want to remove it.
-		work := filepath.Join(filepath.Dir(lock.Name()), "work", "work")
-		if openErr := os.Chmod(work, 0o700); openErr != nil && !errors.Is(openErr, os.ErrNotExist) {
-			err = errors.Join(err, openErr)
-		}
 		lock.Close()
+	}
+	if s.room != nil {
+		err = errors.Join(err, removeClosed(filepath.Dir(s.room.Name())), s.room.Close())
 	}
 	return err
 }
 
-// looks is how often what is denied is looked for anew while it is moved about.
-const looks = 5
-
 // Start runs a command: its Path, which is absolute, Args, Env (nothing of artoo's
 // own environment where it is nil), Dir (the project's root where it is empty) and
-// streams, each an *os.File or nil. The other fields are not looked at.
-//
-// The error is ErrBusy for a layer while a command runs that may write, for such a
-// command while one runs that needs the files to stay where they are, and where what
-// is denied is moved about all the time.
+// streams, each an *os.File or nil. The other fields are not looked at. With
+// namespaces TMPDIR names a directory of the command's own.
 func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
-	if (options.Layer || options.ReadOnly) && !s.facts.Layer {
+	switch {
+	case s.facts.Mechanism == None && (options.Layer || options.ReadOnly || options.Job), options.Layer && !s.facts.Layer:
 		return nil, ErrUnconfined
-	}
-	var p *Process
-	var err error
-	for range looks {
-		var moved *movedError
-		if p, err = s.look(cmd, options); p != nil || err != nil && !errors.As(err, &moved) {
-			break
-		}
-	}
-	return p, err
-}
-
-// look starts a command, with what is denied as it is now. Without an error and a
-// process it found that this has to be looked for once more.
-func (s *Sandbox) look(cmd *exec.Cmd, options Options) (*Process, error) {
-	beside, leave, err := s.running.enter(options)
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
+	case options.Layer && s.where == "":
+		return nil, fmt.Errorf("%w: no layer can be made: %s", ErrUnconfined, s.why)
 	}
 	line, err := s.line(cmd, options)
-	if err == nil && options.ReadOnly && !s.running.hides(line) {
-		leave()
-		return nil, nil
-	}
-	line.Beside = beside
-	var p *Process
-	if err == nil {
-		p, err = s.try(cmd, line)
-	}
 	if err != nil {
-		leave()
 		return nil, err
 	}
-	p.options, p.leave = options, leave
-	return p, nil
-}
-
-// try has the launcher start a command.
-func (s *Sandbox) try(cmd *exec.Cmd, line launcher.Line) (*Process, error) {
 	streams, closeNull, err := streamsOf(cmd)
 	if err != nil {
 		return nil, err
@@ -286,7 +263,7 @@ func (s *Sandbox) try(cmd *exec.Cmd, line launcher.Line) (*Process, error) {
 	for _, file := range streams {
 		fds = append(fds, int(file.Fd()))
 	}
-	begun := time.Now()
+	p := &Process{sandbox: s, socket: ours, begun: time.Now(), line: line, done: make(chan struct{}), answers: make(chan error)}
 	s.mu.Lock()
 	_, _, err = s.socket.WriteMsgUnix(launcher.Encode(), unix.UnixRights(fds...), nil)
 	s.mu.Unlock()
@@ -296,8 +273,9 @@ func (s *Sandbox) try(cmd *exec.Cmd, line launcher.Line) (*Process, error) {
 		_, err = ours.Write(line.Encode())
 	}
 	var said [][]string
+	var files []*os.File
 	if err == nil {
-		said, _, err = receive(ours)
+		said, files, err = receive(ours)
 	}
 	if err != nil {
 		ours.Close()
@@ -307,12 +285,28 @@ func (s *Sandbox) try(cmd *exec.Cmd, line launcher.Line) (*Process, error) {
 		ours.Close()
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	return &Process{socket: ours, onDisk: s.facts.LayerOnDisk, begun: begun, writable: line.Writable, denied: line.Denied}, nil
+	if len(files) == 1 {
+		p.memory = files[0]
+		p.room = "/proc/self/fd/" + strconv.Itoa(int(p.memory.Fd()))
+	} else if len(said[0]) == 2 && said[0][1] != "" {
+		p.room = filepath.Join(filepath.Dir(s.room.Name()), said[0][1])
+	}
+	s.commands.Go(p.attend)
+	if s.writes(options) {
+		s.commands.Go(p.guard)
+	}
+	return p, nil
 }
 
-// sandboxed is how many times more processes a command in the sandbox may start than
-// one on a layer: builds and servers run there.
-const sandboxed = 8
+// writes reports whether a command sees the project itself, on which what is mounted
+// over a file falls when that is replaced from outside.
+func (s *Sandbox) writes(options Options) bool {
+	return s.facts.Mechanism == Namespaces && !options.Layer && !options.ReadOnly
+}
+
+// built is how many times more processes a command may start that builds and serves
+// than one that does not.
+const built = 8
 
 // line says what to run, and how.
 func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
@@ -321,41 +315,78 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	}
 	dir := cmp.Or(cmd.Dir, s.config.Root)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // a link outside of what is granted is not there inside
+		dir = real // a link outside what is granted is not there inside
 	}
 	line := launcher.Line{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env,
-		Layer: options.Layer, ReadOnly: options.ReadOnly, Exec: options.Exec, Caches: options.Caches,
-		Writable: s.places.write, Readable: s.places.granted,
-		Processes: int64(s.config.Limits.Processes), Memory: s.config.Limits.Memory, Size: s.config.Limits.Layer,
+		Layer: options.Layer, ReadOnly: options.ReadOnly, Job: options.Job && !options.Whole, Exec: options.Exec,
+		Overlay: s.facts.Layer && s.where != "", Writable: s.places.write, Outputs: options.Outputs, Readable: s.places.granted,
+		Processes: int64(s.config.Limits.Processes), Memory: s.config.Limits.Memory, Entries: s.config.Limits.Entries,
 		Grace: options.Grace.Milliseconds(),
 	}
+	if options.Layer || options.ReadOnly {
+		line.Writable = s.places.layered
+	}
+	line.Kept = make([]string, len(line.Writable))
 	if s.facts.Mechanism == None {
 		return line, nil
 	}
-	if !options.Layer && !options.ReadOnly {
-		line.Processes *= sandboxed
+	if options.Exec || !options.Layer && !options.ReadOnly {
+		line.Processes *= built
 	}
-	line.Env = append(slices.Clip(line.Env), s.places.environ...)
+	line.Size, line.Free = s.config.Limits.sizes(s.room, s.where)
+	for _, variable := range s.places.environ {
+		name, _, _ := strings.Cut(variable, "=")
+		line.Env = append(slices.DeleteFunc(slices.Clone(line.Env), func(v string) bool {
+			return strings.HasPrefix(v, name+"=")
+		}), variable)
+	}
 	var err error
-	if s.config.Denied != nil {
-		if line.Denied, err = s.config.Denied(); err != nil {
-			return line, fmt.Errorf("sandbox: denied files: %w", err)
+	if options.Layer {
+		if line.Kept, err = s.keptFor(line.Writable); err != nil {
+			return line, fmt.Errorf("sandbox: kept caches: %w", err)
 		}
 	}
+	line.Denied, line.Protected, err = s.closed(options)
+	return line, err
+}
+
+// sizes are how much a command may write, and how much of the disk stays free.
+func (l Limits) sizes(room *os.File, where string) (layer, free int64) {
+	const gb = 1 << 30
+	layer, free = gb, 2*gb
+	var st unix.Statfs_t
+	if room != nil && unix.Fstatfs(int(room.Fd()), &st) == nil {
+		if where == launcher.OnDisk {
+			layer = max(8*gb, int64(st.Bavail)*st.Bsize/4/gb*gb)
+		}
+		free = min(free, int64(st.Blocks)*st.Bsize/20>>20<<20)
+	}
+	return cmp.Or(l.Layer, layer), cmp.Or(l.Free, free)
+}
+
+// closed are what is denied and, for a command that writes the project itself,
+// protected, as they are now.
+func (s *Sandbox) closed(options Options) (denied, protected []string, err error) {
+	if s.config.Denied != nil {
+		if denied, err = s.config.Denied(); err != nil {
+			return nil, nil, fmt.Errorf("sandbox: denied files: %w", err)
+		}
+	}
+	denied = slices.Concat(denied, options.Hidden)
 	if s.facts.Mechanism == Namespaces {
 		open, err := s.places.sockets()
 		if err != nil {
-			return line, fmt.Errorf("sandbox: sockets of others: %w", err)
+			return nil, nil, fmt.Errorf("sandbox: sockets of others: %w", err)
 		}
-		line.Denied = slices.Concat(line.Denied, open)
+		denied = slices.Concat(denied, open, s.places.own)
 	}
 	if s.config.Protected != nil && !options.Layer && !options.ReadOnly {
-		if line.Protected, err = s.config.Protected(); err != nil {
-			return line, fmt.Errorf("sandbox: files that others run: %w", err)
+		if protected, err = s.config.Protected(); err != nil {
+			return nil, nil, fmt.Errorf("sandbox: files that others run: %w", err)
 		}
 	}
-	return line, nil
+	return denied, protected, nil
 }
 
 // streamsOf are a command's three streams. The func closes what was opened for
@@ -451,9 +482,6 @@ func filesOf(oob []byte) ([]*os.File, error) {
 func refusal(said [][]string) error {
 	if said[0][0] == launcher.SayFailed && len(said[0]) == 2 {
 		return errors.New(said[0][1])
-	}
-	if said[0][0] == launcher.SayMoved && len(said[0]) == 2 {
-		return &movedError{said[0][1]}
 	}
 	if !slices.Contains([]string{launcher.SayReady, launcher.SayStarted}, said[0][0]) {
 		return errors.New("an unknown answer of the launcher")

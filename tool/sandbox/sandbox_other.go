@@ -41,5 +41,8 @@ func (p *Process) Signal(syscall.Signal) error { return ErrUnconfined }
 // Kill ends the command and all it started at once.
 func (p *Process) Kill() error { return ErrUnconfined }
 
+// Protect covers what is protected by now.
+func (p *Process) Protect() error { return ErrUnconfined }
+
 // Changes are what a command did on a layer.
 func (p *Process) Changes() (*Changes, error) { return nil, ErrUnconfined }

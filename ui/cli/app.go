@@ -16,6 +16,7 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/ledger"
+	"artoo/agent/permission"
 	"artoo/config"
 	"artoo/config/keyring"
 	"artoo/provider"
@@ -88,6 +89,7 @@ type app struct {
 	hooks     sync.Once // sets findHooks, when git's hooks are first asked for
 	findHooks func() []string
 	brought   brought
+	guard     *permission.Guard // finds the files that programs run automatically; set with the policy
 	rules     ruleSet
 	marks     marks
 	http      *http.Client

@@ -91,11 +91,11 @@ func TestInvocations(t *testing.T) {
 func TestWhatIsListed(t *testing.T) {
 	session := conversation.Info{ID: "abc", CWD: "/p", First: "hi\x1b[2J"}
 	rules := []permission.RuleInForce{
-		{Effect: permission.Deny, Rule: "bash(rm:*)", Origin: "--deny"},
-		{Effect: permission.Allow, Rule: "bash(go test:*)", Origin: "config.toml line 4", Remark: "-exec"},
+		{Verdict: permission.Refuse, Rule: "bash(rm:*)", Origin: "--deny"},
+		{Verdict: permission.Run, Rule: "bash(go test:*)", Origin: "config.toml line 4", Remark: "-exec"},
 	}
 	decided := permission.Explanation{
-		Effect: permission.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)",
+		Verdict: permission.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)",
 	}
 	found := doctor.Finding{Level: doctor.OK, Topic: "git", Text: "hi\x1b[2J"}
 	missing := doctor.Finding{Level: doctor.Fail, Topic: "keys", Text: "none", Fix: "set\none"}

@@ -80,10 +80,12 @@ func commands() []subcommand {
 			options: with("approval", "allow", "ask", "deny", "no_project"), own: []config.Option{asJSON},
 		},
 		{
-			name: "trust", args: "[--list|--revoke] [--yes] [DIR]", most: 1,
-			short:   "show what a repository brings for artoo and coding CLIs, and trust it as it is now",
-			options: with(), own: []config.Option{asJSON, own("list", "list what was trusted and what was not"),
-				own("revoke", "forget what was said of this project"), own("yes", "trust it without a question")},
+			name: "trust", args: "[list|rm] [--run] [--yes] [DIR]", most: 1,
+			short:   "trust the settings that a repository brings, as they are now; with --run, its own programs",
+			verbs:   []verb{{name: "list"}, {name: "rm", most: 1, example: "DIR"}},
+			options: with(), own: []config.Option{asJSON,
+				own("run", "let the project's own programs run in the sandbox without a question"),
+				own("yes", "trust it without a question"), own("list", "as list"), own("revoke", "as rm")},
 		},
 		{
 			name: "undo", args: "[ID] [-n N] [--redo] [--list] [--yes]", most: 1,

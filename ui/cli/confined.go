@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,12 +52,15 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	}
 	config := confine.Config{
 		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ, Pass: a.cfg.PassEnv,
-		Files: func() *tool.Files { return env.Files },
-		Apply: func(ctx context.Context, line string, some []sandbox.Change,
-			open func(sandbox.Change) (*os.File, error)) ([]string, error) {
-			return a.agent.ApplyLayer(ctx, "run "+line, some, open)
+		Servers: a.cfg.Servers != nil, Trusted: policy.TrustsPrograms,
+		Denied: func() ([]string, error) { return env.Files.Denied() },
+		Protected: func() ([]string, error) {
+			found, err := a.guard.Look()
+			return slices.Concat(found.Paths, found.Outside), err
 		},
-		Starting: func(othersRun []string) error { return a.agent.BeforeCommand(othersRun) },
+	}
+	if dir, err := a.cfg.Paths.StateDir(); err == nil {
+		config.Layers = filepath.Join(dir, "layers")
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		config.Home = home
@@ -64,16 +68,6 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
 		config.Cache = dir
 	}
-	config.Servers = func() bool { return env.LSP != nil }
-	config.Trusted = func() bool { return policy.Confinement.Trusted }
-	config.Stores = func() ([]string, error) {
-		if denied, err := policy.GitSecrets(a.project.Root); err == nil && len(denied) == 0 || !a.project.Git {
-			return nil, nil
-		}
-		store, err := a.project.ObjectStore() // unknown counts as yes
-		return []string{store}, err
-	}
-	config.Named = a.hookDirs
 	config.Writable, config.Toolchains = homeDirs(a.cfg.Writable, config.Home), homeDirs(a.cfg.Toolchains, config.Home)
 	var err error
 	if config.Loopback, err = a.loopback(); err != nil {
@@ -83,13 +77,12 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		return nil, err
 	}
 	policy.Confinement = a.confinement()
-	policy.GitIgnores = func(path string) bool { return a.project.Ignores(context.Background(), env.Environ, path) }
 	policy.DeniedName = func(path string) bool {
 		place, err := env.Files.Resolve(path, true)
 		return err != nil || place.Denied
 	}
 	confiner := confine.New(config, a.facts)
-	confiner.Warm()
+	go func() { _, _ = a.guard.Look() }() // the first command finds less to do; what fails here fails for it, too
 	a.found.reached = confiner.Places
 	a.found.closers = append(a.found.closers, func() {
 		if err := confiner.Close(); err != nil {
@@ -105,7 +98,7 @@ func (a *app) confinement() permission.Confinement {
 		return permission.Confinement{}
 	}
 	return permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
-		Trusted: a.brought.trusted()}
+		Required: a.cfg.Sandbox == "on"}
 }
 
 // journal opens what keeps the project's files as they were, for a session; "" is
@@ -162,12 +155,19 @@ func (a *app) ephemeralJournal() (dir string, err error) {
 	return dir, nil
 }
 
+// appeared lists the guarded files that are there now and were not before, by path: for
+// what a killed artoo left.
+func (a *app) appeared(before []string) ([]string, error) {
+	now, err := a.guard.Look()
+	return slices.DeleteFunc(now.Paths, func(path string) bool { return slices.Contains(before, path) }), err
+}
+
 func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 	root := a.project.Root
 	config := journal.Config{Dir: dir, Root: root, Denied: func(path string) bool {
 		place, err := env.Files.Resolve(filepath.Join(root, filepath.FromSlash(path)), false)
 		return err != nil || place.Denied
-	}, Appeared: confine.Appeared(root, a.hookDirs)}
+	}, Appeared: a.appeared}
 	if a.project.Git {
 		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
 		config.Head = a.project.Head

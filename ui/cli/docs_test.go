@@ -6,9 +6,12 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,6 +40,38 @@ func madeFromTables(t *testing.T, name, want string) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("go test ./ui/cli -update rewrites it:\n%s", diff)
 	}
+}
+
+// TestThePermissionsPageIsShort bounds what a user has to read before the first
+// approval: signs between words do not count.
+func TestThePermissionsPageIsShort(t *testing.T) {
+	words := slices.DeleteFunc(strings.Fields(docsPage(t, "permissions.md")), func(word string) bool {
+		return !strings.ContainsFunc(word, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
+	})
+	if len(words) > 1200 {
+		t.Errorf("docs/permissions.md has %d words, more than 1,200", len(words))
+	}
+}
+
+// TestPagesOnPermissionsAreInPlainWords keeps out words that readers stumble over.
+func TestPagesOnPermissionsAreInPlainWords(t *testing.T) {
+	odd := regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but for|whoever|nobody is there|(is|are) told|outside of)\b`)
+	for _, name := range []string{"permissions.md", "rules.md", "trust.md", "secrets.md", "reading.md", "security.md",
+		"coding-clis.md"} {
+		for _, found := range odd.FindAllString(docsPage(t, name), -1) {
+			t.Errorf("docs/%s says %q", name, found)
+		}
+	}
+}
+
+// docsPage is the text of a page of docs.
+func docsPage(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(moduleDir, "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // TestVariablesAreDocumented finds the variables that the code outside of config

@@ -140,7 +140,11 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 	defer func() { out.Close(); os.Remove(out.Name()) }()
 	cmd := exec.Command(shell.Find(), "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = b.project.Dir, b.environ, out, out
-	started, err := box.Start(cmd, place)
+	store, err := b.project.ObjectStore() // it holds a denied file
+	if err != nil {
+		return "", err
+	}
+	started, err := box.Start(cmd, agent.Line{Place: place, Exec: true, Hidden: []string{store}})
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +160,7 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 		if err != nil {
 			return "", err
 		}
-		if err := changes.Discard(); err != nil {
+		if err := changes.Discard(false); err != nil {
 			return "", err
 		}
 	}

@@ -168,17 +168,17 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 		hears        []string // what the model is told
 		never        string   // what it is not; nothing of both where it is asked again, and then n
 	}{
-		{"n throws it away, with the reason", "n not in this house", "approve: changes discarded: not in this house", false,
+		{"n throws it away, with the reason", "n not in this house", "approve: no, changes discarded: not in this house", false,
 			[]string{"hello", "changes discarded: not in this house (modified: greeting, created: farewell)"}, ""},
-		{"n! withholds the output", "n! mind your own", "approve: changes discarded, output withheld", false,
+		{"n! withholds the output", "n! mind your own", "approve: no, changes discarded, output withheld", false,
 			[]string{"withholds the output", "mind your own"}, "hello"},
-		{"Enter is no", "", "approve: changes discarded", false, []string{"changes discarded"}, ""},
+		{"Enter is no", "", "approve: no, changes discarded", false, []string{"changes discarded"}, ""},
 		{"what is no answer", "yes please", "please answer y, n, n!, a, p, q or ?", false, nil, ""},
 		{"e is none, since it has run", "e", "please answer y, n, n!, a, p, q or ?", false, nil, ""},
 		{"A is none, since no rule stands for it", "A", "please answer y, n, n!, a, p, q or ?", false, nil, ""},
 		{"? tells what the answers mean", "?", "no, and the model does not get the output either", false, nil, ""},
 		{"p shows all of it", "p", "+bye", false, nil, ""},
-		{"y applies it", "y", "approve: changes applied", true,
+		{"y applies it", "y", "approve: yes", true,
 			[]string{"hello", "its changes were applied: files: 1 created, 1 modified"}, ""},
 	}
 	k := talkOnLayer(t, nil, nil, slices.Repeat([]string{changing}, len(rows))...)
@@ -187,7 +187,7 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 	}
 	for _, c := range rows {
 		k.types("go\r")
-		k.shows("it ran on a throwaway layer, and did: files: 1 created, 1 modified", "approve: keep what", keepIt)
+		k.shows("ran in a throwaway copy; it would change files: 1 created, 1 modified", "approve: apply the changes of", keepIt)
 		k.holds("greeting", "hello\n")
 		k.answers(c.answer)
 		k.shows(c.then)
@@ -230,7 +230,7 @@ func TestALineIsNotAskedAboutTwiceAfterAlways(t *testing.T) {
 	k.types("go\r")
 	k.shows(keepIt)
 	k.answers("a")
-	k.shows("from now on in this session for this line", "well done", "you: ")
+	k.shows("always in this session for this line", "well done", "you: ")
 	k.types("go\r")
 	k.shows("well done", "you: ")
 	k.holds("greeting", "hello\nbye\nbye\n")
@@ -252,11 +252,11 @@ func TestAStopAtALayersQuestionAppliesNothing(t *testing.T) {
 	k.types("go\r")
 	k.shows(keepIt)
 	k.answers("q")
-	k.shows("approve: changes discarded, and the turn stops", "you: ")
+	k.shows("approve: no, changes discarded; turn stopped", "you: ")
 	k.types("go\r")
 	k.shows(keepIt)
 	k.types("\x03")
-	k.shows("approve: changes discarded", "stopped", "you: ")
+	k.shows("approve: no, changes discarded", "stopped", "you: ")
 	k.leave()
 	k.holds("greeting", "hello\n")
 	k.holds("farewell", "")
@@ -280,15 +280,16 @@ func TestWhatWasTypedAheadDoesNotAnswerALayersQuestion(t *testing.T) {
 	k.shows(keepIt)
 	k.holds("greeting", "hello\n")
 	k.answers("n")
-	k.shows("approve: changes discarded", "well done", "well done", "you: ") // y was the next message
+	k.shows("approve: no, changes discarded", "well done", "well done", "you: ") // y was the next message
 	k.leave()
 	k.holds("greeting", "hello\n")
 }
 
-// What a killed artoo left half done is put right by the next one, which says so.
+// What a killed artoo left half done, of a line that left the sandbox, is put right by
+// the next one, which says so.
 func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	t.Parallel()
-	k := talkOnLayer(t, nil, []string{"--allow", "bash"}, "echo half > greeting; echo begun > other; echo written; sleep 600")
+	k := talkOnLayer(t, nil, []string{"--allow", "bash!"}, "echo half > greeting; echo begun > other; echo written; sleep 600")
 	if k == nil {
 		return
 	}

@@ -16,19 +16,19 @@ import (
 // testdata, which name for each promise the tests that hold it.
 
 func TestProvidersDoc(t *testing.T) {
-	page := providersHead + promises(promiseRows(t, "fault_rows.txt"))
+	page := providersHead + promises(promiseRows(t, "fault_rows.txt"), false)
 	madeFromTables(t, "providers.md", page)
 	fitsAPage(t, page)
 }
 
 func TestTerminalDoc(t *testing.T) {
-	page := terminalHead + promises(promiseRows(t, "terminal_rows.txt"))
+	page := terminalHead + promises(promiseRows(t, "terminal_rows.txt"), false)
 	madeFromTables(t, "terminal.md", page)
 	fitsAPage(t, page)
 }
 
 func TestSecurityDoc(t *testing.T) {
-	page := securityHead + promises(promiseRows(t, "security_rows.txt"))
+	page := securityHead + promises(promiseRows(t, "security_rows.txt"), true)
 	madeFromTables(t, "security.md", page)
 	fitsAPage(t, page)
 }
@@ -98,8 +98,9 @@ func promiseRows(t *testing.T, name string) []promise {
 	return rows
 }
 
-// promises is the rows as users read them. What has no test is not promised.
-func promises(rows []promise) string {
+// promises is the rows as users read them, with their tests if these are to be named.
+// What has no test is not promised.
+func promises(rows []promise, named bool) string {
 	var b strings.Builder
 	section := ""
 	for _, r := range rows {
@@ -113,6 +114,9 @@ func promises(rows []promise) string {
 		fmt.Fprintf(&b, "- %s", r.text)
 		if r.note != "" {
 			fmt.Fprintf(&b, " *%s*", r.note)
+		}
+		if named {
+			fmt.Fprintf(&b, " (`%s`)", strings.Join(r.tests, "`, `"))
 		}
 		b.WriteString("\n")
 	}
@@ -188,19 +192,36 @@ const securityHead = `<!-- Made by TestSecurityDoc from testdata/security_rows.t
 
 # Security
 
-artoo runs what a model asks for in your source tree. It defends against a model that is mistaken or was talked into something by what it read,
-and against a repository that came from elsewhere. It does not defend against you, against other programs of yours, or against a fault of
-the kernel's. What you let run outside of the sandbox has your rights.
+artoo runs what a model asks for in your source tree. It defends against a model that is mistaken or was misled by what it read, and against a
+repository from elsewhere. It does not defend against you, against your other programs, or against a fault of the kernel. What you let run outside
+the sandbox has your rights.
 
-Which of these mechanisms confines commands is in the banner where one is missing, in ` + "`/status`, `artoo doctor`" + ` and JSON's ` + "`sandbox`" + `:
+## What remains possible
 
-| | namespaces | Landlock | none |
+With layers, within what you approve:
+
+| who | ` + "`ask` | `edits` | `auto`" + ` |
 |---|---|---|---|
-| needs | Linux 5.12, user namespaces | Linux 5.13 | |
-| layer | Linux 5.11, overlay; nothing mounted below the project, no network file system, no files of other groups but for root | no | no |
-| ` + "`auto`" + ` | asks nothing confined | is ` + "`edits`" + ` | is ` + "`edits`" + ` |
-| network, other processes | out of reach | not confined; signals are | not confined |
-| denied files | hidden | not hidden: commands are asked | by names in the line alone |
+| a hostile repository, once its programs run | reads what is not denied; leaves build output that you later run | also changes files | the same, unasked |
+| a hostile model | sends what it reads to its provider; shapes build output; tires you with diffs | also changes code that you later run outside | also runs the project's own programs unasked |
+| a clumsy model | leaves build output only | makes changes that undo restores | the same |
 
-Each promise below is held by tests (testdata/security_rows.txt names them). Words in italics say where it ends.
+` + "`plan`" + ` changes nothing. Deleted build and dependency directories are not kept for undo. Files in caches never reach the project, but later lines
+see them. A line can steer the session's background servers over the loopback.
+
+` + "`artoo doctor` and `/status`" + ` print what confines commands here:
+
+| | namespaces | Landlock | macOS | nothing |
+|---|---|---|---|---|
+| needs | Linux 5.12, user namespaces | Linux 5.13 | sandbox-exec; not run yet | |
+| layers, judged effects | where overlay works: no network file system, nothing mounted below the project | no | no | no |
+| network | loopback only | open | closed | open |
+| denied files | absent | readable; lines beside them ask | closed by path | closed to artoo's own tools |
+| writes | to the layer | by entry; permissions, times and owners are not held | by path | not held |
+| other processes | absent | seen, not signalled | seen | not held |
+
+Without layers a yes covers everything that the line does, so each mode is as safe as the lines that you approve. A hostile program that you let
+run can change every file of the project, except guarded files where the mechanism holds them.
+
+Each promise below is held by the tests named with it. Words in italics say where it ends.
 `

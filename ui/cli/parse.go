@@ -76,13 +76,15 @@ func (l line) words(c subcommand, inv Invocation) (_ Invocation, err error) {
 	name, least, most, example, missing := c.name, 0, c.most, "", c.missing
 	if len(c.verbs) > 0 && len(inv.Words) > 0 {
 		at := slices.IndexFunc(c.verbs, func(v verb) bool { return v.name == inv.Words[0] })
-		if at < 0 {
+		switch {
+		case at >= 0:
+			v := c.verbs[at]
+			inv.Verb, inv.Words = v.name, inv.Words[1:]
+			name, least, most, example = name+" "+v.name, v.least, v.most, v.example
+			missing = cmp.Or(v.missing, missing)
+		case c.most == 0:
 			return inv, l.unknownVerb(c, inv.Words)
 		}
-		v := c.verbs[at]
-		inv.Verb, inv.Words = v.name, inv.Words[1:]
-		name, least, most, example = name+" "+v.name, v.least, v.most, v.example
-		missing = cmp.Or(v.missing, missing)
 	}
 	switch {
 	case most >= 0 && len(inv.Words) > most:

@@ -1,37 +1,52 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"artoo/agent/permission"
 )
 
-// TestDocOfReadingCommands keeps the list in docs/permissions.md what the code
-// says.
-func TestDocOfReadingCommands(t *testing.T) {
-	path := filepath.Join(moduleDir, "docs", "permissions.md")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := strings.ReplaceAll(string(data), "\r\n", "\n")
-	before, rest, ok := strings.Cut(page, "<!-- reading commands -->\n")
-	list, after, ended := strings.Cut(rest, "<!-- end -->\n")
-	if !ok || !ended {
-		t.Fatal("docs/permissions.md has no place for the list")
-	}
-	want := permission.ReadingDoc()
-	if *update {
-		if err := os.WriteFile(path, []byte(before+"<!-- reading commands -->\n"+want+"<!-- end -->\n"+after),
-			0o644); err != nil {
-			t.Fatal(err)
-		}
-		list = want
-	}
-	if list != want {
-		t.Errorf("go test ./ui/cli -update rewrites the list:\n%s\nwant\n%s", list, want)
-	}
+// TestReadingDoc keeps docs/reading.md what the tables say.
+func TestReadingDoc(t *testing.T) {
+	madeFromTables(t, "reading.md", readingHead+permission.ReadingDoc()+readingResults+permission.ResultDoc()+
+		readingCaches+permission.CacheDoc()+readingGuarded+permission.OthersRunDoc())
 }
+
+const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permission; go test ./ui/cli -update rewrites it. -->
+
+# Lists that decide what runs and what asks
+
+[Permissions](permissions.md) describes how these lists are used.
+
+## Reading commands
+
+These run without a question, read-only, in every mode: inside the project, without options that write or execute, and without files outside the
+project or denied files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
+runs only while the repository's own configuration names no programs. Commands that print what git stores run only while git holds no
+denied file, or while pathspecs leave it out (` + "`-- . ':!.env'`" + `). A rule ` + "`bash(@read)`" + ` stands for all of them.
+
+`
+
+const readingResults = `
+## Build output
+
+Ignored files in these places stay without a question, if the line consists of reading commands and the project's own programs:
+
+`
+
+const readingCaches = `
+## Caches
+
+What a line writes here never reaches the project. artoo keeps it, and the next line sees it:
+
+`
+
+const readingGuarded = `
+## Files that programs run or obey
+
+They count at any depth, in upper or lower case, with everything below them, and under every link and hard link. ` +
+	"`*`" + ` stands for any characters. Directories that ` + "`core.hooksPath`" + ` names and bare repositories are among them.
+
+| run or obeyed by | names |
+|---|---|
+`

@@ -69,7 +69,9 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
 		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
-		OthersRun: func() func(string) string { return a.project.OthersRun(a.hookDirs) },
+		OthersRun: a.guardedBy,
+		GitHooks:  func(dir string) []string { return tool.HooksIn(dir, a.hookDirs()) },
+		GitSigns:  func(dir string) string { return tool.GitSigns(env.Environ, dir) },
 		Shell:     permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
 		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
 			return env.Files.ReachBelow(dir, arg, reads)
@@ -88,10 +90,31 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 			return names, err
 		},
 	}
+	var err error
+	if p.TrustsPrograms, err = a.trustsPrograms(); err != nil {
+		return nil, err
+	}
+	a.guard = permission.NewGuard([]string{a.project.Root}, a.hookDirs)
 	if err := a.setRules(p); err != nil {
 		return nil, err
 	}
 	return p, p.CheckMode()
+}
+
+// guardedBy returns a func that says in words why the file at a path is guarded though
+// its own name does not tell.
+func (a *app) guardedBy() func(path string) string {
+	git := a.project.OthersRun(a.hookDirs)
+	found, err := a.guard.Recent()
+	return func(path string) string {
+		switch why := git(path); {
+		case why != "":
+			return why
+		case err != nil:
+			return "it is not known whether others run it: " + err.Error()
+		}
+		return found.Why(path)
+	}
 }
 
 // hookDirs are the directories that git takes hooks from. All that ask share what git

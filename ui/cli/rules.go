@@ -43,7 +43,7 @@ func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error 
 		wide = max(wide, len(r.Rule))
 	}
 	return printEach(w, rules, asJSON, func(r permission.RuleInForce) string {
-		line := fmt.Sprintf("%-5s  %-*s  %s", r.Effect, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line),
+		line := fmt.Sprintf("%-5s  %-*s  %s", r.Verdict, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line),
 			sanitize.Text(r.Origin, sanitize.Line))
 		if r.Remark != "" {
 			line += "; covers also " + r.Remark
@@ -56,12 +56,9 @@ func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error 
 func explanation(e permission.Explanation) string {
 	var b strings.Builder
 	safe := func(text string) string { return sanitize.Text(text, sanitize.Line) }
-	fmt.Fprintf(&b, "%s: %s\n", e.Effect, safe(e.Reason))
+	fmt.Fprintf(&b, "%s: %s\n", e.Verdict, safe(e.Reason))
 	if where := whereItRuns[e.Place]; where != "" {
 		fmt.Fprintf(&b, "  runs   %s\n", where)
-		if e.OffLayer != "" {
-			fmt.Fprintf(&b, "         not on a layer: %s\n", safe(e.OffLayer))
-		}
 	}
 	missed := func(list []permission.MissedRule) {
 		for _, m := range list {
@@ -69,7 +66,7 @@ func explanation(e permission.Explanation) string {
 		}
 	}
 	for _, part := range e.Parts {
-		fmt.Fprintf(&b, "  %-5s  %s\n", part.Effect, safe(part.Text))
+		fmt.Fprintf(&b, "  %-5s  %s\n", part.Verdict, safe(part.Text))
 		why := part.Why
 		if part.Rule != "" {
 			why += ", " + part.Rule + origin(part.Origin)
@@ -78,7 +75,7 @@ func explanation(e permission.Explanation) string {
 		missed(part.Missed)
 	}
 	missed(e.Missed)
-	if e.Effect != permission.Allow && e.Narrow != "" {
+	if e.Verdict != permission.Run && e.Narrow != "" {
 		fmt.Fprintf(&b, "to allow just this: --allow %s\n", shell.Quote(safe(e.Narrow)))
 		if e.Suggested != e.Narrow {
 			fmt.Fprintf(&b, "a wider rule: --allow %s\n", shell.Quote(safe(e.Suggested)))
@@ -92,10 +89,11 @@ func explanation(e permission.Explanation) string {
 
 // whereItRuns are the places of a line in words.
 var whereItRuns = map[string]string{
-	"host":      "on the machine itself, with network, keys and home",
-	"sandbox":   "in the sandbox: what it writes in the project stays",
-	"layer":     "on a throwaway layer: what it changes is shown and asked about afterwards",
-	"read-only": "in the sandbox, where it can write nothing",
+	"host":       "on the machine itself, with network, keys and home",
+	"sandbox":    "in the sandbox: what it writes in the project stays",
+	"layer":      "on a throwaway layer: its changes are judged afterwards",
+	"background": "in the sandbox, beside the conversation: it writes only where builds put results",
+	"read-only":  "in the sandbox, where it can write nothing",
 }
 
 func origin(text string) string {

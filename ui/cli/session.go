@@ -88,7 +88,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	}
 	a.agent, err = agent.New(agent.Options{
 		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
-		Notice: a.warn, SaveRule: a.saveRule, Sandbox: confined, Checks: a.checks(),
+		Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Sandbox: confined, Guard: a.guard, Checks: a.checks(),
 		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime, DailyCost: a.cfg.DailyCost},

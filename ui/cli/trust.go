@@ -70,6 +70,26 @@ func (a *app) trustStore() (trust.Store, error) {
 	return trust.Store{Path: path}, err
 }
 
+// trustsPrograms reports whether the user trusts the project to run its own programs.
+// Where there is no project, or no home, it is not trusted.
+func (a *app) trustsPrograms() (bool, error) {
+	store, err := a.trustStore()
+	if err != nil || a.project.None != "" {
+		return false, nil
+	}
+	trusts, err := store.TrustsPrograms(a.project.Root)
+	return trusts, a.storeFailure(store, err)
+}
+
+// trustPrograms records that the project may run its own programs.
+func (a *app) trustPrograms() error {
+	store, err := a.trustStore()
+	if err != nil {
+		return err
+	}
+	return a.storeFailure(store, store.TrustPrograms(a.project.Root, time.Now().UTC()))
+}
+
 func (a *app) storeFailure(store trust.Store, err error) error {
 	if err == nil {
 		return nil
@@ -159,7 +179,7 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 			strings.TrimRight(string(f.Data), "\n"))
 	}
 	if q.Lines == nil {
-		q.Lines = []string{"nothing now; once it is trusted, its own programs run on throwaway layers too"}
+		q.Lines = []string{"nothing now"}
 	}
 	if last := a.brought.last; last != nil {
 		q.Changes = a.brought.Changes(last.Files)
@@ -226,9 +246,7 @@ func (a *app) tighten() error {
 	if err != nil {
 		return err
 	}
-	policy := a.agent.Policy()
-	policy.Confinement.Trusted = true
-	if err := a.setRules(policy); err != nil {
+	if err := a.setRules(a.agent.Policy()); err != nil {
 		return err
 	}
 	return a.agent.SettingsChanged(tools)
@@ -243,52 +261,112 @@ func (a *app) trustCommand(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return err
 	}
-	if inv.has("list") {
-		answers, err := store.Answers()
-		if err != nil {
-			return a.storeFailure(store, err)
-		}
-		return printEach(a.process.Out, answers, inv.has("json"), a.answerText)
+	if inv.Verb == "list" || inv.has("list") {
+		return a.listTrust(store, inv.has("json"))
 	}
 	if dir := inv.word(); dir != "" {
 		if a.project, err = findProject(dir); err != nil {
 			return fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
 		}
 	}
-	if inv.has("revoke") {
-		return a.revoke(store)
+	if inv.Verb == "rm" || inv.has("revoke") {
+		return a.revoke(store, inv.has("run"))
 	}
 	if a.project.None != "" {
 		return fail(agent.KindUsage, "trust", errors.New("there is no project to trust: "+a.project.None), "cd into one")
+	}
+	if inv.has("run") {
+		return a.askToRun(ctx, store, inv.has("yes"))
 	}
 	a.cfg.NoProject = false // it is what the command is about
 	if err := a.findTrust(); err != nil {
 		return err
 	}
 	if a.brought.refused != nil {
-		return fail(agent.KindConfig, "trust", a.brought.refused, "remove it, or mend it")
+		return fail(agent.KindConfig, "trust", a.brought.refused, "remove it, or fix it")
 	}
 	return a.askToTrust(ctx, inv.has("yes"))
 }
 
-// answerText is an answer as it is listed: whether it still counts is of what the
-// project brings now.
-func (a *app) answerText(t trust.Answer) string {
-	word := "no"
-	if t.Trusted {
-		word = "yes"
-	}
-	return fmt.Sprintf("%-3s  %s  %s  %s", word, t.At.Local().Format("2006-01-02 15:04"),
-		sanitize.Text(t.Root, sanitize.Line),
-		sanitize.Text(cmp.Or(tool.ListUpTo(3, slices.Sorted(maps.Keys(t.Files))), "brought nothing"), sanitize.Line))
+// The kinds of answer in a list.
+const (
+	kindSettings = "settings" // what a project brings
+	kindRun      = "run"      // its own programs
+)
+
+// listedAnswer is an answer about what a project brings, and listedRun one about its
+// own programs, as the list has them in JSON.
+type listedAnswer struct {
+	Kind string `json:"kind"`
+	trust.Answer
 }
 
-func (a *app) revoke(store trust.Store) error {
+type listedRun struct {
+	Kind string `json:"kind"`
+	trust.Programs
+}
+
+// listTrust prints the answers of both kinds.
+func (a *app) listTrust(store trust.Store, asJSON bool) error {
+	answers, err := store.Answers()
+	if err != nil {
+		return a.storeFailure(store, err)
+	}
+	for _, answer := range answers {
+		if err := printOne(a.process.Out, listedAnswer{kindSettings, answer}, asJSON, listedAnswer.text); err != nil {
+			return err
+		}
+	}
+	programs, err := store.Programs()
+	if err != nil {
+		return a.storeFailure(store, err)
+	}
+	for _, p := range programs {
+		if err := printOne(a.process.Out, listedRun{kindRun, p}, asJSON, listedRun.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is an answer as it is listed: whether it still counts depends on what the
+// project brings now.
+func (l listedAnswer) text() string {
+	word := "no"
+	if l.Trusted {
+		word = "yes"
+	}
+	return trustRow(word, l.At, l.Root, cmp.Or(tool.ListUpTo(3, slices.Sorted(maps.Keys(l.Files))), "brought nothing"))
+}
+
+func (l listedRun) text() string {
+	return trustRow("run", l.At, l.Root, "its own programs, in the sandbox")
+}
+
+func trustRow(word string, at time.Time, root, object string) string {
+	return fmt.Sprintf("%-3s  %s  %s  %s", word, at.Local().Format("2006-01-02 15:04"),
+		sanitize.Text(root, sanitize.Line), sanitize.Text(object, sanitize.Line))
+}
+
+// revoke takes back what was said of a project's settings, or, with run, that it may
+// run its own programs.
+func (a *app) revoke(store trust.Store, run bool) error {
+	root := sanitize.Text(a.project.Root, sanitize.Line)
+	if run {
+		was, err := store.RevokePrograms(a.project.Root)
+		text := root + " was not trusted to run its own programs"
+		if was {
+			text = root + " is trusted no more to run its own programs; artoo asks before they run"
+		}
+		if err == nil {
+			a.screen.Line(text)
+		}
+		return a.storeFailure(store, err)
+	}
 	n, err := store.Revoke(a.project.Root)
 	if err != nil {
 		return a.storeFailure(store, err)
 	}
-	root := sanitize.Text(a.project.Root, sanitize.Line)
 	if n == 0 {
 		a.screen.Line(root + " was neither trusted nor refused")
 	} else {
@@ -304,22 +382,9 @@ func (a *app) askToTrust(ctx context.Context, yes bool) error {
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it brings nothing"))
 		return nil
 	}
-	q := a.trustQuestion()
-	nobody := fail(agent.KindApproval, "trust", errors.New("nobody can be asked"),
-		"artoo trust --yes, once you have looked")
-	switch {
-	case yes:
-		a.screen.Trust(q)
-		a.screen.TrustDecided(true)
-	case !a.streams.watched:
-		return nobody
-	default:
-		var err error
-		if yes, err = ui.TrustOnTTY(ctx, a.screen, q); errors.Is(err, agent.ErrNobody) {
-			return nobody
-		} else if err != nil {
-			return err
-		}
+	yes, err := a.answerTrust(ctx, a.trustQuestion(), yes, "artoo trust --yes, once you have looked")
+	if err != nil {
+		return err
 	}
 	if yes { // what is wrong with the file is better known now
 		a.brought.answer = &trust.Answer{Trusted: true}
@@ -328,4 +393,41 @@ func (a *app) askToTrust(ctx context.Context, yes bool) error {
 		}
 	}
 	return a.keepTrust(yes)
+}
+
+// askToRun says what it means that the project may run its own programs, and asks,
+// unless it may already.
+func (a *app) askToRun(ctx context.Context, store trust.Store, yes bool) error {
+	trusts, err := store.TrustsPrograms(a.project.Root)
+	if err != nil {
+		return a.storeFailure(store, err)
+	}
+	if trusts {
+		a.screen.Line(sanitize.Text(a.project.Root, sanitize.Line) + " is trusted to run its own programs")
+		return nil
+	}
+	yes, err = a.answerTrust(ctx, screen.TrustQuestion{Dir: a.project.Root, Run: true}, yes, "artoo trust --run --yes")
+	if err != nil || !yes {
+		return err
+	}
+	return a.trustPrograms()
+}
+
+// answerTrust shows a question and asks it on the terminal; yes is the answer that the
+// command line gave already. hint is what to write where no one can be asked.
+func (a *app) answerTrust(ctx context.Context, q screen.TrustQuestion, yes bool, hint string) (bool, error) {
+	nobody := fail(agent.KindApproval, "trust", errors.New("nobody can be asked"), hint)
+	switch {
+	case yes:
+		a.screen.Trust(q)
+		a.screen.TrustDecided(q, true)
+		return true, nil
+	case !a.streams.watched:
+		return false, nobody
+	}
+	yes, err := ui.TrustOnTTY(ctx, a.screen, q)
+	if errors.Is(err, agent.ErrNobody) {
+		return false, nobody
+	}
+	return yes, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -71,12 +72,18 @@ func outputFailure(err error) *agent.Failure {
 		Hint: "check where stdout goes: a full disk, or a reader that left"}
 }
 
+// trustRun is the command that lets the project's own programs run.
+const trustRun = "artoo trust --run"
+
 // unanswered is the failure of a run in which somebody was missed.
 func unanswered(denied []agent.Denial) *agent.Failure {
 	n, hint := 0, ""
 	for _, d := range denied {
 		if d.Nobody {
 			n++
+			if hint == "" && d.Code == permission.OwnPrograms {
+				hint = trustRun
+			}
 			if hint == "" && d.Rule != "" {
 				hint = "--allow " + ShellQuote(d.Rule)
 			}
@@ -129,7 +136,10 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		if q.Effects != nil {
 			f.What = "discarded: what " + q.Call.Access.Object + " did (" + q.Effects.Summary() + ")"
 		}
-		if q.Rule != "" {
+		switch {
+		case q.OwnPrograms():
+			f.Hint = trustRun
+		case q.Rule != "":
 			f.Hint = "artoo --allow " + ShellQuote(q.Rule)
 		}
 		c.Failure(f)

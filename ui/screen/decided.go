@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 // `a` and `A` would make.
 func (s *Screen) QuestionHelp(q agent.Question) {
 	s.do(func() {
+		own := q.OwnPrograms()
 		wider := "a RULE makes that rule instead"
 		if q.Suggested != "" && q.Suggested != q.Rule {
 			wider = "a " + q.Suggested + " makes that rule instead"
@@ -32,12 +34,18 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 		case agent.QuestionChanges:
 			rows = [][2]string{
 				{"y", "yes, apply the changes"},
-				{"n", "no, throw them away; the model gets the output, and n REASON tells it why"},
+				{"n", "no, discard them; the model gets the output, and n REASON tells it why"},
 				{"n!", "no, and the model does not get the output either"},
-				{"a", "yes, and always in this session for this line, as long as it touches the same and no more"},
+				{"a", "yes, and always in this session for this line, as long as it touches only these paths"},
 				{"p", "show all of it in the pager"},
 				{"q", "no, and stop this turn"},
 				{"?", "this text; Enter alone means no"},
+			}
+			if q.Effects != nil && q.Effects.There {
+				rows[0][1], rows[1][1] = "yes, keep the files", "no, move them away; the model gets the output, and n REASON tells it why"
+			}
+			if !q.Lasts {
+				rows = slices.Delete(rows, 3, 4)
 			}
 		case agent.QuestionPlan:
 			rows = [][2]string{
@@ -50,12 +58,19 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 			}
 		case agent.QuestionOutside:
 			rows = [][2]string{
-				{"y", "yes, run it once more with network, keys and home"},
+				{"y", "yes, run it again, with the network, your keys and your home"},
 				{"n", "no; n REASON tells the model why"},
 				{"p", "show all of it in the pager"},
 				{"q", "no, and stop this turn"},
 				{"?", "this text; Enter alone means no"},
 			}
+		}
+		if own {
+			rows = slices.Replace(rows, 2, 5, [][2]string{
+				{"a", "yes, and the project's own programs run without a question in this session"},
+				{"A", "trust this project to run its own programs: in the sandbox, without a question, in later " +
+					"versions too; artoo trust rm --run takes it back"},
+			}...)
 		}
 		if s.opt.Profile == Spoken {
 			s.must(s.spokenKeys(rows))
@@ -89,24 +104,28 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 			return
 		}
 		if q.Kind == agent.QuestionChanges {
-			s.must(s.decidedLine(keptOrNot(a)))
+			s.must(s.decidedLine(keptOrNot(q, a)))
 			return
 		}
-		text := ""
-		switch a.Verdict {
-		case agent.Yes:
+		text, own := "", q.OwnPrograms() && a.Rule == ""
+		switch {
+		case own && a.Verdict == agent.YesForSession:
+			text = "the project's own programs run without a question in this session"
+		case own && a.Verdict == agent.YesForever:
+			text = "trust this project to run its own programs" + s.remark("artoo trust rm --run takes it back")
+		case a.Verdict == agent.Yes:
 			if q.Call.Access.Diff != "" && s.running(q.Call.ID) != nil {
 				r.decision = applied
 				return
 			}
 			text = "allowed once"
-		case agent.YesForSession:
+		case a.Verdict == agent.YesForSession:
 			text = fmt.Sprintf("allowed in this session: %s%s", rule, s.remark("/permissions to change"))
-		case agent.YesForever:
+		case a.Verdict == agent.YesForever:
 			text = fmt.Sprintf("allowed in this project: %s%s", rule, s.remark("config.toml to change"))
-		case agent.StopTurn:
+		case a.Verdict == agent.StopTurn:
 			r.decision = denied
-			text = "denied, and the turn stops"
+			text = "denied; turn stopped"
 		default:
 			r.decision = denied
 			text = "denied"
@@ -121,22 +140,27 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	})
 }
 
-// keptOrNot tells what became of a layer's changes.
-func keptOrNot(a agent.Answer) string {
+// keptOrNot tells what the user decided about a layer's changes. That they were applied
+// is said by the call's result, once it is true.
+func keptOrNot(q agent.Question, a agent.Answer) string {
+	no := "no, changes discarded"
+	if q.Effects != nil && q.Effects.There {
+		no = "no"
+	}
 	switch a.Verdict {
 	case agent.Yes:
-		return "changes applied"
+		return "yes"
 	case agent.YesForSession, agent.YesForever:
-		return "changes applied, and from now on in this session for this line as long as it does the same"
+		return "yes, and always in this session for this line, while it touches only these paths"
 	case agent.StopTurn:
-		return "changes discarded, and the turn stops"
+		return no + "; turn stopped"
 	case agent.Withhold:
-		return "changes discarded, output withheld"
+		return no + ", output withheld"
 	}
 	if a.Reason != "" {
-		return "changes discarded: " + line(a.Reason)
+		return no + ": " + line(a.Reason)
 	}
-	return "changes discarded"
+	return no
 }
 
 // decidedLine is a decision in the transcript. It begins as its question does,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/ui/sanitize"
 )
@@ -34,9 +35,8 @@ func (s *Screen) beginQuestion(q agent.Question) {
 	}
 }
 
-// Question prints what a call would do, all of it but for the middle of what is
-// very long (see Unseen),
-// and returns the line to ask with (`approve: run "make" in ~/src/shop? [y,n,…] (n) `),
+// Question prints what a call would do, without the middle of what is very long (see
+// Unseen), and returns the line to ask with (`approve: run "make" in ~/src/shop? [y,n,…] (n) `),
 // safe and without escapes, for the caller to show and wait at. The transient
 // line stays away until Decided. It prints even when Quiet is set.
 func (s *Screen) Question(q agent.Question) string {
@@ -72,6 +72,7 @@ func (s *Screen) Unseen(q agent.Question) bool {
 func (s *Screen) questionText(q agent.Question, cut bool) (text string, left bool) {
 	a := q.Call.Access
 	b := asking{s: s, cut: cut}
+	matters := ""
 	what := "call"
 	switch {
 	case q.Kind == agent.QuestionPlan:
@@ -81,12 +82,16 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		what = "change"
 		b.command(q)
 		b.effects(q)
+		matters = b.named(q.Effects.Matters())
 	case a.Command != "":
 		what = "command"
 		b.command(q)
 		b.typedTo(q)
 		if dir := s.runDir(q); a.To == "" && cut && !strings.Contains(s.askLine(q), " in "+dir+"?") {
 			b.WriteString(s.bodyLine("in "+dir, cut))
+		}
+		if text := held(q); text != "" {
+			b.WriteString(s.bodyLine(text, cut))
 		}
 	case a.Diff != "":
 		what = "change"
@@ -103,7 +108,28 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 	if text := warning(b.seen, what); text != "" {
 		b.WriteString(s.bodyLine(text, cut))
 	}
-	return b.String(), b.left
+	return b.String() + matters, b.left
+}
+
+// held says what holds the command that a question would run, or that nothing does;
+// "" where the question's reason says it.
+func held(q agent.Question) string {
+	const sandbox = "runs in the sandbox: no network except loopback, no keys, no home"
+	switch {
+	case q.Kind == agent.QuestionOutside:
+		return "outside the sandbox it has the network, your keys and your home"
+	case q.Call.Access.To != "":
+		return ""
+	}
+	switch q.Place {
+	case permission.PlaceLayer:
+		return sandbox + "; artoo judges its changes afterwards"
+	case permission.PlaceBackground:
+		return sandbox + "; it works on the project itself"
+	case permission.PlaceSandbox:
+		return "runs in the sandbox; its changes to the project stay"
+	}
+	return ""
 }
 
 // bodyLine is a remark below a call; in rows unless it goes to a pager.

@@ -13,8 +13,9 @@ func changesQuestion() agent.Question {
 	q := ask(runCall("1", "sed -i s/a/b/ *.txt; rm -r old"), 1, 1)
 	q.Kind = agent.QuestionChanges
 	q.Effects = &permission.Effects{
-		OthersRun:   []string{".githooks/pre-commit (.githooks, which git runs or obeys)"},
-		Executables: []string{"build.sh"}, Modes: []string{"key 0600 → 0644"}, Links: []string{"etc → /etc"},
+		Guarded:     []string{".githooks/pre-commit (.githooks, which git runs or obeys)"},
+		Executables: []string{"build.sh"}, Modes: []permission.Entry{{Path: "key", Detail: "0600 → 0644"}},
+		Links:    []permission.Entry{{Path: "etc", Detail: "→ /etc"}},
 		Modified: []string{"a.txt"}, Never: []string{"pipe"},
 	}
 	for i := range 500 {
@@ -24,22 +25,40 @@ func changesQuestion() agent.Question {
 	return q
 }
 
-// What matters most is never cut: each deleted path is there, however many.
+// What matters most stands last, just above the answer, and is never cut; many deleted
+// paths are summed up by directory there, and the pager has each.
 func TestWhatACommandDidIsShownWhole(t *testing.T) {
 	for name := range profiles() {
 		r := newRig(profiles()[name])
 		q := changesQuestion()
 		prompt := r.Question(q)
-		if !strings.Contains(prompt, `keep what "sed -i s/a/b/`) || !strings.Contains(prompt, "did in") {
+		if !strings.Contains(prompt, `apply the changes of "sed -i s/a/b/`) {
 			t.Errorf("%s: asks %q", name, prompt)
 		}
 		shown := r.QuestionAll(q)
 		got := r.err.String()
-		for _, text := range []string{"others run it: .githooks/pre-commit", "executable now: build.sh", "permissions: key 0600",
-			"link: etc", "deleted: old/0", "deleted: old/499", "never applied: pipe", "500 deleted"} {
-			if !strings.Contains(got, text) || !strings.Contains(shown, text) {
+		for _, text := range []string{"runs automatically: .githooks/pre-commit", "executable now: build.sh", "permissions: key 0600",
+			"link: etc", "never applied: pipe", "500 deleted", "modified: a.txt"} {
+			if !strings.Contains(strings.Join(strings.Fields(got), " "), text) || !strings.Contains(shown, text) {
 				t.Errorf("%s: %q is not shown", name, text)
 			}
+		}
+		if !strings.Contains(got, "deleted: old/ (500 paths)") || strings.Count(got, "\n") > 60 || r.Unseen(q) {
+			t.Errorf("%s: unseen %t, shown %q", name, r.Unseen(q), got)
+		}
+		for _, text := range []string{"deleted: old/0", "deleted: old/499"} {
+			if !strings.Contains(shown, text) {
+				t.Errorf("%s: %q is not in the pager", name, text)
+			}
+		}
+		q.Diff += strings.Repeat("+x\n", 1000)
+		r.err.Reset()
+		r.Question(q)
+		got = sgr.ReplaceAllString(r.err.String(), "")
+		rows := strings.Split(got, "\n")
+		if end := strings.Join(rows[max(len(rows)-14, 0):], "\n"); !strings.Contains(end, "runs automatically: .githooks/pre-commit") ||
+			!strings.Contains(end, "deleted: old/ (500 paths)") || !r.Unseen(q) {
+			t.Errorf("%s: unseen %t, it ends %q", name, r.Unseen(q), end)
 		}
 		if strings.Contains(got, "\x1b[2J") || strings.Contains(shown, "\x1b[2J") {
 			t.Errorf("%s: an escape of the file's reached the terminal", name)
@@ -51,25 +70,34 @@ func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	changes, outside := changesQuestion(), ask(runCall("1", "npm ci"), 1, 1)
 	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed at a wall: no network"
+	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,n!,p,q,?] (n) ") {
+		t.Errorf("asks %q", got)
+	}
+	r.err.Reset()
+	r.QuestionHelp(changes)
+	if got := r.err.String(); strings.Contains(got, "always") {
+		t.Errorf("help: %s", got)
+	}
+	changes.Lasts = true
 	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,n!,a,p,q,?] (n) ") {
 		t.Errorf("asks %q", got)
 	}
-	if got := r.Question(outside); got != `approve: run "npm ci" outside of the sandbox, in ~/src/shop? [y,n,p,q,?] (n) ` {
+	if got := r.Question(outside); got != `approve: run "npm ci" outside the sandbox, in ~/src/shop? [y,n,p,q,?] (n) ` {
 		t.Errorf("asks %q", got)
 	}
 	r.err.Reset()
 	r.QuestionHelp(outside)
-	if got := r.err.String(); strings.Contains(got, "always") || !strings.Contains(got, "network, keys and home") {
+	if got := r.err.String(); strings.Contains(got, "always") || !strings.Contains(got, "the network, your keys and your home") {
 		t.Errorf("help: %s", got)
 	}
 }
 
 func TestDecisionsOverChangesAreTold(t *testing.T) {
 	for expected, answer := range map[string]agent.Answer{
-		"changes applied\n":                       {Verdict: agent.Yes},
-		"changes discarded: not now\n":            {Reason: "not now"},
-		"changes discarded, output withheld\n":    {Verdict: agent.Withhold},
-		"changes discarded, and the turn stops\n": {Verdict: agent.StopTurn},
+		"yes\n":                            {Verdict: agent.Yes},
+		"no, changes discarded: not now\n": {Reason: "not now"},
+		"no, changes discarded, output withheld\n": {Verdict: agent.Withhold},
+		"no, changes discarded; turn stopped\n":    {Verdict: agent.StopTurn},
 	} {
 		r := newRig(profiles()["piped"])
 		q := changesQuestion()
@@ -87,7 +115,6 @@ func TestDecisionsOverChangesAreTold(t *testing.T) {
 func (r *rig) layerQuestions() {
 	q := changesQuestion()
 	q.Effects.Deleted = []string{"old/prices-of-the-year-before-last.csv", "old/\x1b[31mreadme"}
-	q.Effects.Created, q.Effects.InGit = []string{"b.txt"}, 2
 	q.Effects.Git = []string{"refs/heads/main: 1a2b3c4 → 5d6e7f8 the discount week begins on Sunday", "staged: a.txt"}
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "?")
@@ -98,14 +125,14 @@ func (r *rig) layerQuestions() {
 	r.Decided(q, agent.Answer{Verdict: agent.Yes})
 	r.OnToolResult(q.Call, ok("exit 0 in 0.1s"))
 	q = ask(runCall("2", "rm -r old"), 1, 1)
-	q.Kind, q.Effects = agent.QuestionChanges, &permission.Effects{Deleted: []string{"old/a"}}
+	q.Kind, q.Lasts, q.Effects = agent.QuestionChanges, true, &permission.Effects{Deleted: []string{"old/a"}}
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "n not those")
 	r.Decided(q, agent.Answer{Reason: "not those"})
 	r.OnToolResult(q.Call, ok("exit 0 in 0.1s; changes discarded: not those"))
 	q = ask(runCall("3", "make hooks"), 1, 1)
 	q.Kind = agent.QuestionChanges
-	q.Effects = &permission.Effects{There: true, OthersRun: []string{".envrc (direnv runs or obeys it)"},
+	q.Effects = &permission.Effects{There: true, Guarded: []string{".envrc (direnv runs or obeys it)"},
 		Created: []string{".envrc"}}
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "n!")
@@ -125,4 +152,59 @@ func TestLayersAreAskedAboutInEveryProfile(t *testing.T) {
 		fmt.Fprintf(&all, "==> %s, %d columns <==\n%s\n", c.profile, c.width, strings.ReplaceAll(r.err.String(), "\x1b", "␛"))
 	}
 	golden(t, "layer-questions.golden", all.String())
+}
+
+// A question about the project's own programs names them, says that they run confined,
+// and explains what its two lasting answers mean.
+func TestOwnProgramsAreAskedAbout(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	q := ask(runCall("1", "make test"), 1, 1)
+	reason := permission.Reason{Code: permission.OwnPrograms, Object: "make"}
+	q.Reason, q.Reasons, q.Place = reason.String(), []permission.Reason{reason}, permission.PlaceLayer
+	if got := r.Question(q); !strings.HasSuffix(got, choices) {
+		t.Errorf("asks %q", got)
+	}
+	for _, text := range []string{"project's own programs: make", "runs in the sandbox: no network except loopback, no keys, no home"} {
+		if got := strings.Join(strings.Fields(r.err.String()), " "); !strings.Contains(got, text) {
+			t.Errorf("%q is not in %q", text, got)
+		}
+	}
+	r.err.Reset()
+	r.QuestionHelp(q)
+	got := strings.Join(strings.Fields(r.err.String()), " ")
+	for _, text := range []string{"own programs run without a question in this session", "A trust this project to run its own programs",
+		"artoo trust rm --run takes it back"} {
+		if !strings.Contains(got, text) {
+			t.Errorf("%q is not in %q", text, got)
+		}
+	}
+	if strings.Contains(got, "rule") {
+		t.Errorf("a rule is offered: %q", got)
+	}
+	for want, answer := range map[string]agent.Answer{
+		"the project's own programs run without a question in this session\n": {Verdict: agent.YesForSession},
+		"trust this project to run its own programs":                          {Verdict: agent.YesForever},
+		"allowed in this session: bash(make:*)":                               {Verdict: agent.YesForSession, Rule: "bash(make:*)"},
+	} {
+		r := newRig(profiles()["piped"])
+		r.Question(q)
+		r.err.Reset()
+		r.Decided(q, answer)
+		if got := r.err.String(); !strings.HasPrefix(got, "approve: "+want) {
+			t.Errorf("%q, expected %q", got, want)
+		}
+	}
+}
+
+func TestAQuestionSaysWhereItsCommandRuns(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	q := ask(runCall("1", "npm ci"), 1, 1)
+	reason := permission.Reason{Code: permission.Outside, Object: "it needs the network"}
+	q.Reason, q.Reasons = reason.String(), []permission.Reason{reason}
+	if got := r.Question(q); !strings.Contains(got, `run "npm ci" outside the sandbox, in ~/src/shop?`) {
+		t.Errorf("asks %q", got)
+	}
+	if got := r.err.String(); !strings.Contains(got, "outside the sandbox (network, keys, home)") {
+		t.Errorf("shown: %q", got)
+	}
 }

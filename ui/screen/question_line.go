@@ -3,20 +3,23 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/ui/sanitize"
 )
 
-// How a question ends: that of an approval, of what a command did on a layer, and of
-// running one once more outside of the sandbox.
+// How a question ends: that of an approval, of the changes of a command on a layer, with
+// and without an answer that lasts, and of running one again outside the sandbox.
 const (
 	choices        = "[y,n,a,A,e,p,q,?] (n) "
-	choicesChanges = "[y,n,n!,a,p,q,?] (n) "
+	choicesLasting = "[y,n,n!,a,p,q,?] (n) "
+	choicesChanges = "[y,n,n!,p,q,?] (n) "
 	choicesOutside = "[y,n,p,q,?] (n) "
 	choicesPlan    = "[y,e,n,p,q,?] (n) "
 )
@@ -26,7 +29,10 @@ const (
 func choicesOf(q agent.Question) (line, spoken string) {
 	switch q.Kind {
 	case agent.QuestionChanges:
-		return choicesChanges, "y, n, n exclamation mark, a, p, q"
+		if q.Lasts {
+			return choicesLasting, "y, n, n exclamation mark, a, p, q"
+		}
+		return choicesChanges, "y, n, n exclamation mark, p, q"
 	case agent.QuestionOutside:
 		return choicesOutside, "y, n, p, q"
 	case agent.QuestionPlan:
@@ -78,12 +84,13 @@ func (s *Screen) asked(q agent.Question, room int) string {
 		return planAsked(q)
 	case a.Kind == tool.KindRun || a.Command != "":
 		head, in := verb+` "`, `" in `
-		switch q.Kind {
-		case agent.QuestionChanges:
-			head = strings.TrimSuffix(verb, a.Verb) + `keep what "`
-			in = `" did in `
-		case agent.QuestionOutside:
-			in = `" outside of the sandbox, in `
+		switch agentOf := strings.TrimSuffix(verb, a.Verb); {
+		case q.Effects != nil && q.Effects.There:
+			head, in = agentOf+`keep the files that "`, `" made in `
+		case q.Kind == agent.QuestionChanges:
+			head = agentOf + `apply the changes of "`
+		case outside(q):
+			in = `" outside the sandbox, in `
 		}
 		command := s.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
 		if a.To != "" {
@@ -99,6 +106,12 @@ func (s *Screen) asked(q agent.Question, room int) string {
 		return verb + " " + s.middle(object, max(room-cells(verb)-2, leastAsked))
 	}
 	return "allow " + s.middle(s.ascii(verb), max(room-len("allow "), leastAsked))
+}
+
+// outside reports whether a yes runs the command outside the sandbox.
+func outside(q agent.Question) bool {
+	return q.Kind == agent.QuestionOutside ||
+		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.Outside })
 }
 
 // runDir is where a command would run, as it is shown.

@@ -78,7 +78,7 @@ func planDecided(q agent.Question, a agent.Answer) string {
 	case agent.YesForSession:
 		return "approved, mode edits"
 	case agent.StopTurn:
-		return "not approved, and the turn stops"
+		return "not approved; turn stopped"
 	}
 	if a.Reason != "" {
 		return "not approved: " + line(a.Reason)

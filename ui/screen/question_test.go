@@ -168,7 +168,7 @@ func TestDecisions(t *testing.T) {
 		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied},
 			"approve: denied: a b^[\n"},
 		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted},
-			"approve: denied, and the turn stops\n"},
+			"approve: denied; turn stopped\n"},
 	} {
 		r := newRig(profiles()["piped"])
 		q := ask(c.call, 1, 1)

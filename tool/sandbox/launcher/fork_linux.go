@@ -30,6 +30,7 @@ type birth struct {
 const (
 	reportFD = 3 // tells how the command ended
 	execFD   = 4 // tells what failed, and by its end that the command runs
+	rulesFD  = 5 // Landlock's rules for the command
 )
 
 // What a report says: three words, the second and third as named.

@@ -24,8 +24,54 @@ const (
 	reading = mayExecute | mayRead | mayList
 	all     = reading | mayWrite | mayRemove | mayMake | mayRefer | mayCut
 
-	scopes = 1<<0 | 1<<1 // abstract unix sockets and signals, from version 6
+	makeSocket = 1 << 9
+
+	scopeSockets  = 1 << 0 // abstract unix sockets
+	scopeSignals  = 1 << 1
+	scopesSockets = 6 // the version with scopes
 )
+
+// landlockVersion is that of the kernel, 0 where there is none.
+func landlockVersion() int {
+	version, _, errno := syscall.Syscall(sysLandlockCreate, 0, 0, 1)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
+}
+
+// newRuleset makes a ruleset that handles rights over files and scopes.
+func newRuleset(files, scoped uint64) (*ruleset, error) {
+	attr := struct{ files, network, scoped uint64 }{files: files, scoped: scoped}
+	size := unsafe.Sizeof(attr.files)
+	if scoped != 0 {
+		size = unsafe.Sizeof(attr)
+	}
+	fd, _, errno := syscall.Syscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return nil, failed("make a Landlock ruleset", errno)
+	}
+	return &ruleset{int(fd), files}, nil
+}
+
+// socketRules make the ruleset by which unix sockets are made in the command's own
+// temporary directory only, and have abstract names for itself alone. What others
+// made in directories that it sees is covered. Landlock refuses to move files between
+// directories unless that is allowed.
+func socketRules() (int, error) {
+	r, err := newRuleset(makeSocket|mayRefer, scopeSockets)
+	if err != nil {
+		return -1, err
+	}
+	if err = r.allow("/", mayRefer); err == nil {
+		err = r.allow(Temp, makeSocket|mayRefer)
+	}
+	if err != nil {
+		syscall.Close(r.fd)
+		return -1, failed("allow sockets", err)
+	}
+	return r.fd, nil
+}
 
 // devices are what every command writes to.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"}
@@ -38,27 +84,21 @@ type ruleset struct {
 
 // grant confines the thread's use of files to what the command was granted.
 func (j *job) grant() error {
-	version, _, errno := syscall.Syscall(sysLandlockCreate, 0, 0, 1)
-	if errno != 0 {
-		return failed("ask for Landlock", errno)
-	}
-	r := ruleset{handled: all}
+	version := landlockVersion()
+	handled, scoped := uint64(all), uint64(0)
 	if version < 3 {
-		r.handled &^= mayCut
+		handled &^= mayCut
 	}
 	if version < 2 {
-		r.handled &^= mayRefer
+		handled &^= mayRefer
 	}
-	attr := struct{ files, network, scoped uint64 }{files: r.handled}
-	size := unsafe.Sizeof(attr.files)
-	if version >= 6 {
-		attr.scoped, size = scopes, unsafe.Sizeof(attr)
+	if version >= scopesSockets {
+		scoped = scopeSockets | scopeSignals
 	}
-	fd, _, errno := syscall.Syscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), size, 0)
-	if errno != 0 {
-		return failed("make a Landlock ruleset", errno)
+	r, err := newRuleset(handled, scoped)
+	if err != nil {
+		return err
 	}
-	r.fd = int(fd)
 	defer syscall.Close(r.fd)
 	for _, path := range slices.Concat(j.Readable, j.Writable) {
 		if err := r.allow(path, reading); err != nil {
@@ -74,17 +114,15 @@ func (j *job) grant() error {
 		}
 	}
 	closed := slices.Concat(j.Protected, j.Denied)
-	if !j.ReadOnly {
-		for _, dir := range j.Writable {
-			if err := r.allowBut(dir, closed); err != nil {
-				return failed("grant "+dir, err)
-			}
+	for _, dir := range j.writes() {
+		if err := j.allowBut(r, dir, closed); err != nil {
+			return failed("grant "+dir, err)
 		}
 	}
 	if _, _, errno := syscall.Syscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
 		return failed("give up privileges", errno)
 	}
-	_, _, errno = syscall.Syscall(sysLandlockSelf, fd, 0, 0)
+	_, _, errno := syscall.Syscall(sysLandlockSelf, uintptr(r.fd), 0, 0)
 	if errno != 0 {
 		return failed("enter Landlock", errno)
 	}
@@ -121,24 +159,46 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	return nil
 }
 
-// allowBut grants writing to what a directory holds, entry by entry, without what
-// is closed: a right over a directory is one over all that lies in it.
-func (r *ruleset) allowBut(dir string, closed []string) error {
+// writes are the directories of the project that the command writes itself.
+func (j *job) writes() []string {
+	switch {
+	case j.Layer || j.ReadOnly:
+		return nil
+	case j.Job:
+		return j.Outputs
+	}
+	return j.Writable
+}
+
+// allowBut grants writing to what a directory holds, without what is closed. A right
+// over a directory is one over all that lies in it: one that holds something closed
+// is granted entry by entry, and gets no new ones.
+func (j *job) allowBut(r *ruleset, dir string, closed []string) error {
+	holds := func(path string) bool {
+		return slices.ContainsFunc(closed, func(c string) bool { return inside(c, path) })
+	}
+	if !holds(dir) {
+		return r.allow(dir, all)
+	}
 	entries, err := names(dir)
 	if err != nil {
 		return err
 	}
+	var st syscall.Stat_t
+	if err := syscall.Stat(dir, &st); err != nil {
+		return err
+	}
+	j.full[place{uint64(st.Dev), st.Ino}] = true
 	for _, name := range entries {
 		path := dir + "/" + name
 		if slices.Contains(closed, path) {
 			continue
 		}
-		var st syscall.Stat_t
 		if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
 			continue // gone, or a link, whose end has its own rule or none
 		}
-		if slices.ContainsFunc(closed, func(c string) bool { return inside(c, path) }) {
-			err = r.allowBut(path, closed)
+		if isDir(st.Mode) && holds(path) {
+			err = j.allowBut(r, path, closed)
 		} else {
 			err = r.allow(path, all)
 		}
@@ -148,3 +208,6 @@ func (r *ruleset) allowBut(dir string, closed []string) error {
 	}
 	return nil
 }
+
+// place is a file or directory, wherever its name is.
+type place struct{ dev, inode uint64 }

@@ -34,18 +34,17 @@ type server struct {
 	root   bool   // commands run as root
 	hidden hidden // of the layers
 
-	layers atomic.Int32 // that were made on disk
-	known  struct {     // commands that run, by their first process
+	caches []cache
+	unix   bool // a command's unix sockets can be held to its own temporary files
+
+	rooms atomic.Int32 // that were made
+	known struct {     // commands that run, by their first process
 		sync.Mutex
 		first map[int]bool
 	}
-	writers struct { // commands that run and may write
-		sync.Mutex
-		jobs map[*job]bool
-	}
 	counters struct { // as they were when the last command ended
 		sync.Mutex
-		unroutable, home int
+		unroutable int
 	}
 }
 
@@ -58,7 +57,7 @@ const firstFree = 10
 func serve() int {
 	syscall.Syscall6(syscall.SYS_PRCTL, 41, 1, 0, 0, 0, 0)
 	s := &server{root: syscall.Geteuid() == 0}
-	s.known.first, s.writers.jobs = map[int]bool{}, map[*job]bool{}
+	s.known.first = map[int]bool{}
 	if err := s.reserve(); err != nil {
 		return 1
 	}
@@ -67,14 +66,21 @@ func serve() int {
 		s.setup, err = decodeSetup(body)
 	}
 	var listening []int
+	ready := []string{SayReady, "", ""}
 	if err == nil {
 		listening, err = s.prepare()
+	}
+	if err == nil && s.setup.Mechanism == "namespaces" {
+		where, why := s.findRoom()
+		if ready[1] = where; why != nil {
+			ready[2] = why.Error()
+		}
 	}
 	if err != nil {
 		_ = writeFrame(s.socket, Encode([]string{SayFailed, err.Error()})) // the exit status says as much
 		return 1
 	}
-	if err := writeFrame(s.socket, Encode([]string{SayReady}), listening...); err != nil {
+	if err := writeFrame(s.socket, Encode(ready), listening...); err != nil {
 		return 1
 	}
 	for _, fd := range listening {
@@ -142,7 +148,7 @@ func duplicate(fd, least int) (int, error) {
 func (s *server) prepare() ([]int, error) {
 	if s.setup.Mechanism != "none" {
 		// Where the machine sends what a crashed process held to a program, it does so
-		// whatever the limit, but for this one. Where a limit of 0 binds, it stays.
+		// whatever the limit, except with this one. Where a limit of 0 binds, it stays.
 		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: 1, Max: 1})
 	}
 	if s.setup.Mechanism != "namespaces" {
@@ -158,7 +164,7 @@ func (s *server) prepare() ([]int, error) {
 	if err := s.makeTree(); err != nil {
 		return nil, err
 	}
-	s.counters.unroutable, s.counters.home = unroutable(), filesIn(s.setup.Home)
+	s.counters.unroutable, s.unix = unroutable(), landlockVersion() >= scopesSockets
 	var listening []int
 	for _, port := range s.setup.Ports {
 		fd, err := listen(port)

@@ -13,15 +13,51 @@ import (
 // tree changes the thread's own copy of the file tree to what the command is to
 // see.
 func (j *job) tree() error {
-	if j.Layer || j.ReadOnly {
-		if err := j.overlay(); err != nil {
-			return err
+	hidden := make([]string, len(j.Writable))
+	var err error
+	if j.gone() {
+		if hidden, err = j.hidden.make(j.Writable, j.Denied); err != nil {
+			return failed("hide denied files", err)
 		}
 	}
-	if err := j.restrict(); err != nil {
+	if j.Layer || j.ReadOnly || j.Job {
+		if err := setattr("/", attrReadOnly, true); err != nil {
+			return failed("make all read-only", err)
+		}
+	}
+	if err := j.room(); err != nil {
+		return failed("make room for what is written", err)
+	}
+	if err := j.own(); err != nil {
+		return err
+	}
+	if err := j.lay(hidden); err != nil {
+		return err
+	}
+	for _, dir := range j.Outputs {
+		if err := j.output(dir); err != nil {
+			return failed("let "+dir+" be written", err)
+		}
+	}
+	if err := j.restrict(j.Denied, j.Protected); err != nil {
 		return err
 	}
 	return failed("leave the launcher's own directory", syscall.Unmount(ownDir, syscall.MNT_DETACH))
+}
+
+// gone reports whether denied names below Writable are gone, not covered.
+func (j *job) gone() bool { return j.Overlay && (j.Layer || j.ReadOnly) }
+
+// bounded reports whether nothing that the command writes may be executed, and
+// whether it has so much memory only.
+func (j *job) bounded() bool { return (j.Layer || j.ReadOnly) && !j.Exec }
+
+// noExec is the flag of a mount that the command writes to.
+func (j *job) noExec() uintptr {
+	if j.bounded() {
+		return syscall.MS_NOEXEC
+	}
+	return 0
 }
 
 // below is the writable directory that a path lies in, -1 for none.
@@ -35,85 +71,124 @@ func inside(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/' || dir == "/")
 }
 
-// scratch is where commands on a layer may write besides it.
-var scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
-
-// overlay makes all read-only, gives the command temporary directories of its own,
-// and lays a layer over what is writable.
-func (j *job) overlay() error {
-	hidden := make([]string, len(j.Writable))
+// room mounts what is to hold all that the command writes of its own: a directory on
+// disk, or a file system in memory whose size is the limit.
+func (j *job) room() error {
+	if j.setup.Disk == "" {
+		flags := uintptr(syscall.MS_NOSUID|syscall.MS_NODEV) | j.noExec()
+		err := syscall.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10)+
+			",nr_inodes="+strconv.FormatInt(max(j.Size/leastFile, 16), 10))
+		if err != nil {
+			return err
+		}
+	} else {
+		j.name = strconv.Itoa(int(j.rooms.Add(1)))
+		if err := clearReadOnly(diskDir); err != nil {
+			return err
+		}
+		if err := syscall.Mkdir(diskDir+"/"+j.name, 0o700); err != nil {
+			return err
+		}
+		if err := syscall.Mount(diskDir+"/"+j.name, layerDir, "", syscall.MS_BIND, ""); err != nil {
+			return err
+		}
+		set := uint64(attrNoSuid | attrNoDev)
+		if j.bounded() {
+			set |= attrNoExec
+		}
+		if err := setattr(layerDir, set, false); err != nil {
+			return err
+		}
+	}
 	var err error
-	if j.gone() {
-		if hidden, err = j.hidden.make(j.Writable, j.Denied); err != nil {
-			return failed("hide denied files", err)
-		}
-	}
-	if err := setattr("/", attrReadOnly, true); err != nil {
-		return failed("make all read-only", err)
-	}
-	for _, step := range j.setup.Steps {
-		if step.Op == OpCache && j.Caches {
-			if err := clearReadOnly(step.To); err != nil {
-				return failed("let "+step.To+" be written", err)
-			}
-		}
-	}
-	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC)
-	if j.Exec {
-		flags &^= syscall.MS_NOEXEC
-	}
-	if err := j.room(flags); err != nil {
-		return failed("make room for a layer", err)
-	}
-	if j.layer, err = syscall.Open(layerDir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
-		return failed("make room for a layer", err)
-	}
-	for i, dir := range append(scratch[:len(scratch):len(scratch)], j.setup.Home) {
-		from := layerDir + "/temp" + strconv.Itoa(i)
-		if err := syscall.Mkdir(from, 0o700); err != nil {
-			return failed("make a temporary directory", err)
-		}
-		if dir != j.setup.Home {
-			_ = syscall.Chmod(from, 0o777|syscall.S_ISVTX)
-		}
-		if err := j.cover(from, dir); err != nil {
-			return failed("cover "+dir, err)
-		}
-	}
-	if !j.Exec {
-		for _, step := range j.setup.Steps {
-			if step.Op == OpCache {
-				if err := setattr(step.To, attrNoExec, false); err != nil {
-					return failed("run nothing from "+step.To, err)
-				}
-			}
-		}
-	}
-	return j.lay(hidden, flags)
+	j.layer, err = syscall.Open(layerDir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	return err
 }
 
-// room mounts what is to hold all that the command writes: a file system in memory,
-// whose size is the limit, or a directory on disk.
-func (j *job) room(flags uintptr) error {
-	if j.setup.Disk == "" {
-		return syscall.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10)+
-			",nr_inodes="+strconv.FormatInt(max(j.Size/leastFile, 16), 10))
+// own gives the command a home and temporary files of its own, those of the session,
+// and the caches.
+func (j *job) own() error {
+	for _, dir := range []string{"home", "temp"} {
+		if err := syscall.Mkdir(layerDir+"/"+dir, 0o700); err != nil {
+			return failed("make a directory of its own", err)
+		}
 	}
-	dir := diskDir + "/" + strconv.Itoa(int(j.layers.Add(1)))
-	if err := clearReadOnly(diskDir); err != nil {
+	if j.setup.Home != "" {
+		if err := j.cover(layerDir+"/home", j.setup.Home); err != nil {
+			return failed("cover "+j.setup.Home, err)
+		}
+	}
+	if err := syscall.Mount(layerDir+"/temp", Temp, "", syscall.MS_BIND, ""); err != nil {
+		return failed("give it temporary files of its own", err)
+	}
+	for _, dir := range Shared {
+		var clear uint64
+		if !j.ReadOnly {
+			clear = attrReadOnly
+		}
+		var set uint64
+		if j.bounded() {
+			set = attrNoExec
+		}
+		if err := mountAttr(dir, 0, set, clear); err != nil {
+			return failed("share "+dir, err)
+		}
+	}
+	for i, c := range j.caches {
+		if err := j.cache(c, strconv.Itoa(i)); err != nil {
+			return failed("show the cache "+c.to, err)
+		}
+	}
+	return nil
+}
+
+// cache lays what the command writes of a cache over artoo's own over the user's. A
+// command that runs nothing of the project's only reads caches: an overlay that is
+// written takes the kernel milliseconds to mount. Where there is nothing below, none
+// is needed.
+func (j *job) cache(c cache, n string) error {
+	l := layers{lower: []string{c.own}}
+	if c.users {
+		l.lower = append(l.lower, c.to)
+	}
+	if j.ReadOnly || j.bounded() {
+		if c.users {
+			return l.mount(c.to, "/proc", j.noExec())
+		}
+		if j.bounded() {
+			return setattr(c.to, attrNoExec, false)
+		}
+		return nil // artoo's own is what is there
+	}
+	l.upper, l.work = layerDir+"/cache"+n, layerDir+"/cachework"+n
+	there, err := names(c.own)
+	if err != nil {
 		return err
 	}
-	if err := syscall.Mkdir(dir, 0o700); err != nil {
+	if !c.users && len(there) == 0 {
+		if err := syscall.Mkdir(l.upper, 0o700); err != nil {
+			return err
+		}
+		return syscall.Mount(l.upper, c.to, "", syscall.MS_BIND, "")
+	}
+	if err := l.makeUpper(); err != nil {
 		return err
 	}
-	if err := syscall.Mount(dir, layerDir, "", syscall.MS_BIND, ""); err != nil {
+	return l.mount(c.to, "/proc", 0)
+}
+
+// output has a directory of a job written. No link leads to it: what lies elsewhere is
+// not the project's.
+func (j *job) output(dir string) error {
+	if j.below(dir) < 0 || slices.ContainsFunc(j.Protected, func(path string) bool { return inside(dir, path) }) {
+		return failed("it is no place for output", syscall.EPERM)
+	}
+	fd, err := openNoLinks(dir)
+	if err != nil {
 		return err
 	}
-	set := uint64(attrNoSuid | attrNoDev)
-	if flags&syscall.MS_NOEXEC != 0 {
-		set |= attrNoExec
-	}
-	return setattr(layerDir, set, false)
+	defer syscall.Close(fd)
+	return bindOver(fd, 0, attrReadOnly)
 }
 
 // cover puts another directory over one, and what is mounted in that back on top.
@@ -152,6 +227,9 @@ func (j *job) cover(from, dir string) error {
 		if err := makePlace(k.path, k.dir); err != nil {
 			return err
 		}
+		if err := holdBetween(dir, k.path); err != nil {
+			return failed("hold what is above "+k.path, err)
+		}
 		from := "/proc/self/fd/" + strconv.Itoa(k.fd)
 		if err := syscall.Mount(from, k.path, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
 			return failed(k.path, err)
@@ -160,24 +238,31 @@ func (j *job) cover(from, dir string) error {
 	return nil
 }
 
-// lay lays the layer over each writable directory, and below it what hides denied
-// names.
-func (j *job) lay(hidden []string, flags uintptr) error {
+// lay lays the layer over each writable directory, and below it what is kept of caches
+// and what hides denied names.
+func (j *job) lay(hidden []string) error {
+	if !j.Layer && !j.gone() {
+		return nil
+	}
 	for i, dir := range j.Writable {
-		l := layers{lower: []string{dir}}
+		l := layers{}
 		if hidden[i] != "" {
-			l.lower = []string{hidden[i], dir}
+			l.lower = append(l.lower, hidden[i])
 		}
+		if j.Layer && j.Kept[i] != "" {
+			l.lower = append(l.lower, keptDir+"/"+j.Kept[i])
+		}
+		l.lower = append(l.lower, dir)
 		if j.Layer {
 			n := strconv.Itoa(i)
 			l.upper, l.work = layerDir+"/upper"+n, layerDir+"/work"+n
 			if err := l.makeUpper(); err != nil {
 				return failed("make a layer", err)
 			}
-		} else if hidden[i] == "" {
+		} else if len(l.lower) == 1 {
 			continue
 		}
-		if err := l.mount(dir, "/proc", flags); err != nil {
+		if err := l.mount(dir, "/proc", j.noExec()); err != nil {
 			return failed("lay a layer over "+dir, err)
 		}
 	}

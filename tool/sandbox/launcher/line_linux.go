@@ -20,25 +20,30 @@ type job struct {
 
 	born     *birth // stays as long as the first process
 	keep     *pins
-	first    int // the first process
-	exec     int // its end tells that the command runs
-	report   int // tells how it ended
-	listener int // of the filter, or -1
-	layer    int // the directory that holds what was written, or -1
-
-	restricted map[entry]hold // what is hidden and protected below Writable
+	first    int            // the first process
+	exec     int            // its end tells that the command runs
+	report   int            // tells how it ended
+	listener int            // of the filter, or -1
+	layer    int            // the directory that holds what it writes of its own, or -1
+	name     string         // of that below Setup.Disk; "" in memory
+	rules    int            // of Landlock for its unix sockets, or -1
+	files    int            // its file tree, while it writes the project itself; or -1
+	full     map[place]bool // directories in which Landlock allows no new entries
+	hearing  sync.WaitGroup // of the filter
+	saying   sync.Mutex     // held while a frame is written
 
 	mu      sync.Mutex
 	over    chan struct{} // closed when the first process is gone
 	ended   bool          // the first process is gone and its number may be another's
 	limit   string        // that was hit
-	denials map[string]int
+	denials map[denial]int
 }
 
 // line runs one command, from its frame to its exit.
 func (s *server) line(socket int, stdio [3]int) {
 	defer syscall.Close(socket)
-	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, over: make(chan struct{}), denials: map[string]int{}}
+	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, rules: -1, files: -1,
+		full: map[place]bool{}, over: make(chan struct{}), denials: map[denial]int{}}
 	body, _, err := readFrame(socket)
 	if err == nil {
 		j.Line, err = decodeLine(body)
@@ -49,25 +54,33 @@ func (s *server) line(socket int, stdio [3]int) {
 	for _, fd := range stdio {
 		syscall.Close(fd)
 	}
+	if j.listener >= 0 {
+		j.hearing.Go(j.hear) // the command's own start is heard too
+	}
 	if err == nil {
 		err = j.started()
 	}
 	if err != nil {
-		for _, fd := range []int{j.listener, j.layer} {
-			if fd >= 0 {
-				syscall.Close(fd)
-			}
-		}
-		j.leave()
-		answer := []string{SayFailed, err.Error()}
-		if m, ok := err.(*moved); ok {
-			answer = []string{SayMoved, m.path}
-		}
-		_ = writeFrame(socket, Encode(answer)) // who is gone needs no answer
+		j.hearing.Wait()
+		j.release()
+		_ = writeFrame(socket, Encode([]string{SayFailed, err.Error()})) // artoo may have closed the socket
 		return
 	}
-	_ = writeFrame(socket, Encode([]string{SayStarted})) // as above: then the end of the stream is read below
+	var fds []int
+	if j.name == "" && j.layer >= 0 {
+		fds = []int{j.layer}
+	}
+	_ = writeFrame(socket, Encode([]string{SayStarted, j.name}), fds...) // as above: then the end of the stream is read below
 	j.attend()
+}
+
+// release closes what the job holds open.
+func (j *job) release() {
+	for _, fd := range []int{j.layer, j.rules, j.files} {
+		if fd >= 0 {
+			syscall.Close(fd)
+		}
+	}
 }
 
 // start clones the command's first process from a thread that enters what the
@@ -129,14 +142,21 @@ func (j *job) confine() error {
 		if err = syscall.Unshare(syscall.CLONE_NEWPID); err != nil {
 			return failed("take process numbers of its own", err)
 		}
-		net := anyNetwork
-		if j.Layer || j.ReadOnly {
-			net = noSocket
+		r := rules{apart: true, sockets: !j.ReadOnly, unix: !j.ReadOnly && j.unix, noExec: j.bounded()}
+		if r.unix {
+			if j.rules, err = socketRules(); err != nil {
+				return err
+			}
 		}
-		j.listener, err = confine(net, j.Layer || j.ReadOnly)
+		if len(j.writes()) > 0 || j.Job {
+			if j.files, err = syscall.Open("/proc/thread-self/ns/mnt", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err != nil {
+				return failed("keep the file tree", err)
+			}
+		}
+		j.listener, err = confine(r)
 	case "landlock":
 		if err = j.grant(); err == nil {
-			j.listener, err = confine(noUnix, false)
+			j.listener, err = confine(rules{sockets: !j.ReadOnly, entries: len(j.full) > 0})
 		}
 	}
 	return err
@@ -179,20 +199,28 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 	}
 	b.first = append(b.first,
 		call{number: sysDup3, a: uintptr(report), b: reportFD, c: syscall.O_CLOEXEC},
-		call{number: sysDup3, a: uintptr(exec), b: execFD, c: syscall.O_CLOEXEC},
-		call{number: sysCloseRange, a: execFD + 1, b: ^uintptr(0) >> 32})
+		call{number: sysDup3, a: uintptr(exec), b: execFD, c: syscall.O_CLOEXEC})
+	rules := uintptr(execFD)
+	if j.rules >= 0 {
+		rules = rulesFD
+		b.first = append(b.first, call{number: sysDup3, a: uintptr(j.rules), b: rulesFD, c: syscall.O_CLOEXEC})
+	}
+	b.first = append(b.first, call{number: sysCloseRange, a: rules + 1, b: ^uintptr(0) >> 32})
 	if j.setup.Mechanism == "namespaces" {
 		b.first = append(b.first, j.ownProc(keep)...)
 	} else {
 		b.first = append(b.first, call{number: syscall.SYS_PRCTL, a: prSetSubreaper, b: 1})
 	}
-	b.after = []call{{number: sysCloseRange, a: 0, b: 2}, {number: syscall.SYS_CLOSE, a: execFD}}
+	b.after = []call{{number: sysCloseRange, a: 0, b: 2}, {number: sysCloseRange, a: execFD, b: rules}}
 	b.command = append(b.command, call{number: syscall.SYS_SETSID})
 	if j.setup.Mechanism == "namespaces" || j.setup.Mechanism == "landlock" && j.root {
 		b.command = append(b.command, j.dropCaps(keep)...)
 	}
 	if j.setup.Mechanism != "none" {
 		b.command = append(b.command, j.bounds(keep)...)
+	}
+	if j.rules >= 0 { // the first process mounts, which they would refuse
+		b.command = append(b.command, call{number: sysLandlockSelf, a: rulesFD})
 	}
 	empty := pin(keep, [2]uint64{})
 	b.command = append(b.command,
@@ -236,7 +264,7 @@ const (
 )
 
 // rootKeeps are the capabilities that root is left: those over the files that
-// were granted, whoever owns them.
+// were granted, whatever their owners.
 const rootKeeps = 1<<capChown | 1<<capOverride | 1<<capOwner | 1<<capSetID
 
 // dropCaps gives up what the launcher may do in its namespaces. A program gives
@@ -273,13 +301,13 @@ func (j *job) bounds(keep *pins) []call {
 		processes = int64(own.Max) // nobody may raise it
 	}
 	calls := []call{limit(rlimitNproc, processes)}
-	if j.Layer || j.ReadOnly {
+	if j.bounded() {
 		// What a process may reserve is twice what it may use: watch sees the difference,
 		// and can tell why it ended.
 		calls = append(calls, limit(syscall.RLIMIT_DATA, 2*j.Memory))
-		if j.setup.Disk != "" {
-			calls = append(calls, limit(syscall.RLIMIT_FSIZE, j.Size))
-		}
+	}
+	if j.layer >= 0 { // what a file has room for counts nothing until it is filled
+		calls = append(calls, limit(syscall.RLIMIT_FSIZE, j.Size))
 	}
 	return calls
 }
@@ -332,34 +360,31 @@ func (j *job) attend() {
 	var obeying, watching sync.WaitGroup
 	stop := make(chan struct{})
 	obeying.Go(j.obey)
-	if j.listener >= 0 {
-		watching.Go(j.hear)
-	}
 	if j.setup.Mechanism == "namespaces" {
 		watching.Go(func() { j.watch(stop) })
 	}
 	status, stopped := j.await()
 	close(stop)
 	watching.Wait()
+	j.hearing.Wait()
 	j.walls()
-	if j.layer >= 0 && j.limit == "" && j.full() {
-		j.limit = layerFull(j.Size)
-	}
+	j.lastLook(syscall.WaitStatus(status))
 	facts := []string{SayExit, strconv.Itoa(int(status)), strconv.Itoa(stopped), j.limit}
 	var walls []string
-	for wall, n := range j.denials {
-		walls = append(walls, wall, strconv.Itoa(n))
+	for d, n := range j.denials {
+		walls = append(walls, d.wall, strconv.Itoa(n), d.path)
 	}
-	var fds []int
-	if j.layer >= 0 {
-		fds = []int{j.layer}
-	}
-	_ = writeFrame(j.socket, Encode(facts, walls), fds...) // who is gone needs no answer
-	if j.layer >= 0 {
-		syscall.Close(j.layer)
-	}
+	j.say(Encode(facts, walls))
 	_ = syscall.Shutdown(j.socket, syscall.SHUT_RD) // obey's read returns
 	obeying.Wait()
+	j.release()
+}
+
+// say sends a frame. artoo may have closed the socket.
+func (j *job) say(frame []byte) {
+	j.saying.Lock()
+	defer j.saying.Unlock()
+	_ = writeFrame(j.socket, frame) // as the comment says
 }
 
 // await waits for the first process. What the command leaves behind has Grace to
@@ -400,7 +425,6 @@ func (j *job) await() (status uint32, stopped int) {
 func (j *job) bury() {
 	_, _ = waitFor(j.first)
 	close(j.over)
-	j.leave()
 	runtime.KeepAlive(j.born)
 	runtime.KeepAlive(j.keep)
 	j.known.Lock()
@@ -430,13 +454,20 @@ func (j *job) obey() {
 			return
 		}
 		lists, err := Decode(body)
-		if err != nil || len(lists) != 1 || len(lists[0]) != 2 || lists[0][0] != SaySignal {
+		switch {
+		case err == nil && len(lists) == 1 && len(lists[0]) == 2 && lists[0][0] == SaySignal:
+			if number, err := strconv.Atoi(lists[0][1]); err == nil {
+				j.signal(syscall.Signal(number))
+			}
+		case err == nil && len(lists) == 3 && len(lists[0]) == 1 && lists[0][0] == SayProtect && j.files >= 0:
+			why := ""
+			if err := j.protectNow(lists[1], lists[2]); err != nil {
+				why = err.Error()
+			}
+			j.say(Encode([]string{SayProtected, why}))
+		default:
 			j.end("")
 			return
-		}
-		number, err := strconv.Atoi(lists[0][1])
-		if err == nil {
-			j.signal(syscall.Signal(number))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// members are the processes of the command, but for its first.
+// members are the processes of the command, except its first.
 func (j *job) members() []int {
 	if j.setup.Mechanism == "namespaces" {
 		return sameNamespace(j.first)

@@ -3,114 +3,113 @@
 package launcher
 
 import (
+	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 )
 
-// entry is a name in a directory, wherever that directory is by now. What is mounted
-// over one stays there: in its own file tree a command can neither move nor replace
-// it. But it can move the directories above, also while the next command's file tree
-// is made.
-type entry struct {
-	dev, inode uint64 // of the directory
-	name       string
-}
-
-// hold is what is mounted over an entry.
-type hold struct {
-	path   string
-	masked bool // else it is read-only
-}
-
-// moved is the error that what was to be hidden or protected is not where it was
-// looked for.
-type moved struct{ path string }
-
-func (m *moved) Error() string { return m.path + " was moved meanwhile" }
-
-// restrict covers denied files, but for those that a layer has gone, and makes what
-// others run read-only. What commands that run and may write cannot touch is kept
-// from this one too.
-func (j *job) restrict() error {
-	j.restricted = map[entry]hold{}
-	denied, protected := j.Denied, j.Protected
-	if j.Beside || !j.ReadOnly && !j.Layer {
-		denied, protected = j.ofWriters()
+// restrict covers denied files, except those that an overlay has gone, and makes what
+// others run read-only where the command writes the project itself. There each
+// directory above one is a mount too: the command can neither move it nor replace it,
+// and so no denied name is moved to where another command does not know it.
+func (j *job) restrict(denied, protected []string) error {
+	denied = slices.DeleteFunc(slices.Clone(denied), func(path string) bool { return j.gone() && j.below(path) >= 0 })
+	protected = slices.DeleteFunc(slices.Clone(protected), func(path string) bool { return j.written(path) == "" })
+	for _, path := range slices.Concat(denied, protected) {
+		if err := j.holdAbove(path); err != nil {
+			return failed("hold what is above "+path, err)
+		}
 	}
 	for _, path := range protected {
-		if err := j.mountOver(hold{path, false}); err != nil {
+		if err := mountOver(path, protect); err != nil {
 			return failed("protect "+path, err)
 		}
 	}
 	for _, path := range denied {
-		if j.gone() && j.below(path) >= 0 {
-			continue
-		}
-		if err := j.mountOver(hold{path, true}); err != nil {
+		if err := mountOver(path, mask); err != nil {
 			return failed("hide "+path, err)
 		}
 	}
-	return j.join()
+	return nil
 }
 
-// gone reports whether denied names are gone, not covered.
-func (j *job) gone() bool { return j.Layer || j.ReadOnly && !j.Beside }
-
-// ofWriters are the denied and protected paths of this command and of those that run
-// and may write.
-func (j *job) ofWriters() (denied, protected []string) {
-	denied, protected = slices.Clone(j.Denied), slices.Clone(j.Protected)
-	j.writers.Lock()
-	for w := range j.writers.jobs {
-		denied = append(denied, w.Denied...)
-		if !j.ReadOnly {
-			protected = append(protected, w.Protected...)
+// written is the directory that the command writes itself and that a path lies below;
+// "" for none.
+func (j *job) written(path string) string {
+	for _, dir := range j.writes() {
+		if inside(path, dir) {
+			return dir
 		}
 	}
-	j.writers.Unlock()
-	slices.Sort(denied)
-	slices.Sort(protected)
-	return slices.Compact(denied), slices.Compact(protected)
+	return ""
 }
 
-// mountOver opens an entry by its path, notes it, and mounts over it what is to hold it. What
-// is not there needs nothing, nor does what the launcher itself cannot reach, nor a
-// link: what it leads to has a path of its own.
-func (j *job) mountOver(h hold) error {
-	path := h.path
-	dir, err := openDir(dirOf(path))
-	if err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES {
+// holdAbove has each directory between what the command writes and a path be a mount.
+func (j *job) holdAbove(path string) error {
+	top := j.written(path)
+	if top == "" {
 		return nil
 	}
-	if err != nil {
+	return holdBetween(top, path)
+}
+
+// holdBetween has each directory between two be a mount.
+func holdBetween(top, path string) error {
+	for i := len(top) + 1; i < len(path); i++ {
+		if path[i] != '/' {
+			continue
+		}
+		if err := mountOver(path[:i], hold); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mountOver opens a path and has something mounted over it. What is not there needs
+// nothing, nor does what the launcher itself cannot reach, nor a link: what it leads to
+// has a path of its own.
+func mountOver(path string, mount func(fd int, mode uint32) error) error {
+	var err error
+	for range saves {
+		var fd int
+		fd, err = openPath(path)
+		if err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var st syscall.Stat_t
+		if err = syscall.Fstat(fd, &st); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+			err = mount(fd, st.Mode)
+		}
+		syscall.Close(fd)
+		if err != syscall.ENOENT {
+			return err
+		}
+	}
+	return err
+}
+
+// saves is how often something is opened again that a user replaces just then.
+const saves = 100
+
+// hold mounts a directory over itself.
+func hold(fd int, _ uint32) error {
+	if mounted, err := isMount(fd); mounted || err != nil {
 		return err
 	}
-	defer syscall.Close(dir)
-	name := baseOf(path)
-	fd, err := openPathAt(dir, name)
-	if err == syscall.ENOENT || err == syscall.EACCES {
-		return nil
-	}
-	if err != nil {
+	return bindOver(fd, 0, 0)
+}
+
+// protect makes what is open read-only.
+func protect(fd int, _ uint32) error {
+	var st syscall.Statfs_t
+	if err := syscall.Fstatfs(fd, &st); err != nil || st.Flags&syscall.MS_RDONLY != 0 {
 		return err
 	}
-	defer syscall.Close(fd)
-	var above, st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil || isLink(st.Mode) {
-		return err
-	}
-	if err := syscall.Fstat(dir, &above); err != nil {
-		return err
-	}
-	if j.below(dirOf(path)) >= 0 { // else nobody can move it
-		j.restricted[entry{uint64(above.Dev), above.Ino, name}] = h
-	}
-	if h.masked {
-		return mask(fd, st.Mode)
-	}
-	return bindReadOnly(fd)
+	return bindOver(fd, attrReadOnly|attrNoSuid|attrNoDev, 0)
 }
 
 // mask covers what is open with something empty that nobody can open.
@@ -119,62 +118,37 @@ func mask(fd int, mode uint32) error {
 	if isDir(mode) {
 		void = voidDir + "/dir"
 	}
-	return syscall.Mount(void, "/proc/self/fd/"+strconv.Itoa(fd), "", syscall.MS_BIND, "")
+	var there, empty syscall.Stat_t
+	if err := syscall.Fstat(fd, &there); err != nil {
+		return err
+	}
+	if err := syscall.Stat(void, &empty); err != nil || there.Dev == empty.Dev {
+		return err
+	}
+	tree, err := openTree(atCwd, void, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(tree)
+	return moveOver(tree, fd)
 }
 
-// join looks that what commands which run cannot touch is kept from this one too,
-// wherever they moved it. Then it counts as one of them.
-func (j *job) join() error {
-	j.writers.Lock()
-	defer j.writers.Unlock()
-	if j.gone() {
-		return nil
-	}
-	for w := range j.writers.jobs {
-		for e, h := range w.restricted {
-			_, held := j.restricted[e]
-			if !held && (h.masked || !j.ReadOnly) && !e.removed(h.path) {
-				return &moved{h.path}
+// protectNow covers in the command's file tree what is denied and protected by now. A
+// mount falls when its file is replaced from outside.
+func (j *job) protectNow(denied, protected []string) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here
+		done <- func() error {
+			if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
+				return failed("take a thread apart", err)
 			}
-		}
-	}
-	if !j.ReadOnly {
-		j.writers.jobs[j] = true
-	}
-	return nil
+			_, _, errno := syscall.Syscall(sysSetns, uintptr(j.files), syscall.CLONE_NEWNS, 0)
+			if errno != 0 {
+				return failed("enter the command's file tree", errno)
+			}
+			return j.restrict(denied, protected)
+		}()
+	}()
+	return <-done
 }
-
-// leave has a command no longer count as one that may write.
-func (j *job) leave() {
-	j.writers.Lock()
-	defer j.writers.Unlock()
-	delete(j.writers.jobs, j)
-}
-
-// removed reports whether an entry is gone from its directory, or a link by now, the
-// directory being where it was. No command can have done that.
-func (e entry) removed(path string) bool {
-	dir, err := openDir(dirOf(path))
-	if err != nil {
-		return false
-	}
-	defer syscall.Close(dir)
-	var above, st syscall.Stat_t
-	if syscall.Fstat(dir, &above) != nil || uint64(above.Dev) != e.dev || above.Ino != e.inode {
-		return false
-	}
-	fd, err := openPathAt(dir, e.name)
-	if err != nil {
-		return err == syscall.ENOENT
-	}
-	defer syscall.Close(fd)
-	return syscall.Fstat(fd, &st) == nil && isLink(st.Mode)
-}
-
-func isLink(mode uint32) bool { return mode&syscall.S_IFMT == syscall.S_IFLNK }
-
-func openDir(path string) (int, error) {
-	return syscall.Open(path, oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-}
-
-func baseOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

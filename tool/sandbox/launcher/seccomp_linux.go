@@ -55,6 +55,14 @@ var onProcess = []struct{ number, offset uint32 }{
 	{syscall.SYS_SCHED_SETPARAM, offArg0}, {sysSchedSetattr, offArg0},
 }
 
+// maker is a call that makes an entry in a directory.
+type maker struct {
+	number           uint32
+	dir, path, flags int
+}
+
+const noDir = -1 // of a maker: the path counts from the working directory
+
 const (
 	sysClone3       = 435
 	namespaceFlags  = 0x7e020080 // CLONE_NEW…, the time namespace's included
@@ -103,18 +111,18 @@ func (f *filter) argument(number, offset uint32, look func()) {
 
 func errno(e syscall.Errno) uint32 { return retErrno | uint32(e) }
 
-// network is what of sockets a command is left.
-type network int
-
-const (
-	anyNetwork network = iota // its own namespace has nothing to reach
-	noUnix                    // no unix socket with a name: they are not apart from the machine's
-	noSocket                  // socket pairs alone
-)
+// rules are what a command may do besides what no command may.
+type rules struct {
+	apart   bool // it has namespaces of its own: processes, networks and System V's memory
+	sockets bool // of the internet and netlink; pairs are always allowed
+	unix    bool // unix sockets with a name
+	noExec  bool // nothing it writes may be executed: it is told what is tried
+	entries bool // it is told what is made
+}
 
 // newFilter makes the filter of commands. With notify, what is told waits for the
 // launcher's answer.
-func newFilter(net network, layer, notify bool) []syscall.SockFilter {
+func newFilter(r rules, notify bool) []syscall.SockFilter {
 	f := &filter{told: errno(syscall.EPERM)}
 	if notify {
 		f.told = retNotify
@@ -134,8 +142,24 @@ func newFilter(net network, layer, notify bool) []syscall.SockFilter {
 		f.when(number, f.told)
 	}
 	f.when(sysClone3, errno(syscall.ENOSYS)) // its flags are out of a filter's sight; libraries turn to clone
-	if layer {
+	if r.noExec {
 		f.when(sysMemfdCreate, errno(syscall.ENOSYS)) // a file that can be executed wherever noexec is
+		if notify {
+			f.when(syscall.SYS_EXECVE, retNotify)
+			f.when(sysExecveat, retNotify)
+		}
+	}
+	if r.entries && notify {
+		for _, m := range makers {
+			f.argument(m.number, uint32(offArg0+8*m.flags), func() {
+				if m.flags == 0 {
+					f.answer(retNotify)
+					return
+				}
+				f.jump(syscall.BPF_JSET, syscall.O_CREAT, 0, 1)
+				f.answer(retNotify)
+			})
+		}
 	}
 	f.argument(syscall.SYS_CLONE, offArg0, func() {
 		f.jump(syscall.BPF_JSET, namespaceFlags, 0, 1)
@@ -145,11 +169,11 @@ func newFilter(net network, layer, notify bool) []syscall.SockFilter {
 		f.when(tiocsti, errno(syscall.EPERM))
 		f.when(tioclinux, errno(syscall.EPERM))
 	})
-	f.limits(net)
-	if net == noUnix {
+	f.limits(r)
+	if !r.apart {
 		f.others()
 	}
-	f.sockets(net)
+	f.sockets(r)
 	f.answer(retAllow)
 	return f.code
 }
@@ -170,10 +194,10 @@ func (f *filter) others() {
 // limits has a command believe that it sets the limit of what is kept of a process
 // that crashed: careful programs do, and the launcher's limit keeps more from going
 // out. Others they may lower, but not another process's where there is no namespace.
-func (f *filter) limits(net network) {
+func (f *filter) limits(r rules) {
 	f.argument(syscall.SYS_SETRLIMIT, offArg0, func() { f.when(syscall.RLIMIT_CORE, errno(0)) })
 	f.argument(sysPrlimit64, offArg0, func() {
-		if net == noUnix {
+		if !r.apart {
 			f.jump(syscall.BPF_JEQ, 0, 1, 0)
 			f.answer(errno(syscall.EPERM))
 		}
@@ -187,16 +211,16 @@ func (f *filter) limits(net network) {
 	})
 }
 
-func (f *filter) sockets(net network) {
+func (f *filter) sockets(r rules) {
 	f.argument(syscall.SYS_SOCKET, offArg0, func() {
-		if net != anyNetwork {
+		if !r.unix {
 			f.when(syscall.AF_UNIX, errno(syscall.EPERM)) // the C library tries it whenever it looks up a name
 		}
 		for _, family := range []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK} {
-			if net == noSocket {
-				f.when(family, f.told)
-			} else {
+			if r.sockets {
 				f.when(family, retAllow)
+			} else {
+				f.when(family, f.told)
 			}
 		}
 		f.answer(errno(syscall.EAFNOSUPPORT))
@@ -205,12 +229,12 @@ func (f *filter) sockets(net network) {
 
 // confine puts the calling thread, and all that it starts, under the filter. It
 // returns where what is told can be heard, -1 when it cannot.
-func confine(net network, layer bool) (listener int, err error) {
+func confine(r rules) (listener int, err error) {
 	if _, _, e := syscall.Syscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
 		return -1, failed("give up privileges", e)
 	}
 	install := func(notify bool, flags uintptr) (uintptr, syscall.Errno) {
-		code := newFilter(net, layer, notify)
+		code := newFilter(r, notify)
 		program := syscall.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 		n, _, e := syscall.Syscall(sysSeccomp, filterSetMode, flags, uintptr(unsafe.Pointer(&program)))
 		runtime.KeepAlive(code)

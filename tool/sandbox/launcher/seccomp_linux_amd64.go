@@ -1,11 +1,14 @@
 package launcher
 
+import "syscall"
+
 // The numbers of system calls that a filter names and package syscall lacks or
 // has under another name.
 const (
 	auditArch  = 0xc000003e
 	x32Bit     = 0x40000000
 	sysSeccomp = 317
+	sysStatx   = 332
 	sysDup3    = 292
 
 	sysSetns           = 308
@@ -18,4 +21,18 @@ const (
 	sysOpenByHandleAt  = 304
 	sysSchedSetattr    = 314
 	sysPrlimit64       = 302
+	sysExecveat        = 322
+	sysRenameat2       = 316
 )
+
+// makers are the calls that make an entry in a directory: their numbers, and which
+// arguments are the directory, the path, and the flags
+// that have to say so, 0 for none.
+var makers = []maker{
+	{syscall.SYS_OPEN, noDir, 0, 1}, {syscall.SYS_OPENAT, 0, 1, 2}, {syscall.SYS_CREAT, noDir, 0, 0},
+	{syscall.SYS_MKDIR, noDir, 0, 0}, {syscall.SYS_MKDIRAT, 0, 1, 0},
+	{syscall.SYS_MKNOD, noDir, 0, 0}, {syscall.SYS_MKNODAT, 0, 1, 0},
+	{syscall.SYS_RENAME, noDir, 1, 0}, {syscall.SYS_RENAMEAT, 2, 3, 0}, {sysRenameat2, 2, 3, 0},
+	{syscall.SYS_LINK, noDir, 1, 0}, {syscall.SYS_LINKAT, 2, 3, 0},
+	{syscall.SYS_SYMLINK, noDir, 1, 0}, {syscall.SYS_SYMLINKAT, 1, 2, 0},
+}

@@ -16,11 +16,12 @@ const (
 	sysMoveMount      = 429
 	sysMountSetattr   = 442
 	sysCloseRange     = 436
-	sysPidfdOpen      = 434
+	sysOpenat2        = 437
 	sysLandlockCreate = 444
 	sysLandlockAdd    = 445
 	sysLandlockSelf   = 446
 
+	atCwd       = -100
 	atRecursive = 0x8000
 	atEmptyPath = 0x1000
 	cloneTree   = 0x1 // of open_tree
@@ -67,8 +68,7 @@ func setattr(path string, set uint64, below bool) error {
 func clearReadOnly(path string) error { return mountAttr(path, 0, 0, attrReadOnly) }
 
 func mountAttr(path string, flags int, set, clear uint64) error {
-	const cwd = -100
-	return mountAttrAt(cwd, path, flags, set, clear)
+	return mountAttrAt(atCwd, path, flags, set, clear)
 }
 
 func mountAttrAt(dir int, path string, flags int, set, clear uint64) error {
@@ -86,19 +86,40 @@ func mountAttrAt(dir int, path string, flags int, set, clear uint64) error {
 	return nil
 }
 
-// bindReadOnly mounts what is open over itself, and what is mounted below it, read-only.
-func bindReadOnly(fd int) error {
-	var empty byte
-	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
-		cloneTree|atRecursive|atEmptyPath|syscall.O_CLOEXEC)
-	if errno != 0 {
-		return errno
-	}
-	defer syscall.Close(int(tree))
-	if err := mountAttrAt(int(tree), "", atEmptyPath|atRecursive, attrReadOnly|attrNoSuid|attrNoDev, 0); err != nil {
+// bindOver mounts what is open over itself, and what is mounted below it, with flags
+// set and cleared.
+func bindOver(fd int, set, clear uint64) error {
+	tree, err := openTree(fd, "", atRecursive)
+	if err != nil {
 		return err
 	}
-	_, _, errno = syscall.Syscall6(sysMoveMount, tree, uintptr(unsafe.Pointer(&empty)), uintptr(fd),
+	defer syscall.Close(tree)
+	if err := mountAttrAt(tree, "", atEmptyPath|atRecursive, set, clear); err != nil {
+		return err
+	}
+	return moveOver(tree, fd)
+}
+
+// openTree makes a copy of a mount, to be moved over something.
+func openTree(dir int, path string, flags uintptr) (int, error) {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return -1, err
+	}
+	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(dir), uintptr(unsafe.Pointer(name)),
+		cloneTree|atEmptyPath|syscall.O_CLOEXEC|flags)
+	runtime.KeepAlive(name)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(tree), nil
+}
+
+// moveOver mounts a copy over what is open. No path is needed: /proc is another one in
+// a command's file tree.
+func moveOver(tree, fd int) error {
+	var empty byte
+	_, _, errno := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty)), uintptr(fd),
 		uintptr(unsafe.Pointer(&empty)), moveByFiles, 0)
 	if errno != 0 {
 		return errno
@@ -106,14 +127,51 @@ func bindReadOnly(fd int) error {
 	return nil
 }
 
-// openPath opens a path for its place alone.
-func openPath(path string) (int, error) {
-	const cwd = -100
-	return openPathAt(cwd, path)
+// openNoLinks opens a path for its place alone, if no link is on the way.
+func openNoLinks(path string) (int, error) {
+	return openHow(atCwd, path, 0x04 /* RESOLVE_NO_SYMLINKS */)
 }
 
-func openPathAt(dir int, path string) (int, error) {
-	return syscall.Openat(dir, path, oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
+// openHow opens a path for its place alone, as openat2 resolves it.
+func openHow(dir int, path string, resolve uint64) (int, error) {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return -1, err
+	}
+	how := [3]uint64{oPath | syscall.O_CLOEXEC, 0, resolve}
+	fd, _, errno := syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(name)),
+		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	runtime.KeepAlive(name)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+// statx is as much of the kernel's structure as is needed.
+type statx struct {
+	mask, blocksize uint32
+	attributes      uint64
+	_               [240]byte
+}
+
+const mountRoot = 0x2000 // of statx's attributes
+
+// isMount reports whether something is mounted just where a descriptor leads.
+func isMount(fd int) (bool, error) {
+	var empty byte
+	var st statx
+	_, _, errno := syscall.Syscall6(sysStatx, uintptr(fd), uintptr(unsafe.Pointer(&empty)), atEmptyPath, 0,
+		uintptr(unsafe.Pointer(&st)), 0)
+	if errno != 0 {
+		return false, errno
+	}
+	return st.attributes&mountRoot != 0, nil
+}
+
+// openPath opens a path for its place alone.
+func openPath(path string) (int, error) {
+	return syscall.Openat(atCwd, path, oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
 }
 
 func isDir(mode uint32) bool { return mode&syscall.S_IFMT == syscall.S_IFDIR }

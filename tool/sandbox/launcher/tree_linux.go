@@ -107,6 +107,14 @@ func bind(from, to, op string) error {
 	if err := makePlace(to, isDir(st.Mode)); err != nil {
 		return err
 	}
+	// What is mounted in a directory that commands write must not be moved by them.
+	for _, dir := range Shared {
+		if inside(to, newRoot+dir) {
+			if err := holdBetween(newRoot+dir, to); err != nil {
+				return err
+			}
+		}
+	}
 	if err := syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
 		return err
 	}
@@ -152,17 +160,14 @@ func mountProc(step Step, to string) error {
 	return bind(oldRoot+step.From, to, OpWrite)
 }
 
-// mountCache lays what is written of a cache over the user's own.
+// mountCache shows a cache read-only: the user's, or artoo's own where the user has
+// none. What a command sees and writes is laid over it for each.
 func mountCache(step Step, to string) error {
-	if err := mkdirAll(to); err != nil {
-		return err
-	}
 	var st syscall.Stat_t
 	if syscall.Stat(oldRoot+step.From, &st) != nil {
-		return bind(oldRoot+step.Data+"/upper", to, OpWrite)
+		return bind(oldRoot+step.Data+"/upper", to, OpRead)
 	}
-	layers := layers{[]string{oldRoot + step.From}, oldRoot + step.Data + "/upper", oldRoot + step.Data + "/work"}
-	return layers.mount(to, oldRoot+"/proc", 0)
+	return bind(oldRoot+step.From, to, OpRead)
 }
 
 // layers are directories laid over each other, the topmost of lower first. Without
@@ -191,30 +196,36 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 	n := len(l.lower)
 	options := "lowerdir=" + strings.Join(short[:n], ":") + ",userxattr,index=off,xino=off"
 	if l.upper != "" {
-		options += ",upperdir=" + short[n] + ",workdir=" + short[n+1]
+		// Without volatile the end of a command waited until all of the disk was written.
+		options += ",volatile,upperdir=" + short[n] + ",workdir=" + short[n+1]
 	}
 	return syscall.Mount("overlay", to, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV|flags, options)
 }
 
 // Places of the launcher's own in the finished tree.
 const (
-	ownDir    = "/run/artoo"       // holds them, and is gone for commands
-	voidDir   = ownDir + "/void"   // an empty "file" and an empty "dir" that nobody can open
-	layerDir  = ownDir + "/layer"  // where a layer is made
-	diskDir   = ownDir + "/disk"   // the same, on disk: one directory for each layer
+	voidDir   = "/run/void"        // an empty "file" and an empty "dir" that nobody can open
+	ownDir    = "/run/artoo"       // holds those below, and is gone for commands
+	layerDir  = ownDir + "/layer"  // what a command writes
+	diskDir   = ownDir + "/disk"   // Setup.Disk: one directory for each command
+	keptDir   = ownDir + "/kept"   // Setup.Kept
+	cacheDir  = ownDir + "/caches" // artoo's own side of each cache, by its number
 	hiddenDir = ownDir + "/hidden" // whiteouts for layers
 )
 
-// makeOwn makes the launcher's own places.
+// makeOwn makes the launcher's own places, and the one of each command's own
+// temporary files.
 func (s *server) makeOwn() error {
 	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
-	if err := mkdirAll(newRoot + ownDir); err != nil {
-		return err
+	for _, dir := range []string{ownDir, voidDir, Temp} {
+		if err := mkdirAll(newRoot + dir); err != nil {
+			return err
+		}
 	}
 	if err := syscall.Mount("tmpfs", newRoot+ownDir, "tmpfs", flags, "mode=755"); err != nil {
 		return err
 	}
-	for _, dir := range []string{voidDir, layerDir, hiddenDir, diskDir} {
+	for _, dir := range []string{layerDir, diskDir, keptDir, cacheDir, hiddenDir} {
 		if err := syscall.Mkdir(newRoot+dir, 0o755); err != nil {
 			return err
 		}
@@ -223,6 +234,22 @@ func (s *server) makeOwn() error {
 		if err := bind(oldRoot+s.setup.Disk, newRoot+diskDir, OpWrite); err != nil {
 			return err
 		}
+	}
+	if s.setup.Kept != "" {
+		if err := bind(oldRoot+s.setup.Kept, newRoot+keptDir, OpRead); err != nil {
+			return err
+		}
+	}
+	for _, step := range s.setup.Steps {
+		if step.Op != OpCache {
+			continue
+		}
+		var st syscall.Stat_t
+		c := cache{to: step.To, own: cacheDir + "/" + strconv.Itoa(len(s.caches)), users: syscall.Stat(oldRoot+step.From, &st) == nil}
+		if err := bind(oldRoot+step.Data+"/upper", newRoot+c.own, OpRead); err != nil {
+			return err
+		}
+		s.caches = append(s.caches, c)
 	}
 	void := newRoot + voidDir
 	if err := syscall.Mount("tmpfs", void, "tmpfs", flags, "mode=755,size=64k"); err != nil {
@@ -235,4 +262,65 @@ func (s *server) makeOwn() error {
 		return err
 	}
 	return setattr(void, attrReadOnly, false)
+}
+
+// cache is a cache directory that commands see.
+type cache struct {
+	to, own string // where it is seen, and artoo's own side
+	users   bool   // the user has one: it is what is mounted at to
+}
+
+// findRoom finds out where layers can lie: on the disk that was named, else in
+// memory. The error says why nowhere.
+func (s *server) findRoom() (where string, err error) {
+	if s.setup.Disk != "" {
+		if err = tryLayer(diskDir); err == nil {
+			return OnDisk, nil
+		}
+	}
+	if err := syscall.Mount("tmpfs", layerDir, "tmpfs", 0, "mode=755,size=1m"); err != nil {
+		return "", failed("mount a tmpfs", err)
+	}
+	defer syscall.Unmount(layerDir, syscall.MNT_DETACH)
+	s.setup.Disk = ""
+	if memoryErr := tryLayer(layerDir); memoryErr == nil {
+		return InMemory, nil
+	} else if err == nil {
+		err = memoryErr
+	}
+	return "", err
+}
+
+// tryLayer makes a layer in a directory. Without attributes it could not say that a
+// directory was made again.
+func tryLayer(in string) error {
+	at := in + "/try"
+	defer removeAll(at)
+	l := layers{lower: []string{at + "/lower"}, upper: at + "/upper", work: at + "/work"}
+	if err := mkdirAll(at + "/lower"); err != nil {
+		return err
+	}
+	if err := l.makeUpper(); err != nil {
+		return err
+	}
+	if err := syscall.Setxattr(l.upper, "user.overlay.try", []byte("y"), 0); err != nil {
+		return failed("set an attribute", err)
+	}
+	if err := l.mount(at+"/lower", "/proc", 0); err != nil {
+		return failed("mount an overlay", err)
+	}
+	return syscall.Unmount(at+"/lower", syscall.MNT_DETACH)
+}
+
+// removeAll removes a tree as far as it can. What is left goes with the session.
+func removeAll(path string) {
+	list, err := names(path)
+	if err == nil {
+		for _, name := range list {
+			removeAll(path + "/" + name)
+		}
+		_ = syscall.Rmdir(path) // as the comment says
+		return
+	}
+	_ = syscall.Unlink(path) // as above
 }

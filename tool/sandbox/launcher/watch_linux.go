@@ -3,6 +3,7 @@
 package launcher
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,30 +13,39 @@ import (
 
 func pause(milliseconds int) { time.Sleep(time.Duration(milliseconds) * time.Millisecond) }
 
-// watchEvery is how often the limits of a layer are looked at. The kernel holds
-// most of them; looking tells which one it was, and ends the command.
-const watchEvery = 50 * time.Millisecond
+// watchEvery is how often the limits of a command are looked at. The kernel holds
+// some of them; looking tells which one it was, and ends the command.
+const watchEvery = 100 * time.Millisecond
 
-// watchSandboxEvery is how often processes are counted of a command in the sandbox,
-// which may run for hours.
-const watchSandboxEvery = 250 * time.Millisecond
+// watchSlower is how many times longer than a look takes the next one waits: builds
+// write many files, and each is looked at.
+const watchSlower = 20
 
 // watch ends a command that is at a limit.
 func (j *job) watch(stop <-chan struct{}) {
-	every := watchSandboxEvery
-	if j.Layer || j.ReadOnly {
-		every = watchEvery
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	free := j.freeSpace()
+	next := time.Now()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-tick.C:
 		}
-		if j.layer >= 0 && j.full() {
-			j.end(layerFull(j.Size))
+		if j.short(free) {
+			j.end(bytes(j.Free) + " of free space")
+		}
+		began := time.Now()
+		if began.Before(next) {
+			continue
+		}
+		var u usage
+		if j.layer >= 0 {
+			u = j.usage()
+			if limit := j.reached(u); limit != "" {
+				j.end(limit)
+			}
 		}
 		members := j.members()
 		j.mu.Lock()
@@ -44,14 +54,70 @@ func (j *job) watch(stop <-chan struct{}) {
 		if crowded {
 			j.end("")
 		}
-		if j.layer < 0 {
-			continue
-		}
-		for _, pid := range members {
-			if memoryOf(pid) > j.Memory {
-				j.end(bytes(j.Memory) + " of memory in a process")
+		if j.bounded() {
+			for _, pid := range members {
+				if memoryOf(pid) > j.Memory {
+					j.end(bytes(j.Memory) + " of memory in a process")
+				}
 			}
 		}
+		if u.entries > j.Entries {
+			j.say(Encode([]string{SayEntries})) // artoo knows which are caches
+		}
+		next = began.Add(watchSlower * time.Since(began))
+	}
+}
+
+// freeSpace is how much of the disks is free to which the command writes, in bytes.
+// What lies in memory has a size of its own.
+func (j *job) freeSpace() []int64 {
+	var list []int64
+	dirs := []string{Shared[0], Shared[1]}
+	if j.name != "" {
+		dirs = append(dirs, diskDir)
+	}
+	for _, dir := range dirs {
+		var st syscall.Statfs_t
+		if syscall.Statfs(dir, &st) == nil {
+			list = append(list, int64(st.Bavail)*st.Bsize)
+		}
+	}
+	return list
+}
+
+// mayTake is how much a command may take of a disk that has too little free space, in
+// bytes.
+const mayTake = 64 << 20
+
+// short reports whether a disk has too little space free, and less than it had at the
+// command's start.
+func (j *job) short(began []int64) bool {
+	for i, now := range j.freeSpace() {
+		if i < len(began) && now < j.Free && now < began[i]-mayTake {
+			return true
+		}
+	}
+	return false
+}
+
+// lastLook names a limit that the kernel held, and what was written to the home.
+func (j *job) lastLook(status syscall.WaitStatus) {
+	if j.layer < 0 {
+		return
+	}
+	u := j.usage()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.limit == "" {
+		j.limit = j.reached(u)
+	}
+	// A process that is refused room ends with this signal, which its shell passes on.
+	const refused = syscall.SIGXFSZ
+	if j.limit == "" && (u.largest >= j.Size || status.Signal() == refused || status.ExitStatus() == 128+int(refused)) {
+		j.limit = bytes(j.Size) + " in one file"
+	}
+	for _, path := range j.homeFiles("", nil) {
+		j.denials[denial{WallHome, path}]++
 	}
 }
 
@@ -86,38 +152,94 @@ func memoryOf(pid int) int64 {
 // content takes memory too.
 const leastFile = 4096
 
-// full reports whether the layer has no room left.
-func (j *job) full() bool {
-	if j.setup.Disk != "" {
-		return sizeOf("/proc/self/fd/"+strconv.Itoa(j.layer), j.Size) >= j.Size
-	}
-	var st syscall.Statfs_t
-	return syscall.Fstatfs(j.layer, &st) == nil && (st.Bavail == 0 || st.Ffree == 0)
+// usage is what a command has written of its own.
+type usage struct {
+	size    int64 // bytes on disk
+	largest int64 // bytes of the largest file, holes included
+	entries int64 // below the layer
+	full    bool  // the file system in memory has no room
 }
 
-// sizeOf is what a tree takes on disk, in bytes, counted until it is enough.
-func sizeOf(dir string, enough int64) (size int64) {
+func (j *job) usage() (u usage) {
+	at := "/proc/self/fd/" + strconv.Itoa(j.layer)
+	list, err := names(at)
+	if err != nil {
+		return u
+	}
+	for _, name := range list {
+		entries := u.entries
+		u.add(at+"/"+name, j.Size)
+		if !strings.HasPrefix(name, "upper") {
+			u.entries = entries
+		}
+	}
+	var st syscall.Statfs_t
+	u.full = j.name == "" && syscall.Fstatfs(j.layer, &st) == nil && (st.Bavail == 0 || st.Ffree == 0)
+	return u
+}
+
+// add counts a tree, until its size is enough.
+func (u *usage) add(dir string, enough int64) {
 	list, err := names(dir)
 	if err != nil {
-		return 0 // it has gone, or is overlay's own
+		return // it has gone
 	}
 	for _, name := range list {
 		var st syscall.Stat_t
 		if syscall.Lstat(dir+"/"+name, &st) != nil {
 			continue
 		}
-		size += max(st.Blocks*512, leastFile)
-		if isDir(st.Mode) {
-			size += sizeOf(dir+"/"+name, enough-size)
+		u.size += max(st.Blocks*512, leastFile)
+		u.entries++
+		if st.Mode&syscall.S_IFMT == syscall.S_IFREG {
+			u.largest = max(u.largest, st.Size)
 		}
-		if size >= enough {
-			return size
+		if u.size >= enough {
+			return
+		}
+		if isDir(st.Mode) {
+			u.add(dir+"/"+name, enough)
 		}
 	}
-	return size
 }
 
-func layerFull(size int64) string { return bytes(size) + " of layer" }
+// reached is the limit that is reached, in words.
+func (j *job) reached(u usage) string {
+	if u.full || u.size >= j.Size {
+		return bytes(j.Size) + " of layer"
+	}
+	return ""
+}
+
+// unnoticed are directories of the home in which programs keep what no one misses.
+var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.npm/_update-notifier-last-checked"}
+
+// maxNamed is how many paths of a wall are named.
+const maxNamed = 10
+
+// homeFiles adds the files that were written to a directory of the command's home:
+// they are lost. Nothing is where something is mounted.
+func (j *job) homeFiles(dir string, list []string) []string {
+	at := "/proc/self/fd/" + strconv.Itoa(j.layer) + "/home" + dir
+	entries, err := names(at)
+	if err != nil {
+		return list
+	}
+	for _, name := range entries {
+		path := dir + "/" + name
+		var st syscall.Stat_t
+		mounted := slices.ContainsFunc(j.setup.Steps, func(s Step) bool { return s.To == j.setup.Home+path })
+		if len(list) >= maxNamed || mounted || slices.Contains(unnoticed, path) || syscall.Lstat(at+"/"+name, &st) != nil {
+			continue
+		}
+		if isDir(st.Mode) {
+			list = j.homeFiles(path, list)
+		} else {
+			list = append(list, j.setup.Home+path)
+		}
+	}
+	return list
+}
 
 // bytes words a size.
 func bytes(n int64) string {
@@ -174,21 +296,131 @@ func (j *job) hear() {
 		if errno != 0 {
 			continue // it was killed meanwhile
 		}
-		j.denied(wallOf(n))
 		a := answer{id: n.id, error: -int32(syscall.EPERM)}
+		if d, refused := j.judge(n); refused {
+			j.denied(d)
+		} else {
+			a.error, a.flags = 0, 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE: the kernel decides
+			if d.wall != "" {
+				j.denied(d)
+			}
+		}
 		// Who asked may have been killed meanwhile.
 		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifySend, uintptr(unsafe.Pointer(&a)))
 	}
 }
 
-// The walls of denials.
-const (
-	WallNetwork   = "network"
-	WallSocket    = "socket"
-	WallNamespace = "namespace"
-	WallTrace     = "trace"
-	WallHome      = "home"
-)
+// judge says which wall a call meets, and whether it is the filter that refuses it:
+// else the kernel does, which was only to be noticed.
+func (j *job) judge(n notification) (d denial, refused bool) {
+	switch uint32(n.number) {
+	case syscall.SYS_EXECVE:
+		return j.judgeExec(n, noDir, 0), false
+	case sysExecveat:
+		return j.judgeExec(n, 0, 1), false
+	}
+	for _, m := range makers {
+		if uint32(n.number) == m.number {
+			return j.judgeEntry(n, m), false
+		}
+	}
+	return denial{wall: wallOf(n)}, true
+}
+
+// judgeExec notices a program that lies where nothing may be executed.
+func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
+	path, ok := j.pathOf(n, dir, arg)
+	if !ok {
+		return d
+	}
+	root, err := syscall.Open("/proc/"+strconv.Itoa(int(n.pid))+"/root", oPath|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return d
+	}
+	defer syscall.Close(root)
+	fd, err := openHow(root, path, 0x10 /* RESOLVE_IN_ROOT */)
+	if err != nil {
+		return d
+	}
+	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	var mount syscall.Statfs_t
+	if syscall.Fstat(fd, &st) != nil || syscall.Fstatfs(fd, &mount) != nil ||
+		st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Mode&0o111 == 0 || mount.Flags&syscall.MS_NOEXEC == 0 {
+		return d
+	}
+	return denial{WallExec, path}
+}
+
+// judgeEntry notices a new name in a directory where Landlock allows none.
+func (j *job) judgeEntry(n notification, m maker) (d denial) {
+	path, ok := j.pathOf(n, m.dir, m.path)
+	if !ok {
+		return d
+	}
+	for len(path) > 1 && path[len(path)-1] == '/' {
+		path = path[:len(path)-1] // as in mkdir new/
+	}
+	var st syscall.Stat_t
+	if syscall.Lstat(path, &st) != syscall.ENOENT || syscall.Stat(dirOf(path), &st) != nil ||
+		!j.full[place{uint64(st.Dev), st.Ino}] {
+		return d
+	}
+	return denial{WallEntry, path}
+}
+
+// pathOf is the path among the arguments of a call, made absolute.
+func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
+	if j.setup.Mechanism == "namespaces" && j.sharedProc() {
+		return "", false // its numbers are other ones
+	}
+	proc := "/proc/" + strconv.Itoa(int(n.pid))
+	path, ok = textOf(proc+"/mem", n.args[arg])
+	if !ok || path == "" || path[0] == '/' {
+		return path, ok && path != ""
+	}
+	from := proc + "/cwd"
+	if dir != noDir && int32(n.args[dir]) != atCwd {
+		from = proc + "/fd/" + strconv.Itoa(int(int32(n.args[dir])))
+	}
+	buf := make([]byte, 4096)
+	size, err := syscall.Readlink(from, buf)
+	if err != nil || size == 0 || buf[0] != '/' {
+		return "", false
+	}
+	for len(path) > 1 && path[:2] == "./" {
+		path = strings.TrimLeft(path[2:], "/")
+	}
+	return string(buf[:size]) + "/" + path, path != ""
+}
+
+// textOf reads a string of a process's memory.
+func textOf(memory string, at uint64) (string, bool) {
+	fd, err := syscall.Open(memory, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return "", false
+	}
+	defer syscall.Close(fd)
+	const page = 4096
+	var text []byte
+	buf := make([]byte, page)
+	for len(text) <= page { // the longest path, over two pages
+		n, err := syscall.Pread(fd, buf[:page-at%page], int64(at))
+		if err != nil || n == 0 {
+			return "", false
+		}
+		for i, c := range buf[:n] {
+			if c == 0 {
+				return string(append(text, buf[:i]...)), true
+			}
+		}
+		text, at = append(text, buf[:n]...), at+uint64(n)
+	}
+	return "", false
+}
+
+// denial is a wall, and the path that met it where that is known.
+type denial struct{ wall, path string }
 
 func wallOf(n notification) string {
 	switch n.number {
@@ -204,26 +436,28 @@ func wallOf(n notification) string {
 	return WallNamespace
 }
 
-func (j *job) denied(wall string) {
+func (j *job) denied(d denial) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.denials[wall]++
+	if _, there := j.denials[d]; !there && len(j.denials) >= maxDenials {
+		d.path = ""
+	}
+	j.denials[d]++
 }
+
+// maxDenials is how many walls and paths are told apart.
+const maxDenials = 50
 
 // walls adds the walls that are counted by the kernel elsewhere.
 func (j *job) walls() {
-	if j.setup.Mechanism != "namespaces" || j.Layer || j.ReadOnly {
+	if j.setup.Mechanism != "namespaces" || j.ReadOnly {
 		return
 	}
 	j.counters.Lock()
 	defer j.counters.Unlock()
 	if n := unroutable(); n > j.counters.unroutable {
-		j.denials[WallNetwork] += n - j.counters.unroutable
+		j.denials[denial{wall: WallNetwork}] += n - j.counters.unroutable
 		j.counters.unroutable = n
-	}
-	if n := filesIn(j.setup.Home); n > j.counters.home {
-		j.denials[WallHome] += n - j.counters.home
-		j.counters.home = n
 	}
 }
 
@@ -251,13 +485,4 @@ func unroutable() int {
 		}
 	}
 	return total
-}
-
-// filesIn is how many files a temporary file system holds.
-func filesIn(dir string) int {
-	var st syscall.Statfs_t
-	if dir == "" || syscall.Statfs(dir, &st) != nil {
-		return 0
-	}
-	return int(st.Files - st.Ffree)
 }

@@ -75,16 +75,24 @@ const (
 	OpTemp     = "temp"     // a tmpfs with the options Data
 	OpTerminal = "terminal" // a devpts of its own
 	OpProc     = "proc"     // the processes of the launcher; From stands in where it cannot be mounted
-	OpCache    = "cache"    // an overlay: From read-only below Data, a directory with "upper" and "work"
+	OpCache    = "cache"    // a cache: "upper" in Data, a directory of artoo's own, over From; each command writes its own
 )
+
+// Temp is where each command finds temporary files of its own, which no other sees.
+// Its path is short: unix sockets lie there.
+const Temp = "/run/tmp"
+
+// Shared are the temporary directories of all commands of a session.
+var Shared = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 
 // Setup is the first frame to a launcher.
 type Setup struct {
 	Mechanism string // "namespaces", "landlock" or "none"
+	Home      string // where each command has an empty directory of its own
+	Disk      string // the machine's directory for what commands write; "" for memory
+	Kept      string // the machine's directory of what is kept of projects' caches; may be ""
 	Steps     []Step
 	Ports     []int    // of the own loopback to listen on, for the caller
-	Home      string   // whose use is told as a denial
-	Disk      string   // the machine's directory for what layers hold; "" for memory
 	Scratch   []string // to Landlock: where commands may write besides the project
 }
 
@@ -97,15 +105,15 @@ func (s Setup) Encode() []byte {
 	for _, port := range s.Ports {
 		ports = append(ports, strconv.Itoa(port))
 	}
-	return Encode([]string{s.Mechanism, s.Home, s.Disk}, steps, ports, s.Scratch)
+	return Encode([]string{s.Mechanism, s.Home, s.Disk, s.Kept}, steps, ports, s.Scratch)
 }
 
 func decodeSetup(body []byte) (s Setup, err error) {
 	lists, err := Decode(body)
-	if err != nil || len(lists) != 4 || len(lists[0]) != 3 || len(lists[1])%4 != 0 {
+	if err != nil || len(lists) != 4 || len(lists[0]) != 4 || len(lists[1])%4 != 0 {
 		return s, errFrame
 	}
-	s.Mechanism, s.Home, s.Disk, s.Scratch = lists[0][0], lists[0][1], lists[0][2], lists[3]
+	s.Mechanism, s.Home, s.Disk, s.Kept, s.Scratch = lists[0][0], lists[0][1], lists[0][2], lists[0][3], lists[3]
 	for steps := lists[1]; len(steps) > 0; steps = steps[4:] {
 		s.Steps = append(s.Steps, Step{steps[0], steps[1], steps[2], steps[3]})
 	}
@@ -124,24 +132,29 @@ type Line struct {
 	Path, Dir string
 	Args, Env []string
 
-	Layer, ReadOnly, Exec bool
-	Caches                bool     // artoo's caches are written also from a layer
-	Beside                bool     // commands run that may move files: denied ones are covered, not gone
-	Writable              []string // what a layer is laid over
-	Denied, Protected     []string
-	Readable              []string // to Landlock, which grants
+	Layer    bool // on a layer over Writable
+	ReadOnly bool // nothing of Writable is written, no sockets
+	Job      bool // of Writable only Outputs are written
+	Exec     bool // programs among what it writes may be executed
+	Overlay  bool // denied names below Writable are gone from a layer or a read-only tree, not covered
 
-	Processes, Memory, Size int64 // the limits of a layer
-	Grace                   int64 // milliseconds
+	Writable          []string
+	Kept              []string // for each of Writable its directory in Setup.Kept, "" for none
+	Outputs           []string
+	Denied, Protected []string
+	Readable          []string // to Landlock, which grants
+
+	Processes, Memory, Size, Free, Entries int64 // limits; Free are bytes of the disk that stay free
+	Grace                                  int64 // milliseconds
 }
 
 // Encode makes the frame.
 func (l Line) Encode() []byte {
-	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Exec), flag(l.Caches), flag(l.Beside)}
-	for _, n := range []int64{l.Processes, l.Memory, l.Size, l.Grace} {
+	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Job), flag(l.Exec), flag(l.Overlay)}
+	for _, n := range []int64{l.Processes, l.Memory, l.Size, l.Free, l.Entries, l.Grace} {
 		facts = append(facts, strconv.FormatInt(n, 10))
 	}
-	return Encode(facts, l.Args, l.Env, l.Writable, l.Denied, l.Protected, l.Readable)
+	return Encode(facts, l.Args, l.Env, l.Writable, l.Kept, l.Outputs, l.Denied, l.Protected, l.Readable)
 }
 
 func flag(on bool) string {
@@ -153,30 +166,51 @@ func flag(on bool) string {
 
 func decodeLine(body []byte) (l Line, err error) {
 	lists, err := Decode(body)
-	if err != nil || len(lists) != 7 || len(lists[0]) != 11 {
+	if err != nil || len(lists) != 9 || len(lists[0]) != 13 || len(lists[3]) != len(lists[4]) {
 		return l, errFrame
 	}
 	facts := lists[0]
 	l.Path, l.Dir = facts[0], facts[1]
-	l.Layer, l.ReadOnly, l.Exec = facts[2] != "", facts[3] != "", facts[4] != ""
-	l.Caches, l.Beside = facts[5] != "", facts[6] != ""
-	for i, n := range []*int64{&l.Processes, &l.Memory, &l.Size, &l.Grace} {
+	for i, on := range []*bool{&l.Layer, &l.ReadOnly, &l.Job, &l.Exec, &l.Overlay} {
+		*on = facts[2+i] != ""
+	}
+	for i, n := range []*int64{&l.Processes, &l.Memory, &l.Size, &l.Free, &l.Entries, &l.Grace} {
 		if *n, err = strconv.ParseInt(facts[7+i], 10, 64); err != nil {
 			return l, errFrame
 		}
 	}
-	l.Args, l.Env, l.Writable = lists[1], lists[2], lists[3]
-	l.Denied, l.Protected, l.Readable = lists[4], lists[5], lists[6]
+	for i, list := range []*[]string{&l.Args, &l.Env, &l.Writable, &l.Kept, &l.Outputs, &l.Denied, &l.Protected, &l.Readable} {
+		*list = lists[1+i]
+	}
 	return l, nil
 }
 
 // What the two sides say to each other about a command: the first string of a
 // frame's first list.
 const (
-	SayReady   = "ready"   // of the launcher: it takes commands; the listening sockets come along
-	SayFailed  = "failed"  // what, why
-	SayMoved   = "moved"   // the path of what was to be hidden or protected: it has to be looked for anew
-	SayStarted = "started" // the command runs
-	SayExit    = "exit"    // status, stopped, limit; then pairs of wall and number; a directory comes along for a layer
-	SaySignal  = "signal"  // to the launcher: number
+	SayReady     = "ready"     // of the launcher: it takes commands; whether layers lie on disk, in memory or nowhere; the listening sockets come along
+	SayFailed    = "failed"    // what, why
+	SayStarted   = "started"   // the command runs; the name below Setup.Disk of what it writes, or "", and its directory
+	SayEntries   = "entries"   // the command has written more than Entries, caches of the project included
+	SayExit      = "exit"      // status, stopped, limit; then triples of wall, number and path
+	SaySignal    = "signal"    // to the launcher: number
+	SayProtect   = "protect"   // to the launcher: two more lists, what is denied and protected by now
+	SayProtected = "protected" // of the launcher: that is done; what failed, or ""
+)
+
+// Where layers lie.
+const (
+	OnDisk   = "disk"
+	InMemory = "memory"
+)
+
+// The walls that a command meets.
+const (
+	WallNetwork   = "network"
+	WallSocket    = "socket"
+	WallNamespace = "namespace"
+	WallTrace     = "trace"
+	WallHome      = "home"
+	WallExec      = "exec"
+	WallEntry     = "entry"
 )

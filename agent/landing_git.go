@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/repo"
+	"artoo/tool/sandbox"
+)
+
+// gitEffects are what a line did to the repositories of a project, as git sees it.
+type gitEffects struct {
+	views []*repo.View
+	dirs  []string // the git directories that the views stand for, absolute
+	rows  []permission.GitRow
+	temp  string // holds the views; "" for none
+}
+
+// has reports whether a path lies in a git directory that a view stands for.
+func (g *gitEffects) has(path string) bool {
+	return slices.ContainsFunc(g.dirs, func(dir string) bool { return path == dir || isBelow(dir, path) })
+}
+
+// touches lists the files of git's that replaying changes.
+func (g *gitEffects) touches() (paths []string) {
+	for _, v := range g.views {
+		paths = append(paths, v.Touches()...)
+	}
+	return paths
+}
+
+// replay makes the changes in the repositories of the project. A crash is an error, so
+// that the journal takes back what was begun.
+func (g *gitEffects) replay(ctx context.Context) error {
+	_, err := guard(func() (none struct{}, err error) {
+		for _, v := range g.views {
+			if err := v.Replay(ctx); err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+func (g *gitEffects) close() (err error) {
+	for _, v := range g.views {
+		err = errors.Join(err, v.Close())
+	}
+	if g.temp != "" {
+		err = errors.Join(err, os.RemoveAll(g.temp))
+	}
+	return err
+}
+
+// gitEffects looks at what a line did to each repository that it changed. One that is
+// not in the project yet has no view: what is in it is judged file by file.
+func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, err error) {
+	g = &gitEffects{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	byDir := map[string][]sandbox.Change{}
+	byPath := map[string]sandbox.Change{}
+	for _, c := range changes.List() {
+		byPath[c.Path] = c
+		if dir := t.gitDirOf(c.Path); dir != "" {
+			byDir[dir] = append(byDir[dir], c)
+		}
+	}
+	if len(byDir) == 0 {
+		return g, nil
+	}
+	if g.temp, err = os.MkdirTemp("", "artoo-git-"); err != nil {
+		return g, err
+	}
+	open := func(path string) (io.ReadCloser, error) { return changes.Open(byPath[path]) }
+	for dir, list := range byDir {
+		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Environ: t.opt.Env.Environ}
+		if w := t.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
+			if r.WorkTree, r.GitDir, err = w.Project.Root, w.Project.GitDir(), nil; r.GitDir == "" {
+				continue
+			}
+		}
+		if top := tool.ModuleWorkTree(dir); top != "" {
+			r.WorkTree = top
+		}
+		view, err := repo.Open(ctx, r, g.temp, gitChanges(list), open)
+		if errors.Is(err, repo.ErrNoRepository) {
+			continue
+		}
+		if errors.Is(err, repo.ErrRefStorage) {
+			g.dirs = append(g.dirs, dir)
+			g.rows = append(g.rows, permission.GitRow{Class: permission.Forbidden, Text: err.Error()})
+			continue
+		}
+		if err != nil {
+			return g, err
+		}
+		g.views, g.dirs = append(g.views, view), append(g.dirs, dir)
+		effects, err := view.Effects(ctx, t.workTree(ctx, r.WorkTree, byPath, changes))
+		if err != nil {
+			return g, err
+		}
+		for _, group := range []struct {
+			class permission.Class
+			rows  []repo.Row
+		}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
+			{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
+			for _, row := range group.rows {
+				class := group.class
+				if row.Left {
+					class = permission.Forbidden // it is not replayed, and named
+				}
+				g.rows = append(g.rows, permission.GitRow{Class: class, Text: row.Text, Diff: row.Diff})
+			}
+		}
+	}
+	return g, nil
+}
+
+func gitChanges(list []sandbox.Change) (changes []repo.Change) {
+	for _, c := range list {
+		gone := c.Kind == sandbox.Deleted
+		change := repo.Change{Path: c.Path, Gone: gone}
+		if !gone {
+			change.Mode = c.Mode
+		}
+		changes = append(changes, change)
+	}
+	return changes
+}
+
+// gitDirOf is the git directory that a path lies in, "" for none: the part up to the
+// first .git that is a directory, or the one that work trees share.
+func (t *turn) gitDirOf(path string) string {
+	if w := t.opt.Workspace; w != nil && w.Project.Common != "" && (path == w.Project.Common || isBelow(w.Project.Common, path)) {
+		return w.Project.Common
+	}
+	rel, err := filepath.Rel(t.opt.Policy.Root, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	at := t.opt.Policy.Root
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, part)
+		if tool.FoldName(part) != ".git" {
+			continue
+		}
+		if info, err := os.Lstat(at); err == nil && info.IsDir() {
+			return moduleOf(at, path)
+		}
+		return ""
+	}
+	return ""
+}
+
+// moduleOf is the git directory of the submodule that a path below a git directory
+// belongs to; that git directory itself where it belongs to none.
+func moduleOf(dir, path string) string {
+	rest, inModule := strings.CutPrefix(path, filepath.Join(dir, "modules")+string(filepath.Separator))
+	if !inModule {
+		return dir
+	}
+	at := filepath.Join(dir, "modules")
+	for part := range strings.SplitSeq(rest, string(filepath.Separator)) {
+		at = filepath.Join(at, part)
+		if info, err := os.Lstat(filepath.Join(at, "HEAD")); err == nil && info.Mode().IsRegular() {
+			return moduleOf(at, path)
+		}
+	}
+	return dir
+}
+
+// workTree is a repository's work tree as it will be once the line's files have landed.
+func (t *turn) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes Changes) repo.WorkTree {
+	var ignored []string
+	asked := false
+	return repo.WorkTree{
+		Open: func(name string) (io.ReadCloser, fs.FileMode, error) {
+			path := filepath.Join(top, filepath.FromSlash(name))
+			if c, changed := byPath[path]; changed {
+				switch {
+				case c.Kind == sandbox.Deleted:
+					return nil, 0, fs.ErrNotExist
+				case c.Mode&fs.ModeSymlink != 0:
+					return io.NopCloser(strings.NewReader(c.Target)), c.Mode, nil
+				case c.Kind != sandbox.Mode && c.Mode.IsRegular():
+					file, err := changes.Open(c)
+					return file, c.Mode, err
+				}
+			}
+			info, err := os.Lstat(path)
+			if err != nil {
+				return nil, 0, err
+			}
+			if info.Mode()&fs.ModeSymlink != 0 {
+				to, err := os.Readlink(path)
+				return io.NopCloser(strings.NewReader(to)), info.Mode(), err
+			}
+			file, err := os.Open(path)
+			return file, info.Mode(), err
+		},
+		Guarded: func(name string) bool {
+			return t.opt.Policy.IsGuarded(filepath.Join(top, filepath.FromSlash(name)))
+		},
+		Ignored: func(name string) bool {
+			w := t.opt.Workspace
+			if w == nil || top != w.Project.Root {
+				return false
+			}
+			if !asked {
+				asked = true
+				var err error
+				if ignored, err = w.Project.Ignored(ctx, t.opt.Env.Environ); err != nil {
+					ignored = []string{""} // what cannot be told counts as ignored, and is asked about
+				}
+			}
+			return slices.ContainsFunc(ignored, func(rule string) bool {
+				return rule == "" || rule == name || strings.HasSuffix(rule, "/") && strings.HasPrefix(name, rule)
+			})
+		},
+	}
+}

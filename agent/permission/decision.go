@@ -1,0 +1,235 @@
+package permission
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Verdict is what becomes of a call, or of what a line changed.
+type Verdict string
+
+// The verdicts. Their texts are the words of rules and of JSON.
+const (
+	Run    Verdict = "allow"
+	Ask    Verdict = "ask"
+	Refuse Verdict = "deny"
+)
+
+// Place is where a command runs.
+type Place string
+
+// The places. Calls that run no command have PlaceHost.
+const (
+	// PlaceHost is the machine itself, with the rights that artoo has.
+	PlaceHost Place = ""
+	// PlaceReading is confined, and nothing can be written.
+	PlaceReading Place = "read-only"
+	// PlaceLayer is confined, and what the command writes goes to a layer over the
+	// project, whose effects Judge decides about. It is the place of every foreground
+	// line where the kernel has layers.
+	PlaceLayer Place = "layer"
+	// PlaceBackground is confined, on the project itself, for a command that goes on
+	// when its call has ended.
+	PlaceBackground Place = "background"
+	// PlaceSandbox is confined, and what the command writes in the project stays: for
+	// machines without layers.
+	PlaceSandbox Place = "sandbox"
+	// PlaceDiscarded is confined, on a layer that is thrown away: for the user's own
+	// checks and language servers. Nothing is decided to run there.
+	PlaceDiscarded Place = "discarded"
+)
+
+// Need is what a line needs that the sandbox does not have.
+type Need string
+
+// The needs.
+const (
+	Network Need = "network"
+	Keys    Need = "keys"
+	Home    Need = "home"
+	Service Need = "another program's service"
+)
+
+// Class sorts effects, the mildest first. The strictest class of what a line did
+// decides about the line.
+type Class int
+
+// The classes of permission.md, section 5.
+const (
+	Nothing     Class = iota
+	Output            // ignored build output of the project's own programs
+	Bookkeeping       // staging and new branches
+	Content           // files, commits
+	Uncommitted       // the user's uncommitted work, deleted or reverted
+	Loss              // what neither git nor the journal could bring back
+	Guarded           // files that are executed or obeyed automatically
+	Forbidden         // never applied
+)
+
+// Code tells reasons apart. Code compares codes; the words are made by Reason.String.
+type Code string
+
+// The codes of reasons.
+const (
+	ReadsOnly       Code = "reads-only"        // the command only reads
+	RuleDenies      Code = "rule-denies"       // Rule denies the call
+	RuleMayDeny     Code = "rule-may-deny"     // Rule may deny what is not known beforehand
+	RuleAsks        Code = "rule-asks"         // Rule asks about the call
+	RuleAllows      Code = "rule-allows"       // Rule, or several, allow the call
+	SessionAllows   Code = "session-allows"    // Rule was allowed in this session
+	ScriptChanged   Code = "script-changed"    // Object changed since Rule was given
+	ModeAllows      Code = "mode-allows"       // the mode asks nothing here
+	PlanMode        Code = "plan-mode"         // the mode is plan
+	NoProject       Code = "no-project"        // there is no project
+	NotGranted      Code = "not-granted"       // the path is denied or was not granted
+	MovesSecret     Code = "moves-secret"      // a secret would not stay as it is
+	OtherHost       Code = "other-host"        // the call reaches a host
+	NotParsed       Code = "not-parsed"        // the shell may take the line in another way
+	MoreThanReading Code = "more-than-reading" // a reading command is used otherwise
+	AlwaysAsked     Code = "always-asked"      // Object is asked about in every mode
+	Outside         Code = "outside"           // the line leaves the sandbox
+	OwnPrograms     Code = "own-programs"      // the line runs the project's own programs
+	OnLayer         Code = "on-layer"          // the effects are judged afterwards
+	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
+	TypedInput      Code = "typed-input"       // a text for a background command
+	NotKept         Code = "not-kept"          // the journal cannot hold Object
+	HiddenFromGit   Code = "hidden-from-git"   // git tracks a denied file
+	ReadingDenied   Code = "reading-denied"    // a rule takes away what reads unasked
+	KeptForLine     Code = "kept-for-line"     // the same was approved for this line
+	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
+	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
+	NeverApplied    Code = "never-applied"     // Object is forbidden
+)
+
+// Reason is one reason of a decision, as data. Only String makes words of it.
+type Reason struct {
+	Code   Code   `json:"code"`
+	Rule   string `json:"rule,omitempty"`   // the rule that it speaks of
+	Part   string `json:"part,omitempty"`   // the simple command of a line
+	Object string `json:"object,omitempty"` // a path, host, program or what else it is about
+}
+
+// String is the reason in words, for people and, where a call is refused, the model.
+func (r Reason) String() string {
+	switch r.Code {
+	case ReadsOnly:
+		return "it only reads"
+	case RuleDenies:
+		return "the rule deny " + r.Rule
+	case RuleMayDeny:
+		return "what it runs is not known beforehand, and the rule deny " + r.Rule + " may speak of it"
+	case RuleAsks:
+		return "the rule ask " + r.Rule
+	case RuleAllows:
+		if r.Rule == "" {
+			return "every command in it is allowed by a rule"
+		}
+		return "the rule allow " + r.Rule
+	case SessionAllows:
+		return "allowed in this session by " + r.Rule
+	case ScriptChanged:
+		return r.Object + " has changed since it was allowed by " + r.Rule
+	case ModeAllows:
+		return "mode " + r.Object
+	case PlanMode:
+		return "plan mode changes nothing"
+	case NoProject:
+		return "there is no project here"
+	case NotParsed:
+		return r.Object + ", so only a rule for this very line or for every command covers it"
+	case AlwaysAsked, MovesSecret:
+		return "asked in every mode: " + r.Object
+	case Outside:
+		return "runs outside the sandbox (network, keys, home): " + r.Object
+	case OwnPrograms:
+		return "it runs the project's own programs: " + r.Object
+	case OnLayer:
+		return "what it changes is shown and asked about afterwards"
+	case GoesOn:
+		return "it goes on in the background, on the project itself"
+	case TypedInput:
+		return "what is typed to a command may run anything"
+	case NotKept:
+		return "this could not be undone: " + r.Object
+	case HiddenFromGit:
+		return "git tracks " + r.Object + ", a denied file"
+	case ReadingDenied:
+		return "the rule deny " + r.Rule + " lets nothing run unasked"
+	case KeptForLine:
+		return "the same was approved for this line"
+	case ChangedNothing:
+		return "it changed nothing"
+	case NeverApplied:
+		return "never applied: " + r.Object
+	}
+	return r.Object
+}
+
+// Decision is a policy's word on one call.
+type Decision struct {
+	Verdict Verdict
+	Place   Place    // where a command runs if it may
+	Needs   []Need   // why it has to run on the host; nil elsewhere
+	Own     []string // the project's own programs that the line runs
+	Covers  Class    // the strictest effects that rules have approved beforehand
+	// Builds says that the line consists of own and reading programs alone, so that
+	// ignored files which it makes are output.
+	Builds  bool
+	Git     bool     // the line runs git
+	Reasons []Reason // the one that decided first
+	Keep    []string // with Ask: absolute paths with which in the journal the command may run unasked
+
+	Rule      string // the rule that decided, "" when the mode did
+	Narrow    string // the narrowest rule that would allow this very call; "" when none can
+	Suggested string // a wider one that a user may want; may equal Narrow
+}
+
+// Reason is all reasons in words; "" for none.
+func (d Decision) Reason() string { return words(d.Reasons) }
+
+// words joins what reasons say, each once.
+func words(reasons []Reason) string {
+	var texts []string
+	for _, r := range reasons {
+		if text := r.String(); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Has reports whether a reason with this code is among those of the decision.
+func (d Decision) Has(code Code) bool {
+	for _, r := range d.Reasons {
+		if r.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// Cause is the reason that decided; OwnPrograms where that is among the reasons, since
+// trust in the project answers it. It is "" where there is none.
+func (d Decision) Cause() Code {
+	switch {
+	case d.Has(OwnPrograms):
+		return OwnPrograms
+	case len(d.Reasons) > 0:
+		return d.Reasons[0].Code
+	}
+	return ""
+}
+
+// because is the decision with a verdict and the reasons for it.
+func (d Decision) because(v Verdict, reasons ...Reason) Decision {
+	d.Verdict, d.Reasons = v, reasons
+	for _, r := range reasons {
+		d.Rule = cmp.Or(d.Rule, r.Rule)
+	}
+	return d
+}
+
+// by is because for the rule that decided.
+func (d Decision) by(v Verdict, code Code, r Rule) Decision {
+	return d.because(v, Reason{Code: code, Rule: r.String()})
+}

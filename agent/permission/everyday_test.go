@@ -1,0 +1,27 @@
+package permission
+
+import "testing"
+
+// TestEverydayLinesRunUnaskedUnderARuleForEveryCommand has what an agent runs
+// all day, with variables, substitutions and loops.
+func TestEverydayLinesRunUnaskedUnderARuleForEveryCommand(t *testing.T) {
+	for _, line := range linesOf(t, "everyday.txt") {
+		if got := testPolicy(t, ModeAsk, "bash", "", "").Decide("bash", run(line)); got.Verdict != Run {
+			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
+		}
+	}
+}
+
+// TestARuleThatNamesTheCommandCoversWhatIsAlwaysAsked has the fixed words that
+// spare the question.
+func TestARuleThatNamesTheCommandCoversWhatIsAlwaysAsked(t *testing.T) {
+	for _, c := range []struct{ allow, line string }{
+		{"bash(git apply:*)", "git apply x.diff"}, {"bash(git rm -f:*)", "git rm -f a.txt"},
+		{"bash(git mv -f:*)", "git mv -f a b"}, {"bash(rm:*)", "xargs rm"},
+		{"bash(git checkout-index -f:*)", "git checkout-index -f a"}, {"bash(cp a $(cat to))", "cp a $(cat to)"},
+	} {
+		if got := testPolicy(t, ModeAsk, c.allow, "", "").Decide("bash", run(c.line)); got.Verdict != Run {
+			t.Errorf("allow %s: %q: %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package permission
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/tool/names"
+)
+
+// Guard finds the files of a project that programs run or obey without being asked
+// (see OthersRun), links of such names and what they lead to. Its methods may be
+// called from any goroutine.
+type Guard struct {
+	roots  []string
+	hooks  func() []string // directories that git's configuration names; may be nil
+	byName func(path string) bool
+	finder *names.Finder
+
+	mu   sync.Mutex
+	last GuardedFiles
+	at   time.Time
+}
+
+// NewGuard makes a Guard for what is below the roots, absolute and without links.
+// hooks lists the directories that core.hooksPath names; it may be nil.
+func NewGuard(roots []string, hooks func() []string) *Guard {
+	g := &Guard{roots: roots, hooks: hooks, byName: OthersRunByName()}
+	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
+		if g.is(at) {
+			return true, false
+		}
+		return isBare(at) || kind.IsRegular() && names.Linked(at), kind.IsDir()
+	})
+	return g
+}
+
+// is reports whether a file is guarded by its name.
+func (g *Guard) is(at string) bool {
+	return slices.ContainsFunc(g.roots, func(root string) bool {
+		rel, err := filepath.Rel(root, at)
+		return err == nil && filepath.IsLocal(rel) && g.byName(rel)
+	})
+}
+
+// GuardedFiles are what a Guard found at one time.
+type GuardedFiles struct {
+	// Paths are the guarded files, links and directories, absolute and sorted.
+	Paths []string
+	// Outside are files with a name that lies outside the roots.
+	Outside []string
+
+	leads map[string]string   // what a guarded link leads to, and the link
+	ids   map[names.ID]string // files by identity, whatever their names
+}
+
+// Look finds what is guarded now.
+func (g *Guard) Look() (GuardedFiles, error) {
+	all, err := g.finder.Find(g.roots...)
+	if err != nil {
+		return GuardedFiles{}, err
+	}
+	found := GuardedFiles{leads: map[string]string{}, ids: map[names.ID]string{}}
+	for _, at := range all {
+		switch {
+		case isBare(at):
+			found.Paths = append(found.Paths, bareEntries(filepath.Dir(at))...)
+		case g.is(at):
+			found.Paths = append(found.Paths, at)
+		default:
+			found.Outside = append(found.Outside, at)
+		}
+	}
+	found.Outside = g.gathered(names.Outside(found.Outside))
+	if g.hooks != nil {
+		for _, dir := range g.hooks() {
+			inside := slices.ContainsFunc(g.roots, func(root string) bool { return dir != root && within(root, dir) })
+			if inside && exists(dir) {
+				found.Paths = append(found.Paths, dir)
+			}
+		}
+	}
+	slices.Sort(found.Paths)
+	found.Paths = slices.Compact(found.Paths)
+	for _, at := range found.Paths {
+		if id, err := names.Identify(at); err == nil {
+			found.ids[id] = at
+		}
+		if to, err := os.Readlink(at); err == nil && to != "" {
+			if real, err := filepath.EvalSymlinks(at); err == nil {
+				found.leads[real] = at
+			}
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last, g.at = found, time.Now()
+	return found, nil
+}
+
+// recent is how long what was found last is good for decisions about single files: in
+// between, only the user or a call that was approved can have made a link.
+const recent = time.Second
+
+// Recent is what was found within the last second, or is found now.
+func (g *Guard) Recent() (GuardedFiles, error) {
+	g.mu.Lock()
+	last, at := g.last, g.at
+	g.mu.Unlock()
+	if !at.IsZero() && time.Since(at) < recent {
+		return last, nil
+	}
+	return g.Look()
+}
+
+// Why says in words why a file is guarded though its own name does not tell: a guarded
+// link leads to it or to a directory above it, or it has another name that is guarded.
+// "" for a file like any other.
+func (g GuardedFiles) Why(path string) string {
+	for at := path; ; at = filepath.Dir(at) {
+		if link := g.leads[at]; link != "" {
+			return "it writes what " + filepath.Base(link) + " leads to, which others run or obey"
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if id, err := names.Identify(path); err == nil && g.ids[id] != "" && g.ids[id] != path {
+		return "it writes " + filepath.Base(g.ids[id]) + " under another name, which others run or obey"
+	}
+	return ""
+}
+
+// Since lists what is guarded now and was not there before, under any name.
+func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
+	for _, path := range g.Paths {
+		id, err := names.Identify(path)
+		if _, was := before.ids[id]; err == nil && !was {
+			made = append(made, path)
+		}
+	}
+	return made
+}
+
+// maxOutside is how many files and directories are made read-only one by one since
+// they lead outside: each costs a mount, some 20 µs, in a command's file tree.
+const maxOutside = 500
+
+// gathered names the directories that hold the paths, the deepest first, until there
+// are few enough of them. Package managers link whole trees of packages.
+func (g *Guard) gathered(paths []string) []string {
+	depth := func(path string) int { return strings.Count(path, string(filepath.Separator)) }
+	for len(paths) > maxOutside {
+		deepest := 0
+		for _, path := range paths {
+			if !slices.Contains(g.roots, filepath.Dir(path)) {
+				deepest = max(deepest, depth(path))
+			}
+		}
+		if deepest == 0 {
+			break // so much in the root itself
+		}
+		for i, path := range paths {
+			if depth(path) == deepest {
+				paths[i] = filepath.Dir(path)
+			}
+		}
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+	}
+	return paths
+}
+
+// isBare reports whether a path is the HEAD of what git would take for a bare
+// repository, and obey.
+func isBare(at string) bool {
+	if filepath.Base(at) != "HEAD" {
+		return false
+	}
+	dir := filepath.Dir(at)
+	return exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
+}
+
+// bareEntries are the files and directories of a bare repository that git reads.
+func bareEntries(dir string) (found []string) {
+	for name := range strings.FieldsSeq("HEAD commondir config config.worktree hooks info objects packed-refs refs") {
+		if path := filepath.Join(dir, name); exists(path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// within reports whether a clean path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}

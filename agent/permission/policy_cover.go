@@ -1,0 +1,192 @@
+package permission
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"artoo/tool"
+)
+
+// unread are the commands that need a rule: those that are not of the reading
+// kind, and all where reading is not free. why is the reason of the first that
+// nearly is.
+func (p *Policy) unread(name string, commands []simple) (rest []simple, why string) {
+	_, taken := p.group(p.DenyRules, name)
+	for _, s := range commands {
+		ok, reason := p.onlyReads(s)
+		if r, _ := readingOf(s.name()); ok && !p.NoProject && (!taken || r.has(pathless) || s.name() == "cd") {
+			continue
+		}
+		why = cmp.Or(why, reason)
+		rest = append(rest, s)
+	}
+	return rest, why
+}
+
+// group finds the rule for the reading commands.
+func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
+	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
+}
+
+// exactly finds a rule for this very line, where it holds: in the directory it
+// was given for, as long as the scripts it names are what they were.
+func (p *Policy) exactly(rules []Rule, name, line, dir string) (Rule, bool) {
+	return find(rules, func(r Rule) bool {
+		return r.names(name, tool.KindRun) && r.is(line) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == ""
+	})
+}
+
+// find is the first rule that fits.
+func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
+	if i := slices.IndexFunc(rules, fits); i >= 0 {
+		return rules[i], true
+	}
+	return Rule{}, false
+}
+
+// speaks finds a rule that speaks of the line or any command in it; without
+// one, maybe says that a rule (r) may, which cannot be told beforehand.
+func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r Rule, yes, maybe bool) {
+	for _, rule := range rules {
+		if !rule.namesWidely(name, tool.KindRun) {
+			continue
+		}
+		if !rule.HasArg || rule.is(line) {
+			return rule, true, false
+		}
+		for _, s := range commands {
+			hit, unsure := rule.speaksOf(s)
+			if hit {
+				return rule, true, false
+			}
+			if unsure && !maybe {
+				r, maybe = rule, true
+			}
+		}
+	}
+	return r, false, maybe
+}
+
+// asked finds an ask rule that holds: one that speaks, or may speak, of a
+// command which the user did not allow in this session.
+func (p *Policy) asked(name, line string, commands []simple, reads bool) (Rule, bool) {
+	return find(p.AskRules, func(r Rule) bool {
+		if !r.names(name, tool.KindRun) {
+			return false
+		}
+		all := !r.HasArg || r.is(line) || r.Arg == ReadGroup && reads
+		return all && len(commands) == 0 || slices.ContainsFunc(commands, func(s simple) bool {
+			hit, maybe := r.speaksOf(s)
+			return (all || hit || maybe) && !p.commandCovered(p.session, name, s)
+		})
+	})
+}
+
+// commandCovered reports whether an allow rule covers a command. Rights raised
+// by sudo, redirections into files, variables set for a command, and what
+// changes the shell itself are covered only by a rule for the whole tool or the
+// whole line, or one that names the wrapper.
+func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
+	tame := !s.opaque && !s.hides && !s.loose && len(s.outputs) == 0
+	for _, in := range s.inputs {
+		tame = tame && in.known && p.mayRead(s.dirs, in.text, false) == "" && len(s.dirs) > 0
+	}
+	for _, r := range rules {
+		if !r.names(name, tool.KindRun) || r.Arg == ReadGroup {
+			continue
+		}
+		if !r.HasArg {
+			return true
+		}
+		if !tame || r.changed() != "" {
+			continue
+		}
+		_, wild := r.line()
+		if !s.raised && !s.assigns && !(wild && s.changesShell()) && r.begins(s.words, s.dirs, p.Root) {
+			return true
+		}
+		if slices.ContainsFunc(s.layers, func(l layer) bool { return !l.assigns && r.begins(l.words, s.dirs, p.Root) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// namedExactly reports whether an allow rule for a command says by its own words
+// that it throws work away: one for the whole command, or one whose fixed words
+// name command, subcommand and option.
+func (p *Policy) namedExactly(name string, s simple) bool {
+	for _, r := range p.allowing() {
+		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
+			continue
+		}
+		if _, wild := r.line(); !wild {
+			return true
+		}
+		fixed := simple{words: r.fixedWords(), fed: s.fed}
+		if unfed := (simple{words: s.words}); s.fed {
+			_, fixed.fed = destructive(unfed)
+			fixed.fed = !fixed.fed // what is asked for its options must have them named
+		}
+		if _, yes := destructive(fixed); yes {
+			return true
+		}
+	}
+	return false
+}
+
+// suggestRun is a wider rule for a line in which one kind of command needs it:
+// its name and subcommand; "" when there is none that a user should be
+// offered.
+func suggestRun(name string, rest []simple) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	first := strings.Join(commandWords(rest[0]), " ")
+	for _, s := range rest {
+		alone := s.raised || s.assigns || len(s.outputs) > 0 || !s.known() || s.fed || s.changesShell()
+		if alone || strings.Join(commandWords(s), " ") != first {
+			return ""
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	return Rule{Tool: name, Arg: first + ":*", HasArg: true}.String()
+}
+
+// commandWords are the words that say what kind of command it is; none for
+// programs that run what they are given, or whose words say little.
+func commandWords(s simple) []string {
+	words := plain(s.words)
+	if len(words) == 0 || s.words[0].glob || strings.ContainsAny(words[0], " \t\n") {
+		return nil
+	}
+	base := path.Base(words[0])
+	if _, reads := readingOf(base); reads && base != "git" && base != "go" { // it was asked for where it reads
+		return nil
+	}
+	if listed(`rm mv cp dd ln chmod chown find tee rsync scp python python3 node perl ruby php lua deno bun npx bunx uvx
+		awk gawk sed sh bash zsh dash ksh fish source . curl wget ssh nc docker podman kubectl`, base) {
+		return nil
+	}
+	if len(words) > 1 && !isOption(words[1]) && !strings.ContainsAny(words[1], "/.*=?[ \t\n") {
+		return words[:2]
+	}
+	if base == "git" {
+		return nil // the options before its command can make it run anything
+	}
+	return words[:1]
+}
+
+// mentionsDestructive looks for the commands of destructive, and for output into
+// files, in a text that is not understood.
+func mentionsDestructive(line string) bool {
+	line = strings.ToLower(strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(line))
+	words := strings.FieldsFunc(line, func(c rune) bool { return c < 'a' || c > 'z' })
+	return strings.ContainsAny(line, ">`$") || slices.ContainsFunc(words, func(word string) bool {
+		return listed("git rm find shred truncate mv tee cp sed dd install ln", word)
+	})
+}

@@ -1,0 +1,417 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// claimRoom makes the session's directory for what commands write, and removes those
+// of sessions that have ended.
+func (s *Sandbox) claimRoom() error {
+	layers := s.config.Layers
+	if layers == "" {
+		layers = filepath.Join(s.config.Temp, "layers")
+	}
+	if err := os.MkdirAll(layers, 0o700); err != nil {
+		return err
+	}
+	layers, err := filepath.EvalSymlinks(layers)
+	if err != nil {
+		return err
+	}
+	// While a session makes its directory and locks it, none takes it for a left one.
+	gate, err := lock(filepath.Join(layers, "lock"), unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(layers, "session-*"))
+	if err == nil {
+		var room string
+		if room, err = os.MkdirTemp(layers, "session-"); err == nil {
+			s.room, err = lock(filepath.Join(room, "lock"), unix.LOCK_EX)
+		}
+	}
+	if err = errors.Join(err, gate.Close()); err != nil {
+		return err
+	}
+	for _, dir := range left {
+		file, err := lock(filepath.Join(dir, "lock"), unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
+			continue // its session works, or another removes it
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(removeClosed(dir), file.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock opens a file and locks it.
+func lock(path string, how int) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), how); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// claim makes a directory of artoo's own and has it for this session. While another
+// has it, it is an empty one of this session's.
+func (s *Sandbox) claim(dir string) (string, error) {
+	for try := 0; ; try++ {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", err
+		}
+		own, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return "", err
+		}
+		file, err := lock(filepath.Join(own, "lock"), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			s.locks = append(s.locks, file)
+			return own, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || try > 0 {
+			return "", err
+		}
+		dir = filepath.Join(s.config.Temp, "cache-"+strconv.Itoa(len(s.locks)))
+	}
+}
+
+// isCache reports whether a path below a writable directory is a cache's.
+func (s *Sandbox) isCache(rel string) bool { return s.config.IsCache != nil && s.config.IsCache(rel) }
+
+// keptName is the name of what is kept of a writable directory.
+func keptName(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:8])
+}
+
+// keptFor are the names of what is kept for each of the roots, "" for nothing. The
+// directories above caches get the mode and times of the project's, and go where
+// those have gone: in a layer what is kept lies over the project.
+func (s *Sandbox) keptFor(roots []string) ([]string, error) {
+	list := make([]string, len(roots))
+	if s.kept == "" || s.config.IsCache == nil {
+		return list, nil
+	}
+	s.merging.Lock()
+	defer s.merging.Unlock()
+	for i, root := range roots {
+		name := keptName(root)
+		there, err := s.refresh(filepath.Join(s.kept, name), root, "")
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			list[i] = name
+		}
+	}
+	return list, nil
+}
+
+// refresh has a kept directory that is no cache itself be as the project's is. It
+// reports whether something is kept in it.
+func (s *Sandbox) refresh(kept, original, rel string) (there bool, err error) {
+	entries, err := os.ReadDir(kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var st, now unix.Stat_t
+	if err := unix.Lstat(original, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return false, removeClosed(kept)
+	}
+	for _, entry := range entries {
+		below := filepath.Join(rel, entry.Name())
+		inner := s.isCache(below)
+		if !inner {
+			if inner, err = s.refresh(filepath.Join(kept, entry.Name()), filepath.Join(original, entry.Name()), below); err != nil {
+				return false, err
+			}
+		}
+		there = there || inner
+	}
+	if err := unix.Lstat(kept, &now); err != nil {
+		return false, err
+	}
+	if now.Mode&0o7777 != st.Mode&0o7777 {
+		if err := unix.Fchmodat(unix.AT_FDCWD, kept, st.Mode&0o7777|0o700, 0); err != nil {
+			return false, err
+		}
+	}
+	if now.Mtim != st.Mtim {
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, kept, []unix.Timespec{st.Atim, st.Mtim}, 0); err != nil {
+			return false, err
+		}
+	}
+	return there, nil
+}
+
+// entries counts what the command has written on its layer outside caches.
+func (p *Process) entries() (n int64) {
+	for i := range p.line.Writable {
+		upper := filepath.Join(p.room, upperName(i))
+		_ = filepath.WalkDir(upper, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil // it is gone, or closed
+			}
+			if path != upper && p.sandbox.isCache(path[len(upper)+1:]) {
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			n++
+			return nil
+		})
+	}
+	return n
+}
+
+// keepCaches keeps what the command left in the caches of the user and the project.
+func (p *Process) keepCaches() error {
+	if p.room == "" {
+		return errors.New("sandbox: the layer was discarded")
+	}
+	if err := p.sandbox.keepUsers(p.room); err != nil || p.sandbox.kept == "" || p.sandbox.config.IsCache == nil {
+		return err
+	}
+	p.sandbox.merging.Lock()
+	defer p.sandbox.merging.Unlock()
+	m := merger{since: p.begun}
+	for i, root := range p.line.Writable {
+		upper, kept := filepath.Join(p.room, upperName(i)), filepath.Join(p.sandbox.kept, keptName(root))
+		if err := p.sandbox.keepBelow(m, upper, kept, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepBelow merges the caches below a directory of a layer.
+func (s *Sandbox) keepBelow(m merger, upper, kept, rel string) error {
+	list, err := os.ReadDir(filepath.Join(upper, rel))
+	if err != nil {
+		return err
+	}
+	for _, entry := range list {
+		below := filepath.Join(rel, entry.Name())
+		switch {
+		case s.isCache(below):
+			if err = makeParents(kept, rel); err == nil {
+				err = m.merge(filepath.Join(upper, below), filepath.Join(kept, below))
+			}
+		case entry.IsDir():
+			err = s.keepBelow(m, upper, kept, below)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeParents makes the directories of a path, in the place of what is none.
+func makeParents(base, rel string) error {
+	if rel != "" && rel != "." {
+		if err := makeParents(base, filepath.Dir(rel)); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(base, rel)
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Mkdir(path, 0o700)
+}
+
+// keepUsers merges what a command wrote of the user's caches into artoo's own.
+func (s *Sandbox) keepUsers(room string) error {
+	s.merging.Lock()
+	defer s.merging.Unlock()
+	for i, own := range s.caches {
+		from := filepath.Join(room, "cache"+strconv.Itoa(i))
+		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := (merger{}).below(from, filepath.Join(own, "upper")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merger moves what was written of caches to where it is kept. Both are sides of an
+// overlay: names that are gone and directories that cover others are kept as such.
+type merger struct{ since time.Time } // a name that went is gone, unless it was kept after that
+
+// merge moves an entry.
+func (m merger) merge(from, to string) error {
+	var st, old unix.Stat_t
+	if err := unix.Lstat(from, &st); err != nil {
+		return &fs.PathError{Op: "stat", Path: from, Err: err}
+	}
+	err := unix.Lstat(to, &old)
+	there := err == nil
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return &fs.PathError{Op: "stat", Path: to, Err: err}
+	}
+	isDir := func(st unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		if st.Mode&0o700 != 0o700 {
+			if err := os.Chmod(from, 0o700); err != nil {
+				return err
+			}
+		}
+		if there && isDir(old) && !isOpaque(from) {
+			return m.below(from, to)
+		}
+		if there && !isDir(old) { // which hid what lies below, where the overlay need not have said so
+			if err := unix.Setxattr(from, opaqueName, []byte{'y'}, 0); err != nil {
+				return &fs.PathError{Op: "setxattr", Path: from, Err: err}
+			}
+		}
+	case unix.S_IFREG, unix.S_IFLNK:
+		if there && !isDir(old) && old.Mode&unix.S_IFMT != unix.S_IFCHR && newer(old.Mtim, st.Mtim) {
+			return nil
+		}
+	case unix.S_IFCHR:
+		if there && !m.since.IsZero() && newer(old.Ctim, unix.NsecToTimespec(m.since.UnixNano())) {
+			return nil
+		}
+	default:
+		return nil // a FIFO, a socket
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev != 0 {
+		return nil
+	}
+	if there && (isDir(old) || isDir(st)) {
+		if err := removeClosed(to); err != nil {
+			return err
+		}
+	}
+	err = os.Rename(from, to)
+	if errors.Is(err, unix.EXDEV) {
+		return copyEntry(from, to, st)
+	}
+	return err
+}
+
+// below moves what a directory holds.
+func (m merger) below(from, to string) error {
+	list, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, entry := range list {
+		if err := m.merge(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newer(a, b unix.Timespec) bool { return a.Sec > b.Sec || a.Sec == b.Sec && a.Nsec > b.Nsec }
+
+// opaqueName is the attribute of a directory that covers the one below.
+const opaqueName = "user.overlay.opaque"
+
+// isOpaque is opaque by path.
+func isOpaque(path string) bool {
+	value := make([]byte, 8)
+	n, err := unix.Lgetxattr(path, opaqueName, value)
+	return err == nil && n == 1 && value[0] == 'y'
+}
+
+// copyEntry copies an entry to another file system, with its mode and times.
+func copyEntry(from, to string, st unix.Stat_t) error {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		if err := os.Mkdir(to, 0o700); err != nil {
+			return err
+		}
+		if isOpaque(from) {
+			if err := unix.Setxattr(to, opaqueName, []byte{'y'}, 0); err != nil {
+				return &fs.PathError{Op: "setxattr", Path: to, Err: err}
+			}
+		}
+		if err := (merger{}).below(from, to); err != nil {
+			return err
+		}
+		return os.Chtimes(to, time.Time{}, time.Unix(st.Mtim.Unix()))
+	case unix.S_IFLNK:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return os.Symlink(target, to)
+	case unix.S_IFCHR:
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return unix.Mknod(to, unix.S_IFCHR, 0)
+	}
+	return copyContent(from, to, st)
+}
+
+// copyContent copies a file beside the other one, and puts it in its place.
+func copyContent(from, to string, st unix.Stat_t) error {
+	if st.Mode&0o400 == 0 {
+		if err := os.Chmod(from, 0o600); err != nil {
+			return err
+		}
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(filepath.Dir(to), ".artoo-")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Chmod(fs.FileMode(st.Mode&0o777)), out.Close())
+	if err == nil {
+		err = os.Chtimes(out.Name(), time.Time{}, time.Unix(st.Mtim.Unix()))
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), to)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(out.Name()))
+	}
+	return nil
+}
