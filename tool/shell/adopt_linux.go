@@ -63,7 +63,18 @@ func (p *processTree) left(q Process) bool {
 	if refuse {
 		return !q.Kernel && p.marked(q.PID)
 	}
-	return adopted && (alone || p.marked(q.PID))
+	return adopted && (alone || p.marked(q.PID) || p.looksAgain(q.PID))
+}
+
+// looksAgain has a process that has no mark looked at once more, the first time: one that
+// becomes another program in that moment can show the place of its environment, and
+// nothing in it.
+func (p *processTree) looksAgain(pid int) (left bool) {
+	if !p.seen[pid] {
+		p.seen[pid], p.unsure = true, true
+		delete(p.unmarked, pid)
+	}
+	return false
 }
 
 // adopted reports whether the process was orphaned by a command. Nothing of a

@@ -60,6 +60,7 @@ type processTree struct {
 	// also those that left its session, unless they wiped it.
 	mark     string
 	unmarked map[int]bool // processes that were looked at and have it not
+	seen     map[int]bool // those of them that were looked at twice or are about to be
 	unsure   bool         // rest saw one that has none yet, and may be the command's
 	kill     func(pid int, sig syscall.Signal) error
 }
@@ -77,7 +78,7 @@ func StartHere(cmd *exec.Cmd) (Started, error) { return startTree(cmd) }
 func startTree(cmd *exec.Cmd) (*processTree, error) {
 	NewSession(cmd)
 	p := &processTree{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}),
-		mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, kill: kill}
+		mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, seen: map[int]bool{}, kill: kill}
 	cmd.Env = append(cmd.Environ(), p.mark)
 	started := make(chan error)
 	go func() {
