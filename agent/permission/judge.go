@@ -232,9 +232,6 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 // its names, a link by where it leads, or what a link of such a name leads to.
 func (w *weigher) guarded(c sandbox.Change) string {
 	name := w.p.below(c.Path)
-	if tool.GitData(filepath.ToSlash(name)) {
-		return ""
-	}
 	if w.byName(name) {
 		by, listed := OthersRun(name)
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
@@ -246,6 +243,9 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	}
 	if c.Mode&fs.ModeSymlink == 0 || c.Kind == sandbox.Deleted {
 		return ""
+	}
+	if by, listed := holdsOthersRun(name); by != "" {
+		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
 	}
 	to := c.Target
 	if !filepath.IsAbs(to) {

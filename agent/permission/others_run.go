@@ -47,6 +47,21 @@ func OthersRun(path string) (by, name string) {
 	return "", ""
 }
 
+// holdsOthersRun is OthersRun for what a directory of this path, such as .github, would
+// hold: a link in its place gives other files the names of the list.
+func holdsOthersRun(path string) (by, name string) {
+	for _, row := range othersRun {
+		for name := range strings.FieldsSeq(row.names) {
+			if _, below, ok := strings.Cut(name, "/"); ok {
+				if by, _ := OthersRun(path + "/" + below); by != "" {
+					return by, name
+				}
+			}
+		}
+	}
+	return "", ""
+}
+
 // othersRunNames are all the names of the list that the path goes through, each
 // by itself, in the list's order.
 func othersRunNames(file string) (found []runByOther) {
