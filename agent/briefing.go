@@ -41,10 +41,10 @@ type briefing struct {
 }
 
 // key tells settings apart. The mode counts also where no line names it.
-func (s settings) key() string { return string(s.Mode) + "\n" + s.String() }
+func (s settings) key() string { return string(s.Rights.Mode) + "\n" + s.String() }
 
 func (s settings) in(mode permission.Mode) settings {
-	s.Mode = mode
+	s.Rights = s.Rights.In(mode)
 	return s
 }
 
@@ -79,7 +79,7 @@ func (s settings) toldBy(system string, history []provider.Message) bool {
 			case strings.HasPrefix(text.Text, settingsNote):
 				return strings.HasPrefix(text.Text, s.note())
 			case strings.HasPrefix(text.Text, modeNote): // the mode is told; is all else as in the prompt?
-				return strings.HasPrefix(text.Text, modeNote+string(s.Mode)+": ") &&
+				return strings.HasPrefix(text.Text, modeNote+string(s.Rights.Mode)+": ") &&
 					s.inSomeMode(func(then settings) bool { return strings.Contains(system, then.String()) })
 			}
 		}
@@ -103,9 +103,11 @@ func (a *Agent) newNotes() (notes []provider.Part) {
 	}
 	b, w := &a.briefing, a.opt.Workspace
 	// A provider that runs tools of its own has its own rules.
-	if now := b.settings.in(a.opt.Policy.Mode); now.key() != b.known && a.Approval() == "" {
+	now := b.settings
+	now.Rights = a.opt.Policy.Rights(now.Rights.Headless) // trust and the sandbox may have changed too
+	if now.key() != b.known && a.Approval() == "" {
 		if now.inSomeMode(func(then settings) bool { return then.key() == b.known }) {
-			tell(modeNoteOf(now.Mode))
+			tell(now.modeNote())
 		} else {
 			tell(now.note())
 		}
@@ -120,37 +122,38 @@ func (a *Agent) newNotes() (notes []provider.Part) {
 		}
 		b.git = nil
 	}
-	now, _, err := w.instructions()
+	texts, _, err := w.instructions()
 	if err != nil {
 		tell(fmt.Sprintf("(The instruction files can no longer be read: %v.)", err))
 		return notes
 	}
-	tell(instructionsChanged(b.instructions, now))
-	b.instructions = now
+	tell(instructionsChanged(b.instructions, texts))
+	b.instructions = texts
 	return notes
 }
 
-// modeNoteOf tells the model that the approval mode is another one now than its
-// prompt says.
-func modeNoteOf(m permission.Mode) string {
-	now := settings{Mode: m, Tools: []string{"read", "ls", "glob", "grep", "write", "edit", "bash"}}.approval()
-	if m != permission.ModePlan {
-		now += " The user's rules hold as before."
+// modeNote tells the model that the approval mode is another one now than its prompt
+// says.
+func (s settings) modeNote() string {
+	s.Allow = nil
+	now := s.approval()
+	if s.Rights.Mode != permission.ModePlan {
+		now = strings.TrimSpace(now + " The user's rules hold as before.")
 	}
-	return modeNote + string(m) + ": " + now + ")"
+	return modeNote + string(s.Rights.Mode) + ": " + now + ")"
 }
 
 // settingsNow is what the model is told of what it may do.
 func (a *Agent) settingsNow() settings {
 	policy := a.opt.Policy
-	s := settings{Mode: policy.Mode, NoProject: policy.NoProject, Allow: policy.AllowRules, Ask: policy.AskRules,
+	w := a.opt.Workspace
+	s := settings{Rights: policy.Rights(w != nil && w.Headless), Allow: policy.AllowRules, Ask: policy.AskRules,
 		Deny: policy.DenyRules}
 	for _, t := range a.offered() {
 		if t.For == "" { // the others come and go with the files that they are for
 			s.Tools = append(s.Tools, t.Name)
 		}
 	}
-	w := a.opt.Workspace
 	if w == nil {
 		return s
 	}
@@ -159,7 +162,6 @@ func (a *Agent) settingsNow() settings {
 			s.Without = append(s.Without, name)
 		}
 	}
-	s.Headless = w.Headless
 	s.ReadDirs, s.WriteDirs, _ = w.AddedDirs() // one that cannot be named: opening it fails with a better word
 	return s
 }

@@ -1,9 +1,11 @@
 package agent
 
 import (
-	"artoo/conversation"
 	"testing"
 	"time"
+
+	"artoo/agent/permission"
+	"artoo/conversation"
 )
 
 // Opt is what an agent was made of, for tests that change it between turns.
@@ -30,8 +32,10 @@ var (
 	Instructions     = instructionsOf
 	InstructionsNote = instructionsChanged
 	IsNote           = isNote
-	ModeNote         = modeNoteOf
 )
+
+// ModeNote is what the model is told of another mode.
+func (a *Agent) ModeNote(m permission.Mode) string { return a.briefing.settings.in(m).modeNote() }
 
 // LayerTakesLong sets when a command on a layer counts as long, for one test.
 func LayerTakesLong(t *testing.T, d time.Duration) {

@@ -92,7 +92,7 @@ func (t *turn) runEnterPlan() (tool.Result, error) {
 func (t *turn) modeTold() string {
 	now := t.briefing.settings.in(t.opt.Policy.Mode)
 	t.briefing.known = now.key()
-	return modeNoteOf(now.Mode)
+	return now.modeNote()
 }
 
 // errPlan ends a turn whose plan nobody can approve: the plan is its answer.

@@ -43,8 +43,14 @@ func promptInfo() agent.PromptInfo {
 		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Git: true,
 		Branch:   "main",
 		Date:     time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
-		Settings: agent.Settings{Mode: permission.ModeAsk, Tools: defaultTools()},
+		Settings: agent.Settings{Rights: (&permission.Policy{Mode: permission.ModeAsk}).Rights(false), Tools: defaultTools()},
 	}
+}
+
+// layered is a policy where lines run on layers.
+func layered(mode permission.Mode, trusted bool) *permission.Policy {
+	return &permission.Policy{Mode: mode, TrustsPrograms: trusted,
+		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
 }
 
 func defaultTools() []string { return []string{"read", "ls", "glob", "grep", "write", "edit", "bash"} }
@@ -75,7 +81,8 @@ func TestSystemPrompt(t *testing.T) {
 			p.Settings.Tools, p.Settings.Without = []string{"bash"}, []string{"read", "ls", "glob", "grep", "write", "edit"}
 		},
 		"added_dirs": func(p *agent.PromptInfo) {
-			p.Settings.Mode, p.Settings.ReadDirs, p.Settings.WriteDirs = permission.ModeEdits,
+			p.Settings.Rights = p.Settings.Rights.In(permission.ModeEdits)
+			p.Settings.ReadDirs, p.Settings.WriteDirs =
 				[]string{"/usr/share/doc"}, []string{"/srv/out"}
 		},
 		"subdirectory": func(p *agent.PromptInfo) {
@@ -85,15 +92,29 @@ func TestSystemPrompt(t *testing.T) {
 			p.Append = "Speak French.\n"
 		},
 		"headless": func(p *agent.PromptInfo) {
-			p.Settings.Headless = true
+			p.Settings.Rights = (&permission.Policy{Mode: permission.ModeAsk}).Rights(true)
 			p.Settings.Allow, p.Settings.Ask = rules(t, "bash(make:*)"), rules(t, "bash(make deploy:*)")
 		},
 		"plan": func(p *agent.PromptInfo) {
-			p.Settings.Mode, p.Git, p.Branch = permission.ModePlan, false, ""
+			p.Settings.Rights = p.Settings.Rights.In(permission.ModePlan)
+			p.Git, p.Branch = false, ""
 			p.Settings.Allow, p.Settings.Deny = rules(t, "bash(make:*)"), rules(t, "read(customers/**)")
 		},
+		"layers": func(p *agent.PromptInfo) {
+			p.Settings.Rights = layered(permission.ModeAsk, false).Rights(false)
+		},
+		"layers_headless": func(p *agent.PromptInfo) {
+			p.Settings.Rights = layered(permission.ModeEdits, false).Rights(true)
+		},
+		"layers_auto": func(p *agent.PromptInfo) {
+			p.Settings.Rights = layered(permission.ModeAuto, true).Rights(false)
+			p.Settings.Allow = rules(t, "bash!(git push)")
+		},
+		"layers_plan": func(p *agent.PromptInfo) {
+			p.Settings.Rights = layered(permission.ModePlan, true).Rights(true)
+		},
 		"replaced": func(p *agent.PromptInfo) {
-			p.Replace, p.Settings.Headless, p.Settings.Mode = "You are a poet.", true, permission.ModePlan
+			p.Replace, p.Settings.Rights = "You are a poet.", (&permission.Policy{Mode: permission.ModePlan}).Rights(true)
 			p.Settings.Tools = nil
 		},
 	} {
@@ -115,7 +136,7 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"},
 			{"read", "bash"}, defaultTools()} {
 			for _, noProject := range []bool{false, true} {
-				s := agent.Settings{Mode: mode, Tools: tools, NoProject: noProject}
+				s := agent.Settings{Rights: (&permission.Policy{Mode: mode, NoProject: noProject}).Rights(false), Tools: tools}
 				text := s.String()
 				for word, tool := range map[string]string{"command": "bash", "edit": "edit", "reading files": "read"} {
 					if strings.Contains(text, word) && !slices.Contains(tools, tool) {
@@ -326,5 +347,5 @@ func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user go "+agent.ModeNote(permission.ModePlan), "assistant ok", "user go", "assistant ok")
+	wantLines(t, history(a), "user go "+a.ModeNote(permission.ModePlan), "assistant ok", "user go", "assistant ok")
 }

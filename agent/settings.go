@@ -14,11 +14,9 @@ import (
 
 // settings are what the model is told of what it may do here.
 type settings struct {
-	Mode      permission.Mode
-	Headless  bool     // nobody can be asked
-	NoProject bool     // see Policy.NoProject
-	Tools     []string // the names of the tools that are offered
-	Without   []string // those that most sessions have and this one has not
+	Rights  permission.Rights
+	Tools   []string // the names of the tools that are offered
+	Without []string // those that most sessions have and this one has not
 	// ReadDirs and WriteDirs are open besides the project, absolute.
 	ReadDirs, WriteDirs []string
 	Allow, Ask, Deny    []permission.Rule
@@ -45,12 +43,12 @@ func (s settings) String() string {
 	}
 	row("Not offered here", strings.Join(s.Without, ", "))
 	row("Approval", s.approval())
-	if s.Mode == permission.ModePlan {
+	if s.Rights.Mode == permission.ModePlan {
 		row("Denied by rule, also for reading", ruleList(s.Deny))
 		return b.String()
 	}
 	row("Allowed by rule", ruleList(s.Allow))
-	if s.Headless {
+	if s.Rights.Headless {
 		row("Refused by rule, since it would be asked", ruleList(s.Ask))
 	} else {
 		row("Asked by rule", ruleList(s.Ask))
@@ -70,53 +68,105 @@ func ruleList(rules []permission.Rule) string {
 	return tool.ListUpTo(mostRules, words)
 }
 
-// approval says what runs unasked with the tools there are; "" without tools.
+// approval says what runs and lands unasked with the tools there are, and what becomes
+// of the rest; "" without tools.
 func (s settings) approval() string {
-	var free, other []string
+	r := s.Rights
+	bash, edits := s.offers("bash"), s.offers("write", "edit", "apply_patch")
+	var free, rest []string
 	if s.offers("read", "ls", "glob", "grep") {
 		free = append(free, "reading files")
 	}
-	if s.offers("write", "edit", "apply_patch") {
-		other = append(other, "every edit")
+	if edits && r.Edits != permission.Unasked {
+		rest = append(rest, "every edit")
 	}
-	if s.offers("bash") {
+	if bash && r.Reading == permission.Unasked {
 		free = append(free, "plain reading commands (ls, cat, grep, git status, git diff and the like, inside the project)")
-		other = append(other, "every other command")
 	}
-	if len(free)+len(other) == 0 {
-		return ""
+	if bash && r.Commands != permission.Unasked {
+		rest = append(rest, "every other command")
 	}
-	reads := strings.Join(free, " and ")
-	if reads != "" {
-		reads += " run unasked"
+	var said []string
+	say := func(text string) { said = append(said, text) }
+	first := ""
+	if len(free) > 0 {
+		first = strings.Join(free, " and ") + " run unasked"
 	}
-	if s.Mode == permission.ModePlan {
-		return "plan mode: " + join(reads, "; ") + "everything else is refused. End with a plan."
-	}
-	if (s.Mode == permission.ModeEdits || s.Mode == permission.ModeAuto) && s.offers("write", "edit", "apply_patch") && !s.NoProject {
-		other = slices.DeleteFunc(other, func(o string) bool { return o == "every edit" })
-		reads = join(reads, ", and so do ") +
-			"edits inside the project (not of files that others run: hooks, CI, editor settings)"
-		if len(free) == 0 {
-			reads += " run unasked"
+	if edits && r.Edits == permission.Unasked {
+		const inside = "edits inside the project (not of files that others run: hooks, CI, editor settings)"
+		if first = join(first, ", and so do ") + inside; len(free) == 0 {
+			first += " run unasked"
 		}
 	}
-	if len(other) == 0 {
-		return reads + "."
+	switch {
+	case r.Mode == permission.ModePlan && len(free) == 0 && len(rest) == 0:
+		return ""
+	case r.Mode != permission.ModePlan && len(rest) > 0:
+		first = join(first, "; ") + strings.Join(rest, " and ") + s.comesTo(r.Fetching)
 	}
-	return join(reads, "; ") + strings.Join(other, " and ") + s.asked()
+	if first != "" {
+		say(first)
+	}
+	if bash && r.Commands == permission.Unasked {
+		say(s.commands())
+		if r.Own != permission.Unasked {
+			say("commands that run the project's own programs (builds, tests, scripts): each" + s.comesTo(r.Own))
+		}
+		if r.Mode != permission.ModePlan {
+			say("commands that need the network, keys, the home or other programs' services: each" + s.comesTo(r.Outside))
+			if r.Background != permission.Unasked {
+				say("background commands: each" + s.comesTo(r.Background))
+			}
+		}
+	}
+	switch text := strings.Join(said, "; "); {
+	case r.Mode == permission.ModePlan:
+		return "plan mode: " + join(text, "; ") + "everything else is refused. End with a plan."
+	case text == "":
+		return ""
+	default:
+		return text + "."
+	}
 }
 
-// asked is what becomes of the rest.
-func (s settings) asked() string {
-	asked := " is asked of the user first"
-	if s.Headless {
-		asked = " is refused, since nobody is there to ask"
+// commands says what becomes of a foreground command that is not asked about.
+func (s settings) commands() string {
+	r := s.Rights
+	where := "every other command runs unasked, in a sandbox (no network except loopback, no keys, no home)"
+	if !r.Confinement.Layer {
+		return where
 	}
-	if len(s.Allow) > 0 {
+	lands, except := "", ""
+	switch r.Lands {
+	case permission.Bookkeeping:
+		lands, except = "build output and git staging land in the project", "other changes"
+	case permission.Content:
+		lands, except = "its changes land in the project", "losses, taking away the user's uncommitted work, and files that others run"
+	case permission.Uncommitted:
+		lands, except = "its changes land in the project", "losses and files that others run"
+	default:
+		return where + " on a copy of the project; its changes are discarded"
+	}
+	becomes := " are asked of the user afterwards"
+	if r.Beyond == permission.Discarded {
+		becomes = " are discarded, since no one can answer"
+	}
+	return where + " on a copy of the project; " + lands + ", and " + except + becomes
+}
+
+// comesTo is what becomes of one act.
+func (s settings) comesTo(fate permission.Fate) string {
+	asked := " is asked of the user first"
+	if fate == permission.Refused {
+		asked = " is refused"
+		if s.Rights.Headless && s.Rights.Mode != permission.ModePlan {
+			asked += ", since no one can answer"
+		}
+	}
+	if len(s.Allow) > 0 && s.Rights.Mode != permission.ModePlan {
 		asked += ", unless a rule below allows it"
 	}
-	return asked + "."
+	return asked
 }
 
 func join(first, then string) string {

@@ -166,6 +166,6 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user short "+agent.ModeNote(permission.ModePlan), "assistant noted", "user short",
+	wantLines(t, history(a), "user short "+a.ModeNote(permission.ModePlan), "assistant noted", "user short",
 		"assistant noted")
 }

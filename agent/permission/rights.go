@@ -1,0 +1,96 @@
+package permission
+
+// Fate is what becomes of a kind of act that no rule speaks of.
+type Fate string
+
+// The fates.
+const (
+	Unasked   Fate = "unasked"   // it runs, or lands, without a question
+	Asked     Fate = "asked"     // the user is asked
+	Refused   Fate = "refused"   // it does not run
+	Discarded Fate = "discarded" // it ran on a layer, and does not land
+)
+
+// Rights say what happens to each kind of act without a rule, as Decide and Judge decide.
+// The model's prompt and the user's pages are made of them.
+type Rights struct {
+	// What they follow from. ReadingDenied says that a rule lets nothing read unasked.
+	Mode                                        Mode
+	Confinement                                 Confinement
+	Trusted, NoProject, ReadingDenied, Headless bool
+
+	Reading    Fate // listed reading commands inside the project
+	Edits      Fate // file tools on files of the project that are not guarded
+	Guarded    Fate // file tools on guarded files
+	Fetching   Fate // tools that reach other hosts
+	Commands   Fate // other commands in the foreground
+	Own        Fate // those that run the project's own programs
+	Outside    Fate // those that leave the sandbox
+	Background Fate // those that go on after their call
+	// Lands is the strictest class of effects that land unasked on a layer, Beyond what
+	// becomes of stricter ones. Without layers they are Nothing and "".
+	Lands  Class
+	Beyond Fate
+}
+
+// Rights are those of a session; headless says that no one can answer.
+func (p *Policy) Rights(headless bool) Rights {
+	_, denied := p.group(p.DenyRules, "bash")
+	return Rights{Confinement: p.Confinement, Trusted: p.TrustsPrograms, NoProject: p.NoProject, ReadingDenied: denied,
+		Headless: headless}.In(p.Mode)
+}
+
+// In are the same rights in another mode.
+func (r Rights) In(mode Mode) Rights {
+	r.Mode = mode
+	p := &Policy{Mode: mode, NoProject: r.NoProject, Confinement: r.Confinement, TrustsPrograms: r.Trusted}
+	if r.ReadingDenied {
+		p.DenyRules = []Rule{{Tool: "bash", Arg: ReadGroup, HasArg: true}}
+	}
+	line := func(place Place, own ...string) Fate {
+		if mode == ModePlan && place != PlaceLayer {
+			return Refused
+		}
+		return r.fate(p.byPlace(Decision{Place: place, Own: own}, parsed{tool: "bash"}).Verdict)
+	}
+	foreground, background := PlaceHost, PlaceHost
+	switch {
+	case r.Confinement.Layer:
+		foreground, background = PlaceLayer, PlaceBackground
+	case r.Confinement.Sandbox:
+		foreground, background = PlaceSandbox, PlaceSandbox
+	}
+	r.Commands, r.Own, r.Outside, r.Background = line(foreground), line(foreground, unseen), line(PlaceHost), line(background)
+	if r.Reading = Unasked; r.ReadingDenied {
+		r.Reading = r.Commands
+	}
+	r.Edits, r.Guarded, r.Fetching = r.fate(Ask), r.fate(Ask), r.fate(Ask)
+	switch {
+	case mode == ModePlan:
+		r.Edits, r.Guarded, r.Fetching = Refused, Refused, Refused
+	case !r.NoProject && (mode == ModeEdits || mode == ModeAuto):
+		r.Edits = Unasked
+	}
+	r.Lands, r.Beyond = Nothing, ""
+	if r.Confinement.Layer {
+		r.Lands, r.Beyond = p.lands(Decision{}), Asked
+		if r.Headless {
+			r.Beyond = Discarded
+		}
+		if mode == ModePlan {
+			r.Lands, r.Beyond = Nothing, Discarded
+		}
+	}
+	return r
+}
+
+// fate is what a verdict comes to.
+func (r Rights) fate(v Verdict) Fate {
+	switch {
+	case v == Run:
+		return Unasked
+	case v == Ask && !r.Headless:
+		return Asked
+	}
+	return Refused
+}
