@@ -102,21 +102,26 @@ func (s settings) approval() string {
 	case r.Mode == permission.ModePlan && len(free) == 0 && len(rest) == 0:
 		return ""
 	case r.Mode != permission.ModePlan && len(rest) > 0:
-		first = join(first, "; ") + strings.Join(rest, " and ") + s.comesTo(r.Fetching)
+		first = join(first, "; ") + strings.Join(rest, " and ") + " " + s.comesTo("is", r.Fetching)
 	}
 	if first != "" {
 		say(first)
 	}
 	if bash && r.Commands == permission.Unasked {
 		say(s.commands())
+		var that []string
+		fate, background := r.Outside, ""
 		if r.Own != permission.Unasked {
-			say("commands that run the project's own programs (builds, tests, scripts): each" + s.comesTo(r.Own))
+			that, fate = append(that, "run the project's own programs (builds, tests, scripts)"), r.Own
 		}
-		if r.Mode != permission.ModePlan {
-			say("commands that need the network, keys, the home or other programs' services: each" + s.comesTo(r.Outside))
+		if r.Mode != permission.ModePlan { // which refuses everything else
+			that = append(that, "need the network, keys, the home or another program's service")
 			if r.Background != permission.Unasked {
-				say("background commands: each" + s.comesTo(r.Background))
+				background = ", and background commands,"
 			}
+		}
+		if that != nil {
+			say("commands that " + strings.Join(that, " or ") + background + " " + s.comesTo("are", fate))
 		}
 	}
 	switch text := strings.Join(said, "; "); {
@@ -132,7 +137,7 @@ func (s settings) approval() string {
 // commands says what becomes of a foreground command that is not asked about.
 func (s settings) commands() string {
 	r := s.Rights
-	where := "every other command runs unasked, in a sandbox (no network except loopback, no keys, no home)"
+	where := "most other commands run unasked in a sandbox (no network except loopback, no keys, no home)"
 	if !r.Confinement.Layer {
 		return where
 	}
@@ -141,24 +146,24 @@ func (s settings) commands() string {
 	case permission.Bookkeeping:
 		lands, except = "build output and git staging land in the project", "other changes"
 	case permission.Content:
-		lands, except = "its changes land in the project", "losses, taking away the user's uncommitted work, and files that others run"
+		lands, except = "their changes land in the project", "losses, taking away the user's uncommitted work, and files that others run"
 	case permission.Uncommitted:
-		lands, except = "its changes land in the project", "losses and files that others run"
+		lands, except = "their changes land in the project", "losses and files that others run"
 	default:
-		return where + " on a copy of the project; its changes are discarded"
+		return where + " on a copy of the project; their changes are discarded"
 	}
 	becomes := " are asked of the user afterwards"
 	if r.Beyond == permission.Discarded {
 		becomes = " are discarded, since no one can answer"
 	}
-	return where + " on a copy of the project; " + lands + ", and " + except + becomes
+	return where + " on a copy of the project; " + lands + ", but " + except + becomes
 }
 
-// comesTo is what becomes of one act.
-func (s settings) comesTo(fate permission.Fate) string {
-	asked := " is asked of the user first"
+// comesTo is what becomes of acts that do not run unasked.
+func (s settings) comesTo(verb string, fate permission.Fate) string {
+	asked := verb + " asked of the user first"
 	if fate == permission.Refused {
-		asked = " is refused"
+		asked = verb + " refused"
 		if s.Rights.Headless && s.Rights.Mode != permission.ModePlan {
 			asked += ", since no one can answer"
 		}
