@@ -109,7 +109,10 @@ func (c *confinement) prepare(t *testing.T, root string) {
 	for i := range c.list {
 		change := &c.list[i]
 		name := change.Path
-		if change.Path = filepath.Join(root, name); !change.Mode.IsRegular() {
+		if change.Dir == "" {
+			change.Dir = root
+		}
+		if change.Path = filepath.Join(change.Dir, name); !change.Mode.IsRegular() {
 			continue
 		}
 		if change.Kind != sandbox.Created {

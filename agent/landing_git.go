@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -74,7 +75,7 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 	byPath := map[string]sandbox.Change{}
 	for _, c := range changes.List() {
 		byPath[c.Path] = c
-		if dir := t.gitDirOf(c.Path); dir != "" {
+		if dir := t.gitDirOf(c); dir != "" {
 			byDir[dir] = append(byDir[dir], c)
 		}
 	}
@@ -143,15 +144,15 @@ func gitChanges(list []sandbox.Change) (changes []repo.Change) {
 
 // gitDirOf is the git directory that a path lies in, "" for none: the part up to the
 // first .git that is a directory, or the one that work trees share.
-func (t *turn) gitDirOf(path string) string {
+func (t *turn) gitDirOf(c sandbox.Change) string {
+	path, at := c.Path, cmp.Or(c.Dir, t.opt.Policy.Root)
 	if w := t.opt.Workspace; w != nil && w.Project.Common != "" && (path == w.Project.Common || isBelow(w.Project.Common, path)) {
 		return w.Project.Common
 	}
-	rel, err := filepath.Rel(t.opt.Policy.Root, path)
+	rel, err := filepath.Rel(at, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
-	at := t.opt.Policy.Root
 	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
 		at = filepath.Join(at, part)
 		if tool.FoldName(part) != ".git" {

@@ -281,24 +281,32 @@ func (a *Agent) applyLayer(ctx context.Context, what string, some []sandbox.Chan
 	}
 	from := layerSource{changes: changes, byPath: map[string]sandbox.Change{}}
 	var list []journal.LayerChange
+	var outside []sandbox.Change
 	for _, c := range some {
 		rel, err := filepath.Rel(a.opt.Policy.Root, c.Path)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil, fmt.Errorf("%s lies in an added directory, where only tools write", c.Path)
+			outside = append(outside, c)
+			lost = append(lost, fmt.Sprintf("%s (%s)", c.Path, journal.Outside))
+			continue
 		}
 		rel = filepath.ToSlash(rel)
 		from.byPath[rel] = c
 		list = append(list, layerChange(rel, c))
 	}
-	report, err := a.journal.ApplyLayer(ctx, a.turnNumber(), what, list, from,
-		journal.Then{Paths: git.touches(), Do: git.replay})
-	if errors.Is(err, journal.ErrConflict) {
+	then := journal.Then{Paths: git.touches(), Do: func(ctx context.Context) error {
+		if err := git.replay(ctx); err != nil {
+			return err
+		}
+		return landAdded(ctx, changes, outside)
+	}}
+	report, err := a.journal.ApplyLayer(ctx, a.turnNumber(), what, list, from, then)
+	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
 	}
 	if err == nil {
 		a.noteMade(report.Done)
 	}
-	return lackNames(report.Cannot), err
+	return append(lost, lackNames(report.Cannot)...), err
 }
 
 // layerSource is a layer as the journal reads it.

@@ -36,14 +36,21 @@ func (f *Files) secret(t target) string {
 // deniedName says whether the absolute path abs is denied by its name alone, as a
 // directory is, with all beneath it.
 func (f *Files) deniedName(abs string) bool {
+	g, _ := f.grantOf(abs, false)
+	return g == nil || f.DeniedIn(g.real, abs)
+}
+
+// DeniedIn says whether the absolute path abs is denied by its name, where dir is an
+// absolute directory above it that counts as granted.
+func (f *Files) DeniedIn(dir, abs string) bool {
 	folded := FoldName(abs)
 	for _, denied := range f.deny {
 		if _, ok := under(FoldName(denied), folded); ok {
 			return true
 		}
 	}
-	g, rel := f.grantOf(abs, false)
-	return g == nil || secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(folded)) != ""
+	rel, _ := under(dir, abs)
+	return secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(folded)) != ""
 }
 
 // Reopened reports whether a rule of the user's opens a denied file to a question:

@@ -280,11 +280,14 @@ func (w *weigher) takesWork(c sandbox.Change) bool {
 	return gone || emptied || w.facts.Reverts != nil && c.Kind == sandbox.Modified && w.facts.Reverts(c)
 }
 
-// loses reports whether the journal has no room for the original. What package
+// loses reports whether the journal cannot hold the original. What package
 // managers and builds put into ignored directories can be made again.
 func (w *weigher) loses(c sandbox.Change, name string) bool {
 	if !c.Before.Mode.IsRegular() || !c.Before.Exists() || c.Kind == sandbox.Mode {
 		return false
+	}
+	if filepath.IsAbs(name) {
+		return true // outside the project nothing is journaled
 	}
 	if w.ignored[c.Path] && (inResults(name) || inDependencies(name)) {
 		return false

@@ -57,6 +57,11 @@ func Changed(path string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
+	return ChangedOf(info), nil
+}
+
+// ChangedOf is Changed of what is known of a file.
+func ChangedOf(info fs.FileInfo) time.Time {
 	changed, _ := stampOf(info)
-	return changed, nil
+	return changed
 }

@@ -73,6 +73,7 @@ const (
 // Change is one path that differs between the layer and what lies below.
 type Change struct {
 	Path   string // absolute
+	Dir    string // the writable directory that it lies in: the project's root or another
 	Kind   Kind
 	Mode   fs.FileMode // type and permission bits now; of what was there for Deleted
 	Size   int64       // of the file now

@@ -119,7 +119,7 @@ func (d *differ) entry(upper, lower spot, path string) error {
 	if err != nil {
 		return err
 	}
-	now := Change{Path: path, Mode: modeOf(st.Mode), Before: before, of: d.changes, root: d.root}
+	now := Change{Path: path, Dir: d.changes.roots[d.root], Mode: modeOf(st.Mode), Before: before, of: d.changes, root: d.root}
 	switch {
 	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0:
 		if before.Exists() {
@@ -200,7 +200,8 @@ func (d *differ) dir(upper, lower spot, now Change) error {
 // holds what the command could not see stays.
 func (d *differ) deleted(lower spot, path string, before Before) error {
 	if !d.above[path] {
-		d.entries = append(d.entries, Change{Path: path, Kind: Deleted, Mode: before.Mode, Before: before, of: d.changes, root: d.root})
+		d.entries = append(d.entries, Change{Path: path, Dir: d.changes.roots[d.root], Kind: Deleted,
+			Mode: before.Mode, Before: before, of: d.changes, root: d.root})
 	}
 	if !before.Mode.IsDir() {
 		return nil

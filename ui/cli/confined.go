@@ -78,6 +78,11 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	}
 	policy.Confinement = a.confinement()
 	policy.DeniedName = func(path string) bool {
+		for _, dir := range config.Writable {
+			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+				return env.Files.DeniedIn(dir, path)
+			}
+		}
 		place, err := env.Files.Resolve(path, true)
 		return err != nil || place.Denied
 	}

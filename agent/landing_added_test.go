@@ -1,0 +1,82 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/tool/sandbox"
+)
+
+func TestWhatALineWroteInAddedDirectoriesLands(t *testing.T) {
+	dir := t.TempDir()
+	c := &confinement{list: []sandbox.Change{
+		{Path: "a.txt", Kind: sandbox.Modified, Mode: 0o644},
+		{Path: "gone", Dir: dir, Kind: sandbox.Deleted, Mode: 0o644},
+		{Path: "link", Dir: dir, Kind: sandbox.Created, Mode: os.ModeSymlink | 0o777, Target: "new"},
+		{Path: "new", Dir: dir, Kind: sandbox.Created, Mode: os.ModeDir | 0o755},
+		{Path: "new/file", Dir: dir, Kind: sandbox.Created, Mode: 0o755},
+		{Path: "old", Dir: dir, Kind: sandbox.Modified, Mode: 0o644},
+	}}
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+	result, _ := c.runs(t, "awk 1", permission.ModeAuto, cb)
+	if len(cb.asked) != 1 {
+		t.Fatalf("asked %+v: %s", cb.asked, result)
+	}
+	lost := []string{filepath.Join(dir, "gone"), filepath.Join(dir, "old")}
+	if got := cb.asked[0].Effects.Lost; !slices.Equal(got, lost) {
+		t.Errorf("the question names as lost %q", got)
+	}
+	if n := c.landed(t); n != 4 {
+		t.Errorf("%d have landed: %s", n, result)
+	}
+	if to, err := os.Readlink(filepath.Join(dir, "link")); to != "new" {
+		t.Errorf("the link leads to %q: %v", to, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "new", "file")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v: %v", info, err)
+	}
+	if left, err := os.ReadDir(dir); len(left) != 3 {
+		t.Errorf("the directory holds %v: %v", left, err)
+	}
+	if i := slices.IndexFunc(cb.notices, func(n agent.Notice) bool {
+		return strings.HasPrefix(n.Text, "cannot be undone: ") && strings.Contains(n.Text, lost[1])
+	}); i < 0 {
+		t.Errorf("the user is told %v", cb.notices)
+	}
+}
+
+func TestNewFilesInAddedDirectoriesLandAsContent(t *testing.T) {
+	c := &confinement{list: []sandbox.Change{{Path: "new", Dir: t.TempDir(), Kind: sandbox.Created, Mode: 0o644}}}
+	cb := &recorder{}
+	if result, _ := c.runs(t, "awk 1", permission.ModeEdits, cb); len(cb.asked) > 0 || c.landed(t) != 1 {
+		t.Errorf("asked %v, landed %d: %s", cb.asked, c.landed(t), result)
+	}
+}
+
+// Where an original changed meanwhile nothing lands, the project's part included.
+func TestAChangeMeanwhileInAnAddedDirectoryIsAConflict(t *testing.T) {
+	for _, meanwhile := range []func(path string) error{
+		func(path string) error { return os.WriteFile(path, []byte("3"), 0o644) },
+		os.Remove,
+		func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+	} {
+		dir := t.TempDir()
+		c := &confinement{list: []sandbox.Change{{Path: "a.txt", Kind: sandbox.Modified, Mode: 0o644},
+			{Path: "old", Dir: dir, Kind: sandbox.Modified, Mode: 0o644}}}
+		cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}, onAsk: func(agent.Question) {
+			if err := meanwhile(filepath.Join(dir, "old")); err != nil {
+				t.Error(err)
+			}
+		}}
+		result, _ := c.runs(t, "awk 1", permission.ModeAuto, cb)
+		if c.landed(t) > 0 || !strings.Contains(result, "nothing was applied") || !strings.Contains(result, "old") {
+			t.Errorf("landed %d: %s", c.landed(t), result)
+		}
+	}
+}
