@@ -44,6 +44,9 @@ func sandboxText(f sandbox.Facts) string {
 			holds = append(holds, row.text)
 		}
 	}
+	if len(holds) == 0 {
+		return string(f.Mechanism)
+	}
 	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
 }
 
