@@ -28,6 +28,13 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if root := os.Getenv(landRoot); root != "" {
+		if err := landingLife(root); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if root := os.Getenv(crashRoot); root != "" {
 		at, err := strconv.ParseInt(os.Getenv(crashAt), 10, 64)
 		if err == nil {

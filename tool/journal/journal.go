@@ -43,7 +43,8 @@ const (
 type Journal struct {
 	cfg   Config
 	place *place
-	dev   uint64                   // of the root
+	root  stat                     // what the root is
+	wait  time.Duration            // for other landings
 	at    func(point string) error // called before each write; tests fail or die there
 
 	mu        sync.Mutex
@@ -124,13 +125,11 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{cfg: cfg, place: place, at: at, left: map[string]uint64{}}
+	j := &Journal{cfg: cfg, place: place, at: at, wait: lockWait, left: map[string]uint64{}}
 	j.life, j.end = context.WithCancel(context.Background())
-	root, err := place.lstat(".")
-	if err != nil {
+	if j.root, err = place.lstat("."); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	j.dev = root.dev
 	if _, err := os.Lstat(filepath.Join(cfg.Dir, logName)); errors.Is(err, os.ErrNotExist) {
 		return j, nil
 	}

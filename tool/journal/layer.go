@@ -141,6 +141,14 @@ func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 // Modification times are those of the layer, extended attributes are left out.
 func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes []LayerChange, from Source,
 	then Then) (Report, error) {
+	if err := j.ready(); err != nil {
+		return Report{}, err
+	}
+	done, err := j.order(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer done()
 	ops, report, err := j.layerOps(ctx, changes)
 	if err != nil {
 		return report, err

@@ -48,6 +48,14 @@ func (j *Journal) Made(turn int, what string, paths ...string) (*Step, error) {
 // below the root, on another file system, or is another thing by now. It fails, and
 // moves nothing, where the journal cannot be written to.
 func (j *Journal) Quarantine(turn int, what string, paths ...string) (Report, error) {
+	if err := j.ready(); err != nil {
+		return Report{}, err
+	}
+	done, err := j.order(j.life)
+	if err != nil {
+		return Report{}, err
+	}
+	defer done()
 	ops, left, err := j.goners(paths)
 	if err != nil || len(ops) == 0 {
 		return Report{Left: left}, err
@@ -81,7 +89,7 @@ func (j *Journal) goners(paths []string) (ops []Change, left []Lack, err error) 
 		if err != nil {
 			return nil, nil, err
 		}
-		if st.dev != j.dev {
+		if st.dev != j.root.dev {
 			left = append(left, Lack{Path: rel, Why: OtherMount})
 			continue
 		}

@@ -232,6 +232,11 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 // refuses a part, or ctx ends, nothing is done. Nothing is deleted: what goes lies in
 // the quarantine, from where it can be brought back.
 func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
+	done, err := j.order(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer done()
 	j.mu.Lock()
 	stale := len(p.Steps) == 0 || p.last != j.last
 	j.mu.Unlock()
@@ -263,7 +268,7 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 			ops[i].Before.Hash = now.Hash // of a large file
 		}
 	}
-	ops, err := j.withParents(ctx, ops)
+	ops, err = j.withParents(ctx, ops)
 	if err == nil {
 		err = s.stageKept(ctx, ops)
 	}

@@ -65,7 +65,7 @@ func (j *Journal) openQuarantine(make bool) (*quarantine, error) {
 		return j.quarantine, nil
 	}
 	for _, place := range j.quarantinePlaces() {
-		q, err := openQuarantineAt(place[0], place[1], j.dev, make)
+		q, err := openQuarantineAt(place[0], place[1], j.root.dev, make)
 		if errors.Is(err, errNotHere) {
 			continue
 		}

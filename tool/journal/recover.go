@@ -110,6 +110,11 @@ func (j *Journal) recover(past *past) error {
 	if len(past.open) == 0 {
 		return nil
 	}
+	done, err := j.order(j.life)
+	if err != nil {
+		return err
+	}
+	defer done()
 	alive, err := j.files.alive.Stat()
 	if err != nil {
 		return err

@@ -149,7 +149,7 @@ func quarantineOf(dir string) (*quarantine, *past, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Journal{cfg: Config{Dir: dir, Root: root}, dev: st.dev}
+	j := &Journal{cfg: Config{Dir: dir, Root: root}, root: st}
 	q, err := j.openQuarantine(false)
 	return q, past, err
 }

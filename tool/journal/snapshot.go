@@ -83,7 +83,7 @@ func (t tree) kept() (n int) {
 
 // scan walks the project, with what was seen the last time at hand.
 func (j *Journal) scan(ctx context.Context, ignored map[string]bool) *scan {
-	sc := &scan{ctx: ctx, place: j.place, dev: j.dev, old: j.tree, ignored: ignored, denied: j.cfg.Denied}
+	sc := &scan{ctx: ctx, place: j.place, dev: j.root.dev, old: j.tree, ignored: ignored, denied: j.cfg.Denied}
 	sc.run()
 	return sc
 }

@@ -29,6 +29,10 @@ type Config struct {
 	// Root is the project, absolute and without links. Nothing outside of it is
 	// kept or restored.
 	Root string
+	// Locks is a directory for the locks that order the landings of all journals which
+	// name it; "" is Dir, for one that no other journal shares a project with. It is
+	// made with mode 0700.
+	Locks string
 	// Denied reports whether the file at the path, relative to Root with
 	// slashes, must not be copied. Nil denies nothing. It may be called from
 	// several goroutines.

@@ -173,6 +173,9 @@ func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 		place, err := env.Files.Resolve(filepath.Join(root, filepath.FromSlash(path)), false)
 		return err != nil || place.Denied
 	}, Appeared: a.appeared}
+	if state, err := a.cfg.Paths.StateDir(); err == nil {
+		config.Locks = filepath.Join(state, "landing")
+	}
 	if a.project.Git {
 		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
 		config.Head = a.project.Head
