@@ -3,7 +3,6 @@ package agent_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,12 +24,8 @@ func TestWhatALineWroteInAddedDirectoriesLands(t *testing.T) {
 	}}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	result, _ := c.runs(t, "awk 1", permission.ModeAuto, cb)
-	if len(cb.asked) != 1 {
+	if len(cb.asked) != 1 || len(cb.asked[0].Effects.Lost) > 0 { // about the link; undo brings back all of it
 		t.Fatalf("asked %+v: %s", cb.asked, result)
-	}
-	lost := []string{filepath.Join(dir, "gone"), filepath.Join(dir, "old")}
-	if got := cb.asked[0].Effects.Lost; !slices.Equal(got, lost) {
-		t.Errorf("the question names as lost %q", got)
 	}
 	if n := c.landed(t); n != 4 {
 		t.Errorf("%d have landed: %s", n, result)
@@ -44,10 +39,10 @@ func TestWhatALineWroteInAddedDirectoriesLands(t *testing.T) {
 	if left, err := os.ReadDir(dir); len(left) != 3 {
 		t.Errorf("the directory holds %v: %v", left, err)
 	}
-	if i := slices.IndexFunc(cb.notices, func(n agent.Notice) bool {
-		return strings.HasPrefix(n.Text, "cannot be undone: ") && strings.Contains(n.Text, lost[1])
-	}); i < 0 {
-		t.Errorf("the user is told %v", cb.notices)
+	for _, n := range cb.notices {
+		if strings.Contains(n.Text, "cannot be undone") {
+			t.Errorf("the user sees %v", n)
+		}
 	}
 }
 
@@ -74,7 +69,7 @@ func TestAChangeMeanwhileInAnAddedDirectoryIsAConflict(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		result, _ := c.runs(t, "awk 1", permission.ModeAuto, cb)
+		result, _ := c.runs(t, "awk 1", permission.ModeAsk, cb)
 		if c.landed(t) > 0 || !strings.Contains(result, "nothing was applied") || !strings.Contains(result, "old") {
 			t.Errorf("landed %d: %s", c.landed(t), result)
 		}

@@ -264,7 +264,7 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 // noteMade notes the files that the session made, or made before and changed now.
 func (a *Agent) noteMade(changes []journal.Change) {
 	for _, c := range changes {
-		path := filepath.Join(a.opt.Policy.Root, filepath.FromSlash(c.Path))
+		path := journal.Abs(a.opt.Policy.Root, c.Path)
 		if c.After.Kind == journal.File && (c.Before.Kind == journal.Absent || a.made.known(path)) {
 			a.made.add(path)
 		}
@@ -281,24 +281,12 @@ func (a *Agent) applyLayer(ctx context.Context, what string, some []sandbox.Chan
 	}
 	from := layerSource{changes: changes, byPath: map[string]sandbox.Change{}}
 	var list []journal.LayerChange
-	var outside []sandbox.Change
 	for _, c := range some {
-		rel, err := filepath.Rel(a.opt.Policy.Root, c.Path)
-		if err != nil || !filepath.IsLocal(rel) {
-			outside = append(outside, c)
-			lost = append(lost, fmt.Sprintf("%s (%s)", c.Path, journal.Outside))
-			continue
-		}
-		rel = filepath.ToSlash(rel)
-		from.byPath[rel] = c
-		list = append(list, layerChange(rel, c))
+		change := layerChange(a.opt.Policy.Root, c)
+		from.byPath[change.Path] = c
+		list = append(list, change)
 	}
-	then := journal.Then{Paths: git.touches(), Do: func(ctx context.Context) error {
-		if err := git.replay(ctx); err != nil {
-			return err
-		}
-		return landAdded(ctx, changes, outside)
-	}}
+	then := journal.Then{Paths: git.touches(), Do: git.replay}
 	report, err := a.journal.ApplyLayer(ctx, a.turnNumber(), what, list, from, then)
 	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
@@ -306,13 +294,13 @@ func (a *Agent) applyLayer(ctx context.Context, what string, some []sandbox.Chan
 	if err == nil {
 		a.noteMade(report.Done)
 	}
-	return append(lost, lackNames(report.Cannot)...), err
+	return lackNames(report.Cannot), err
 }
 
 // layerSource is a layer as the journal reads it.
 type layerSource struct {
 	changes Changes
-	byPath  map[string]sandbox.Change // relative to the project's root
+	byPath  map[string]sandbox.Change // as the journal names them
 }
 
 // Open returns a crash as an error, so that the journal takes back what it began.
@@ -329,9 +317,12 @@ func lackNames(lacks []journal.Lack) (names []string) {
 	return names
 }
 
-// layerChange is a change as the journal takes it.
-func layerChange(rel string, c sandbox.Change) journal.LayerChange {
-	change := journal.LayerChange{Path: rel}
+// layerChange is a change as the journal of the project at root takes it.
+func layerChange(root string, c sandbox.Change) journal.LayerChange {
+	change := journal.LayerChange{Path: filepath.ToSlash(c.Path), Added: filepath.ToSlash(c.Dir)}
+	if rel, err := filepath.Rel(root, c.Path); err == nil && filepath.IsLocal(rel) {
+		change.Path, change.Added = filepath.ToSlash(rel), ""
+	}
 	if c.Before.Mode != 0 {
 		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
 			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}

@@ -286,9 +286,6 @@ func (w *weigher) loses(c sandbox.Change, name string) bool {
 	if !c.Before.Mode.IsRegular() || !c.Before.Exists() || c.Kind == sandbox.Mode {
 		return false
 	}
-	if filepath.IsAbs(name) {
-		return true // outside the project nothing is journaled
-	}
 	if w.ignored[c.Path] && (inResults(name) || inDependencies(name)) {
 		return false
 	}

@@ -169,9 +169,27 @@ func (l *life) takeBack(n int, redo bool) error {
 	return err
 }
 
+// addedDir is a directory beside a project that lines may write to.
+func addedDir(root string) string { return filepath.Join(filepath.Dir(root), "added") }
+
+// lookBoth is what a project and that directory hold.
+func lookBoth(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := lookAt(t, root)
+	for path, what := range lookAt(t, addedDir(root)) {
+		all[filepath.Join("added:", path)] = what
+	}
+	return all
+}
+
 // firstFiles are what the project of the story holds at first.
 func firstFiles(t *testing.T, root string) {
 	t.Helper()
+	for path, content := range map[string]string{"old": "old\n", "gone": "gone\n", "d/x": "x\n"} {
+		if err := write(filepath.Join(addedDir(root), path), content); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for path, content := range map[string]string{"a": "a\n", "b": "b\n", "hard/1": strings.Repeat("one file\n", 2000),
 		"d/x": "x\n", "d/e/y": "y\n", "run.sh": "#!/bin/sh\n", "bytes\xff": "odd\n", "swap/in": "in\n",
 		"large": strings.Repeat("large\n", 300_000)} {
@@ -201,7 +219,15 @@ func story() []func(*life) error {
 			})
 		},
 		func(l *life) error {
+			added := addedDir(l.root)
+			l.j.place.add(added)
+			in := func(path string, after State) LayerChange {
+				path = filepath.Join(added, path)
+				return LayerChange{Path: path, Added: added, Before: l.now(path), After: after}
+			}
 			return l.layer([]LayerChange{
+				in("old", file(0o600)), in("gone", State{}), in("d", file(0o644)), in("d/x", State{}),
+				in("new", State{Kind: Folder, Mode: 0o700}), in("new/f", file(0o755)), in("link", State{Kind: Link, Target: "old"}),
 				{Path: "large", Before: l.now("large"), After: State{Kind: File, Mode: 0o600}},
 				{Path: "made", After: State{Kind: Folder, Mode: 0o750}},
 				{Path: "made/by", After: State{Kind: File, Mode: 0o644}},
@@ -209,7 +235,8 @@ func story() []func(*life) error {
 				{Path: "swap/in", Before: l.now("swap/in")},
 				{Path: "swap", Before: l.now("swap"), After: State{Kind: File, Mode: 0o755}},
 				{Path: "run.sh", Before: l.now("run.sh")},
-			}, map[string]string{"large": "small\n", "made/by": "a layer\n", "swap": "a file now\n"})
+			}, map[string]string{"large": "small\n", "made/by": "a layer\n", "swap": "a file now\n",
+				filepath.Join(added, "old"): "OLD\n", filepath.Join(added, "d"): "d\n", filepath.Join(added, "new/f"): "f\n"})
 		},
 		func(l *life) error { return l.takeBack(1, false) },
 		func(l *life) error { return l.takeBack(1, true) },
@@ -250,12 +277,12 @@ func told(t *testing.T) (states []map[string]string, points int64) {
 	if l.j, err = open(Config{Dir: filepath.Join(dir, "s1"), Root: root}, l.at); err != nil {
 		t.Fatal(err)
 	}
-	states = append(states, lookAt(t, root))
+	states = append(states, lookBoth(t, root))
 	for i, step := range story() {
 		if err := step(l); err != nil {
 			t.Fatalf("step %d: %v", i+1, err)
 		}
-		states = append(states, lookAt(t, root))
+		states = append(states, lookBoth(t, root))
 	}
 	if err := l.j.Close(); err != nil {
 		t.Fatal(err)
@@ -304,12 +331,12 @@ func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after a kill at point %d: %v", at, err)
 		}
-		got := lookAt(t, root)
+		got := lookBoth(t, root)
 		if !oneOf(got, states) {
 			t.Errorf("after a kill at point %d the project is between two steps: %s", at, nearest(got, states))
 		}
 		undoAll(t, j)
-		if got := lookAt(t, root); !maps.Equal(got, states[0]) {
+		if got := lookBoth(t, root); !maps.Equal(got, states[0]) {
 			t.Errorf("after a kill at point %d undo does not restore everything: %s", at, difference(got, states[0]))
 		}
 		if err := j.Close(); err != nil {
@@ -410,11 +437,11 @@ func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after a kill at point %d: %v", at, err)
 		}
-		if got := lookAt(t, root); !oneOf(got, states) {
+		if got := lookBoth(t, root); !oneOf(got, states) {
 			t.Errorf("after a kill at point %d the project is between two steps: %s", at, nearest(got, states))
 		}
 		undoAll(t, j)
-		if got := lookAt(t, root); !maps.Equal(got, states[0]) {
+		if got := lookBoth(t, root); !maps.Equal(got, states[0]) {
 			t.Errorf("after a kill at point %d undo does not restore everything: %s", at, difference(got, states[0]))
 		}
 		stop(t, j)

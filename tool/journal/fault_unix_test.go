@@ -23,11 +23,11 @@ func TestAWriteThatFailsLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after a failure at point %d: %v", at, err)
 		}
-		if got := lookAt(t, root); !oneOf(got, states) {
+		if got := lookBoth(t, root); !oneOf(got, states) {
 			t.Errorf("after a failure at point %d the project is between two steps: %s", at, nearest(got, states))
 		}
 		undoAll(t, j)
-		if got := lookAt(t, root); !maps.Equal(got, states[0]) {
+		if got := lookBoth(t, root); !maps.Equal(got, states[0]) {
 			t.Errorf("after a failure at point %d (%s) undo does not restore everything: %s", at, failed,
 				difference(got, states[0]))
 		}
@@ -55,7 +55,7 @@ func tellFailing(t *testing.T, root, journal string, at int64) (failed string) {
 		t.Fatal(err)
 	}
 	for i, step := range story() {
-		before := lookAt(t, root)
+		before := lookBoth(t, root)
 		err := step(l)
 		if err == nil {
 			continue
@@ -63,9 +63,9 @@ func tellFailing(t *testing.T, root, journal string, at int64) (failed string) {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("step %d, with a failure at point %d (%s): %v", i+1, at, failed, err)
 		}
-		if whole := i == 2 || i == 3 || i == 4 || i >= 7; whole && !maps.Equal(lookAt(t, root), before) {
+		if whole := i == 2 || i == 3 || i == 4 || i >= 7; whole && !maps.Equal(lookBoth(t, root), before) {
 			t.Errorf("step %d, which failed at point %d (%s), is done in part: %s", i+1, at, failed,
-				difference(lookAt(t, root), before))
+				difference(lookBoth(t, root), before))
 		}
 		break
 	}

@@ -54,6 +54,9 @@ func (j *Journal) openFiles() error {
 	if err != nil {
 		return errors.Join(err, f.close())
 	}
+	for _, dir := range past.added {
+		j.place.add(dir)
+	}
 	j.files = f
 	j.steps, j.last = append(past.steps, j.steps...), max(j.last, past.last)
 	return j.recover(past)

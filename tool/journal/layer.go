@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -84,13 +85,13 @@ func (j *Journal) never(lc LayerChange) Reason {
 		return IsSpecial
 	case lc.After.Kind == File && lc.After.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return SetID
-	case !fs.ValidPath(lc.Path) && !validBytes(lc.Path) || lc.Path == ".":
+	case !validBytes(strings.TrimPrefix(lc.Path, lc.Added+"/")):
 		return Outside
 	}
 	return ""
 }
 
-// validBytes is fs.ValidPath for names that are not UTF-8.
+// validBytes is fs.ValidPath, also for names that are not UTF-8, except for the root.
 func validBytes(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		if name == "" || name == "." || name == ".." || strings.Contains(name, "\x00") {
@@ -121,11 +122,7 @@ func (j *Journal) fits(size int64) bool {
 func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 	for path != "" {
 		path, _ = split(path)
-		name := path
-		if name == "" {
-			name = "."
-		}
-		if st, err := j.place.lstat(name); err == nil {
+		if st, err := j.place.lstat(path); err == nil {
 			return st.uid, st.gid
 		}
 	}
@@ -149,6 +146,11 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 		return Report{}, err
 	}
 	defer done()
+	var added []line
+	for _, dir := range addedDirs(changes) {
+		j.place.add(dir)
+		added = append(added, line{Type: lineAdded, Root: dir})
+	}
 	ops, report, err := j.layerOps(ctx, changes)
 	if err != nil {
 		return report, err
@@ -158,7 +160,7 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	}
 	s := j.Begin(turn, what)
 	s.kind = kindLayer
-	if err := s.write(); err != nil {
+	if err := s.write(added...); err != nil {
 		return report, err
 	}
 	report.Step = s.info.ID
@@ -183,6 +185,17 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	}
 	err = a.run(then)
 	return a.report, errors.Join(err, a.forget(err == nil), j.files.objects.forget(last))
+}
+
+// addedDirs are the directories outside of the project that changes lie in.
+func addedDirs(changes []LayerChange) []string {
+	dirs := map[string]bool{}
+	for _, c := range changes {
+		if c.Added != "" {
+			dirs[c.Added] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(dirs))
 }
 
 // applying is a layer on its way into the project.

@@ -24,6 +24,7 @@ const (
 	lineOthers  = "others"  // what others ran before a command started
 	lineChange  = "change"  // what became of a path
 	lineEnd     = "end"     // a step is over
+	lineAdded   = "added"   // a directory outside of the project that paths may lie in
 	lineLeft    = "left"    // by what a path is known that was put back
 )
 

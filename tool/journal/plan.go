@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrStale says that something was recorded since the plan was made.
@@ -286,14 +288,16 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 }
 
 // movable reports whether what is at the path can be moved out by a rename, and is not
-// written to under another name then.
+// written to under another name then. The kernel refuses to rename a directory's own name
+// in any case, but first says whether the two lie on one mount.
 func (j *Journal) movable(path string) bool {
 	q, err := j.openQuarantine(true)
 	if err != nil || q == nil || !q.swaps {
 		return false
 	}
 	st, err := j.place.lstat(path)
-	return err != nil || st.dev == q.dev && (st.kind() != File || st.links <= 1)
+	return err != nil || (st.kind() != File || st.links <= 1) && !errors.Is(j.place.inParent(path,
+		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
 }
 
 // stageKept puts beside what the quarantine already holds the rest of what the paths
@@ -429,13 +433,13 @@ func systemError(left []Lack) error {
 // now: they are made writable meanwhile, and must be known after a kill.
 func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, error) {
 	ops := slices.Clone(changes)
-	known := map[string]bool{"": true}
+	known := map[string]bool{}
 	for _, c := range changes {
 		known[c.Path] = true
 	}
 	for _, c := range changes {
 		dir, _ := split(c.Path)
-		if known[dir] {
+		if _, rel, err := j.place.of(dir); known[dir] || err != nil || rel == "" {
 			continue
 		}
 		known[dir] = true

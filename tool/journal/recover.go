@@ -17,6 +17,7 @@ type past struct {
 	last  int
 	steps []*record
 	open  map[int]*unfinished
+	added []string          // directories outside of the project
 	left  map[string]uint64 // as in Journal; nil where it is not asked for
 	err   error
 	// appeared are the steps that move away what the user may have made.
@@ -40,6 +41,9 @@ type unfinished struct {
 // add takes in a line.
 func (p *past) add(l line) {
 	step := p.open[l.Step]
+	if l.Type == lineAdded {
+		p.added = append(p.added, l.Root)
+	}
 	if step == nil && l.Type != lineJournal && l.Type != lineBegin {
 		return // of a later version
 	}

@@ -162,8 +162,12 @@ type parent struct {
 }
 
 func (j *Journal) parent(path string) (*parent, error) {
+	in, path, err := j.place.of(path)
+	if err != nil {
+		return nil, err
+	}
 	dirPath, name := split(path)
-	p := &parent{dir: j.place.root, name: name}
+	p := &parent{dir: in.root, name: name}
 	if dirPath == "" {
 		return p, nil
 	}

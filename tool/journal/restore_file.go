@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 )
 
 // put makes a path what it shall be.
@@ -98,7 +99,11 @@ func (r *restore) make(p *parent, op Change, temp string) (Stamp, error) {
 		}
 		err = r.copy(file, op)
 		keepOwner(p.dir, temp, op.After)
-		if err := errors.Join(err, file.Chmod(op.After.Mode), file.Close()); err != nil {
+		err = errors.Join(err, file.Chmod(op.After.Mode), file.Close())
+		if mtime := op.After.Stamp.Mtime; err == nil && mtime != 0 {
+			err = p.dir.Chtimes(temp, time.Unix(0, mtime), time.Unix(0, mtime))
+		}
+		if err != nil {
 			return Stamp{}, err
 		}
 	}

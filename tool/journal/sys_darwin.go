@@ -1,8 +1,18 @@
 package journal
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
 
-func (p *place) open(path string, flags int) (int, error) { return p.openSteps(path, flags) }
+	"golang.org/x/sys/unix"
+)
+
+func (p *place) open(path string, flags int) (int, error) {
+	p, path, err := p.of(path)
+	if err != nil {
+		return -1, err
+	}
+	return p.openSteps(path, flags)
+}
 
 // exchange makes each of two names lead to what the other one led to, in one step.
 func exchange(dirA int, a string, dirB int, b string) error {
@@ -20,5 +30,4 @@ func takeLease(int) error { return unix.ENOTSUP }
 
 func leaseHolds(int) bool { return true }
 
-// syncAll reports that there is no such call.
-func (p *place) syncAll() (bool, error) { return false, nil }
+func syncAll(*os.File) (bool, error) { return false, nil }

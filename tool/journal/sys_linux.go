@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -9,12 +11,12 @@ import (
 // open opens the path to be read, in one call where the kernel has it (Linux
 // 5.6; a container may not let it pass).
 func (p *place) open(path string, flags int) (int, error) {
-	how := unix.OpenHow{Flags: uint64(openFlags | flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
-	name := path
-	if name == "" {
-		name = "."
+	p, path, err := p.of(path)
+	if err != nil {
+		return -1, err
 	}
-	fd, err := uninterrupted(func() (int, error) { return unix.Openat2(int(p.dir.Fd()), name, &how) })
+	how := unix.OpenHow{Flags: uint64(openFlags | flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
+	fd, err := uninterrupted(func() (int, error) { return unix.Openat2(int(p.dir.Fd()), cmp.Or(path, "."), &how) })
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EAGAIN) {
 		return p.openSteps(path, flags)
 	}
@@ -46,6 +48,4 @@ func leaseHolds(fd int) bool {
 	return err == nil && kind == unix.F_RDLCK
 }
 
-// syncAll brings to the disk what the file system has not written yet. It reports
-// whether there is such a call.
-func (p *place) syncAll() (bool, error) { return true, unix.Syncfs(int(p.dir.Fd())) }
+func syncAll(dir *os.File) (bool, error) { return true, unix.Syncfs(int(dir.Fd())) }

@@ -3,12 +3,14 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,11 +19,15 @@ import (
 // block, a link must not be followed.
 const openFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW
 
-// place is the project's root, held open. Its methods take paths relative to it,
-// with slashes, and follow no link in any part of them.
+// place is the project's root, held open, and the directories outside that may be
+// written to. Its methods take paths relative to the root, with slashes, or absolute
+// ones below such a directory, and follow no link in any part of them.
 type place struct {
 	root *os.Root
 	dir  *os.File
+
+	mu    sync.Mutex
+	added map[string]*place // by path; nil until something in it is looked for
 }
 
 func openPlace(path string) (*place, error) {
@@ -33,10 +39,50 @@ func openPlace(path string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &place{root, dir}, nil
+	return &place{root: root, dir: dir, added: map[string]*place{}}, nil
 }
 
-func (p *place) close() error { return errors.Join(p.dir.Close(), p.root.Close()) }
+func (p *place) close() error {
+	var errs []error
+	for _, other := range p.added {
+		if other != nil {
+			errs = append(errs, other.close())
+		}
+	}
+	return errors.Join(append(errs, p.dir.Close(), p.root.Close())...)
+}
+
+// add makes a directory one that absolute paths may lie in.
+func (p *place) add(dir string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.added[dir]; !known {
+		p.added[dir] = nil
+	}
+}
+
+// of returns the place that a path lies in, and the path relative to that: "" for the
+// directory itself.
+func (p *place) of(path string) (in *place, rel string, err error) {
+	if !strings.HasPrefix(path, "/") {
+		return p, path, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for dir := path; dir != ""; dir, _ = split(dir) {
+		in, known := p.added[dir]
+		if known && in == nil {
+			if in, err = openPlace(dir); err != nil {
+				return nil, "", err
+			}
+			p.added[dir] = in
+		}
+		if known {
+			return in, strings.TrimPrefix(path[len(dir):], "/"), nil
+		}
+	}
+	return nil, "", &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
 
 // openSteps opens the path name by name.
 func (p *place) openSteps(path string, flags int) (int, error) {
@@ -109,9 +155,13 @@ func statBlocks(dir int, name string) (stat, int64, error) {
 
 // inParent calls f with the open directory that the path lies in.
 func (p *place) inParent(path string, f func(dir int, name string) error) error {
+	p, path, err := p.of(path)
+	if err != nil {
+		return err
+	}
 	parent, name := split(path)
 	if parent == "" {
-		return f(int(p.dir.Fd()), name)
+		return f(int(p.dir.Fd()), cmp.Or(name, "."))
 	}
 	dir, err := p.open(parent, unix.O_DIRECTORY)
 	if err != nil {
@@ -242,6 +292,20 @@ func keepOwnerAt(dir int, name string, was State) {
 	} else if int(was.GID) != os.Getegid() {
 		_ = unix.Fchownat(dir, name, -1, int(was.GID), unix.AT_SYMLINK_NOFOLLOW)
 	}
+}
+
+// syncAll brings to the disk what its file systems have not written yet. It reports
+// whether there is such a call.
+func (p *place) syncAll() (done bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done, err = syncAll(p.dir)
+	for _, other := range p.added {
+		if other != nil && err == nil {
+			done, err = syncAll(other.dir)
+		}
+	}
+	return done, err
 }
 
 // syncFew is how many files are brought to the disk one by one: of more, the whole file

@@ -17,6 +17,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -27,14 +28,14 @@ type Config struct {
 	// with mode 0700 when something is first written. [Dir] names one.
 	Dir string
 	// Root is the project, absolute and without links. Nothing outside of it is
-	// kept or restored.
+	// kept or restored, except for what a layer changed in other directories.
 	Root string
 	// Locks is a directory for the locks that order the landings of all journals which
 	// name it; "" is Dir, for one that no other journal shares a project with. It is
 	// made with mode 0700.
 	Locks string
 	// Denied reports whether the file at the path, relative to Root with
-	// slashes, must not be copied. Nil denies nothing. It may be called from
+	// slashes or absolute, must not be copied. Nil denies nothing. It may be called from
 	// several goroutines.
 	Denied func(path string) bool
 	// Ignored lists what git ignores, relative to Root with slashes; a
@@ -56,6 +57,14 @@ type Config struct {
 	MaxSession int64
 	// Budget is how long Snapshot may take; 0: 300 ms.
 	Budget time.Duration
+}
+
+// Abs is a path of a change or lack in the project at root as an absolute one.
+func Abs(root, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return filepath.FromSlash(path)
+	}
+	return filepath.Join(root, filepath.FromSlash(path))
 }
 
 // Kind is what a path leads to. The empty one is nothing.
@@ -100,8 +109,8 @@ type Stamp struct {
 	Mtime int64  `json:"mtime,omitempty"`
 }
 
-// Change is what became of one path, relative to the root, with slashes. It need
-// not be UTF-8.
+// Change is what became of one path, relative to the root, with slashes, or absolute in
+// a directory outside of it. It need not be UTF-8.
 type Change struct {
 	Path          string
 	Before, After State
@@ -240,6 +249,9 @@ type Then struct {
 // with slashes. A deleted, new or renamed directory is given entry by entry.
 type LayerChange struct {
 	Path string
+	// Added is the directory outside of the project, absolute and without links, that
+	// Path, which is absolute then, lies in; "" for the project.
+	Added string
 	// Before is what the line saw, After what it left there. Of Before those
 	// fields are compared that are set; of After, Kind, the permission bits, Target
 	// and, if it is set, Hash count.

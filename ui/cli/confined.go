@@ -170,7 +170,7 @@ func (a *app) appeared(before []string) ([]string, error) {
 func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 	root := a.project.Root
 	config := journal.Config{Dir: dir, Root: root, Denied: func(path string) bool {
-		place, err := env.Files.Resolve(filepath.Join(root, filepath.FromSlash(path)), false)
+		place, err := env.Files.Resolve(journal.Abs(root, path), false)
 		return err != nil || place.Denied
 	}, Appeared: a.appeared}
 	if state, err := a.cfg.Paths.StateDir(); err == nil {
