@@ -37,7 +37,7 @@ type confinement struct {
 	trusted   bool
 	crash     string // the method that panics: "list", "open" or "discard"
 
-	root, upper string
+	root, upper, state string
 }
 
 type confinedCommand struct {
@@ -177,9 +177,9 @@ func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(), TrustsPrograms: c.trusted,
 		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
 	opt.Sandbox, opt.Guard = c, permission.NewGuard([]string{files.Root()}, nil)
-	state := t.TempDir()
+	c.state = t.TempDir()
 	opt.Journal = func(session, _ string) (*journal.Journal, error) {
-		return journal.Open(journal.Config{Dir: journal.Dir(state, files.Root(), session), Root: files.Root()})
+		return journal.Open(journal.Config{Dir: journal.Dir(c.state, files.Root(), session), Root: files.Root()})
 	}
 	c.prepare(t, files.Root())
 	a, err := agent.New(opt)

@@ -151,6 +151,7 @@ func (t *turn) completed(reply provider.Done) (*Response, error) {
 // sync waits until what was said is on the disk, and brings there what can be undone.
 func (t *turn) sync() error {
 	if t.journal != nil {
+		t.giveYours()
 		t.journal.SyncSoon()
 	}
 	return t.conv.Sync()

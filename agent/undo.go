@@ -180,6 +180,7 @@ func (t *turn) keepBefore(ctx context.Context, p *pending) (kept bool, err error
 	if t.journal == nil {
 		return false, nil
 	}
+	t.giveYours()
 	access := p.call.Access
 	what := strings.TrimSpace(access.Verb + " " + firstLine(access.Object))
 	switch {
@@ -195,6 +196,19 @@ func (t *turn) keepBefore(ctx context.Context, p *pending) (kept bool, err error
 		_, err = t.step.Snapshot(ctx)
 	}
 	return true, err
+}
+
+// giveYours brings back, and names, what the user saved after the last landing to files
+// that it had replaced.
+func (t *turn) giveYours() {
+	yours, err := t.journal.Late()
+	if err != nil {
+		t.notice(NoticeWarning, "what was saved to a file that artoo had replaced lies in the journal's quarantine: "+err.Error())
+	}
+	if len(yours) > 0 {
+		t.notice(NoticeWarning, "another program saved to files that artoo had just replaced; its content lies beside them: "+
+			strings.Join(yours, ", "))
+	}
 }
 
 // quarantine moves files away from the project that a command made, into the journal.

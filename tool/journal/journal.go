@@ -45,6 +45,7 @@ type Journal struct {
 	place *place
 	root  stat                     // what the root is
 	wait  time.Duration            // for other landings
+	most  int                      // leases at a time
 	at    func(point string) error // called before each write; tests fail or die there
 
 	mu        sync.Mutex
@@ -54,6 +55,7 @@ type Journal struct {
 	pending   int // steps of a killed process that are not put right
 	last      int // number of the last step
 	recovered []Report
+	out       []Change          // what was moved out since Late looked
 	left      map[string]uint64 // the inodes of the files and links that artoo left, by path
 	pulse     *time.Timer       // nil until the first sign of life
 	beating   bool              // pulse will come
@@ -125,7 +127,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{cfg: cfg, place: place, at: at, wait: lockWait, left: map[string]uint64{}}
+	j := &Journal{cfg: cfg, place: place, at: at, wait: lockWait, most: maxLeases, left: map[string]uint64{}}
 	j.life, j.end = context.WithCancel(context.Background())
 	if j.root, err = place.lstat("."); err != nil {
 		return nil, errors.Join(err, j.Close())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -375,4 +376,42 @@ func BenchmarkLanding(b *testing.B) {
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*files), "µs/entry")
+}
+
+// What the user saves, after a landing, to a file that it has replaced comes back beside
+// the new one: where no lease is to be had nothing else tells of it.
+func TestALateSaveComesBackAsYours(t *testing.T) {
+	p := newProject(t, map[string]string{"b": "b\n", "b.yours": "b.yours\n", "gone/b": "g\n", "same": "same\n",
+		"touched": "touched\n"})
+	p.most = 0
+	changes := []LayerChange{{Path: "b", Before: p.now("b"), After: file(0o644)}, {Path: "gone/b", Before: p.now("gone/b")},
+		{Path: "gone", Before: p.now("gone")}, {Path: "same", Before: p.now("same"), After: file(0o644)},
+		{Path: "touched", Before: p.now("touched"), After: file(0o644)}}
+	open := map[string]*os.File{}
+	for _, path := range []string{"b", "gone/b", "same", "touched"} {
+		file, err := os.OpenFile(p.path(path), os.O_WRONLY, 0)
+		p.ok(err)
+		defer file.Close()
+		open[path] = file
+	}
+	_, err := p.apply(contentsOf{"b": "artoo's\n", "same": "artoo's\n", "touched": "artoo's\n"}, changes...)
+	p.ok(err)
+	for path, text := range map[string]string{"b": "saved\n", "gone/b": "saved too\n", "touched": "touched\n"} {
+		_, err := open[path].WriteString(text)
+		p.ok(err)
+	}
+	yours, err := p.Late()
+	p.ok(err)
+	expect(t, "yours", yours, "b.yours-2", "b.yours-3")
+	now := p.look()
+	got := []string{now["b"], now["b.yours"], now["b.yours-3"], now["b.yours-2"], now["same.yours"], now["touched.yours"]}
+	slices.Sort(got)
+	expect(t, "there are", got, "", "", "-rw-r--r-- artoo's\n", "-rw-r--r-- b.yours\n", "-rw-r--r-- saved\n",
+		"-rw-r--r-- saved too\n")
+	if _, err := open["b"].WriteString("again\n"); err != nil {
+		t.Error(err)
+	}
+	if again, err := p.Late(); err != nil || len(again) > 0 {
+		t.Errorf("the second time: %v, %v", again, err)
+	}
 }

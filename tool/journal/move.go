@@ -299,7 +299,7 @@ func (r *restore) settle(path string, stamp Stamp) {
 // is written then would go where the user does not look for it. Where the system gives
 // no lease, what came out is compared.
 func (r *restore) lease(path string, dir int, name string, now State) error {
-	if now.Kind != File || len(r.leases) >= maxLeases || r.again {
+	if now.Kind != File || len(r.leases) >= r.j.most || r.again {
 		return nil
 	}
 	fd, err := uninterrupted(func() (int, error) { return unix.Openat(dir, name, openFlags, 0) })

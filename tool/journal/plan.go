@@ -369,6 +369,7 @@ func (s *Step) perform(ctx context.Context, ops []Change, open func(Change) (io.
 			done = append(done, more...)
 			s.j.mu.Lock()
 			err = s.j.endLocked(s, done)
+			s.j.out = append(s.j.out, r.out...)
 			s.j.mu.Unlock()
 		}
 	}

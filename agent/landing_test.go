@@ -3,12 +3,15 @@ package agent_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/provider/fake"
 	"artoo/tool/sandbox"
 )
 
@@ -72,6 +75,40 @@ func TestAChangeMeanwhileInAnAddedDirectoryIsAConflict(t *testing.T) {
 		result, _ := c.runs(t, "awk 1", permission.ModeAsk, cb)
 		if c.landed(t) > 0 || !strings.Contains(result, "nothing was applied") || !strings.Contains(result, "old") {
 			t.Errorf("landed %d: %s", c.landed(t), result)
+		}
+	}
+}
+
+// What was saved to a file that a landing has just replaced comes back beside it before
+// the next call, and at the end of the turn, and is named.
+func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
+	for _, next := range []bool{true, false} {
+		c := &confinement{list: changed("a.txt")}
+		save := func(provider.Request) fake.Step {
+			originals, err := filepath.Glob(filepath.Join(c.state, "journal", "*", "quarantine", "*", "*-a.txt"))
+			if err != nil || len(originals) != 1 {
+				t.Fatalf("%v, %v", originals, err)
+			}
+			if err := os.WriteFile(originals[0], []byte("saved"), 0o644); err != nil {
+				t.Error(err)
+			}
+			if next {
+				return fake.Calls(fake.ToolCall("c2", "bash", `{"command":"true"}`))
+			}
+			return fake.Say("ok")
+		}
+		a := c.scripted(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"awk 1"}`)),
+			fake.Step{Func: save}, fake.Say("ok"))
+		cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+		if _, err := send(t, a, cb, "go"); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(c.root, "a.txt.yours"))
+		if err != nil || string(data) != "saved" || c.landed(t) != 1 {
+			t.Errorf("%q, %v; landed %d", data, err, c.landed(t))
+		}
+		if !slices.ContainsFunc(cb.notices, func(n agent.Notice) bool { return strings.Contains(n.Text, "a.txt.yours") }) {
+			t.Errorf("the notices are %v", cb.notices)
 		}
 	}
 }
