@@ -80,7 +80,7 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 // land makes what a line did count, and says so once it does.
 func (t *turn) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
 	result *tool.Result) bool {
-	lost, err := t.applyLayer(ctx, "run "+p.call.Access.Command, j.Effects.Apply, changes, git)
+	left, lost, err := t.applyLayer(ctx, "run "+p.call.Access.Command, j.Effects, changes, git)
 	if err != nil {
 		result.Text += "[nothing was applied: " + err.Error() + "]\n"
 		result.Summary += ", nothing applied"
@@ -96,6 +96,10 @@ func (t *turn) land(ctx context.Context, p *pending, changes Changes, git *gitEf
 	summary := j.Effects.Summary()
 	result.Text += "[its changes were applied: " + summary + "]\n"
 	result.Summary += ", applied: " + summary
+	if len(left) > 0 {
+		result.Text += "[except for: " + strings.Join(left, ", ") + "]\n"
+		t.notice(NoticeWarning, "not applied: "+tool.ListUpTo(mostNamed, left))
+	}
 	if len(lost) > 0 {
 		t.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
 	}

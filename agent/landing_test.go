@@ -112,3 +112,16 @@ func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
 		}
 	}
 }
+
+// A file that changed after the line began may have been seen half: nothing lands.
+func TestAChangeSinceTheLineBeganIsAConflict(t *testing.T) {
+	c := &confinement{list: changed("a.txt")}
+	a := c.scripted(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"awk 1"}`)), fake.Say("ok"))
+	c.list[0].Before.Moved = true
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if result := strings.Join(history(a), "\n"); c.landed(t) > 0 || !strings.Contains(result, "nothing was applied") {
+		t.Errorf("landed %d: %s", c.landed(t), result)
+	}
+}

@@ -286,17 +286,18 @@ func (a *Agent) noteMade(changes []journal.Change) {
 }
 
 // applyLayer makes changes of a layer count, as a step of the journal: all of some or
-// none, those of git by git itself. The error says why nothing was applied; lost names
-// what cannot be undone.
-func (a *Agent) applyLayer(ctx context.Context, what string, some []sandbox.Change, changes Changes, git *gitEffects) (lost []string,
-	err error) {
+// none, those of git by git itself. The error says why nothing was applied; left names
+// build output and directories that stay as they are, lost what cannot be undone.
+func (a *Agent) applyLayer(ctx context.Context, what string, e permission.Effects, changes Changes, git *gitEffects) (left,
+	lost []string, err error) {
 	if a.journal == nil {
-		return nil, errors.New("undo journal unavailable; changes not applied")
+		return nil, nil, errors.New("undo journal unavailable; changes not applied")
 	}
 	from := layerSource{changes: changes, byPath: map[string]sandbox.Change{}}
 	var list []journal.LayerChange
-	for _, c := range some {
+	for _, c := range e.Apply {
 		change := layerChange(a.opt.Policy.Root, c)
+		change.Output = e.Output[c.Path]
 		from.byPath[change.Path] = c
 		list = append(list, change)
 	}
@@ -308,7 +309,7 @@ func (a *Agent) applyLayer(ctx context.Context, what string, some []sandbox.Chan
 	if err == nil {
 		a.noteMade(report.Done)
 	}
-	return lackNames(report.Cannot), err
+	return lackNames(report.Left), lackNames(report.Cannot), err
 }
 
 // layerSource is a layer as the journal reads it.
@@ -337,6 +338,7 @@ func layerChange(root string, c sandbox.Change) journal.LayerChange {
 	if rel, err := filepath.Rel(root, c.Path); err == nil && filepath.IsLocal(rel) {
 		change.Path, change.Added = filepath.ToSlash(rel), ""
 	}
+	change.Moved = c.Before.Moved && !c.Before.Mode.IsDir()
 	if c.Before.Mode != 0 {
 		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
 			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}

@@ -100,8 +100,8 @@ func (e Effects) Whole() []string { return rowsOf(e.Matters()) }
 // Rest names the other effects, one a row.
 func (e Effects) Rest() []string {
 	rows := rowsOf(e.Others())
-	if e.Output > 0 {
-		rows = append(rows, fmt.Sprintf("build output: %d entries", e.Output))
+	if len(e.Output) > 0 {
+		rows = append(rows, fmt.Sprintf("build output: %d entries", len(e.Output)))
 	}
 	return rows
 }
@@ -151,8 +151,8 @@ func (e Effects) Summary() string {
 	if len(e.Git) > 0 {
 		all = append(all, fmt.Sprintf("git: %d changed", len(e.Git)))
 	}
-	if e.Output > 0 {
-		all = append(all, fmt.Sprintf("build output: %d entries", e.Output))
+	if len(e.Output) > 0 {
+		all = append(all, fmt.Sprintf("build output: %d entries", len(e.Output)))
 	}
 	if len(all) == 0 {
 		return "nothing that can be applied"

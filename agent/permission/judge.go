@@ -70,7 +70,9 @@ type Effects struct {
 	Created, Modified []string
 	Directories       []string
 	Git               []string // what git's data comes to, as git sees it
-	Output            int      // ignored build output, which is only counted
+	// Output is ignored build output, which is only counted: the directory that each
+	// absolute path belongs to.
+	Output map[string]string
 	// There says that they are in the project already, where no layer was.
 	There bool
 	Apply []sandbox.Change // what lands with a yes, but for git's data
@@ -167,7 +169,10 @@ func (w *weigher) add(c sandbox.Change) Class {
 	}
 	e.Apply = append(e.Apply, c)
 	if w.output(c, name) {
-		e.Output++
+		if e.Output == nil {
+			e.Output = map[string]string{}
+		}
+		e.Output[c.Path] = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
 		return Output
 	}
 	class := Content
@@ -267,7 +272,7 @@ func (w *weigher) output(c sandbox.Change, name string) bool {
 	if !w.d.Builds || !plain || !w.ignored[c.Path] || w.guarded(c) != "" || inDependencies(name) {
 		return false
 	}
-	return inResults(name) || w.facts.Made != nil && (!c.Before.Exists() || w.facts.Made(c))
+	return resultsOf(name) != "" || w.facts.Made != nil && (!c.Before.Exists() || w.facts.Made(c))
 }
 
 // takesWork reports whether a change deletes or reverts uncommitted work of the user's.
@@ -286,7 +291,7 @@ func (w *weigher) loses(c sandbox.Change, name string) bool {
 	if !c.Before.Mode.IsRegular() || !c.Before.Exists() || c.Kind == sandbox.Mode {
 		return false
 	}
-	if w.ignored[c.Path] && (inResults(name) || inDependencies(name)) {
+	if w.ignored[c.Path] && (resultsOf(name) != "" || inDependencies(name)) {
 		return false
 	}
 	w.original += c.Before.Size
@@ -320,14 +325,18 @@ const (
 	dependencyDirs = "node_modules .venv venv vendor site-packages Pods"
 )
 
-func inResults(name string) bool {
+// resultsOf is the directory of results that a path lies in, "" for none.
+func resultsOf(name string) string {
 	parts := partsOf(name)
 	for i, part := range parts {
-		if matchesAny(resultDirs, part) || i == len(parts)-1 && matchesAny(resultNames, part) {
-			return true
+		if matchesAny(resultDirs, part) {
+			return path.Join(parts[:i+1]...)
 		}
 	}
-	return false
+	if matchesAny(resultNames, path.Base(name)) {
+		return path.Dir(name)
+	}
+	return ""
 }
 
 func inDependencies(name string) bool {

@@ -20,11 +20,17 @@ import (
 // what its line saw. The report lists where.
 var ErrConflict = errors.New("the project has changed since the command ran")
 
-// layerOps are the changes of a layer that may be applied.
+// ErrHolds says that a directory which was to become something else holds what the line
+// could not see. The error names that.
+var ErrHolds = errors.New("a directory to be replaced holds what the command could not see")
+
+// layerOps are the changes of a layer that may be applied. What conflicts is
+// [ErrConflict], unless it is build output: then its directory is left out.
 func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Change, report Report, err error) {
 	var space int64
 	type owner struct{ uid, gid uint32 }
 	owners := map[string]owner{} // of what is new in a directory
+	stale := map[string]bool{}   // directories of build output
 	for _, lc := range changes {
 		if err := ctx.Err(); err != nil {
 			return nil, report, err
@@ -38,8 +44,10 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 			return nil, report, err
 		}
 		lc.Before.Mode &= permissions
-		if !matches(now, lc.Before) {
-			report.Left = append(report.Left, Lack{Path: lc.Path, Why: ChangedSince, Size: now.Size})
+		if lc.Moved || !matches(now, lc.Before) {
+			if stale[lc.Output] = true; lc.Output == "" {
+				report.Left = append(report.Left, Lack{Path: lc.Path, Why: ChangedSince, Size: now.Size})
+			}
 			continue
 		}
 		op := Change{Path: lc.Path, Before: now, After: lc.After, Kept: true}
@@ -73,7 +81,18 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 		}
 		ops = append(ops, op)
 	}
-	return ops, report, nil
+	if stale[""] {
+		return nil, report, ErrConflict
+	}
+	if len(stale) > 0 {
+		ops, report, err = j.layerOps(ctx, slices.DeleteFunc(slices.Clone(changes), func(lc LayerChange) bool {
+			return stale[lc.Output]
+		}))
+		for _, dir := range slices.Sorted(maps.Keys(stale)) {
+			report.Left = append(report.Left, Lack{Path: dir + "/", Why: ChangedSince})
+		}
+	}
+	return ops, report, err
 }
 
 // never is why a change of a layer is not applied, or "".
@@ -155,9 +174,6 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	if err != nil {
 		return report, err
 	}
-	if slices.ContainsFunc(report.Left, func(l Lack) bool { return l.Why == ChangedSince }) {
-		return report, ErrConflict
-	}
 	s := j.Begin(turn, what)
 	s.kind = kindLayer
 	if err := s.write(added...); err != nil {
@@ -216,8 +232,11 @@ func (a *applying) run(then Then) error {
 		a.report.Left = append(a.report.Left, left...)
 		for _, lack := range left {
 			stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
-			if lack.Why != NotEmpty || !slices.ContainsFunc(a.ops, stays) {
-				err = ErrConflict
+			switch {
+			case lack.Why != NotEmpty:
+				err = errors.Join(err, ErrConflict)
+			case !slices.ContainsFunc(a.ops, stays):
+				err = errors.Join(err, fmt.Errorf("%w: %s", ErrHolds, strings.Join(a.j.heldIn(lack.Path), ", ")))
 			}
 		}
 		return err
@@ -226,6 +245,18 @@ func (a *applying) run(then Then) error {
 		err = errors.Join(ErrConflict, err)
 	}
 	return err
+}
+
+// heldIn names what lies in a directory.
+func (j *Journal) heldIn(dir string) (paths []string) {
+	entries, err := j.place.list(dir, make([]byte, 32<<10))
+	if err != nil {
+		return []string{dir}
+	}
+	for _, e := range entries {
+		paths = append(paths, join(dir, e.name))
+	}
+	return paths
 }
 
 // forget removes the originals that there is no space for, once the layer is applied.

@@ -138,10 +138,37 @@ func TestADirectoryThatAFileWouldReplaceMustBeEmptyByThen(t *testing.T) {
 	_, err := p.apply(map[string]string{"d": "file\n"},
 		LayerChange{Path: "d/seen", Before: p.now("d/seen")}, LayerChange{Path: "d", Before: p.now("d"),
 			After: file(0o644)})
-	if !errors.Is(err, ErrConflict) {
+	if !errors.Is(err, ErrHolds) || !strings.Contains(err.Error(), "d/unseen") || strings.Contains(err.Error(), "d/seen") {
 		t.Errorf("the error is %v", err)
 	}
 	p.same(start)
+}
+
+// Where only build output conflicts its directory is left out whole, and the rest lands.
+func TestOutputThatConflictsIsLeftOutWithItsDirectory(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "dist/x": "1\n", "dist/y": "1\n", "out/z": "1\n"})
+	layer := func(path, output string, moved bool) LayerChange {
+		return LayerChange{Path: path, Output: output, Before: p.now(path), Moved: moved, After: file(0o644)}
+	}
+	contents := map[string]string{"a": "2\n", "dist/x": "2\n", "dist/y": "2\n", "out/z": "2\n", "dist/new": "2\n"}
+	land := func(moved bool) (Report, error) {
+		changes := []LayerChange{layer("a", "", moved), layer("dist/x", "dist", false), layer("dist/y", "dist", false),
+			layer("dist/new", "dist", false), layer("out/z", "out", false)}
+		p.write("dist/y", "theirs\n")
+		return p.apply(contents, changes...)
+	}
+	start := p.look()
+	start["dist/y"] = "-rw-r--r-- theirs\n"
+	if report, err := land(true); !errors.Is(err, ErrConflict) || why(report.Left)["a"] != ChangedSince {
+		t.Errorf("beside content that conflicts: %v, %+v", err, report)
+	}
+	p.same(start)
+	p.write("dist/y", "1\n")
+	report, err := land(false)
+	p.ok(err)
+	expect(t, "left", paths(report.Left), "dist/")
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- 2\n", "dist": "drwxr-xr-x", "dist/x": "-rw-r--r-- 1\n",
+		"dist/y": "-rw-r--r-- theirs\n", "out": "drwxr-xr-x", "out/z": "-rw-r--r-- 2\n"})
 }
 
 func TestALayerWhoseContentIsAnotherThanShownIsNotApplied(t *testing.T) {

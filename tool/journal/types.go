@@ -252,6 +252,11 @@ type LayerChange struct {
 	// Added is the directory outside of the project, absolute and without links, that
 	// Path, which is absolute then, lies in; "" for the project.
 	Added string
+	// Output is the directory of build output that the path belongs to, in any words; ""
+	// for none. Where a part of such a directory conflicts, all of it is left out.
+	Output string
+	// Moved says that what was there has changed since the line began.
+	Moved bool
 	// Before is what the line saw, After what it left there. Of Before those
 	// fields are compared that are set; of After, Kind, the permission bits, Target
 	// and, if it is set, Hash count.

@@ -158,6 +158,9 @@ func (d *differ) entry(upper, lower spot, path string) error {
 	if now.Kind != "" {
 		d.entries = append(d.entries, now)
 	}
+	if now.Kind == Replaced && before.Mode.IsDir() {
+		return d.held(lower, path)
+	}
 	return nil
 }
 
@@ -206,6 +209,11 @@ func (d *differ) deleted(lower spot, path string, before Before) error {
 	if !before.Mode.IsDir() {
 		return nil
 	}
+	return d.held(lower, path)
+}
+
+// held lists what a directory held that is gone.
+func (d *differ) held(lower spot, path string) error {
 	below, err := lower.open(unix.O_DIRECTORY)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: path, Err: err}

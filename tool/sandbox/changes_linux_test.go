@@ -5,6 +5,9 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -31,4 +34,37 @@ func TestAChangeOfAnotherLayerCannotBeOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
+}
+
+// What a directory held is listed as gone where a link or a file takes its place, less
+// what the command could not see.
+func TestWhatAReplacedDirectoryHeldIsListed(t *testing.T) {
+	s, root := open(t, nil)
+	for _, path := range []string{"d/a", "d/sub/b", "e/c"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, path), []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, p := run(t, s, Options{Layer: true}, "rm -r d e; ln -s e d; echo file > e")
+	changes, err := p.Changes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Discard()
+	var got []string
+	for _, c := range changes.Entries {
+		rel, err := filepath.Rel(root, c.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, rel+" "+string(c.Kind))
+	}
+	slices.Sort(got)
+	want := []string{"d replaced", "d/a deleted", "d/sub deleted", "d/sub/b deleted", "e replaced", "e/c deleted"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
 }
