@@ -164,7 +164,7 @@ func (r *command) KillAll() (stopped, left int) {
 // Release has nothing to give back: what a command leaves is the layer.
 func (r *command) Release() {}
 
-func (r *command) Denials() []sandbox.Denial { return r.exit.Denials }
+func (r *command) Denials() []sandbox.Denial { return r.process.Denials() }
 func (r *command) Limit() string             { return r.exit.Limit }
 
 // Changes implements agent.Confined.

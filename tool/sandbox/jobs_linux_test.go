@@ -289,6 +289,53 @@ func TestWhatIsLostOfTheHomeIsNamed(t *testing.T) {
 	}
 }
 
+// A job learns from the kernel that it may not write; the project's rules say what would
+// help: all of the project, or nothing where others run what it wrote to.
+func TestWhatAJobMayNotWriteIsNamed(t *testing.T) {
+	s, root := guarding(t)
+	write(t, root, "src/a.ts", "1")
+	for _, row := range []struct {
+		line string
+		want []string
+	}{
+		{"mkdir -p src dist/x; echo 1 > dist/x/y; cat src/a.ts Makefile; test -w src; rm -f none src/none; echo 1 > /tmp/z; echo 1 > ~/z", []string{"home " + s.config.Home + "/z"}},
+		{"echo 2 > src/a.ts; exit 1", []string{"write " + root + "/src/a.ts"}},
+		{"cd src; (: >> ../new); mkdir ./b; mv a.ts b.ts; ln -s a.ts l; true", []string{"write " + root + "/new " + root + "/src/b " +
+			root + "/src/b.ts " + root + "/src/l"}},
+		{"rm src/a.ts; rm -r dist/x; ln -s ../src dist/s; echo 2 > dist/s/new", []string{"write " + root + "/src/a.ts " + root + "/src/new"}},
+		{"echo 2 > .git/config; echo 2 >> Makefile", []string{"guarded " + root + "/.git/config " + root + "/Makefile"}},
+	} {
+		options := Options{Job: true, Exec: true, Outputs: []string{filepath.Join(root, "dist")}}
+		out, exit, p := run(t, s, options, row.line)
+		if got := wallsOf(exit); !slices.Equal(got, row.want) || p.discard() != nil {
+			t.Errorf("%s: %q, %q", row.line, got, out)
+		}
+	}
+	if out, exit, _ := run(t, s, Options{Job: true, Whole: true}, "echo 2 > src/a.ts; echo 2 > src/new"); exit.Denials != nil {
+		t.Errorf("with the whole project: %q, %+v", out, exit)
+	}
+	if out, exit, _ := run(t, s, Options{Job: true, Whole: true}, "echo 2 > Makefile"); len(exit.Denials) != 1 || exit.Denials[0].Wall != WallGuarded {
+		t.Errorf("with the whole project, of a guarded file: %q, %+v", out, exit)
+	}
+}
+
+// What goes on is known to have met a wall before it ends.
+func TestAJobThatGoesOnSaysWhatItMayNotWrite(t *testing.T) {
+	t.Parallel()
+	s, root := guarding(t)
+	p, say := talk(t, s, Options{Job: true})
+	say("echo 1 > d/new")
+	late := time.Now().Add(20 * time.Second)
+	for again := time.Tick(20 * time.Millisecond); len(p.Denials()) == 0; <-again {
+		if time.Now().After(late) {
+			t.Fatal("nothing is said")
+		}
+	}
+	if got := wallsOf(Exit{Denials: p.Denials()}); !slices.Equal(got, []string{"write " + root + "/d/new"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAProgramThatMayNotRunOnALayerIsNamed(t *testing.T) {
 	s, root := open(t, nil)
 	write(t, root, "bin/tool", "#!/bin/sh\necho ran\n")

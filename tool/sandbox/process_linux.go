@@ -37,6 +37,7 @@ type Process struct {
 	crowded bool       // there are too many entries: of attend
 	mu      sync.Mutex // guards the rest
 	failed  error      // why the guard gave up
+	met     []Denial
 }
 
 // Wait waits until the command and all it started have ended. The error says that
@@ -92,7 +93,15 @@ func (p *Process) hear() (Exit, error) {
 				err = errors.New("sandbox: " + why)
 			}
 			p.answers <- err
-		case len(said) == 2 && said[0][0] == launcher.SayExit && len(said[0]) == 4 && len(said[1])%3 == 0:
+		case len(said) == 2 && said[0][0] == launcher.SayWalls:
+			met, err := readDenials(said[1])
+			if err != nil {
+				return Exit{}, err
+			}
+			p.mu.Lock()
+			p.met = met
+			p.mu.Unlock()
+		case len(said) == 2 && said[0][0] == launcher.SayExit && len(said[0]) == 4:
 			return readExit(said[0], said[1])
 		default:
 			return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said)
@@ -100,7 +109,19 @@ func (p *Process) hear() (Exit, error) {
 	}
 }
 
-// readExit reads how a command ended, and its denials as triples.
+// Denials are the walls that the command has met, also while it runs.
+func (p *Process) Denials() []Denial {
+	select {
+	case <-p.done:
+		return p.exit.Denials
+	default:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.met
+}
+
+// readExit reads how a command ended.
 func readExit(facts, triples []string) (exit Exit, err error) {
 	status, err := strconv.Atoi(facts[1])
 	if err != nil {
@@ -110,32 +131,41 @@ func readExit(facts, triples []string) (exit Exit, err error) {
 	if exit.Stopped, err = strconv.Atoi(facts[2]); err != nil {
 		return exit, fmt.Errorf("sandbox: stopped processes: %w", err)
 	}
+	exit.Denials, err = readDenials(triples)
+	return exit, err
+}
+
+// readDenials reads walls as triples.
+func readDenials(triples []string) (list []Denial, err error) {
+	if len(triples)%3 != 0 {
+		return nil, errors.New("sandbox: denials: malformed")
+	}
 	for i := 0; i < len(triples); i += 3 {
 		n, err := strconv.Atoi(triples[i+1])
 		if err != nil {
-			return exit, fmt.Errorf("sandbox: denials: %w", err)
+			return nil, fmt.Errorf("sandbox: denials: %w", err)
 		}
-		at := slices.IndexFunc(exit.Denials, func(d Denial) bool { return d.Wall == triples[i] })
+		at := slices.IndexFunc(list, func(d Denial) bool { return d.Wall == triples[i] })
 		if at < 0 {
-			at = len(exit.Denials)
-			exit.Denials = append(exit.Denials, Denial{Wall: triples[i]})
+			at = len(list)
+			list = append(list, Denial{Wall: triples[i]})
 		}
-		d := &exit.Denials[at]
+		d := &list[at]
 		d.N += n
 		if path := triples[i+2]; path != "" && len(d.Paths) < maxPaths {
 			d.Paths = append(d.Paths, path)
 		}
 	}
-	slices.SortFunc(exit.Denials, func(a, b Denial) int { return cmp.Compare(a.Wall, b.Wall) })
-	for i := range exit.Denials {
-		d := &exit.Denials[i]
+	slices.SortFunc(list, func(a, b Denial) int { return cmp.Compare(a.Wall, b.Wall) })
+	for i := range list {
+		d := &list[i]
 		slices.Sort(d.Paths)
 		d.What = walls[d.Wall]
 		if len(d.Paths) > 0 {
 			d.What += ": " + strings.Join(d.Paths[:min(len(d.Paths), 3)], ", ")
 		}
 	}
-	return exit, nil
+	return list, nil
 }
 
 // maxPaths is how many paths a denial names.
@@ -150,6 +180,8 @@ var walls = map[string]string{
 	WallHome:      "the home directory is an empty one here; what was written to it is lost",
 	WallExec:      "nothing that the project brings, or that was written here, may be executed",
 	WallEntry:     "no new entries beside .git: only existing directories can be written",
+	WallWrite:     "a background command writes only directories for results that git ignores",
+	WallGuarded:   "files that programs run automatically are read-only",
 }
 
 // Protect covers what is denied and protected by now, for a command that sees the

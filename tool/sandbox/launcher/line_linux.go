@@ -37,6 +37,7 @@ type job struct {
 	ended   bool          // the first process is gone and its number may be another's
 	limit   string        // that was hit
 	denials map[denial]int
+	walled  int // how many of them were said; of watch
 }
 
 // line runs one command, from its frame to its exit.
@@ -149,6 +150,7 @@ func (j *job) confine() error {
 			}
 		}
 		if len(j.writes()) > 0 || j.Job {
+			r.opens = opensNew | opensOld
 			if j.files, err = syscall.Open("/proc/thread-self/ns/mnt", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err != nil {
 				return failed("keep the file tree", err)
 			}
@@ -156,7 +158,11 @@ func (j *job) confine() error {
 		j.listener, err = confine(r)
 	case "landlock":
 		if err = j.grant(); err == nil {
-			j.listener, err = confine(rules{sockets: !j.ReadOnly, entries: len(j.full) > 0})
+			r := rules{sockets: !j.ReadOnly}
+			if len(j.full) > 0 {
+				r.opens = opensNew
+			}
+			j.listener, err = confine(r)
 		}
 	}
 	return err
@@ -370,11 +376,7 @@ func (j *job) attend() {
 	j.walls()
 	j.lastLook(syscall.WaitStatus(status))
 	facts := []string{SayExit, strconv.Itoa(int(status)), strconv.Itoa(stopped), j.limit}
-	var walls []string
-	for d, n := range j.denials {
-		walls = append(walls, d.wall, strconv.Itoa(n), d.path)
-	}
-	j.say(Encode(facts, walls))
+	j.say(Encode(facts, j.triples()))
 	_ = syscall.Shutdown(j.socket, syscall.SHUT_RD) // obey's read returns
 	obeying.Wait()
 	j.release()

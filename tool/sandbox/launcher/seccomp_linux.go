@@ -55,13 +55,14 @@ var onProcess = []struct{ number, offset uint32 }{
 	{syscall.SYS_SCHED_SETPARAM, offArg0}, {sysSchedSetattr, offArg0},
 }
 
-// maker is a call that makes an entry in a directory.
-type maker struct {
+// writer is a call that makes an entry in a directory, or changes one.
+type writer struct {
 	number           uint32
 	dir, path, flags int
+	old              bool // there has to be one
 }
 
-const noDir = -1 // of a maker: the path counts from the working directory
+const noDir = -1 // of a writer: the path counts from the working directory
 
 const (
 	sysClone3       = 435
@@ -113,12 +114,18 @@ func errno(e syscall.Errno) uint32 { return retErrno | uint32(e) }
 
 // rules are what a command may do besides what no command may.
 type rules struct {
-	apart   bool // it has namespaces of its own: processes, networks and System V's memory
-	sockets bool // of the internet and netlink; pairs are always allowed
-	unix    bool // unix sockets with a name
-	noExec  bool // nothing it writes may be executed: it is told what is tried
-	entries bool // it is told what is made
+	apart   bool   // it has namespaces of its own: processes, networks and System V's memory
+	sockets bool   // of the internet and netlink; pairs are always allowed
+	unix    bool   // unix sockets with a name
+	noExec  bool   // nothing it writes may be executed: the launcher is told what is tried
+	opens   uint32 // the launcher is told of writers, and of opens with one of these flags; 0 for none
 }
+
+// Opens that may write.
+const (
+	opensNew = syscall.O_CREAT
+	opensOld = syscall.O_WRONLY | syscall.O_RDWR | syscall.O_TRUNC
+)
 
 // newFilter makes the filter of commands. With notify, what is told waits for the
 // launcher's answer.
@@ -149,14 +156,12 @@ func newFilter(r rules, notify bool) []syscall.SockFilter {
 			f.when(sysExecveat, retNotify)
 		}
 	}
-	if r.entries && notify {
-		for _, m := range makers {
-			f.argument(m.number, uint32(offArg0+8*m.flags), func() {
-				if m.flags == 0 {
-					f.answer(retNotify)
-					return
+	if r.opens != 0 && notify {
+		for _, w := range writers {
+			f.argument(w.number, uint32(offArg0+8*w.flags), func() {
+				if w.flags != 0 {
+					f.jump(syscall.BPF_JSET, r.opens, 0, 1)
 				}
-				f.jump(syscall.BPF_JSET, syscall.O_CREAT, 0, 1)
 				f.answer(retNotify)
 			})
 		}

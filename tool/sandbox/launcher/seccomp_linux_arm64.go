@@ -25,9 +25,11 @@ const (
 	sysRenameat2       = 276
 )
 
-// makers are the calls that make an entry in a directory: their numbers, and which
-// arguments are the directory, the path, and the flags that have to say so, 0 for none.
-var makers = []maker{
-	{syscall.SYS_OPENAT, 0, 1, 2}, {syscall.SYS_MKDIRAT, 0, 1, 0}, {syscall.SYS_MKNODAT, 0, 1, 0},
-	{syscall.SYS_RENAMEAT, 2, 3, 0}, {sysRenameat2, 2, 3, 0}, {syscall.SYS_LINKAT, 2, 3, 0}, {syscall.SYS_SYMLINKAT, 1, 2, 0},
+// writers are the calls that make an entry in a directory, or change one that is there:
+// their numbers, and which arguments are the directory, the path, and the flags that
+// have to say so, 0 for none.
+var writers = []writer{
+	{syscall.SYS_OPENAT, 0, 1, 2, false}, {syscall.SYS_MKDIRAT, 0, 1, 0, false}, {syscall.SYS_MKNODAT, 0, 1, 0, false},
+	{syscall.SYS_RENAMEAT, 2, 3, 0, false}, {sysRenameat2, 2, 3, 0, false}, {syscall.SYS_LINKAT, 2, 3, 0, false},
+	{syscall.SYS_SYMLINKAT, 1, 2, 0, false}, {syscall.SYS_UNLINKAT, 0, 1, 0, true}, {syscall.SYS_TRUNCATE, noDir, 0, 0, true},
 }

@@ -174,6 +174,13 @@ func openPath(path string) (int, error) {
 	return syscall.Openat(atCwd, path, oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
 }
 
+// readLink is what a link says.
+func readLink(path string) (string, error) {
+	buf := make([]byte, 4096)
+	n, err := syscall.Readlink(path, buf)
+	return string(buf[:max(n, 0)]), err
+}
+
 func isDir(mode uint32) bool { return mode&syscall.S_IFMT == syscall.S_IFDIR }
 
 // mkdirAll makes a directory and those above it.

@@ -54,6 +54,7 @@ func (j *job) watch(stop <-chan struct{}) {
 		if crowded {
 			j.end("")
 		}
+		j.sayWalls()
 		if j.bounded() {
 			for _, pid := range members {
 				if memoryOf(pid) > j.Memory {
@@ -319,9 +320,13 @@ func (j *job) judge(n notification) (d denial, refused bool) {
 	case sysExecveat:
 		return j.judgeExec(n, 0, 1), false
 	}
-	for _, m := range makers {
-		if uint32(n.number) == m.number {
-			return j.judgeEntry(n, m), false
+	for _, w := range writers {
+		switch {
+		case uint32(n.number) != w.number:
+		case j.setup.Mechanism == "namespaces":
+			return j.judgeWrite(n, w), false
+		default:
+			return j.judgeEntry(n, w), false
 		}
 	}
 	return denial{wall: wallOf(n)}, true
@@ -333,12 +338,7 @@ func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
 	if !ok {
 		return d
 	}
-	root, err := syscall.Open("/proc/"+strconv.Itoa(int(n.pid))+"/root", oPath|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return d
-	}
-	defer syscall.Close(root)
-	fd, err := openHow(root, path, 0x10 /* RESOLVE_IN_ROOT */)
+	fd, err := openOf(n, path)
 	if err != nil {
 		return d
 	}
@@ -352,14 +352,70 @@ func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
 	return denial{WallExec, path}
 }
 
-// judgeEntry notices a new name in a directory where Landlock allows none.
-func (j *job) judgeEntry(n notification, m maker) (d denial) {
-	path, ok := j.pathOf(n, m.dir, m.path)
+// openOf opens a path for its place alone, as the process sees it that made a call.
+func openOf(n notification, path string) (int, error) {
+	root, err := syscall.Open("/proc/"+strconv.Itoa(int(n.pid))+"/root", oPath|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer syscall.Close(root)
+	return openHow(root, path, 0x10 /* RESOLVE_IN_ROOT */)
+}
+
+// judgeWrite notices what a command changes of the project where that is mounted
+// read-only: the kernel refuses it. A program that makes what is there, or removes what is
+// not, gets another answer, and misses nothing.
+func (j *job) judgeWrite(n notification, w writer) (d denial) {
+	path, ok := j.pathOf(n, w.dir, w.path)
 	if !ok {
 		return d
 	}
-	for len(path) > 1 && path[len(path)-1] == '/' {
-		path = path[:len(path)-1] // as in mkdir new/
+	flags := uint64(opensNew)
+	switch {
+	case w.flags != 0:
+		flags = n.args[w.flags]
+	case w.old:
+		flags = opensOld
+	}
+	name := ""
+	fd, err := openOf(n, path)
+	switch there := err == nil; {
+	case there && flags&opensOld == 0:
+		syscall.Close(fd)
+		return d
+	case !there && flags&opensNew == 0:
+		return d
+	case there && w.flags != 0: // a link leads to what is written
+	case there:
+		syscall.Close(fd)
+		fallthrough
+	default:
+		name = path[len(dirOf(path)):]
+		fd, err = openOf(n, dirOf(path))
+	}
+	if err != nil {
+		return d
+	}
+	defer syscall.Close(fd)
+	var mount syscall.Statfs_t
+	real, err := readLink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil || syscall.Fstatfs(fd, &mount) != nil || mount.Flags&syscall.MS_RDONLY == 0 {
+		return d
+	}
+	if real += name; j.below(real) < 0 {
+		return d
+	}
+	if slices.ContainsFunc(j.Protected, func(p string) bool { return inside(real, p) }) {
+		return denial{WallGuarded, real}
+	}
+	return denial{WallWrite, real}
+}
+
+// judgeEntry notices a new name in a directory where Landlock allows none.
+func (j *job) judgeEntry(n notification, w writer) (d denial) {
+	path, ok := j.pathOf(n, w.dir, w.path)
+	if !ok || w.old {
+		return d
 	}
 	var st syscall.Stat_t
 	if syscall.Lstat(path, &st) != syscall.ENOENT || syscall.Stat(dirOf(path), &st) != nil ||
@@ -376,6 +432,9 @@ func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
 	}
 	proc := "/proc/" + strconv.Itoa(int(n.pid))
 	path, ok = textOf(proc+"/mem", n.args[arg])
+	for len(path) > 1 && path[len(path)-1] == '/' {
+		path = path[:len(path)-1] // as in mkdir new/
+	}
 	if !ok || path == "" || path[0] == '/' {
 		return path, ok && path != ""
 	}
@@ -383,15 +442,14 @@ func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
 	if dir != noDir && int32(n.args[dir]) != atCwd {
 		from = proc + "/fd/" + strconv.Itoa(int(int32(n.args[dir])))
 	}
-	buf := make([]byte, 4096)
-	size, err := syscall.Readlink(from, buf)
-	if err != nil || size == 0 || buf[0] != '/' {
+	at, err := readLink(from)
+	if err != nil || at == "" || at[0] != '/' {
 		return "", false
 	}
 	for len(path) > 1 && path[:2] == "./" {
 		path = strings.TrimLeft(path[2:], "/")
 	}
-	return string(buf[:size]) + "/" + path, path != ""
+	return at + "/" + path, path != ""
 }
 
 // textOf reads a string of a process's memory.
@@ -443,6 +501,25 @@ func (j *job) denied(d denial) {
 		d.path = ""
 	}
 	j.denials[d]++
+}
+
+// sayWalls says which walls were met, where there are new ones.
+func (j *job) sayWalls() {
+	j.mu.Lock()
+	n, walls := len(j.denials), j.triples()
+	j.mu.Unlock()
+	if n > j.walled {
+		j.walled = n
+		j.say(Encode([]string{SayWalls}, walls))
+	}
+}
+
+// triples are the walls that were met: wall, number and path of each. The lock is held.
+func (j *job) triples() (walls []string) {
+	for d, n := range j.denials {
+		walls = append(walls, d.wall, strconv.Itoa(n), d.path)
+	}
+	return walls
 }
 
 // maxDenials is how many walls and paths are told apart.

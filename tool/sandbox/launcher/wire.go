@@ -192,6 +192,7 @@ const (
 	SayFailed    = "failed"    // what, why
 	SayStarted   = "started"   // the command runs; the name below Setup.Disk of what it writes, or "", and its directory
 	SayEntries   = "entries"   // the command has written more than Entries, caches of the project included
+	SayWalls     = "walls"     // the walls that a command has met which goes on: triples as of exit
 	SayExit      = "exit"      // status, stopped, limit; then triples of wall, number and path
 	SaySignal    = "signal"    // to the launcher: number
 	SayProtect   = "protect"   // to the launcher: two more lists, what is denied and protected by now
@@ -213,4 +214,6 @@ const (
 	WallHome      = "home"
 	WallExec      = "exec"
 	WallEntry     = "entry"
+	WallWrite     = "write"
+	WallGuarded   = "guarded"
 )
