@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/shell"
@@ -54,6 +55,13 @@ func (l *left) ended() (calls []*pending) {
 		return false
 	})
 	return calls
+}
+
+// running are those that go on.
+func (l *left) running() []*pending {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.calls), func(p *pending) bool { return !p.job.Runs() })
 }
 
 // BackgroundCommand is a command that goes on after its call.
@@ -110,8 +118,8 @@ func (a *Agent) EndBackground() {
 }
 
 // settleBackground looks at the background commands that have ended: what they made
-// for others to run is asked about. It returns what the model is to be told, "" for
-// nothing; the error ends the turn.
+// for others to run is asked about. One that goes on may have met a wall. It returns what
+// the model is to be told, "" for nothing; the error ends the turn.
 func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
 	if ctx.Err() != nil {
 		return "", nil
@@ -125,9 +133,22 @@ func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
 		if p.confined == nil {
 			continue
 		}
-		var result tool.Result
+		job, result := p.job, tool.Result{}
+		result.IsError = p.decision.Place == permission.PlaceBackground && tool.Failed(job.Result())
 		p.asks = &asker{turn: t}
 		err = cmp.Or(err, t.settle(ctx, p, &result))
+		said += result.Text
+		if p.job != nil && p.job != job {
+			t.background.add(p)
+		}
+	}
+	for _, p := range t.background.running() {
+		if p.confined == nil || err != nil {
+			continue
+		}
+		var result tool.Result
+		p.asks = &asker{turn: t}
+		err = t.offerWhole(ctx, p, &result)
 		said += result.Text
 	}
 	return t.masked(said), err

@@ -138,3 +138,112 @@ func TestCommandsThatOnlyReadRunSideBySideAndAnswerInOrder(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// wholeAgent runs a line in the background; denials are what it meets until it may write
+// the whole project.
+func wholeAgent(t *testing.T, mode permission.Mode, line string) (*confinement, *agent.Agent) {
+	t.Helper()
+	c := &confinement{trusted: true, refusesWrites: true}
+	return c, c.scripted(t, mode, fake.Call("c1", "bash", `{"command":"`+line+`","background":true}`), fake.Say("ok"),
+		fake.Call("c2", "bash", `{"command":"pwd"}`), fake.Say("ok"))
+}
+
+func TestABackgroundCommandThatMayNotWriteStartsAgainWithTheWholeProject(t *testing.T) {
+	for _, row := range []struct {
+		name, line string
+		mode       permission.Mode
+		answers    []agent.Answer
+		whole      bool   // it is started again
+		text       string // for the model
+	}{
+		{"a failure", "echo up; exit 3", permission.ModeAuto, []agent.Answer{{Verdict: agent.Yes}}, true,
+			"it was started again, and may write the whole project"},
+		{"in edits", "echo up; exit 3", permission.ModeEdits, []agent.Answer{{Verdict: agent.Yes}}, true, "started again"},
+		{"in ask", "echo up; exit 3", permission.ModeAsk, []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.Yes}}, true, "started again"},
+		{"one that goes on", "echo up; sleep 600", permission.ModeAuto, []agent.Answer{{Verdict: agent.Yes}}, true, "it runs in the background as 2"},
+		{"no", "echo up; exit 3", permission.ModeAuto, []agent.Answer{{Reason: "read only, please"}}, false,
+			"[the user does not let it write the whole project: read only, please]"},
+		{"success", "echo up", permission.ModeAuto, nil, false, "[confined: read-only: /x]"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, a := wholeAgent(t, row.mode, row.line)
+			cb := &recorder{answers: row.answers}
+			if _, err := send(t, a, cb, "go"); err != nil {
+				t.Fatal(err)
+			}
+			told := strings.Join(toolResults(a), "\n")
+			if len(cb.asked) != len(row.answers) || !strings.Contains(told, row.text) {
+				t.Errorf("asked %+v: %s", cb.asked, told)
+			}
+			for _, q := range cb.asked {
+				if q.Kind != agent.QuestionWhole && row.mode != permission.ModeAsk || q.Kind == agent.QuestionWhole && q.Reason != "read-only: /x" {
+					t.Errorf("asked %+v", q)
+				}
+			}
+			if got := len(c.lines) == 2 && c.lines[1].Whole; got != row.whole || c.lines[0].Whole {
+				t.Errorf("started as %+v", c.lines)
+			}
+			for _, j := range a.Background() {
+				if j.Runs && j.ID == "1" {
+					t.Errorf("left: %+v", j)
+				}
+			}
+		})
+	}
+}
+
+// The end comes between two turns, and the question before the next answer.
+func TestAnEndedBackgroundCommandStartsAgainWithTheWholeProject(t *testing.T) {
+	c, a := wholeAgent(t, permission.ModeAuto, "echo up; until test -e gate; do sleep 0.02; done; exit 3")
+	c.refusesWrites = false
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	c.refusesWrites = true
+	if err := os.WriteFile(filepath.Join(a.Env().Dir, "gate"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-a.Env().Jobs.Find("1").Done()
+	if _, err := send(t, a, cb, "go on"); err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Join(history(a), "\n")
+	if len(cb.asked) != 1 || len(c.lines) < 2 || !c.lines[1].Whole || !strings.Contains(told, "[confined: read-only: /x]\n[it was started again") {
+		t.Errorf("asked %+v, started %+v: %s", cb.asked, c.lines, told)
+	}
+}
+
+func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
+	c, a := wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
+	cb := &recorder{}
+	r, err := send(t, a, cb, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Denied) != 1 || r.Denied[0].Reason != "read-only: /x" || r.Denied[0].Rule != "bash(echo up; exit 3)" || !r.Denied[0].Nobody {
+		t.Errorf("denied %+v", r.Denied)
+	}
+	if len(cb.notices) != 1 || !strings.Contains(cb.notices[0].Text, "read-only: /x") || len(c.lines) != 1 {
+		t.Errorf("notices %+v, started %+v", cb.notices, c.lines)
+	}
+	// One that goes on has not failed: the user and the model know.
+	c, a = wholeAgent(t, permission.ModeAuto, "echo up; sleep 600")
+	cb = &recorder{}
+	if r, err = send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if told := toolResults(a)[0]; len(r.Denied) != 0 || len(cb.notices) != 1 || !strings.Contains(told, "[background command 1 is confined: read-only: /x]") {
+		t.Errorf("denied %+v, notices %+v: %s", r.Denied, cb.notices, told)
+	}
+	// The rule that is named is a yes.
+	c, a = wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
+	rule, err := permission.ParseRule("bash(echo up; exit 3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Policy().AllowRules = append(a.Policy().AllowRules, rule)
+	if r, err = send(t, a, &recorder{}, "go"); err != nil || len(r.Denied) != 0 || len(c.lines) != 2 || !c.lines[1].Whole {
+		t.Errorf("denied %+v, started %+v, %v", r.Denied, c.lines, err)
+	}
+}

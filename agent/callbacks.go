@@ -119,6 +119,10 @@ const (
 	// QuestionOutside asks whether a command that failed at a wall of the sandbox runs
 	// once more, on the host. Reason names the wall. There is no lasting yes.
 	QuestionOutside QuestionKind = "outside"
+	// QuestionWhole asks whether a background command that may not write the project
+	// starts again, with all of it writable except what programs run automatically. Reason
+	// names what it may not write. There is no lasting yes; Rule allows it unasked.
+	QuestionWhole QuestionKind = "whole"
 	// QuestionPlan asks whether the model's Plan is approved, which ends plan mode: Yes
 	// puts the mode Then in force, YesForSession the mode edits. With No the reason goes
 	// to the model.

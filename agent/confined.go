@@ -104,7 +104,7 @@ func (t *turn) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 		}
 	}
 	if place == permission.PlaceBackground {
-		line.Outputs = t.outputDirs()
+		line.Outputs, line.Whole = t.outputDirs(), p.whole == permission.Run
 	}
 	return t.opt.Sandbox.Start(cmd, line)
 }
@@ -201,7 +201,9 @@ func (t *turn) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("what it changes could not be kept beforehand: %w", err)
 	}
-	return guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
+	result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
+	p.job = result.Job
+	return result, err
 }
 
 // settle says what comes of a command that ran confined: what it did on a layer is
@@ -230,6 +232,9 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 		t.nameWalls(p, result)
 		if err := t.keepGuarded(ctx, p, result); err != nil {
 			return err
+		}
+		if metWall(p.confined, sandbox.WallWrite) != "" {
+			return t.offerWhole(ctx, p, result)
 		}
 		return t.offerOutside(ctx, p, result)
 	case permission.PlaceReading:
@@ -350,8 +355,7 @@ func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result)
 // offerMore asks about what a line on a layer was refused: to run the project's own
 // programs, or to leave the sandbox.
 func (t *turn) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
-	refused := slices.ContainsFunc(p.confined.Denials(), func(d sandbox.Denial) bool { return d.Wall == sandbox.WallExec })
-	if !refused || t.runsOwn(p) || !result.IsError || ctx.Err() != nil {
+	if metWall(p.confined, sandbox.WallExec) == "" || t.runsOwn(p) || !result.IsError || ctx.Err() != nil {
 		return t.offerOutside(ctx, p, result)
 	}
 	p.decision.Own = []string{"programs of the project"}
@@ -370,6 +374,79 @@ func (t *turn) offerMore(ctx context.Context, p *pending, result *tool.Result) e
 	*result = again
 	return t.settleConfined(ctx, p, result)
 }
+
+// metWall says in words that a command met a wall; "" where it did not.
+func metWall(c Confined, wall string) string {
+	for _, d := range c.Denials() {
+		if d.Wall == wall {
+			return d.What
+		}
+	}
+	return ""
+}
+
+// offerWhole asks whether a background command starts again, with the whole project
+// writable: one that failed, or goes on, and may not write what it tried to. A rule that
+// covers what it changes is a yes.
+func (t *turn) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
+	wall, runs := metWall(p.confined, sandbox.WallWrite), p.job != nil && p.job.Runs()
+	if wall == "" || p.whole != "" || ctx.Err() != nil {
+		return nil
+	}
+	if runs && !p.told {
+		result.Text += "[background command " + p.job.ID + " is confined: " + wall + "]\n"
+	}
+	answer, err := Answer{Verdict: Yes}, error(nil)
+	switch {
+	case !runs && !result.IsError, t.opt.Policy.Mode == permission.ModePlan:
+		err = errNotOffered
+	case p.decision.Covers < permission.Content:
+		answer, err = t.askAfter(ctx, p, Question{Kind: QuestionWhole, Reason: wall, Rule: p.decision.Narrow})
+	}
+	if context.Cause(ctx) != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		if !p.told {
+			t.notice(NoticeWarning, "confined: "+wall+": "+firstLine(p.call.Access.Command))
+		}
+		if p.told = true; !runs && errors.Is(err, ErrNobody) {
+			t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: wall,
+				Rule: p.decision.Narrow, Nobody: true})
+		}
+		return nil
+	}
+	if answer.Verdict != Yes {
+		p.whole = permission.Refuse
+		result.Text += "[the user does not let it write the whole project" + because(answer.Reason) + "]\n"
+		if answer.Verdict == StopTurn {
+			return ErrStopped
+		}
+		return nil
+	}
+	if p.whole = permission.Run; runs {
+		p.job.Tell()
+		p.job.Stop()
+		<-p.job.Done()
+		if err := t.keepGuarded(ctx, p, result); err != nil {
+			return err
+		}
+	}
+	again, err := t.runAgain(ctx, p)
+	if err != nil {
+		result.Text += "[it could not be started again: " + err.Error() + "]\n"
+		return nil
+	}
+	again.Text = result.Text + "[it was started again, and may write the whole project except files that programs run " +
+		"automatically]\n" + again.Text
+	if *result = again; p.job != nil {
+		return nil
+	}
+	return t.settleConfined(ctx, p, result)
+}
+
+// errNotOffered says that a background command is not to be started again.
+var errNotOffered = errors.New("not offered")
 
 // offerOutside asks whether a command that failed at a wall runs once more on the
 // host. Where no one can answer the model knows the wall, and may ask for more

@@ -27,15 +27,17 @@ import (
 // confinement is a sandbox for the loop alone: commands run on the host, and their
 // effects on a layer are what the test says: each path held "1", and holds "2" there.
 type confinement struct {
-	lines     []agent.Line
-	list      []sandbox.Change // by paths relative to the project
-	denials   []sandbox.Denial
-	limit     string
-	discarded int
-	kept      int // of the discarded layers, those whose caches stay
-	fails     map[permission.Place]error
-	trusted   bool
-	crash     string // the method that panics: "list", "open" or "discard"
+	lines   []agent.Line
+	list    []sandbox.Change // by paths relative to the project
+	denials []sandbox.Denial
+	limit   string
+	// refusesWrites has commands meet that wall that may not write the whole project.
+	refusesWrites bool
+	discarded     int
+	kept          int // of the discarded layers, those whose caches stay
+	fails         map[permission.Place]error
+	trusted       bool
+	crash         string // the method that panics: "list", "open" or "discard"
 
 	root, upper, state string
 }
@@ -43,6 +45,7 @@ type confinement struct {
 type confinedCommand struct {
 	shell.Started
 	*confinement
+	line agent.Line
 }
 
 func (c *confinement) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
@@ -51,7 +54,7 @@ func (c *confinement) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, err
 		return nil, err
 	}
 	started, err := shell.StartHere(cmd)
-	return confinedCommand{started, c}, err
+	return confinedCommand{started, c, line}, err
 }
 
 func (c *confinement) places() (list []permission.Place) {
@@ -61,7 +64,12 @@ func (c *confinement) places() (list []permission.Place) {
 	return list
 }
 
-func (c confinedCommand) Denials() []sandbox.Denial       { return c.denials }
+func (c confinedCommand) Denials() []sandbox.Denial {
+	if c.refusesWrites && !c.line.Whole {
+		return []sandbox.Denial{{Wall: sandbox.WallWrite, What: "read-only: /x"}}
+	}
+	return c.denials
+}
 func (c confinedCommand) Limit() string                   { return c.limit }
 func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
 func (c *confinement) Path(sandbox.Change) string         { return "" }

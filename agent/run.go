@@ -45,6 +45,8 @@ type pending struct {
 	live     *liveOutput             // shows what it prints while it runs
 	job      *shell.Job              // the command that it left running in the background; nil for none
 	stop     error                   // the answer to a question about what it did ends the turn
+	whole    permission.Verdict      // whether a background command may write the whole project; "" before that is asked
+	told     bool                    // model and user know what it may not write
 	work     *work                   // of the sub-agent that it is for; nil for none
 }
 

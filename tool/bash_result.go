@@ -47,6 +47,12 @@ func HowItEnded(e shell.Result) string {
 	return summary
 }
 
+// Failed reports whether a command failed, one that was killed on request not included.
+func Failed(e shell.Result) bool {
+	_, _, failed := howItEnded(e)
+	return failed
+}
+
 func commandResult(e shell.Result, remark string, withheld []string) Result {
 	words, summary, failed := howItEnded(e)
 	output := e.Output

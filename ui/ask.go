@@ -275,7 +275,7 @@ func (r reply) to(q agent.Question) reply {
 		if v == agent.YesForever || r.step == stepEdit || v == agent.YesForSession && (r.answer.Rule != "" || !q.Lasts) {
 			return reply{}
 		}
-	case agent.QuestionOutside:
+	case agent.QuestionOutside, agent.QuestionWhole:
 		if v == agent.YesForever || v == agent.YesForSession || v == agent.Withhold || r.step == stepEdit {
 			return reply{}
 		}
@@ -295,7 +295,7 @@ func answersThereAre(q agent.Question) string {
 			return "please answer y, n, n!, p, q or ? (Enter means n)"
 		}
 		return "please answer y, n, n!, a, p, q or ? (Enter means n)"
-	case agent.QuestionOutside:
+	case agent.QuestionOutside, agent.QuestionWhole:
 		return "please answer y, n, p, q or ? (Enter means n)"
 	case agent.QuestionPlan:
 		return "please answer y, e, n, p, q or ? (Enter means n)"

@@ -180,7 +180,7 @@ var walls = map[string]string{
 	WallHome:      "the home directory is an empty one here; what was written to it is lost",
 	WallExec:      "nothing that the project brings, or that was written here, may be executed",
 	WallEntry:     "no new entries beside .git: only existing directories can be written",
-	WallWrite:     "a background command writes only directories for results that git ignores",
+	WallWrite:     "the project is read-only for a background command",
 	WallGuarded:   "files that programs run automatically are read-only",
 }
 

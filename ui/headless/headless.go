@@ -120,7 +120,7 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	switch q.Kind {
 	case agent.QuestionSteps, agent.QuestionPlan, agent.QuestionChoice, agent.QuestionCompact:
 		return agent.Answer{}, agent.ErrNobody // a run without a conversation goes on, or ends, without
-	case agent.QuestionOutside:
+	case agent.QuestionOutside, agent.QuestionWhole:
 		if c.runner.Ask == nil {
 			return agent.Answer{}, agent.ErrNobody
 		}

@@ -56,9 +56,13 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 				{"q", "no, and stop this turn"},
 				{"?", "this text; Enter alone means no"},
 			}
-		case agent.QuestionOutside:
+		case agent.QuestionOutside, agent.QuestionWhole:
+			more := "run it again, with the network, your keys and your home"
+			if q.Kind == agent.QuestionWhole {
+				more = "start it again; it may write all of the project except files that programs run automatically"
+			}
 			rows = [][2]string{
-				{"y", "yes, run it again, with the network, your keys and your home"},
+				{"y", "yes, " + more},
 				{"n", "no; n REASON tells the model why"},
 				{"p", "show all of it in the pager"},
 				{"q", "no, and stop this turn"},

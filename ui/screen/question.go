@@ -118,6 +118,8 @@ func held(q agent.Question) string {
 	switch {
 	case q.Kind == agent.QuestionOutside:
 		return "outside the sandbox it has the network, your keys and your home"
+	case q.Kind == agent.QuestionWhole:
+		return sandbox + "; it may write all of the project except files that programs run automatically"
 	case q.Call.Access.To != "":
 		return ""
 	}

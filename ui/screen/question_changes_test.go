@@ -92,6 +92,21 @@ func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 	}
 }
 
+func TestAQuestionAboutTheWholeProjectSaysWhatItGives(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	q := ask(runCall("1", "npm run dev"), 1, 1)
+	q.Kind, q.Reason = agent.QuestionWhole, "the project is read-only for a background command: /src/shop/.vite/x"
+	if got := r.Question(q); got != `approve: start "npm run dev" again, to write the whole project, in ~/src/shop? [y,n,p,q,?] (n) ` {
+		t.Errorf("asks %q", got)
+	}
+	golden(t, "question-whole.golden", r.err.String())
+	r.err.Reset()
+	r.QuestionHelp(q)
+	if got := r.err.String(); strings.Contains(got, "always") || !strings.Contains(got, "it may write all of the project") {
+		t.Errorf("help: %s", got)
+	}
+}
+
 func TestDecisionsOverChangesAreTold(t *testing.T) {
 	for expected, answer := range map[string]agent.Answer{
 		"yes\n":                            {Verdict: agent.Yes},

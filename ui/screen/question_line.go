@@ -15,7 +15,7 @@ import (
 )
 
 // How a question ends: that of an approval, of the changes of a command on a layer, with
-// and without an answer that lasts, and of running one again outside the sandbox.
+// and without an answer that lasts, and of running one again with more.
 const (
 	choices        = "[y,n,a,A,e,p,q,?] (n) "
 	choicesLasting = "[y,n,n!,a,p,q,?] (n) "
@@ -33,7 +33,7 @@ func choicesOf(q agent.Question) (line, spoken string) {
 			return choicesLasting, "y, n, n exclamation mark, a, p, q"
 		}
 		return choicesChanges, "y, n, n exclamation mark, p, q"
-	case agent.QuestionOutside:
+	case agent.QuestionOutside, agent.QuestionWhole:
 		return choicesOutside, "y, n, p, q"
 	case agent.QuestionPlan:
 		return choicesPlan, "y, e, n, p, q"
@@ -89,6 +89,8 @@ func (s *Screen) asked(q agent.Question, room int) string {
 			head, in = agentOf+`keep the files that "`, `" made in `
 		case q.Kind == agent.QuestionChanges:
 			head = agentOf + `apply the changes of "`
+		case q.Kind == agent.QuestionWhole:
+			head, in = agentOf+`start "`, `" again, to write the whole project, in `
 		case outside(q):
 			in = `" outside the sandbox, in `
 		}
