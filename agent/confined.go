@@ -38,7 +38,8 @@ type Line struct {
 // Confined is a command that runs confined. What follows holds once it has ended.
 type Confined interface {
 	shell.Started
-	Denials() []sandbox.Denial // the walls it met
+	Denials() []sandbox.Denial // the walls it met, also while it runs
+	Hides(path string) bool    // what lies at an absolute path of the machine was out of its sight
 	Limit() string             // the limit that ended it, in words; "" for none
 	// Changes are what it did on a layer; they hold the layer until Discard.
 	Changes() (Changes, error)
@@ -485,8 +486,8 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	return nil
 }
 
-// nameWalls tells the model which walls a confined command met, and what was hidden
-// from git.
+// nameWalls tells the model which walls a confined command met, and what it named that
+// is hidden from it.
 func (t *turn) nameWalls(p *pending, result *tool.Result) {
 	var words []string
 	for _, d := range p.confined.Denials() {
@@ -494,6 +495,7 @@ func (t *turn) nameWalls(p *pending, result *tool.Result) {
 			words = append(words, d.What)
 		}
 	}
+	words = append(words, t.hiddenFrom(p, result)...)
 	if p.decision.Place != permission.PlaceReading && p.decision.Git {
 		if name := t.trackedSecret(); name != "" {
 			words = append(words, name+" is hidden here, not deleted")

@@ -31,6 +31,7 @@ type confinement struct {
 	list    []sandbox.Change // by paths relative to the project
 	denials []sandbox.Denial
 	limit   string
+	hides   []string // paths that commands do not see
 	// refusesWrites has commands meet that wall that may not write the whole project.
 	refusesWrites bool
 	discarded     int
@@ -69,6 +70,10 @@ func (c confinedCommand) Denials() []sandbox.Denial {
 		return []sandbox.Denial{{Wall: sandbox.WallWrite, What: "read-only: /x"}}
 	}
 	return c.denials
+}
+func (c confinedCommand) Hides(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil && slices.ContainsFunc(c.hides, func(dir string) bool { return strings.HasPrefix(path+"/", dir+"/") })
 }
 func (c confinedCommand) Limit() string                   { return c.limit }
 func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
@@ -472,5 +477,49 @@ func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
 			}
 			wantLines(t, paths, "made.txt")
 		})
+	}
+}
+
+// What a line names, or what failed speaks of, and could not see: no other hidden file.
+func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
+	home, tools := t.TempDir(), t.TempDir()
+	for path, mode := range map[string]fs.FileMode{filepath.Join(home, ".myrc"): 0o600, filepath.Join(home, ".other"): 0o600,
+		filepath.Join(tools, "artoo-test-tool"): 0o755} {
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tool := "artoo-test-tool is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory " + tools
+	for line, want := range map[string]string{
+		"awk 1 ~/.myrc; exit 1":                                   "~/.myrc is hidden here",
+		"test -f ~/.myrc || echo none":                            "~/.myrc is hidden here",
+		"awk 1 $HOME/.myrc; exit 1":                               "~/.myrc is hidden here",
+		"awk 1 --file=" + home + "/.myrc; exit 1":                 "~/.myrc is hidden here",
+		"echo cannot open .secret: no such file; false":           ".secret is hidden here",
+		"echo cannot open .secret; true":                          "",
+		"echo cannot open " + home + "/.none; false":              "",
+		"echo tests failed; exit 1":                               "",
+		"ls ~/; cd ~ && exit 1":                                   "",
+		"artoo-test-tool; exit 127":                               tool,
+		"echo artoo-test-tool: not found; sh -c \\\"exit 127\\\"": tool,
+		"echo artoo-test-tool; exit 1":                            "",
+	} {
+		c := &confinement{trusted: true, list: []sandbox.Change{{Path: ".secret", Kind: sandbox.Modified, Mode: 0o600}}}
+		a := c.agent(t, line, permission.ModePlan)
+		c.list = nil
+		c.hides = []string{filepath.Join(home, ".myrc"), filepath.Join(home, ".other"), tools, filepath.Join(c.root, ".secret")}
+		a.Env().Environ = []string{"PATH=" + os.Getenv("PATH") + ":" + tools, "HOME=" + home}
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for said := range strings.Lines(toolResults(a)[0]) {
+			if _, rest, ok := strings.Cut(said, "[confined: "); ok {
+				got = strings.TrimSuffix(rest, "]\n")
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, expected %q: %s", line, got, want, toolResults(a)[0])
+		}
 	}
 }

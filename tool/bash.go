@@ -207,5 +207,5 @@ func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Wr
 	case end.Job != nil:
 		return lateResult(end, c.LateLimit), nil
 	}
-	return commandResult(end, remark, env.Withheld), nil
+	return commandResult(end, in.Command, remark, env.Withheld), nil
 }

@@ -51,7 +51,7 @@ func endedResult(job *shell.Job, said, remark string, withheld []string) Result 
 	job.Tell()
 	end := job.Result()
 	end.Output = []byte(said)
-	r := commandResult(end, remark, withheld)
+	r := commandResult(end, job.Line, remark, withheld)
 	if said == "" {
 		r.Text = strings.TrimPrefix(r.Text, "[no output]\n")
 	}

@@ -3,9 +3,12 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 	"unsafe"
 
 	"artoo/tool/shell"
@@ -53,7 +56,7 @@ func Failed(e shell.Result) bool {
 	return failed
 }
 
-func commandResult(e shell.Result, remark string, withheld []string) Result {
+func commandResult(e shell.Result, line, remark string, withheld []string) Result {
 	words, summary, failed := howItEnded(e)
 	output := e.Output
 	switch {
@@ -75,7 +78,7 @@ func commandResult(e shell.Result, remark string, withheld []string) Result {
 	}
 	b.WriteString(remark)
 	if failed {
-		b.WriteString(withheldNote(withheld))
+		b.WriteString(withheldNote(withheld, line, string(output[max(0, len(output)-Heard):])))
 	}
 	fmt.Fprintf(&b, "[%s]\n", words)
 	return Result{Text: textOf(append(output, b.String()...)), Summary: summary, IsError: failed}
@@ -114,11 +117,45 @@ func meaning(code int) string {
 // maxWithheld is how many withheld variables a failing command names.
 const maxWithheld = 20
 
-// withheldNote tells a failing command's reader which variables it did not get.
-func withheldNote(withheld []string) string {
+// Heard is how much of the end of a failed command's output is searched for what it
+// missed, in bytes.
+const Heard = 64 << 10
+
+// withheldNote tells a failing command's reader which variables it did not get that it
+// may have missed: the line or the output holds their first word, as in npm for
+// NPM_TOKEN.
+func withheldNote(withheld []string, texts ...string) string {
 	if len(withheld) == 0 {
 		return ""
 	}
+	spoken := map[string]bool{}
+	first := func(name string) string {
+		name, _, _ = strings.Cut(strings.ToUpper(name), "_")
+		return name
+	}
+	for _, text := range texts {
+		for word := range Words(text) {
+			spoken[first(word)] = true
+		}
+	}
+	missed := slices.DeleteFunc(slices.Clone(withheld), func(name string) bool { return !spoken[first(name)] })
+	if len(missed) == 0 {
+		return ""
+	}
 	return fmt.Sprintf("[variables withheld from commands: %s; the user can pass them with ARTOO_PASS_ENV, but "+
-		"never keys of model providers]\n", ListUpTo(maxWithheld, withheld))
+		"never keys of model providers]\n", ListUpTo(maxWithheld, missed))
+}
+
+// Words are the words of a command line or of output that may name a file, a program or
+// a variable.
+func Words(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune("\"'`‘’“”()[]{}<>|&;=,:*?!$", r)
+		}) {
+			if trimmed := strings.TrimRight(word, "."); trimmed != "" && !yield(trimmed) {
+				return
+			}
+		}
+	}
 }

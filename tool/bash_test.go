@@ -184,6 +184,12 @@ func TestBashSaysWhatWasWithheld(t *testing.T) {
 	if !strings.HasPrefix(failed.Text, "[x]\n[variables withheld from commands: MY_SERVICE_TOKEN; ") {
 		t.Errorf("%q", failed.Text)
 	}
+	for line, named := range map[string]bool{"echo MY_SERVICE_TOKEN is missing; exit 1": true, "my --version": true, "false": false,
+		"echo no token; exit 1": false} {
+		if failed := mustCall(t, quickShell(t), env, command(line)); strings.Contains(failed.Text, "withheld") != named {
+			t.Errorf("%s: %q", line, failed.Text)
+		}
+	}
 	if ok := mustCall(t, quickShell(t), env, command("true")); strings.Contains(ok.Text, "withheld") {
 		t.Errorf("%q", ok.Text)
 	}

@@ -267,7 +267,7 @@ func TestBashSaysWhatIsLeft(t *testing.T) {
 		"[a process that detached itself still runs and could not be stopped; its further output is lost]\n": {Held: true},
 		"[1 process was still running in the background and stopped with the call]\n":                        {Stopped: 1},
 	} {
-		if text := commandResult(end, "", nil).Text; text != "[no output]\n"+want+"[exit status 0]\n" {
+		if text := commandResult(end, "", "", nil).Text; text != "[no output]\n"+want+"[exit status 0]\n" {
 			t.Errorf("%q", text)
 		}
 	}

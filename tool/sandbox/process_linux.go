@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,36 @@ func (p *Process) Denials() []Denial {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.met
+}
+
+// Hides reports whether what lies at a path of the machine, absolute, was out of the
+// command's sight.
+func (p *Process) Hides(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	dir, dirErr := filepath.EvalSymlinks(filepath.Dir(path))
+	return err == nil && dirErr == nil && (p.hides(real) || p.hides(filepath.Join(dir, filepath.Base(path))))
+}
+
+// hides is Hides for a path whose directories are no links.
+func (p *Process) hides(path string) bool {
+	s := p.sandbox
+	switch s.facts.Mechanism {
+	case None:
+		return false
+	case Landlock:
+		return !slices.ContainsFunc(slices.Concat(s.places.granted, s.places.scratch, s.places.write, []string{"/dev"}),
+			func(dir string) bool { return within(path, []string{dir}) || within(dir, []string{path}) })
+	}
+	at := launcher.Step{}
+	for _, step := range s.places.steps {
+		if within(step.To, []string{path}) {
+			return false // something is mounted there, or below
+		}
+		if within(path, []string{step.To}) && len(step.To) > len(at.To) {
+			at = step
+		}
+	}
+	return at.Op != launcher.OpProc && at.From != at.To || within(path, p.line.Denied)
 }
 
 // readExit reads how a command ended.

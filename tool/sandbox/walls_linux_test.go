@@ -251,3 +251,45 @@ func TestLandlockGrantsTheProjectAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatACommandCannotSeeIsKnown(t *testing.T) {
+	for mechanism, facts := range factsOf {
+		if mechanism == None {
+			continue
+		}
+		var base, root string
+		s, root := openWith(t, facts, func(c *Config) {
+			base = filepath.Dir(c.Root)
+			for _, name := range []string{"home/.myrc", "home/tools/bin/x", "home/cache/a", "granted/a", "outside/a", "bin/x"} {
+				write(t, base, name, "1")
+			}
+			c.Read, c.Toolchains = []string{filepath.Join(base, "granted")}, []string{filepath.Join(base, "home/tools")}
+			c.Caches = []Cache{{Path: filepath.Join(base, "home/cache"), Own: filepath.Join(base, "own")}}
+			c.Denied = func() ([]string, error) {
+				return []string{filepath.Join(c.Root, ".env"), filepath.Join(c.Root, "keys")}, nil
+			}
+		})
+		write(t, root, ".env", "1")
+		write(t, root, "keys/a", "1")
+		write(t, root, "a", "1")
+		if err := os.Symlink("/bin/true", filepath.Join(base, "bin/link")); err != nil {
+			t.Fatal(err)
+		}
+		_, _, p := run(t, s, Options{ReadOnly: true}, "true")
+		hides := facts.HidesFiles
+		for name, want := range map[string]bool{
+			"home": false, "home/.myrc": true, "home/none": false, "home/tools/bin/x": false, "home/cache/a": mechanism == Landlock,
+			"granted/a": false, "outside": true, "outside/a": true, "bin/x": true, "bin/link": true, "project": false, "project/a": false,
+			"project/.env": hides, "project/keys/a": hides, "/": false, "/bin/sh": false, "/usr": false, "/proc/self/status": false,
+			"/dev/null": false,
+		} {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(base, name)
+			}
+			if got := p.Hides(name); got != want {
+				t.Errorf("%s: %s hidden: %t", mechanism, name, got)
+			}
+		}
+		p.discard()
+	}
+}
