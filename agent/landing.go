@@ -44,7 +44,7 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		diff += row.Diff
 	}
 	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: j.Reason(), Reasons: j.Reasons,
-		Rule: p.decision.Narrow, Effects: &j.Effects, Lasts: j.Lasts(), Diff: t.maskedDiff(diff)})
+		Rule: j.Rule, Effects: &j.Effects, Lasts: j.Lasts(), Diff: t.maskedDiff(diff)})
 	switch {
 	case context.Cause(ctx) != nil:
 		t.discarded(p, j, "the turn was stopped", false, result)
@@ -126,7 +126,7 @@ func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody 
 		t.notice(NoticeWarning, text+" ("+tool.ListUpTo(len(whole)+mostNamed, slices.Concat(whole, rest))+")")
 	}
 	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: text + " (" + j.Effects.Summary() + ")", Rule: p.decision.Narrow, Nobody: nobody,
+		Reason: text + " (" + j.Effects.Summary() + ")", Rule: j.Rule, Nobody: nobody,
 		Changes: slices.Concat(whole, rest)})
 }
 

@@ -109,6 +109,14 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 			return g, err
 		}
 		g.views, g.dirs = append(g.views, view), append(g.dirs, dir)
+		in := "" // the project's own repository needs no name
+		if rel, err := filepath.Rel(t.opt.Policy.Root, r.WorkTree); err == nil && rel != "." {
+			in = "in " + filepath.ToSlash(rel) + ": "
+		}
+		var removed []sandbox.Change
+		if view.Removed() {
+			removed = list
+		}
 		effects, err := view.Effects(ctx, t.workTree(ctx, r.WorkTree, byPath, changes))
 		if err != nil {
 			return g, err
@@ -119,11 +127,8 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 		}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
 			{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
 			for _, row := range group.rows {
-				class := group.class
-				if row.Left {
-					class = permission.Forbidden // it is not replayed, and named
-				}
-				g.rows = append(g.rows, permission.GitRow{Class: class, Text: row.Text, Diff: row.Diff})
+				g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Diff: row.Diff,
+					Left: row.Left, Stops: row.Stops, Files: removed})
 			}
 		}
 	}

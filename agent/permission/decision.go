@@ -99,6 +99,7 @@ const (
 	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
 	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
 	NeverApplied    Code = "never-applied"     // Object is forbidden
+	NotReplayed     Code = "not-replayed"      // git cannot make Object again, and nothing lands without it
 )
 
 // Reason is one reason of a decision, as data. Only String makes words of it.
@@ -159,6 +160,8 @@ func (r Reason) String() string {
 		return "the same was approved for this line"
 	case ChangedNothing:
 		return "it changed nothing"
+	case NotReplayed:
+		return "git's changes cannot be applied: " + r.Object
 	case NeverApplied:
 		return "never applied: " + r.Object
 	}

@@ -121,7 +121,7 @@ func (e Effects) worst(class Class) string {
 	case Guarded:
 		list, what = e.Guarded, "it writes "
 	case Loss:
-		list, what = e.Lost, "it takes away for good "
+		list, what = slices.Concat(e.Lost, e.Never), "it takes away for good "
 	case Uncommitted:
 		list, what = e.Uncommitted, "it takes away uncommitted work: "
 	}

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"artoo/tool"
 	"artoo/tool/sandbox"
@@ -40,6 +43,10 @@ type GitRow struct {
 	Class Class
 	Text  string // one line for people
 	Diff  string // of a commit that differs from the work tree; "" for none
+	// Left says that a yes leaves it out. Stops says that nothing of the line may land then.
+	Left, Stops bool
+	// Files are what it stands for of a repository that is removed: they land with it.
+	Files []sandbox.Change
 }
 
 // Judgement is a policy's word on what a line did on a layer.
@@ -50,6 +57,7 @@ type Judgement struct {
 	Class   Class // the strictest of the effects that can land
 	Reasons []Reason
 	Effects Effects
+	Rule    string // the narrowest rule that would let them land; "" where none can
 }
 
 // Reason is all reasons in words.
@@ -95,17 +103,23 @@ func (p *Policy) Judge(access tool.Access, d Decision, changes []sandbox.Change,
 		j.Class = max(j.Class, w.addGit(row))
 	}
 	none := len(j.Effects.Apply) == 0 && len(j.Effects.Git) == 0
+	stops := slices.IndexFunc(facts.Git, func(row GitRow) bool { return row.Stops })
 	switch {
 	case none && len(j.Effects.Never) == 0:
 		return j.because(Run, Reason{Code: ChangedNothing})
 	case p.Mode == ModePlan:
 		return j.because(Refuse, Reason{Code: PlanMode})
+	case stops >= 0:
+		return j.because(Refuse, Reason{Code: NotReplayed, Object: facts.Git[stops].Text})
 	case none:
 		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.Never[0]})
 	case j.Class <= p.lands(d):
 		return j.because(Run, d.Reasons...)
 	case j.Lasts() && p.keptFor(access, j.Effects.Apply):
 		return j.because(Run, Reason{Code: KeptForLine})
+	}
+	if j.Class <= Content {
+		j.Rule = d.Narrow
 	}
 	return j.because(Ask, Reason{Code: EffectsAsked, Object: j.Effects.worst(j.Class)})
 }
@@ -252,17 +266,58 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if by, listed := holdsOthersRun(name); by != "" {
 		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
 	}
-	to := c.Target
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(filepath.Dir(c.Path), to)
-	}
-	if why := w.p.runByOthers(filepath.Clean(to)); why != "" {
+	to, sure := targetOf(c)
+	if why := w.p.runByOthers(to); why != "" {
 		return "a link: " + why
 	}
-	if rel, err := filepath.Rel(w.p.Root, filepath.Clean(to)); err != nil || !filepath.IsLocal(rel) {
-		return "a link that leads out of the project"
+	if !sure || !within(w.p.Root, to) && writable(to) {
+		return "a link that leads out of the project, to what can be written"
 	}
 	return ""
+}
+
+// targetOf is where a link leads, through other links of the project. It is not sure where
+// the way leads back up through what may be a link of the layer.
+func targetOf(c sandbox.Change) (to string, sure bool) {
+	dir, rest := filepath.Dir(c.Path), c.Target
+	for !filepath.IsAbs(rest) { // the directories above the link are none themselves
+		after, up := strings.CutPrefix(rest, "../")
+		if rest == ".." {
+			after, up = "", true
+		}
+		if !up {
+			rest = dir + "/" + rest
+			break
+		}
+		dir, rest = filepath.Dir(dir), strings.TrimLeft(after, "/")
+	}
+	return realPath(rest), !slices.Contains(strings.Split(rest, "/"), "..")
+}
+
+// systemDirs hold what the system's programs are made of. The sandbox mounts them
+// read-only.
+const systemDirs = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu /snap"
+
+// writable reports whether the user could write a path outside the project, put another
+// in its place, or write something below it. Root may write anything, and of what is below
+// a directory nothing is known, so that for both only what lies in the system's directories
+// counts as not writable.
+func writable(at string) bool {
+	inSystem := slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return within(dir, at) })
+	info, err := os.Stat(at)
+	if !inSystem && (os.Geteuid() == 0 || err == nil && info.IsDir()) {
+		return true
+	}
+	for os.Geteuid() != 0 && at != filepath.Dir(at) {
+		if unix.Access(at, unix.W_OK) == nil || unix.Access(filepath.Dir(at), unix.W_OK) == nil {
+			return true
+		}
+		if _, err := os.Lstat(at); err == nil {
+			return false
+		}
+		at = filepath.Dir(at)
+	}
+	return false
 }
 
 // output reports whether a change is build output: ignored, made by a line of own and
@@ -298,13 +353,18 @@ func (w *weigher) loses(c sandbox.Change, name string) bool {
 	return w.facts.Kept != nil && !w.facts.Kept(w.original)
 }
 
-// addGit notes a row of git's.
+// addGit notes a row of git's. What is left out decides about the line where it is loss.
 func (w *weigher) addGit(row GitRow) Class {
 	e := w.effects
-	switch row.Class {
-	case Forbidden:
+	e.Apply = append(e.Apply, row.Files...)
+	if row.Left || row.Class == Forbidden {
 		e.Never = append(e.Never, row.Text)
+		if row.Class == Loss {
+			return Loss
+		}
 		return Nothing
+	}
+	switch row.Class {
 	case Guarded:
 		e.Guarded = append(e.Guarded, row.Text)
 	case Loss:

@@ -283,6 +283,15 @@ func TestEffectsDecide(t *testing.T) {
 	}
 	huge := change("huge", sandbox.Deleted, 0o644, 0o644)
 	huge[0].Before.Size = 1 << 30
+	if err := os.Symlink(filepath.Dir(root), filepath.Join(root, "out")); err != nil {
+		t.Fatal(err)
+	}
+	branch := GitRow{Class: Bookkeeping, Text: "a branch"}
+	git := map[string][]GitRow{
+		"a removed repository":    {{Class: Loss, Text: "n/.git", Files: change("n/.git", sandbox.Deleted, fs.ModeDir|0o755, fs.ModeDir|0o755)}},
+		"removed objects":         {branch, {Class: Loss, Text: "objects", Left: true}},
+		"a hook that is left out": {branch, {Class: Guarded, Text: "hooks", Left: true}},
+	}
 	const all = "ask edits auto"
 	for _, row := range []struct {
 		name    string
@@ -307,6 +316,16 @@ func TestEffectsDecide(t *testing.T) {
 		{"a link with such a name", link(".envrc", "x/env"), false, all},
 		{"a link to such a file", link("x", ".github/workflows"), false, all},
 		{"a link that leads out", link("x", "/etc"), false, all},
+		{"a link to what is above the home", link("x", "/"), false, all},
+		{"a link to a system program", link(".venv/bin/python3", "/usr/bin/env"), false, "ask"},
+		{"a link to what may be made", link("x", root+"-beside"), false, all},
+		{"a link up from a new directory", link("new/dir/x", "../../a.txt"), false, "ask"},
+		{"a link out of a new directory", link("new/dir/x", "../../../a.txt"), false, all},
+		{"a link through a link that leads out", link("x", "out/rc"), false, all},
+		{"a link up through a directory", link("x", "sub/new/../../../rc"), false, all},
+		{"a removed repository", nil, false, all},
+		{"removed objects", nil, false, all},
+		{"a hook that is left out", nil, false, ""},
 	} {
 		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
 			p.Mode = mode
@@ -317,13 +336,20 @@ func TestEffectsDecide(t *testing.T) {
 			case strings.Contains(row.asks, string(mode)):
 				want = Ask
 			}
-			j := p.Judge(tool.Access{Command: row.name}, Decision{Builds: row.builds}, row.changes, facts)
+			facts.Git = git[row.name]
+			if facts.Git != nil && mode == ModePlan {
+				want = Refuse
+			}
+			j := p.Judge(tool.Access{Command: row.name}, Decision{Builds: row.builds, Narrow: "bash(x)"}, row.changes, facts)
+			if covered := j.Class <= Content && want == Ask; (j.Rule != "") != covered {
+				t.Errorf("%s, mode %s: the rule is %q", row.name, mode, j.Rule)
+			}
 			if j.Verdict != want {
 				t.Errorf("%s, mode %s: %s (%s), class %d", row.name, mode, j.Verdict, j.Reason(), j.Class)
 			}
 		}
 	}
-	p.Mode = ModeAuto
+	p.Mode, facts.Git = ModeAuto, nil
 	j := p.Judge(tool.Access{}, Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
 	if j.Verdict != Refuse || len(j.Effects.Never) != 2 || len(j.Effects.Apply) != 0 {
 		t.Errorf("forbidden alone: %s, %+v", j.Verdict, j.Effects)
@@ -336,6 +362,13 @@ func TestEffectsDecide(t *testing.T) {
 	if p.Mode = ModeAsk; j.Verdict != Run {
 		t.Errorf("a rule for the line covers its content: %s", j.Verdict)
 	}
+	for _, mode := range []Mode{ModeAsk, ModeAuto} {
+		p.Mode, facts.Git = mode, []GitRow{branch, {Class: Guarded, Text: "a rebase", Left: true, Stops: true}}
+		if j = p.Judge(tool.Access{}, Decision{}, nil, facts); j.Verdict != Refuse || j.Reasons[0] != (Reason{Code: NotReplayed, Object: "a rebase"}) {
+			t.Errorf("what git cannot make again: %s (%s)", j.Verdict, j.Reason())
+		}
+	}
+	facts.Git = nil
 	link2 := link(".git/COMMIT_EDITMSG", "/home/u/.bashrc")
 	if j := p.Judge(tool.Access{}, Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
 		t.Errorf("a link among git's data: %s, %+v", j.Verdict, j.Effects)

@@ -51,10 +51,12 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 		strings.ToLower(v.config["core.filemode"][0]))
 	if v.sorted.gone {
 		git := v.shown(v.r.GitDir)
-		if len(v.sorted.unknown["."]) > 0 {
-			j.e.Guarded = append(j.e.Guarded, Row{Kind: Unknown, Object: git, Left: true, Text: git + ": something else takes its place"})
+		row := Row{Kind: Objects, Object: git, Text: git + ": the repository is removed"}
+		if !v.Removed() {
+			row.Text, row.Stops = git+": something else takes the place of the repository", true
 		}
-		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: git, Left: true, Text: git + ": the repository is removed"})
+		j.e.Loss = append(j.e.Loss, row)
+		v.plan.stops = row.Stops
 		return j.e, nil
 	}
 	j.judgeFiles()
@@ -78,13 +80,18 @@ func (j *judge) judgeFiles() {
 		if len(files) > 1 {
 			text = fmt.Sprintf("%s: %d files", j.v.shown(filepath.Join(j.v.r.GitDir, filepath.FromSlash(first))), len(files))
 		}
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: Unknown, Object: first, Files: files, Left: true,
-			Text: text + ", which git runs or obeys"})
+		row := Row{Kind: Unknown, Object: first, Files: files, Left: true, Text: text + ", which git runs or obeys"}
+		if first == "worktrees" || first == "modules" {
+			row.Stops, row.Text = true, text+", of another work tree or submodule: git there runs outside the sandbox"
+			j.p.stops = true
+		}
+		j.e.Guarded = append(j.e.Guarded, row)
 	}
 	if len(s.state) > 0 {
-		j.p.underWay = true
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: UnderWay, Object: s.state[0], Files: s.state, Left: true,
-			Text: "the line began, continued or ended a rebase or another sequence of git without finishing it: " + s.state[0]})
+		j.p.stops = true
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: UnderWay, Object: s.state[0], Files: s.state, Left: true, Stops: true,
+			Text: "a rebase, bisect or other sequence of git goes on after the line, or did before it (" + s.state[0] +
+				"): it begins and ends in one line, or runs outside the sandbox"})
 	}
 	if n := len(s.lost); n > 0 {
 		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: s.lost[0], Files: s.lost, Left: true,

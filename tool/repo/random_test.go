@@ -29,7 +29,7 @@ func TestRandomLines(t *testing.T) {
 				}
 				b.line(strings.Join(line, "\n"))
 				view, e := b.effects()
-				if err := b.replay(view); errors.Is(err, repo.ErrUnderWay) {
+				if err := b.replay(view); errors.Is(err, repo.ErrStops) {
 					continue
 				} else if err != nil {
 					t.Fatalf("%s\n%v\n%s", strings.Join(line, "\n"), err, texts(e))

@@ -26,7 +26,7 @@ type plan struct {
 	intended []string // These paths are to be added later.
 	messages []message
 	config   []setting
-	underWay bool
+	stops    bool
 	text     string // Reflogs get it.
 	checkout string // HEAD's reflog gets it when HEAD leads elsewhere.
 }
@@ -92,10 +92,9 @@ func (v *View) Replay(ctx context.Context) error {
 	switch {
 	case p == nil:
 		return errors.New("the changes were not judged")
-	case p.underWay:
-		return ErrUnderWay
-	}
-	if v.sorted.empty() {
+	case p.stops:
+		return ErrStops
+	case v.sorted.empty(), v.sorted.gone:
 		return nil
 	}
 	if err := v.unmoved(); err != nil {

@@ -53,9 +53,8 @@ var (
 	ErrNoRepository = errors.New("the repository is not in the project yet")
 	// ErrRefStorage is Open's error where refs are stored in another form than files.
 	ErrRefStorage = errors.New("the repository stores its refs in a form that artoo cannot compare")
-	// ErrUnderWay is Replay's error where a rebase or another sequence is under way
-	// before or after the line: its state cannot be replayed.
-	ErrUnderWay = errors.New("a rebase or another sequence of git is under way")
+	// ErrStops is Replay's error where a row of Effects stops the line.
+	ErrStops = errors.New("git cannot make these changes again")
 	// ErrMoved is Replay's error where the repository changed after Open.
 	ErrMoved = errors.New("the repository changed meanwhile")
 )
@@ -97,6 +96,9 @@ type Row struct {
 	Files  []string // A commit, a stash or a group of files has them.
 	// Left says that Replay leaves this out.
 	Left bool
+	// Stops says that what the line left would be of no use without it, so that nothing may
+	// land: the state of a rebase that goes on, or another work tree's or submodule's.
+	Stops bool
 }
 
 // Effects are what the changes of a git directory come to, the strictest first.
@@ -184,6 +186,10 @@ func Open(ctx context.Context, r Repository, dir string, changes []Change,
 	}
 	return v, v.copyIndexes(ctx)
 }
+
+// Removed reports whether the line removed the repository and left nothing in its place.
+// There is nothing to replay then: its files go as other files do.
+func (v *View) Removed() bool { return v.sorted.gone && len(v.sorted.unknown["."]) == 0 }
 
 // Close removes the view.
 func (v *View) Close() error {

@@ -255,7 +255,11 @@ func words(e repo.Effects) string {
 	}{{"forbidden", e.Forbidden}, {"guarded", e.Guarded}, {"loss", e.Loss}, {"content", e.Content}, {"bookkeeping", e.Bookkeeping}} {
 		for _, row := range class.rows {
 			object := regexp.MustCompile(`\b[0-9a-f]{40,64}\b`).ReplaceAllString(row.Object, "ID")
-			parts = append(parts, fmt.Sprintf("%s: %s %s", class.name, row.Kind, object))
+			name := class.name
+			if row.Stops {
+				name = "stops"
+			}
+			parts = append(parts, fmt.Sprintf("%s: %s %s", name, row.Kind, object))
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -330,6 +334,17 @@ func TestUsualLines(t *testing.T) {
 		{"a merge is ended", topic + "echo 3 > c; git add c; git commit -qm third; git merge topic || true",
 			"echo 4 > c; git commit -qam both",
 			"content: commit refs/heads/main|content: pending MERGE_HEAD|content: ref moved refs/heads/main|bookkeeping: pending MERGE_MODE|bookkeeping: pending MERGE_MSG"},
+		{"a rebase that conflicts is ended", diverged, "git rebase main || true; echo 4 > a; git add a; git rebase --continue",
+			"content: commit refs/heads/topic|loss: ref moved refs/heads/topic"},
+		{"a rebase is given up", diverged, "git rebase main || true; git rebase --abort", ""},
+		{"rebase --autostash", topic, "echo 3 > a; git rebase -q --autostash topic", "content: ref moved refs/heads/main"},
+		{"bisect run", topic + "git switch -q topic; for i in 1 2 3; do echo x >> c; git commit -qam c$i; done",
+			"git bisect start HEAD HEAD~3; git bisect run sh -c 'test $(wc -l < c) -lt 3'; git bisect reset", ""},
+		{"revert", topic + "git switch -q topic", "git revert --no-edit HEAD", "content: ref moved refs/heads/topic|content: commit refs/heads/topic"},
+		{"reset --hard of a change", first + "echo 2 > a", "git reset -q --hard", ""},
+		{"checkout of a file", first + "echo 2 > a", "git checkout -q -- a", ""},
+		{"several cherry-picks", topic, "git switch -q topic; echo 4 > d; git add d; git commit -qm d; git switch -q main; echo 4 > a; git commit -qam a; git cherry-pick topic~1 topic",
+			"content: commit refs/heads/main|content: commit refs/heads/main|content: commit refs/heads/main|content: commit refs/heads/topic|content: ref moved refs/heads/main|content: ref moved refs/heads/topic"},
 		{"names with odd bytes", first, "printf 1 > 'x\ty\"ü'; git add -A; git branch 'ü\"x'",
 			"bookkeeping: ref new refs/heads/ü\"x|bookkeeping: staged x\ty\"ü"},
 		{"line ends", first + "git config core.autocrlf true", "printf '1\\r\\n2\\r\\n' > c; git add c 2>/dev/null", "bookkeeping: staged c"},

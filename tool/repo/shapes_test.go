@@ -49,7 +49,7 @@ func TestLinkedWorkTree(t *testing.T) {
 func TestOtherWorkTree(t *testing.T) {
 	b := newBench(t, first+"git worktree add -q wt; git branch q", "git -C wt switch -q q; echo x > .git/worktrees/wt/gitdir")
 	_, e := b.effects()
-	saysWords(t, e, "guarded: unknown worktrees")
+	saysWords(t, e, "stops: unknown worktrees")
 }
 
 func TestSubmodule(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSubmodule(t *testing.T) {
 		"cd sub; echo 2 > a; git commit -qam inner; cd ..; git add sub; git commit -qm outer")
 	b.guarded = func(path string) bool { return path == ".gitmodules" }
 	_, e := b.effects()
-	saysWords(t, e, "content: commit refs/heads/main|content: ref moved refs/heads/main|guarded: unknown modules")
+	saysWords(t, e, "content: commit refs/heads/main|content: ref moved refs/heads/main|stops: unknown modules")
 	b.git, b.common = ".git/modules/sub", ".git/modules/sub"
 	r := b.repository()
 	r.WorkTree = filepath.Join(b.top, "sub")

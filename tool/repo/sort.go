@@ -14,11 +14,11 @@ import (
 var messages = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD"}
 
 // passing are files that nothing depends on: they are left out silently.
-var passing = []string{"COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_RR", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "gc.log"}
+var passing = []string{"COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_RR", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "REBASE_HEAD", "gc.log"}
 
 // sequences are the files and directories that hold the state of a sequence.
 var sequences = []string{"rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG", "BISECT_START", "BISECT_TERMS",
-	"BISECT_NAMES", "BISECT_RUN", "BISECT_HEAD", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "REBASE_HEAD",
+	"BISECT_NAMES", "BISECT_RUN", "BISECT_HEAD", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
 	"MERGE_AUTOSTASH", "NOTES_MERGE_WORKTREE", "NOTES_MERGE_REF", "NOTES_MERGE_PARTIAL"}
 
 // sort says what a change is about.

@@ -75,6 +75,9 @@ func outputFailure(err error) *agent.Failure {
 // trustRun is the command that lets the project's own programs run.
 const trustRun = "artoo trust --run"
 
+// noRule is the way where no rule would help.
+const noRule = "run it yourself, or start artoo without -p and answer its question"
+
 // unanswered is the failure of a run in which somebody was missed.
 func unanswered(denied []agent.Denial) *agent.Failure {
 	n, hint := 0, ""
@@ -88,6 +91,9 @@ func unanswered(denied []agent.Denial) *agent.Failure {
 				hint = "--allow " + ShellQuote(d.Rule)
 			}
 		}
+	}
+	if hint == "" {
+		hint = noRule
 	}
 	if n == 0 {
 		return nil
@@ -141,6 +147,8 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 			f.Hint = trustRun
 		case q.Rule != "":
 			f.Hint = "artoo --allow " + ShellQuote(q.Rule)
+		default:
+			f.Hint = noRule
 		}
 		c.Failure(f)
 	}
