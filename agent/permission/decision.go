@@ -90,6 +90,8 @@ const (
 	Outside         Code = "outside"           // the line leaves the sandbox
 	OwnPrograms     Code = "own-programs"      // the line runs the project's own programs
 	OnLayer         Code = "on-layer"          // the effects are judged afterwards
+	TriedFirst      Code = "tried-first"       // the line runs read-only, and an attempt to write is asked about
+	TriedToWrite    Code = "tried-to-write"    // the line ran read-only, and failed or tried to write Object
 	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
 	TypedInput      Code = "typed-input"       // a text for a background command
 	NotKept         Code = "not-kept"          // the journal cannot hold Object
@@ -146,6 +148,10 @@ func (r Reason) String() string {
 		return "it runs the project's own programs: " + r.Object
 	case OnLayer:
 		return "what it changes is shown and asked about afterwards"
+	case TriedFirst:
+		return "it runs read-only, and is asked about if it tries to write"
+	case TriedToWrite:
+		return "it ran read-only, and " + cmp.Or(r.Object, "failed")
 	case GoesOn:
 		return "it goes on in the background, on the project itself"
 	case TypedInput:

@@ -44,9 +44,6 @@ func destructive(s simple) (what string, yes bool) {
 		if haveOption(args, "-r -R --recursive") {
 			return "rm -r", true
 		}
-		if s.fed {
-			return "rm of files that are not known beforehand", true
-		}
 	case "find":
 		if slices.Contains(args, "-delete") {
 			return "find -delete", true
@@ -62,21 +59,19 @@ func destructive(s simple) (what string, yes bool) {
 }
 
 func destroysInGit(sub string, args []string) (what string, yes bool) {
-	const force, over = "-f --force", " over changes that are not committed"
+	const force = "-f --force"
 	first := ""
 	if len(args) > 0 {
 		first = args[0]
 	}
 	for _, row := range []struct{ subs, first, options, what string }{
-		{"clean restore rebase filter-branch filter-repo prune", "", "", "git " + sub},
+		{"clean restore rebase filter-branch", "", "", "git " + sub},
 		{"reset", "", "--hard --merge", "git reset --hard"},
-		{"checkout", "", force + " -p --patch --ours --theirs --pathspec-from-file", "git checkout --"},
-		{"mv checkout-index", "", force, "git " + sub + over},
-		{"read-tree", "", "--reset", "git " + sub + over},
+		{"checkout", "", force + " --pathspec-from-file", "git checkout --"},
 		{"switch", "", force + " --discard-changes", "git switch --force"},
 		{"stash", "drop clear", "", "git stash " + first},
-		{"reflog", "expire delete", "", "git reflog " + first},
-		{"branch", "", force + " -D -M -C", "git branch -D"},
+		{"reflog", "expire", "", "git reflog expire"},
+		{"branch", "", force + " -D", "git branch -D"},
 		{"update-ref", "", "-d --delete --stdin", "git update-ref -d"},
 		{"gc", "", "--prune", "git gc --prune"},
 		{"worktree", "remove", force, "git worktree remove --force"},
@@ -90,8 +85,6 @@ func destroysInGit(sub string, args []string) (what string, yes bool) {
 	switch {
 	case sub == "checkout" && (slices.Contains(args, "--") || slices.Contains(args, ".")):
 		return "git checkout --", true
-	case sub == "rm" && haveOption(args, force) && !slices.Contains(args, "--cached"):
-		return "git rm" + over, true
 	case sub == "push" && slices.ContainsFunc(args, func(a string) bool { return strings.IndexAny(a, "+:") == 0 }):
 		return "git push --force", true
 	}

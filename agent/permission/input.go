@@ -20,7 +20,7 @@ func (p *Policy) decideInput(name string, access tool.Access) Decision {
 	if r, ok := p.asked("bash", l.text, l.seen, false); ok {
 		return d.by(Ask, RuleAsks, r)
 	}
-	if p.Confinement.Layer && access.ToConfined {
+	if p.Confinement.Sandbox && access.ToConfined {
 		d.Place = PlaceBackground
 	} else if always, _ := p.alwaysAsked(l); always != nil {
 		return d.because(Ask, always...)
@@ -29,7 +29,7 @@ func (p *Policy) decideInput(name string, access tool.Access) Decision {
 	if r, ok := find(p.allowing(), covers); ok {
 		return d.by(Run, RuleAllows, r)
 	}
-	if d.Place == PlaceBackground && p.TrustsPrograms && p.Mode != ModeAsk {
+	if d.Place == PlaceBackground && p.trustAnswers() {
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	}
 	return d.because(Ask, Reason{Code: TypedInput})

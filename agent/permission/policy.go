@@ -14,8 +14,8 @@ import (
 // Mode is the approval mode.
 type Mode string
 
-// The four modes. ModeAuto asks nothing that the sandbox confines; where nothing
-// confines it is ModeEdits.
+// The four modes. ModeAuto asks nothing that the sandbox confines; see Confinement.Auto
+// for machines without layers.
 const (
 	ModeAsk   Mode = "ask"
 	ModeEdits Mode = "edits"
@@ -26,12 +26,30 @@ const (
 // Confinement is what can hold the commands of a session. The zero value is
 // nothing: all run on the host.
 type Confinement struct {
-	Sandbox bool // commands can be confined
-	Layer   bool // and every foreground line runs on a throwaway layer
-	// Auto says that a confined command reaches neither denied files nor the network.
-	Auto bool
-	// Required says that what cannot be confined is refused.
-	Required bool
+	Sandbox  bool // commands can be confined
+	Layer    bool // and every foreground line runs on a throwaway layer
+	First    bool // a read-only command changes nothing: without layers system programs are tried so
+	Auto     bool // without layers, mode auto runs a trusted project's programs in the sandbox
+	Shows    bool // confined commands can read denied files
+	Network  bool // confined commands reach the network, unless they are read-only
+	Required bool // what cannot be confined is refused
+}
+
+// holds is what confines the commands now: denied files that they could read have
+// every line asked about that does more than read.
+func (p *Policy) holds() Confinement {
+	can := p.Confinement
+	if can.Shows && !can.Layer && (p.mayRead([]string{p.Root}, ".", true) != "" || p.tracked() != "") {
+		can.First, can.Auto = false, false
+	}
+	return can
+}
+
+// trustAnswers reports whether trust in the project answers for a command that runs in
+// the sandbox on the project itself.
+func (p *Policy) trustAnswers() bool {
+	can := p.holds()
+	return p.TrustsPrograms && (can.Layer && p.Mode != ModeAsk || can.Auto && p.Mode == ModeAuto)
 }
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,

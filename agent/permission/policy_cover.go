@@ -125,12 +125,7 @@ func (p *Policy) namedExactly(name string, s simple) bool {
 		if _, wild := r.line(); !wild {
 			return true
 		}
-		fixed := simple{words: r.fixedWords(), fed: s.fed}
-		if unfed := (simple{words: s.words}); s.fed {
-			_, fixed.fed = destructive(unfed)
-			fixed.fed = !fixed.fed // what is asked for its options must have them named
-		}
-		if _, yes := destructive(fixed); yes {
+		if _, yes := destructive(simple{words: r.fixedWords()}); yes {
 			return true
 		}
 	}

@@ -61,13 +61,13 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 			r.Outside = true
 			wide = r.String()
 		}
-	case access.Background && can.Layer:
+	case access.Background:
 		d.Place = PlaceBackground
-	case can.Layer:
-		d.Place = PlaceLayer
-		d.Own, d.Builds = p.ownPrograms(l)
 	default:
-		d.Place = PlaceSandbox
+		if d.Place = PlaceLayer; !can.Layer {
+			d.Place = PlaceSandbox
+		}
+		d.Own, d.Builds = p.ownPrograms(l)
 	}
 	d.Git = slices.ContainsFunc(l.seen, func(s simple) bool { return path.Base(s.name()) == "git" })
 	d.Narrow = whole.String()
@@ -108,7 +108,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 		d.Rule = Rule{Tool: l.tool, Arg: ReadGroup, HasArg: true}.String()
 		return d.because(Run, Reason{Code: ReadsOnly})
 	}
-	if d.Place == PlaceHost || d.Place == PlaceSandbox {
+	if d.Place == PlaceHost || !p.Confinement.Layer {
 		always, keep := p.alwaysAsked(l)
 		if always != nil && keep == nil {
 			d.Suggested = d.Narrow
@@ -139,20 +139,20 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 	if r, ok := p.group(p.DenyRules, l.tool); ok {
 		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
 	}
-	trusts := p.TrustsPrograms
 	switch {
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})
-	case d.Place == PlaceLayer && len(d.Own) > 0 && !trusts && p.Mode != ModeAuto:
+	case d.Place == PlaceLayer && len(d.Own) > 0 && !p.TrustsPrograms && p.Mode != ModeAuto:
 		return d.because(Ask, Reason{Code: OwnPrograms, Object: strings.Join(d.Own, ", ")})
 	case d.Place == PlaceLayer:
 		return d.because(Run, Reason{Code: OnLayer})
-	case d.Place == PlaceBackground && trusts && p.Mode != ModeAsk:
+	case (d.Place == PlaceBackground || d.Place == PlaceSandbox) && p.trustAnswers():
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	case d.Place == PlaceBackground:
 		return d.because(Ask, Reason{Code: GoesOn})
-	case d.Place == PlaceSandbox && trusts && p.Mode == ModeAuto && p.Confinement.Auto:
-		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	case d.Place == PlaceSandbox && len(d.Own) == 0 && p.holds().First:
+		d.Place = PlaceReading
+		return d.because(Run, Reason{Code: TriedFirst})
 	case len(d.Reasons) > 0: // it leaves the sandbox
 		d.Verdict = Ask
 		return d
@@ -210,7 +210,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 		}
 		plain := i < len(l.commands) && !s.opaque && !s.hides && !s.raised && !s.fed
 		if i < len(l.commands) {
-			curable = curable && plain && !listed("git mv", path.Base(s.name())) && p.writesWhatOthersRun(s) == ""
+			curable = curable && plain && path.Base(s.name()) != "git" && p.writesWhatOthersRun(s) == ""
 			keep = append(keep, p.losable(s)...)
 		} else if !slices.ContainsFunc(l.commands, func(c simple) bool { _, too := p.destroys(c); return too }) {
 			curable = false // it is hidden in the line
@@ -227,6 +227,9 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 // away could remove or overwrite: the whole project where one of them is not known.
 func (p *Policy) losable(s simple) (paths []string) {
 	operands := operandsOf(s, "-s --size -n --iterations -S --suffix")
+	if path.Base(s.name()) == "mv" {
+		operands = append(operands, moved(operandsOf(s, "-t -S --suffix --target-directory"))...)
+	}
 	if path.Base(s.name()) == "find" || len(s.dirs) == 0 {
 		return []string{p.Root}
 	}

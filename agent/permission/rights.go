@@ -28,7 +28,8 @@ type Rights struct {
 	Outside    Fate // those that leave the sandbox
 	Background Fate // those that go on after their call
 	// Lands is the strictest class of effects that land unasked on a layer, Beyond what
-	// becomes of stricter ones. Without layers they are Nothing and "".
+	// becomes of stricter ones. Where commands are tried read-only Lands is Nothing, and
+	// Beyond what becomes of an attempt to write. Else they are Nothing and "".
 	Lands  Class
 	Beyond Fate
 }
@@ -36,7 +37,7 @@ type Rights struct {
 // Rights are those of a session; headless says that no one can answer.
 func (p *Policy) Rights(headless bool) Rights {
 	_, denied := p.group(p.DenyRules, "bash")
-	return Rights{Confinement: p.Confinement, Trusted: p.TrustsPrograms, NoProject: p.NoProject, ReadingDenied: denied,
+	return Rights{Confinement: p.holds(), Trusted: p.TrustsPrograms, NoProject: p.NoProject, ReadingDenied: denied,
 		Headless: headless}.In(p.Mode)
 }
 
@@ -47,18 +48,23 @@ func (r Rights) In(mode Mode) Rights {
 	if r.ReadingDenied {
 		p.DenyRules = []Rule{{Tool: "bash", Arg: ReadGroup, HasArg: true}}
 	}
+	r.Lands, r.Beyond = Nothing, ""
 	line := func(place Place, own ...string) Fate {
 		if mode == ModePlan && place != PlaceLayer {
 			return Refused
 		}
-		return r.fate(p.byPlace(Decision{Place: place, Own: own}, parsed{tool: "bash"}).Verdict)
+		d := p.byPlace(Decision{Place: place, Own: own}, parsed{tool: "bash"})
+		if d.Has(TriedFirst) {
+			r.Beyond = r.fate(Ask)
+		}
+		return r.fate(d.Verdict)
 	}
 	foreground, background := PlaceHost, PlaceHost
 	switch {
 	case r.Confinement.Layer:
 		foreground, background = PlaceLayer, PlaceBackground
 	case r.Confinement.Sandbox:
-		foreground, background = PlaceSandbox, PlaceSandbox
+		foreground, background = PlaceSandbox, PlaceBackground
 	}
 	r.Commands, r.Own, r.Outside, r.Background = line(foreground), line(foreground, unseen), line(PlaceHost), line(background)
 	if r.Reading = Unasked; r.ReadingDenied {
@@ -71,7 +77,6 @@ func (r Rights) In(mode Mode) Rights {
 	case !r.NoProject && (mode == ModeEdits || mode == ModeAuto):
 		r.Edits = Unasked
 	}
-	r.Lands, r.Beyond = Nothing, ""
 	if r.Confinement.Layer {
 		r.Lands, r.Beyond = p.lands(Decision{}), Asked
 		if r.Headless {
