@@ -25,8 +25,8 @@ func (a *asker) ask(ctx context.Context, p *pending) error {
 		decision := p.decision
 		answer, err := a.cb.Ask(ctx, Question{
 			Kind: QuestionApproval, Call: p.call, Dir: a.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
-			Place: decision.Place,
-			Rule:  decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
+			Place: decision.Place, Network: a.opt.Policy.Confinement.Network,
+			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
 			Covers: func(rule string) error {
 				_, err := a.opt.Policy.Covers(rule, p.tool.Name, p.call.Access)
 				return err

@@ -147,6 +147,8 @@ type Question struct {
 	Own     []string
 	// Place is where the call's command would run.
 	Place permission.Place
+	// Network says that the sandbox of that place does not hold the network.
+	Network bool
 	// Rule is the narrowest rule that would allow this very call, Suggested
 	// the wider one that `a` could take; both in rule syntax.
 	Rule, Suggested string

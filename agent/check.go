@@ -104,7 +104,7 @@ func (t *turn) runCheck(ctx context.Context, c Check, files []string) (findings 
 	var confined Confined
 	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: t.env.Kill,
 		Start: func(cmd *exec.Cmd) (shell.Started, error) {
-			hidden, err := t.hidden(cmd, permission.PlaceDiscarded)
+			hidden, err := t.hidden(cmd, false)
 			if err != nil {
 				return nil, err
 			}

@@ -77,7 +77,7 @@ func (t *turn) environment(p *pending) *tool.Env {
 		case err == nil:
 			p.confined = confined
 			return confined, nil
-		case p.decision.Place == permission.PlaceReading && !t.opt.Policy.Confinement.Required:
+		case p.readsAlone() && !t.opt.Policy.Confinement.Required:
 			// Its words alone say that it only reads: the sandbox only makes sure of it.
 			t.loose.Do(func() { t.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })
 			if t.env.Start != nil {
@@ -96,7 +96,7 @@ func (t *turn) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	place := p.decision.Place
 	line := Line{Place: place, Exec: t.runsOwn(p)}
 	var err error
-	if line.Hidden, err = t.hidden(cmd, place); err != nil {
+	if line.Hidden, err = t.hidden(cmd, p.readsAlone()); err != nil {
 		return nil, err
 	}
 	if t.opt.Guard != nil && (place == permission.PlaceBackground || place == permission.PlaceSandbox) {
@@ -118,11 +118,11 @@ func (t *turn) runsOwn(p *pending) bool {
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
 }
 
-// hidden lists what a command in a place must not see besides what no command may: git's
+// hidden lists what a command must not see besides what no command may: git's
 // store of objects where it holds denied files, except where the command only reads.
-func (t *turn) hidden(cmd *exec.Cmd, place permission.Place) ([]string, error) {
+func (t *turn) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	w := t.opt.Workspace
-	if place == permission.PlaceReading || w == nil || !w.Project.Git || t.trackedSecret() == "" {
+	if reads || w == nil || !w.Project.Git || t.trackedSecret() == "" {
 		return nil, nil
 	}
 	store, err := w.Project.ObjectStore()
@@ -239,8 +239,7 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 		}
 		return t.offerOutside(ctx, p, result)
 	case permission.PlaceReading:
-		t.nameWalls(p, result)
-		return nil
+		return t.offerSandbox(ctx, p, result)
 	}
 	changes, err := p.confined.Changes()
 	if err != nil {
@@ -491,12 +490,12 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 func (t *turn) nameWalls(p *pending, result *tool.Result) {
 	var words []string
 	for _, d := range p.confined.Denials() {
-		if !slices.Contains(words, d.What) {
+		if !slices.Contains(words, d.What) && !(p.readsAlone() && d.Wall == sandbox.WallWrite) {
 			words = append(words, d.What)
 		}
 	}
 	words = append(words, t.hiddenFrom(p, result)...)
-	if p.decision.Place != permission.PlaceReading && p.decision.Git {
+	if !p.readsAlone() && p.decision.Git {
 		if name := t.trackedSecret(); name != "" {
 			words = append(words, name+" is hidden here, not deleted")
 		}

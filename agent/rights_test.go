@@ -1,31 +1,45 @@
 package agent_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
 
 // What a session's rights say, of which the prompt is made, is what happens.
 func TestTheRightsAreWhatHappens(t *testing.T) {
-	layers := permission.Confinement{Sandbox: true, Layer: true, Auto: true}
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
-		for _, can := range []permission.Confinement{layers, {Sandbox: true, Auto: true}, {Sandbox: true}, {}} {
-			for n := range 5 {
-				trusted, headless, readingDenied := n&1 != 0, n&2 != 0, n&4 != 0
-				t.Run(fmt.Sprintf("%s, %+v, trusted %t, headless %t, reading denied %t", mode, can, trusted, headless, readingDenied),
-					func(t *testing.T) {
-						s := situation{mode: mode, can: can, trusted: trusted, headless: headless, readingDenied: readingDenied}
-						s.compare(t)
-					})
+		for name, can := range confinements {
+			for n := range 6 {
+				if n > 3 && mode != permission.ModeAsk {
+					continue // it is as there
+				}
+				s := situation{mode: mode, can: can, trusted: n&1 != 0, headless: n&2 != 0, readingDenied: n == 4, sub: n == 5,
+					shown: name == "Landlock beside denied files"}
+				t.Run(fmt.Sprintf("%s, %s, trusted %t, headless %t, reading denied %t, sub-agent %t", mode, name, s.trusted, s.headless,
+					s.readingDenied, s.sub), s.compare)
 			}
 		}
 	}
+}
+
+// confinements are what can hold commands, by the kinds of machine.
+var confinements = map[string]permission.Confinement{
+	"layers":                       {Sandbox: true, Layer: true, First: true, Auto: true},
+	"namespaces without layers":    {Sandbox: true, First: true, Auto: true},
+	"Landlock":                     {Sandbox: true, First: true, Auto: true, Shows: true, Network: true},
+	"Landlock beside .git":         {Sandbox: true, First: true, Shows: true, Network: true},
+	"Landlock beside denied files": {Sandbox: true, First: true, Auto: true, Shows: true, Network: true},
+	"Seatbelt":                     {Sandbox: true, First: true, Network: true},
+	"none":                         {},
 }
 
 // situation is what rights follow from.
@@ -33,24 +47,43 @@ type situation struct {
 	mode                             permission.Mode
 	can                              permission.Confinement
 	trusted, headless, readingDenied bool
+
+	shown bool // commands could read a denied file
+	sub   bool // a sub-agent works
+}
+
+// restrict puts the situation in force for a policy.
+func (s situation) restrict(t *testing.T, p *permission.Policy) {
+	p.Confinement = s.can
+	if s.readingDenied {
+		p.DenyRules = rules(t, "bash("+permission.ReadGroup+")")
+	}
+	if s.shown {
+		p.Reach = func(_, _ string, recursive bool) error {
+			if recursive {
+				return errors.New("there is .env")
+			}
+			return nil
+		}
+	}
 }
 
 func (s situation) compare(t *testing.T) {
-	policy := &permission.Policy{Mode: s.mode, Confinement: s.can, TrustsPrograms: s.trusted}
-	if s.readingDenied {
-		policy.DenyRules = rules(t, "bash("+permission.ReadGroup+")")
+	policy := &permission.Policy{Mode: s.mode, TrustsPrograms: s.trusted}
+	s.restrict(t, policy)
+	if s.sub {
+		policy = policy.ForSubAgent()
 	}
 	r := policy.Rights(s.headless)
 	after := func(class permission.Class) permission.Fate {
-		switch {
-		case r.Commands != permission.Unasked || !s.can.Layer || class <= r.Lands:
+		if r.Commands != permission.Unasked || r.Beyond == "" || class <= r.Lands {
 			return r.Commands
 		}
 		return r.Beyond
 	}
 	for _, act := range []struct {
 		tool, input string
-		changes     string // what a line changes on a layer; "" for nothing
+		changes     string // what a line changes on a layer, or tries to change elsewhere; "" for nothing
 		want        permission.Fate
 	}{
 		{"bash", `{"command":"cat a.txt"}`, "", r.Reading},
@@ -63,6 +96,9 @@ func (s situation) compare(t *testing.T) {
 		{"write", `{"path":"b.txt","content":"x"}`, "", r.Edits},
 		{"write", `{"path":"lefthook.yml","content":"x"}`, "", r.Guarded},
 	} {
+		if r.Beyond == "" {
+			act.changes = "" // there is nothing to judge, nor to try
+		}
 		if got := s.play(t, act.tool, act.input, act.changes); got != act.want {
 			t.Errorf("%s %s, changing %q, is %s; the rights say %s", act.tool, act.input, act.changes, got, act.want)
 		}
@@ -73,18 +109,22 @@ func (s situation) compare(t *testing.T) {
 func (s situation) play(t *testing.T, name, input, changes string) permission.Fate {
 	t.Helper()
 	c := &confinement{trusted: s.trusted}
-	if changes != "" {
+	switch {
+	case changes != "" && s.can.Layer:
 		c.list = changed(changes)
+	case changes != "":
+		c.denials = []sandbox.Denial{{Wall: sandbox.WallWrite, What: "read-only", Paths: []string{changes}}}
 	}
-	a := c.scripted(t, s.mode, fake.Calls(fake.ToolCall("c1", name, input)), fake.Say("ok"))
+	steps := []fake.Step{fake.Calls(fake.ToolCall("c1", name, input)), fake.Say("ok")}
+	if s.sub {
+		steps = slices.Concat([]fake.Step{fake.Calls(task("t1", "work"))}, steps, []fake.Step{fake.Say("done")})
+	}
+	a := c.scripted(t, s.mode, steps...)
 	all := tool.BuiltIn(tool.BashOptions{Path: shell.Find(), Confined: true, Ask: true})
-	a.Opt().Tools = tool.Pick(all, []string{"bash", "shell", "write"})
-	a.Policy().Confinement = s.can
+	a.Opt().Tools = append(tool.Pick(all, []string{"bash", "shell", "write"}), agent.OwnTools(nil)...)
+	s.restrict(t, a.Policy())
 	if !s.can.Sandbox {
 		a.Confine(nil)
-	}
-	if s.readingDenied {
-		a.Policy().DenyRules = rules(t, "bash("+permission.ReadGroup+")")
 	}
 	cb := &recorder{}
 	if !s.headless {

@@ -235,7 +235,7 @@ func (t *turn) policy(p *pending) (err error) {
 	p.decision, err = guard(func() (permission.Decision, error) {
 		return t.opt.Policy.Decide(p.tool.Name, p.call.Access), nil
 	})
-	p.reads = onlyReads(p.tool) || p.decision.Place == permission.PlaceReading || p.decision.Has(permission.ReadsOnly)
+	p.reads = onlyReads(p.tool) || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
 	return err
 }
 

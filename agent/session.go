@@ -218,6 +218,11 @@ func (a *Agent) open(s *conversation.Session) error {
 		}
 	}
 	w := a.opt.Workspace
+	if w != nil && a.opt.Env.Files == nil { // what denied files there are decides about the rights
+		if err := w.openFiles(a.opt.Env, nil); err != nil {
+			return err
+		}
+	}
 	system, settings, instructions := a.opt.System, a.settingsNow(), []instruction(nil)
 	if w != nil {
 		var cut bool

@@ -115,6 +115,9 @@ func (s settings) approval() string {
 			that, fate = append(that, "run the project's own programs (builds, tests, scripts)"), r.Own
 		}
 		if r.Mode != permission.ModePlan { // which refuses everything else
+			if !r.Confinement.Layer && r.Beyond == "" {
+				that = append(that, "throw work away (git reset --hard, rm -r and the like)", "change files that others run")
+			}
 			that = append(that, "need the network, keys, the home or another program's service")
 			if r.Background != permission.Unasked {
 				background = ", and background commands,"
@@ -137,9 +140,14 @@ func (s settings) approval() string {
 // commands says what becomes of a foreground command that is not asked about.
 func (s settings) commands() string {
 	r := s.Rights
-	where := "most other commands run unasked in a sandbox (no network except loopback, no keys, no home)"
-	if !r.Confinement.Layer {
-		return where
+	const most, held = "most other commands run unasked in a sandbox", " (no network except loopback, no keys, no home)"
+	switch {
+	case r.Beyond != "" && !r.Confinement.Layer:
+		return most + ", read-only (no network, no keys, no home); those that try to write " + s.comesTo("are", r.Beyond)
+	case r.Confinement.Network:
+		return most + " (no keys, no home); what they change in the project stays"
+	case !r.Confinement.Layer:
+		return most + held + "; what they change in the project stays"
 	}
 	lands, except := "", ""
 	switch r.Lands {
@@ -150,13 +158,13 @@ func (s settings) commands() string {
 	case permission.Uncommitted:
 		lands, except = "their changes land in the project", "losses and files that others run"
 	default:
-		return where + " on a copy of the project; their changes are discarded"
+		return most + held + " on a copy of the project; their changes are discarded"
 	}
 	becomes := " are asked of the user afterwards"
 	if r.Beyond == permission.Discarded {
 		becomes = " are discarded, since no one can answer"
 	}
-	return where + " on a copy of the project; " + lands + ", but " + except + becomes
+	return most + held + " on a copy of the project; " + lands + ", but " + except + becomes
 }
 
 // comesTo is what becomes of acts that do not run unasked.

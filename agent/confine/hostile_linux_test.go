@@ -106,7 +106,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 		TrustsPrograms: true,
 		Getenv:         tool.Variable(environ),
 		Program:        func(name string, version bool) error { return tool.ProgramOf(environ, tr.root, name, version) },
-		Confinement:    permission.Confinement{Sandbox: true, Layer: facts.Layer, Auto: facts.HidesFiles}}
+		Confinement:    permission.Confinement{Sandbox: true, Layer: facts.Layer, First: facts.Still, Auto: facts.HidesFiles}}
 	if tr.script, err = os.Create(filepath.Join(base, "output")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,12 @@
 package permission
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +64,123 @@ func TestADayAsksLittleBeforehand(t *testing.T) {
 		}
 		if row.trusts && own > 0 {
 			t.Errorf("%s: %d lines ask about own programs that are trusted", row.mode, own)
+		}
+	}
+}
+
+// confinements are what can hold commands, by the kinds of machine.
+var confinements = map[string]Confinement{
+	"layers":                    {Sandbox: true, Layer: true, First: true, Auto: true},
+	"namespaces without layers": {Sandbox: true, First: true, Auto: true},
+	"Landlock":                  {Sandbox: true, First: true, Auto: true, Shows: true, Network: true},
+	"Landlock beside .git":      {Sandbox: true, First: true, Shows: true, Network: true},
+	"an old Landlock":           {Sandbox: true, Shows: true, Network: true},
+	"Seatbelt":                  {Sandbox: true, First: true, Network: true},
+	"none":                      {},
+}
+
+// The lines of a day, by what each does: reading, system programs, the project's own
+// programs, and what needs more than the sandbox.
+var dayOf = map[string]string{
+	"reading": `git status|git diff --stat|rg -n TODO .|git log --oneline -5`,
+	"system": `sed -n 1,80p main.go|cat package.json / jq .scripts|gofmt -l .|gofmt -w main.go|node -e "console.log(1)"|curl -s http://localhost:8080/health|mkdir -p out && cp a.txt out/|
+		sed -i s/hello/bye/ a.txt|git add -A|git commit -m "work"|git switch -c feature|ps aux|lsof -i :8080|kill %9|env / sort / head`,
+	"loss": "rm -rf out",
+	"outside": `npm ci|pip install requests|docker ps|docker compose up -d|curl -s https://api.github.com/repos/x/y|git push origin HEAD|
+		git pull --rebase|gh pr create --fill`,
+}
+
+// What Decide says of each line of a day is what Rights say of its kind, in every mode,
+// confinement and trust, whether or not someone can answer.
+func TestTheRightsHoldForADay(t *testing.T) {
+	kinds := map[string]string{}
+	for kind, lines := range dayOf {
+		for line := range strings.SplitSeq(lines, "|") {
+			kinds[strings.ReplaceAll(strings.TrimSpace(line), " / ", " | ")] = kind
+		}
+	}
+	p := dayPolicy(t, ModeAsk, false)
+	for name, can := range confinements {
+		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
+			for n := range 8 {
+				p.Mode, p.Confinement, p.TrustsPrograms = mode, can, n&1 != 0
+				p.Reach = func(string, string, bool) error { return nil }
+				if n&2 != 0 {
+					p.Reach = func(_, arg string, recursive bool) error {
+						if recursive && arg == "." && !can.Layer {
+							return errors.New("there is .env")
+						}
+						return nil
+					}
+				}
+				r := p.Rights(n&4 != 0)
+				for _, line := range linesOf(t, "day.txt") {
+					if kinds[line] == "reading" && n&2 != 0 {
+						continue // those that read the denied file are asked about
+					}
+					d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root})
+					want := map[string]Fate{"reading": r.Reading, "system": r.Commands, "loss": r.Commands, "outside": r.Outside, "": r.Own}[kinds[line]]
+					if kinds[line] == "loss" && !can.Layer && want == Unasked && mode != ModePlan {
+						want = r.fate(Ask)
+					}
+					if got := r.fate(d.Verdict); got != want {
+						t.Errorf("%s, %s, %03b: %s: %s (%s), the rights say %s", name, mode, n, line, got, d.Reason(), want)
+					}
+					system := kinds[line] == "system" || kinds[line] == "loss" && mode == ModePlan
+					if d.Has(TriedFirst) != (system && r.Commands == Unasked && r.Beyond != "" && !can.Layer) {
+						t.Errorf("%s, %s, %03b: %s: %s", name, mode, n, line, d.Reason())
+					}
+				}
+			}
+		}
+	}
+}
+
+// A timeout is a bound: what a call comes to is the same with each.
+func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
+	p := dayPolicy(t, ModeAsk, false)
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: p.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	bash := tool.Bash(tool.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
+	plan := func(line string, timeout int) tool.Access {
+		input := map[string]any{"command": line}
+		if timeout > 0 {
+			input["timeout"] = timeout
+		}
+		data, err := json.Marshal(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		access, err := bash.Plan(t.Context(), &tool.Env{Dir: p.Root, Files: files}, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return access
+	}
+	for _, line := range linesOf(t, "day.txt") {
+		without := plan(line, 0)
+		different := []tool.Access{without} // those that Decide could tell apart
+		for timeout := 1; timeout <= 600; timeout++ {
+			access := plan(line, timeout)
+			if !slices.ContainsFunc(different, func(a tool.Access) bool { return reflect.DeepEqual(a, access) }) {
+				different = append(different, access)
+			}
+		}
+		for name, can := range confinements {
+			for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
+				p.Mode, p.Confinement = mode, can
+				var first string
+				for i, access := range different {
+					if said := fmt.Sprintf("%+v", p.Decide("bash", access)); i == 0 {
+						first = said
+					} else if said != first {
+						t.Errorf("%s, %s: %s:\n%s\nand with a timeout\n%s", name, mode, line, first, said)
+					}
+				}
+			}
 		}
 	}
 }

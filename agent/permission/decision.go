@@ -91,7 +91,7 @@ const (
 	OwnPrograms     Code = "own-programs"      // the line runs the project's own programs
 	OnLayer         Code = "on-layer"          // the effects are judged afterwards
 	TriedFirst      Code = "tried-first"       // the line runs read-only, and an attempt to write is asked about
-	TriedToWrite    Code = "tried-to-write"    // the line ran read-only, and failed or tried to write Object
+	TriedToWrite    Code = "tried-to-write"    // the line ran read-only, and Object is why it has to do more
 	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
 	TypedInput      Code = "typed-input"       // a text for a background command
 	NotKept         Code = "not-kept"          // the journal cannot hold Object
@@ -149,9 +149,9 @@ func (r Reason) String() string {
 	case OnLayer:
 		return "what it changes is shown and asked about afterwards"
 	case TriedFirst:
-		return "it runs read-only, and is asked about if it tries to write"
+		return "it runs read-only first"
 	case TriedToWrite:
-		return "it ran read-only, and " + cmp.Or(r.Object, "failed")
+		return "it ran read-only, and " + r.Object
 	case GoesOn:
 		return "it goes on in the background, on the project itself"
 	case TypedInput:

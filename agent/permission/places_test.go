@@ -13,9 +13,9 @@ import (
 //
 //	## CLASS: MODE=EFFECT … | allow RULE | deny RULE
 //
-// MODE is one of artoo's where all can be confined, landlock (auto, where a denied
-// file is not hidden) or none (ask, nothing confines). EFFECT is the place where the
-// line runs unasked, ?PLACE where it runs after a yes, or deny. ␤ ends a line.
+// MODE is one of artoo's where all can be confined, landlock (auto on
+// Landlock beside .git) or none (ask, nothing confines). EFFECT is the place where the
+// line runs unasked, first where it is tried read-only, ?PLACE where it runs after a yes, or deny. ␤ ends a line.
 type placeRow struct {
 	class, line string
 	want        map[string]string
@@ -54,7 +54,7 @@ func (r placeRow) policyFor(t *testing.T, base *Policy, mode string) *Policy {
 	p.session, p.kept = nil, nil
 	switch mode {
 	case "landlock":
-		p.Mode, p.Confinement = ModeAuto, Confinement{Sandbox: true}
+		p.Mode, p.Confinement = ModeAuto, Confinement{Sandbox: true, First: true}
 	case "none":
 		p.Mode, p.Confinement = ModeAsk, Confinement{}
 	default:
@@ -86,6 +86,9 @@ func spelled(d Decision) string {
 	place := string(d.Place)
 	if d.Place == PlaceHost {
 		place = "host"
+	}
+	if d.Has(TriedFirst) {
+		return "first"
 	}
 	switch d.Verdict {
 	case Refuse:

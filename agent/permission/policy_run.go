@@ -83,6 +83,9 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	}
 	asks, asked := p.asked(l.tool, l.text, l.seen, l.reads)
 	if p.Mode == ModePlan && !l.reads && (d.Place != PlaceLayer || asked || maybe) {
+		if tried := p.byPlace(d, l); tried.Has(TriedFirst) && !asked && !maybe {
+			return tried
+		}
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
 	rules, session := p.rulesAt(d)
@@ -114,8 +117,12 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 			d.Suggested = d.Narrow
 			return d.because(Ask, append(always, d.Reasons...)...)
 		}
+		place := d.Place
 		if d = p.coverage(d, l, rules); always != nil && d.Verdict == Run {
-			d.Verdict, d.Keep, d.Reasons = Ask, keep, nil
+			if !d.Has(TriedFirst) {
+				d.Keep = keep
+			}
+			d.Verdict, d.Place, d.Reasons = Ask, place, nil
 		}
 		d.Reasons = append(always, d.Reasons...)
 		return d

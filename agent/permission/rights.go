@@ -50,12 +50,14 @@ func (r Rights) In(mode Mode) Rights {
 	}
 	r.Lands, r.Beyond = Nothing, ""
 	line := func(place Place, own ...string) Fate {
-		if mode == ModePlan && place != PlaceLayer {
-			return Refused
-		}
 		d := p.byPlace(Decision{Place: place, Own: own}, parsed{tool: "bash"})
 		if d.Has(TriedFirst) {
 			r.Beyond = r.fate(Ask)
+		}
+		if mode == ModePlan && d.Place != PlaceLayer {
+			if r.Beyond = Refused; !d.Has(TriedFirst) {
+				return Refused
+			}
 		}
 		return r.fate(d.Verdict)
 	}
@@ -76,6 +78,9 @@ func (r Rights) In(mode Mode) Rights {
 		r.Edits, r.Guarded, r.Fetching = Refused, Refused, Refused
 	case !r.NoProject && (mode == ModeEdits || mode == ModeAuto):
 		r.Edits = Unasked
+	}
+	if r.Commands != Unasked {
+		r.Beyond = ""
 	}
 	if r.Confinement.Layer {
 		r.Lands, r.Beyond = p.lands(Decision{}), Asked

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "host" {
 		os.Exit(host(Mechanism(os.Args[2])))
 	}
-	if len(os.Args) == 3 && os.Args[1] == "probe" {
-		os.Exit(probeWithin(os.Args[2]))
+	if len(os.Args) >= 3 && os.Args[1] == "probe" {
+		os.Exit(probeWithin(os.Args[2], strings.Join(os.Args[3:], "")))
 	}
 	os.Exit(m.Run())
 }

@@ -31,7 +31,7 @@ func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	facts.Missing = append(facts.Missing,
 		Lack{What: "network", Why: "Landlock does not confine the network"},
 		Lack{What: "layer", Why: "Landlock makes no copy-on-write layer"})
-	if version < 6 {
+	if facts.Still = version >= 6; !facts.Still {
 		facts.Missing = append(facts.Missing, Lack{What: "processes",
 			Why: fmt.Sprintf("signals to other processes are held back from version 6 of Landlock on; this kernel has %d", version)})
 	}

@@ -21,6 +21,7 @@ type Facts struct {
 	Network       bool // the network is out of reach, addresses of this machine included
 	HidesFiles    bool // denied files are gone, and what was not granted cannot be read
 	HidesProcess  bool // other processes cannot be seen
+	Still         bool // a read-only command changes nothing: no file except temporary ones, and no other process
 	EndsProcesses bool // the kernel itself ends what a command leaves behind
 	Missing       []Lack
 }

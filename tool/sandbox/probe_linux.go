@@ -25,8 +25,8 @@ const (
 )
 
 // Probe finds out what this machine can confine, by confining a command. The answer
-// is kept in cacheFile, if that is not "", for as long as kernel, user and program
-// are the same. One that lacks something is not kept: the user may cure that meanwhile.
+// is kept in cacheFile, if that is not "", for as long as kernel, user, program and
+// what may keep them from namespaces are the same. One that lacks something is not kept: the user may cure that meanwhile.
 // Where namespaces were not answered for in time, Landlock is tried.
 func Probe(ctx context.Context, cacheFile string) Facts { return probeBy(ctx, cacheFile, probe) }
 
@@ -95,8 +95,17 @@ func probeKey() string {
 			program = fmt.Sprint(path, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return strings.Join([]string{unix.ByteSliceToString(name.Release[:]), strings.TrimSpace(string(boot)),
-		fmt.Sprint(os.Geteuid()), program}, " ")
+	key := []string{unix.ByteSliceToString(name.Release[:]), strings.TrimSpace(string(boot)), fmt.Sprint(os.Geteuid()), program,
+		fmt.Sprint(filtered())}
+	for _, s := range settings {
+		value, _ := os.ReadFile(s.file) // many systems have only some of them
+		key = append(key, strings.TrimSpace(string(value)))
+	}
+	for _, kind := range []string{"user", "mnt"} { // a container of the same home has its own
+		at, _ := os.Readlink("/proc/self/ns/" + kind)
+		key = append(key, at)
+	}
+	return strings.Join(key, " ")
 }
 
 type answer struct {
@@ -127,7 +136,7 @@ func keep(file, key string, facts Facts) {
 // probe tries namespaces, then what else there is.
 func probe(ctx context.Context, news func()) Facts {
 	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
-		EndsProcesses: true}
+		Still: true, EndsProcesses: true}
 	err := try(ctx, news, facts, Options{})
 	if err != nil && strings.Contains(err.Error(), "proc /proc") {
 		facts.HidesProcess = false

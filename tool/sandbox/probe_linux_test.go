@@ -37,7 +37,7 @@ var lacking = map[string]struct {
 }
 
 // probeWithin prepares a place and prints what Probe finds there.
-func probeWithin(place string) int {
+func probeWithin(place, cacheFile string) int {
 	var facts any
 	if lack, ok := lacking[place]; ok {
 		if err := lack.prepare(); err != nil {
@@ -45,7 +45,7 @@ func probeWithin(place string) int {
 		}
 	}
 	if facts == nil {
-		facts = Probe(context.Background(), "")
+		facts = Probe(context.Background(), cacheFile)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(facts); err != nil {
 		return 1
@@ -54,7 +54,7 @@ func probeWithin(place string) int {
 }
 
 func TestProbeSaysWhyThereAreNoNamespaces(t *testing.T) {
-	facts := probeAt(t, "switched-off")
+	facts := probeAt(t, "switched-off", "")
 	if facts.Mechanism == Namespaces || len(facts.Missing) == 0 ||
 		!strings.Contains(facts.Missing[0].Why, "max_user_namespaces = 0") || facts.Missing[0].Cure == "" {
 		t.Errorf("found %+v", facts)
@@ -65,15 +65,15 @@ func TestProbeSaysWhyThereAreNoNamespaces(t *testing.T) {
 }
 
 func TestProbeSaysThatProcessesCanBeSeen(t *testing.T) {
-	facts := probeAt(t, "masked-proc")
+	facts := probeAt(t, "masked-proc", "")
 	if facts.Mechanism != Namespaces || facts.HidesProcess || len(facts.Missing) != 1 || facts.Missing[0].What != "processes" {
 		t.Errorf("found %+v", facts)
 	}
 }
 
-func probeAt(t *testing.T, place string) Facts {
+func probeAt(t *testing.T, place, cacheFile string) Facts {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "probe", place)
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "probe", place, cacheFile)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  lacking[place].flags,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
@@ -104,6 +104,20 @@ func TestProbeSaysThatAFilterIsAroundIt(t *testing.T) {
 	}
 	facts := decodeFacts(t, []byte(out))
 	if facts.Mechanism == Namespaces || !strings.Contains(facts.Missing[0].Why, "filter of system calls") {
+		t.Errorf("found %+v", facts)
+	}
+}
+
+// An answer of a time when there were namespaces counts for nothing once there are none.
+func TestAnAnswerIsNotKeptForAnotherPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "probe")
+	if facts := Probe(t.Context(), file); facts.Mechanism != Namespaces {
+		t.Fatalf("found %+v", facts)
+	}
+	if _, ok := cached(file, probeKey()); !ok {
+		t.Fatal("the answer is not kept")
+	}
+	if facts := probeAt(t, "switched-off", file); facts.Mechanism != Landlock {
 		t.Errorf("found %+v", facts)
 	}
 }

@@ -48,9 +48,12 @@ const (
 	WallSocket    = launcher.WallSocket
 	WallNamespace = launcher.WallNamespace
 	WallTrace     = launcher.WallTrace
-	WallHome      = launcher.WallHome    // files were written to the home, and are lost: Paths
-	WallExec      = launcher.WallExec    // programs on a layer without Options.Exec: Paths
-	WallEntry     = launcher.WallEntry   // Landlock allows no new entries in a directory that holds what others run: Paths
-	WallWrite     = launcher.WallWrite   // what a job may not write without Options.Whole: Paths
-	WallGuarded   = launcher.WallGuarded // what Config.Protected lists: Paths
+	WallHome      = launcher.WallHome  // files were written to the home, and are lost: Paths
+	WallExec      = launcher.WallExec  // programs on a layer without Options.Exec: Paths
+	WallEntry     = launcher.WallEntry // Landlock allows no new entries in a directory that holds what others run: Paths
+	// WallWrite is what a job may not write without Options.Whole, and what a read-only
+	// command tried to write: Paths. Where the system does not say what it refused, a
+	// read-only command that failed has it without Paths.
+	WallWrite   = launcher.WallWrite
+	WallGuarded = launcher.WallGuarded // what Config.Protected lists: Paths
 )

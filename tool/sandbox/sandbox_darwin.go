@@ -29,6 +29,7 @@ type Process struct {
 	sandbox *Sandbox
 	cmd     *exec.Cmd
 	grace   time.Duration
+	still   bool // it is read-only
 }
 
 // Probe finds out what this machine can confine. There is no answer to keep.
@@ -37,7 +38,7 @@ func Probe(ctx context.Context, _ string) Facts {
 	if err != nil {
 		return Facts{Mechanism: None, Missing: []Lack{{What: "sandbox", Why: sandboxExec + ": " + err.Error()}}}
 	}
-	return Facts{Mechanism: SandboxExec, HidesFiles: true, Missing: []Lack{
+	return Facts{Mechanism: SandboxExec, HidesFiles: true, Still: true, Missing: []Lack{
 		{What: "layer", Why: "macOS makes no copy-on-write layer"},
 		{What: "network", Why: "the loopback that commands reach is the machine's own"},
 		{What: "processes", Why: "other processes can be seen"},
@@ -95,7 +96,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
 	}
-	p := &Process{sandbox: s, cmd: run, grace: options.Grace}
+	p := &Process{sandbox: s, cmd: run, grace: options.Grace, still: options.ReadOnly}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := run.Start(); err != nil {
@@ -139,6 +140,9 @@ func (p *Process) Wait() (Exit, error) {
 		return Exit{}, fmt.Errorf("sandbox: %w", err)
 	}
 	exit := Exit{Status: p.cmd.ProcessState.Sys().(syscall.WaitStatus)}
+	if p.still && exit.Status != 0 { // the system does not say what it refused
+		exit.Denials = []Denial{{Wall: WallWrite, What: "it failed where nothing may be written", N: 1}}
+	}
 	deadline := time.Now().Add(p.grace)
 	for p.Signal(0) == nil && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond) // no event tells that a group is empty

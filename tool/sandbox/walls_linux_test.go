@@ -3,13 +3,16 @@
 package sandbox
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -291,5 +294,51 @@ func TestWhatACommandCannotSeeIsKnown(t *testing.T) {
 			}
 		}
 		p.discard()
+	}
+}
+
+// A read-only command changes nothing, and each attempt at it is known.
+func TestAReadOnlyCommandChangesNothingAndItsAttemptsAreNamed(t *testing.T) {
+	outside := exec.Command("sleep", "60")
+	if err := outside.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = outside.Process.Kill(), outside.Wait() }() // it is killed
+	for _, mechanism := range []Mechanism{Namespaces, Landlock} {
+		facts := factsOf[mechanism]
+		facts.Layer = false
+		s, root := openWith(t, facts, nil)
+		state := func() string {
+			out, err := exec.Command("sh", "-c", `cd "$0" && find . -printf '%p %m %T@ %s\n' | sort && cat f d/g`, root).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return string(out)
+		}
+		write(t, root, "f", "1\n")
+		write(t, root, "d/g", "1\n")
+		before := state()
+		for _, line := range []string{"echo 2 > f", "echo 2 >> d/g", "mkdir n", "touch n", "touch -d 2001-01-01 f", "chmod 777 f", "chmod -R 700 d",
+			"rm f", "rm -r d", "mv f n", "ln f n", "ln -s f n", "truncate -s 0 f", "sed -i s/1/2/ f", "cp f n", "cd d; echo 2 > ../n",
+			"perl -e 'chmod 0777, \"f\"; utime 1, 1, \"f\"; exit 0'", "perl -e 'open(my $f, \"<\", \"f\"); chmod 0777, $f; exit 0'",
+			"echo x | tee n; true", "sort -o f f || true", "mknod n p"} {
+			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
+			if p.discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallWrite }) {
+				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
+			}
+			if now := state(); now != before {
+				t.Fatalf("%s: %s: the project was\n%s\nand is\n%s", mechanism, line, before, now)
+			}
+		}
+		for _, line := range []string{"cat f d/g | sort | uniq -c", "awk '{ print }' f", "echo x > $TMPDIR/x && cat $TMPDIR/x", "echo x > /dev/null",
+			"grep 7 f", "find . -name g | xargs cat", "perl -e 'print 1'", fmt.Sprintf("kill %d", outside.Process.Pid)} {
+			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
+			if p.discard() != nil || len(exit.Denials) != 0 {
+				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
+			}
+		}
+		if err := outside.Process.Signal(syscall.Signal(0)); err != nil {
+			t.Fatalf("%s: another process was ended: %v", mechanism, err)
+		}
 	}
 }

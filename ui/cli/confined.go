@@ -102,7 +102,9 @@ func (a *app) confinement() permission.Confinement {
 	if a.facts.Mechanism == sandbox.None {
 		return permission.Confinement{}
 	}
-	return permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
+	f := a.facts
+	return permission.Confinement{Sandbox: true, Layer: f.Layer, First: f.Still, Shows: !f.HidesFiles, Network: !f.Network,
+		Auto:     f.Mechanism == sandbox.Namespaces || f.Mechanism == sandbox.Landlock && !a.project.Git,
 		Required: a.cfg.Sandbox == "on"}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"strings"
 
-	"artoo/tool/sandbox"
 	"artoo/ui/doctor"
 )
 
@@ -20,39 +19,16 @@ func (a *app) sandboxProbe() doctor.Sandbox {
 		facts, _ = a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
 	}
 	s := doctor.Sandbox{Off: a.cfg.Sandbox == "off", Needed: a.cfg.Sandbox == "on", Mechanism: string(facts.Mechanism),
-		Text: sandboxText(facts)}
+		Text: facts.String()}
 	for _, lack := range facts.Missing {
 		s.Missing = append(s.Missing, doctor.Lack{What: lack.What, Why: lack.Why, Cure: lack.Cure})
 	}
 	return s
 }
 
-// sandboxText says what a mechanism holds.
-func sandboxText(f sandbox.Facts) string {
-	if f.Mechanism == sandbox.None || f.Mechanism == "" {
-		return "none, commands are not confined"
-	}
-	var holds []string
-	for _, row := range []struct {
-		there bool
-		text  string
-	}{
-		{f.Network, "no network"}, {f.HidesFiles, "other files are hidden"}, {f.HidesProcess, "other processes are hidden"},
-		{f.Layer, "what changes files is shown before it counts"},
-	} {
-		if row.there {
-			holds = append(holds, row.text)
-		}
-	}
-	if len(holds) == 0 {
-		return string(f.Mechanism)
-	}
-	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
-}
-
 // Confined implements ui.Program.
 func (a *app) Confined() []string {
-	rows := []string{"sandbox: " + sandboxText(a.facts)}
+	rows := []string{"sandbox: " + a.facts.String()}
 	for _, lack := range a.facts.Missing {
 		row := "missing: " + lack.What + ": " + lack.Why
 		if lack.Cure != "" {

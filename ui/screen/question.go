@@ -114,7 +114,10 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 // held says what holds the command that a question would run, or that nothing does;
 // "" where the question's reason says it.
 func held(q agent.Question) string {
-	const sandbox = "runs in the sandbox: no network except loopback, no keys, no home"
+	sandbox := "runs in the sandbox: no network except loopback, no keys, no home"
+	if q.Network {
+		sandbox = "runs in the sandbox: no keys, no home; it has the network"
+	}
 	switch {
 	case q.Kind == agent.QuestionOutside:
 		return "outside the sandbox it has the network, your keys and your home"
@@ -129,7 +132,7 @@ func held(q agent.Question) string {
 	case permission.PlaceBackground:
 		return sandbox + "; it works on the project itself"
 	case permission.PlaceSandbox:
-		return "runs in the sandbox; its changes to the project stay"
+		return sandbox + "; its changes to the project stay"
 	}
 	return ""
 }

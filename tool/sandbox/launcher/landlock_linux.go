@@ -108,7 +108,11 @@ func (j *job) grant() error {
 	if err := r.allow("/dev", mayList); err != nil {
 		return failed("grant /dev", err)
 	}
-	for _, path := range slices.Concat(j.setup.Scratch, devices) {
+	own := slices.Concat(j.setup.Scratch, devices)
+	if j.ReadOnly {
+		own = slices.DeleteFunc(own, func(path string) bool { return path == "/dev/shm" }) // others' memory lies there
+	}
+	for _, path := range own {
 		if err := r.allow(path, all); err != nil {
 			return failed("grant "+path, err)
 		}

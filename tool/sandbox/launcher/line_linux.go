@@ -143,11 +143,14 @@ func (j *job) confine() error {
 		if err = syscall.Unshare(syscall.CLONE_NEWPID); err != nil {
 			return failed("take process numbers of its own", err)
 		}
-		r := rules{apart: true, sockets: !j.ReadOnly, unix: !j.ReadOnly && j.unix, noExec: j.bounded()}
+		r := rules{apart: true, sockets: !j.ReadOnly, unix: !j.ReadOnly && j.unix, noExec: j.bounded(), still: j.ReadOnly}
 		if r.unix {
 			if j.rules, err = socketRules(); err != nil {
 				return err
 			}
+		}
+		if j.ReadOnly {
+			r.opens = opensNew | opensOld
 		}
 		if len(j.writes()) > 0 || j.Job {
 			r.opens = opensNew | opensOld
@@ -158,8 +161,11 @@ func (j *job) confine() error {
 		j.listener, err = confine(r)
 	case "landlock":
 		if err = j.grant(); err == nil {
-			r := rules{sockets: !j.ReadOnly}
-			if len(j.full) > 0 {
+			r := rules{sockets: !j.ReadOnly, still: j.ReadOnly}
+			switch {
+			case j.ReadOnly:
+				r.opens = opensNew | opensOld
+			case len(j.full) > 0:
 				r.opens = opensNew
 			}
 			j.listener, err = confine(r)
@@ -374,6 +380,9 @@ func (j *job) attend() {
 	watching.Wait()
 	j.hearing.Wait()
 	j.walls()
+	if j.ReadOnly && j.listener < 0 && status != 0 {
+		j.denied(denial{wall: WallWrite}) // no one heard what it tried
+	}
 	j.lastLook(syscall.WaitStatus(status))
 	facts := []string{SayExit, strconv.Itoa(int(status)), strconv.Itoa(stopped), j.limit}
 	j.say(Encode(facts, j.triples()))

@@ -4,6 +4,7 @@ package launcher
 
 import (
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 )
@@ -47,6 +48,10 @@ var shared = []uint32{
 	syscall.SYS_MQ_UNLINK,
 }
 
+// laterAttributes are the attributes whose numbers are the same everywhere: fchmodat2,
+// setxattrat, removexattrat, file_setattr.
+var laterAttributes = []uint32{452, 463, 466, 469}
+
 // onProcess are calls that change a process, with the place of its number among
 // the arguments; zero is the caller itself.
 var onProcess = []struct{ number, offset uint32 }{
@@ -69,6 +74,8 @@ const (
 	namespaceFlags  = 0x7e020080 // CLONE_NEW…, the time namespace's included
 	tiocsti         = 0x5412
 	tioclinux       = 0x541c
+	setFlags        = 0x40086602 // FS_IOC_SETFLAGS
+	setExtended     = 0x401c5820 // FS_IOC_FSSETXATTR
 	filterSetMode   = 1
 	flagNewListener = 8
 )
@@ -118,6 +125,7 @@ type rules struct {
 	sockets bool   // of the internet and netlink; pairs are always allowed
 	unix    bool   // unix sockets with a name
 	noExec  bool   // nothing it writes may be executed: the launcher is told what is tried
+	still   bool   // it is read-only: no attributes of files are changed, which Landlock does not hold
 	opens   uint32 // the launcher is told of writers, and of opens with one of these flags; 0 for none
 }
 
@@ -166,6 +174,11 @@ func newFilter(r rules, notify bool) []syscall.SockFilter {
 			})
 		}
 	}
+	if r.still {
+		for _, number := range slices.Concat(attributes, laterAttributes) {
+			f.when(number, f.told)
+		}
+	}
 	f.argument(syscall.SYS_CLONE, offArg0, func() {
 		f.jump(syscall.BPF_JSET, namespaceFlags, 0, 1)
 		f.answer(f.told)
@@ -173,6 +186,10 @@ func newFilter(r rules, notify bool) []syscall.SockFilter {
 	f.argument(syscall.SYS_IOCTL, offArg1, func() {
 		f.when(tiocsti, errno(syscall.EPERM))
 		f.when(tioclinux, errno(syscall.EPERM))
+		if r.still {
+			f.when(setFlags, f.told)
+			f.when(setExtended, f.told)
+		}
 	})
 	f.limits(r)
 	if !r.apart {

@@ -38,3 +38,11 @@ var writers = []writer{
 	{syscall.SYS_UNLINK, noDir, 0, 0, true}, {syscall.SYS_RMDIR, noDir, 0, 0, true}, {syscall.SYS_UNLINKAT, 0, 1, 0, true},
 	{syscall.SYS_TRUNCATE, noDir, 0, 0, true},
 }
+
+// attributes are the calls that change modes, owners, times and extended attributes.
+var attributes = []uint32{
+	syscall.SYS_CHMOD, syscall.SYS_CHOWN, syscall.SYS_LCHOWN, syscall.SYS_UTIME, syscall.SYS_UTIMES, syscall.SYS_FUTIMESAT,
+	syscall.SYS_FCHMOD, syscall.SYS_FCHMODAT, syscall.SYS_FCHOWN, syscall.SYS_FCHOWNAT, syscall.SYS_UTIMENSAT,
+	syscall.SYS_SETXATTR, syscall.SYS_LSETXATTR, syscall.SYS_FSETXATTR, syscall.SYS_REMOVEXATTR, syscall.SYS_LREMOVEXATTR,
+	syscall.SYS_FREMOVEXATTR,
+}

@@ -33,3 +33,10 @@ var writers = []writer{
 	{syscall.SYS_RENAMEAT, 2, 3, 0, false}, {sysRenameat2, 2, 3, 0, false}, {syscall.SYS_LINKAT, 2, 3, 0, false},
 	{syscall.SYS_SYMLINKAT, 1, 2, 0, false}, {syscall.SYS_UNLINKAT, 0, 1, 0, true}, {syscall.SYS_TRUNCATE, noDir, 0, 0, true},
 }
+
+// attributes are the calls that change modes, owners, times and extended attributes.
+var attributes = []uint32{
+	syscall.SYS_FCHMOD, syscall.SYS_FCHMODAT, syscall.SYS_FCHOWN, syscall.SYS_FCHOWNAT, syscall.SYS_UTIMENSAT,
+	syscall.SYS_SETXATTR, syscall.SYS_LSETXATTR, syscall.SYS_FSETXATTR, syscall.SYS_REMOVEXATTR, syscall.SYS_LREMOVEXATTR,
+	syscall.SYS_FREMOVEXATTR,
+}

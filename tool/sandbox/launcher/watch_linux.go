@@ -323,7 +323,7 @@ func (j *job) judge(n notification) (d denial, refused bool) {
 	for _, w := range writers {
 		switch {
 		case uint32(n.number) != w.number:
-		case j.setup.Mechanism == "namespaces":
+		case j.ReadOnly || j.setup.Mechanism == "namespaces":
 			return j.judgeWrite(n, w), false
 		default:
 			return j.judgeEntry(n, w), false
@@ -399,7 +399,7 @@ func (j *job) judgeWrite(n notification, w writer) (d denial) {
 	defer syscall.Close(fd)
 	var mount syscall.Statfs_t
 	real, err := readLink("/proc/self/fd/" + strconv.Itoa(fd))
-	if err != nil || syscall.Fstatfs(fd, &mount) != nil || mount.Flags&syscall.MS_RDONLY == 0 {
+	if err != nil || syscall.Fstatfs(fd, &mount) != nil || j.setup.Mechanism == "namespaces" && mount.Flags&syscall.MS_RDONLY == 0 {
 		return d
 	}
 	if real += name; j.below(real) < 0 {
@@ -490,6 +490,9 @@ func wallOf(n notification) string {
 		return WallSocket
 	case syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev:
 		return WallTrace
+	}
+	if n.number == syscall.SYS_IOCTL || slices.Contains(attributes, uint32(n.number)) || slices.Contains(laterAttributes, uint32(n.number)) {
+		return WallWrite
 	}
 	return WallNamespace
 }
