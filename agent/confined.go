@@ -170,7 +170,7 @@ func (t *turn) unconfined(ctx context.Context, p *pending) (tool.Result, error) 
 	can := &t.opt.Policy.Confinement
 	switch {
 	case can.Required:
-		p.fail("not run", "Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+p.refused.Error())
+		p.fail("not run: ARTOO_SANDBOX=on, and there is no sandbox", "Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+p.refused.Error())
 		return tool.Result{}, nil
 	case p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceBackground:
 		can.Layer = false

@@ -206,7 +206,9 @@ func checkSandbox(_ context.Context, w *Probes) []Finding {
 			f.Fix = "nothing known; without it what needs it is asked"
 		}
 		if s.Needed && s.Mechanism == "none" {
-			f.Level = Fail
+			if f.Level = Fail; lack.Cure == "" {
+				f.Fix = "ARTOO_SANDBOX=auto asks before it runs commands unconfined"
+			}
 		}
 		found = append(found, f)
 	}

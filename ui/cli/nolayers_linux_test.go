@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"artoo/provider/providertest"
+)
+
+// TestMachinesWithoutLayers runs lines headless where the kernel gives no namespaces, and
+// where nothing confines: the rows of permission.md, section 8.
+func TestMachinesWithoutLayers(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	const landlock, none, lost = "landlock", "none", "lost"
+	for _, row := range []struct {
+		place, line string
+		options     string // of artoo; trust and on are not: the project is trusted to run its programs, ARTOO_SANDBOX=on
+		project     string // a shell line that changes the project beforehand
+		code        int
+		says        string // by artoo or in what the model is given
+		changes     bool   // the line changes notes.txt
+	}{
+		{landlock, "cat notes.txt", "", "", 0, "hello", false},
+		{landlock, "sed -n 1p notes.txt", "", "", 0, "hello", false},
+		{landlock, "awk 1 notes.txt", "--approval plan", "", 0, "hello", false},
+		{landlock, "sed -i s/hello/bye/ notes.txt", "", "", 6, "it ran read-only, and tried to write", false},
+		{landlock, "sed -i s/hello/bye/ notes.txt", "--approval plan", "", 0, "it ran read-only, and tried to write", false},
+		{landlock, "sed -i s/hello/bye/ notes.txt", "--allow bash(sed:*)", "", 0, "no new entries beside .git", false},
+		{landlock, "tee notes.txt < Makefile", "", "", 6, "tried to write notes.txt", false},
+		{landlock, "tee notes.txt < Makefile", "--allow bash(tee:*)", "", 0, "exit", true},
+		{landlock, "echo bye > notes.txt; echo done", "", "", 6, "asked in every mode", false}, // no commit has it
+		{landlock, "chmod 600 notes.txt", "", "", 6, "it ran read-only", false},
+		{landlock, "touch -d 2001-01-01 notes.txt; true", "", "", 6, "it ran read-only", false},
+		{landlock, "git reset --hard", "--allow bash", "", 6, "asked in every mode", false},
+		{landlock, "make", "", "", 6, "denied", false},
+		{landlock, "make", "--approval auto trust", "", 6, "denied", false}, // beside .git
+		{landlock, "make", "--approval auto trust", "rm -rf .git", 0, "exit", true},
+		{landlock, "make", "--approval auto trust", "rm -rf .git; echo KEY=1 > .env", 6, "denied", false},
+		{landlock, "sed -n 1p notes.txt", "", "echo KEY=1 > .env", 6, "denied", false},
+		{landlock, "cat notes.txt", "", "echo KEY=1 > .env", 0, "hello", false},
+		{landlock, "cat notes.txt", "on", "", 0, "hello", false},
+		{none, "cat notes.txt", "", "", 0, "hello", false},
+		{none, "sed -n 1p notes.txt", "", "", 6, "denied", false},
+		{none, "make", "--approval auto trust", "", 6, "denied", false},
+		{none, "make", "--allow bash(make)", "", 0, "exit", true},
+		{none, "rm -r .git", "--allow bash", "", 6, "asked in every mode", false},
+		{none, "cat notes.txt", "on", "", 2, "ARTOO_SANDBOX=on: commands cannot be confined", false},
+		{lost, "cat notes.txt", "on", "", 0, "ARTOO_SANDBOX=on requires it", false},
+		{lost, "cat notes.txt", "", "", 0, "hello", false},
+		{lost, "sed -n 1p notes.txt", "", "", 6, "denied", false},
+	} {
+		t.Run(fmt.Sprint(row.place, " ", row.line, " ", row.options, " ", row.project), func(t *testing.T) {
+			project, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			given := ""
+			m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
+				if last := lastMessage(t, r.Body); last.Role != "user" {
+					given = string(r.Body)
+					return providertest.Chat(providertest.Text("well done"))
+				}
+				input, err := json.Marshal(map[string]string{"command": row.line})
+				if err != nil {
+					t.Error(err)
+				}
+				return providertest.Chat(providertest.Call(fmt.Sprint("c", n), "bash", string(input)))
+			})
+			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
+			run := func(env []string, name string, args ...string) (string, int) {
+				cmd := exec.Command(name, args...)
+				cmd.Dir, cmd.Env = project, env
+				if row.place == landlock && name == artoo {
+					cmd = exec.Command("/bin/sh", append([]string{"-c", `echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"`, "sh", artoo}, args...)...)
+					cmd.Dir, cmd.Env = project, env
+					cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE},
+						UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
+						GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}}
+				}
+				said, err := cmd.CombinedOutput()
+				if cmd.ProcessState == nil {
+					t.Fatal(err)
+				}
+				return string(said), cmd.ProcessState.ExitCode()
+			}
+			setup := `git init -q .; echo hello > notes.txt; printf 'all:\n\techo made > notes.txt\n' > Makefile; ` + row.project
+			if said, code := run(env, "/bin/sh", "-ec", setup); code != 0 {
+				t.Fatal(said)
+			}
+			var options []string
+			for option := range strings.FieldsSeq(row.options) {
+				switch option {
+				case "trust":
+					if said, code := run(env, artoo, "trust", "--run", "--yes"); code != 0 {
+						t.Fatal(said)
+					}
+				case "on":
+					env = append(env, "ARTOO_SANDBOX=on")
+				default:
+					options = append(options, option)
+				}
+			}
+			switch row.place {
+			case lost: // what the machine can do is known from before
+				if said, code := run(env, artoo, "rules", "explain", "ls"); code != 0 {
+					t.Fatal(said)
+				}
+				fallthrough
+			case none:
+				env = append(env, "TMPDIR="+filepath.Join(project, "none"))
+			}
+			said, code := run(env, artoo, append([]string{"-p", "go"}, options...)...)
+			if code != row.code || !strings.Contains(said+given, row.says) {
+				t.Errorf("it ended with %d, expected %d and %q:\n%s\n%s", code, row.code, row.says, said, given)
+			}
+			if data, err := os.ReadFile(filepath.Join(project, "notes.txt")); err != nil || (string(data) != "hello\n") != row.changes {
+				t.Errorf("notes.txt holds %q: %v", data, err)
+			}
+		})
+	}
+}
