@@ -151,7 +151,7 @@ func costText(c conversation.Totals) string {
 }
 
 func runStatus(_ context.Context, t *Terminal, _ string) error {
-	rows := status(t.opt.Agent, t.opt.Sandbox)
+	rows := status(t.opt.Agent, t.opt.Program.Confined()[0])
 	for _, row := range rows {
 		row[1] = oneLine(row[1])
 	}
@@ -189,12 +189,11 @@ func status(a *agent.Agent, sandbox string) [][]string {
 	if by := a.AnsweredBy(); by != "" && by != model.Defaults.Model {
 		name += ", answered by " + by
 	}
-	mode := a.Policy().Mode
 	rows := [][]string{
 		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's own")},
 		{"directory", dir},
-		{"approval", string(mode) + ": " + cmp.Or(a.Approval(), modeText(mode))},
-		{"sandbox", cmp.Or(sandbox, "none, commands are not confined")},
+		{"approval", approvalText(a)},
+		{"sandbox", strings.TrimPrefix(sandbox, "sandbox: ")},
 		{"session", session},
 		{"context", contextText(a.Context())},
 		{"cost", costText(a.Cost())},

@@ -21,9 +21,9 @@ func shownRows(shown string) []string {
 }
 
 func TestModesAreChangedAndPrinted(t *testing.T) {
-	const ask, edits, plan = "approval: ask: asks before it writes, runs or fetches",
-		"approval: edits: writes in the project pass, the rest is asked",
-		"approval: plan: only reading, all else is refused"
+	const ask, edits, plan = "approval: ask: edits after a question, other commands after a question",
+		"approval: edits: edits unasked, other commands after a question",
+		"approval: plan: only reading; everything else is refused"
 	for typed, wants := range map[string][]string{
 		"/approval edits":  {edits},
 		"/approval prompt": {ask},
@@ -49,7 +49,7 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
 	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = true }, "/approval edits", "/approval next")
 	want := []string{"/approval: there is no project here, so every write and run is asked",
-		"approval: plan: only reading, all else is refused"}
+		"approval: plan: only reading; everything else is refused"}
 	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
 		t.Error(diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool/spelling"
@@ -46,8 +47,7 @@ func (t *Terminal) setMode(mode permission.Mode) error {
 }
 
 func (t *Terminal) tellMode() {
-	mode := t.opt.Agent.Policy().Mode
-	t.Note(fmt.Sprintf("approval: %s: %s", mode, modeText(mode)))
+	t.Note(oneLine("approval: " + approvalText(t.opt.Agent)))
 }
 
 // nextMode goes through ask, edits and plan. A mode that cannot hold here is
@@ -86,9 +86,8 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 		}
 		return t.dropRule(which)
 	}
-	mode := t.opt.Agent.Policy().Mode
-	t.Note("mode " + string(mode) + ": " + modeText(mode))
-	t.Note("commands are not confined")
+	t.tellMode()
+	t.Note(oneLine(t.opt.Program.Confined()[0]))
 	var rows [][]string
 	dropped := false
 	for i, r := range t.opt.Agent.Rules() {
@@ -141,16 +140,38 @@ func completeRules(t *Terminal, _ string) []candidate {
 	return all
 }
 
-func modeText(mode permission.Mode) string {
-	switch mode {
-	case permission.ModeEdits:
-		return "writes in the project pass, the rest is asked"
-	case permission.ModeAuto:
-		return "what is confined passes; nothing is confined yet, so it is as edits"
-	case permission.ModePlan:
-		return "only reading, all else is refused"
+// approvalText says what the mode in force lets happen.
+func approvalText(a *agent.Agent) string {
+	p := a.Policy()
+	return string(p.Mode) + ": " + cmp.Or(a.Approval(), rightsText(p.Rights(false)))
+}
+
+// rightsText says what rights come to for edits and commands, in a line.
+func rightsText(r permission.Rights) string {
+	fates := map[permission.Fate]string{permission.Unasked: " unasked", permission.Asked: " after a question",
+		permission.Refused: " refused"}
+	if r.Edits == permission.Refused && r.Commands == permission.Refused {
+		return "only reading; everything else is refused"
 	}
-	return "asks before it writes, runs or fetches"
+	text := "edits" + fates[r.Edits] + ", other commands" + fates[r.Commands]
+	switch {
+	case r.Commands != permission.Unasked:
+		return text
+	case r.Lands >= permission.Content:
+		text += ", on a copy whose changes land except for losses and files that programs run"
+	case r.Beyond == permission.Discarded:
+		text += ", on a copy that is discarded"
+	case r.Confinement.Layer:
+		text += ", on a copy whose changes are asked about"
+	case r.Beyond != "":
+		text += ", read-only; writing" + fates[r.Beyond]
+	default:
+		text += ", in the sandbox"
+	}
+	if r.Own != permission.Unasked {
+		text += "; the project's own programs" + fates[r.Own]
+	}
+	return text
 }
 
 func runModel(ctx context.Context, t *Terminal, name string) error {

@@ -221,7 +221,7 @@ func TestCommandsShow(t *testing.T) {
 		"/model small":     {"model: demo/small"},
 		"/config":          {"model  demo  (default)"},
 		"/tools":           {"read  read  Show a file: text", "bash  run   runs commands"},
-		"/permissions": {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)",
+		"/permissions": {"approval: ask: edits", "sandbox: none, commands are not confined", "1  deny   bash(rm:*)  (settings)",
 			"2  allow  bash(ls)    (this session)", "/permissions rm N"},
 		"/context": {"tokens in 0 messages, 0% of the budget of 150k (the model takes", "200k)",
 			"system prompt", "tools"},

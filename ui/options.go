@@ -30,10 +30,8 @@ type Options struct {
 	// question is answered by the next line that comes after it was written.
 	Lines bool
 	Trust *Trust // asked before the first message; nil asks nothing
-	// Sandbox says what confines commands, for /status; "" is nothing.
-	Sandbox string
-	First   string // the first message, "" for none
-	Clock   Clock
+	First string // the first message, "" for none
+	Clock Clock
 	// Notify calls the user when a question waits and when a long turn has
 	// ended; nil calls nobody.
 	Notify *Notifier

@@ -53,12 +53,12 @@ func TestStatusAndContext(t *testing.T) {
 	a := newProject(t, fake.Call("c1", "ls", `{"path":"."}`), fake.Say("an answer"))
 	saying(t, a, "a question")
 	var rows []string
-	for _, r := range status(a, "") {
+	for _, r := range status(a, "sandbox: none, commands are not confined") {
 		rows = append(rows, r[0]+": "+r[1])
 	}
 	text := strings.Join(rows, "\n")
 	for _, want := range []string{
-		"model: fake/m, effort the model's own", "directory: " + a.Env().Dir, "approval: ask: asks before", "sandbox: none",
+		"model: fake/m, effort the model's own", "directory: " + a.Env().Dir, "approval: ask: edits after a question, other commands after a question", "sandbox: none",
 		"session: " + a.SessionID() + ", ", "context: about ", " in 4 messages, ", "cost: 2 requests",
 		"limits: 7 steps a turn, $2.00 a run, 1m0s a run",
 	} {
@@ -69,7 +69,7 @@ func TestStatusAndContext(t *testing.T) {
 	m := a.Model()
 	m.Rules = func(mode string) string { return "it has rules of its own in mode " + mode }
 	a.SwitchModel(m)
-	if row := status(a, "")[2]; row[0] != "approval" || row[1] != "ask: it has rules of its own in mode ask" {
+	if row := status(a, "sandbox: none, commands are not confined")[2]; row[0] != "approval" || row[1] != "ask: it has rules of its own in mode ask" {
 		t.Errorf("%q", row)
 	}
 	c := a.Context()

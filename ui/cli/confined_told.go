@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"artoo/tool/sandbox"
 	"artoo/ui/doctor"
 )
 
@@ -28,7 +29,13 @@ func (a *app) sandboxProbe() doctor.Sandbox {
 
 // Confined implements ui.Program.
 func (a *app) Confined() []string {
-	rows := []string{"sandbox: " + a.facts.String()}
+	facts := a.facts
+	if can := a.agent.Policy().Confinement; !can.Sandbox { // it may have been lost
+		facts.Mechanism = sandbox.None
+	} else {
+		facts.Layer = facts.Layer && can.Layer
+	}
+	rows := []string{"sandbox: " + facts.String()}
 	for _, lack := range a.facts.Missing {
 		row := "missing: " + lack.What + ": " + lack.Why
 		if lack.Cure != "" {

@@ -60,7 +60,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	defer notify.Close()
 	t, err := ui.New(ui.Options{
 		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
-		Notify: notify, Trust: a.askFirst(), Sandbox: a.facts.String(),
+		Notify: notify, Trust: a.askFirst(),
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
