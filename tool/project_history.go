@@ -149,3 +149,8 @@ func leadsOut(dir string) error {
 		return nil
 	})
 }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -54,9 +54,8 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 	}
 	return &Policy{
 		Mode: mode, Root: root, Reach: files.Reach, ReachBelow: files.ReachBelow, Getenv: tool.Variable(environ),
-		Program:   func(name string, version bool) error { return tool.ProgramOf(environ, root, name, version) },
-		GoFetches: func(dir, sub string) error { return tool.GoFetches(environ, dir, sub) },
-		GitRuns:   func(dir string) error { return ask(dir, tool.Project.GitRuns) },
+		Program: func(name string, version bool) error { return tool.ProgramOf(environ, root, name, version) },
+		GitRuns: func(dir string) error { return ask(dir, tool.Project.GitRuns) },
 		GitSecrets: func(dir string) (names []string, err error) {
 			err = ask(dir, func(p tool.Project) error {
 				names, err = histories.Secrets(p, environ)

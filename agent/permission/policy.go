@@ -89,9 +89,6 @@ type Policy struct {
 	// replaced: it is there, and not as a commit has it; "" for nothing. nil
 	// knows of none.
 	Loses func(path string) string
-	// GoFetches says why `go sub` in dir may fetch something or run other
-	// programs. nil lets all pass.
-	GoFetches func(dir, sub string) error
 	// Getenv is a variable of the environment that commands get; nil knows none.
 	Getenv func(name string) string
 	// GitRuns tells whether git in dir would run programs named by the

@@ -160,7 +160,7 @@ func commandWords(s simple) []string {
 		return nil
 	}
 	base := path.Base(words[0])
-	if _, reads := readingOf(base); reads && base != "git" && base != "go" { // it was asked for where it reads
+	if _, reads := readingOf(base); reads && base != "git" { // it was asked for where it reads
 		return nil
 	}
 	if listed(`rm mv cp dd ln chmod chown find tee rsync scp python python3 node perl ruby php lua deno bun npx bunx uvx

@@ -164,7 +164,14 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 		d.Verdict = Ask
 		return d
 	}
-	return d.because(Ask, Reason{Code: MoreThanReading, Object: l.why})
+	why := l.why
+	switch can := p.holds(); {
+	case len(d.Own) > 0:
+		why = "it runs the project's own programs: " + strings.Join(d.Own, ", ")
+	case why == "" && p.Confinement.First && !can.First:
+		why = "commands here could read denied files"
+	}
+	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
 }
 
 // rulesAt are the rules that may allow a line in the decision's place: those that

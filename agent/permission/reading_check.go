@@ -41,8 +41,6 @@ func (p *Policy) judge(s simple) (ok bool, why string) {
 	switch s.name() {
 	case "git":
 		return p.gitReads(s.dirs, words)
-	case "go":
-		return p.goReads(s)
 	case "find":
 		why = p.findReads(s.dirs, words)
 	case "printf", "test", "[", "[[":
@@ -102,7 +100,7 @@ func dateReads(words []string) (why string) {
 	return ""
 }
 
-// without are words but for those of a list.
+// without are the words except those of a list.
 func without(words []string, list string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return listed(list, w) })
 }
@@ -129,49 +127,4 @@ func publicVariable(name string) bool {
 		VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME CARGO_HOME RUSTUP_HOME XDG_CONFIG_HOME XDG_DATA_HOME
 		XDG_CACHE_HOME XDG_RUNTIME_DIR DISPLAY WAYLAND_DISPLAY TZ CI CC CXX CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS
 		LD_LIBRARY_PATH PKG_CONFIG_PATH KUBECONFIG DOCKER_HOST ? $ # ! 0 -`, name)
-}
-
-// goReads takes the parts of the go command that tell what there is. It may
-// fetch modules and toolchains, and ask git, as the project's files tell it.
-func (p *Policy) goReads(s simple) (ok bool, why string) {
-	if len(s.words) < 2 {
-		return false, ""
-	}
-	sub, words := s.words[1].text, plain(s.words[2:])
-	var r reading
-	switch sub {
-	case "version":
-		r = reading{operands: -1}
-	case "env":
-		r, words = reading{long: "json"}, without(words, "-json")
-	case "list":
-		r, words = reading{values: "f"}, without(words, "-json -find -e")
-	case "doc":
-		words = without(words, "-all -short -src -u -c")
-	default:
-		return false, ""
-	}
-	o, bad := r.options(words)
-	if bad != "" {
-		return false, "the option " + bad + " of go " + sub + " is not one that is known to do nothing but read"
-	}
-	for _, w := range o.operands {
-		if r.operands < 0 || strings.ContainsAny(w, "=@") {
-			return false, "go " + sub + " " + w + " may do more than read"
-		}
-		if strings.ContainsAny(w, "./") && sub != "env" {
-			if why := p.mayReadNames(s.dirs, strings.TrimSuffix(w, "/...")); why != "" {
-				return false, why
-			}
-		}
-	}
-	for _, dir := range s.dirs {
-		if p.GoFetches == nil {
-			break
-		}
-		if err := p.GoFetches(dir, sub); err != nil {
-			return false, err.Error()
-		}
-	}
-	return true, ""
 }

@@ -158,7 +158,6 @@ var readings = []reading{
 	{names: "free", flags: "bkmghtwv", is: pathless | globless, long: "bytes kibi mebi gibi human total wide"},
 	{names: "tty", is: pathless | globless | special, note: "without words"},
 	{names: "printenv", is: pathless | globless | special, note: "of public variables"},
-	{names: "go", is: globless | special, note: "version, env NAME…; list and doc where nothing has to be fetched"},
 	{names: "git", is: risky | special},
 }
 

@@ -79,9 +79,8 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		Program: func(name string, version bool) error {
 			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
 		},
-		Loses:     func(path string) string { return tool.Loses(env.Environ, path) },
-		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
-		Getenv:    tool.Variable(env.Environ),
+		Loses:  func(path string) string { return tool.Loses(env.Environ, path) },
+		Getenv: tool.Variable(env.Environ),
 		GitSecrets: func(dir string) (names []string, err error) {
 			err = inRepository(env.Files, dir, func(p tool.Project) error {
 				names, err = histories.Secrets(p, env.Environ)
