@@ -76,6 +76,7 @@ type Agent struct {
 	answered       [2]string                          // the last model that was asked, and the one that answered
 	imagesNotified string                             // what was said last of images that are not sent
 	refused        imageSet                           // images that the server did not take
+	watches        sync.WaitGroup                     // of what background commands make; they end with those
 	abandoned      sync.WaitGroup                     // calls that were given up and are still being killed
 	kill           atomic.Pointer[context.CancelFunc] // of the last turn, nil before it
 }

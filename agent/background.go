@@ -109,7 +109,11 @@ func (a *Agent) EndBackground() {
 	if len(names) > 0 {
 		a.notify("stopped with the session: background command " + strings.Join(names, ", "))
 	}
+	a.watches.Wait()
 	for _, p := range a.background.ended() {
+		if p.made != nil {
+			p.made.move(true)
+		}
 		if err := a.discard(p); err != nil {
 			a.notify(err.Error())
 		}

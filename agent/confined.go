@@ -99,15 +99,25 @@ func (t *turn) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	if line.Hidden, err = t.hidden(cmd, p.readsAlone()); err != nil {
 		return nil, err
 	}
+	var writes []string
+	if place == permission.PlaceBackground {
+		line.Outputs, line.Whole = t.outputDirs(), p.whole == permission.Run
+		if writes = line.Outputs; line.Whole {
+			writes = []string{t.opt.Policy.Root}
+		}
+	}
+	p.made = nil
 	if t.opt.Guard != nil && (place == permission.PlaceBackground || place == permission.PlaceSandbox) {
-		if p.guarded, err = t.opt.Guard.Look(); err != nil {
+		if p.made, err = t.guards(writes); err != nil {
 			return nil, err
 		}
 	}
-	if place == permission.PlaceBackground {
-		line.Outputs, line.Whole = t.outputDirs(), p.whole == permission.Run
+	confined, err := t.opt.Sandbox.Start(cmd, line)
+	if err == nil && p.made != nil && place == permission.PlaceBackground {
+		made := p.made
+		t.watches.Go(func() { made.watch(confined) })
 	}
-	return t.opt.Sandbox.Start(cmd, line)
+	return confined, err
 }
 
 // runsOwn reports whether the project's own programs may run in a call's command.
@@ -303,53 +313,6 @@ func (t *turn) askAfter(ctx context.Context, p *pending, q Question) (Answer, er
 	p.asks.of = max(p.asks.of, p.asks.number)
 	q.Call, q.Dir, q.Number, q.Of = p.call, t.opt.Env.Dir, p.asks.number, p.asks.of
 	return t.cb.Ask(ctx, q)
-}
-
-// keepGuarded asks whether files stay that programs run or obey automatically, and that
-// a command on the project itself made. Without a yes they move into the journal.
-func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
-	if t.opt.Guard == nil {
-		return nil
-	}
-	now, err := t.opt.Guard.Look()
-	if err != nil {
-		result.Text += "[it is not known whether it made files that programs run automatically: " + err.Error() + "]\n"
-		t.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
-		return nil
-	}
-	made := slices.DeleteFunc(now.Since(p.guarded), t.approved.has)
-	if len(made) == 0 {
-		return nil
-	}
-	effects := t.opt.Policy.MadeGuarded(made)
-	why := permission.Reason{Code: permission.AlwaysAsked, Object: "it made files that programs run automatically"}
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: why.String(),
-		Reasons: []permission.Reason{why}})
-	names := strings.Join(effects.Created, ", ")
-	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
-		t.approved.add(made...)
-		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"
-		return nil
-	}
-	if err := t.quarantine(made); err != nil {
-		t.notice(NoticeWarning, "files that programs run automatically stay: "+err.Error())
-		result.Text += "[it made files that programs run automatically, and they stay: " + err.Error() + "]\n"
-		return nil
-	}
-	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
-	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: "moved away, since programs run or obey it automatically: " + names, Rule: p.decision.Narrow,
-		Nobody: errors.Is(err, ErrNobody)})
-	switch {
-	case context.Cause(ctx) != nil:
-		return context.Cause(ctx)
-	case answer.Verdict == StopTurn:
-		return ErrStopped
-	case answer.Verdict == Withhold:
-		result.Text = "[the user withholds the output of this command; files that programs run automatically were moved away" +
-			because(answer.Reason) + "]\n"
-	}
-	return nil
 }
 
 // offerMore asks about what a line on a layer was refused: to run the project's own

@@ -523,3 +523,67 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 		}
 	}
 }
+
+// What a background command makes moves away while it runs, and is asked about: a yes
+// brings it back.
+func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
+	for _, row := range []struct {
+		answers []agent.Answer
+		stays   bool
+	}{{[]agent.Answer{{Verdict: agent.Yes}}, true}, {[]agent.Answer{{Reason: "no"}}, false}, {nil, false}} {
+		c := &confinement{trusted: true}
+		a := c.scripted(t, permission.ModeAuto,
+			fake.Call("c1", "bash", `{"command":"echo up; until test -e gate; do sleep 0.02; done","background":true}`), fake.Say("ok"), fake.Say("ok"))
+		moved := make(chan string, 10)
+		a.Opt().Notice = func(text string) { moved <- text }
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		envrc := filepath.Join(c.root, ".envrc")
+		if err := os.WriteFile(envrc, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if text := <-moved; !strings.Contains(text, "moved away") || !strings.Contains(text, ".envrc") {
+			t.Errorf("the user is told %q", text)
+		}
+		if _, err := os.Lstat(envrc); err == nil {
+			t.Error("it is still there")
+		}
+		if err := os.WriteFile(filepath.Join(c.root, "gate"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		<-a.Env().Jobs.Find("1").Done()
+		cb := &recorder{answers: row.answers}
+		if _, err := send(t, a, cb, "go on"); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(envrc)
+		if len(cb.asked) != 1 || !slices.Equal(cb.asked[0].Effects.Created, []string{".envrc"}) || (err == nil) != row.stays ||
+			row.stays && string(data) != "x" {
+			t.Errorf("%v: asked %+v, %q, %v", row.answers, cb.asked, data, err)
+		}
+	}
+}
+
+// Links that a job makes where it may write are looked for: not those within the project.
+func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
+	c := &confinement{trusted: true, refusesWrites: true}
+	line := "test -e first || { : > first; exit 3; }; mkdir dist; ln -s /etc/passwd dist/out; ln -s ../first dist/in; " +
+		"ln -s ../.github/workflows dist/w; ln -s ../.git/hooks dist/h"
+	a := c.scripted(t, permission.ModeAuto, fake.Call("c1", "bash", `{"command":"`+line+`","background":true}`), fake.Say("ok"))
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if len(cb.asked) != 2 || !slices.Equal(cb.asked[1].Effects.Created, []string{"dist/h", "dist/out", "dist/w"}) {
+		t.Fatalf("asked %+v", cb.asked)
+	}
+	var left []string
+	entries, err := os.ReadDir(filepath.Join(c.root, "dist"))
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if err != nil || !slices.Equal(left, []string{"in"}) {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

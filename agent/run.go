@@ -39,15 +39,15 @@ type pending struct {
 
 	asks     *asker // of the reply that the call is in
 	decision permission.Decision
-	confined Confined                // the command, once it was started confined
-	guarded  permission.GuardedFiles // those of the project when it started on the project itself
-	refused  error                   // why it could not be started where it was decided
-	live     *liveOutput             // shows what it prints while it runs
-	job      *shell.Job              // the command that it left running in the background; nil for none
-	stop     error                   // the answer to a question about what it did ends the turn
-	whole    permission.Verdict      // whether a background command may write the whole project; "" before that is asked
-	told     bool                    // model and user know what it may not write
-	work     *work                   // of the sub-agent that it is for; nil for none
+	confined Confined           // the command, once it was started confined
+	made     *madeGuarded       // what it makes on the project itself that programs run or obey; nil elsewhere
+	refused  error              // why it could not be started where it was decided
+	live     *liveOutput        // shows what it prints while it runs
+	job      *shell.Job         // the command that it left running in the background; nil for none
+	stop     error              // the answer to a question about what it did ends the turn
+	whole    permission.Verdict // whether a background command may write the whole project; "" before that is asked
+	told     bool               // model and user know what it may not write
+	work     *work              // of the sub-agent that it is for; nil for none
 }
 
 // runCalls gives every call of a reply exactly one result, in the model's

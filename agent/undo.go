@@ -211,16 +211,17 @@ func (t *turn) giveYours() {
 	}
 }
 
-// quarantine moves files away from the project that a command made, into the journal.
-func (t *turn) quarantine(paths []string) error {
-	if t.journal == nil {
-		return errors.New("there is no journal to move them into")
+// quarantine moves files away from the project that a command made, into the journal,
+// and returns the step that it was.
+func quarantine(j *journal.Journal, turn int, paths []string) (step int, err error) {
+	if j == nil {
+		return 0, errors.New("there is no journal to move them into")
 	}
-	report, err := t.journal.Quarantine(t.turnNumber(), "files that programs run automatically", paths...)
+	report, err := j.Quarantine(turn, "files that programs run automatically", paths...)
 	if err == nil && len(report.Left) > 0 {
 		err = errors.New(strings.Join(lackNames(report.Left), ", "))
 	}
-	return err
+	return report.Step, err
 }
 
 // endStep records what came of the present step.

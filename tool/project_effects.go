@@ -159,15 +159,22 @@ func (p Project) Blobs(ctx context.Context, environ []string, path string) (blob
 // IsBlob reports whether git would hold a file's content by one of these names.
 func IsBlob(file *os.File, blobs []string) (bool, error) {
 	info, err := file.Stat()
-	if err != nil || len(blobs) == 0 {
+	if err != nil {
 		return false, err
+	}
+	return isBlob(file, info.Size(), blobs)
+}
+
+func isBlob(content io.Reader, size int64, blobs []string) (bool, error) {
+	if len(blobs) == 0 {
+		return false, nil
 	}
 	var sum hash.Hash = sha1.New()
 	if len(blobs[0]) == hex.EncodedLen(sha256.Size) {
 		sum = sha256.New()
 	}
-	fmt.Fprintf(sum, "blob %d\x00", info.Size())
-	if n, err := io.Copy(sum, file); err != nil || n != info.Size() {
+	fmt.Fprintf(sum, "blob %d\x00", size)
+	if n, err := io.Copy(sum, content); err != nil || n != size {
 		return false, errors.Join(err, io.ErrUnexpectedEOF)
 	}
 	return slices.Contains(blobs, hex.EncodeToString(sum.Sum(nil))), nil

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ type Guard struct {
 	hooks  func() []string // directories that git's configuration names; may be nil
 	byName func(path string) bool
 	finder *names.Finder
+	links  *names.Finder
 
 	mu   sync.Mutex
 	last GuardedFiles
@@ -30,6 +32,7 @@ type Guard struct {
 // hooks lists the directories that core.hooksPath names; it may be nil.
 func NewGuard(roots []string, hooks func() []string) *Guard {
 	g := &Guard{roots: roots, hooks: hooks, byName: OthersRunByName()}
+	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
 			return true, false
@@ -54,17 +57,19 @@ type GuardedFiles struct {
 	// Outside are files with a name that lies outside the roots.
 	Outside []string
 
+	links []string            // symbolic links in directories that a command writes
 	leads map[string]string   // what a guarded link leads to, and the link
 	ids   map[names.ID]string // files by identity, whatever their names
 }
 
-// Look finds what is guarded now.
-func (g *Guard) Look() (GuardedFiles, error) {
+// Look finds what is guarded now, and the links in directories that a command writes.
+func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 	all, err := g.finder.Find(g.roots...)
-	if err != nil {
+	links, linkErr := g.links.Find(writes...)
+	if err = cmp.Or(err, linkErr); err != nil {
 		return GuardedFiles{}, err
 	}
-	found := GuardedFiles{leads: map[string]string{}, ids: map[names.ID]string{}}
+	found := GuardedFiles{links: links, leads: map[string]string{}, ids: map[names.ID]string{}}
 	for _, at := range all {
 		switch {
 		case isBare(at):
@@ -86,10 +91,12 @@ func (g *Guard) Look() (GuardedFiles, error) {
 	}
 	slices.Sort(found.Paths)
 	found.Paths = slices.Compact(found.Paths)
-	for _, at := range found.Paths {
+	for _, at := range slices.Concat(found.links, found.Paths) {
 		if id, err := names.Identify(at); err == nil {
 			found.ids[id] = at
 		}
+	}
+	for _, at := range found.Paths {
 		if to, err := os.Readlink(at); err == nil && to != "" {
 			if real, err := filepath.EvalSymlinks(at); err == nil {
 				found.leads[real] = at
@@ -135,9 +142,9 @@ func (g GuardedFiles) Why(path string) string {
 	return ""
 }
 
-// Since lists what is guarded now and was not there before, under any name.
+// Since lists what is guarded, or a link, and was not there before, under any name.
 func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
-	for _, path := range g.Paths {
+	for _, path := range slices.Concat(g.Paths, g.links) {
 		id, err := names.Identify(path)
 		if _, was := before.ids[id]; err == nil && !was {
 			made = append(made, path)

@@ -415,19 +415,22 @@ func ResultDoc() string {
 		"\n- never below: " + list(dependencyDirs) + "\n"
 }
 
-// MadeGuarded are the effects of a command on the project itself that made these
-// guarded files, absolute.
+// MadeGuarded are the effects of a command on the project itself that made these guarded
+// files and links, absolute; Apply lists them without links that lead to nothing guarded.
 func (p *Policy) MadeGuarded(paths []string) Effects {
 	e := Effects{There: true}
+	w := weigher{p: p.deciding(), byName: OthersRunByName()}
 	for _, path := range paths {
-		name := p.below(path)
-		by, listed := OthersRun(name)
-		why := fmt.Sprintf("%s, which %s runs or obeys", listed, by)
-		if by == "" {
-			why = "git runs or obeys it"
+		c, name := sandbox.Change{Path: path, Kind: sandbox.Created}, p.below(path)
+		if to, err := os.Readlink(path); err == nil {
+			c.Mode, c.Target, name = fs.ModeSymlink, to, name+" → "+to
 		}
-		e.Guarded = append(e.Guarded, fmt.Sprintf("%s (%s)", name, why))
-		e.Created = append(e.Created, name)
+		why := w.guarded(c)
+		if why == "" && c.Target != "" {
+			continue
+		}
+		e.Guarded = append(e.Guarded, fmt.Sprintf("%s (%s)", name, cmp.Or(why, "git runs or obeys it")))
+		e.Created, e.Apply = append(e.Created, p.below(path)), append(e.Apply, c)
 	}
 	return e
 }

@@ -27,6 +27,18 @@ func (j *Journal) Plan(ctx context.Context, n int, redo bool) (Plan, error) {
 	if redo {
 		records = j.toRedo(n)
 	}
+	return j.planOf(ctx, records, redo)
+}
+
+// PlanStep is what it takes to undo one step, whatever came after it.
+func (j *Journal) PlanStep(ctx context.Context, id int) (Plan, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.planOf(ctx, slices.DeleteFunc(slices.Clone(j.steps), func(r *record) bool { return r.ID != id || !r.counts() }), false)
+}
+
+// planOf is the plan for steps, the last first. The lock is held.
+func (j *Journal) planOf(ctx context.Context, records []*record, redo bool) (Plan, error) {
 	if len(records) == 0 {
 		return Plan{}, ErrNothing
 	}

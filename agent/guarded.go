@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/journal"
+)
+
+// madeGuarded is what a command on the project itself makes that programs run or obey
+// automatically, links that lead out among it. In the background it moves into the
+// journal as it is found, and is asked about later.
+type madeGuarded struct {
+	agent   *Agent
+	journal *journal.Journal  // nil keeps nothing
+	policy  permission.Policy // as it was at the start, since the watch has its own goroutine
+	writes  []string          // directories in which it can make links
+	before  permission.GuardedFiles
+	turn    int
+
+	mu     sync.Mutex
+	seen   map[string]bool // by the last look
+	steps  []int           // of the journal, by which they moved
+	moved  permission.Effects
+	failed error // of a move
+}
+
+// guards begins to look for what a command makes.
+func (t *turn) guards(writes []string) (*madeGuarded, error) {
+	before, err := t.opt.Guard.Look(writes...)
+	return &madeGuarded{agent: t.Agent, journal: t.journal, policy: *t.opt.Policy, writes: writes, before: before, turn: t.turnNumber()}, err
+}
+
+// look finds what was made by now. What git or the user's pull put there stays, and so
+// does what the user approved.
+func (m *madeGuarded) look() (effects permission.Effects, paths []string, err error) {
+	now, err := m.agent.opt.Guard.Look(m.writes...)
+	if err != nil {
+		return effects, nil, err
+	}
+	w := m.agent.opt.Workspace
+	made := slices.DeleteFunc(now.Since(m.before), func(path string) bool {
+		return m.agent.approved.has(path) || w != nil && w.Project.Committed(context.Background(), m.agent.opt.Env.Environ, path)
+	})
+	effects = m.policy.MadeGuarded(made)
+	for _, c := range effects.Apply {
+		paths = append(paths, c.Path)
+	}
+	return effects, paths, nil
+}
+
+// lookEvery is how often a background command is looked after: what two looks in turn
+// find moves, within two seconds. A tool that writes, or a landing, has said so by then.
+const lookEvery = 800 * time.Millisecond
+
+// watch moves what the command makes until it ends. A look that takes long waits ten
+// times as long.
+func (m *madeGuarded) watch(c Confined) {
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.Done():
+			return
+		case <-timer.C:
+		}
+		began := time.Now()
+		m.move(false)
+		timer.Reset(max(lookEvery, 10*time.Since(began)))
+	}
+}
+
+// move moves what was made into the journal: what the last look found too, at the end all.
+func (m *madeGuarded) move(end bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, paths, err := m.look()
+	again := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !end && !m.seen[path] })
+	m.seen = map[string]bool{}
+	for _, path := range paths {
+		m.seen[path] = true
+	}
+	if err == nil && len(again) > 0 {
+		effects, step := m.policy.MadeGuarded(again), 0
+		if step, err = quarantine(m.journal, m.turn, again); err == nil {
+			m.steps = append(m.steps, step)
+			m.moved.Guarded, m.moved.Created = append(m.moved.Guarded, effects.Guarded...), append(m.moved.Created, effects.Created...)
+			m.agent.notify("moved away, since programs run or obey it automatically: " + strings.Join(effects.Created, ", "))
+		}
+	}
+	if err != nil && m.failed == nil {
+		m.failed = err // what stays is asked about at the end
+		m.agent.notify("it is not known whether a command made files that programs run automatically: " + err.Error())
+	}
+}
+
+// keepGuarded asks whether files stay that programs run or obey automatically, and that
+// a command on the project itself made. Without a yes they are in the journal; after one
+// those come back that moved there before.
+func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
+	m := p.made
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	effects, paths, err := m.look()
+	if err != nil {
+		result.Text += "[it is not known whether it made files that programs run automatically: " + err.Error() + "]\n"
+		t.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
+		return nil
+	}
+	effects.Guarded = append(m.moved.Guarded, effects.Guarded...)
+	effects.Created = append(m.moved.Created, effects.Created...)
+	steps := m.steps
+	m.moved, m.steps = permission.Effects{}, nil
+	if len(effects.Created) == 0 {
+		return nil
+	}
+	why := permission.Reason{Code: permission.AlwaysAsked, Object: "it made files that programs run automatically"}
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: why.String(),
+		Reasons: []permission.Reason{why}})
+	names := strings.Join(effects.Created, ", ")
+	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
+		back, err := m.bringBack(ctx, steps)
+		if err != nil {
+			t.notice(NoticeWarning, "what moved away could not be brought back; /undo brings it back: "+err.Error())
+		}
+		t.approved.add(append(paths, back...)...)
+		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"
+		return nil
+	}
+	if len(paths) > 0 {
+		if _, err := quarantine(m.journal, m.turn, paths); err != nil {
+			t.notice(NoticeWarning, "files that programs run automatically stay: "+err.Error())
+			result.Text += "[it made files that programs run automatically, and they stay: " + err.Error() + "]\n"
+			return nil
+		}
+	}
+	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
+	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
+		Reason: "moved away, since programs run or obey it automatically: " + names, Rule: p.decision.Narrow,
+		Nobody: errors.Is(err, ErrNobody)})
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case answer.Verdict == StopTurn:
+		return ErrStopped
+	case answer.Verdict == Withhold:
+		result.Text = "[the user withholds the output of this command; files that programs run automatically were moved away" +
+			because(answer.Reason) + "]\n"
+	}
+	return nil
+}
+
+// bringBack undoes steps by which files moved into the journal, and returns their
+// paths.
+func (m *madeGuarded) bringBack(ctx context.Context, steps []int) (paths []string, err error) {
+	for _, step := range steps {
+		plan, planErr := m.journal.PlanStep(ctx, step)
+		if planErr != nil {
+			err = errors.Join(err, planErr)
+			continue
+		}
+		report, applyErr := m.journal.Apply(ctx, plan)
+		if len(report.Left) > 0 {
+			applyErr = errors.Join(applyErr, errors.New(strings.Join(lackNames(report.Left), ", ")))
+		}
+		err = errors.Join(err, applyErr)
+		for _, c := range report.Done {
+			paths = append(paths, filepath.Join(m.policy.Root, filepath.FromSlash(c.Path)))
+		}
+	}
+	return paths, err
+}
