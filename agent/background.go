@@ -158,6 +158,18 @@ func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
 	return t.masked(said), err
 }
 
+// protectRunning has background commands held from files that were replaced.
+func (t *turn) protectRunning() {
+	for _, p := range t.background.running() {
+		if p.confined == nil {
+			continue
+		}
+		if err := p.confined.Protect(); err != nil {
+			t.notice(NoticeWarning, "background command "+p.job.ID+" may write files that programs run automatically: "+err.Error())
+		}
+	}
+}
+
 // takeBackground notes what a call left in the background; its result tells
 // which commands have ended meanwhile.
 func (t *turn) takeBackground(ctx context.Context, p *pending) {

@@ -75,6 +75,19 @@ func TestALayerRunsBesideABackgroundCommand(t *testing.T) {
 	}
 }
 
+func TestABackgroundCommandIsHeldAgainAfterALanding(t *testing.T) {
+	c := &confinement{trusted: true, list: changed("a.txt")}
+	a := c.scripted(t, permission.ModeEdits,
+		fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`),
+		fake.Call("c2", "bash", `{"command":"uniq a.txt"}`), fake.Say("ok"))
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if c.landed(t) != 1 || c.protects != 1 {
+		t.Errorf("landed %d, protected %d times: %v", c.landed(t), c.protects, toolResults(a))
+	}
+}
+
 func TestWhatIsTypedToACommandIsAsked(t *testing.T) {
 	c, cb := &confinement{}, &recorder{answers: []agent.Answer{{Verdict: agent.YesForSession}, {}}}
 	a := c.scripted(t, permission.ModeAuto,

@@ -40,6 +40,7 @@ type Confined interface {
 	shell.Started
 	Denials() []sandbox.Denial // the walls it met, also while it runs
 	Hides(path string) bool    // what lies at an absolute path of the machine was out of its sight
+	Protect() error            // makes what programs run read-only again: a landing replaced files
 	Limit() string             // the limit that ended it, in words; "" for none
 	// Changes are what it did on a layer; they hold the layer until Discard.
 	Changes() (Changes, error)

@@ -35,6 +35,7 @@ type confinement struct {
 	// refusesWrites has commands meet that wall that may not write the whole project.
 	refusesWrites bool
 	discarded     int
+	protects      int // how often a running command was protected again
 	kept          int // of the discarded layers, those whose caches stay
 	fails         map[permission.Place]error
 	trusted       bool
@@ -74,6 +75,10 @@ func (c confinedCommand) Denials() []sandbox.Denial {
 func (c confinedCommand) Hides(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil && slices.ContainsFunc(c.hides, func(dir string) bool { return strings.HasPrefix(path+"/", dir+"/") })
+}
+func (c confinedCommand) Protect() error {
+	c.protects++
+	return nil
 }
 func (c confinedCommand) Limit() string                   { return c.limit }
 func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
@@ -585,5 +590,20 @@ func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
 	}
 	if err != nil || !slices.Equal(left, []string{"in"}) {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Landlock allows no new entry beside .git: the wall is named, and outside is offered.
+func TestANewEntryBesideGitIsOfferedOutside(t *testing.T) {
+	c := &confinement{trusted: true, denials: []sandbox.Denial{{Wall: sandbox.WallEntry, What: "no new entries beside .git: dist"}}}
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+	a := c.agent(t, "mkdir dist && exit 1", permission.ModeAuto)
+	a.Policy().Confinement.Layer = false
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionOutside || !strings.Contains(cb.asked[0].Reason, "no new entries beside .git") ||
+		c.places()[0] != permission.PlaceSandbox || !strings.Contains(toolResults(a)[0], "ran once more outside") {
+		t.Errorf("asked %+v, places %v: %v", cb.asked, c.places(), toolResults(a))
 	}
 }

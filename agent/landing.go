@@ -88,6 +88,7 @@ func (t *turn) land(ctx context.Context, p *pending, changes Changes, git *gitEf
 		t.notice(NoticeWarning, "nothing was applied: "+err.Error())
 		return false
 	}
+	t.protectRunning()
 	if len(j.Effects.Guarded) > 0 {
 		for _, c := range j.Effects.Apply {
 			t.approved.add(c.Path)

@@ -166,6 +166,7 @@ func (r *command) Release() {}
 
 func (r *command) Denials() []sandbox.Denial { return r.process.Denials() }
 func (r *command) Hides(path string) bool    { return r.process.Hides(path) }
+func (r *command) Protect() error            { return r.process.Protect() }
 func (r *command) Limit() string             { return r.exit.Limit }
 
 // Changes implements agent.Confined.

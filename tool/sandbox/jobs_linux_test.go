@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // talk starts a shell that runs the lines it is given, one at a time. The func gives
@@ -495,6 +497,72 @@ func TestAJobIsGuardedWhileTheUserSaves(t *testing.T) {
 	if got := read(root, "Makefile"); got != "user" {
 		t.Errorf("it is %q", got)
 	}
+}
+
+// A hundred times a job tries, while the user saves and artoo lands: one that may write its
+// results only, and, whenever artoo has looked, one that may write the whole project.
+func TestNoAttemptOfAJobReachesWhatOthersRun(t *testing.T) {
+	const attempts = `echo job > Makefile; echo job >> .git/config; mv .github g; rm -rf .github; mv lib l; mv lib/x lib/y; mv Makefile m; mv d n
+		rm -f Makefile; ln -sf d/open Makefile; mkdir -p .github/workflows; echo job > .github/workflows/ci.yml; echo job > .git/hook
+		echo job > n/x; ln -f d/open .git/HEAD; cp d/open .git/config; cp d/open lib/x/.git/config; cat d/e/.env n/e/.env`
+	kept := []string{"Makefile", ".git/config", ".github/workflows/ci.yml", "lib/x/.git/config"}
+	save := func(t *testing.T, root string, i int) {
+		t.Helper()
+		name := filepath.Join(root, kept[i%len(kept)])
+		write(t, root, "save~", "user")
+		if i%2 == 0 {
+			if err := os.Rename(filepath.Join(root, "save~"), name); err != nil {
+				t.Error(err)
+			}
+		} else if err := unix.Renameat2(unix.AT_FDCWD, filepath.Join(root, "save~"), unix.AT_FDCWD, name, unix.RENAME_EXCHANGE); err != nil {
+			t.Error(err) // as landing does
+		}
+	}
+	check := func(t *testing.T, root, out string) {
+		t.Helper()
+		for _, name := range kept {
+			if got := read(root, name); got != "user" && got != "1" {
+				t.Errorf("%s is %q", name, got)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(root, ".git/hook")); err == nil || strings.Contains(out, secret) {
+			t.Errorf("it made a hook, or printed %s", out)
+		}
+	}
+	t.Run("results", func(t *testing.T) {
+		s, root := guarding(t)
+		p, say := talk(t, s, Options{Job: true, Exec: true, Outputs: []string{filepath.Join(root, "dist")}})
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				save(t, root, i)
+				if err := p.Protect(); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		out := say("i=0; while [ $i -lt 100 ]; do i=$((i+1)); " + attempts + "; done 2>/dev/null")
+		close(stop)
+		<-stopped
+		check(t, root, out)
+	})
+	t.Run("whole", func(t *testing.T) {
+		s, root := guarding(t)
+		p, say := talk(t, s, Options{Job: true, Whole: true, Exec: true})
+		for i := range 100 {
+			save(t, root, i)
+			if err := p.Protect(); err != nil {
+				t.Fatal(err)
+			}
+			check(t, root, say("{ "+attempts+"; } 2>/dev/null"))
+		}
+	})
 }
 
 // What a cache of the project holds counts for no limit of entries.
