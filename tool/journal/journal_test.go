@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -95,6 +96,8 @@ func lookAt(t *testing.T, root string) map[string]string {
 		}
 		what := info.Mode().String()
 		switch {
+		case info.Size() > maxRead:
+			what += fmt.Sprintf(" %d bytes", info.Size())
 		case info.Mode().IsRegular():
 			data, err := os.ReadFile(path)
 			if err != nil {

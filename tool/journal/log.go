@@ -122,9 +122,10 @@ func (l *log) append(lines ...line) error {
 	if err := l.at("log"); err != nil {
 		return err
 	}
-	if n, err := l.file.WriteAt(b, l.size); err != nil {
-		if n > 0 {
-			err = fmt.Errorf("%w; cut back: %w", err, l.file.Truncate(l.size))
+	if _, err := l.file.WriteAt(b, l.size); err != nil {
+		// A part may be there, whatever number of bytes is returned with the error.
+		if cutErr := l.file.Truncate(l.size); cutErr != nil {
+			err = fmt.Errorf("%w; cut back: %w", err, cutErr)
 		}
 		return err
 	}

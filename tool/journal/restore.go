@@ -275,6 +275,10 @@ func (r *restore) loosen(op Change) error {
 // remove moves away what shall not be, or makes room for something of another kind. A
 // directory that is empty by now is nothing to be kept.
 func (r *restore) remove(op Change) error {
+	// What held it may have been renamed by now, with all that it held.
+	if at := r.moved(op.Path); at != op.Path && op.After.Kind == Absent && !r.changes(at) {
+		op.Path = at
+	}
 	now, finished, err := r.there(looseDir(op))
 	if finished || err != nil || now.Kind == Absent || turns(op) && (now.Kind == Folder) == (op.After.Kind == Folder) {
 		return err
