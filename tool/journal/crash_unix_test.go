@@ -319,7 +319,9 @@ func pointsOf(points, stride int64) (some []int64) {
 
 func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 	states, points := told(t)
-	for _, at := range pointsOf(points, 7) {
+	kills := pointsOf(points, 7)
+	t.Logf("%d kills at %d points", len(kills), points)
+	for _, at := range kills {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
