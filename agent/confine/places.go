@@ -152,20 +152,21 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// userCaches are the caches that programs share between projects: where they are
-// below the home unless a variable says so. None of them holds credentials.
-var userCaches = []struct{ name, below, variable string }{
-	{"go-build", ".cache/go-build", "GOCACHE"},
-	{"go-mod", "go/pkg/mod", "GOMODCACHE"},
-	{"cargo-registry", ".cargo/registry", ""},
-	{"cargo-git", ".cargo/git", ""},
-	{"npm", ".npm/_cacache", ""},
-	{"yarn", ".cache/yarn", "YARN_CACHE_FOLDER"},
-	{"pnpm", ".local/share/pnpm/store", ""},
-	{"pip", ".cache/pip", "PIP_CACHE_DIR"},
-	{"uv", ".cache/uv", "UV_CACHE_DIR"},
-	{"gradle", ".gradle/caches", ""},
-	{"maven", ".m2/repository", ""},
+// userCaches are the caches that programs share between projects: below a directory of the
+// home, or the one that a variable names for it, unless a variable of their own says where.
+// None of them holds credentials.
+var userCaches = []struct{ name, home, moved, below, variable string }{
+	{"go-build", ".cache", "XDG_CACHE_HOME", "go-build", "GOCACHE"},
+	{"go-mod", "go", "GOPATH", "pkg/mod", "GOMODCACHE"},
+	{"cargo-registry", ".cargo", "CARGO_HOME", "registry", ""},
+	{"cargo-git", ".cargo", "CARGO_HOME", "git", ""},
+	{"npm", ".npm", "npm_config_cache", "_cacache", ""},
+	{"yarn", ".cache", "XDG_CACHE_HOME", "yarn", "YARN_CACHE_FOLDER"},
+	{"pnpm", ".local/share", "XDG_DATA_HOME", "pnpm/store", ""},
+	{"pip", ".cache", "XDG_CACHE_HOME", "pip", "PIP_CACHE_DIR"},
+	{"uv", ".cache", "XDG_CACHE_HOME", "uv", "UV_CACHE_DIR"},
+	{"gradle", ".gradle", "GRADLE_USER_HOME", "caches", ""},
+	{"maven", ".m2", "", "repository", ""},
 }
 
 // caches are those that the session's commands see: the user's to read, below
@@ -177,8 +178,12 @@ func (c Config) caches() (list []sandbox.Cache) {
 	own := c.own()
 	variable := tool.Variable(c.Environ)
 	for _, row := range userCaches {
-		at := filepath.Join(c.Home, filepath.FromSlash(row.below))
-		if row.variable != "" && filepath.IsAbs(variable(row.variable)) {
+		home, _, _ := strings.Cut(variable(row.moved), string(filepath.ListSeparator))
+		if !filepath.IsAbs(home) {
+			home = filepath.Join(c.Home, filepath.FromSlash(row.home))
+		}
+		at := filepath.Join(home, filepath.FromSlash(row.below))
+		if filepath.IsAbs(variable(row.variable)) {
 			at = filepath.Clean(variable(row.variable))
 		}
 		list = append(list, sandbox.Cache{Path: at, Own: filepath.Join(own, row.name), Env: row.variable})
@@ -191,10 +196,7 @@ func (c Config) caches() (list []sandbox.Cache) {
 
 // own is where artoo's own caches for the project lie, apart for each kind of trust.
 func (c Config) own() string {
-	trust := "untrusted"
-	if c.Trusted {
-		trust = "trusted"
-	}
+	trust := map[bool]string{true: "trusted", false: "untrusted"}[c.Trusted]
 	key := sha256.Sum256([]byte(c.Root))
 	return filepath.Join(c.Cache, "sandbox", filepath.Base(c.Root)+"-"+hex.EncodeToString(key[:6]), trust)
 }

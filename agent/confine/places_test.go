@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -24,5 +25,27 @@ func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
 	want := []string{home + "/.dotnet/sdk", home + "/.local/share/uv/python", home + "/bin"}
 	if !slices.Equal(got, want) {
 		t.Errorf("toolchains are %q, not %q", got, want)
+	}
+}
+
+func TestCachesLieWhereVariablesSay(t *testing.T) {
+	config := Config{Home: "/home/u", Root: "/p", Cache: "/home/u/.cache/artoo"}
+	for _, c := range []struct{ environ, name, want string }{
+		{"", "go-build", "/home/u/.cache/go-build"},
+		{"XDG_CACHE_HOME=/data/cache", "go-build", "/data/cache/go-build"},
+		{"XDG_CACHE_HOME=/data/cache", "pip", "/data/cache/pip"},
+		{"XDG_CACHE_HOME=/data/cache", "npm", "/home/u/.npm/_cacache"},
+		{"XDG_CACHE_HOME=cache", "uv", "/home/u/.cache/uv"},
+		{"GOPATH=/go:/other", "go-mod", "/go/pkg/mod"},
+		{"GOPATH=/go GOMODCACHE=/mod", "go-mod", "/mod"},
+		{"CARGO_HOME=/usr/local/cargo", "cargo-registry", "/usr/local/cargo/registry"},
+		{"npm_config_cache=/data/npm", "npm", "/data/npm/_cacache"},
+	} {
+		config.Environ = strings.Fields(c.environ)
+		for _, cache := range config.caches() {
+			if filepath.Base(cache.Own) == c.name && cache.Path != c.want {
+				t.Errorf("%s: the cache %s is at %s, not %s", c.environ, c.name, cache.Path, c.want)
+			}
+		}
 	}
 }
