@@ -2,6 +2,7 @@ package permission
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -200,7 +201,7 @@ func (d Decision) Reason() string { return words(d.Reasons) }
 func words(reasons []Reason) string {
 	var texts []string
 	for _, r := range reasons {
-		if text := r.String(); text != "" {
+		if text := r.String(); text != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -10,32 +9,30 @@ import (
 )
 
 // needsOutside are the commands that are known not to work in the sandbox, with the
-// subcommands where it is only for some.
+// subcommands, and those of subcommands, where it is only for some.
 var needsOutside = []struct {
 	programs, subcommands string
 	need                  Need
-	below                 bool // the programs are PROGRAM/SUBCOMMAND, with their own subcommands
 }{
-	{"git", "fetch pull push clone ls-remote lfs svn send-email", Network, false},
-	{"git/submodule", "add update", Network, true},
+	{"git", "fetch pull push clone ls-remote lfs svn send-email submodule/add submodule/update", Network},
+	{"git", "worktree/add worktree/move worktree/remove worktree/repair", Home},
 	{"npm pnpm yarn bun", `install ci i in add update upgrade up publish login logout audit outdated dlx create init
-		view info show search pack whoami link dedupe uninstall remove rm un rebuild`, Network, false},
-	{"corepack pipx", "", Network, false},
+		view info show search pack whoami link dedupe uninstall remove rm un rebuild`, Network},
+	{"corepack pipx", "", Network},
 	{"pip pip3 poetry gem bundle composer conda mamba pdm", `install download add sync update upgrade lock require publish
-		uninstall remove create`, Network, false},
-	{"uv", "pip tool add remove sync lock publish self python", Network, false},
-	{"cargo", "install fetch add update publish login search", Network, false},
-	{"go", "get", Network, false}, {"go/mod", "download", Network, true},
-	{"brew apt apt-get dnf yum apk pacman snap flatpak port nix-env", "", Home, false},
+		uninstall remove create`, Network},
+	{"uv", "pip tool add remove sync lock publish self python", Network},
+	{"cargo", "install fetch add update publish login search", Network},
+	{"go", "get mod/download", Network},
+	{"brew apt apt-get dnf yum apk pacman snap flatpak port nix-env", "", Home},
 	{`gh glab aws gcloud az kubectl helm terraform tofu heroku flyctl fly vercel netlify wrangler firebase doctl stripe
-		aider`, "", Keys, false},
-	{"docker docker-compose podman nerdctl buildah vagrant minikube tmux screen", "", Service, false},
-	{`ssh scp sftp rsync ftp telnet nc ncat socat ping dig nslookup host traceroute whois http https xh aria2c lynx w3m
-		rclone`, "", Network, false},
-	{"openssl", "s_client", Network, false},
-	{"gpg gpg2 ssh-add ssh-agent ssh-copy-id pass security", "", Keys, false},
-	{"systemctl service journalctl launchctl crontab loginctl", "", Service, false},
-	{"open xdg-open code subl pbcopy pbpaste xclip xsel wl-copy wl-paste notify-send osascript", "", Service, false},
+		aider`, "", Keys},
+	{"docker docker-compose podman nerdctl buildah vagrant minikube tmux screen", "", Service},
+	{"ssh scp sftp rsync ftp socat dig nslookup host traceroute whois aria2c lynx w3m rclone", "", Network},
+	{"openssl", "s_client", Network},
+	{"gpg gpg2 ssh-add ssh-agent ssh-copy-id pass security", "", Keys},
+	{"systemctl service journalctl launchctl crontab loginctl", "", Service},
+	{"open xdg-open code subl pbcopy pbpaste xclip xsel wl-copy wl-paste notify-send osascript", "", Service},
 }
 
 // leaves reports whether a line has to run on the host, and notes in the decision why.
@@ -73,25 +70,23 @@ func (p *Policy) needs(s simple) (need Need, why string) {
 			}
 		}
 	}
-	if runner, asked := runs(name, sub, words); runner {
+	offline := haveOption(words, "--offline --no-index") || sub == "init" && next == ""
+	if runner, asked := runs(name, sub, words); runner && !offline {
 		if p.installed(s, asked) {
 			return "", ""
 		}
 		return Network, strings.TrimSpace(name+" "+asked) + " is not installed in the project, so it needs the network"
 	}
 	for _, row := range needsOutside {
-		first, second := name, sub
-		if row.below {
-			first, second = name+"/"+sub, next
-		}
-		if listed(row.programs, first) && (row.subcommands == "" || listed(row.subcommands, second)) {
+		if listed(row.programs, name) && !(offline && row.need == Network) && (row.subcommands == "" ||
+			listed(row.subcommands, sub) || listed(row.subcommands, sub+"/"+next)) {
 			return row.need, "it needs " + needWords[row.need]
 		}
 	}
 	switch {
 	case name == "yarn" && sub == "" && !slices.ContainsFunc(words, isOption),
 		name == "go" && sub == "install" && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "@") }),
-		(name == "curl" || name == "wget") && !onlyLoopback(words):
+		listed("curl wget http https xh nc ncat telnet ping", name) && !onlyLoopback(words):
 		return Network, "it needs " + needWords[Network]
 	}
 	return "", ""
@@ -138,11 +133,8 @@ func (p *Policy) signs(s simple, sub string, words []string) string {
 	if haveOption(words, "-S --gpg-sign") || sub == "tag" && haveOption(words, "-s -u --sign --local-user") {
 		return "gpg"
 	}
-	for _, dir := range s.dirs {
-		if p.GitSigns == nil {
-			break
-		}
-		if program := p.GitSigns(dir); program != "" {
+	for i := 0; p.GitSigns != nil && i < len(s.dirs); i++ {
+		if program := p.GitSigns(s.dirs[i]); program != "" {
 			return program
 		}
 	}
@@ -178,25 +170,26 @@ func subcommand(words []string) (sub, next string) {
 	return found[0], found[1]
 }
 
-// onlyLoopback reports whether all addresses among the words of curl or wget are the
-// machine's own loopback: of the session's own network, that is.
+// onlyLoopback reports whether a command names an address of the machine's own loopback,
+// of the session's own network that is, and none elsewhere. A word without a scheme beside
+// such an address is a value of an option: a wrong guess fails inside, and is asked about then.
 func onlyLoopback(words []string) bool {
-	const valued = `-o --output -w --write-out -H --header -d --data --data-raw --data-binary --json -X --request -u --user
-		-A --user-agent -m --max-time --connect-timeout --retry --retry-delay -F --form -T --upload-file -O
-		--output-document -P`
 	found := false
-	for i, w := range words {
-		if isOption(w) || i > 0 && listed(valued, words[i-1]) || !strings.ContainsAny(w, ".:/") && w != "localhost" {
-			continue
+	for _, w := range words {
+		w = strings.Trim(w, `"`) // the source of a word that is not known
+		scheme, host, named := strings.Cut(w, "://")
+		if !named {
+			host = w
 		}
-		if !strings.Contains(w, "://") {
-			w = "http://" + w
-		}
-		u, err := url.Parse(w)
-		if err != nil || !listed("localhost 127.0.0.1 ::1 0.0.0.0", u.Hostname()) {
+		host = host[:strings.IndexAny(host+"/", "/?#")]
+		switch {
+		case slices.ContainsFunc(strings.Fields("localhost 127.0.0.1 [::1] 0.0.0.0"), func(own string) bool {
+			return host == own || strings.HasPrefix(host, own+":")
+		}):
+			found = true
+		case named && listed("http https ftp ws wss", scheme):
 			return false
 		}
-		found = true
 	}
 	return found
 }

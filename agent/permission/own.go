@@ -143,7 +143,7 @@ func inlineCode(s simple, words []string) bool {
 }
 
 // installed reports whether a program that a package runner is asked for lies in the
-// project, so that nothing is fetched for it.
+// project, also behind links, so that nothing is fetched for it.
 func (p *Policy) installed(s simple, program string) bool {
 	if program == "" || strings.ContainsAny(program, "@/") {
 		return false
@@ -151,7 +151,8 @@ func (p *Policy) installed(s simple, program string) bool {
 	for _, dir := range s.dirs {
 		for at := dir; ; at = filepath.Dir(at) {
 			for _, bin := range []string{"node_modules/.bin", ".venv/bin", "venv/bin"} {
-				if _, err := os.Lstat(filepath.Join(at, filepath.FromSlash(bin), program)); err == nil {
+				path := filepath.Join(at, filepath.FromSlash(bin), program)
+				if _, err := os.Lstat(path); err == nil && (p.Reach == nil || p.Reach(at, path, false) == nil) {
 					return true
 				}
 			}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -139,8 +140,12 @@ func TestAnInstalledProgramNeedsNoNetwork(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "tsc"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	elsewhere := filepath.Join(t.TempDir(), "vitest")
+	if err := errors.Join(os.WriteFile(elsewhere, nil, 0o755), os.Symlink(elsewhere, filepath.Join(bin, "vitest"))); err != nil {
+		t.Fatal(err)
+	}
 	for line, place := range map[string]Place{"npx tsc --noEmit": PlaceLayer, "npx --no-install tsc": PlaceLayer,
-		"npm exec tsc": PlaceLayer, "npm exec -- tsc -v": PlaceLayer, "npx eslint .": PlaceHost, "npx tsc@5": PlaceHost} {
+		"npx vitest": PlaceHost, "npm exec tsc": PlaceLayer, "npm exec -- tsc -v": PlaceLayer, "npx eslint .": PlaceHost, "npx tsc@5": PlaceHost} {
 		if d := decideIn(p, root, line); d.Place != place {
 			t.Errorf("%s: in %q (%s)", line, d.Place, d.Reason())
 		}
@@ -156,6 +161,13 @@ func TestWritingGitCommandsLeaveWhereGitTracksASecret(t *testing.T) {
 				t.Errorf("%v: %s: %s in %q", denied, line, d.Verdict, d.Place)
 			}
 		}
+	}
+}
+
+func TestAReasonIsSaidOnce(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAuto)
+	if d := decideIn(p, root, "npm ci; npm ci"); len(d.Reasons) != 2 || strings.Contains(d.Reason(), ";") {
+		t.Errorf("%d reasons: %s", len(d.Reasons), d.Reason())
 	}
 }
 
