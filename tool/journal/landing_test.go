@@ -81,6 +81,21 @@ func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 	}
 }
 
+// What cargo builds has two names: such a file cannot be renamed from the layer.
+func TestNewNamesOfOneFileLand(t *testing.T) {
+	p := newProject(t, nil)
+	dir := p.layer(map[string]string{"first": "one\n"})
+	p.ok(os.Link(dir.Path("first"), dir.Path("second")))
+	_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "first", After: file(0o644)},
+		{Path: "second", After: file(0o644)}}, dir, Then{})
+	p.ok(err)
+	for _, path := range []string{"first", "second"} {
+		if data, err := os.ReadFile(p.path(path)); err != nil || string(data) != "one\n" {
+			t.Errorf("%s is %q, %v", path, data, err)
+		}
+	}
+}
+
 // A landing that is stopped at any point is taken back, and the layer is whole again.
 func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
 	for stopAt := 1; ; stopAt++ {

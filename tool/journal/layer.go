@@ -386,10 +386,11 @@ func (a *applying) stageNew(q *quarantine, op *Change) error {
 // renamed from. What no original has to make room for can stay there until it lands.
 func (a *applying) take(q *quarantine, slot string, op Change) (file *os.File, from string, err error) {
 	if from = a.from.Path(op.Path); from != "" {
+		to := slot
 		if op.Before.Kind == Absent {
-			slot = from
+			to = from
 		}
-		if file, err := q.takeFrom(from, slot); file != nil || err != nil {
+		if file, err := q.takeFrom(from, to); file != nil || err != nil {
 			return file, from, err
 		}
 	}
