@@ -9,6 +9,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -98,6 +99,12 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	defer t.end()
 	t.timeout = m.Timeout
 	a.describe(ctx)
+	response, err := t.converse(ctx, m)
+	return response, cmp.Or(err, t.endOnce(ctx))
+}
+
+// converse is the turn from the user's message to its answer.
+func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 	if err := t.noteBackground(ctx); err != nil {
 		return t.failed(ctx, err)
 	}

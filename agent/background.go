@@ -97,28 +97,50 @@ func (a *Agent) beginBackground() {
 }
 
 // EndBackground ends the background commands of the present session, and says which.
-// What is on their layers is discarded: no one is asked any more.
-func (a *Agent) EndBackground() {
+// What is on their layers is discarded, and named: no one is asked any more.
+func (a *Agent) EndBackground() { a.endBackground(a.notify) }
+
+func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 	if a.opt.Env.Jobs == nil {
-		return
+		return nil
 	}
 	var names []string
 	for _, j := range a.opt.Env.Jobs.Close() {
 		names = append(names, fmt.Sprintf("%s (%s)", j.ID, a.masked(firstLine(j.Line))))
 	}
 	if len(names) > 0 {
-		a.notify("stopped with the session: background command " + strings.Join(names, ", "))
+		notify("stopped with the session: background command " + strings.Join(names, ", "))
 	}
 	a.watches.Wait()
 	for _, p := range a.background.ended() {
 		if p.made != nil {
 			p.made.move(true)
 		}
-		if err := a.discard(p); err != nil {
-			a.notify(err.Error())
+		lost, err := a.discard(p)
+		if err != nil {
+			notify(err.Error())
 		}
+		d, text := a.discardOf(p, lost, "the session ended before they were judged", false)
+		if d == nil {
+			continue
+		}
+		notify(a.masked(firstLine(p.job.Line)) + ": " + text)
+		discarded = append(discarded, *d)
 	}
 	a.beginBackground()
+	return discarded
+}
+
+// endOnce ends the background commands of an agent that is sent one message alone: in a
+// headless run, and as a sub-agent. Those lines on a layer that have ended are judged.
+func (t *turn) endOnce(ctx context.Context) error {
+	if w := t.opt.Workspace; t.parent == nil && (w == nil || !w.Headless) {
+		return nil
+	}
+	_, err := t.settleBackground(ctx)
+	t.response.Denied = append(t.response.Denied,
+		t.endBackground(func(text string) { t.notice(NoticeWarning, text) })...)
+	return err
 }
 
 // settleBackground looks at the background commands that have ended: what they made
@@ -129,19 +151,19 @@ func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
 		return "", nil
 	}
 	for _, p := range t.background.ended() {
-		if p.job.Tell() {
-			said += fmt.Sprintf("[background command %s has ended: %s: %s]\n", p.job.ID, tool.HowItEnded(p.job.Result()),
-				firstLine(p.job.Line))
-			t.notice(NoticeInfo, fmt.Sprintf("background command %s has ended: %s", p.job.ID, tool.HowItEnded(p.job.Result())))
-		}
-		if p.confined == nil {
-			continue
+		how := tool.HowItEnded(p.job.Result())
+		told := !p.job.Tell()
+		if !told {
+			said += fmt.Sprintf("[background command %s has ended: %s: %s]\n", p.job.ID, how, firstLine(p.job.Line))
 		}
 		job, result := p.job, tool.Result{}
 		result.IsError = p.decision.Place == permission.PlaceBackground && tool.Failed(job.Result())
 		p.asks = &asker{turn: t}
 		err = cmp.Or(err, t.settle(ctx, p, &result))
 		said += result.Text
+		if !told || result.Summary != "" {
+			t.notice(NoticeInfo, fmt.Sprintf("background command %s has ended: %s%s", job.ID, how, result.Summary))
+		}
 		if p.job != nil && p.job != job {
 			t.background.add(p)
 		}

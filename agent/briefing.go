@@ -88,8 +88,12 @@ func (s settings) toldBy(system string, history []provider.Message) bool {
 }
 
 func (s settings) inSomeMode(holds func(settings) bool) bool {
-	modes := []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan}
-	return slices.ContainsFunc(modes, func(m permission.Mode) bool { return holds(s.in(m)) })
+	return slices.ContainsFunc(modes(), func(m permission.Mode) bool { return holds(s.in(m)) })
+}
+
+// modes are all modes, the strictest first.
+func modes() []permission.Mode {
+	return []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto}
 }
 
 func (s settings) note() string { return settingsNote + strings.TrimSuffix(s.String(), "\n") + ")" }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +122,19 @@ func (t *turn) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	return confined, err
 }
 
+// judging is the policy by which a command is judged: where the mode has changed since
+// the command was decided, the stricter one holds.
+func (t *turn) judging(p *pending) *permission.Policy {
+	policy := *t.opt.Policy
+	for _, mode := range modes() {
+		if mode == p.mode || mode == policy.Mode {
+			policy.Mode = mode
+			break
+		}
+	}
+	return &policy
+}
+
 // runsOwn reports whether the project's own programs may run in a call's command.
 func (t *turn) runsOwn(p *pending) bool {
 	policy := t.opt.Policy
@@ -169,10 +183,15 @@ func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
 	if p.decision.Place != permission.PlaceLayer {
 		return func() {}
 	}
-	timer := time.AfterFunc(layerTakesLong, func() {
+	say := func() {
 		t.notice(NoticeInfo, "when this command has ended, a question about its changes may follow")
-	})
-	return func() { timer.Stop() }
+	}
+	timer := time.AfterFunc(layerTakesLong, say)
+	return func() {
+		if timer.Stop() && p.job != nil { // it goes on after the call, perhaps after the turn
+			say()
+		}
+	}
 }
 
 // unconfined goes on with a call whose command could not be started where it was
@@ -264,8 +283,8 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 			t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 		}
 	}()
-	if p.confined.Limit() != "" {
-		result.Text += "[its changes were discarded]\n"
+	if why := p.unlessDone(result); why != "" {
+		t.discarded(p, t.unjudged(p, changes), why, false, result)
 		return nil
 	}
 	t.nameWalls(p, result)
@@ -277,26 +296,59 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 
 // giveUp discards what an interrupted command did on its layer.
 func (t *turn) giveUp(p *pending) {
-	if err := t.discard(p); err != nil {
+	if _, err := t.discard(p); err != nil {
 		t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 	}
 }
 
-// discard gives the layer of a command up, where it ran on one.
-func (a *Agent) discard(p *pending) error {
-	if p.confined == nil || p.decision.Place != permission.PlaceLayer {
-		return nil
+// discard gives the layer of a command up, where it ran on one, and returns what is lost
+// with it. A crash is the error.
+func (a *Agent) discard(p *pending) (permission.Judgement, error) {
+	return guard(func() (lost permission.Judgement, err error) {
+		if p.confined == nil || p.decision.Place != permission.PlaceLayer {
+			return lost, nil
+		}
+		select {
+		case <-p.confined.Done():
+		default:
+			return lost, nil // it never ended, and its layer goes with the sandbox
+		}
+		changes, err := p.confined.Changes()
+		if err != nil {
+			return lost, err
+		}
+		defer func() { err = errors.Join(err, changes.Discard(false)) }()
+		return a.unjudged(p, changes), nil
+	})
+}
+
+// unjudged is what a command did that is discarded whatever it is. What that comes to in
+// git's data is not looked into.
+func (a *Agent) unjudged(p *pending, changes Changes) permission.Judgement {
+	ofGit := func(path string) bool {
+		rel, err := filepath.Rel(a.opt.Policy.Root, path)
+		return err == nil && tool.GitData(filepath.ToSlash(rel))
 	}
-	select {
-	case <-p.confined.Done():
-	default:
-		return nil // it never ended, and its layer goes with the sandbox
+	list, facts := changes.List(), permission.Facts{Repository: ofGit}
+	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {
+		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
 	}
-	changes, err := p.confined.Changes()
-	if err != nil {
-		return err
+	j := a.opt.Policy.Judge(p.call.Access, p.decision, list, facts)
+	j.Verdict = permission.Refuse
+	return j
+}
+
+// unlessDone says why a command on a layer counts for nothing, "" for one that ended by
+// itself.
+func (p *pending) unlessDone(result *tool.Result) string {
+	limit := p.confined.Limit()
+	switch {
+	case limit != "":
+		return limit
+	case result.Stopped, p.job != nil && p.job.Result().Stop != shell.StopNone:
+		return "it was ended before it was done"
 	}
-	return changes.Discard(false)
+	return ""
 }
 
 // because sets a reason behind what is said; "" for none.
@@ -420,7 +472,7 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
 		return d.Wall == sandbox.WallHome || d.Wall == sandbox.WallExec
 	})
-	if !result.IsError || len(walls) == 0 || t.opt.Policy.Mode == permission.ModePlan || ctx.Err() != nil {
+	if !result.IsError || len(walls) == 0 || t.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
 		return nil
 	}
 	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionOutside,

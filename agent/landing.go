@@ -29,7 +29,7 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		return false, nil
 	}
 	defer func() { err = errors.Join(err, git.close()) }()
-	j := t.opt.Policy.Judge(p.call.Access, p.decision, changes.List(), t.facts(ctx, changes, git))
+	j := t.judging(p).Judge(p.call.Access, p.decision, changes.List(), t.facts(ctx, changes, git))
 	switch {
 	case j.Verdict == permission.Run && j.Class == permission.Nothing:
 		return true, nil
@@ -119,16 +119,30 @@ const mostNamed = 20
 // the user, if no one was shown what it was.
 func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
 	shown := j.Verdict == permission.Ask && !nobody
-	text := "changes discarded" + because(why)
-	whole, rest := j.Effects.Whole(), j.Effects.Rest()
-	result.Text += fmt.Sprintf("[%s (%s)]\n", text, tool.ListUpTo(mostNamed, slices.Concat(whole, rest)))
+	d, text := t.discardOf(p, j, why, nobody)
+	if d == nil {
+		return
+	}
+	result.Text += fmt.Sprintf("[changes discarded%s (%s)]\n", because(why), tool.ListUpTo(mostNamed, d.Changes))
 	result.Summary += ", changes discarded"
 	if !shown {
-		t.notice(NoticeWarning, text+" ("+tool.ListUpTo(len(whole)+mostNamed, slices.Concat(whole, rest))+")")
+		t.notice(NoticeWarning, text)
 	}
-	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: text + " (" + j.Effects.Summary() + ")", Rule: j.Rule, Nobody: nobody,
-		Changes: slices.Concat(whole, rest)})
+	t.response.Denied = append(t.response.Denied, *d)
+}
+
+// discardOf is what the report says of a line whose changes are gone, nil where there are
+// none, and what the user is told.
+func (a *Agent) discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *Denial, text string) {
+	whole := j.Effects.Whole()
+	rows := slices.Concat(whole, j.Effects.Rest())
+	if len(rows) == 0 {
+		return nil, ""
+	}
+	text = "changes discarded" + because(why)
+	return &Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: text + " (" + j.Effects.Summary() + ")",
+			Rule: j.Rule, Nobody: nobody, Changes: rows},
+		text + " (" + tool.ListUpTo(len(whole)+mostNamed, rows) + ")"
 }
 
 // facts are what the judge must know of the project.

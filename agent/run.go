@@ -39,6 +39,7 @@ type pending struct {
 
 	asks     *asker // of the reply that the call is in
 	decision permission.Decision
+	mode     permission.Mode    // in which that was decided
 	confined Confined           // the command, once it was started confined
 	made     *madeGuarded       // what it makes on the project itself that programs run or obey; nil elsewhere
 	refused  error              // why it could not be started where it was decided
@@ -235,6 +236,7 @@ func (t *turn) policy(p *pending) (err error) {
 	p.decision, err = guard(func() (permission.Decision, error) {
 		return t.opt.Policy.Decide(p.tool.Name, p.call.Access), nil
 	})
+	p.mode = t.opt.Policy.Mode
 	p.reads = onlyReads(p.tool) || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
 	return err
 }
@@ -362,7 +364,10 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		}
 	}
 	p.job = e.result.Job
+	onLayer := p.decision.Place == permission.PlaceLayer
 	switch {
+	case p.job != nil && onLayer:
+		e.result.Text += "[its changes count once it has ended by itself; if it is ended before, they are discarded]\n"
 	case p.job != nil: // it goes on
 	case ran && e.err == nil:
 		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
@@ -372,6 +377,10 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		t.askServers(ctx, p, &e.result)
 	case ran:
 		t.giveUp(p)
+	case onLayer: // what it did is not known until it is killed
+		why := "interrupted; its changes are discarded"
+		e.result.Text += "[" + why + "]\n"
+		t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: why})
 	}
 	live.close()
 	e.result.Text = t.masked(e.result.Text)

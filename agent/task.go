@@ -235,8 +235,6 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 		return nil, err
 	}
 	sub.journal = t.journal
-	if t.journal != nil {
-	}
 	return sub, nil
 }
 

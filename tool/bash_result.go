@@ -81,7 +81,8 @@ func commandResult(e shell.Result, line, remark string, withheld []string) Resul
 		b.WriteString(withheldNote(withheld, line, string(output[max(0, len(output)-Heard):])))
 	}
 	fmt.Fprintf(&b, "[%s]\n", words)
-	return Result{Text: textOf(append(output, b.String()...)), Summary: summary, IsError: failed}
+	return Result{Text: textOf(append(output, b.String()...)), Summary: summary, IsError: failed,
+		Stopped: e.Stop != shell.StopNone}
 }
 
 // textOf is a text in the memory of its bytes, which must not be changed any more: the output

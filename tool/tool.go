@@ -88,6 +88,9 @@ type Result struct {
 	Paged bool
 	// Job is the command that the call has left running in the background; nil for none.
 	Job *shell.Job
+	// Stopped says that the command was ended before it was done: its time was up, or the
+	// call was interrupted.
+	Stopped bool
 }
 
 // Image is an image a tool returns; Data is raw. Name says which it is, for

@@ -84,7 +84,8 @@ func (k *storyRun) artoo(asked func(n int), args ...string) *talker {
 	c := &talker{storyRun: k, heard: &transcript{grew: make(chan struct{}, 1)}, ended: make(chan struct{})}
 	c.cmd = exec.Command(k.program, append([]string{"--interactive"}, args...)...)
 	c.cmd.Dir, c.cmd.Env = k.root, append(k.env, "ARTOO_BASE_URL="+model.URL+"/v1")
-	c.cmd.Stdout, c.cmd.Stderr = &stream{t: c.heard}, &stream{t: c.heard}
+	both := &stream{t: c.heard} // one pipe: the prompt never comes before the answer
+	c.cmd.Stdout, c.cmd.Stderr = both, both
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		k.Fatal(err)
