@@ -74,11 +74,13 @@ func (t *turn) environment(p *pending) *tool.Env {
 		env.Jobs = nil
 	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
-		confined, err := t.startConfined(cmd, p)
+		confined, err := guard(func() (Confined, error) { return t.startConfined(cmd, p) })
 		switch {
 		case err == nil:
 			p.confined = confined
 			return confined, nil
+		case errors.As(err, new(*crash)): // no word on the place
+			return nil, err
 		case p.readsAlone() && !t.opt.Policy.Confinement.Required:
 			// Its words alone say that it only reads: the sandbox only makes sure of it.
 			t.loose.Do(func() { t.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })

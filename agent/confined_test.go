@@ -39,7 +39,7 @@ type confinement struct {
 	kept          int // of the discarded layers, those whose caches stay
 	fails         map[permission.Place]error
 	trusted       bool
-	crash         string // the method that panics: "list", "open" or "discard"
+	crash         string // the method that panics, in lower case
 
 	root, upper, state string
 }
@@ -51,6 +51,7 @@ type confinedCommand struct {
 }
 
 func (c *confinement) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
+	c.crashes("start")
 	c.lines = append(c.lines, line)
 	if err := c.fails[line.Place]; err != nil {
 		return nil, err
@@ -67,6 +68,7 @@ func (c *confinement) places() (list []permission.Place) {
 }
 
 func (c confinedCommand) Denials() []sandbox.Denial {
+	c.crashes("denials")
 	if c.refusesWrites && !c.line.Whole {
 		return []sandbox.Denial{{Wall: sandbox.WallWrite, What: "read-only: /x"}}
 	}
@@ -80,9 +82,12 @@ func (c confinedCommand) Protect() error {
 	c.protects++
 	return nil
 }
-func (c confinedCommand) Limit() string                   { return c.limit }
-func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
-func (c *confinement) Path(sandbox.Change) string         { return "" }
+func (c confinedCommand) Limit() string { c.crashes("limit"); return c.limit }
+func (c confinedCommand) Changes() (agent.Changes, error) {
+	c.crashes("changes")
+	return c.confinement, nil
+}
+func (c *confinement) Path(sandbox.Change) string { return "" }
 func (c *confinement) List() []sandbox.Change {
 	c.crashes("list")
 	return c.list
@@ -184,6 +189,12 @@ func (c *confinement) agent(t *testing.T, line string, mode permission.Mode) *ag
 // scripted is an agent with these replies of its model.
 func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake.Step) *agent.Agent {
 	t.Helper()
+	return made(t, c.options(t, mode, steps...))
+}
+
+// options are those of such an agent.
+func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.Step) agent.Options {
+	t.Helper()
 	opt := testOptions(&fake.Provider{Steps: steps}, tool.Bash(tool.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), tool.Shell())
 	dir := t.TempDir()
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
@@ -200,16 +211,7 @@ func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake
 		return journal.Open(journal.Config{Dir: journal.Dir(c.state, files.Root(), session), Root: files.Root()})
 	}
 	c.prepare(t, files.Root())
-	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return a
+	return opt
 }
 
 func changed(path string) []sandbox.Change {
@@ -319,23 +321,6 @@ func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(c.root, "a.txt")); err != nil || string(data) != "the user's own" {
 		t.Errorf("%q, %v", data, err)
-	}
-}
-
-// A crash in judging, asking, landing or clearing away is that call's error.
-func TestACrashAfterACommandIsThatCallsError(t *testing.T) {
-	for _, at := range []string{"list", "ask", "open", "discard"} {
-		c, cb := &confinement{crash: at, list: changed("a.txt")}, &recorder{}
-		mode := permission.ModeEdits
-		if at == "ask" {
-			mode = permission.ModeAsk
-			cb.onAsk = func(agent.Question) { panic("planted") }
-		}
-		result, _ := c.runs(t, "uniq a.txt", mode, cb)
-		if !strings.Contains(result, "this call crashed: planted") || !strings.Contains(result, "error=true") ||
-			at != "discard" && (c.discarded != 1 || c.landed(t) != 0) {
-			t.Errorf("%s: discarded %d: %s", at, c.discarded, result)
-		}
 	}
 }
 

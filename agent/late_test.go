@@ -22,7 +22,15 @@ const lateLine = `{"command":"until test -e gate; do sleep 0.02; done; uniq a.tx
 // atResult is a front end that does something after the result of a call.
 type atResult struct {
 	*recorder
-	do map[string]func()
+	do     map[string]func()
+	onCall func(agent.Call) // may be nil
+}
+
+func (r *atResult) OnToolCall(c agent.Call) {
+	r.recorder.OnToolCall(c)
+	if r.onCall != nil {
+		r.onCall(c)
+	}
 }
 
 func (r *atResult) OnToolResult(c agent.Call, res agent.CallResult) {
@@ -77,7 +85,7 @@ func TestALineWhoseTimeIsUpIsJudgedAtItsEnd(t *testing.T) {
 			a, c := lateAgent(t, row.start, fake.Call("c1", "bash", lateLine),
 				fake.Call("c2", "shell", `{"action":"wait"}`), fake.Say("ok"))
 			cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
-			if _, err := send(t, a, &atResult{cb, map[string]func(){"c1": func() {
+			if _, err := send(t, a, &atResult{recorder: cb, do: map[string]func(){"c1": func() {
 				a.Policy().Mode = row.end
 				if c.landed(t) > 0 || c.discarded > 0 {
 					t.Error("it was judged before its end")
@@ -214,7 +222,7 @@ func TestAnInterruptDiscardsTheLineOfItsCallAlone(t *testing.T) {
 	a, c = lateAgent(t, permission.ModeAuto, fake.Call("c1", "bash", lateLine), fake.Call("c2", "shell", `{"action":"wait"}`),
 		fake.Say("ok"))
 	ctx, interrupt = context.WithCancel(t.Context())
-	if _, err := a.SendMessage(ctx, "go", &atResult{&recorder{}, map[string]func(){"c1": interrupt}}); err == nil {
+	if _, err := a.SendMessage(ctx, "go", &atResult{recorder: &recorder{}, do: map[string]func(){"c1": interrupt}}); err == nil {
 		t.Error("it was not interrupted")
 	}
 	job := a.Env().Jobs.Find("1")
@@ -267,7 +275,7 @@ func TestAHeadlessRunNamesWhatItsLinesLose(t *testing.T) {
 	} {
 		a, c := lateAgent(t, row.mode, fake.Call("c1", "bash", lateLine), fake.Say("it runs"))
 		a.Opt().Workspace = &agent.Workspace{Project: tool.Project{Root: a.Env().Dir, Dir: a.Env().Dir}, Headless: true}
-		cb := &atResult{&recorder{}, map[string]func(){}}
+		cb := &atResult{recorder: &recorder{}, do: map[string]func(){}}
 		if row.ended {
 			cb.do["c1"] = func() { open(t, a)(); <-a.Env().Jobs.Find("1").Done() }
 		}

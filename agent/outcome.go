@@ -21,6 +21,8 @@ func (p *pending) fail(summary, text string) {
 	p.end(CallResult{Status: CallFailed, Summary: summary, Text: text})
 }
 
+func (p *pending) crashed(err error) { p.fail(firstLine(err.Error()), err.Error()) }
+
 func (p *pending) interrupted(why error) {
 	text := fmt.Sprintf("interrupted: not run, since the turn was stopped (%v)", why)
 	p.end(CallResult{Status: CallInterrupted, Summary: "not run", Text: text})

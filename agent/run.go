@@ -57,51 +57,13 @@ type pending struct {
 // be, and once more only where a call or a question before them may have changed
 // what they see.
 func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
-	asks := &asker{turn: t}
-	all := make([]*pending, len(calls))
-	free := t.alone(ctx)
-	for i := range calls {
-		all[i] = t.prepare(ctx, calls, i)
-		all[i].asks = asks
-		if p := all[i]; !p.final && p.decision.Verdict == permission.Ask {
-			asks.of++
-		}
-	}
-	free()
+	all := t.prepareAll(ctx, calls)
 	stale := t.parent != nil // other sub-agents may change what was seen
 	for i := 0; i < len(all); {
 		batch := all[i : i+t.sideBySide(all[i:])]
-		free := t.alone(ctx)
-		for k, p := range batch {
-			if stale {
-				*p = *t.prepare(ctx, calls, i+k)
-				p.asks = asks
-			}
-			switch {
-			case p.final:
-			case isTask(p.tool):
-				t.number(p)
-			case p.tool.ByLoop() && p.tool.Name == "todo":
-				t.sayTodo(p)
-			}
-			t.cb.OnToolCall(p.call)
-		}
-		var stop error
-		for _, p := range batch {
-			if err := t.decide(ctx, p, stop); err != nil {
-				stop = err
-			}
-		}
-		if !slices.ContainsFunc(batch, changesHere) {
-			free()
-		}
-		lost := t.runBatch(ctx, batch)
-		free()
+		stop, lost := t.takeBatch(ctx, calls, batch, stale)
 		i += len(batch)
 		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.final && !p.reads })
-		for _, p := range batch {
-			stop = cmp.Or(stop, p.stop)
-		}
 		if stop == nil {
 			stop = context.Cause(ctx)
 		}
@@ -114,6 +76,57 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 		}
 	}
 	return nil
+}
+
+// prepareAll plans all calls of a reply, which have one asker.
+func (t *turn) prepareAll(ctx context.Context, calls []provider.ToolCall) []*pending {
+	defer t.alone(ctx)()
+	asks := &asker{turn: t}
+	all := make([]*pending, len(calls))
+	for i := range calls {
+		p := t.prepare(ctx, calls, i)
+		if p.asks = asks; !p.final && p.decision.Verdict == permission.Ask {
+			asks.of++
+		}
+		all[i] = p
+	}
+	return all
+}
+
+// takeBatch decides over calls that run together, and runs them; stale says that they
+// are planned again. stop ends the turn; lost is of the first result that could not be
+// kept.
+func (t *turn) takeBatch(ctx context.Context, calls []provider.ToolCall, batch []*pending, stale bool) (stop, lost error) {
+	free := t.alone(ctx)
+	defer free() // also after a crash of a sub-agent, which is an error of its parent's call
+	for _, p := range batch {
+		if stale {
+			asks := p.asks
+			*p = *t.prepare(ctx, calls, p.call.Index)
+			p.asks = asks
+		}
+		switch {
+		case p.final:
+		case isTask(p.tool):
+			t.number(p)
+		case p.tool.ByLoop() && p.tool.Name == "todo":
+			t.sayTodo(p)
+		}
+		t.cb.OnToolCall(p.call)
+	}
+	for _, p := range batch {
+		if err := t.decide(ctx, p, stop); err != nil {
+			stop = err
+		}
+	}
+	if !slices.ContainsFunc(batch, changesHere) {
+		free()
+	}
+	lost = t.runBatch(ctx, batch)
+	for _, p := range batch {
+		stop = cmp.Or(stop, p.stop)
+	}
+	return stop, lost
 }
 
 // sideBySide is how many of the next calls run together: one, or all that read or
@@ -255,7 +268,12 @@ func (t *turn) decide(ctx context.Context, p *pending, stop error) error {
 		return nil
 	}
 	if d := &p.decision; d.Verdict == permission.Ask && len(d.Keep) > 0 {
-		if lost := t.unsaved(d.Keep); lost == "" {
+		lost, err := guard(func() (string, error) { return t.unsaved(d.Keep), nil })
+		if err != nil {
+			p.crashed(err)
+			return nil
+		}
+		if lost == "" {
 			d.Verdict = permission.Run
 		} else {
 			d.Reasons = append(d.Reasons, permission.Reason{Code: permission.NotKept, Object: lost})
@@ -319,7 +337,9 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 			defer close(ended[i])
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			t.run(ctx, p)
+			if err := guarded(func() { t.run(ctx, p) }); err != nil {
+				p.crashed(err)
+			}
 		})
 	}
 	for i, p := range batch {
@@ -329,7 +349,9 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 			lost = err
 		}
 	}
-	t.recordAfter() // of a call that was decided and did not run
+	if err := guarded(t.recordAfter); err != nil { // of a call that was decided and did not run
+		t.notice(NoticeWarning, err.Error())
+	}
 	return lost
 }
 
@@ -341,7 +363,6 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	}
 	kept, err := t.keepBefore(ctx, p)
 	if err != nil {
-		t.recordAfter()
 		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
 		return
 	}
@@ -352,14 +373,20 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	t.showServers(p)
 	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
+	defer live.close()
 	p.live = live
 	e, ran := t.start(ctx, p)
+	part := func(f func()) { // what the tool did stays done: a crash is said behind it
+		if err := guarded(f); err != nil {
+			e.result.Text += "\n[" + err.Error() + "]\n"
+			e.result.IsError = true
+		}
+	}
 	if kept { // before any question: what the user changes meanwhile is the user's
-		t.recordAfter()
+		part(t.recordAfter)
 	}
 	if ran && p.refused != nil {
 		if e.result, e.err = t.unconfined(ctx, p); p.final {
-			live.close()
 			return
 		}
 	}
@@ -372,9 +399,9 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	case ran && e.err == nil:
 		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
 		if !e.result.IsError {
-			t.check(ctx, p, &e.result)
+			part(func() { t.check(ctx, p, &e.result) })
 		}
-		t.askServers(ctx, p, &e.result)
+		part(func() { t.askServers(ctx, p, &e.result) })
 	case ran:
 		t.giveUp(p)
 	case onLayer: // what it did is not known until it is killed
@@ -482,9 +509,23 @@ func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			// The first frames show where; more would only fill the context.
-			err = fmt.Errorf("this call crashed: %v\n%s", r, preview(string(debug.Stack()), 1500))
+			err = &crash{r, preview(string(debug.Stack()), 1500)}
 		}
 	}()
 	return f()
 }
+
+// guarded is guard for what returns nothing; the error is a crash.
+func guarded(f func()) error {
+	_, err := guard(func() (none struct{}, err error) { f(); return none, nil })
+	return err
+}
+
+// crash is a panic as an error.
+type crash struct {
+	value any
+	where string // the first frames of the stack; more would only fill the context
+}
+
+// Error begins with a line that says what happened.
+func (c *crash) Error() string { return fmt.Sprintf("this call crashed: %v\n%s", c.value, c.where) }

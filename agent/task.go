@@ -157,7 +157,7 @@ type work struct {
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w := p.work
 	free := t.alone(ctx) // a rule may just be allowed to another one for good
-	sub, err := t.subAgent(w.kind)
+	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.kind) })
 	free()
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s could not begin: %w", w.name, err)
@@ -171,7 +171,10 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 		case <-ended:
 		}
 	}()
-	response, err := sub.SendMessage(ctx, w.prompt, w)
+	response, err := guard(func() (*Response, error) { return sub.SendMessage(ctx, w.prompt, w) })
+	if response == nil { // it crashed
+		response = &Response{}
+	}
 	transcript := ""
 	if s := sub.conv.Session(); s != nil {
 		transcript = s.Path()

@@ -229,8 +229,9 @@ func (a *Agent) endStep() error {
 	if a.step == nil {
 		return nil
 	}
-	changed, err := a.step.End()
-	a.step, a.coverage = nil, journal.Coverage{}
+	step := a.step
+	a.step, a.coverage = nil, journal.Coverage{} // also where the end crashes
+	changed, err := step.End()
 	a.noteMade(changed.Changes)
 	if err != nil || len(changed.Lacks) == 0 {
 		return err

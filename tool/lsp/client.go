@@ -66,10 +66,16 @@ func start(cfg Config, server Server) *client {
 	c.life, c.stop = context.WithCancel(context.Background())
 	go func() {
 		defer close(c.ready)
-		if c.err = c.begin(cfg); c.err != nil {
-			c.err = fmt.Errorf("%s: %w", server.Name, c.err)
-			c.close()
-		}
+		defer func() {
+			if crash := recover(); crash != nil { // the server is not to be had
+				c.err = fmt.Errorf("its start crashed: %v", crash)
+			}
+			if c.err != nil {
+				c.err = fmt.Errorf("%s: %w", server.Name, c.err)
+				c.close()
+			}
+		}()
+		c.err = c.begin(cfg)
 	}()
 	return c
 }
