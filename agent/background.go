@@ -19,10 +19,6 @@ import (
 	"artoo/tool/shell"
 )
 
-// backgroundNote begins what the model is told, with a user's message, of background
-// commands.
-const backgroundNote = "(In the background: "
-
 // left are calls whose command goes on in the background, or has ended there and was
 // not looked at yet.
 type left struct {
@@ -213,7 +209,8 @@ func (t *turn) takeBackground(ctx context.Context, p *pending) {
 func (t *turn) noteBackground(ctx context.Context) error {
 	said, err := t.settleBackground(ctx)
 	if said != "" {
-		t.unsent = append(t.unsent, provider.Text{Text: backgroundNote + strings.TrimSuffix(said, "\n") + ")"})
+		t.unsent = append(t.unsent, provider.Text{Note: provider.NoteBackground,
+			Text: "(In the background: " + strings.TrimSuffix(said, "\n") + ")"})
 	}
 	return err
 }

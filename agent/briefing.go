@@ -7,29 +7,9 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 )
-
-// How the notes begin that artoo itself puts behind a user's message.
-const (
-	modeNote         = "(The approval mode is now "
-	instructionsNote = "(The instruction"
-	settingsNote     = "(The settings are not those that this session began with. Now they are:\n"
-	gitNote          = "(Git, as the session begins: "
-)
-
-// isNote reports whether a part of a user's message is a note of artoo's own,
-// not the user's words.
-func isNote(text string) bool {
-	for _, start := range []string{modeNote, instructionsNote, settingsNote, gitNote, backgroundNote} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return conversation.IsReminder(text) || conversation.IsSummary(text)
-}
 
 // briefing is all that the model was told of what it may do and where it works, by
 // the prompt and by notes: what is otherwise now it is told with the next message.
@@ -71,15 +51,15 @@ func (a *Agent) brief(now settings, instructions []instruction, resumed bool) {
 }
 
 // toldBy reports whether the newest note of a history says that these settings
-// hold, or, without one, the prompt.
+// hold, or, without one, the prompt: word for word, or the model is told again.
 func (s settings) toldBy(system string, history []provider.Message) bool {
 	for _, m := range slices.Backward(history) {
 		for _, p := range m.Parts {
-			switch text, _ := p.(provider.Text); {
-			case strings.HasPrefix(text.Text, settingsNote):
-				return strings.HasPrefix(text.Text, s.note())
-			case strings.HasPrefix(text.Text, modeNote): // the mode is told; is all else as in the prompt?
-				return strings.HasPrefix(text.Text, modeNote+string(s.Rights.Mode)+": ") &&
+			switch text, _ := p.(provider.Text); text.Note {
+			case provider.NoteSettings:
+				return text.Text == s.note()
+			case provider.NoteMode: // the mode is told; is all else as in the prompt?
+				return text.Text == s.modeNote() &&
 					s.inSomeMode(func(then settings) bool { return strings.Contains(system, then.String()) })
 			}
 		}
@@ -96,13 +76,15 @@ func modes() []permission.Mode {
 	return []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto}
 }
 
-func (s settings) note() string { return settingsNote + strings.TrimSuffix(s.String(), "\n") + ")" }
+func (s settings) note() string {
+	return "(The settings are not those that this session began with. Now they are:\n" + strings.TrimSuffix(s.String(), "\n") + ")"
+}
 
 // newNotes is what the model must be told with the next message.
 func (a *Agent) newNotes() (notes []provider.Part) {
-	tell := func(text string) {
+	tell := func(note provider.Note, text string) {
 		if text != "" {
-			notes = append(notes, provider.Text{Text: text})
+			notes = append(notes, provider.Text{Note: note, Text: text})
 		}
 	}
 	b, w := &a.briefing, a.opt.Workspace
@@ -111,9 +93,9 @@ func (a *Agent) newNotes() (notes []provider.Part) {
 	now.Rights = a.opt.Policy.Rights(now.Rights.Headless) // trust and the sandbox may have changed too
 	if now.key() != b.known && a.Approval() == "" {
 		if now.inSomeMode(func(then settings) bool { return then.key() == b.known }) {
-			tell(now.modeNote())
+			tell(provider.NoteMode, now.modeNote())
 		} else {
-			tell(now.note())
+			tell(provider.NoteSettings, now.note())
 		}
 		b.known = now.key()
 	}
@@ -122,16 +104,16 @@ func (a *Agent) newNotes() (notes []provider.Part) {
 	}
 	if b.git != nil {
 		if said := <-b.git; said != "" {
-			tell(gitNote + w.masked(said) + ")")
+			tell(provider.NoteGit, "(Git, as the session begins: "+w.masked(said)+")")
 		}
 		b.git = nil
 	}
 	texts, _, err := w.instructions()
 	if err != nil {
-		tell(fmt.Sprintf("(The instruction files can no longer be read: %v.)", err))
+		tell(provider.NoteInstructions, fmt.Sprintf("(The instruction files can no longer be read: %v.)", err))
 		return notes
 	}
-	tell(instructionsChanged(b.instructions, texts))
+	tell(provider.NoteInstructions, instructionsChanged(b.instructions, texts))
 	b.instructions = texts
 	return notes
 }
@@ -144,7 +126,7 @@ func (s settings) modeNote() string {
 	if s.Rights.Mode != permission.ModePlan {
 		now = strings.TrimSpace(now + " The user's rules hold as before.")
 	}
-	return modeNote + string(s.Rights.Mode) + ": " + now + ")"
+	return "(The approval mode is now " + string(s.Rights.Mode) + ": " + now + ")"
 }
 
 // settingsNow is what the model is told of what it may do.

@@ -83,7 +83,7 @@ func (c *compacting) answered(r provider.Request) bool {
 			return true
 		}
 		for _, p := range m.Parts {
-			if text, ok := p.(provider.Text); ok && conversation.IsSummary(text.Text) {
+			if text, ok := p.(provider.Text); ok && text.Note == provider.NoteSummary {
 				return true
 			}
 			if res, ok := p.(provider.ToolResult); ok && strings.Contains(res.Text, "left out to save room") {

@@ -31,7 +31,6 @@ var (
 	SystemPrompt     = systemPrompt
 	Instructions     = instructionsOf
 	InstructionsNote = instructionsChanged
-	IsNote           = isNote
 )
 
 // ModeNote is what the model is told of another mode.

@@ -110,14 +110,14 @@ func instructionsChanged(before, after []instruction) string {
 	var b strings.Builder
 	for _, i := range after {
 		if text, ok := old[i.Path]; !ok || text != i.Text {
-			fmt.Fprintf(&b, instructionsNote+"s in %s have changed. They now read:\n%s)\n", i.Path,
+			fmt.Fprintf(&b, "(The instructions in %s have changed. They now read:\n%s)\n", i.Path,
 				strings.TrimSpace(i.Text))
 		}
 		delete(old, i.Path)
 	}
 	for _, i := range before {
 		if _, gone := old[i.Path]; gone {
-			fmt.Fprintf(&b, instructionsNote+"s file %s is gone; it no longer holds.)\n", i.Path)
+			fmt.Fprintf(&b, "(The instructions file %s is gone; it no longer holds.)\n", i.Path)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -42,7 +42,7 @@ func (a *Agent) resumed(s *conversation.Session) *Resumed {
 			r.Before = m.Provider + "/" + m.Model
 		}
 		switch {
-		case m.Role == provider.RoleUser && isNote(m.Text()): // no message of the user's
+		case m.Own():
 		case m.Role == provider.RoleUser:
 			r.User, r.Answer, r.Cut = typedText(m), "", true // until an answer to it is there
 		case m.Role == provider.RoleAssistant && m.Text() != "":
@@ -60,7 +60,7 @@ func (a *Agent) resumed(s *conversation.Session) *Resumed {
 // along with it.
 func typedText(m provider.Message) string {
 	for _, p := range m.Parts {
-		if t, ok := p.(provider.Text); ok && !isNote(t.Text) {
+		if t, ok := p.(provider.Text); ok && t.Note == "" {
 			return t.Text
 		}
 	}

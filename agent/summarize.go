@@ -254,7 +254,7 @@ func transcript(messages []provider.Message) string {
 				switch {
 				case m.Role == provider.RoleAssistant:
 					add("the agent", p.Text, transcriptText)
-				case conversation.IsSummary(p.Text): // it is as long as it may be
+				case p.Note == provider.NoteSummary: // it is as long as it may be
 					add("earlier, summed up", p.Text, len(p.Text))
 				default:
 					add("the user", p.Text, transcriptText)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/journal"
@@ -92,7 +91,7 @@ func Recovered(reports []journal.Report) string {
 // journal's turns are called by. The first turn is that of the first of them.
 func UserTurns(messages []provider.Message) (turns []string) {
 	for _, m := range messages {
-		if m.Role == provider.RoleUser && !conversation.IsReminder(m.Text()) {
+		if m.Role == provider.RoleUser && !m.Own() {
 			turns = append(turns, typedText(m))
 		}
 	}
@@ -274,7 +273,7 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 		return
 	}
 	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, tool.ListUpTo(20, names))
-	a.unsent = append(a.unsent, provider.Text{Text: text})
+	a.unsent = append(a.unsent, provider.Text{Note: provider.NoteUndo, Text: text})
 }
 
 // noteMade notes the files that the session made, or made before and changed now.

@@ -79,7 +79,7 @@ func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 				switch {
 				case m.Role != provider.RoleUser:
 					answers += n
-				case conversation.IsSummary(text.Text):
+				case text.Note == provider.NoteSummary:
 					summaries += n
 				default:
 					user += n

@@ -24,10 +24,6 @@ const (
 const summaryHead = "[Summary, no message of the user's: to save room it stands for what you said and did up to here. " +
 	"The user's own messages are above."
 
-// IsSummary reports whether a text of a message with the user's role is a summary of
-// what is no longer sent.
-func IsSummary(text string) bool { return strings.HasPrefix(text, summaryHead) }
-
 // compactRecord is a compaction as the session file keeps it: a trim that can be taken
 // back, with what is sent instead.
 type compactRecord struct {
@@ -234,7 +230,8 @@ func (p *planner) summary(text string) string {
 }
 
 func summaryItem(id, text string) item {
-	it := newItem(id, provider.UserText(text))
+	it := newItem(id, provider.Message{Role: provider.RoleUser,
+		Parts: []provider.Part{provider.Text{Note: provider.NoteSummary, Text: text}}})
 	it.summary = true
 	return it
 }

@@ -160,8 +160,11 @@ func decodeEntry(line []byte) (entry, error) {
 	if err := json.Unmarshal(line, e.payload); err != nil {
 		return entry{}, err
 	}
-	if h, ok := e.payload.(*Header); ok {
-		h.Started = e.Time
+	switch p := e.payload.(type) {
+	case *Header:
+		p.Started = e.Time
+	case *messageRecord:
+		markNotes(&p.Message)
 	}
 	return e, nil
 }
@@ -185,6 +188,7 @@ func decodeMessage(line []byte) (e entry, ok bool) {
 	if err := record.Message.UnmarshalJSON(body[:len(body)-1]); err != nil {
 		return e, false
 	}
+	markNotes(&record.Message)
 	return entry{head{typeMessage, string(b.id), string(b.parent), at}, &record}, true
 }
 

@@ -189,7 +189,8 @@ const (
 	timeField   = `","time":"`
 	userMessage = `,"message":{"role":"user"`
 	toolMessage = `,"message":{"role":"tool"`
-	reminding   = `,"parts":[{"type":"text","text":"` + reminderHead
+	reminding   = `,"parts":[{"type":"text","note":"` + string(provider.NoteReminder) + `"`
+	remindedOld = `,"parts":[{"type":"text","text":"` + unmarkedReminder
 )
 
 // kindOf is what a line holds whose type is known.
@@ -200,7 +201,8 @@ func (b beginning) kindOf() kind {
 	case typeMessage:
 		// The time stands before the message and has no quotes in it.
 		_, after, _ := bytes.Cut(b.rest[len(timeField):], []byte{'"'})
-		if said, ok := bytes.CutPrefix(after, []byte(userMessage)); ok && !bytes.HasPrefix(said, []byte(reminding)) {
+		said, ok := bytes.CutPrefix(after, []byte(userMessage))
+		if ok && !bytes.HasPrefix(said, []byte(reminding)) && !bytes.HasPrefix(said, []byte(remindedOld)) {
 			return kindUser
 		}
 		if bytes.HasPrefix(after, []byte(toolMessage)) {

@@ -135,7 +135,10 @@ func (it *item) apply(e edit) bool {
 	}
 	var edited provider.Part
 	switch p := it.msg.Parts[e.Part].(type) {
-	case provider.Text, provider.Image:
+	case provider.Text:
+		p.Text, p.Opaque = e.Text, ""
+		edited = p
+	case provider.Image:
 		edited = provider.Text{Text: e.Text}
 	case provider.ToolResult:
 		p.Images = nil

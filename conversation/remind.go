@@ -7,23 +7,20 @@ import (
 	"artoo/provider"
 )
 
-// reminderHead begins what the program itself says to the model in the place of
-// the user.
-const reminderHead = "[Not from the user: "
-
 // Remind appends what the program itself has to tell the model, as a message that
 // counts as none of the user's. An earlier one is no longer sent: they do not pile
 // up. Errors are those of Append.
 func (c *Conversation) Remind(text string) error {
-	return c.Append(provider.UserText(reminderHead + text + "]"))
+	return c.Append(provider.Message{Role: provider.RoleUser,
+		Parts: []provider.Part{provider.Text{Note: provider.NoteReminder, Text: "[Not from the user: " + text + "]"}}})
 }
 
-// IsReminder reports whether a text of a message with the user's role is such a
-// message.
-func IsReminder(text string) bool { return strings.HasPrefix(text, reminderHead) }
-
 func isReminder(m provider.Message) bool {
-	return m.Role == provider.RoleUser && len(m.Parts) == 1 && IsReminder(m.Text())
+	if m.Role != provider.RoleUser || len(m.Parts) != 1 {
+		return false
+	}
+	t, _ := m.Parts[0].(provider.Text)
+	return t.Note == provider.NoteReminder
 }
 
 // dropReminders leaves earlier reminders out of what is sent.
@@ -32,4 +29,48 @@ func (c *Conversation) dropReminders() {
 	if len(left) < len(c.items) {
 		c.shrunk(left, sizeOfAll(left))
 	}
+}
+
+// unmarkedReminder begins the reminders of files in which notes have no mark.
+const unmarkedReminder = "[Not from the user: "
+
+// markNotes marks the notes of a message from a file whose writer marked none, which are
+// known by their first words. Those behind the user's message follow its own words.
+func markNotes(m *provider.Message) {
+	if m.Role != provider.RoleUser {
+		return
+	}
+	for i, p := range m.Parts {
+		t, ok := p.(provider.Text)
+		if !ok || t.Note != "" {
+			continue
+		}
+		if t.Note = unmarkedNote(t.Text, i == 0); t.Note != "" {
+			m.Parts[i] = t
+		}
+	}
+}
+
+func unmarkedNote(text string, first bool) provider.Note {
+	if first {
+		if strings.HasPrefix(text, unmarkedReminder) {
+			return provider.NoteReminder
+		}
+		return ""
+	}
+	for _, old := range []struct {
+		begins string
+		note   provider.Note
+	}{
+		{"(The approval mode is now ", provider.NoteMode},
+		{"(The settings are not those that this session began with. Now they are:\n", provider.NoteSettings},
+		{"(The instruction", provider.NoteInstructions}, {"(Git, as the session begins: ", provider.NoteGit},
+		{"(In the background: ", provider.NoteBackground}, {"(The user undid changes of yours: ", provider.NoteUndo},
+		{"(The user redid changes of yours: ", provider.NoteUndo},
+	} {
+		if strings.HasPrefix(text, old.begins) {
+			return old.note
+		}
+	}
+	return ""
 }

@@ -38,11 +38,28 @@ type Message struct {
 type Part interface{ partType() string }
 
 // Text is plain words. Opaque is a payload the wire attached to this very part
-// (a signature, an item id) and wants back byte for byte.
+// (a signature, an item id) and wants back byte for byte. Note is set where artoo itself
+// says them in the user's place; no wire sends it.
 type Text struct {
+	Note   Note   `json:"note,omitempty"`
 	Text   string `json:"text"`
 	Opaque string `json:"opaque,omitempty"`
 }
+
+// Note is what artoo itself tells a model of.
+type Note string
+
+// The notes. Their texts are the words of session files.
+const (
+	NoteMode         Note = "mode"         // the approval mode is another one now
+	NoteSettings     Note = "settings"     // so is more of what the prompt says
+	NoteInstructions Note = "instructions" // instruction files that have changed
+	NoteGit          Note = "git"          // the repository as the session begins
+	NoteBackground   Note = "background"   // background commands that have ended
+	NoteUndo         Note = "undo"         // files that the user brought back
+	NoteReminder     Note = "reminder"     // said between two steps; the newest alone is sent
+	NoteSummary      Note = "summary"      // stands for what is no longer sent
+)
 
 // Reasoning is what the model thought. Text may be empty (withheld); Opaque is
 // the wire's proof of it (signature, encrypted content), kept byte for byte.
@@ -134,6 +151,15 @@ func (m Message) Text() string {
 	return b.String()
 }
 
+// Own reports whether artoo itself says the message, in the user's place.
+func (m Message) Own() bool {
+	if m.Role != RoleUser || len(m.Parts) == 0 {
+		return false
+	}
+	t, _ := m.Parts[0].(Text)
+	return t.Note != ""
+}
+
 // Calls lists the message's tool calls in order.
 func (m Message) Calls() []ToolCall {
 	var calls []ToolCall
@@ -210,6 +236,7 @@ func (m *Message) decode(data []byte) error {
 // one pass: long sessions are read at the start of the program.
 type partJSON struct {
 	Type      string          `json:"type"`
+	Note      Note            `json:"note"`
 	Text      string          `json:"text"`
 	Form      string          `json:"form"`
 	Opaque    string          `json:"opaque"`
@@ -232,7 +259,7 @@ type partJSON struct {
 func (p *partJSON) part() (Part, error) {
 	switch p.Type {
 	case "text":
-		return Text{Text: p.Text, Opaque: p.Opaque}, nil
+		return Text{Note: p.Note, Text: p.Text, Opaque: p.Opaque}, nil
 	case "reasoning":
 		return Reasoning{Text: p.Text, Form: p.Form, Opaque: p.Opaque}, nil
 	case "image":

@@ -52,6 +52,8 @@ func scanPart(s *Scanner) Part {
 		switch string(name) {
 		case "type":
 			p.Type = s.String()
+		case "note":
+			p.Note = Note(s.String())
 		case "text":
 			p.Text = s.String()
 		case "form":
