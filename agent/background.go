@@ -127,10 +127,17 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 	return discarded
 }
 
-// endOnce ends the background commands of an agent that is sent one message alone: in a
-// headless run, and as a sub-agent. Those lines on a layer that have ended are judged.
+// once reports whether the agent is sent one message alone: in a headless run, and as a
+// sub-agent.
+func (a *Agent) once() bool {
+	w := a.opt.Workspace
+	return a.parent != nil || w != nil && w.Headless
+}
+
+// endOnce ends the background commands of an agent that is sent one message alone. Those
+// lines on a layer that have ended are judged.
 func (t *turn) endOnce(ctx context.Context) error {
-	if w := t.opt.Workspace; t.parent == nil && (w == nil || !w.Headless) {
+	if !t.once() {
 		return nil
 	}
 	_, err := t.settleBackground(ctx)
@@ -223,7 +230,7 @@ func (t *turn) stillRunning() {
 			n++
 		}
 	}
-	if n > 0 {
+	if n > 0 && !t.once() {
 		t.notice(NoticeInfo, count(n, "background command")+" still running; /status lists them")
 	}
 }
