@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"artoo/tool/spelling"
 )
 
@@ -139,54 +141,29 @@ func missingFile(ctx context.Context, env *Env, t target, hint string) error {
 	return env.Files.missing(t, hint)
 }
 
-// FoldName brings names together that some file system takes for one: case is
-// ignored as APFS and NTFS do, and the characters HFS+ does not see are left
-// out.
+// FoldName brings names together that some file system takes for one: letters of either
+// case, characters that are compatible by Unicode's NFKC, and those that are ignored.
 func FoldName(name string) string {
 	if !strings.ContainsFunc(name, func(c rune) bool { return c >= unicode.MaxASCII || 'A' <= c && c <= 'Z' }) {
 		return name // as most are
 	}
 	var b strings.Builder
 	b.Grow(len(name))
-	for _, c := range name {
-		if c < unicode.MaxASCII {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			b.WriteByte(byte(c))
-			continue
-		}
+	for _, c := range norm.NFKC.String(name) {
 		switch {
-		case c >= 0x200c && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x206a && c <= 0x206f, c == 0xfeff:
-			continue
+		case 'A' <= c && c <= 'Z':
+			b.WriteByte(byte(c + 'a' - 'A'))
+		case c < unicode.MaxASCII:
+			b.WriteByte(byte(c))
+		case c == 'ß' || c == 'ẞ':
+			b.WriteString("ss") // by full folding
+		case !unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			least := c
+			for r := unicode.SimpleFold(c); r != c; r = unicode.SimpleFold(r) {
+				least = min(least, r)
+			}
+			b.WriteRune(unicode.ToLower(least))
 		}
-		b.WriteString(foldRune(c))
 	}
 	return b.String()
-}
-
-// foldRune folds one character that is not ASCII: by its simple folding, and
-// where the full folding of Unicode comes to ASCII letters, by that.
-func foldRune(c rune) string {
-	switch c {
-	case 'ß', 'ẞ':
-		return "ss"
-	case 'ﬀ':
-		return "ff"
-	case 'ﬁ':
-		return "fi"
-	case 'ﬂ':
-		return "fl"
-	case 'ﬃ':
-		return "ffi"
-	case 'ﬄ':
-		return "ffl"
-	case 'ﬅ', 'ﬆ':
-		return "st"
-	}
-	least := c
-	for r := unicode.SimpleFold(c); r != c; r = unicode.SimpleFold(r) {
-		least = min(least, r)
-	}
-	return string(unicode.ToLower(least))
 }
