@@ -12,8 +12,8 @@ type Project struct {
 	Root string // absolute, links resolved
 	Dir  string // the working directory, absolute, links resolved
 	Git  bool   // Root has a .git
-	// Common is the directory of git's files that a linked work tree shares with
-	// the others of its repository, absolute; "" where there is none outside Root.
+	// Common is the directory of git's files, absolute, where it lies outside Root: that of
+	// a submodule or a separate one, or what a linked work tree shares with others; else "".
 	Common string
 	// None says why there is no project to speak of: "/", the home directory or
 	// what lies above it, or root outside a container. "" otherwise.
@@ -49,7 +49,7 @@ func FindProject(dir, home string, superuser bool) (Project, error) {
 		// further up is meant by who works in it.
 		if ownWorkTree(at) {
 			p.Root, p.Git = at, true
-			p.Common = sharedGitDir(at)
+			p.Common = gitDirOutside(at)
 		}
 		break
 	}

@@ -73,7 +73,7 @@ func workTreeRuns(top string, depth int) error {
 		if err != nil {
 			return err
 		}
-		if key := runningKey(data); key != "" {
+		if key := runningKey(data, ModuleWorkTree(common) == top); key != "" {
 			return fmt.Errorf("the repository's own %s sets %s, which can run programs or read elsewhere",
 				filepath.Base(path), key)
 		}
@@ -187,8 +187,8 @@ func readSome(path string) (string, error) {
 
 // runningKey finds a section or key of a git configuration that names a program
 // or a place elsewhere, or brings in another file. It errs on the side of
-// finding one.
-func runningKey(config string) string {
+// finding one. ownTree says that the work tree it names is the one it belongs to.
+func runningKey(config string, ownTree bool) string {
 	for line := range strings.Lines(strings.ToLower(config)) {
 		line = strings.TrimSpace(line)
 		for _, section := range []string{"[include", "[filter", "[mailmap", "[man", "[help", "[browser", "[web"} {
@@ -205,7 +205,7 @@ func runningKey(config string) string {
 		}
 		key, _, _ := strings.Cut(line, "=")
 		key = strings.TrimSpace(key)
-		if key == "worktree" {
+		if key == "worktree" && !ownTree {
 			return key
 		}
 		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program",

@@ -153,6 +153,39 @@ func TestALinkedWorkTreeKnowsTheDirectoryItShares(t *testing.T) {
 	}
 }
 
+func TestAGitDirectoryOutsideBelongsToItsWorkTree(t *testing.T) {
+	base := realTemp(t)
+	for name, config := range map[string]string{
+		"modules/sub": "[core]\n\tbare = false\n\tworktree = ../../sub\n", "modules/other": "[core]\n\tbare = false\n\tworktree = ../../else\n",
+		"apart": "[core]\n\tbare = false\n", "bare": "[core]\n\tbare = true\n", "main/.git": "[core]\n\tbare = false\n",
+	} {
+		mkrepo(t, filepath.Join(base, "made", name))
+		mkfile(t, filepath.Join(base, "made", name, ".git", "config"), config)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o755),
+			os.Rename(filepath.Join(base, "made", name, ".git"), filepath.Join(base, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for tree, c := range map[string]struct{ names, common string }{
+		"sub": {"../modules/sub", "modules/sub"}, "forged": {"../modules/other", ""}, "apart_tree": {"../apart", "apart"},
+		"of_bare": {"../bare", ""}, "of_main": {"../main/.git", ""},
+	} {
+		top := filepath.Join(base, tree)
+		mkfile(t, filepath.Join(top, ".git"), "gitdir: "+c.names+"\n")
+		want := ""
+		if c.common != "" {
+			want = filepath.Join(base, c.common)
+		}
+		p, err := FindProject(top, "", false)
+		if err != nil || !p.Git || p.Common != want {
+			t.Errorf("%s: uses %q (%+v, %v), want %q", tree, p.Common, p, err, want)
+		}
+		if err := p.GitRuns(); (err == nil) != (tree != "forged") {
+			t.Errorf("%s: git runs %v", tree, err)
+		}
+	}
+}
+
 func TestGitIsNotTrustedWhereItsTopCannotBeTold(t *testing.T) {
 	base := realTemp(t)
 	mkrepo(t, base)

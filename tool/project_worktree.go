@@ -65,33 +65,48 @@ func safeDirectory(top string) bool {
 	return runGit(ctx, os.Environ(), top, top, func(string) error { return nil }, "rev-parse", "--git-dir") == nil
 }
 
-// sharedGitDir is the directory that a linked work tree at top shares with the
-// others of its repository, where that one knows of it; "" elsewhere. Only the
-// word of the repository counts: a .git file of a stranger may name any.
-func sharedGitDir(top string) string {
+// gitDirOutside is the git directory that a work tree at top uses or shares, where it
+// lies elsewhere and says so itself: a .git file of a stranger may name any. It knows of a
+// linked work tree, names the top as its work tree, as that of a submodule does, or has no
+// work tree of its own (git init --separate-git-dir). Else it is "".
+func gitDirOutside(top string) string {
 	info, err := os.Lstat(filepath.Join(top, ".git"))
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
 	dir, common, err := gitDirs(top)
-	if err != nil || filepath.Dir(dir) != filepath.Join(common, "worktrees") {
+	if err != nil {
+		return ""
+	}
+	if common, err = filepath.EvalSymlinks(common); err != nil || !ownedByUser(common) {
 		return ""
 	}
 	if _, inside := under(top, common); inside {
 		return ""
 	}
 	back, err := readSome(filepath.Join(dir, "gitdir"))
-	if err != nil {
-		return ""
+	known := seenFrom(dir, strings.TrimRight(back, "\r\n"))
+	if err != nil { // it is no linked work tree
+		if known = filepath.Join(ModuleWorkTree(common), ".git"); !filepath.IsAbs(known) && separateGitDir(common) {
+			return common
+		}
 	}
-	known, err := os.Stat(seenFrom(dir, strings.TrimRight(back, "\r\n")))
-	if err != nil || !os.SameFile(info, known) || !ownedByUser(common) {
-		return ""
-	}
-	if common, err = filepath.EvalSymlinks(common); err != nil {
+	if is, err := os.Stat(known); err != nil || !os.SameFile(info, is) {
 		return ""
 	}
 	return common
+}
+
+// separateGitDir reports whether a git directory is made for a work tree elsewhere, and
+// neither that of the directory around it nor a bare one.
+func separateGitDir(dir string) (separate bool) {
+	text, err := readSome(filepath.Join(dir, "config"))
+	eachGitSetting(text, func(section, key, value string) {
+		if section == "core" && key == "bare" {
+			separate = value == "false"
+		}
+	})
+	return separate && err == nil && FoldName(filepath.Base(dir)) != ".git"
 }
 
 // Repository finds the repository that git would work on in dir, wherever its
@@ -109,7 +124,7 @@ func Repository(dir string) (Project, error) {
 	for at := range gitLooksIn(dir) {
 		switch {
 		case isWorkTree(at):
-			p.Root, p.Git, p.Common = at, true, sharedGitDir(at)
+			p.Root, p.Git, p.Common = at, true, gitDirOutside(at)
 			return p, nil
 		case !surelyNone(at):
 			return Project{}, fmt.Errorf("it cannot be told what git makes of %s", filepath.Join(at, ".git"))

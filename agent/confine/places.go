@@ -16,7 +16,7 @@ import (
 // Config is what the commands of one session may reach. Paths are absolute.
 type Config struct {
 	Root    string // the project's root
-	Common  string // the git directory that a linked work tree shares; "" for none
+	Common  string // the git directory outside the root that its work tree uses; "" for none
 	Home    string // the user's; "" where there is none
 	Cache   string // artoo's own caches are below it; "" keeps none
 	Environ []string
