@@ -41,7 +41,7 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 		return false, why
 	}
 	if r.has(special) {
-		return p.judge(s)
+		return p.judge(s, r)
 	}
 	if !r.has(pathless) || r.flags+r.values+r.long != "" {
 		why = p.wordsRead(s.dirs, r, name, plain(s.words[1:]))

@@ -36,86 +36,29 @@ func tellsVersion(s simple) bool {
 // judge judges a reading command whose words are more than options and files. ok
 // says that it only reads, why what is in the way; neither, that it is not of the
 // reading kind at all.
-func (p *Policy) judge(s simple) (ok bool, why string) {
+func (p *Policy) judge(s simple, r reading) (ok bool, why string) {
 	words := plain(s.words[1:])
 	switch s.name() {
 	case "git":
 		return p.gitReads(s.dirs, words)
-	case "find":
-		why = p.findReads(s.dirs, words)
-	case "printf", "test", "[", "[[":
-		why = p.evaluates(s)
-	case "date":
-		why = dateReads(words)
-	case "printenv":
-		why = printenvReads(words)
-	default:
-		if len(words) > 0 {
-			why = s.name() + " with " + words[0] + " is not known to do nothing but read"
-		}
 	}
-	return why == "", why
-}
-
-// evaluates says which word of printf or test a shell could run as code: subscripts,
-// what is compared or printed as a number, and options that set variables.
-func (p *Policy) evaluates(s simple) (why string) {
-	for i, w := range s.words[1:] {
-		text := w.text
-		switch {
-		case !w.known && !w.single, i == 0 && !w.known && s.name() == "printf":
-			return "the value of " + text + " is not known before " + s.name() + " runs"
-		case w.known && strings.ContainsAny(text, "[") && strings.ContainsAny(text, "$`"),
-			listed("-v -R -o -eq -ne -lt -le -gt -ge", text) && s.name() != "printf",
-			s.name() == "printf" && i == 0 && (isOption(text) || printsNumbers(text)):
-			return s.name() + " may evaluate " + text
-		case s.name() != "printf" && strings.Contains(text, "/") && i > 0 && isOption(s.words[i].text):
-			if why := p.mayReadNames(s.dirs, text); why != "" {
-				return why
+	for _, w := range words {
+		odd := strings.Contains(w, "[") && strings.ContainsAny(w, "$`") || s.name() == "date" && !strings.HasPrefix(w, "+") && !listed("-u -R -I", w)
+		if r.not == "" || listed(r.not, w) || strings.HasPrefix(w, "--") || odd {
+			return false, s.name() + " with " + w + " is not known to do nothing but read"
+		}
+		if !isOption(w) && w != "" {
+			if why := p.mayReadNames(s.dirs, w); why != "" {
+				return false, why
 			}
 		}
 	}
-	return ""
-}
-
-// printsNumbers reports whether a format of printf has a conversion other than of text.
-func printsNumbers(format string) bool {
-	for _, part := range strings.Split(strings.ReplaceAll(format, "%%", ""), "%")[1:] {
-		verb := strings.TrimLeft(part, "0123456789.-")
-		if verb == "" || !strings.Contains("sbqc", verb[:1]) {
-			return true
-		}
-	}
-	return false
-}
-
-// dateReads takes a date that is shown, not set.
-func dateReads(words []string) (why string) {
-	for i, w := range words {
-		option := isOption(w) && !haveOption([]string{w}, "-s --set -f --file")
-		if !option && !strings.HasPrefix(w, "+") && !(i > 0 && listed("-d --date -r", words[i-1])) {
-			return "date with " + w + " is not known to do nothing but read"
-		}
-	}
-	return ""
+	return true, ""
 }
 
 // without are the words except those of a list.
 func without(words []string, list string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return listed(list, w) })
-}
-
-// printenvReads takes variables that hold nothing to hide.
-func printenvReads(words []string) (why string) {
-	if len(words) == 0 {
-		return "printenv tells every variable"
-	}
-	for _, w := range words {
-		if !publicVariable(w) {
-			return "the variable " + w + " may hold what is to be kept"
-		}
-	}
-	return ""
 }
 
 // publicVariable reports whether what a variable of the environment holds may be

@@ -9,34 +9,6 @@ import (
 	"strings"
 )
 
-// findReads judge find: where it starts, and what it does with what it finds.
-// It tells names; only the starting points are checked.
-func (p *Policy) findReads(dirs, words []string) (why string) {
-	i := 0
-	for ; i < len(words) && (words[i] == "-P" || words[i] == "-H"); i++ {
-	}
-	for ; i < len(words) && !isOption(words[i]) && !strings.Contains("(!)", words[i]); i++ {
-		if why := p.mayReadNames(dirs, words[i]); why != "" {
-			return why
-		}
-	}
-	for ; i < len(words); i++ {
-		w := words[i]
-		switch name, option := strings.CutPrefix(w, "-"); {
-		case strings.Contains("(!),", w) && w != "":
-		case option && listed(`print print0 ls prune quit and or not a o true false empty executable readable writable
-			mount xdev depth daystart nouser nogroup noleaf`, name):
-		case option && listed(`name iname path ipath wholename iwholename regex iregex type xtype size mtime mmin atime amin
-			ctime cmin newer anewer cnewer newermt newerct perm user group uid gid links inum lname ilname maxdepth
-			mindepth printf regextype samefile`, name):
-			i++ // its value
-		default:
-			return "find " + w + " is not known to do nothing but look"
-		}
-	}
-	return ""
-}
-
 // grepSelects tells which files a recursive grep with these options reads. What
 // no option speaks of is left out by some greps where there is any --include, by
 // GNU's only where the first option is one.

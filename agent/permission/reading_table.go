@@ -38,6 +38,7 @@ type reading struct {
 	is       trait
 	// selects tells which files it reads of those it finds; nil for all.
 	selects func(p *Policy, o options) func(name string, dir bool) bool
+	not     string // words with which it does more than read; of a special one
 	note    string // what of its options is not for reading, for the documentation
 }
 
@@ -53,8 +54,8 @@ var readings = []reading{
 	{names: "tree", flags: "adfixsuhgpDFvtcUrnCASNqQJX", values: "LPI", is: risky, note: "not -o, -R, -l",
 		long: `noreport dirsfirst filesfirst prune gitignore du si inodes device matchdirs ignore-case metafirst
 			filelimit= charset= sort= timefmt=`},
-	{names: "find", is: risky | special,
-		note: "only tests, -print, -printf, -ls, -prune; not -L, -exec, -delete, -fprint"},
+	{names: "find", is: risky | special, note: "not -exec, -ok, -delete, -fprint, -fls, -files0-from, -L, -follow",
+		not: "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from -f -L -follow"},
 	{names: "fd fdfind", flags: "HIusiFapg0l1qV", values: "tedESc", is: patternFirst | risky, note: "not -x, -X, -L",
 		long: `hidden no-ignore no-ignore-vcs case-sensitive ignore-case glob fixed-strings absolute-path full-path
 			type= extension= max-depth= min-depth= exact-depth= exclude= color= max-results= size= changed-within=
@@ -136,15 +137,15 @@ var readings = []reading{
 	{names: "shasum", flags: "btUp", values: "a", note: "not -c", long: "binary text algorithm="},
 	{names: "echo", is: pathless | soft,
 		note: "also of public variables such as $HOME and $?, and of the output of reading commands"},
-	{names: "printf", is: pathless | globless | soft | special, note: "not -v; no numbers"},
-	{names: "test [ [[", is: pathless | globless | soft | special, note: "not -v, -o; no numbers, no subscripts"},
+	{names: "test [ [[", is: pathless | globless | special, note: "not -v, -o; no numbers, no subscripts",
+		not: "-v -R -o -eq -ne -lt -le -gt -ge"},
 	{names: "true false : which type", is: pathless | globless},
 	// With another command behind it it is opened and judged by that.
 	{names: "command", is: pathless | globless, note: "-v and -V"},
 	{names: "seq", flags: "w", values: "fs", is: numbers | pathless | globless,
 		long: "equal-width format= separator="},
 	{names: "sleep expr", is: pathless | globless},
-	{names: "date", is: pathless | globless | special, note: "not -s, -f; operands begin with +"},
+	{names: "date", is: pathless | globless | special, note: "only -u, -R, -I; operands begin with +", not: "-s"},
 	{names: "uname", flags: "asnrvmpio", is: pathless | globless,
 		long: `all kernel-name nodename kernel-release kernel-version machine processor hardware-platform
 			operating-system`},
@@ -157,7 +158,6 @@ var readings = []reading{
 		long: `all human-readable si inodes local portability print-type type= exclude-type= total`},
 	{names: "free", flags: "bkmghtwv", is: pathless | globless, long: "bytes kibi mebi gibi human total wide"},
 	{names: "tty", is: pathless | globless | special, note: "without words"},
-	{names: "printenv", is: pathless | globless | special, note: "of public variables"},
 	{names: "git", is: risky | special},
 }
 

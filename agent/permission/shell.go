@@ -27,8 +27,6 @@ type word struct {
 	// soft is set for a word that is not known, but made only of text, public
 	// variables and the output of commands that are looked at themselves.
 	soft bool
-	// single is set for a soft word that stays one word whatever it holds.
-	single bool
 }
 
 // simple is one simple command of a shell line, with wrappers opened.
@@ -91,15 +89,9 @@ func plain(words []word) []string { return each(words, func(w word) string { ret
 // changesShell reports whether the command changes what later commands of the
 // same line are or do, or runs text: no rule for its first words covers that.
 func (s simple) changesShell() bool {
-	// test -v evaluates the subscript it is given, and commands in it.
-	if listed(`eval source . exec set shopt alias unalias read mapfile readarray getopts hash enable trap pushd popd unset
-		bind complete compgen test [ [[`, s.name()) {
-		return true
-	}
-	if s.name() != "printf" || len(s.words) < 2 {
-		return false
-	}
-	return isOption(s.words[1].text) || printsNumbers(s.words[1].text) || s.globs()
+	// test and printf evaluate the subscripts they are given, and commands in them.
+	return listed(`eval source . exec set shopt alias unalias read mapfile readarray getopts hash enable trap pushd popd
+		unset bind complete compgen test [ [[ printf`, s.name())
 }
 
 // Shell is what must be known beforehand of the shell that runs the lines. The

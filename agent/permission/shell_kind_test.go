@@ -83,7 +83,7 @@ func TestReasonsAreSentences(t *testing.T) {
 	for line, want := range map[string]string{
 		"echo x > out.txt":      "echo writes its output into a file, out.txt",
 		"ls | xargs cat":        "cat is started by another command (xargs), which gives it further arguments",
-		"find . -exec true \\;": "find -exec is not known to do nothing but look",
+		"find . -exec true \\;": "find with -exec is not known to do nothing but read",
 		"X=1 ls":                "variables are set for ls, which can change what it does",
 		"cat \"$x\"":            "the value of \"$x\" is not known before cat runs",
 		"sort -o a b":           "the option -o of sort is not one that is known to do nothing but read",

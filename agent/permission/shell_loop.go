@@ -91,7 +91,7 @@ func (w *shellWalker) testWords(x syntax.TestExpr) []word {
 		return slices.Concat(operator("("), w.testWords(x.X), operator(")"))
 	case *syntax.Word:
 		item := w.literal(x)
-		item.single, item.glob = true, false // it is neither split nor taken for file names
+		item.glob = false // it is not taken for file names
 		return []word{item}
 	}
 	return nil

@@ -15,11 +15,11 @@ func (w *shellWalker) literal(source *syntax.Word) word {
 	}
 	var value, bare strings.Builder // all of it; its unquoted parts
 	out := word{text: w.source(source)}
-	known, soft, single, glob := true, true, true, false
+	known, soft, glob := true, true, false
 	for _, part := range source.Parts {
 		p := w.part(part, false)
 		known, soft = known && p.known, soft && (p.known || p.soft)
-		single, glob = single && (p.known || p.single), glob || p.glob
+		glob = glob || p.glob
 		if _, bareText := part.(*syntax.Lit); bareText {
 			if tilde(p.text) {
 				return out
@@ -37,7 +37,7 @@ func (w *shellWalker) literal(source *syntax.Word) word {
 	if known {
 		return word{text: value.String(), known: true, glob: glob}
 	}
-	out.soft, out.single = soft && !glob, single && !glob
+	out.soft = soft && !glob
 	return out
 }
 
@@ -53,19 +53,19 @@ func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 	case *syntax.SglQuoted:
 		return word{text: p.Value, known: !p.Dollar}
 	case *syntax.DblQuoted:
-		out := word{known: !p.Dollar, soft: !p.Dollar, single: !p.Dollar}
+		out := word{known: !p.Dollar, soft: !p.Dollar}
 		for _, inner := range p.Parts {
 			i := w.part(inner, true)
 			out.text += i.text
 			out.known, out.glob = out.known && i.known, out.glob || i.glob
-			out.soft, out.single = out.soft && (i.known || i.soft), out.single && (i.known || i.single)
+			out.soft = out.soft && (i.known || i.soft)
 		}
 		return out
 	case *syntax.ParamExp:
 		return w.variable(p, quoted)
 	case *syntax.CmdSubst:
 		// What it prints may be anything; the commands in it are looked at.
-		return word{soft: quoted && !loose(p), single: quoted}
+		return word{soft: quoted && !loose(p)}
 	}
 	return word{}
 }
@@ -86,8 +86,7 @@ func (w *shellWalker) variable(p *syntax.ParamExp, quoted bool) word {
 		}
 		return word{soft: true}
 	}
-	number := name == "?" || name == "#" || name == "$"
-	return word{soft: publicVariable(name), single: quoted || number}
+	return word{soft: publicVariable(name)}
 }
 
 // wordCharacters are those that the shell leaves as they are in what it expands.
