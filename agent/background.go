@@ -110,7 +110,9 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 	a.watches.Wait()
 	for _, p := range a.background.ended() {
 		if p.made != nil {
-			p.made.move(true)
+			if err := guarded(func() { p.made.move(true) }); err != nil {
+				notify(err.Error())
+			}
 		}
 		lost, err := a.discard(p)
 		if err != nil {

@@ -72,7 +72,10 @@ func (m *madeGuarded) watch(c Confined) {
 		case <-timer.C:
 		}
 		began := time.Now()
-		m.move(false)
+		if err := guarded(func() { m.move(false) }); err != nil {
+			m.agent.notify("files that programs run automatically are not looked for: " + err.Error())
+			return
+		}
 		timer.Reset(max(lookEvery, 10*time.Since(began)))
 	}
 }

@@ -226,7 +226,7 @@ func TestBashTimeout(t *testing.T) {
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, `{"command":"echo begun; sleep 600","timeout":1}`)
 	want := Result{Text: "begun\n[stopped: it was not done after 1s (timeout, in seconds, allows more)]\n",
-		Summary: "timed out after 1s", IsError: true}
+		Summary: "timed out after 1s", IsError: true, Stopped: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
