@@ -120,7 +120,9 @@ func TestASubAgentsCallIsPlannedOnWhatIsThereThen(t *testing.T) {
 		func(context.Context, *tool.Env, in) (tool.Access, error) {
 			again := plans.Add(1) > 1
 			return tool.Access{Kind: tool.KindRead, Verb: "look", Paths: []string{"/p/x"}, Outside: again, Why: "it became a link"}, nil
-		}, func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{Text: "seen"}, nil })
+		}, func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) {
+			return tool.Result{Text: "seen"}, nil
+		})
 	opt, c := withTasks(map[string][]fake.Step{
 		"go":   {fake.Calls(task("t1", "work")), fake.Say("ok")},
 		"work": {fake.Call("s1", "look", `{}`), fake.Say("done")},
