@@ -116,7 +116,7 @@ func (t *turn) runCheck(ctx context.Context, c Check, files []string) (findings 
 	if err != nil {
 		return "", err
 	}
-	changes, err := confined.Changes()
+	changes, err := confined.Changes(ctx)
 	if err == nil {
 		err = changes.Discard(true)
 	}

@@ -43,8 +43,10 @@ type Confined interface {
 	Hides(path string) bool    // what lies at an absolute path of the machine was out of its sight
 	Protect() error            // makes what programs run read-only again: a landing replaced files
 	Limit() string             // the limit that ended it, in words; "" for none
-	// Changes are what it did on a layer; they hold the layer until Discard.
-	Changes() (Changes, error)
+	// Changes are what it did on a layer; they hold the layer until Discard. An error gives
+	// the layer up, as Discard does unread.
+	Changes(ctx context.Context) (Changes, error)
+	Discard() error
 }
 
 // Changes are what a command did on a layer.
@@ -273,11 +275,13 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 	case permission.PlaceReading:
 		return t.offerSandbox(ctx, p, result)
 	}
-	changes, err := p.confined.Changes()
+	within, cancel := context.WithTimeout(ctx, longestJudging)
+	defer cancel()
+	changes, err := p.confined.Changes(within)
 	if err != nil {
 		result.Text += "[its changes could not be read and were discarded: " + err.Error() + "]\n"
 		result.IsError = true
-		return nil
+		return context.Cause(ctx)
 	}
 	landed := false
 	defer func() {
@@ -290,11 +294,18 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 		return nil
 	}
 	t.nameWalls(p, result)
-	if landed, err = t.judge(ctx, p, changes, result); err != nil {
+	if landed, err = t.judge(ctx, within, p, changes, result); err != nil {
 		return err
 	}
 	return t.offerMore(ctx, p, result)
 }
+
+// longestJudging is how long the effects of a command may take to be read and judged.
+var longestJudging = 10 * time.Second
+
+// longestNaming is how long those of an interrupted command may take to be read, so that
+// they can be named.
+const longestNaming = 500 * time.Millisecond
 
 // giveUp discards what an interrupted command did on its layer.
 func (t *turn) giveUp(p *pending) {
@@ -315,8 +326,13 @@ func (a *Agent) discard(p *pending) (permission.Judgement, error) {
 		default:
 			return lost, nil // it never ended, and its layer goes with the sandbox
 		}
-		changes, err := p.confined.Changes()
-		if err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), longestNaming)
+		defer cancel()
+		changes, err := p.confined.Changes(ctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return lost, nil // it is gone, and too much to be named
+		case err != nil:
 			return lost, err
 		}
 		defer func() { err = errors.Join(err, changes.Discard(false)) }()
@@ -335,7 +351,7 @@ func (a *Agent) unjudged(p *pending, changes Changes) permission.Judgement {
 	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {
 		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
 	}
-	j := a.opt.Policy.Judge(p.call.Access, p.decision, list, facts)
+	j := a.opt.Policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
 	j.Verdict = permission.Refuse
 	return j
 }

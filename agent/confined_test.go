@@ -1,7 +1,7 @@
 package agent_test
 
 import (
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,6 +42,7 @@ type confinement struct {
 	crash         string // the method that panics, in lower case
 
 	root, upper, state string
+	read               func(ctx context.Context) // is called when the layer is read; may be nil
 }
 
 type confinedCommand struct {
@@ -82,10 +83,14 @@ func (c confinedCommand) Protect() error {
 	c.protects++
 	return nil
 }
-func (c confinedCommand) Limit() string { c.crashes("limit"); return c.limit }
-func (c confinedCommand) Changes() (agent.Changes, error) {
+func (c confinedCommand) Limit() string  { c.crashes("limit"); return c.limit }
+func (c confinedCommand) Discard() error { return c.confinement.Discard(false) }
+func (c confinedCommand) Changes(ctx context.Context) (agent.Changes, error) {
 	c.crashes("changes")
-	return c.confinement, nil
+	if c.confinement.read != nil {
+		c.confinement.read(ctx)
+	}
+	return c.confinement, ctx.Err()
 }
 func (c *confinement) Path(sandbox.Change) string { return "" }
 func (c *confinement) List() []sandbox.Change {
@@ -150,8 +155,7 @@ func (c *confinement) prepare(t *testing.T, root string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			change.Before = sandbox.Before{Mode: 0o644, Size: 1, Inode: info.Sys().(*syscall.Stat_t).Ino, Changed: since,
-				Hash: sha256.Sum256([]byte("1"))}
+			change.Before = sandbox.Before{Mode: 0o644, Size: 1, Inode: info.Sys().(*syscall.Stat_t).Ino, Changed: since}
 		}
 		if change.Kind != sandbox.Deleted {
 			change.Size = 1
@@ -321,6 +325,28 @@ func TestALayerThatCannotBeAppliedIsNotSaidToBe(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(c.root, "a.txt")); err != nil || string(data) != "the user's own" {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// What a line did is read and judged only as long as the turn goes on, and for a limited
+// time: after that it is discarded.
+func TestJudgingEndsInTime(t *testing.T) {
+	agent.LongestJudging(t, time.Millisecond)
+	c, cb := &confinement{list: changed("a.txt"), read: func(ctx context.Context) { <-ctx.Done() }}, &recorder{}
+	result, _ := c.runs(t, "uniq a.txt", permission.ModeAuto, cb)
+	if !strings.Contains(result, "discarded: context deadline exceeded") || c.landed(t) != 0 {
+		t.Errorf("in time: %s", result)
+	}
+	agent.LongestJudging(t, time.Hour)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("that is enough")
+	c = &confinement{list: changed("a.txt"), read: func(within context.Context) {
+		cancel(stopped)
+		<-within.Done()
+	}}
+	a := c.agent(t, "uniq a.txt", permission.ModeAuto)
+	if _, err := a.SendMessage(ctx, "go", cb); !errors.Is(err, stopped) || c.landed(t) != 0 {
+		t.Errorf("with the turn: %v", err)
 	}
 }
 

@@ -43,6 +43,13 @@ func LayerTakesLong(t *testing.T, d time.Duration) {
 	t.Cleanup(func() { layerTakesLong = was })
 }
 
+// LongestJudging sets how long effects may take to be judged, for one test.
+func LongestJudging(t *testing.T, d time.Duration) {
+	was := longestJudging
+	longestJudging = d
+	t.Cleanup(func() { longestJudging = was })
+}
+
 // Confine has another sandbox confine the commands.
 func (a *Agent) Confine(s Sandbox) { a.opt.Sandbox = s }
 

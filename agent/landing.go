@@ -19,18 +19,21 @@ import (
 )
 
 // judge decides about what a line did on a layer, asks where that is to be asked, and
-// lands what may land. landed says that the line's effects, or none, count. The error
-// is of the question and ends the turn.
-func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *tool.Result) (landed bool, err error) {
-	git, err := t.gitEffects(ctx, changes)
-	if err != nil {
+// lands what may land. Judging ends with within. landed says that the line's effects, or
+// none, count. The error is of the question, or of ctx, and ends the turn.
+func (t *turn) judge(ctx, within context.Context, p *pending, changes Changes, result *tool.Result) (landed bool, err error) {
+	git, err := t.gitEffects(within, changes)
+	if err != nil && within.Err() == nil {
 		result.Text += "[its changes were discarded, since git's part of them cannot be read: " + err.Error() + "]\n"
 		result.IsError = true
 		return false, nil
 	}
 	defer func() { err = errors.Join(err, git.close()) }()
-	j := t.judging(p).Judge(p.call.Access, p.decision, changes.List(), t.facts(ctx, changes, git))
+	j := t.judging(p).Judge(within, p.call.Access, p.decision, changes.List(), t.facts(within, changes, git))
 	switch {
+	case context.Cause(ctx) != nil:
+		t.discarded(p, j, "the turn was stopped", false, result)
+		return false, context.Cause(ctx)
 	case j.Verdict == permission.Run && j.Class == permission.Nothing:
 		return true, nil
 	case j.Verdict == permission.Run:
@@ -39,7 +42,9 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		t.discarded(p, j, j.Reason(), false, result)
 		return false, nil
 	}
-	diff := diffOf(t.opt.Policy.Root, changes, j.Effects.Apply)
+	diff := diffOf(ctx, t.opt.Policy.Root, changes, slices.DeleteFunc(slices.Clone(j.Effects.Apply), func(c sandbox.Change) bool {
+		return git.has(c.Path)
+	}))
 	for _, row := range git.rows {
 		diff += row.Diff
 	}
@@ -158,14 +163,25 @@ func (t *turn) facts(ctx context.Context, changes Changes, git *gitEffects) perm
 	environ := t.opt.Env.Environ
 	facts.Ignored = func(paths []string) map[string]bool { return w.Project.IgnoredSince(ctx, environ, w.Began, paths) }
 	facts.Uncommitted = func(paths []string) map[string]bool { return w.Project.Uncommitted(ctx, environ, paths) }
-	facts.Reverts = func(c sandbox.Change) bool {
-		file, err := changes.Open(c)
-		if err != nil {
-			return true // it cannot be told, and uncommitted work goes
+	facts.Reverts = func(list []sandbox.Change) map[string]bool {
+		found := map[string]bool{}
+		var paths []string
+		for _, c := range list {
+			paths = append(paths, c.Path)
 		}
-		defer file.Close()
-		same, err := tool.IsBlob(file, w.Project.Blobs(ctx, environ, c.Path))
-		return same || err != nil
+		blobs := w.Project.Blobs(ctx, environ, paths)
+		for _, c := range list {
+			if len(blobs[c.Path]) == 0 || ctx.Err() != nil {
+				continue
+			}
+			file, err := changes.Open(c)
+			if err == nil {
+				found[c.Path], err = tool.IsBlob(ctx, file, blobs[c.Path])
+				file.Close()
+			}
+			found[c.Path] = found[c.Path] || err != nil // it cannot be told, and uncommitted work goes
+		}
+		return found
 	}
 	return facts
 }
@@ -237,8 +253,8 @@ const (
 )
 
 // diffOf is what some of the changes changed in text files, as a unified diff; others
-// are named by type and size.
-func diffOf(root string, changes Changes, some []sandbox.Change) string {
+// are named by type and size. It ends early with ctx.
+func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Change) string {
 	name := func(path string) string {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
@@ -248,6 +264,9 @@ func diffOf(root string, changes Changes, some []sandbox.Change) string {
 	var b strings.Builder
 	left := 0
 	for _, c := range some {
+		if ctx.Err() != nil {
+			break
+		}
 		if tool.GitData(name(c.Path)) || c.Special {
 			continue
 		}

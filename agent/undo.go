@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -343,9 +342,6 @@ func layerChange(root string, c sandbox.Change) journal.LayerChange {
 	if c.Before.Mode != 0 {
 		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
 			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}
-		if c.Before.Hash != [32]byte{} {
-			change.Before.Hash = hex.EncodeToString(c.Before.Hash[:])
-		}
 	}
 	if c.Kind != sandbox.Deleted {
 		change.After = journal.State{Kind: kindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}

@@ -53,7 +53,7 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 		if err != nil {
 			return err
 		}
-		same, err := isHeld(at, d.Type(), held[filepath.ToSlash(name)])
+		same, err := isHeld(ctx, at, d.Type(), held[filepath.ToSlash(name)])
 		if found = true; err == nil && !same {
 			err = fs.ErrNotExist
 		}
@@ -63,14 +63,14 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 }
 
 // isHeld is IsBlob for what is at a path.
-func isHeld(path string, kind fs.FileMode, blobs []string) (bool, error) {
+func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) (bool, error) {
 	switch {
 	case kind&fs.ModeSymlink != 0:
 		to, err := os.Readlink(path)
 		if err != nil {
 			return false, err
 		}
-		return isBlob(strings.NewReader(to), int64(len(to)), blobs)
+		return isBlob(ctx, strings.NewReader(to), int64(len(to)), blobs)
 	case !kind.IsRegular():
 		return false, nil
 	}
@@ -79,5 +79,5 @@ func isHeld(path string, kind fs.FileMode, blobs []string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	return IsBlob(file, blobs)
+	return IsBlob(ctx, file, blobs)
 }

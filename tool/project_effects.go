@@ -131,41 +131,51 @@ func (p Project) Uncommitted(ctx context.Context, environ []string, paths []stri
 	return found
 }
 
-// Blobs returns by which names, in hexadecimal digits, HEAD and the index hold the file
-// at an absolute path; none where they do not, or git does not tell.
-func (p Project) Blobs(ctx context.Context, environ []string, path string) (blobs []string) {
-	rel := p.relative([]string{path})
-	if !p.Git || len(rel) == 0 {
-		return nil
+// Blobs returns by which names, in hexadecimal digits, HEAD and the index hold the files
+// at absolute paths; none where they do not, or git does not tell.
+func (p Project) Blobs(ctx context.Context, environ []string, paths []string) map[string][]string {
+	blobs := map[string][]string{}
+	if !p.Git {
+		return blobs
 	}
 	take := func(piece string) error {
-		fields := strings.Fields(piece)
-		for _, field := range fields[:min(len(fields), 3)] {
+		what, name, _ := strings.Cut(piece, "\t")
+		path := filepath.Join(p.Root, filepath.FromSlash(name))
+		for field := range strings.FieldsSeq(what) {
 			if isHash(field) {
-				blobs = append(blobs, field)
+				blobs[path] = append(blobs[path], field)
 			}
 		}
 		return nil
 	}
-	for _, args := range [][]string{{"--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", rel[0]},
-		{"--literal-pathspecs", "ls-files", "-s", "-z", "--", rel[0]}} {
-		if err := runGit(ctx, environ, p.Root, p.Root, take, args...); err != nil {
+	for _, args := range [][]string{{"--literal-pathspecs", "ls-tree", "-z", "HEAD", "--"},
+		{"--literal-pathspecs", "ls-files", "-s", "-z", "--"}} {
+		if err := inParts(p.relative(paths), func(part []string) error {
+			return runGit(ctx, environ, p.Root, p.Root, take, slices.Concat(args, part)...)
+		}); err != nil {
 			continue // there is no commit yet, or no index
 		}
 	}
 	return blobs
 }
 
-// IsBlob reports whether git would hold a file's content by one of these names.
-func IsBlob(file *os.File, blobs []string) (bool, error) {
+// mostHashed is how many bytes of a file are read to compare it with what git holds.
+const mostHashed = 64 << 20
+
+// IsBlob reports whether git would hold a file's content by one of these names. The error
+// says that it is too long to be told, or that ctx ended.
+func IsBlob(ctx context.Context, file *os.File, blobs []string) (bool, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return false, err
 	}
-	return isBlob(file, info.Size(), blobs)
+	if info.Size() > mostHashed {
+		return false, errors.New("too long to be compared with what git holds")
+	}
+	return isBlob(ctx, file, info.Size(), blobs)
 }
 
-func isBlob(content io.Reader, size int64, blobs []string) (bool, error) {
+func isBlob(ctx context.Context, content io.Reader, size int64, blobs []string) (bool, error) {
 	if len(blobs) == 0 {
 		return false, nil
 	}
@@ -174,8 +184,14 @@ func isBlob(content io.Reader, size int64, blobs []string) (bool, error) {
 		sum = sha256.New()
 	}
 	fmt.Fprintf(sum, "blob %d\x00", size)
-	if n, err := io.Copy(sum, content); err != nil || n != size {
-		return false, errors.Join(err, io.ErrUnexpectedEOF)
+	buffer := make([]byte, 1<<20)
+	for left := size; left > 0 && ctx.Err() == nil; {
+		n, err := content.Read(buffer[:min(left, int64(len(buffer)))])
+		if err != nil {
+			return false, err
+		}
+		sum.Write(buffer[:n])
+		left -= int64(n)
 	}
-	return slices.Contains(blobs, hex.EncodeToString(sum.Sum(nil))), nil
+	return slices.Contains(blobs, hex.EncodeToString(sum.Sum(nil))), ctx.Err()
 }

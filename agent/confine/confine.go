@@ -170,16 +170,19 @@ func (r *command) Protect() error            { return r.process.Protect() }
 func (r *command) Limit() string             { return r.exit.Limit }
 
 // Changes implements agent.Confined.
-func (r *command) Changes() (agent.Changes, error) {
+func (r *command) Changes(ctx context.Context) (agent.Changes, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	found, err := r.process.Changes()
+	found, err := r.process.Changes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &changes{found: found}, nil
 }
+
+// Discard implements agent.Confined.
+func (r *command) Discard() error { return r.process.Discard() }
 
 // changes are what a command did on a layer.
 type changes struct {

@@ -217,7 +217,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 func (tr *trial) settle(t *testing.T, line string, place permission.Place, confined agent.Confined) {
 	t.Helper()
 	if place == permission.PlaceLayer {
-		changes, err := confined.Changes()
+		changes, err := confined.Changes(t.Context())
 		if err != nil {
 			if confined.Limit() == "" {
 				t.Errorf("%s: %v", line, err)

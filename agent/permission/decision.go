@@ -102,6 +102,7 @@ const (
 	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
 	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
 	NeverApplied    Code = "never-applied"     // Object is forbidden
+	TookTooLong     Code = "took-too-long"     // Object was not judged in time
 	NotReplayed     Code = "not-replayed"      // git cannot make Object again, and nothing lands without it
 )
 
@@ -167,6 +168,8 @@ func (r Reason) String() string {
 		return "the same was approved for this line"
 	case ChangedNothing:
 		return "it changed nothing"
+	case TookTooLong:
+		return "judging it took too long: " + r.Object
 	case NotReplayed:
 		return "git's changes cannot be applied: " + r.Object
 	case NeverApplied:

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,8 +26,8 @@ type Facts struct {
 	// Uncommitted returns those of the paths, absolute, whose present content no commit
 	// has; an untracked file is one of them.
 	Uncommitted func(paths []string) map[string]bool
-	// Reverts reports whether a change puts back what a commit holds.
-	Reverts func(c sandbox.Change) bool
+	// Reverts returns the paths of those changes of files that put back what a commit holds.
+	Reverts func(changes []sandbox.Change) map[string]bool
 	// Made reports whether the session made what is at the path, and it still is as it was
 	// made.
 	Made func(c sandbox.Change) bool
@@ -88,12 +89,16 @@ type Effects struct {
 
 // Judge says what becomes of what a line changed on a layer. The strictest class of
 // its effects decides about the line; what is forbidden is left out and named.
-func (p *Policy) Judge(access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
+// Where ctx ends before that, nothing lands.
+func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{}
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: OthersRunByName()}
 	w.lookUp(changes)
 	for _, c := range changes {
+		if ctx.Err() != nil {
+			break
+		}
 		if facts.Repository != nil && facts.Repository(c.Path) {
 			continue // told as git sees it
 		}
@@ -105,6 +110,8 @@ func (p *Policy) Judge(access tool.Access, d Decision, changes []sandbox.Change,
 	none := len(j.Effects.Apply) == 0 && len(j.Effects.Git) == 0
 	stops := slices.IndexFunc(facts.Git, func(row GitRow) bool { return row.Stops })
 	switch {
+	case ctx.Err() != nil:
+		return j.because(Refuse, Reason{Code: TookTooLong, Object: fmt.Sprintf("%d entries", len(changes))})
 	case none && len(j.Effects.Never) == 0:
 		return j.because(Run, Reason{Code: ChangedNothing})
 	case p.Mode == ModePlan:
@@ -153,6 +160,7 @@ type weigher struct {
 	effects              *Effects
 	byName               func(path string) bool // whether a path is guarded by its names
 	ignored, uncommitted map[string]bool
+	reverts              map[string]bool
 	original             int64 // bytes of the originals so far
 }
 
@@ -170,6 +178,15 @@ func (w *weigher) lookUp(changes []sandbox.Change) {
 	}
 	if w.facts.Uncommitted != nil && len(gone) > 0 {
 		w.uncommitted = w.facts.Uncommitted(gone)
+	}
+	var modified []sandbox.Change
+	for _, c := range changes {
+		if c.Kind == sandbox.Modified && c.Mode.IsRegular() && w.uncommitted[c.Path] {
+			modified = append(modified, c)
+		}
+	}
+	if w.facts.Reverts != nil && len(modified) > 0 {
+		w.reverts = w.facts.Reverts(modified)
 	}
 }
 
@@ -298,14 +315,17 @@ func targetOf(c sandbox.Change) (to string, sure bool) {
 // read-only.
 const systemDirs = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu /snap"
 
+func inSystem(file string) bool {
+	return slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return within(dir, file) })
+}
+
 // writable reports whether the user could write a path outside the project, put another
 // in its place, or write something below it. Root may write anything, and of what is below
 // a directory nothing is known, so that for both only what lies in the system's directories
 // counts as not writable.
 func writable(at string) bool {
-	inSystem := slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return within(dir, at) })
 	info, err := os.Stat(at)
-	if !inSystem && (os.Geteuid() == 0 || err == nil && info.IsDir()) {
+	if !inSystem(at) && (os.Geteuid() == 0 || err == nil && info.IsDir()) {
 		return true
 	}
 	for os.Geteuid() != 0 && at != filepath.Dir(at) {
@@ -337,7 +357,7 @@ func (w *weigher) takesWork(c sandbox.Change) bool {
 	}
 	gone := c.Kind == sandbox.Deleted || c.Kind == sandbox.Replaced
 	emptied := c.Kind == sandbox.Modified && c.Size == 0 && c.Before.Size > 0
-	return gone || emptied || w.facts.Reverts != nil && c.Kind == sandbox.Modified && w.facts.Reverts(c)
+	return gone || emptied || w.reverts[c.Path]
 }
 
 // loses reports whether the journal cannot hold the original. What package

@@ -25,8 +25,8 @@ var builders = []struct{ programs, subcommands string }{
 const unseen = "a program that is not known beforehand"
 
 // ownPrograms names the programs of the project that a line runs, each once. builds
-// says that its other commands only read, that nothing goes into a file, and that no
-// script comes from elsewhere: then ignored files that it makes are build output.
+// says that its other commands only read, that nothing goes into a file, and that nothing
+// comes from outside the project: then ignored files that it makes are build output.
 func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
@@ -39,9 +39,26 @@ func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 		}
 		reads, _ := p.onlyReads(s)
 		builds = builds && (reads || program != "" && program != unseen || program == "" && inert(s)) &&
-			len(s.outputs) == 0 && !s.assigns
+			len(s.outputs) == 0 && !s.assigns && !p.fromOutside(s)
 	}
 	return own, builds && len(own) > 0
+}
+
+// fromOutside reports whether a command runs outside the project, is given a file from
+// there that is not the system's, or what is not known.
+func (p *Policy) fromOutside(s simple) bool {
+	outside := func(file string) bool {
+		return !within(p.Root, realPath(file)) && !inSystem(file) && file != os.DevNull
+	}
+	return slices.ContainsFunc(s.dirs, outside) || slices.ContainsFunc(slices.Concat(s.words, s.inputs), func(w word) bool {
+		text := w.text
+		if _, value, ok := strings.Cut(text, "="); ok && isOption(text) {
+			text = value
+		} else if isOption(text) && len(text) > 2 {
+			text = strings.TrimPrefix(text[2:], "file:")
+		}
+		return !w.known || slices.ContainsFunc(p.places(s, text), func(file string) bool { return exists(file) && outside(file) })
+	})
 }
 
 // inert reports whether a command of the shell does nothing to files.

@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -290,8 +292,10 @@ func TestEffectsDecide(t *testing.T) {
 			}
 			return found
 		},
-		Reverts: func(c sandbox.Change) bool { return strings.Contains(c.Path, "reverted") },
-		Kept:    func(size int64) bool { return size < 1000 },
+		Reverts: func(list []sandbox.Change) map[string]bool {
+			return map[string]bool{filepath.Join(root, "mine-reverted.txt"): true}
+		},
+		Kept: func(size int64) bool { return size < 1000 },
 	}
 	huge := change("huge", sandbox.Deleted, 0o644, 0o644)
 	huge[0].Before.Size = 1 << 30
@@ -352,7 +356,7 @@ func TestEffectsDecide(t *testing.T) {
 			if facts.Git != nil && mode == ModePlan {
 				want = Refuse
 			}
-			j := p.Judge(tool.Access{Command: row.name}, Decision{Builds: row.builds, Narrow: "bash(x)"}, row.changes, facts)
+			j := p.Judge(t.Context(), tool.Access{Command: row.name}, Decision{Builds: row.builds, Narrow: "bash(x)"}, row.changes, facts)
 			if covered := j.Class <= Content && want == Ask; (j.Rule != "") != covered {
 				t.Errorf("%s, mode %s: the rule is %q", row.name, mode, j.Rule)
 			}
@@ -362,28 +366,56 @@ func TestEffectsDecide(t *testing.T) {
 		}
 	}
 	p.Mode, facts.Git = ModeAuto, nil
-	j := p.Judge(tool.Access{}, Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
+	j := p.Judge(t.Context(), tool.Access{}, Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
 	if j.Verdict != Refuse || len(j.Effects.Never) != 2 || len(j.Effects.Apply) != 0 {
 		t.Errorf("forbidden alone: %s, %+v", j.Verdict, j.Effects)
 	}
-	j = p.Judge(tool.Access{}, Decision{}, append(pipe, change("a.txt", sandbox.Modified, 0o644, 0o644)...), facts)
+	j = p.Judge(t.Context(), tool.Access{}, Decision{}, append(pipe, change("a.txt", sandbox.Modified, 0o644, 0o644)...), facts)
 	if j.Verdict != Run || len(j.Effects.Never) != 1 || len(j.Effects.Apply) != 1 {
 		t.Errorf("forbidden beside content: %s, %+v", j.Verdict, j.Effects)
 	}
-	j = p.Judge(tool.Access{}, Decision{Covers: Content}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts)
+	j = p.Judge(t.Context(), tool.Access{}, Decision{Covers: Content}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts)
 	if p.Mode = ModeAsk; j.Verdict != Run {
 		t.Errorf("a rule for the line covers its content: %s", j.Verdict)
 	}
 	for _, mode := range []Mode{ModeAsk, ModeAuto} {
 		p.Mode, facts.Git = mode, []GitRow{branch, {Class: Guarded, Text: "a rebase", Left: true, Stops: true}}
-		if j = p.Judge(tool.Access{}, Decision{}, nil, facts); j.Verdict != Refuse || j.Reasons[0] != (Reason{Code: NotReplayed, Object: "a rebase"}) {
+		if j = p.Judge(t.Context(), tool.Access{}, Decision{}, nil, facts); j.Verdict != Refuse || j.Reasons[0] != (Reason{Code: NotReplayed, Object: "a rebase"}) {
 			t.Errorf("what git cannot make again: %s (%s)", j.Verdict, j.Reason())
 		}
 	}
 	facts.Git = nil
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if j = p.Judge(ended, tool.Access{}, Decision{}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts); j.Verdict != Refuse ||
+		j.Reasons[0] != (Reason{Code: TookTooLong, Object: "1 entries"}) || len(j.Effects.Apply) > 0 {
+		t.Errorf("without time: %s (%s)", j.Verdict, j.Reason())
+	}
 	link2 := link(".git/COMMIT_EDITMSG", "/home/u/.bashrc")
-	if j := p.Judge(tool.Access{}, Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
+	if j := p.Judge(t.Context(), tool.Access{}, Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
 		t.Errorf("a link among git's data: %s, %+v", j.Verdict, j.Effects)
+	}
+}
+
+// Ignored files are build output only where nothing but the project says what they hold.
+func TestOnlyTheProjectMakesOutput(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk)
+	beside := filepath.Join(t.TempDir(), "x")
+	for _, file := range []string{beside, filepath.Join(root, "x.mk")} {
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, builds := range map[string]bool{
+		"make": true, "make -f x.mk": true, "cd " + root + " && make | tail -3": true, "/usr/bin/make": true, "npm test < /dev/null": true,
+		"make -f " + beside: false, "make -f" + beside: false, "make --file=" + beside: false, "node < " + beside: false,
+		"cat " + beside + " | make": false, "go test > out/x": false, "cd " + filepath.Dir(beside) + " && make": false,
+		"X=1 make": false, `make -f "$X"`: false, beside: false,
+	} {
+		d := decideIn(p, root, line)
+		if d.Place != PlaceLayer || d.Builds != builds {
+			t.Errorf("%s: %t, %+v", line, d.Builds, d)
+		}
 	}
 }
 
@@ -408,12 +440,12 @@ func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
 		{tool.Access{Command: "gofmt -w .", Dir: filepath.Join(root, "sub")},
 			[]sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Ask},
 	} {
-		if j := p.Judge(row.access, Decision{}, row.changes, Facts{}); j.Verdict != row.verdict {
+		if j := p.Judge(t.Context(), row.access, Decision{}, row.changes, Facts{}); j.Verdict != row.verdict {
 			t.Errorf("%v in %s: %s (%s)", row.changes, row.access.Dir, j.Verdict, j.Reason())
 		}
 	}
 	p.ForgetSession()
-	if j := p.Judge(access, Decision{}, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Facts{}); j.Verdict != Ask {
+	if j := p.Judge(t.Context(), access, Decision{}, []sandbox.Change{at("a.go", sandbox.Modified, 0o644)}, Facts{}); j.Verdict != Ask {
 		t.Error("another session knows what was approved in this one")
 	}
 }
@@ -467,4 +499,27 @@ func TestAnExplanationSaysWhereALineRuns(t *testing.T) {
 	if e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: "touch x", Dir: root}); e.Place != "" {
 		t.Errorf("where nothing confines it runs in %q", e.Place)
 	}
+}
+
+// BenchmarkJudge takes the effects of a build with 20,000 files of output.
+func BenchmarkJudge(b *testing.B) {
+	root := b.TempDir()
+	p := &Policy{Mode: ModeAsk, Root: root}
+	var changes []sandbox.Change
+	for i := range 20_000 {
+		changes = append(changes, judged(root, fmt.Sprintf("dist/chunk-%d/part/file-%d.js", i%100, i), sandbox.Created, 0o644, 0))
+	}
+	facts := Facts{Ignored: func(paths []string) map[string]bool {
+		found := map[string]bool{}
+		for _, path := range paths {
+			found[path] = true
+		}
+		return found
+	}}
+	for b.Loop() {
+		if j := p.Judge(b.Context(), tool.Access{}, Decision{Builds: true}, changes, facts); j.Class != Output {
+			b.Fatal(j.Class)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(len(changes)), "us/entry")
 }

@@ -37,8 +37,6 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	if v.sorted.empty() {
 		return Effects{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
 	if w.Guarded == nil {
 		w.Guarded = func(string) bool { return false }
 	}

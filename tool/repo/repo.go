@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // Change is one path below a git directory that the line changed.
@@ -345,5 +344,3 @@ func (v *View) shown(path string) string {
 	}
 	return path
 }
-
-const gitTimeout = 10 * time.Second

@@ -194,7 +194,7 @@ func TestTheKernelRefusesWhatLeadsOut(t *testing.T) {
 			defer listener.Close()
 			write(t, root, "abstract", abstract)
 			out, exit, p := run(t, s, options, "./attempts attempts")
-			defer p.discard()
+			defer p.Discard()
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 			if len(lines) != len(attempts) || exit.Status != 0 {
 				t.Fatalf("it ended with %+v and printed\n%s", exit, out)

@@ -68,7 +68,7 @@ func runTrue(b *testing.B, s *Sandbox, cmd *exec.Cmd, options Options) {
 	if err != nil || exit.Status != 0 {
 		b.Fatal(exit, err)
 	}
-	p.discard()
+	p.Discard()
 }
 
 // BenchmarkLargeTree is BenchmarkStart in a project of 100,000 files, 2,000 of them
@@ -95,7 +95,7 @@ func BenchmarkLargeTree(b *testing.B) {
 		}
 		ran := time.Now()
 		if options.Layer {
-			changes, err := p.Changes()
+			changes, err := p.Changes(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -43,7 +43,7 @@ func TestUsersCachesAreKeptOnlyIfAsked(t *testing.T) {
 				{"cat new", "3", false},
 			} {
 				out, _, p := run(t, s, Options{Layer: true, Exec: true}, "cd "+user+"; "+row.line)
-				changes, err := p.Changes()
+				changes, err := p.Changes(t.Context())
 				if err != nil || len(changes.Entries) != 0 {
 					t.Fatalf("%d: on the layer is %+v, %v", i, changes, err)
 				}
@@ -68,7 +68,7 @@ func TestUsersCachesAreKeptOnlyIfAsked(t *testing.T) {
 			}
 			for _, options := range []Options{{ReadOnly: true}, {Layer: true}} {
 				again, _, p := run(t, s, options, "cat "+user+"/new; echo 5 > "+user+"/new; ls ~/a/deep/er/cache")
-				if !strings.HasPrefix(again, "4\n") || !strings.Contains(again, "Read-only") || p.discard() != nil {
+				if !strings.HasPrefix(again, "4\n") || !strings.Contains(again, "Read-only") || p.Discard() != nil {
 					t.Errorf("%+v: after it is printed %q", options, again)
 				}
 			}
@@ -115,7 +115,7 @@ func projectCaches(t *testing.T, memory bool) {
 		{"cat pkg/__pycache__/*; ls", "4pkg", "", true},
 	} {
 		out, _, p := run(t, s, Options{Layer: true}, row.line)
-		changes, err := p.Changes()
+		changes, err := p.Changes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func projectCaches(t *testing.T, memory bool) {
 		t.Fatal(err)
 	}
 	out, _, p := run(t, s, Options{Layer: true}, "ls -A")
-	if out != "" || p.discard() != nil {
+	if out != "" || p.Discard() != nil {
 		t.Errorf("where the directory is gone it printed %q", out)
 	}
 }
@@ -197,7 +197,7 @@ func TestNoCommandSeesWhatOthersWroteOnLayers(t *testing.T) {
 	for _, options := range []Options{{Layer: true, Exec: true}, {Layer: true}, {ReadOnly: true}, {Job: true}} {
 		state := filepath.Dir(s.config.Layers)
 		out, _, p := run(t, s, options, "ls "+state+"; ls "+state+"/*; cd ~/cache && echo x > $TMPDIR/here && cat $TMPDIR/here")
-		if strings.Contains(out, "session") || strings.Contains(out, "upper") || !strings.HasSuffix(out, "x\n") || p.discard() != nil {
+		if strings.Contains(out, "session") || strings.Contains(out, "upper") || !strings.HasSuffix(out, "x\n") || p.Discard() != nil {
 			t.Errorf("%+v: %q", options, out)
 		}
 	}

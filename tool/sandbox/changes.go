@@ -95,7 +95,6 @@ type Before struct {
 	Dev     uint64
 	Inode   uint64
 	Changed time.Time // ctime
-	Hash    [32]byte  // SHA-256 of a regular file that was modified or replaced; zero else
 	// Moved says that it changed after the command began: the layer may be made of
 	// neither state.
 	Moved bool

@@ -5,10 +5,9 @@ package sandbox
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,14 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Changes reads what the command did on its layer. It is called once, after Wait.
-func (p *Process) Changes() (*Changes, error) {
+// Changes reads what the command did on its layer. It is called once, after Wait. An
+// error, as that of a context which ends, gives the layer up.
+func (p *Process) Changes(ctx context.Context) (*Changes, error) {
 	if !p.line.Layer || p.room == "" {
 		return nil, errors.New("sandbox: the command had no layer")
 	}
-	c := &Changes{room: p.room, roots: p.line.Writable, keep: p.keepCaches, discard: p.discard}
-	d := differ{changes: c, begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
-		hash: sha256.New(), isCache: p.sandbox.isCache}
+	c := &Changes{room: p.room, roots: p.line.Writable, keep: p.keepCaches, discard: p.Discard}
+	d := differ{ctx: ctx, changes: c, begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{},
+		buffer: make([]byte, 64<<10), isCache: p.sandbox.isCache}
 	for _, path := range p.line.Denied {
 		d.hidden[path] = true
 		for dir := filepath.Dir(path); dir != "/" && !d.above[dir]; dir = filepath.Dir(dir) {
@@ -36,7 +36,7 @@ func (p *Process) Changes() (*Changes, error) {
 		d.root = i
 		upper := spot{unix.AT_FDCWD, filepath.Join(p.room, upperName(i))}
 		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root); err != nil {
-			return nil, fmt.Errorf("sandbox: read the layer: %w", errors.Join(err, p.discard()))
+			return nil, fmt.Errorf("sandbox: read the layer, %d entries so far: %w", len(d.entries), errors.Join(err, p.Discard()))
 		}
 	}
 	c.Entries = d.entries
@@ -44,8 +44,8 @@ func (p *Process) Changes() (*Changes, error) {
 	return c, nil
 }
 
-// discard gives up what the command wrote of its own.
-func (p *Process) discard() error {
+// Discard gives up what the command wrote of its own. Further calls do nothing.
+func (p *Process) Discard() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	room, memory := p.room, p.memory
@@ -95,6 +95,7 @@ func (s spot) link() (string, error) {
 
 // differ compares the written side of a layer with what lies below.
 type differ struct {
+	ctx     context.Context
 	changes *Changes
 	begun   time.Time
 	hidden  map[string]bool // what the command could not see
@@ -102,7 +103,6 @@ type differ struct {
 	isCache func(rel string) bool
 	root    int
 	buffer  []byte
-	hash    hash.Hash
 	entries []Change
 }
 
@@ -110,6 +110,9 @@ type differ struct {
 func (d *differ) entry(upper, lower spot, path string) error {
 	if root := d.changes.roots[d.root]; path != root && d.isCache(path[len(root)+1:]) {
 		return nil
+	}
+	if err := d.ctx.Err(); err != nil {
+		return err
 	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(upper.dir, upper.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -250,8 +253,8 @@ func (d *differ) rest(below int, path string, kept []string) error {
 
 // below is what lies below the layer, as far as the command could see it.
 func (d *differ) below(lower spot, path string) (Before, error) {
-	if lower.dir == -1 || d.hidden[path] {
-		return Before{}, nil
+	if lower.dir == -1 || d.hidden[path] || d.ctx.Err() != nil {
+		return Before{}, d.ctx.Err()
 	}
 	var st unix.Stat_t
 	err := unix.Fstatat(lower.dir, lower.name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -274,11 +277,14 @@ func (d *differ) below(lower spot, path string) (Before, error) {
 	return before, nil
 }
 
-// content tells whether a regular file differs from the one below, whose hash it
-// notes.
+// mostCompared is how many bytes of a file are compared with what lies below: a longer one
+// that was written counts as different.
+const mostCompared = 64 << 20
+
+// content tells whether a regular file differs from the one below.
 func (d *differ) content(upper, lower spot, now *Change) (differs bool, err error) {
-	if !now.Before.Exists() || !now.Before.Mode.IsRegular() {
-		return false, nil
+	if !now.Before.Exists() || !now.Before.Mode.IsRegular() || now.Size != now.Before.Size || now.Size > mostCompared {
+		return true, nil
 	}
 	below, err := lower.open(0)
 	if errors.Is(err, unix.EACCES) {
@@ -288,41 +294,29 @@ func (d *differ) content(upper, lower spot, now *Change) (differs bool, err erro
 		return false, err
 	}
 	defer unix.Close(below)
-	written := -1
-	if now.Size == now.Before.Size {
+	written, err := upper.open(0)
+	if errors.Is(err, unix.EACCES) && unix.Fchmodat(upper.dir, upper.name, 0o600, 0) == nil {
 		written, err = upper.open(0)
-		if errors.Is(err, unix.EACCES) && unix.Fchmodat(upper.dir, upper.name, 0o600, 0) == nil {
-			written, err = upper.open(0)
-		}
-		if err != nil {
-			return false, err
-		}
-		defer unix.Close(written)
 	}
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(written)
 	half := len(d.buffer) / 2
-	sum := d.hash
-	sum.Reset()
-	for left := now.Before.Size; left > 0; {
-		part := min(left, int64(half))
-		n, err := fill(below, d.buffer[:part])
+	for left := now.Size; left > 0; left -= int64(half) {
+		if err := d.ctx.Err(); err != nil {
+			return false, err
+		}
+		n, err := fill(below, d.buffer[:half])
 		if err != nil {
 			return false, err
 		}
-		sum.Write(d.buffer[:n])
-		if written >= 0 {
-			m, err := fill(written, d.buffer[half:half+int(part)])
-			if err != nil {
-				return false, err
-			}
-			differs = differs || !bytes.Equal(d.buffer[:n], d.buffer[half:half+m])
-		}
-		left -= int64(n)
-		if int64(n) < part {
-			break // someone cut it meanwhile
+		m, err := fill(written, d.buffer[half:])
+		if err != nil || !bytes.Equal(d.buffer[:n], d.buffer[half:half+m]) {
+			return true, err
 		}
 	}
-	sum.Sum(now.Before.Hash[:0])
-	return differs || written < 0, nil
+	return false, nil
 }
 
 // fill reads until p is full or the file ends.

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,7 +18,7 @@ func TestAChangeOfAnotherLayerCannotBeOpened(t *testing.T) {
 	var all []*Changes
 	for range 2 {
 		_, _, p := run(t, s, Options{Layer: true}, "echo new > f")
-		changes, err := p.Changes()
+		changes, err := p.Changes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestWhatAReplacedDirectoryHeldIsListed(t *testing.T) {
 		}
 	}
 	_, _, p := run(t, s, Options{Layer: true}, "rm -r d e; ln -s e d; echo file > e")
-	changes, err := p.Changes()
+	changes, err := p.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,5 +67,16 @@ func TestWhatAReplacedDirectoryHeldIsListed(t *testing.T) {
 	want := []string{"d replaced", "d/a deleted", "d/sub deleted", "d/sub/b deleted", "e replaced", "e/c deleted"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// Reading ends with its context, and gives the layer up.
+func TestReadingALayerEndsWithItsContext(t *testing.T) {
+	s, _ := open(t, nil)
+	_, _, p := run(t, s, Options{Layer: true}, "echo new > f")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if changes, err := p.Changes(ctx); !errors.Is(err, context.Canceled) || changes != nil || p.room != "" {
+		t.Errorf("%v, %v, %q", changes, err, p.room)
 	}
 }

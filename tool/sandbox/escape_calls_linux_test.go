@@ -343,7 +343,7 @@ func (w *world) tryCalls(t *testing.T, s *Sandbox, options Options, mechanism st
 		}
 		return func() error { _, err := p.Wait(); return err }, nil
 	})
-	defer p.discard()
+	defer p.Discard()
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != len(escapeCalls) {
 		t.Fatalf("it printed %s", out)

@@ -184,7 +184,7 @@ func (w *world) try(t *testing.T, s *Sandbox, options Options, line string) stri
 			return err
 		}, nil
 	})
-	p.discard()
+	p.Discard()
 	return out
 }
 

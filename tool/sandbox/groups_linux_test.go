@@ -31,7 +31,7 @@ func TestThereIsNoLayerOverFilesOfAnotherGroup(t *testing.T) {
 		t.Errorf("in the sandbox it printed %q", out)
 	}
 	out, exit, p := run(t, s, Options{Layer: true}, line)
-	p.discard()
+	p.Discard()
 	facts := namespaceFacts.For(root)
 	if exit.Status == 0 {
 		t.Log("this kernel makes such files on a layer")

@@ -44,7 +44,7 @@ func talk(t *testing.T, s *Sandbox, options Options) (*Process, func(line string
 		if _, err := p.Wait(); err != nil {
 			t.Error(err)
 		}
-		if err := p.discard(); err != nil {
+		if err := p.Discard(); err != nil {
 			t.Error(err)
 		}
 		said.Close()
@@ -162,7 +162,7 @@ func TestAJobWritesItsOutputsOnly(t *testing.T) {
 	}
 	// Beside it others run, and share what lies in /tmp.
 	layered, _, q := run(t, s, Options{Layer: true}, "cat /tmp/shared dist/again; echo 4 > dist/again; rm -r d")
-	if layered != "2\n3\n" || read(root, "dist/again") != "3\n" || q.discard() != nil {
+	if layered != "2\n3\n" || read(root, "dist/again") != "3\n" || q.Discard() != nil {
 		t.Errorf("on a layer beside it %q was read", layered)
 	}
 	for _, path := range []string{filepath.Join(root, "dist", "up", "d"), filepath.Join(root, ".git"), filepath.Dir(root)} {
@@ -186,7 +186,7 @@ func TestTemporaryFilesAreSharedOrOnesOwn(t *testing.T) {
 			}
 			for _, other := range []Options{{Layer: true}, {ReadOnly: true}, {Job: true}} {
 				out, _, p := run(t, s, other, "cat /tmp/a /dev/shm/b /var/tmp/c; ls -A $TMPDIR; echo 5 > $TMPDIR/e && cat $TMPDIR/e")
-				if out != "1\n2\n3\n5\n" || p.discard() != nil {
+				if out != "1\n2\n3\n5\n" || p.Discard() != nil {
 					t.Errorf("%+v: %q", other, out)
 				}
 			}
@@ -235,12 +235,12 @@ if os.fork() == 0:
     os.close(1); os.close(2); s.accept()' </dev/null`)
 	for name, options := range map[string]Options{"layer": {Layer: true}, "trusted": {Layer: true, Exec: true}, "job": {Job: true}} {
 		out, _, p := run(t, s, options, program+" s.py")
-		if out != "pair own abstract moved " || p.discard() != nil {
+		if out != "pair own abstract moved " || p.Discard() != nil {
 			t.Errorf("%s: %q", name, out)
 		}
 	}
 	if out, _, p := run(t, s, Options{ReadOnly: true}, program+" s.py"); !strings.HasPrefix(out, "pair ") ||
-		strings.Contains(out, "own") || p.discard() != nil {
+		strings.Contains(out, "own") || p.Discard() != nil {
 		t.Errorf("reading: %q", out)
 	}
 }
@@ -258,7 +258,7 @@ func TestAServerOfALineIsReachedByIt(t *testing.T) {
 		at := strconv.Itoa(8000 + port)
 		out, exit, p := run(t, s, options, "python3 -m http.server -b 127.0.0.1 "+at+" >/dev/null 2>&1 & PID=$!; "+
 			"curl -s --retry 50 --retry-delay 1 --retry-connrefused http://127.0.0.1:"+at+"/page; kill $PID; wait $PID 2>/dev/null")
-		if !strings.HasPrefix(out, "served") || len(exit.Denials) != 0 || p.discard() != nil {
+		if !strings.HasPrefix(out, "served") || len(exit.Denials) != 0 || p.Discard() != nil {
 			t.Errorf("%+v: %q, %+v", options, out, exit)
 		}
 	}
@@ -284,7 +284,7 @@ func TestWhatIsLostOfTheHomeIsNamed(t *testing.T) {
 			{"ls -A ~", nil},
 		} {
 			out, exit, p := run(t, s, options, row.line)
-			if got := wallsOf(exit); !slices.Equal(got, row.want) || p.discard() != nil {
+			if got := wallsOf(exit); !slices.Equal(got, row.want) || p.Discard() != nil {
 				t.Errorf("%s, %s: %q, %q", name, row.line, got, out)
 			}
 		}
@@ -309,7 +309,7 @@ func TestWhatAJobMayNotWriteIsNamed(t *testing.T) {
 	} {
 		options := Options{Job: true, Exec: true, Outputs: []string{filepath.Join(root, "dist")}}
 		out, exit, p := run(t, s, options, row.line)
-		if got := wallsOf(exit); !slices.Equal(got, row.want) || p.discard() != nil {
+		if got := wallsOf(exit); !slices.Equal(got, row.want) || p.Discard() != nil {
 			t.Errorf("%s: %q, %q", row.line, got, out)
 		}
 	}
@@ -364,11 +364,11 @@ func TestAProgramThatMayNotRunOnALayerIsNamed(t *testing.T) {
 		for i := range row.want {
 			row.want[i] = strings.ReplaceAll(row.want[i], "/./", "/")
 		}
-		if !slices.Equal(got, row.want) || p.discard() != nil {
+		if !slices.Equal(got, row.want) || p.Discard() != nil {
 			t.Errorf("%s: %q, %q", row.line, got, out)
 		}
 	}
-	if out, exit, p := run(t, s, Options{Layer: true, Exec: true}, "./bin/tool"); out != "ran\n" || exit.Denials != nil || p.discard() != nil {
+	if out, exit, p := run(t, s, Options{Layer: true, Exec: true}, "./bin/tool"); out != "ran\n" || exit.Denials != nil || p.Discard() != nil {
 		t.Errorf("%q, %+v", out, exit)
 	}
 }
@@ -409,7 +409,7 @@ func TestALayerCoversAGitDirectoryOutside(t *testing.T) {
 	})
 	line := "echo 2 > " + common + "/HEAD; echo 2 > here; cat " + common + "/HEAD"
 	out, _, p := run(t, s, Options{Layer: true}, line)
-	changes, err := p.Changes()
+	changes, err := p.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestACommandEndsBeforeTheDiskIsFull(t *testing.T) {
 	s, _ := open(t, func(c *Config) { c.Limits.Free = 1 << 50 })
 	line := "head -c 100000000 /dev/zero > big; sync big; while :; do :; done"
 	out, exit, p := run(t, s, Options{Layer: true}, line)
-	if exit.Limit != "1048576 GB of free space" || p.discard() != nil {
+	if exit.Limit != "1048576 GB of free space" || p.Discard() != nil {
 		t.Errorf("%+v, %q", exit, out)
 	}
 }
@@ -453,7 +453,7 @@ func TestReadingNeedsNoLayer(t *testing.T) {
 	write(t, root, "a", "text")
 	for _, options := range []Options{{ReadOnly: true}, {Job: true}} {
 		out, _, p := run(t, s, options, "cat .env a; echo 2 > a; echo 2 > new; rm a")
-		if strings.Contains(out, secret) || !strings.Contains(out, "text") || read(root, "a") != "text" || p.discard() != nil {
+		if strings.Contains(out, secret) || !strings.Contains(out, "text") || read(root, "a") != "text" || p.Discard() != nil {
 			t.Errorf("%+v: %q", options, out)
 		}
 	}
@@ -572,7 +572,7 @@ func TestEntriesOfCachesAreNotBounded(t *testing.T) {
 	})
 	line := "mkdir target; for i in 1 2 3 4 5 6 7 8 9; do mkdir target/$i; touch target/$i/{1,2,3,4,5,6,7,8,9}; done; sleep 0.5; echo end"
 	out, exit, p := run(t, s, Options{Layer: true}, "bash -c '"+line+"'")
-	if exit.Limit != "" || !strings.HasSuffix(out, "end\n") || p.discard() != nil {
+	if exit.Limit != "" || !strings.HasSuffix(out, "end\n") || p.Discard() != nil {
 		t.Errorf("%+v, %q", exit, out)
 	}
 }

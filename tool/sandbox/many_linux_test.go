@@ -29,7 +29,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 							t.Errorf("%d printed %q and ended with %+v", i, out, exit)
 						}
 						if options.Layer {
-							changes, err := p.Changes()
+							changes, err := p.Changes(t.Context())
 							if err != nil || len(changes.Entries) != 0 || changes.Discard() != nil {
 								t.Errorf("%d changed %+v: %v", i, changes, err)
 							}

@@ -193,11 +193,7 @@ func try(ctx context.Context, news func(), facts Facts, options Options) error {
 	}
 	news()
 	if options.Layer {
-		changes, err := p.Changes()
-		if err != nil {
-			return err
-		}
-		defer changes.Discard()
+		defer p.Discard()
 	}
 	if exit.Status.ExitStatus() != 0 {
 		return fmt.Errorf("the command ended with %d", exit.Status.ExitStatus())

@@ -67,7 +67,7 @@ func (p *Process) attend() {
 	if p.room != "" && !p.line.ReadOnly && (p.err == nil || p.memory == nil) {
 		err = p.sandbox.keepUsers(p.room)
 	}
-	err = errors.Join(err, p.discard())
+	err = errors.Join(err, p.Discard())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = errors.Join(p.err, p.failed, err)

@@ -100,7 +100,7 @@ func TestRealProgramsWorkConfined(t *testing.T) {
 				if !options.Layer {
 					continue
 				}
-				changes, err := p.Changes()
+				changes, err := p.Changes(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

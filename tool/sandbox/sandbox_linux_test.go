@@ -161,7 +161,7 @@ func layerTells(t *testing.T, memory bool) {
 	if out != "" || exit.Status != 0 {
 		t.Fatalf("it printed %q and ended with %+v", out, exit)
 	}
-	changes, err := p.Changes()
+	changes, err := p.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,10 +45,13 @@ func (p *Process) Kill() error { return ErrUnconfined }
 func (p *Process) Protect() error { return ErrUnconfined }
 
 // Changes are what a command did on a layer.
-func (p *Process) Changes() (*Changes, error) { return nil, ErrUnconfined }
+func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
 // Denials are the walls that the command has met, as far as the system tells.
 func (p *Process) Denials() []Denial { return nil }
 
 // Hides reports whether a path was out of the command's sight.
 func (p *Process) Hides(string) bool { return false }
+
+// Discard does nothing.
+func (p *Process) Discard() error { return nil }

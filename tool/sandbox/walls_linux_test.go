@@ -40,7 +40,7 @@ func TestDeniedFilesCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, root := hiding(t)
 			out, _, p := run(t, s, options, line)
-			defer p.discard()
+			defer p.Discard()
 			if strings.Contains(out, "KEY=") {
 				t.Errorf("it was read:\n%s", out)
 			}
@@ -58,7 +58,7 @@ func TestDeniedFilesAreGoneFromALayer(t *testing.T) {
 	s, root := hiding(t)
 	for name, options := range map[string]Options{"layer": {Layer: true}, "reading": {ReadOnly: true}} {
 		out, _, p := run(t, s, options, "ls -A . d; stat -c %a d")
-		p.discard()
+		p.Discard()
 		info, err := os.Stat(filepath.Join(root, "d"))
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestDeniedFilesAreGoneFromALayer(t *testing.T) {
 		}
 	}
 	out, _, p := run(t, s, Options{Layer: true}, "rm -r d; ls -A")
-	changes, err := p.Changes()
+	changes, err := p.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestSocketsOfTheMachineAreOutOfReach(t *testing.T) {
 		}
 		defer listener.Close()
 		out, _, p := run(t, s, options, "test -S 'a socket' && echo there")
-		p.discard()
+		p.Discard()
 		if out != "" {
 			t.Errorf("%s: it printed %q", name, out)
 		}
@@ -150,7 +150,7 @@ func TestSocketsOfTheMachineAreOutOfReach(t *testing.T) {
 func bash(t *testing.T, s *Sandbox, options Options, line string) (string, Exit) {
 	t.Helper()
 	out, exit, p := run(t, s, options, "exec bash -c '"+line+"'")
-	p.discard()
+	p.Discard()
 	return out, exit
 }
 
@@ -186,7 +186,7 @@ func layerEnds(t *testing.T, memory bool) {
 	} {
 		s, root := open(t, func(config *Config) { config.Limits, config.inMemory = limits, memory })
 		out, exit, p := run(t, s, Options{Layer: true}, c.line)
-		p.discard()
+		p.Discard()
 		if exit.Limit != c.limit || exit.Status == 0 {
 			t.Errorf("%s: it ended with %+v and printed %.200q", c.line, exit, out)
 		}
@@ -220,7 +220,7 @@ func TestNoCommandChangesWhatIsKeptOfACrash(t *testing.T) {
 			}
 			line := "ulimit -c 0; ulimit -c unlimited; ulimit -n 100; grep -e core -e open /proc/self/limits | tr -s ' '"
 			out, _, p := run(t, s, options, line)
-			p.discard()
+			p.Discard()
 			if !strings.Contains(out, "core file size 1 1 bytes") || !strings.Contains(out, "open files 100 100 files") {
 				t.Errorf("%s, %+v: %s", mechanism, options, out)
 			}
@@ -293,7 +293,7 @@ func TestWhatACommandCannotSeeIsKnown(t *testing.T) {
 				t.Errorf("%s: %s hidden: %t", mechanism, name, got)
 			}
 		}
-		p.discard()
+		p.Discard()
 	}
 }
 
@@ -323,7 +323,7 @@ func TestAReadOnlyCommandChangesNothingAndItsAttemptsAreNamed(t *testing.T) {
 			"perl -e 'chmod 0777, \"f\"; utime 1, 1, \"f\"; exit 0'", "perl -e 'open(my $f, \"<\", \"f\"); chmod 0777, $f; exit 0'",
 			"echo x | tee n; true", "sort -o f f || true", "mknod n p"} {
 			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
-			if p.discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallWrite }) {
+			if p.Discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallWrite }) {
 				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
 			}
 			if now := state(); now != before {
@@ -333,7 +333,7 @@ func TestAReadOnlyCommandChangesNothingAndItsAttemptsAreNamed(t *testing.T) {
 		for _, line := range []string{"cat f d/g | sort | uniq -c", "awk '{ print }' f", "echo x > $TMPDIR/x && cat $TMPDIR/x", "echo x > /dev/null",
 			"grep 7 f", "find . -name g | xargs cat", "perl -e 'print 1'", fmt.Sprintf("kill %d", outside.Process.Pid)} {
 			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
-			if p.discard() != nil || len(exit.Denials) != 0 {
+			if p.Discard() != nil || len(exit.Denials) != 0 {
 				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
 			}
 		}

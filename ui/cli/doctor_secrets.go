@@ -156,11 +156,7 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 	<-started.Done()
 	started.Release()
 	if layer {
-		changes, err := started.Changes()
-		if err != nil {
-			return "", err
-		}
-		if err := changes.Discard(false); err != nil {
+		if err := started.Discard(); err != nil {
 			return "", err
 		}
 	}
