@@ -275,6 +275,14 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 	case permission.PlaceReading:
 		return t.offerSandbox(ctx, p, result)
 	}
+	if why := p.unlessDone(result); why != "" {
+		lost, err := t.discard(p)
+		if err != nil {
+			return err
+		}
+		t.discarded(p, lost, why, false, result)
+		return nil
+	}
 	within, cancel := context.WithTimeout(ctx, longestJudging)
 	defer cancel()
 	changes, err := p.confined.Changes(within)
@@ -289,10 +297,6 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 			t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 		}
 	}()
-	if why := p.unlessDone(result); why != "" {
-		t.discarded(p, t.unjudged(p, changes), why, false, result)
-		return nil
-	}
 	t.nameWalls(p, result)
 	if landed, err = t.judge(ctx, within, p, changes, result); err != nil {
 		return err
@@ -331,7 +335,8 @@ func (a *Agent) discard(p *pending) (permission.Judgement, error) {
 		changes, err := p.confined.Changes(ctx)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			return lost, nil // it is gone, and too much to be named
+			lost.Effects.Never = []string{"more changes than could be listed in time"}
+			return lost, nil
 		case err != nil:
 			return lost, err
 		}
