@@ -241,7 +241,7 @@ func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
 		t.Errorf("notices %+v, started %+v", cb.notices, c.lines)
 	}
 	// One that goes on has not failed: the user and the model know.
-	c, a = wholeAgent(t, permission.ModeAuto, "echo up; sleep 600")
+	_, a = wholeAgent(t, permission.ModeAuto, "echo up; sleep 600")
 	cb = &recorder{}
 	if r, err = send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
