@@ -28,6 +28,9 @@ func (j *Journal) Late() (yours []string, err error) {
 		if _, unchanged := q.find(c.Before); c.Before.Kind != File || !there || unchanged {
 			continue
 		}
+		if st, err := q.holds(slot, ""); err == nil && st.links > 1 {
+			continue // it is written to under another name, where the user looks for it
+		}
 		now, lookErr := q.look(context.Background(), slot, true)
 		if lookErr == nil && now.Hash != "" && now.Hash == c.Before.Hash {
 			continue // it was only touched

@@ -207,3 +207,26 @@ func (j *Journal) whyNot(path string, s State) Reason {
 	}
 	return NoTime
 }
+
+// hasAllNames reports whether all names of a file lie in the project.
+func (j *Journal) hasAllNames(st stat) bool {
+	found, buf := uint32(0), make([]byte, 32<<10)
+	for dirs := []string{""}; len(dirs) > 0 && found < st.links; {
+		dir := dirs[len(dirs)-1]
+		dirs = dirs[:len(dirs)-1]
+		entries, err := j.place.list(dir, buf)
+		if err != nil {
+			return false
+		}
+		for _, e := range entries {
+			switch {
+			case e.stat.dev != st.dev:
+			case e.stat.mode.IsDir():
+				dirs = append(dirs, join(dir, e.name))
+			case e.stat.inode == st.inode:
+				found++
+			}
+		}
+	}
+	return found == st.links
+}

@@ -211,8 +211,8 @@ func (q *quarantine) used() int64 {
 	return q.bytes
 }
 
-// find returns the slot that a thing lies in as it was, except for its mode. A nil
-// quarantine holds nothing.
+// find returns the slot that a thing lies in as it was, except for its mode: that of a
+// file with other names stays as it is. A nil quarantine holds nothing.
 func (q *quarantine) find(s State) (slot string, ok bool) {
 	slot, _, ok = q.findMode(s)
 	return slot, ok
@@ -231,7 +231,7 @@ func (q *quarantine) findMode(s State) (slot string, mode fs.FileMode, ok bool) 
 	}
 	st, err := statAt(int(q.dir.Fd()), h.slot)
 	now := st.state()
-	if err != nil || now.Kind != s.Kind || now.Stamp.Inode != s.Stamp.Inode ||
+	if err != nil || now.Kind != s.Kind || now.Stamp.Inode != s.Stamp.Inode || st.links > 1 && now.Mode != s.Mode ||
 		s.Kind == File && (now.Size != s.Size || s.Stamp.Mtime != 0 && now.Stamp.Mtime != s.Stamp.Mtime) {
 		return "", 0, false
 	}

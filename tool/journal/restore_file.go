@@ -24,16 +24,20 @@ func (r *restore) put(op Change) error {
 	if finished || err != nil {
 		return err
 	}
-	if now.Kind == File && op.After.Kind == File {
-		if sameContent(now, op.After) {
+	st, err := r.j.place.lstat(op.Path)
+	if now.Kind == File && op.After.Kind == File && err == nil {
+		// A file with several names is changed under all of them only where it was so
+		// before, and they lie in the project.
+		alone := st.links <= 1 || now.Stamp.Inode == op.After.Stamp.Inode && r.j.hasAllNames(st)
+		if alone && sameContent(now, op.After) {
 			r.settle(op.Path, now.Stamp)
 			return r.chmod(op)
 		}
-		if st, err := r.j.place.lstat(op.Path); err == nil && st.links > 1 && max(st.size, op.After.Size) <= maxRead {
+		if alone && st.links > 1 && max(st.size, op.After.Size) <= maxRead {
 			return r.rewrite(op, now)
 		}
 	}
-	if op.After.Peer != "" && now.Kind == Absent {
+	if op.After.Peer != "" && (now.Kind == Absent || st.links > 1) {
 		if q, err := r.j.openQuarantine(false); err != nil {
 			return err
 		} else if _, held := q.find(op.After); !held {
@@ -119,8 +123,11 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 		return false
 	}
 	peer, err := r.j.look(r.ctx, op.After.Peer, hashOnly)
-	if err != nil || peer.Kind != File || !sameContent(peer, op.After) || peer.Mode != op.After.Mode &&
-		!r.changes(op.After.Peer) {
+	if err != nil || peer.Kind != File || !sameContent(peer, op.After) {
+		return false
+	}
+	if st, err := r.j.place.lstat(op.After.Peer); err != nil || peer.Mode != op.After.Mode &&
+		(!r.changes(op.After.Peer) || !r.j.hasAllNames(st)) {
 		return false
 	}
 	dir, _ := split(op.Path)
