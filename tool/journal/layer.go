@@ -233,6 +233,7 @@ func (a *applying) run(then Then) error {
 		for _, lack := range left {
 			stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
 			switch {
+			case lack.Err != nil: // of the system
 			case lack.Why != NotEmpty:
 				err = errors.Join(err, ErrConflict)
 			case !slices.ContainsFunc(a.ops, stays):
@@ -332,10 +333,10 @@ func (a *applying) keepNew() error {
 			err = a.readNew(&a.ops[i])
 		}
 		if now := a.ops[i].After.Hash; err == nil && op.After.Hash != "" && now != "" && op.After.Hash != now {
-			err = fmt.Errorf("%s: the layer holds another content than was shown", op.Path)
+			err = errors.New("the layer holds another content than was shown")
 		}
 		if err != nil {
-			return err
+			return atPath(op.Path, err)
 		}
 	}
 	return nil
@@ -364,7 +365,7 @@ func (a *applying) stageNew(q *quarantine, op *Change) error {
 	}
 	a.staged = append(a.staged, staged{st.inode, from})
 	if st.kind() != File {
-		return fmt.Errorf("%s is no regular file in the layer", op.Path)
+		return errors.New("it is no regular file in the layer")
 	}
 	if st.uid != op.After.UID || st.gid != op.After.GID {
 		keepOwnerAt(int(q.dir.Fd()), slot, op.After)

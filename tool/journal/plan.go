@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -436,10 +437,19 @@ func pathsIn(changes []Change) (paths []string) {
 func systemError(left []Lack) error {
 	for _, lack := range left {
 		if lack.Err != nil {
-			return fmt.Errorf("%s: %w", lack.Path, lack.Err)
+			return atPath(lack.Path, lack.Err)
 		}
 	}
 	return nil
+}
+
+// atPath names a path of the project in an error, and none of a layer or the journal.
+func atPath(path string, err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		err = errno
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // withParents adds the directories of the changes that the user may not write to

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,12 +24,7 @@ func (c *Changes) Open(change Change) (*os.File, error) {
 	if change.of != c || !change.Mode.IsRegular() || change.Kind == Deleted {
 		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
 	}
-	path := c.at(change)
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, 0o600) == nil {
-		return os.Open(path)
-	}
-	return file, err
+	return os.Open(c.at(change))
 }
 
 // File is the path of what is now there of a change: a file, a directory or a link of

@@ -87,6 +87,16 @@ func (s spot) open(flags int) (int, error) {
 	return unix.Openat(s.dir, s.name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
+// reopen lets a directory be read and emptied, and a file be read, that the command
+// closed.
+func (s spot) reopen(mode uint32) error {
+	open := map[uint32]uint32{unix.S_IFDIR: 0o700, unix.S_IFREG: 0o400}[mode&unix.S_IFMT]
+	if mode&open == open {
+		return nil
+	}
+	return unix.Fchmodat(s.dir, s.name, mode&0o7777|open, 0)
+}
+
 func (s spot) link() (string, error) {
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(s.dir, s.name, buf)
@@ -121,6 +131,9 @@ func (d *differ) entry(upper, lower spot, path string) error {
 	before, err := d.below(lower, path)
 	if err != nil {
 		return err
+	}
+	if err := upper.reopen(st.Mode); err != nil {
+		return &fs.PathError{Op: "chmod", Path: path, Err: err}
 	}
 	now := Change{Path: path, Dir: d.changes.roots[d.root], Mode: modeOf(st.Mode), Before: before, of: d.changes, root: d.root}
 	switch {
@@ -167,13 +180,9 @@ func (d *differ) entry(upper, lower spot, path string) error {
 	return nil
 }
 
-// dir compares what a directory of the written side holds. The command may have
-// closed it.
+// dir compares what a directory of the written side holds.
 func (d *differ) dir(upper, lower spot, now Change) error {
 	above, err := upper.open(unix.O_DIRECTORY)
-	if errors.Is(err, unix.EACCES) && unix.Fchmodat(upper.dir, upper.name, 0o700, 0) == nil {
-		above, err = upper.open(unix.O_DIRECTORY)
-	}
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: now.Path, Err: err}
 	}
@@ -295,9 +304,6 @@ func (d *differ) content(upper, lower spot, now *Change) (differs bool, err erro
 	}
 	defer unix.Close(below)
 	written, err := upper.open(0)
-	if errors.Is(err, unix.EACCES) && unix.Fchmodat(upper.dir, upper.name, 0o600, 0) == nil {
-		written, err = upper.open(0)
-	}
 	if err != nil {
 		return false, err
 	}

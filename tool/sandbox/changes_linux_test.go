@@ -80,3 +80,27 @@ func TestReadingALayerEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v, %v, %q", changes, err, p.room)
 	}
 }
+
+// What a line leaves closed can be read, and moved from the layer, by an ordinary user.
+func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
+	asNobody(t, "-test.run=TestWhatALineClosed")
+	s, root := open(t, nil)
+	_, _, p := run(t, s, Options{Layer: true}, "mkdir -p c/x; echo y > c/x/f; chmod -R a-w c; echo n > n; chmod 0 n; mkdir o; echo o > o/f; chmod 0 o")
+	changes, err := p.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Discard()
+	for _, c := range changes.Entries {
+		from, err := changes.File(c)
+		if err == nil && c.Mode.IsRegular() {
+			file, openErr := changes.Open(c)
+			if err = openErr; err == nil {
+				err = errors.Join(file.Close(), os.Rename(from, filepath.Join(root, filepath.Base(c.Path))))
+			}
+		}
+		if err != nil || c.Mode.Perm()&0o222 != 0 && c.Path != filepath.Join(root, "o/f") {
+			t.Errorf("%s: %v, %v", c.Path, c.Mode, err)
+		}
+	}
+}
