@@ -250,7 +250,7 @@ func (a *applying) run(then Then) error {
 
 // heldIn names what lies in a directory.
 func (j *Journal) heldIn(dir string) (paths []string) {
-	entries, err := j.place.list(dir, make([]byte, 32<<10))
+	entries, err := j.list(dir)
 	if err != nil {
 		return []string{dir}
 	}

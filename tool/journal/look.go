@@ -61,7 +61,7 @@ func twins(paths iter.Seq[string]) map[string]bool {
 func (j *Journal) lookExact(ctx context.Context, path string, k keeping, twins map[string]bool) (State, error) {
 	for at := path; twins[path] && at != ""; {
 		dir, name := split(at)
-		entries, err := j.place.list(dir, make([]byte, 32<<10))
+		entries, err := j.list(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return State{}, err
 		}
@@ -74,15 +74,65 @@ func (j *Journal) lookExact(ctx context.Context, path string, k keeping, twins m
 }
 
 // lookOnce also returns the number of the content, 0 if it is not kept.
-func (j *Journal) lookOnce(ctx context.Context, path string, k keeping) (State, uint32, error) {
-	st, err := j.place.lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return State{}, 0, nil
+func (j *Journal) lookOnce(ctx context.Context, path string, k keeping) (state State, ref uint32, err error) {
+	err = j.reach(path, func() error {
+		st, err := j.place.lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			state, ref, err = j.lookAt(ctx, path, st, k)
+		}
+		return err
+	})
+	return state, ref, err
+}
+
+// reach calls f, which looks at the path. Where directories on the way there are closed to
+// their owner they are opened for that long. A path that ends in a slash is such a
+// directory, too.
+func (j *Journal) reach(path string, f func() error) error {
+	err := f()
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
 	}
+	var opened []func() error
+	for at, c := range path {
+		if _, rel, err := j.place.of(path[:at]); c != '/' || err != nil || rel == "" {
+			continue
+		}
+		st, err := j.place.lstat(path[:at])
+		if err != nil || st.kind() != Folder {
+			break
+		}
+		if st.mode&0o700 != 0o700 && j.chmodDir(path[:at], st.mode|0o700) == nil {
+			opened = append(opened, func() error { return j.chmodDir(path[:at], st.mode) })
+		}
+	}
+	if opened != nil {
+		err = f()
+	}
+	for _, restore := range slices.Backward(opened) {
+		err = errors.Join(err, restore())
+	}
+	return err
+}
+
+func (j *Journal) chmodDir(path string, mode fs.FileMode) error {
+	p, err := j.parent(path)
 	if err != nil {
-		return State{}, 0, err
+		return err
 	}
-	return j.lookAt(ctx, path, st, k)
+	return errors.Join(p.dir.Chmod(p.name, mode&permissions), p.close())
+}
+
+// list is what lies in a directory, which may be closed to its owner.
+func (j *Journal) list(dir string) (entries []entry, err error) {
+	err = j.reach(dir+"/", func() error {
+		entries, err = j.place.list(dir, make([]byte, 32<<10))
+		return err
+	})
+	return entries, err
 }
 
 // lookAt is lookOnce at what was, a moment ago, what st says.
@@ -97,6 +147,9 @@ func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (
 		return state, 0, nil
 	}
 	sum, ref, err := j.readFile(ctx, path, st, k)
+	if errors.Is(err, fs.ErrPermission) && st.mode&0o400 == 0 {
+		return state, 0, nil // it is known by its stamp
+	}
 	if sum != (digest{}) {
 		state.Hash = hex.EncodeToString(sum[:])
 	}
@@ -200,6 +253,8 @@ func (j *Journal) whyNot(path string, s State) Reason {
 		return IsSpecial
 	case j.cfg.Denied(path):
 		return IsDenied
+	case s.Kind == File && s.Mode&0o400 == 0:
+		return Unreadable
 	case s.Size > j.cfg.MaxFile:
 		return TooLarge
 	case j.files != nil && j.files.objects.bytes()+s.Size+headerSize > j.cfg.MaxSession:

@@ -173,7 +173,7 @@ func (j *Journal) allBelow(rel string, death int64) (all []string, young bool, e
 	if now.Kind != Folder {
 		return all, young, nil
 	}
-	entries, err := j.place.list(rel, make([]byte, 32<<10))
+	entries, err := j.list(rel)
 	for _, e := range entries {
 		more, younger, err := j.allBelow(join(rel, e.name), death)
 		if err != nil {

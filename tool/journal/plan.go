@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,12 +137,16 @@ func (b *backwards) add(r *record) {
 				k = stampOnly
 			}
 			now, err := b.j.lookExact(b.ctx, c.Path, k, b.twins)
-			if err = errors.Join(err, b.ctx.Err()); err != nil {
-				b.err = errors.Join(b.err, err)
+			if b.err = b.ctx.Err(); b.err != nil {
+				return
+			}
+			if err != nil {
+				b.paths[c.Path] = &back{stopped: true}
+				b.plan.Left = append(b.plan.Left, Lack{Path: c.Path, Why: Unreadable, Err: err})
 				continue
 			}
 			if same(now, c.After) {
-				now.Peer, now.Whole = c.After.Peer, c.After.Whole
+				now.Peer, now.Whole, now.Hash = c.After.Peer, c.After.Whole, cmp.Or(now.Hash, c.After.Hash)
 			}
 			path = &back{now: now, target: now}
 			b.paths[c.Path] = path
@@ -153,7 +158,7 @@ func (b *backwards) add(r *record) {
 		case !same(path.target, c.After), path.target == path.now && b.replaced(c.Path, path.now):
 			path.stopped = true
 			b.plan.Left = append(b.plan.Left, Lack{Path: c.Path, Why: ChangedSince, Size: path.now.Size})
-		case !b.j.kept(c.Before):
+		case !b.j.kept(c.Before) && !sameContent(c.Before, path.target):
 			path.target, path.unkept, path.stopped = c.Before, true, true
 		default:
 			path.target = c.Before
@@ -215,7 +220,7 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 		return ChangedSince, nil
 	}
 	if c.Before.Kind == Folder && c.After.Kind != Folder && !c.Before.Whole && !isIgnored(b.sources, c.Path) {
-		inside, err := b.j.place.list(c.Path, make([]byte, 32<<10))
+		inside, err := b.j.list(c.Path)
 		if err != nil {
 			return NotRestored, err
 		}
@@ -452,7 +457,7 @@ func atPath(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// withParents adds the directories of the changes that the user may not write to
+// withParents adds the directories above the changes that are closed to the user
 // now: they are made writable meanwhile, and must be known after a kill.
 func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, error) {
 	ops := slices.Clone(changes)
@@ -461,13 +466,14 @@ func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, 
 		known[c.Path] = true
 	}
 	for _, c := range changes {
-		dir, _ := split(c.Path)
-		if _, rel, err := j.place.of(dir); known[dir] || err != nil || rel == "" {
-			continue
-		}
-		known[dir] = true
-		if now, err := j.look(ctx, dir, stampOnly); err == nil && now.Kind == Folder && now.Mode&0o300 != 0o300 {
-			ops = append(ops, Change{Path: dir, Before: now, After: now})
+		for dir, _ := split(c.Path); !known[dir]; dir, _ = split(dir) {
+			if _, rel, err := j.place.of(dir); err != nil || rel == "" {
+				break
+			}
+			known[dir] = true
+			if now, err := j.look(ctx, dir, stampOnly); err == nil && now.Kind == Folder && now.Mode&0o700 != 0o700 {
+				ops = append(ops, Change{Path: dir, Before: now, After: now})
+			}
 		}
 	}
 	return ops, ctx.Err()

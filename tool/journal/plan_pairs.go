@@ -93,7 +93,7 @@ func sharesFile(changes map[string]Change, from, to string) bool {
 // movesWhole reports whether all that lies in a directory is either as artoo left it, or
 // nothing that the journal looks at.
 func (b *backwards) movesWhole(from string) bool {
-	entries, err := b.j.place.list(from, make([]byte, 32<<10))
+	entries, err := b.j.list(from)
 	if err != nil {
 		return false
 	}

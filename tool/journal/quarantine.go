@@ -237,7 +237,7 @@ func (q *quarantine) findMode(s State) (slot string, mode fs.FileMode, ok bool) 
 	}
 	if h.hash == "" && s.Hash != "" {
 		read, err := q.look(context.Background(), h.slot, true)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return "", 0, false
 		}
 		q.mu.Lock()

@@ -294,7 +294,7 @@ func (j *Journal) addStray(before map[string]State) error {
 		dirs[dir] = true
 	}
 	for dir := range dirs {
-		entries, err := j.place.list(dir, make([]byte, 32<<10))
+		entries, err := j.list(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
