@@ -160,7 +160,7 @@ func (a *Agent) unsaved(paths []string) string {
 	}
 	for _, path := range paths {
 		if !isBelow(a.opt.Policy.Root, path) && path != a.opt.Policy.Root {
-			lost = append(lost, path+" (outside of the project)")
+			lost = append(lost, path+" (outside the project)")
 		}
 	}
 	return strings.Join(lost, ", ")

@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -86,5 +87,47 @@ func TestWhatLandsInAnAddedDirectoryIsOfTheStep(t *testing.T) {
 			p.redo(1)
 			same("redone", end)
 		})
+	}
+}
+
+// What a tool writes in such a directory, and what a step that follows a landing does there,
+// is kept: undo takes it back, in a session that knows the directory from the journal alone.
+func TestWhatIsWrittenInAnAddedDirectoryIsTakenBack(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n"})
+	dir := p.besideAndElsewhere()["beside"]
+	p.ok(write(filepath.Join(dir, "refs/main"), "1\n"))
+	p.write("link", "-> ../added/refs/main")
+	p.cfg.Added = []string{dir}
+	p.reopen()
+	start, before := p.look(), lookAt(t, dir)
+	step := p.Begin(1, "write")
+	lacks, err := step.Before(filepath.Join(dir, "new/file"), p.path("link"))
+	p.ok(err)
+	p.ok(errors.Join(write(filepath.Join(dir, "new/file"), "new\n"), write(filepath.Join(dir, "refs/main"), "2\n")))
+	changed, err := step.End()
+	p.ok(err)
+	if len(lacks)+len(changed.Lacks) > 0 || len(changed.Changes) != 3 {
+		t.Errorf("not kept: %v; changed: %+v", lacks, changed)
+	}
+	ref := filepath.Join(dir, "refs/main")
+	report, err := p.ApplyLayer(t.Context(), 1, "commit", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}},
+		p.layer(map[string]string{"a": "A\n"}), Then{Paths: []string{ref, ref + ".lock"},
+			Do: func(context.Context) error { return write(ref, "3\n") }})
+	p.ok(err)
+	if len(report.Cannot) > 0 {
+		t.Errorf("cannot be undone: %v", report.Cannot)
+	}
+	end, after := p.look(), lookAt(t, dir)
+	p.cfg.Added = nil
+	p.reopen()
+	p.undo(1)
+	p.same(start)
+	if d := difference(lookAt(t, dir), before); d != "" {
+		t.Errorf("after undo: %s", d)
+	}
+	p.redo(1)
+	p.same(end)
+	if d := difference(lookAt(t, dir), after); d != "" {
+		t.Errorf("after redo: %s", d)
 	}
 }

@@ -56,6 +56,10 @@ func (j *Journal) openFiles() error {
 	}
 	for _, dir := range past.added {
 		j.place.add(dir)
+		j.added[dir] = true
+	}
+	if err := j.addTo(f.log, j.cfg.Added); err != nil {
+		return errors.Join(err, f.close())
 	}
 	j.files = f
 	j.steps, j.last = append(past.steps, j.steps...), max(j.last, past.last)

@@ -47,6 +47,7 @@ type Journal struct {
 	wait  time.Duration            // for other landings
 	most  int                      // leases at a time
 	at    func(point string) error // called before each write; tests fail or die there
+	added map[string]bool          // directories outside the project that the log has
 
 	mu        sync.Mutex
 	files     *files // nil until something is written
@@ -127,7 +128,8 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{cfg: cfg, place: place, at: at, wait: lockWait, most: maxLeases, left: map[string]uint64{}}
+	j := &Journal{cfg: cfg, place: place, at: at, wait: lockWait, most: maxLeases, left: map[string]uint64{},
+		added: map[string]bool{}}
 	j.life, j.end = context.WithCancel(context.Background())
 	if j.root, err = place.lstat("."); err != nil {
 		return nil, errors.Join(err, j.Close())

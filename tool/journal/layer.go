@@ -165,10 +165,11 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 		return Report{}, err
 	}
 	defer done()
-	var added []line
-	for _, dir := range addedDirs(changes) {
-		j.place.add(dir)
-		added = append(added, line{Type: lineAdded, Root: dir})
+	j.mu.Lock()
+	err = j.addTo(j.files.log, addedDirs(changes))
+	j.mu.Unlock()
+	if err != nil {
+		return Report{}, err
 	}
 	ops, report, err := j.layerOps(ctx, changes)
 	if err != nil {
@@ -176,7 +177,7 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	}
 	s := j.Begin(turn, what)
 	s.kind = kindLayer
-	if err := s.write(added...); err != nil {
+	if err := s.write(); err != nil {
 		return report, err
 	}
 	report.Step = s.info.ID
@@ -203,7 +204,23 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	return a.report, errors.Join(err, a.forget(err == nil), j.files.objects.forget(last))
 }
 
-// addedDirs are the directories outside of the project that changes lie in.
+// addTo notes in the log directories outside the project that paths may lie in from now on.
+func (j *Journal) addTo(log *log, dirs []string) error {
+	var lines []line
+	for _, dir := range dirs {
+		j.place.add(dir)
+		if !j.added[dir] {
+			lines = append(lines, line{Type: lineAdded, Root: dir})
+		}
+		j.added[dir] = true
+	}
+	if lines == nil {
+		return nil
+	}
+	return log.append(lines...)
+}
+
+// addedDirs are the directories outside the project that changes lie in.
 func addedDirs(changes []LayerChange) []string {
 	dirs := map[string]bool{}
 	for _, c := range changes {

@@ -86,46 +86,50 @@ func (j *Journal) lookSeen(path string, st stat, twins map[string]bool) (State, 
 	return j.lookExact(j.life, path, keepAll, twins)
 }
 
-// concerned are the paths, relative to the root, that a write to one path may
+// concerned are the paths, as the journal names them, that a write to one path may
 // change. Where that is this path alone, st says what is there.
 func (j *Journal) concerned(path string) (all []string, st stat, lack *Lack) {
-	if filepath.IsAbs(path) {
-		rel, err := filepath.Rel(j.cfg.Root, path)
-		if err != nil {
-			return nil, st, &Lack{Path: path, Why: Outside, Err: err}
-		}
-		path = rel
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(j.cfg.Root, path)
 	}
-	path = filepath.ToSlash(filepath.Clean(path))
-	if st, err := j.place.lstat(path); err == nil && st.kind() != Link && filepath.IsLocal(path) && path != "." {
-		return []string{path}, st, nil // no link on the way to it, nothing to be made
+	path = filepath.Clean(path)
+	if name, ok := j.named(path); ok {
+		if st, err := j.place.lstat(name); err == nil && st.kind() != Link {
+			return []string{name}, st, nil // no link on the way to it, nothing to be made
+		}
 	}
 	for range 40 { // as many links as the kernel follows
-		rel, missing, err := j.resolve(path)
+		name, missing, err := j.resolve(path)
 		if err != nil {
 			return all, st, &Lack{Path: path, Why: Outside, Err: err}
 		}
-		all = append(append(all, missing...), rel)
-		target, err := j.place.readlink(rel)
+		all = append(append(all, missing...), name)
+		target, err := j.place.readlink(name)
 		if err != nil {
 			return all, st, nil // no link
 		}
-		if dir, _ := split(rel); !filepath.IsAbs(target) {
-			target = filepath.Join(j.cfg.Root, filepath.FromSlash(dir), target)
+		if path = filepath.FromSlash(target); !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(Abs(j.cfg.Root, name)), path)
 		}
-		if path, err = filepath.Rel(j.cfg.Root, target); err != nil {
-			return all, st, &Lack{Path: rel, Why: Outside, Err: err}
-		}
-		path = filepath.ToSlash(path)
 	}
 	return all, st, nil
 }
 
-// resolve returns the path relative to the root with its directories free of
+// named is what the journal calls an absolute path: relative to the root, or as it is in
+// another directory that artoo may write to.
+func (j *Journal) named(path string) (name string, ok bool) {
+	if rel, ok := j.below(path); ok {
+		return rel, true
+	}
+	name = filepath.ToSlash(path)
+	_, rel, err := j.place.of(name)
+	return name, err == nil && rel != "" && filepath.IsAbs(path)
+}
+
+// resolve returns what the journal calls an absolute path whose directories are freed of
 // links, and those of them that are missing.
-func (j *Journal) resolve(path string) (rel string, missing []string, err error) {
-	dir, name := split(path)
-	real := filepath.Join(j.cfg.Root, filepath.FromSlash(dir))
+func (j *Journal) resolve(path string) (name string, missing []string, err error) {
+	real, last := filepath.Split(path)
 	var below []string
 	for {
 		found, err := filepath.EvalSymlinks(real)
@@ -133,24 +137,23 @@ func (j *Journal) resolve(path string) (rel string, missing []string, err error)
 			real = found
 			break
 		}
-		if !errors.Is(err, fs.ErrNotExist) || real == filepath.Dir(real) {
+		if real = filepath.Clean(real); !errors.Is(err, fs.ErrNotExist) || real == filepath.Dir(real) {
 			return "", nil, err
 		}
 		below = append(below, filepath.Base(real))
 		real = filepath.Dir(real)
 	}
-	rel, err = filepath.Rel(j.cfg.Root, real)
-	if err != nil || !filepath.IsLocal(rel) || name == ".." || name == "." || name == "" {
-		return "", nil, fmt.Errorf("%s lies outside of the project", path)
-	}
-	if rel = filepath.ToSlash(rel); rel == "." {
-		rel = ""
-	}
 	for _, one := range slices.Backward(below) {
-		rel = join(rel, one)
-		missing = append(missing, rel)
+		real = filepath.Join(real, one)
+		if name, ok := j.named(real); ok {
+			missing = append(missing, name)
+		}
 	}
-	return join(rel, name), missing, nil
+	name, ok := j.named(filepath.Join(real, last))
+	if !ok {
+		return "", nil, fmt.Errorf("%s lies outside the project", path)
+	}
+	return name, missing, nil
 }
 
 // End records what came of the step.

@@ -27,9 +27,12 @@ type Config struct {
 	// Dir is the journal's own directory, outside of the project; it is made
 	// with mode 0700 when something is first written. [Dir] names one.
 	Dir string
-	// Root is the project, absolute and without links. Nothing outside of it is
-	// kept or restored, except for what a layer changed in other directories.
+	// Root is the project, absolute and without links. Nothing outside of it, and of
+	// the directories of Added, is kept or restored.
 	Root string
+	// Added are directories outside the project, absolute and without links, that artoo
+	// may also write to.
+	Added []string
 	// Locks is a directory for the locks that order the landings of all journals which
 	// name it; "" is Dir, for one that no other journal shares a project with. It is
 	// made with mode 0700.
@@ -134,7 +137,7 @@ const (
 	IsSpecial    Reason = "a device, FIFO or socket"
 	OtherMount   Reason = "on another file system"
 	Unreadable   Reason = "cannot be read"
-	Outside      Reason = "outside of the project"
+	Outside      Reason = "outside the project"
 	ChangedSince Reason = "changed since"
 	NotEmpty     Reason = "holds files that are not artoo's"
 	SetID        Reason = "set-user-ID or set-group-ID"

@@ -178,6 +178,17 @@ func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 	if state, err := a.cfg.Paths.StateDir(); err == nil {
 		config.Locks = filepath.Join(state, "landing")
 	}
+	_, config.Added, _ = a.workspace().AddedDirs() // opening the files fails for one that cannot be named
+	home, _ := os.UserHomeDir()
+	config.Added = append(config.Added, homeDirs(a.cfg.Writable, home)...)
+	if a.project.Common != "" {
+		config.Added = append(config.Added, a.project.Common)
+	}
+	for i, dir := range config.Added {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			config.Added[i] = real
+		}
+	}
 	if a.project.Git {
 		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
 		config.Head = a.project.Head
