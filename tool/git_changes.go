@@ -19,7 +19,7 @@ import (
 
 // GitChange is one file of a repository's own that is to change.
 type GitChange struct {
-	Path string // relative to the project's root, with slashes
+	Path string // relative to the project's root, with slashes, or absolute
 	Gone bool   // it will not be there; else it will hold something new
 }
 
@@ -72,8 +72,11 @@ func GitChanges(ctx context.Context, root string, changes []GitChange,
 		dirs[dir][rest] = c.Gone
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		g := gitChanges{ctx: ctx, top: filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(dir, ".git"))), dir: dir,
-			gone: dirs[dir], before: before, after: after}
+		top := filepath.FromSlash(strings.TrimSuffix(dir, ".git"))
+		if !filepath.IsAbs(top) {
+			top = filepath.Join(root, top)
+		}
+		g := gitChanges{ctx: ctx, top: top, dir: dir, gone: dirs[dir], before: before, after: after}
 		found := append(g.refs(), g.index()...)
 		if found = append(found, g.objects()...); len(found) == 0 {
 			found = []string{fmt.Sprintf("%d of git's own files", len(g.gone))}
