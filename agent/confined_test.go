@@ -578,6 +578,11 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 			row.stays && string(data) != "x" {
 			t.Errorf("%v: asked %+v, %q, %v", row.answers, cb.asked, data, err)
 		}
+		plan, err := a.Journal().Plan(t.Context(), 1, false)
+		back := func(c journal.Change) bool { return c.Path == ".envrc" && (c.After.Kind == journal.Absent) != row.stays }
+		if slices.ContainsFunc(plan.Restore, back) || row.stays && (err != nil || len(plan.Restore) == 0) {
+			t.Errorf("%v: undo would do %+v, %v", row.answers, plan.Restore, err)
+		}
 	}
 }
 

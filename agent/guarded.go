@@ -134,9 +134,15 @@ func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result)
 	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
 		back, err := m.bringBack(ctx, steps)
 		if err != nil {
-			t.notice(NoticeWarning, "what moved away could not be brought back; /undo brings it back: "+err.Error())
+			t.notice(NoticeWarning, "what moved away could not be brought back, and lies in the journal's quarantine: "+err.Error())
 		}
-		t.approved.add(append(paths, back...)...)
+		kept := append(paths, back...)
+		t.approved.add(kept...)
+		if m.journal != nil {
+			if err := m.journal.Approved(m.turn, "files that programs run automatically", kept...); err != nil {
+				t.notice(NoticeWarning, "what was kept cannot be undone: "+err.Error())
+			}
+		}
 		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"
 		return nil
 	}

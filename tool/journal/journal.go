@@ -88,11 +88,15 @@ type record struct {
 	changes []Change
 }
 
-// own reports whether the step is no undo or redo.
-func (r *record) own() bool { return r.kind != kindUndo && r.kind != kindRedo }
+// own reports whether the step is of a turn: it is no undo or redo, and did not move away
+// what no one had approved.
+func (r *record) own() bool { return r.kind != kindUndo && r.kind != kindRedo && r.kind != kindQuarantine }
 
-// counts reports whether the step can be taken back.
-func (r *record) counts() bool { return r.own() && !r.Undone && len(r.changes) > 0 }
+// counts reports whether the step can be taken back with its turn.
+func (r *record) counts() bool { return r.stands() && r.own() }
+
+// stands reports whether the step changed something and was not taken back.
+func (r *record) stands() bool { return !r.Undone && len(r.changes) > 0 }
 
 // Dir is where the journal of a session and a project lies below the state
 // directory.

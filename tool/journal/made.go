@@ -42,7 +42,8 @@ func (j *Journal) Made(turn int, what string, paths ...string) (*Step, error) {
 }
 
 // Quarantine moves files, or directories with all that they hold, out of the project
-// into the journal, as a step of its own that undo brings back. The paths are absolute
+// into the journal, as a step of its own that [Journal.PlanStep] brings back; undo of the
+// turn does not. The paths are absolute
 // or relative to the root; what each of them leads to when this is called is what goes,
 // and no link is followed. Left of the report names what stays and why: what is not
 // below the root, on another file system, or is another thing by now. It fails, and
@@ -114,6 +115,36 @@ func (j *Journal) below(path string) (rel string, ok bool) {
 	}
 	rel, err := filepath.Rel(j.cfg.Root, path)
 	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel) && rel != "."
+}
+
+// Approved records that the paths, absolute or relative to the root, and all that lies
+// below them were made, in a step of its own: so that undo takes them back, also where git
+// ignores them.
+func (j *Journal) Approved(turn int, what string, paths ...string) error {
+	s := j.Begin(turn, what)
+	var lines []line
+	for _, path := range paths {
+		rel, ok := j.below(path)
+		if !ok {
+			continue
+		}
+		all, _, err := j.allBelow(rel, 0)
+		if err != nil {
+			return err
+		}
+		for _, path := range all {
+			s.before[path] = State{}
+			lines = append(lines, line{Type: lineBefore, Step: s.info.ID, Path: path, Before: &State{}})
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := s.write(lines...); err != nil {
+		return err
+	}
+	_, err := s.End()
+	return err
 }
 
 // Drop ends a step as if nothing had been done in it: what it was kept for is settled.

@@ -36,7 +36,7 @@ func (j *Journal) Plan(ctx context.Context, n int, redo bool) (Plan, error) {
 func (j *Journal) PlanStep(ctx context.Context, id int) (Plan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.planOf(ctx, slices.DeleteFunc(slices.Clone(j.steps), func(r *record) bool { return r.ID != id || !r.counts() }), false)
+	return j.planOf(ctx, slices.DeleteFunc(slices.Clone(j.steps), func(r *record) bool { return r.ID != id || !r.stands() }), false)
 }
 
 // planOf is the plan for steps, the last first. The lock is held.

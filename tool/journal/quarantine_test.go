@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -147,6 +148,15 @@ func TestAnotherFileOfTheSameContentIsTheUsers(t *testing.T) {
 	}
 }
 
+// bringBack undoes one step.
+func (p *project) bringBack(step int) {
+	p.t.Helper()
+	plan, err := p.PlanStep(p.t.Context(), step)
+	p.ok(err)
+	_, err = p.Apply(p.t.Context(), plan)
+	p.ok(err)
+}
+
 // P4: what is moved out of the project can be brought back as it was.
 func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 	p := newProject(t, map[string]string{"clone/.git/HEAD": "unpushed\n", "clone/a": "a\n", ".envrc": "use x\n",
@@ -164,15 +174,18 @@ func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 	p.same(end)
 	p.quarantines("drwxr-xr-x", "drwxr-xr-x", "-rw-r--r-- unpushed\n", "-rw-r--r-- a\n", "-rw-r--r-- use x\n", "-> clone")
 	p.reopen()
+	if plan, err := p.Plan(t.Context(), 1, false); !errors.Is(err, ErrNothing) {
+		t.Errorf("undo of the turn: %+v, %v", plan, err)
+	}
 	for range 2 {
-		p.undo(1)
+		p.bringBack(report.Step)
 		p.same(start)
 		p.quarantines()
 		p.redo(1)
 		p.same(end)
 	}
 	p.write("clone", "theirs\n")
-	plan, err := p.Plan(t.Context(), 1, false)
+	plan, err := p.PlanStep(t.Context(), report.Step)
 	p.ok(err)
 	expect(t, "left", paths(plan.Left), "clone")
 	_, err = p.Apply(t.Context(), plan)
