@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,6 +80,9 @@ func (r *resolver) walk(cur, rest string) (string, error) {
 		}
 		next := filepath.Join(cur, name)
 		info, err := r.lstat(next)
+		if err != nil && !slices.Contains(todo, "..") {
+			return filepath.Join(append([]string{next}, todo...)...), nil // nothing below can be looked at
+		}
 		if err != nil {
 			cur = next
 			continue

@@ -35,10 +35,15 @@ func (p Project) othersRun(path string, hooks []string) string {
 			return "it writes into " + dir + ", from which git runs hooks (core.hooksPath)"
 		}
 	}
-	for at := path; at != filepath.Dir(at) && at != p.Root; at = filepath.Dir(at) {
-		if dir, name := filepath.Dir(at), FoldName(filepath.Base(at)); bareShape(dir, name, at == path) {
+	for at := filepath.Clean(path); at != p.Root; {
+		end := strings.LastIndexByte(at, filepath.Separator)
+		if end < 1 {
+			break
+		}
+		if dir, name := at[:end], FoldName(at[end+1:]); bareShape(dir, name, at == path) {
 			return "git would take " + dir + " for a bare repository and obey what is in it"
 		}
+		at = at[:end]
 	}
 	return ""
 }

@@ -128,7 +128,7 @@ func (g *Guard) Recent() (GuardedFiles, error) {
 // link leads to it or to a directory above it, or it has another name that is guarded.
 // "" for a file like any other.
 func (g GuardedFiles) Why(path string) string {
-	for at := path; ; at = filepath.Dir(at) {
+	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {
 		if link := g.leads[at]; link != "" {
 			return "it writes what " + filepath.Base(link) + " leads to, which others run or obey"
 		}

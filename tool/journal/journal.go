@@ -90,7 +90,9 @@ type record struct {
 
 // own reports whether the step is of a turn: it is no undo or redo, and did not move away
 // what no one had approved.
-func (r *record) own() bool { return r.kind != kindUndo && r.kind != kindRedo && r.kind != kindQuarantine }
+func (r *record) own() bool {
+	return r.kind != kindUndo && r.kind != kindRedo && r.kind != kindQuarantine
+}
 
 // counts reports whether the step can be taken back with its turn.
 func (r *record) counts() bool { return r.stands() && r.own() }

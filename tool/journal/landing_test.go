@@ -443,3 +443,25 @@ func TestALateSaveComesBackAsYours(t *testing.T) {
 		t.Errorf("the second time: %v, %v", again, err)
 	}
 }
+
+// Directories in each other land, and go, in a time that their number and length decide.
+func TestDeepDirectoriesLandAndGo(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n"})
+	start := p.look()
+	var changes []LayerChange
+	for n := 1; n <= 1500; n++ {
+		changes = append(changes, LayerChange{Path: strings.Repeat("z/", n-1) + "z", After: State{Kind: Folder, Mode: 0o755}})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	report, err := p.ApplyLayer(ctx, 1, "run", changes, contentsOf{}, Then{})
+	p.ok(err)
+	if len(report.Done) != len(changes) {
+		t.Errorf("%d landed", len(report.Done))
+	}
+	plan, err := p.Plan(ctx, 1, false)
+	p.ok(err)
+	_, err = p.Apply(ctx, plan)
+	p.ok(err)
+	p.same(start)
+}

@@ -66,6 +66,7 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 				owners[dir] = o
 			}
 			op.After.UID, op.After.GID = o.uid, o.gid
+			owners[lc.Path] = o
 		}
 		if now.Kind == File && !j.kept(now) {
 			size, err := j.place.takes(lc.Path, now)

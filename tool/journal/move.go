@@ -223,9 +223,12 @@ func (r *restore) moveBack(op Change) error {
 // moved is where something lies by now that is renamed: the directory that holds it may
 // have been before.
 func (r *restore) moved(path string) string {
-	for dir, _ := split(path); dir != ""; dir, _ = split(dir) {
+	for dir, _ := split(path); len(r.sources) > 0 && dir != ""; dir, _ = split(dir) {
 		to := r.sources[dir]
-		if _, err := r.j.place.lstat(dir); to != "" && errors.Is(err, fs.ErrNotExist) {
+		if to == "" {
+			continue
+		}
+		if _, err := r.j.place.lstat(dir); errors.Is(err, fs.ErrNotExist) {
 			return to + strings.TrimPrefix(path, dir)
 		}
 	}

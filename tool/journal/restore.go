@@ -11,7 +11,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // restore brings paths from one state to another: each thing comes from, and goes to,
@@ -127,10 +128,30 @@ func (r *restore) within(op Change, f func(*parent) error) error {
 	if err == nil {
 		return errors.Join(f(p), p.close())
 	}
+	return r.without(op, err)
+}
+
+func (r *restore) without(op Change, err error) error {
 	if op.After.Kind == Absent || op.Before.Kind == Absent && !r.made {
 		return nil
 	}
 	return err
+}
+
+// inParent is within, for what one call of the system does.
+func (r *restore) inParent(op Change, f func(dir int, name string) error) error {
+	there := false
+	err := r.j.place.inParent(op.Path, func(dir int, name string) error {
+		there = true
+		return f(dir, name)
+	})
+	switch {
+	case there || err == nil:
+		return err
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
+		err = lackError{ChangedSince}
+	}
+	return r.without(op, err)
 }
 
 // reversed are the changes that take these back.
@@ -217,8 +238,8 @@ func (r *restore) temp(path string) string {
 
 // clean removes what a killed process left beside a path.
 func (r *restore) clean(op Change) error {
-	return r.within(op, func(p *parent) error {
-		if err := p.dir.Remove(r.temp(op.Path)); !errors.Is(err, fs.ErrNotExist) {
+	return r.inParent(op, func(dir int, _ string) error {
+		if err := unix.Unlinkat(dir, r.temp(op.Path), 0); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
@@ -289,8 +310,8 @@ func (r *restore) remove(op Change) error {
 	if now.Kind != Folder || op.Before.Whole {
 		return r.moveOut(op, now)
 	}
-	err = r.within(op, func(p *parent) error { return p.dir.Remove(p.name) })
-	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
+	err = r.inParent(op, func(dir int, name string) error { return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) })
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
 		return lackError{NotEmpty}
 	}
 	return err
@@ -319,11 +340,11 @@ func (r *restore) makeDir(op Change) error {
 	if op.After.Whole {
 		return lackError{NotRestored}
 	}
-	return r.within(op, func(p *parent) error {
-		if err := p.dir.Mkdir(p.name, 0o700); err != nil {
+	return r.inParent(op, func(dir int, name string) error {
+		if err := unix.Mkdirat(dir, name, uint32(op.After.Mode.Perm()|0o700)); err != nil {
 			return err
 		}
-		keepOwner(p.dir, p.name, op.After)
+		keepOwnerAt(dir, name, op.After)
 		return nil
 	})
 }
