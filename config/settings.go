@@ -69,7 +69,7 @@ type Settings struct {
 	Deny     []string `toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`
 	Sandbox  string   `toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
-	Writable   []string `toml:"writable" unsplit:"yes" meaning:"directory that confined commands may write besides the project"`
+	Writable   []string `toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
 	Toolchains []string `toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`
 	Loopback   []string `toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
 	PassEnv    []string `toml:"pass_env" meaning:"credential-like variables that commands may see"`

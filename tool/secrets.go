@@ -37,19 +37,16 @@ func (f *Files) secret(t target) string {
 // directory is, with all beneath it.
 func (f *Files) deniedName(abs string) bool {
 	g, _ := f.grantOf(abs, false)
-	return g == nil || f.DeniedIn(g.real, abs)
-}
-
-// DeniedIn says whether the absolute path abs is denied by its name, where dir is an
-// absolute directory above it that counts as granted.
-func (f *Files) DeniedIn(dir, abs string) bool {
+	if g == nil {
+		return true
+	}
 	folded := FoldName(abs)
 	for _, denied := range f.deny {
 		if _, ok := under(FoldName(denied), folded); ok {
 			return true
 		}
 	}
-	rel, _ := under(dir, abs)
+	rel, _ := g.covers(abs)
 	return secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(folded)) != ""
 }
 

@@ -23,7 +23,6 @@ type Config struct {
 	Pass    []string // variables that commands get though they name a program's socket
 
 	Read, Write []string // what the user added
-	Writable    []string // further directories that commands may write
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
 	// Servers says that language servers may be started, Trusted that the project's own
@@ -49,7 +48,7 @@ func (c Config) sandbox() (sandbox.Config, error) {
 	}
 	return sandbox.Config{
 		Root: c.Root, Common: c.Common, Home: c.Home, Temp: c.temp, Loopback: c.Loopback,
-		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: slices.Concat(c.Write, c.Writable),
+		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: c.Write,
 		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(), Layers: c.Layers, Kept: c.kept(),
 	}, nil
 }
@@ -70,7 +69,7 @@ func (c *Confiner) Places() (rows []string) {
 		what string
 		dirs []string
 	}{
-		{"commands write to", slices.Concat([]string{c.config.Root}, c.config.Write, c.config.Writable)},
+		{"commands write to", append([]string{c.config.Root}, c.config.Write...)},
 		{"commands read", read},
 		{"programs of the home", append(c.config.toolchains(), c.config.Toolchains...)},
 		{"caches, read below artoo's own", caches},

@@ -68,7 +68,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
 		config.Cache = dir
 	}
-	config.Writable, config.Toolchains = homeDirs(a.cfg.Writable, config.Home), homeDirs(a.cfg.Toolchains, config.Home)
+	config.Toolchains = homeDirs(a.cfg.Toolchains, config.Home)
 	var err error
 	if config.Loopback, err = a.loopback(); err != nil {
 		return nil, err
@@ -78,11 +78,6 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	}
 	policy.Confinement = a.confinement()
 	policy.DeniedName = func(path string) bool {
-		for _, dir := range config.Writable {
-			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-				return env.Files.DeniedIn(dir, path)
-			}
-		}
 		place, err := env.Files.Resolve(path, true)
 		return err != nil || place.Denied
 	}

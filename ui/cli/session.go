@@ -139,10 +139,14 @@ func (a *app) steps() int {
 
 // workspace is the project, and what may be reached besides.
 func (a *app) workspace() *agent.Workspace {
+	added := slices.Clone(a.cfg.AddDirs)
+	for _, dir := range a.cfg.Writable { // what commands may write counts as the project for all that is held back
+		added = append(added, dir+":rw")
+	}
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Shell: shell.Find(),
 		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
-		Headless: a.unanswered(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
+		Headless: a.unanswered(), Began: a.began, AddDirs: added, Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
