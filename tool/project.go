@@ -4,6 +4,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -64,6 +65,39 @@ func FindProject(dir, home string, superuser bool) (Project, error) {
 		p.None = "artoo runs as root"
 	}
 	return p, nil
+}
+
+// HostPath is the part of a PATH in which artoo looks for programs that it starts itself
+// on the host, and the directories that are left out: relative ones, and those that lead
+// into or through the project or one of writable, where commands may write. A home
+// directory is no project.
+func (p Project) HostPath(path, home string, writable []string) (kept string, left []string) {
+	var roots, dirs []string
+	if !aboveProjects(p.Root, realOr(home)) {
+		roots = append(roots, p.Root)
+	}
+	for _, dir := range writable {
+		roots = append(roots, realOr(dir))
+	}
+	leads := func(dir string) bool {
+		for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+			real := realOr(at)
+			if slices.ContainsFunc(roots, func(root string) bool { _, in := under(root, real); return in }) {
+				return true
+			}
+			if at == filepath.Dir(at) {
+				return false
+			}
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) || leads(dir) {
+			left = append(left, dir)
+		} else {
+			dirs = append(dirs, dir)
+		}
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator)), left
 }
 
 // aboveProjects reports whether a directory can never be a project: the root of

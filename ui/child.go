@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,14 @@ func lookup(environ []string, name string) (value string, set bool) {
 func (t *Terminal) variable(name string) string {
 	value, _ := lookup(t.opt.Environ, name)
 	return value
+}
+
+// withPath is an environment with the user's whole PATH.
+func (t *Terminal) withPath(environ []string) []string {
+	if t.opt.Path == "" {
+		return environ
+	}
+	return append(slices.Clip(environ), "PATH="+t.opt.Path)
 }
 
 // programs is the environment of the programs that artoo starts by itself.
@@ -173,7 +182,7 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 	if err := os.Chtimes(path, old, old); err != nil {
 		return "", false, err
 	}
-	if err := t.child(shellArgv(command, path), t.programs(), nil); err != nil {
+	if err := t.child(shellArgv(command, path), t.withPath(t.programs()), nil); err != nil {
 		return "", false, fmt.Errorf("%s: %w; VISUAL or EDITOR names another", command, err)
 	}
 	if ctx.Err() != nil {

@@ -75,7 +75,7 @@ const exitedWell = "exit status 0"
 // there is one, and Ctrl-C is for it alone.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
 	command := exec.CommandContext(ctx, t.userShell(), "-c", line)
-	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.opt.Environ
+	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.withPath(t.opt.Environ)
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
 	run := func() error {

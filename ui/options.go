@@ -72,6 +72,9 @@ type Children struct {
 	// what the terminal is. The user's own commands get all of it; the editor, the
 	// pager and what fills the clipboard get it without the providers' keys.
 	Environ []string
+	// Path is the PATH of the user's own commands and of the editor, which may lead into
+	// the project; "" is that of Environ.
+	Path string
 	// KeyVariables are the variables that hold a provider's key.
 	KeyVariables []string
 	// Pager is the user's pager command line; "" means PAGER, then less, and cat

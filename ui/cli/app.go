@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -96,6 +97,7 @@ type app struct {
 	web       *web.Client
 	log       *transport.Log
 	environ   []string       // of the tools
+	path      string         // the user's PATH; artoo's own is without the directories that commands may write
 	facts     sandbox.Facts  // what confines commands
 	ledger    *ledger.Ledger // nil where nothing is counted
 	agent     *agent.Agent   // nil before there is one
@@ -126,6 +128,9 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	}
 	a.streams = a.look(prompt)
 	a.screen = a.newScreen()
+	if err := a.ownPath(); err != nil {
+		return err
+	}
 	if slices.Contains([]string{"", "rules", "doctor"}, inv.Command) {
 		if err := errors.Join(a.findTrust(), a.applyTrust()); err != nil {
 			return err
@@ -144,6 +149,28 @@ func (a *app) load(inv Invocation, prompt bool) error {
 func findProject(dir string) (tool.Project, error) {
 	home, _ := os.LookupEnv("HOME")
 	return tool.FindProject(dir, home, os.Geteuid() == 0)
+}
+
+// ownPath keeps artoo from starting itself what a command or a repository wrote: its own
+// PATH leads to no place that commands may write.
+func (a *app) ownPath() error {
+	_, writable, err := a.workspace().AddedDirs()
+	if err != nil {
+		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
+	}
+	if a.path = os.Getenv("PATH"); a.path == "" {
+		return nil
+	}
+	home, _ := os.LookupEnv("HOME")
+	kept, left := a.project.HostPath(a.path, home, writable)
+	for _, dir := range left {
+		for _, name := range []string{"git", "bash", "sh"} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				a.warn("artoo does not start " + name + " from " + dir + " itself: commands may write there")
+			}
+		}
+	}
+	return os.Setenv("PATH", kept)
 }
 
 func (a *app) warn(text string) {

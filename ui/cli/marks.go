@@ -79,7 +79,13 @@ func (m *marks) mark(key string) string { return m.use().Mark(key) }
 // childEnviron is the environment of commands, and the names of the variables with
 // credentials that they do not get.
 func (a *app) childEnviron() (environ, withheld []string) {
-	return tool.ChildEnviron(os.Environ(), tool.Withholding{Keys: a.cfg.KeyVariables(), Pass: a.cfg.PassEnv,
+	all := os.Environ()
+	for i, kv := range all {
+		if strings.HasPrefix(kv, "PATH=") {
+			all[i] = "PATH=" + a.path
+		}
+	}
+	return tool.ChildEnviron(all, tool.Withholding{Keys: a.cfg.KeyVariables(), Pass: a.cfg.PassEnv,
 		Holds: func(value string) bool {
 			return redact.Holds(value) || slices.ContainsFunc(a.cfg.SeenKeys(), func(key string) bool {
 				return key != "" && strings.Contains(value, key)
