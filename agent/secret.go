@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 )
 
@@ -35,6 +36,24 @@ func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found b
 		out = append(out, part)
 	}
 	return out, found
+}
+
+// maskedEffects are effects as people see them.
+func maskedEffects(e permission.Effects, mask func(string) string) *permission.Effects {
+	for _, list := range []*[]string{&e.Guarded, &e.Lost, &e.Uncommitted, &e.Executables, &e.Deleted, &e.Never, &e.Created,
+		&e.Modified, &e.Directories, &e.Git} {
+		*list = slices.Clone(*list)
+		for i, name := range *list {
+			(*list)[i] = mask(name)
+		}
+	}
+	for _, list := range []*[]permission.Entry{&e.Modes, &e.Links} {
+		*list = slices.Clone(*list)
+		for i, entry := range *list {
+			(*list)[i] = permission.Entry{Path: mask(entry.Path), Detail: mask(entry.Detail)}
+		}
+	}
+	return &e
 }
 
 // maskedDiff masks what stands in the file already, also where a changed line

@@ -12,6 +12,7 @@ import (
 type serial struct {
 	mu     sync.Mutex
 	cb     Callbacks
+	mask   func(string) string // of what artoo itself says, which may name what holds a key; nil masks nothing
 	clock  *runClock
 	closed bool
 	thinks bool // between OnThinking and OnThinkingDone
@@ -34,7 +35,12 @@ func (s *serial) close() {
 func (s *serial) OnReasoning(text string) { s.tell(func(cb Callbacks) { cb.OnReasoning(text) }) }
 func (s *serial) OnText(text string)      { s.tell(func(cb Callbacks) { cb.OnText(text) }) }
 func (s *serial) OnToolCall(c Call)       { s.tell(func(cb Callbacks) { cb.OnToolCall(c) }) }
-func (s *serial) OnNotice(n Notice)       { s.tell(func(cb Callbacks) { cb.OnNotice(n) }) }
+func (s *serial) OnNotice(n Notice) {
+	if s.mask != nil {
+		n.Text = s.mask(n.Text)
+	}
+	s.tell(func(cb Callbacks) { cb.OnNotice(n) })
+}
 func (s *serial) OnToolOutput(c Call, chunk string) {
 	s.tell(func(cb Callbacks) { cb.OnToolOutput(c, chunk) })
 }
@@ -62,6 +68,12 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 	defer s.mu.Unlock()
 	if cause := context.Cause(ctx); cause != nil { // while another question stood there
 		return Answer{}, cause
+	}
+	if s.mask != nil {
+		q.Reason = s.mask(q.Reason)
+		if q.Effects != nil {
+			q.Effects = maskedEffects(*q.Effects, s.mask)
+		}
 	}
 	return s.cb.Ask(ctx, q)
 }

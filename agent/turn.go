@@ -54,7 +54,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	ctx, clock := a.startClock(ctx)
 	t := &turn{
 		Agent:    a,
-		cb:       &serial{cb: cb, clock: clock},
+		cb:       &serial{cb: cb, mask: a.masked, clock: clock},
 		response: &Response{Provider: a.model.Name, Model: a.model.Defaults.Model},
 		clock:    clock,
 		repeats:  repeats{},
@@ -80,6 +80,12 @@ func (a *Agent) turnEnv() *tool.Env {
 func (t *turn) end() {
 	t.clock.stop()
 	t.cb.close()
+	for i, d := range t.response.Denied {
+		t.response.Denied[i].Reason = t.masked(d.Reason)
+		for k, change := range d.Changes {
+			d.Changes[k] = t.masked(change)
+		}
+	}
 	t.returnStep()
 	t.response.Steps = int(t.steps.Load())
 }
