@@ -491,9 +491,9 @@ var errNotOffered = errors.New("not offered")
 // host. Where no one can answer the model knows the wall, and may ask for more
 // itself.
 func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
-	// An empty home refuses nothing by itself.
+	// An empty home refuses nothing by itself; a port can be admitted.
 	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
-		return d.Wall == sandbox.WallHome || d.Wall == sandbox.WallExec
+		return slices.Contains([]string{sandbox.WallHome, sandbox.WallExec, sandbox.WallLoopback}, d.Wall)
 	})
 	if !result.IsError || len(walls) == 0 || t.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
 		return nil
@@ -524,12 +524,13 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	return nil
 }
 
-// nameWalls tells the model which walls a confined command met, and what it named that
-// is hidden from it.
+// nameWalls tells the model what a confined command wrote in vain, which other walls it
+// met if it failed, and what it named that is hidden from it.
 func (t *turn) nameWalls(p *pending, result *tool.Result) {
 	var words []string
 	for _, d := range p.confined.Denials() {
-		if !slices.Contains(words, d.What) && !(p.readsAlone() && d.Wall == sandbox.WallWrite) {
+		lost := d.Wall == sandbox.WallHome || d.Wall == sandbox.WallWrite || d.Wall == sandbox.WallGuarded
+		if (lost || result.IsError) && !slices.Contains(words, d.What) && !(p.readsAlone() && d.Wall == sandbox.WallWrite) {
 			words = append(words, d.What)
 		}
 	}

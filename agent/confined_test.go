@@ -368,6 +368,25 @@ func TestALineThatFailsAtAWallMayRunOnceMoreOutside(t *testing.T) {
 	}
 }
 
+// A command that succeeded needed nothing behind the wall; what it lost it cannot know.
+func TestWallsAreNamedWhereTheyMatter(t *testing.T) {
+	c := &confinement{denials: []sandbox.Denial{{Wall: sandbox.WallHome, What: "lost: /h/.x"}, {Wall: sandbox.WallLoopback, What: "own loopback"},
+		{Wall: sandbox.WallNetwork, What: "no route"}, {Wall: sandbox.WallSocket, What: "no sockets"}}}
+	for line, want := range map[string]string{
+		"true":   "[confined: lost: /h/.x]",
+		"exit 3": "[confined: lost: /h/.x; own loopback; no route; no sockets]",
+	} {
+		if result, _ := c.runs(t, line, permission.ModeAuto, &recorder{}); !strings.Contains(result, want) {
+			t.Errorf("%s: %s", line, result)
+		}
+	}
+	c.denials = c.denials[1:2] // admitting the port is the way, not to leave the sandbox
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+	if _, _ = c.runs(t, "exit 3", permission.ModeAuto, cb); len(cb.asked) > 0 {
+		t.Errorf("asked %+v", cb.asked)
+	}
+}
+
 // Where the place that was decided is not to be had, nothing runs without a
 // question, and the user is told once.
 func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {

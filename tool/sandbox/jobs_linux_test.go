@@ -281,6 +281,7 @@ func TestWhatIsLostOfTheHomeIsNamed(t *testing.T) {
 			{"cat ~/.myrc; false", nil},
 			{"mkdir -p ~/.cache/x; echo 1 > ~/.cache/x/y; echo 1 > ~/gone; rm ~/gone; false", nil},
 			{"echo x > ~/.newrc && mkdir ~/d && echo y > ~/d/e", []string{"home " + s.config.Home + "/.newrc " + s.config.Home + "/d/e"}},
+			{"mkdir ~/.cargo; : > ~/.cargo/.package-cache; echo x > ~/.cargo/.global-cache", nil},
 			{"ls -A ~", nil},
 		} {
 			out, exit, p := run(t, s, options, row.line)

@@ -45,6 +45,7 @@ type Denial struct {
 // The walls.
 const (
 	WallNetwork   = launcher.WallNetwork
+	WallLoopback  = launcher.WallLoopback // no one listened at a port of the loopback
 	WallSocket    = launcher.WallSocket
 	WallNamespace = launcher.WallNamespace
 	WallTrace     = launcher.WallTrace

@@ -205,6 +205,7 @@ const maxPaths = 10
 // walls words the walls.
 var walls = map[string]string{
 	WallNetwork:   "there is no network but a loopback of its own",
+	WallLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
 	WallSocket:    "no sockets",
 	WallNamespace: "no new namespaces",
 	WallTrace:     "no looking into other processes",

@@ -122,8 +122,13 @@ func TestTheLoopbackIsTheSessionsOwn(t *testing.T) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	line := "exec 3<>/dev/tcp/127.0.0.1/" + strconv.Itoa(port) + " && cat <&3"
 	s, _ := open(t, nil)
-	if out, exit := bash(t, s, Options{}, line); exit.Status == 0 {
-		t.Errorf("it connected: %q", out)
+	out, exit := bash(t, s, Options{}, line)
+	named := slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallLoopback && d.N == 1 })
+	if exit.Status == 0 || !named {
+		t.Errorf("it ended with %+v and printed %q", exit, out)
+	}
+	if _, exit := bash(t, s, Options{}, "true"); len(exit.Denials) > 0 {
+		t.Errorf("another command met %+v", exit.Denials)
 	}
 	s, _ = open(t, func(c *Config) { c.Loopback = []int{port} })
 	if out, exit := bash(t, s, Options{}, line); exit.Status != 0 || out != "from the machine\n" {

@@ -44,7 +44,7 @@ type server struct {
 	}
 	counters struct { // as they were when the last command ended
 		sync.Mutex
-		unroutable int
+		unroutable, refused int
 	}
 }
 
@@ -164,7 +164,8 @@ func (s *server) prepare() ([]int, error) {
 	if err := s.makeTree(); err != nil {
 		return nil, err
 	}
-	s.counters.unroutable, s.unix = unroutable(), landlockVersion() >= scopesSockets
+	s.counters.unroutable, s.counters.refused = network()
+	s.unix = landlockVersion() >= scopesSockets
 	var listening []int
 	for _, port := range s.setup.Ports {
 		fd, err := listen(port)

@@ -213,7 +213,7 @@ func (j *job) reached(u usage) string {
 }
 
 // unnoticed are directories of the home in which programs keep what no one misses.
-var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.npm/_update-notifier-last-checked"}
+var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.npm/_update-notifier-last-checked", "/.cargo/.global-cache"}
 
 // maxNamed is how many paths of a wall are named.
 const maxNamed = 10
@@ -235,7 +235,7 @@ func (j *job) homeFiles(dir string, list []string) []string {
 		}
 		if isDir(st.Mode) {
 			list = j.homeFiles(path, list)
-		} else {
+		} else if st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Size > 0 { // an empty one is a lock
 			list = append(list, j.setup.Home+path)
 		}
 	}
@@ -535,34 +535,43 @@ func (j *job) walls() {
 	}
 	j.counters.Lock()
 	defer j.counters.Unlock()
-	if n := unroutable(); n > j.counters.unroutable {
-		j.denials[denial{wall: WallNetwork}] += n - j.counters.unroutable
-		j.counters.unroutable = n
+	unroutable, refused := network()
+	if n := unroutable - j.counters.unroutable; n > 0 {
+		j.denials[denial{wall: WallNetwork}] += n
 	}
+	if n := refused - j.counters.refused; n > 0 {
+		j.denials[denial{wall: WallLoopback}] += n
+	}
+	j.counters.unroutable, j.counters.refused = max(unroutable, j.counters.unroutable), max(refused, j.counters.refused)
 }
 
-// unroutable is how often something was to be sent for which the network namespace
-// has no way.
-func unroutable() int {
-	total := 0
+// network says how often something was to be sent for which the network namespace has no
+// way, and how often no one listened where a connection was to go.
+func network() (unroutable, refused int) {
 	if text, err := readFile("/proc/self/net/snmp"); err == nil {
-		// Two lines begin with "Ip:": the names and the numbers.
-		_, text, _ = strings.Cut(text, "Ip:")
-		heads, rest, _ := strings.Cut(text, "\n")
-		values := strings.Fields(strings.SplitN(rest, "\n", 2)[0])
-		for i, head := range strings.Fields(heads) {
-			if head == "OutNoRoutes" && i+1 < len(values) {
-				n, _ := strconv.Atoi(values[i+1]) // the first value is "Ip:"
-				total += n
-			}
-		}
+		unroutable, refused = counter(text, "Ip:", "OutNoRoutes"), counter(text, "Tcp:", "AttemptFails")
 	}
 	if text, err := readFile("/proc/self/net/snmp6"); err == nil {
 		_, rest, _ := strings.Cut(text, "Ip6OutNoRoutes")
 		if fields := strings.Fields(rest); len(fields) > 0 {
 			n, _ := strconv.Atoi(fields[0]) // the kernel's own number
-			total += n
+			unroutable += n
 		}
 	}
-	return total
+	return unroutable, refused
+}
+
+// counter is a number of the kernel's: two lines begin with the protocol, its names and
+// its numbers.
+func counter(text, protocol, name string) int {
+	_, text, _ = strings.Cut("\n"+text, "\n"+protocol)
+	heads, rest, _ := strings.Cut(text, "\n")
+	values := strings.Fields(strings.SplitN(rest, "\n", 2)[0])
+	for i, head := range strings.Fields(heads) {
+		if head == name && i+1 < len(values) {
+			n, _ := strconv.Atoi(values[i+1]) // the first value is the protocol
+			return n
+		}
+	}
+	return 0
 }

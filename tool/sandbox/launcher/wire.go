@@ -208,6 +208,7 @@ const (
 // The walls that a command meets.
 const (
 	WallNetwork   = "network"
+	WallLoopback  = "loopback"
 	WallSocket    = "socket"
 	WallNamespace = "namespace"
 	WallTrace     = "trace"
