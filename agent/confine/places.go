@@ -164,6 +164,8 @@ var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"pnpm", ".local/share", "XDG_DATA_HOME", "pnpm/store", ""},
 	{"pip", ".cache", "XDG_CACHE_HOME", "pip", "PIP_CACHE_DIR"},
 	{"uv", ".cache", "XDG_CACHE_HOME", "uv", "UV_CACHE_DIR"},
+	{"ccache", ".cache", "XDG_CACHE_HOME", "ccache", "CCACHE_DIR"},
+	{"sccache", ".cache", "XDG_CACHE_HOME", "sccache", "SCCACHE_DIR"},
 	{"gradle", ".gradle", "GRADLE_USER_HOME", "caches", ""},
 	{"maven", ".m2", "", "repository", ""},
 }

@@ -39,6 +39,8 @@ func TestCachesLieWhereVariablesSay(t *testing.T) {
 		{"GOPATH=/go:/other", "go-mod", "/go/pkg/mod"},
 		{"GOPATH=/go GOMODCACHE=/mod", "go-mod", "/mod"},
 		{"CARGO_HOME=/usr/local/cargo", "cargo-registry", "/usr/local/cargo/registry"},
+		{"CCACHE_DIR=/fast", "ccache", "/fast"},
+		{"", "sccache", "/home/u/.cache/sccache"},
 		{"npm_config_cache=/data/npm", "npm", "/data/npm/_cacache"},
 	} {
 		config.Environ = strings.Fields(c.environ)

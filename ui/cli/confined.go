@@ -3,6 +3,8 @@ package cli
 // What confines commands: the sandbox, and what of it this machine has.
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -76,6 +78,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	if config.Read, config.Write, err = a.workspace().AddedDirs(); err != nil {
 		return nil, err
 	}
+	config.Read = append(config.Read, goSettings(tool.Variable(env.Environ), config.Home)...)
 	policy.Confinement = a.confinement()
 	policy.DeniedName = func(path string) bool {
 		place, err := env.Files.Resolve(path, true)
@@ -202,6 +205,18 @@ func homeDirs(dirs []string, home string) (list []string) {
 		}
 	}
 	return list
+}
+
+// goSettings is the file of go env -w, which commands read; none where an address in it may
+// hold credentials, or there is no such file.
+func goSettings(variable func(string) string, home string) []string {
+	config := cmp.Or(variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	file := cmp.Or(variable("GOENV"), filepath.Join(config, "go", "env"))
+	data, err := os.ReadFile(file)
+	if err != nil || !filepath.IsAbs(file) || bytes.ContainsRune(data, '@') {
+		return nil
+	}
+	return []string{file}
 }
 
 // loopback are the ports of the machine that are let in.
