@@ -536,13 +536,18 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 		"echo tests failed; exit 1":                               "",
 		"ls ~/; cd ~ && exit 1":                                   "",
 		"artoo-test-tool; exit 127":                               tool,
+		"artoo-none; exit 127":                                    "node_modules is hidden here",
 		"echo artoo-test-tool: not found; sh -c \\\"exit 127\\\"": tool,
 		"echo artoo-test-tool; exit 1":                            "",
 	} {
 		c := &confinement{trusted: true, list: []sandbox.Change{{Path: ".secret", Kind: sandbox.Modified, Mode: 0o600}}}
 		a := c.agent(t, line, permission.ModePlan)
 		c.list = nil
-		c.hides = []string{filepath.Join(home, ".myrc"), filepath.Join(home, ".other"), tools, filepath.Join(c.root, ".secret")}
+		modules := filepath.Join(c.root, "node_modules")
+		if err := os.Symlink(home, modules); err != nil {
+			t.Fatal(err)
+		}
+		c.hides = []string{filepath.Join(home, ".myrc"), filepath.Join(home, ".other"), tools, filepath.Join(c.root, ".secret"), modules}
 		a.Env().Environ = []string{"PATH=" + os.Getenv("PATH") + ":" + tools, "HOME=" + home}
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package agent
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"artoo/tool"
@@ -16,7 +17,8 @@ const notFound = 127
 
 // hiddenFrom says what a command named that is there on the machine, and that it could
 // not see: files of other places that its line names, and where it failed also files of
-// the project and what the end of its output names; programs where one was not found.
+// the project and what the end of its output names; where a program was not found, that
+// program, else the links beside it that lead to hidden places.
 func (t *turn) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	variable := tool.Variable(t.opt.Env.Environ)
 	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
@@ -52,6 +54,17 @@ func (t *turn) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	look(p.call.Access.Command)
 	if result.IsError {
 		look(result.Text[max(0, len(result.Text)-tool.Heard):])
+	}
+	if missed && len(said) == 0 { // it may lie where a link leads, as node_modules may be one
+		for _, dir := range slices.Compact([]string{p.call.Access.Dir, t.opt.Policy.Root}) {
+			entries, _ := os.ReadDir(dir) // nothing is said of what cannot be listed
+			for _, entry := range entries {
+				at := filepath.Join(dir, entry.Name())
+				if entry.Type()&os.ModeSymlink != 0 && len(said) < mostHidden && p.confined.Hides(at) {
+					said = append(said, t.shown(at, home)+" is hidden here")
+				}
+			}
+		}
 	}
 	return said
 }
