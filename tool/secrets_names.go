@@ -46,8 +46,10 @@ func secretEnv(name string) string {
 			return ""
 		}
 	}
-	if strings.HasPrefix(name, ".env") {
-		return whyEnv
+	for _, base := range []string{".env", ".envs", ".envrc"} {
+		if rest, is := strings.CutPrefix(name, base); is && (rest == "" || strings.ContainsAny(rest[:1], ".-_")) {
+			return whyEnv
+		}
 	}
 	return ""
 }
