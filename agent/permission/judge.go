@@ -264,9 +264,13 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	return ""
 }
 
-// guarded says which program runs or obeys what is changed, "" for none: the file by
-// its names, a link by where it leads, or what a link of such a name leads to.
+// guarded says which program runs or obeys what is made or changed, "" for none: the file by
+// its names, a link by where it leads, or what a link of such a name leads to. No program
+// runs a deleted file, but a repository or a hook that goes is git's loss.
 func (w *weigher) guarded(c sandbox.Change) string {
+	if c.Kind == sandbox.Deleted {
+		return ""
+	}
 	name := w.p.below(c.Path)
 	if w.byName(name) {
 		by, listed := OthersRun(name)
@@ -277,7 +281,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 			return why
 		}
 	}
-	if c.Mode&fs.ModeSymlink == 0 || c.Kind == sandbox.Deleted {
+	if c.Mode&fs.ModeSymlink == 0 {
 		return ""
 	}
 	if by, listed := holdsOthersRun(name); by != "" {
@@ -360,9 +364,13 @@ func (w *weigher) takesWork(c sandbox.Change) bool {
 	return gone || emptied || w.reverts[c.Path]
 }
 
-// loses reports whether the journal cannot hold the original. What package
-// managers and builds put into ignored directories can be made again.
+// loses reports whether the journal cannot hold the original, or refs go with a bare
+// repository. What package managers and builds put into ignored directories can be made
+// again.
 func (w *weigher) loses(c sandbox.Change, name string) bool {
+	if dir, _, in := strings.Cut(c.Path, "/refs"); in && c.Kind == sandbox.Deleted && isBare(dir+"/HEAD") {
+		return true
+	}
 	if !c.Before.Mode.IsRegular() || !c.Before.Exists() || c.Kind == sandbox.Mode {
 		return false
 	}
@@ -472,16 +480,14 @@ func matchesAny(list, name string) bool {
 // caches are directories and files in which tools keep what they can make again. What
 // a line writes there never lands: artoo keeps it, and the next line sees it.
 const caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .stylelintcache .cache .parcel-cache
-	.phpunit.cache .rubocop_cache .gopls .gradle .turbo`
+	.phpunit.cache .rubocop_cache .gopls .gradle .turbo .next/cache node_modules/.vite*`
 
 // IsCache reports whether a path, relative to a project's root, lies in a tool's cache.
 func IsCache(rel string) bool {
 	parts := partsOf(filepath.ToSlash(rel))
 	for i, part := range parts {
 		switch {
-		case matchesAny(caches, part):
-			return true
-		case part == "cache" && i > 0 && parts[i-1] == ".next":
+		case matchesAny(caches, part) || i > 0 && matchesAny(caches, parts[i-1]+"/"+part):
 			return true
 		case i > 0 && slices.Contains(parts[:i], "target") && matchesAny("build deps incremental .fingerprint", part):
 			return true
@@ -492,7 +498,7 @@ func IsCache(rel string) bool {
 
 // CacheDoc lists the caches for the documentation.
 func CacheDoc() string {
-	return "`" + strings.Join(strings.Fields(caches), " ") + " .next/cache target/**/{build,deps,incremental,.fingerprint}`\n"
+	return "`" + strings.Join(strings.Fields(caches), " ") + " target/**/{build,deps,incremental,.fingerprint}`\n"
 }
 
 func slashOf(mode fs.FileMode) string {

@@ -299,6 +299,11 @@ func TestEffectsDecide(t *testing.T) {
 	}
 	huge := change("huge", sandbox.Deleted, 0o644, 0o644)
 	huge[0].Before.Size = 1 << 30
+	for _, dir := range []string{"refs", "objects", "HEAD"} {
+		if err := os.MkdirAll(filepath.Join(root, "bare.git", dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Symlink(filepath.Dir(root), filepath.Join(root, "out")); err != nil {
 		t.Fatal(err)
 	}
@@ -326,6 +331,9 @@ func TestEffectsDecide(t *testing.T) {
 		{"a change to it", change("mine.txt", sandbox.Modified, 0o644, 0o644), false, "ask"},
 		{"a change that reverts it", change("mine-reverted.txt", sandbox.Modified, 0o644, 0o644), false, "ask edits"},
 		{"a deleted database that git ignores", change("local.db", sandbox.Deleted, 0o644, 0o644), false, "ask edits"},
+		{"deleted packages with files that others run", change("node_modules/x/.travis.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
+		{"a deleted workflow", change(".github/workflows/ci.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
+		{"a deleted bare repository", change("bare.git/refs/heads/x", sandbox.Deleted, 0o644, 0o644), false, all},
 		{"what the journal cannot hold", huge, false, all},
 		{"a hook", change(".git/hooks/pre-commit", sandbox.Created, 0o755, 0), false, all},
 		{"a workflow in a new place", change("sub/.github/workflows/ci.yml", sandbox.Created, 0o644, 0), false, all},
@@ -394,6 +402,18 @@ func TestEffectsDecide(t *testing.T) {
 	link2 := link(".git/COMMIT_EDITMSG", "/home/u/.bashrc")
 	if j := p.Judge(t.Context(), tool.Access{}, Decision{}, link2, facts); len(j.Effects.Apply) != 0 || j.Verdict != Refuse {
 		t.Errorf("a link among git's data: %s, %+v", j.Verdict, j.Effects)
+	}
+}
+
+func TestCaches(t *testing.T) {
+	for path, want := range map[string]bool{
+		"__pycache__/x.pyc": true, "web/.next/cache": true, "node_modules/.vite/deps/x.js": true, "web/node_modules/.vite-temp": true,
+		"node_modules/.vitest": true, "target/debug/deps/x.o": true,
+		"dist/.vite/manifest.json": false, ".next/server": false, "node_modules/vite": false, "deps/x.o": false,
+	} {
+		if got := IsCache(path); got != want {
+			t.Errorf("%s: a cache: %t", path, got)
+		}
 	}
 }
 
