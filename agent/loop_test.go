@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sourcegraph/conc"
+
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -118,18 +120,24 @@ func TestPanicsAreTheToolsOwn(t *testing.T) {
 		Mend: func(map[string]json.RawMessage) bool { panic("no input") }}, nil,
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
 	runs := makeTool("runs", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { panic("no run") })
+	waits := makeTool("waits", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) {
+		var workers conc.WaitGroup
+		workers.Go(func() { panic("no worker") })
+		workers.Wait()
+		return tool.Result{}, nil
+	})
 	good := makeTool("good", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) {
 		return tool.Result{Text: "good"}, nil
 	})
 	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`), fake.ToolCall("b", "mends", `{}`),
-		fake.ToolCall("c", "runs", `{}`), fake.ToolCall("d", "runs", `{}`), fake.ToolCall("e", "good", `{}`)), fake.Say("ok")}}
-	a := newAgent(p, plans, mends, runs, good)
+		fake.ToolCall("c", "runs", `{}`), fake.ToolCall("d", "waits", `{}`), fake.ToolCall("e", "good", `{}`)), fake.Say("ok")}}
+	a := newAgent(p, plans, mends, runs, waits, good)
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")
 	if err != nil || r.ToolErrors != 4 {
 		t.Fatalf("%d tool errors, %v", r.ToolErrors, err)
 	}
-	for i, want := range []string{"this call crashed: no plan", "this call crashed: no input", "this call crashed: no run", "this call crashed: no run",
+	for i, want := range []string{"this call crashed: no plan", "this call crashed: no input", "this call crashed: no run", "this call crashed: no worker\n",
 		"error=false good"} {
 		if got := history(a)[2+i]; !strings.Contains(got, want) || len(got) > 2500 {
 			t.Errorf("result %d is %q, want %q", i, got, want)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sourcegraph/conc/panics"
+
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
@@ -509,7 +511,11 @@ func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &crash{r, preview(string(debug.Stack()), 1500)}
+			crashed, stack := r, debug.Stack()
+			if of, ok := r.(*panics.Recovered); ok { // a goroutine that it waited for
+				crashed, stack = of.Value, of.Stack
+			}
+			err = &crash{crashed, preview(string(stack), 1500)}
 		}
 	}()
 	return f()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sourcegraph/conc/panics"
 )
 
 // eachIndexed calls each for every name that git's index of the work tree at top
@@ -38,7 +40,8 @@ const maxIndexes = 16
 type indexList struct {
 	size  int64
 	mtime time.Time
-	names []string // once done is closed
+	names []string          // once done is closed
+	crash *panics.Recovered // of the reading
 	done  chan struct{}
 }
 
@@ -84,16 +87,21 @@ func (l *indexList) wait(ctx context.Context) []string {
 			return nil
 		}
 	}
+	if l.crash != nil {
+		panic(l.crash)
+	}
 	return l.names
 }
 
 func (l *indexList) read(top string) {
 	defer close(l.done)
-	err := eachIndexed(context.Background(), os.Environ(), top, top, func(name string, _ bool) error {
-		l.names = append(l.names, name)
-		return nil
+	l.crash = panics.Try(func() {
+		err := eachIndexed(context.Background(), os.Environ(), top, top, func(name string, _ bool) error {
+			l.names = append(l.names, name)
+			return nil
+		})
+		if err != nil {
+			l.names = nil
+		}
 	})
-	if err != nil {
-		l.names = nil
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sourcegraph/conc"
 )
 
 const (
@@ -170,10 +172,10 @@ func (w *walker) readAll(level []*walkDir) {
 
 // inOrder calls do for 0 to n-1 from so many workers, goroutines side by side, and with
 // the number of the one that does. They are taken in order: when enough says so no more are begun, and all
-// before the last that was begun are done.
+// before the last that was begun are done. A panic of one comes to the caller when all have ended.
 func inOrder(n, workers int, enough func() bool, do func(worker, i int)) {
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg conc.WaitGroup
 	for worker := range min(n, workers) {
 		wg.Go(func() {
 			for !enough() {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sourcegraph/conc/panics"
 )
 
 // treeEnv makes a project of the given files, whose names use slashes.
@@ -352,4 +353,35 @@ func TestListFilesWorktreeElsewhere(t *testing.T) {
 	writeTree(t, outside, map[string]string{"secret": ""})
 	git(t, env.Dir, "config", "core.worktree", outside)
 	sameListing(t, env, env.Dir, []string{"a.go"})
+}
+
+// A crash in one of the goroutines that search is the caller's.
+func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {
+	files := map[string]string{}
+	for i := range 100 {
+		files[fmt.Sprintf("d%d/f", i)] = "x\n"
+	}
+	env := treeEnv(t, files)
+	planted := func(_ *os.File, _ fs.DirEntry, name string) (int64, bool) {
+		if name == "d7/f" {
+			panic("planted")
+		}
+		return 0, true
+	}
+	noPattern := treeSearch{env: env, dir: env.Dir, limit: 1000}
+	for name, search := range map[string]func() error{
+		"a walk": func() error { _, err := list(t.Context(), env.Files, env.Dir, planted); return err },
+		"a grep": func() error {
+			_, err := noPattern.results(t.Context(), []treeFile{{name: "d7/f"}, {name: "d8/f"}})
+			return err
+		},
+	} {
+		var err error
+		crash := panics.Try(func() { err = search() })
+		if crash == nil {
+			t.Errorf("%s: no crash, %v", name, err)
+		} else if _, ok := crash.Value.(*panics.Recovered); !ok {
+			t.Errorf("%s crashed in the caller: %v", name, crash)
+		}
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sourcegraph/conc/panics"
 )
 
 // ignored is what git was last found to ignore.
@@ -69,16 +71,13 @@ func isIgnored(ignored map[string]bool, path string) bool {
 
 // waitIgnored asks what git ignores, as there are paths that it was not asked
 // about. It waits a part of the budget; an answer that comes later is for the next
-// time.
+// time, which also meets a crash that this one did not wait for.
 func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
 	if j.cfg.Ignored == nil {
 		return nil
 	}
-	answered := make(chan struct{})
-	j.background.Go(func() {
-		defer close(answered)
-		j.askIgnored(j.life)
-	})
+	answered := make(chan *panics.Recovered, 1)
+	j.background.Go(func() { answered <- panics.Try(func() { j.askIgnored(j.life) }) })
 	patience := j.cfg.Budget / 2
 	if known {
 		patience = j.cfg.Budget / 6
@@ -86,7 +85,10 @@ func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
-	case <-answered:
+	case crash := <-answered:
+		if crash != nil {
+			panic(crash)
+		}
 	case <-ctx.Done():
 	}
 	ignored, _ := j.lastIgnored()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/sourcegraph/conc"
 )
 
 // scan looks at every file of the project, or as many as the context leaves time
@@ -45,7 +47,7 @@ func (s *scan) run() {
 	s.more.L = &s.mu
 	s.next = make(tree, len(s.old))
 	s.queue = []string{""}
-	var wg sync.WaitGroup
+	var wg conc.WaitGroup
 	for range walkers() {
 		wg.Go(s.walk)
 	}
@@ -73,11 +75,7 @@ func (s *scan) walk() {
 		}
 		dir := s.queue[len(s.queue)-1]
 		s.queue = s.queue[:len(s.queue)-1]
-		s.busy++
-		s.mu.Unlock()
-		v := s.visit(dir, buf)
-		s.mu.Lock()
-		s.busy--
+		v := s.look(dir, buf)
 		s.queue = append(s.queue, v.dirs...)
 		s.lacks = append(s.lacks, v.lacks...)
 		s.work = append(s.work, v.work...)
@@ -85,8 +83,20 @@ func (s *scan) walk() {
 		if v.folder != nil {
 			s.next[dir] = v.folder
 		}
-		s.more.Broadcast()
 	}
+}
+
+// look is visit without the lock that the caller holds. A panic leaves the others to
+// their work.
+func (s *scan) look(dir string, buf []byte) visit {
+	s.busy++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.busy--
+		s.more.Broadcast()
+	}()
+	return s.visit(dir, buf)
 }
 
 // visit is what one look at a directory found.

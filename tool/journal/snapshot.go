@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sourcegraph/conc"
 )
 
 // Snapshot looks at the whole project and keeps what is new since the last time,
@@ -121,7 +123,7 @@ func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
 	var failed error
 	refs := map[string]map[string]uint32{}
 	next := 0
-	var wg sync.WaitGroup
+	var wg conc.WaitGroup
 	for range max(2, runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			mu.Lock()
@@ -129,9 +131,11 @@ func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
 			for next < len(sc.work) && failed == nil && ctx.Err() == nil {
 				w := sc.work[next]
 				next++
-				mu.Unlock()
-				ref, lack, err := j.keepOne(ctx, w)
-				mu.Lock()
+				ref, lack, err := func() (uint32, *Lack, error) {
+					mu.Unlock()
+					defer mu.Lock()
+					return j.keepOne(ctx, w)
+				}()
 				if err != nil {
 					failed = err
 				}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sourcegraph/conc/panics"
 )
 
 // maxFrame bounds one message of a server, in bytes: more than the symbols of any file.
@@ -58,9 +60,18 @@ const maxWrites = 256
 func newConn(w io.Writer, r io.Reader, notified func(string, json.RawMessage), asked func(string, json.RawMessage) (any, bool)) *conn {
 	c := &conn{notified: notified, asked: asked, writes: make(chan []byte, maxWrites), gone: make(chan struct{}),
 		waiting: map[int64]chan frame{}}
-	go c.read(bufio.NewReader(r))
-	go c.write(w)
+	go c.run(func() error { return c.read(bufio.NewReader(r)) })
+	go c.run(func() error { return c.write(w) })
 	return c
+}
+
+// run does one direction until it ends. A panic ends the connection with an error.
+func (c *conn) run(direction func() error) {
+	var err error
+	if crash := panics.Try(func() { err = direction() }); crash != nil {
+		err = fmt.Errorf("artoo's part crashed: %v", crash.Value)
+	}
+	c.end(fmt.Errorf("%w: %w", errGone, err))
 }
 
 // end says that nothing more will come, and why.
@@ -73,26 +84,24 @@ func (c *conn) end(why error) {
 	}
 }
 
-func (c *conn) write(w io.Writer) {
+func (c *conn) write(w io.Writer) error {
 	for {
 		select {
 		case f := <-c.writes:
 			if _, err := w.Write(f); err != nil {
-				c.end(fmt.Errorf("%w: %w", errGone, err))
-				return
+				return err
 			}
 		case <-c.gone:
-			return
+			return errGone
 		}
 	}
 }
 
-func (c *conn) read(r *bufio.Reader) {
+func (c *conn) read(r *bufio.Reader) error {
 	for {
 		f, err := readFrame(r)
 		if err != nil {
-			c.end(fmt.Errorf("%w: %w", errGone, err))
-			return
+			return err
 		}
 		switch {
 		case f.Method == "":

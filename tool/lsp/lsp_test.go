@@ -2,6 +2,9 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -248,5 +251,16 @@ func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 				t.Errorf("hover %q, %v", hover, err)
 			}
 		})
+	}
+}
+
+// A crash while a message is handled ends the connection, and so every call that waits.
+func TestACrashInAMessageEndsTheConnection(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	c := newConn(io.Discard, r, func(string, json.RawMessage) { panic("planted") }, nil)
+	go func() { _, _ = io.WriteString(w, "Content-Length: 14\r\n\r\n{\"method\":\"x\"}") }()
+	if err := c.call(t.Context(), "y", nil, nil); !errors.Is(err, errGone) || !strings.Contains(err.Error(), "planted") {
+		t.Error(err)
 	}
 }

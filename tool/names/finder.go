@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sourcegraph/conc"
 )
 
 // Match says of an entry whether it is looked for, and of a directory whether what
@@ -60,7 +62,7 @@ func (f *Finder) Find(roots ...string) ([]string, error) {
 	s.more = sync.NewCond(&s.mu)
 	s.queue = slices.Clone(roots)
 	parts := make([]part, runtime.GOMAXPROCS(0))
-	var workers sync.WaitGroup
+	var workers conc.WaitGroup
 	for i := range parts {
 		workers.Go(func() { s.work(&parts[i]) })
 	}
@@ -92,8 +94,7 @@ type search struct {
 	idle    atomic.Int64 // workers that wait
 }
 
-// work takes directories from the queue, and walks what is below them. A part of
-// that goes to the queue when another worker has nothing to do.
+// work takes directories from the queue, and walks what is below them.
 func (s *search) work(p *part) {
 	p.known = map[string]listing{}
 	s.mu.Lock()
@@ -108,30 +109,39 @@ func (s *search) work(p *part) {
 			s.more.Broadcast()
 			return
 		}
-		stack := []string{s.queue[len(s.queue)-1]}
+		dir := s.queue[len(s.queue)-1]
 		s.queue = s.queue[:len(s.queue)-1]
-		s.working++
-		s.mu.Unlock()
-		for len(stack) > 0 {
-			dir := stack[len(stack)-1]
-			l, keep := s.finder.list(dir)
-			if keep {
-				p.known[dir] = l
-			}
-			p.found = append(p.found, l.found...)
-			stack = append(stack[:len(stack)-1], l.dirs...)
-			if s.idle.Load() > 0 && len(stack) > 1 {
-				half := len(stack) / 2
-				s.mu.Lock()
-				s.queue = append(s.queue, stack[:half]...)
-				s.mu.Unlock()
-				s.more.Broadcast()
-				stack = stack[half:]
-			}
-		}
+		s.below(p, dir)
+	}
+}
+
+// below walks what is below a directory, without the lock that the caller holds. A part
+// of that goes to the queue when another worker has nothing to do. A panic leaves the
+// others to their work.
+func (s *search) below(p *part, dir string) {
+	s.working++
+	s.mu.Unlock()
+	defer func() {
 		s.mu.Lock()
 		s.working--
 		s.more.Broadcast()
+	}()
+	for stack := []string{dir}; len(stack) > 0; {
+		dir := stack[len(stack)-1]
+		l, keep := s.finder.list(dir)
+		if keep {
+			p.known[dir] = l
+		}
+		p.found = append(p.found, l.found...)
+		stack = append(stack[:len(stack)-1], l.dirs...)
+		if s.idle.Load() > 0 && len(stack) > 1 {
+			half := len(stack) / 2
+			s.mu.Lock()
+			s.queue = append(s.queue, stack[:half]...)
+			s.mu.Unlock()
+			s.more.Broadcast()
+			stack = stack[half:]
+		}
 	}
 }
 

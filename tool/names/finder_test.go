@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sourcegraph/conc/panics"
 )
 
 func put(t testing.TB, dir string, names ...string) {
@@ -118,5 +120,30 @@ func BenchmarkFind(b *testing.B) {
 		if _, err := f.Find(root); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A crash of a worker is one of the search, the other workers end, and the next search
+// works.
+func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {
+	root := t.TempDir()
+	for i := range 200 {
+		put(t, root, fmt.Sprintf("d%d/e/.env", i))
+	}
+	var planted atomic.Bool
+	planted.Store(true)
+	f := New(func(path string, kind fs.FileMode) (found, descend bool) {
+		if planted.Load() && strings.HasSuffix(path, "7/e") {
+			panic("planted")
+		}
+		return secrets(path, kind)
+	})
+	crash := panics.Try(func() { _, _ = f.Find(root) })
+	if crash == nil || crash.Value.(*panics.Recovered).Value != "planted" {
+		t.Fatal(crash)
+	}
+	planted.Store(false)
+	if found, err := f.Find(root); len(found) != 200 || err != nil {
+		t.Errorf("%d found, %v", len(found), err)
 	}
 }

@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/sourcegraph/conc/panics"
+)
+
+// A crash in a goroutine of the journal's is one of the call that waits for it, and the
+// next one finds the journal as it was.
+func TestACrashOfAWorkerIsTheCallersCrash(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("d%d/e/f", i)] = fmt.Sprintln(i)
+	}
+	for _, place := range []string{"the look at a directory", "the keeping of a content", "the question what git ignores"} {
+		t.Run(place, func(t *testing.T) {
+			p := newProject(t, files)
+			planted := true
+			crash := func(at string) {
+				if planted && place == at {
+					panic("planted")
+				}
+			}
+			p.cfg.Denied = func(path string) bool {
+				if filepath.Dir(path) == "d7/e" {
+					crash("the look at a directory")
+				}
+				return false
+			}
+			p.cfg.Ignored = func(context.Context) ([]string, error) {
+				crash("the question what git ignores")
+				return nil, nil
+			}
+			p.ok(p.Close())
+			j, err := open(p.cfg, func(point string) error {
+				if point == "object" {
+					crash("the keeping of a content")
+				}
+				return nil
+			})
+			p.ok(err)
+			p.Journal = j
+			s := p.Begin(1, "run")
+			crashed := panics.Try(func() { _, err = s.Snapshot(t.Context()) })
+			if crashed == nil || fmt.Sprint(crashed.Value.(*panics.Recovered).Value) != "planted" {
+				t.Fatalf("%v, and %v", crashed, err)
+			}
+			planted = false
+			_, err = s.End()
+			p.ok(err)
+			before := p.look()
+			p.command(2, func() { p.write("d7/e/f", "changed\n") })
+			p.undo(1)
+			p.same(before)
+		})
+	}
+}
+
+// A tool must not write what could not be kept, since no undo would bring it back.
+func TestNothingIsWrittenWhereTheOldStateCannotBeKept(t *testing.T) {
+	for _, kind := range []string{"object", "log"} {
+		p := newProject(t, map[string]string{"a": "before\n"})
+		p.ok(p.Close())
+		full := false
+		j, err := open(p.cfg, func(point string) error {
+			if full && point == kind {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		p.ok(err)
+		p.Journal = j
+		s := p.Begin(1, "edit")
+		full = true
+		if lacks, err := s.Before("a"); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("full at a write of kind %s: %v, %v", kind, lacks, err)
+		}
+		full = false
+	}
+}
