@@ -603,7 +603,9 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 			t.Errorf("%v: asked %+v, %q, %v", row.answers, cb.asked, data, err)
 		}
 		plan, err := a.Journal().Plan(t.Context(), 1, false)
-		back := func(c journal.Change) bool { return c.Path == ".envrc" && (c.After.Kind == journal.Absent) != row.stays }
+		back := func(c journal.Change) bool {
+			return c.Path == ".envrc" && (c.After.Kind == journal.Absent) != row.stays
+		}
 		if slices.ContainsFunc(plan.Restore, back) || row.stays && (err != nil || len(plan.Restore) == 0) {
 			t.Errorf("%v: undo would do %+v, %v", row.answers, plan.Restore, err)
 		}

@@ -161,13 +161,16 @@ type weigher struct {
 	byName               func(path string) bool // whether a path is guarded by its names
 	ignored, uncommitted map[string]bool
 	reverts              map[string]bool
-	original             int64 // bytes of the originals so far
+	original             int64             // bytes of the originals so far
+	links                map[string]string // where what the line changed leads; "" for what is no link
 }
 
 // lookUp asks for the facts of all changes at once.
 func (w *weigher) lookUp(changes []sandbox.Change) {
 	var all, gone []string
+	w.links = map[string]string{}
 	for _, c := range changes {
+		w.links[c.Path] = c.Target
 		all = append(all, c.Path+slashOf(c.Mode)) // what git ignores as a directory only needs it
 		if c.Before.Exists() && !c.Before.Mode.IsDir() {
 			gone = append(gone, c.Path)
@@ -287,33 +290,48 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if by, listed := holdsOthersRun(name); by != "" {
 		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
 	}
-	to, sure := targetOf(c)
+	to := w.target(c)
 	if why := w.p.runByOthers(to); why != "" {
 		return "a link: " + why
 	}
-	if !sure || !within(w.p.Root, to) && writable(to) {
+	if !within(w.p.Root, to) && writable(to) {
 		return "a link that leads out of the project, to what can be written"
 	}
 	return ""
 }
 
-// targetOf is where a link leads, through other links of the project. It is not sure where
-// the way leads back up through what may be a link of the layer.
-func targetOf(c sandbox.Change) (to string, sure bool) {
-	dir, rest := filepath.Dir(c.Path), c.Target
-	for !filepath.IsAbs(rest) { // the directories above the link are none themselves
-		after, up := strings.CutPrefix(rest, "../")
-		if rest == ".." {
-			after, up = "", true
-		}
-		if !up {
-			rest = dir + "/" + rest
-			break
-		}
-		dir, rest = filepath.Dir(dir), strings.TrimLeft(after, "/")
+// target is where a link leads once the line has landed: through links of the project,
+// and those that the line made.
+func (w *weigher) target(c sandbox.Change) string {
+	at, rest := filepath.Dir(c.Path), c.Target
+	if filepath.IsAbs(rest) {
+		at = "/"
 	}
-	return realPath(rest), !slices.Contains(strings.Split(rest, "/"), "..")
+	for left := maxLinks; rest != ""; {
+		part, after, _ := strings.Cut(rest, "/")
+		rest = after
+		next := filepath.Join(at, part)
+		to, changed := w.links[next]
+		if !changed && part != ".." {
+			to, _ = os.Readlink(next) // what is no link leads to itself
+		}
+		switch {
+		case to == "":
+			at = next
+			continue
+		case left == 0:
+			return at // nothing can be opened there
+		case filepath.IsAbs(to):
+			at = "/"
+		}
+		left--
+		rest = to + "/" + rest
+	}
+	return at
 }
+
+// maxLinks is how many links the kernel follows.
+const maxLinks = 40
 
 // systemDirs hold what the system's programs are made of. The sandbox mounts them
 // read-only.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -347,6 +348,11 @@ func TestEffectsDecide(t *testing.T) {
 		{"a link out of a new directory", link("new/dir/x", "../../../a.txt"), false, all},
 		{"a link through a link that leads out", link("x", "out/rc"), false, all},
 		{"a link up through a directory", link("x", "sub/new/../../../rc"), false, all},
+		{"a link up through a directory of the project", link("x", "sub/new/../../a.txt"), false, "ask"},
+		{"links that lead out together", append(link("up", "sub/.."), link("x", "up/../beside")...), false, all},
+		{"links that lead to a workflow together", slices.Concat(link("here", "."), link("gh", "here/.github"),
+			link("wf", "gh/workflows")), false, all},
+		{"a circle of links", append(link("a", "b"), link("b", "a")...), false, "ask"},
 		{"a removed repository", nil, false, all},
 		{"removed objects", nil, false, all},
 		{"a hook that is left out", nil, false, ""},
