@@ -280,7 +280,7 @@ func TestAJournalThatHoldsWhatMayBeTheUsersStays(t *testing.T) {
 	p.ok(p.Close())
 	p.Journal, p.cfg.Dir = nil, Dir(state, p.root, Ephemeral+"1")
 	p.reopen()
-	_, err := p.Quarantine(1, "what others run", ".envrc")
+	report, err := p.Quarantine(1, "what others run", ".envrc")
 	p.ok(err)
 	p.ok(p.Close())
 	p.ok(Remove(p.cfg.Dir))
@@ -290,7 +290,7 @@ func TestAJournalThatHoldsWhatMayBeTheUsersStays(t *testing.T) {
 	}
 	p.Journal = nil
 	p.reopen()
-	p.undo(1)
+	p.bringBack(report.Step)
 	p.same(start)
 	p.ok(p.Close())
 	p.ok(Remove(p.cfg.Dir))
