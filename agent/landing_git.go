@@ -158,11 +158,13 @@ func (t *turn) gitDirOf(c sandbox.Change) string {
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
+	end := len(path) - len(rel)
 	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
-		at = filepath.Join(at, part)
+		end += len(part) + 1
 		if tool.FoldName(part) != ".git" {
 			continue
 		}
+		at = path[:end-1]
 		if info, err := os.Lstat(at); err == nil && info.IsDir() {
 			return moduleOf(at, path)
 		}

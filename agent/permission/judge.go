@@ -488,6 +488,12 @@ func (p *Policy) IsGuarded(path string) bool { return p.deciding().runByOthers(p
 // matchesAny reports whether a name fits one of the patterns of a list.
 func matchesAny(list, name string) bool {
 	for pattern := range strings.FieldsSeq(list) {
+		if pattern == name {
+			return true
+		}
+		if !strings.ContainsAny(pattern, `*?[\`) {
+			continue
+		}
 		if ok, err := path.Match(pattern, name); ok && err == nil {
 			return true
 		}
@@ -502,14 +508,15 @@ const caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .
 
 // IsCache reports whether a path, relative to a project's root, lies in a tool's cache.
 func IsCache(rel string) bool {
-	parts := partsOf(filepath.ToSlash(rel))
+	parts, target := partsOf(filepath.ToSlash(rel)), false
 	for i, part := range parts {
 		switch {
 		case matchesAny(caches, part) || i > 0 && matchesAny(caches, parts[i-1]+"/"+part):
 			return true
-		case i > 0 && slices.Contains(parts[:i], "target") && matchesAny("build deps incremental .fingerprint", part):
+		case target && matchesAny("build deps incremental .fingerprint", part):
 			return true
 		}
+		target = target || part == "target"
 	}
 	return false
 }
