@@ -156,6 +156,12 @@ func (a *Agent) settingsNow() settings {
 // prompt.
 func (w *Workspace) gitState(environ []string) <-chan string {
 	state := make(chan string, 1)
-	go func() { state <- w.Project.GitState(context.Background(), environ) }()
+	go func() {
+		said, err := guard(func() (string, error) { return w.Project.GitState(context.Background(), environ), nil })
+		if err != nil {
+			said = err.Error()
+		}
+		state <- said
+	}()
 	return state
 }

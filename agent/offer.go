@@ -60,7 +60,8 @@ func (a *Agent) lookForKinds() {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), kindsTimeout)
 		defer cancel()
-		found <- files.Kinds(ctx, kinds)
+		there, _ := guard(func() ([]string, error) { return files.Kinds(ctx, kinds), nil }) // after a crash none counts as there
+		found <- there
 	}()
 }
 

@@ -22,17 +22,11 @@ var errReachTooMuch = errors.New("it reads more files than could be looked at be
 // directory must not hold anything denied either, nor links to directories
 // elsewhere. Agent.Policy calls it before a command is run unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
-	return f.reach(dir, arg, recursive, nil, reachLimit)
+	return f.reach(dir, arg, recursive, reachLimit)
 }
 
-// ReachBelow is a recursive Reach for a command that opens only what reads tells
-// of: names are relative to what arg names, with slashes.
-func (f *Files) ReachBelow(dir, arg string, reads func(name string, dir bool) bool) error {
-	return f.reach(dir, arg, true, reads, reachLimit)
-}
-
-// reach is Reach with a limit of its own; nil for reads is all.
-func (f *Files) reach(dir, arg string, recursive bool, reads func(name string, dir bool) bool, limit int) error {
+// reach is Reach with a limit of its own.
+func (f *Files) reach(dir, arg string, recursive bool, limit int) error {
 	base := dir
 	if filepath.IsAbs(arg) {
 		base, arg = f.splitBase(arg)
@@ -43,7 +37,7 @@ func (f *Files) reach(dir, arg string, recursive bool, reads func(name string, d
 	}
 	for _, p := range paths {
 		if recursive {
-			err = f.readableBelow(p, reads, limit)
+			err = f.readableBelow(p, limit)
 		} else {
 			_, err = f.readable(p)
 		}
@@ -64,7 +58,7 @@ func (f *Files) readable(path string) (Place, error) {
 }
 
 // readableBelow is readable for path and all that is beneath it.
-func (f *Files) readableBelow(path string, reads func(name string, dir bool) bool, limit int) error {
+func (f *Files) readableBelow(path string, limit int) error {
 	top, err := f.readable(path)
 	if err != nil {
 		return err
@@ -76,14 +70,6 @@ func (f *Files) readableBelow(path string, reads func(name string, dir bool) boo
 		}
 		if seen++; seen > limit {
 			return errReachTooMuch
-		}
-		if name, inside := under(top.Abs, at); inside && at != top.Abs && reads != nil {
-			if !reads(filepath.ToSlash(name), leadsToDirectory(at, d)) {
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			}
 		}
 		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
 			t := target{Place: Place{Abs: at, Display: f.display(at)}}
@@ -105,16 +91,6 @@ func (f *Files) readableBelow(path string, reads func(name string, dir bool) boo
 		}
 		return nil
 	})
-}
-
-// leadsToDirectory reports whether an entry is a directory for a command that
-// follows links.
-func leadsToDirectory(path string, d fs.DirEntry) bool {
-	if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
-		return d.IsDir()
-	}
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // expand lists the paths a glob in base may stand for, and the path itself. It

@@ -100,7 +100,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 			t.Error(err)
 		}
 	})
-	tr.policy = &permission.Policy{Root: tr.root, Reach: files.Reach, ReachBelow: files.ReachBelow, GitSecrets: denied,
+	tr.policy = &permission.Policy{Root: tr.root, Reach: files.Reach, GitSecrets: denied,
 		GitRuns:        func(string) error { return project.GitRuns() },
 		OthersRun:      func() func(string) string { return project.OthersRun(hooks) },
 		TrustsPrograms: true,

@@ -72,7 +72,7 @@ func newTrial(t testing.TB) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.p = &Policy{Mode: ModeAsk, Root: tr.root, Reach: files.Reach, ReachBelow: files.ReachBelow, AllowRules: rules}
+	tr.p = &Policy{Mode: ModeAsk, Root: tr.root, Reach: files.Reach, AllowRules: rules}
 	tr.findShells(t, base)
 	tr.before = treeState(t, tr.root)
 	return tr

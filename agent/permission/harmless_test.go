@@ -53,7 +53,7 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 		return ask(project)
 	}
 	return &Policy{
-		Mode: mode, Root: root, Reach: files.Reach, ReachBelow: files.ReachBelow, Getenv: tool.Variable(environ),
+		Mode: mode, Root: root, Reach: files.Reach, Getenv: tool.Variable(environ),
 		Program: func(name string, version bool) error { return tool.ProgramOf(environ, root, name, version) },
 		GitRuns: func(dir string) error { return ask(dir, tool.Project.GitRuns) },
 		GitSecrets: func(dir string) (names []string, err error) {

@@ -29,33 +29,7 @@ func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
 	}
 	wantEffect(t, p, Ask, "grep -R --include='*.conf' x .", "grep -R --exclude=link x .", "grep -rn --include='*.conf' x",
 		"rg -L -g '*.conf' x", "rg --follow -g '*.conf' x sub/..")
-	wantEffect(t, p, Run, "grep -rn --include='*.go' x sub", "grep -R --exclude-dir=link x .")
-}
-
-func TestAnExcludeBeforeAnIncludeLeavesSecretsIn(t *testing.T) {
-	root, p := harmlessTree(t, ModeAsk)
-	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
-	wantEffect(t, p, Ask, "grep -r --exclude=foo --include='*.go' SECRET .")
-	wantEffect(t, p, Run, "grep -r --include='*.go' --exclude='*_test.go' SECRET .",
-		"grep -r --exclude=.env --include='*.go' SECRET .")
-}
-
-func TestIgnoreFilesThatBringHiddenFilesIntoASearch(t *testing.T) {
-	root, p := harmlessTree(t, ModeAsk)
-	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
-	putFile(t, filepath.Join(root, "sub/.env"), "SECRET=1\n")
-	if _, why := p.trusted("rg", false); why != "" {
-		p.Program = nil // no rg here
-	}
-	wantEffect(t, p, Run, "rg SECRET", "rg -n SECRET sub")
-	for _, ignore := range []string{"!.env", "a\n !.env \n", "!**/.e*", "!.ENV", "!*", "!/sub/.env"} {
-		for _, name := range []string{".gitignore", ".ignore", ".rgignore", "sub/.ignore", ".git/info/exclude"} {
-			putFile(t, filepath.Join(root, name), ignore+"\n")
-			wantEffect(t, p, Ask, "rg SECRET", "rg -n SECRET sub")
-			putFile(t, filepath.Join(root, name), ".env\n!.env.example\n!.github/\n")
-			wantEffect(t, p, Run, "rg SECRET", "rg -g '!.env' SECRET .")
-		}
-	}
+	wantEffect(t, p, Run, "grep -rn --include='*.go' x sub")
 }
 
 func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {

@@ -74,10 +74,6 @@ type Policy struct {
 	// project, or a secret. Options that take no file may be passed too; what does
 	// not exist is no reason. nil lets all pass.
 	Reach func(dir, arg string, recursive bool) error
-	// ReachBelow is a recursive Reach for a command that reads only some of what it
-	// finds: reads tells which names, relative to what arg names, with slashes. nil
-	// leaves it to Reach.
-	ReachBelow func(dir, arg string, reads func(name string, dir bool) bool) error
 	// Program says why the program of this name is not one of the system's, or,
 	// with version, may look into the project to see which it shall be. nil
 	// lets all pass.

@@ -3,6 +3,7 @@ package permission
 import (
 	"cmp"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -50,14 +51,11 @@ func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
 // one, maybe says that a rule (r) may, which cannot be told beforehand.
 func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r Rule, yes, maybe bool) {
 	for _, rule := range rules {
-		if !rule.namesWidely(name, tool.KindRun) {
-			continue
-		}
-		if !rule.HasArg || rule.is(line) {
+		if rule.namesWidely(name, tool.KindRun) && (!rule.HasArg || rule.is(line)) {
 			return rule, true, false
 		}
 		for _, s := range commands {
-			hit, unsure := rule.speaksOf(s)
+			hit, unsure := p.speaksOf(rule, name, s)
 			if hit {
 				return rule, true, false
 			}
@@ -73,15 +71,53 @@ func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r R
 // command which the user did not allow in this session.
 func (p *Policy) asked(name, line string, commands []simple, reads bool) (Rule, bool) {
 	return find(p.AskRules, func(r Rule) bool {
-		if !r.names(name, tool.KindRun) {
-			return false
-		}
-		all := !r.HasArg || r.is(line) || r.Arg == ReadGroup && reads
+		all := r.names(name, tool.KindRun) && (!r.HasArg || r.is(line) || r.Arg == ReadGroup && reads)
 		return all && len(commands) == 0 || slices.ContainsFunc(commands, func(s simple) bool {
-			hit, maybe := r.speaksOf(s)
+			hit, maybe := p.speaksOf(r, name, s)
 			return (all || hit || maybe) && !p.commandCovered(p.session, name, s)
 		})
 	})
+}
+
+// speaksOf reports whether a rule of the user's that denies or asks speaks of a command,
+// or may: by its words, or where it is for reading, by the files that the command names.
+func (p *Policy) speaksOf(r Rule, name string, s simple) (hit, maybe bool) {
+	if r.namesWidely(name, tool.KindRun) {
+		return r.speaksOf(s)
+	}
+	row, reads := readingOf(s.name())
+	reads = reads && !row.has(pathless) && len(s.words) > 0
+	if !r.names("read", tool.KindRead) || !r.HasArg && !reads {
+		return false, false
+	}
+	words := s.inputs
+	if len(s.words) > 0 {
+		words = append(slices.Clip(words), s.words[1:]...)
+	}
+	if git := gitCommand(s.words[min(1, len(s.words)):]); path.Base(s.name()) == "git" && len(git) > 0 {
+		maybe = gitShowsMuch(git[0].text, plain(git[1:]))
+	} else if reads {
+		o, _ := row.options(plain(s.words[1:]))
+		maybe = o.recursive || len(s.dirs) == 0
+	}
+	for i, w := range words {
+		input := i < len(s.inputs)
+		if maybe = maybe || (reads || input) && (!w.known || w.glob); !w.known {
+			continue
+		}
+		name := w.text[strings.LastIndexAny(w.text, ":=")+1:] // as in HEAD:NAME and --file=NAME
+		for _, file := range into(s.dirs, name) {
+			if real, err := filepath.EvalSymlinks(file); r.HasArg && !r.matchesPath(p.Root, file, true) &&
+				(err != nil || !r.matchesPath(p.Root, real, true)) {
+				continue
+			}
+			if (reads || input) && !w.glob {
+				return true, false
+			}
+			maybe = true
+		}
+	}
+	return false, maybe
 }
 
 // commandCovered reports whether an allow rule covers a command. Rights raised

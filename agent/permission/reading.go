@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"artoo/tool"
 )
 
 // onlyReads reports whether a simple command is one of the reading commands,
@@ -158,15 +156,11 @@ func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string
 			files = append(o.files, o.operands[1:]...)
 		}
 	}
-	var reads func(name string, dir bool) bool
-	if o.recursive && r.selects != nil && p.ReachBelow != nil {
-		reads = r.selects(p, o)
-	}
 	if o.recursive && places == 0 {
 		files = append(files, ".")
 	}
 	for _, f := range files {
-		if why := p.mayReadSome(dirs, f, o.recursive, reads); why != "" {
+		if why := p.mayRead(dirs, f, o.recursive); why != "" {
 			return why
 		}
 	}
@@ -176,70 +170,13 @@ func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string
 // mayRead says why a command in any of these directories may not read what arg
 // names, "" when it may.
 func (p *Policy) mayRead(dirs []string, arg string, recursive bool) (why string) {
-	return p.mayReadSome(dirs, arg, recursive, nil)
-}
-
-// mayReadSome is mayRead for a command that reads of the files below arg those
-// that reads tells; nil for all.
-func (p *Policy) mayReadSome(
-	dirs []string, arg string, recursive bool, reads func(name string, dir bool) bool,
-) (why string) {
-	if arg == "" {
+	if arg == "" || p.Reach == nil {
 		return ""
 	}
 	for _, dir := range dirs {
-		var err error
-		switch {
-		case reads != nil:
-			err = p.ReachBelow(dir, arg, reads)
-		case p.Reach != nil:
-			err = p.Reach(dir, arg, recursive)
-		}
-		if err != nil {
-			return err.Error()
-		}
-		if r, ok := p.readRule(dir, arg, recursive); ok {
-			return "the rule " + r.String() + " speaks of files it may read"
-		}
-	}
-	return ""
-}
-
-// mayReadNames is mayRead for a directory of which only names are told.
-func (p *Policy) mayReadNames(dirs []string, arg string) (why string) {
-	for _, dir := range dirs {
-		if p.Reach == nil {
-			break
-		}
-		if err := p.Reach(dir, arg, false); err != nil {
+		if err := p.Reach(dir, arg, recursive); err != nil {
 			return err.Error()
 		}
 	}
 	return ""
-}
-
-// readRule finds a deny or ask rule of the user for reading that may cover what
-// arg names.
-func (p *Policy) readRule(dir, arg string, recursive bool) (Rule, bool) {
-	for _, rules := range [][]Rule{p.DenyRules, p.AskRules} {
-		for _, r := range rules {
-			if !r.names("read", tool.KindRead) {
-				continue
-			}
-			if !r.HasArg || recursive || strings.ContainsAny(arg, "*?[") {
-				return r, true
-			}
-			path := arg
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(dir, path)
-			}
-			if r.matchesPath(p.Root, path, true) {
-				return r, true
-			}
-			if real, err := filepath.EvalSymlinks(path); err == nil && r.matchesPath(p.Root, real, true) {
-				return r, true
-			}
-		}
-	}
-	return Rule{}, false
 }

@@ -62,7 +62,7 @@ func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string
 		case listed("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
 			words = words[1:]
 		case words[0] == "-C" && len(words) > 1 && words[1] != "":
-			if why := p.mayReadNames(dirs, words[1]); why != "" {
+			if why := p.mayRead(dirs, words[1], false); why != "" {
 				return nil, nil, why
 			}
 			dirs, words = into(dirs, words[1]), words[2:]
@@ -87,9 +87,6 @@ func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why s
 		}
 		if why := p.gitSecrets(dir, words); why != "" {
 			return why
-		}
-		if r, ok := p.readRule(dir, ".", true); ok {
-			return "the rule " + r.String() + " speaks of files it may show"
 		}
 	}
 	return ""

@@ -114,16 +114,6 @@ func (o *options) value(name, v string, fileless bool) {
 	o.sure = o.sure && fileless
 }
 
-// valuesOf are the values that an option was given.
-func (o options) valuesOf(name string) (values []string) {
-	for _, u := range o.used {
-		if v, ok := strings.CutPrefix(u, name+"="); ok {
-			values = append(values, v)
-		}
-	}
-	return values
-}
-
 func isOption(w string) bool { return len(w) > 1 && w[0] == '-' }
 
 // hasOption reports whether a word is, or holds in a cluster, one of the

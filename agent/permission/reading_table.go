@@ -36,10 +36,8 @@ type reading struct {
 	// would be an output file.
 	operands int
 	is       trait
-	// selects tells which files it reads of those it finds; nil for all.
-	selects func(p *Policy, o options) func(name string, dir bool) bool
-	not     string // words with which it does more than read; of a special one
-	note    string // what of its options is not for reading, for the documentation
+	not      string // words with which it does more than read; of a special one
+	note     string // what of its options is not for reading, for the documentation
 }
 
 func (r reading) has(t trait) bool { return r.is&t != 0 }
@@ -86,15 +84,15 @@ var readings = []reading{
 	{names: "wc", flags: "clmwL", long: "bytes chars lines words max-line-length total="},
 	// -C takes a number in the next word with GNU, not with every BSD.
 	{names: "grep egrep fgrep", flags: "EFGPivwxcLlqsonhHTUZzabyrRI", values: "ABme", files: "fCdD",
-		recursive: "r R d recursive dereference-recursive directories", selects: grepSelects,
-		is: numbers | patternFirst,
+		recursive: "r R d recursive dereference-recursive directories",
+		is:        numbers | patternFirst,
 		long: `extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match
 			word-regexp line-regexp count files-with-matches files-without-match quiet silent no-messages only-matching
 			byte-offset line-number no-filename with-filename null null-data initial-tab text recursive
 			dereference-recursive line-buffered color? colour? regexp= max-count= after-context= before-context= context=@
 			include= exclude= exclude-dir= binary-files= file=@ exclude-from=@ directories=@ devices=@`},
 	{names: "rg", flags: "iSswxvnNlcoHIhFPUqaL.u0p", values: "ABCmjMegtTrdE", files: "f", recursive: "*",
-		selects: rgSelects, is: patternFirst | risky, note: "not --pre, -z, --hostname-bin, --ignore-file",
+		is: patternFirst | risky, note: "not --pre, -z, --hostname-bin, --ignore-file",
 		long: `ignore-case smart-case case-sensitive word-regexp line-regexp invert-match line-number no-line-number
 			files files-with-matches files-without-match count count-matches only-matching with-filename no-filename
 			fixed-strings pcre2 multiline multiline-dotall quiet text hidden no-ignore no-ignore-vcs heading no-heading

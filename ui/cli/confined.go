@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sourcegraph/conc/panics"
+
 	"artoo/agent"
 	"artoo/agent/confine"
 	"artoo/agent/permission"
@@ -85,7 +87,8 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		return err != nil || place.Denied
 	}
 	confiner := confine.New(config, a.facts)
-	go func() { _, _ = a.guard.Look() }() // the first command finds less to do; what fails here fails for it, too
+	// The first command finds less to do. What fails here, or crashes, does so for it too.
+	go func() { _ = panics.Try(func() { _, _ = a.guard.Look() }) }()
 	a.found.reached = confiner.Places
 	a.found.closers = append(a.found.closers, func() {
 		if err := confiner.Close(); err != nil {

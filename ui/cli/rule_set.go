@@ -73,9 +73,6 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		GitHooks:  func(dir string) []string { return tool.HooksIn(dir, a.hookDirs()) },
 		GitSigns:  func(dir string) string { return tool.GitSigns(env.Environ, dir) },
 		Shell:     permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
-		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
-			return env.Files.ReachBelow(dir, arg, reads)
-		},
 		Program: func(name string, version bool) error {
 			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
 		},
