@@ -44,7 +44,7 @@ type server struct {
 	}
 	counters struct { // as they were when the last command ended
 		sync.Mutex
-		unroutable, refused int
+		unroutable, opened, refused int
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *server) prepare() ([]int, error) {
 	if err := s.makeTree(); err != nil {
 		return nil, err
 	}
-	s.counters.unroutable, s.counters.refused = network()
+	s.counters.unroutable, s.counters.opened, s.counters.refused = network()
 	s.unix = landlockVersion() >= scopesSockets
 	var listening []int
 	for _, port := range s.setup.Ports {

@@ -535,21 +535,24 @@ func (j *job) walls() {
 	}
 	j.counters.Lock()
 	defer j.counters.Unlock()
-	unroutable, refused := network()
+	unroutable, opened, refused := network()
 	if n := unroutable - j.counters.unroutable; n > 0 {
 		j.denials[denial{wall: WallNetwork}] += n
 	}
-	if n := refused - j.counters.refused; n > 0 {
+	// Who waits for a server of its own is refused first, and then not.
+	if n := refused - j.counters.refused; n > 0 && n == opened-j.counters.opened {
 		j.denials[denial{wall: WallLoopback}] += n
 	}
-	j.counters.unroutable, j.counters.refused = max(unroutable, j.counters.unroutable), max(refused, j.counters.refused)
+	j.counters.unroutable = max(unroutable, j.counters.unroutable)
+	j.counters.opened, j.counters.refused = opened, refused
 }
 
 // network says how often something was to be sent for which the network namespace has no
-// way, and how often no one listened where a connection was to go.
-func network() (unroutable, refused int) {
+// way, how many connections were to be opened, and where no one listened.
+func network() (unroutable, opened, refused int) {
 	if text, err := readFile("/proc/self/net/snmp"); err == nil {
-		unroutable, refused = counter(text, "Ip:", "OutNoRoutes"), counter(text, "Tcp:", "AttemptFails")
+		unroutable = counter(text, "Ip:", "OutNoRoutes")
+		opened, refused = counter(text, "Tcp:", "ActiveOpens"), counter(text, "Tcp:", "AttemptFails")
 	}
 	if text, err := readFile("/proc/self/net/snmp6"); err == nil {
 		_, rest, _ := strings.Cut(text, "Ip6OutNoRoutes")
@@ -558,7 +561,7 @@ func network() (unroutable, refused int) {
 			unroutable += n
 		}
 	}
-	return unroutable, refused
+	return unroutable, opened, refused
 }
 
 // counter is a number of the kernel's: two lines begin with the protocol, its names and
