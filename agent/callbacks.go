@@ -72,7 +72,7 @@ const (
 	CallOK          CallStatus = "ok"
 	CallFailed      CallStatus = "failed"      // ran, and failed; or could not be run (unknown, invalid, panic)
 	CallDenied      CallStatus = "denied"      // the user or a rule said no
-	CallUnanswered  CallStatus = "unanswered"  // nobody could be asked: the run ends 6
+	CallUnanswered  CallStatus = "unanswered"  // no one could answer: the run ends 6
 	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
 )
 
@@ -204,7 +204,7 @@ type Answer struct {
 	Input []byte
 }
 
-// NopCallbacks ignores everything and answers nobody is there. Embed it to
+// NopCallbacks ignores everything and answers ErrNobody. Embed it to
 // implement a part of Callbacks.
 type NopCallbacks struct{}
 
@@ -219,7 +219,7 @@ func (NopCallbacks) OnToolOutput(Call, string)     {}
 func (NopCallbacks) OnToolResult(Call, CallResult) {}
 func (NopCallbacks) OnNotice(Notice)               {}
 
-// Ask says that nobody is there.
+// Ask says that no one can answer.
 func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
 // Response is what a turn came to. SendMessage returns one with its error too:

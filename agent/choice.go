@@ -104,7 +104,7 @@ func (t *turn) runAskUser(ctx context.Context, p *pending) (tool.Result, error) 
 	case ctx.Err() != nil:
 		return tool.Result{}, context.Cause(ctx)
 	case errors.Is(err, ErrNobody):
-		return tool.Result{}, errors.New("nobody is there to answer: decide yourself, and say what you decided")
+		return tool.Result{}, fmt.Errorf("%w: decide yourself, and say what you decided", ErrNobody)
 	case err != nil:
 		return tool.Result{}, err
 	case answer.Verdict == StopTurn:

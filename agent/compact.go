@@ -174,7 +174,7 @@ func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
 	switch {
 	case ctx.Err() != nil:
 		return CompactTrim, context.Cause(ctx)
-	case err != nil: // nobody is there, or no longer
+	case err != nil: // no one can answer, or no longer
 		return CompactTrim, nil
 	}
 	switch answer.Text {

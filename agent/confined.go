@@ -52,6 +52,7 @@ type Confined interface {
 // Changes are what a command did on a layer.
 type Changes interface {
 	List() []sandbox.Change
+	Stays() []string // what it could not see of directories that it removed, absolute
 	// Open opens the new content of a regular file.
 	Open(c sandbox.Change) (*os.File, error)
 	// Path is where that content lies, if it may be renamed from there; "" has it copied.
@@ -335,7 +336,7 @@ func (a *Agent) discard(p *pending) (permission.Judgement, error) {
 		changes, err := p.confined.Changes(ctx)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			lost.Effects.Never = []string{"more changes than could be listed in time"}
+			lost.Effects.By = map[permission.What][]permission.Entry{permission.Never: {{Path: "more changes than could be listed in time"}}}
 			return lost, nil
 		case err != nil:
 			return lost, err

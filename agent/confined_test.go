@@ -93,6 +93,8 @@ func (c confinedCommand) Changes(ctx context.Context) (agent.Changes, error) {
 	return c.confinement, ctx.Err()
 }
 func (c *confinement) Path(sandbox.Change) string { return "" }
+func (c *confinement) Stays() []string            { return nil }
+
 func (c *confinement) List() []sandbox.Change {
 	c.crashes("list")
 	return c.list
@@ -254,7 +256,7 @@ func TestWhatALineDidIsAskedAboutAfterwards(t *testing.T) {
 			c, cb := &confinement{list: changed("a.txt")}, &recorder{answers: row.answers}
 			result, r := c.runs(t, "echo printed; uniq a.txt | wc -l", permission.ModeAsk, cb)
 			if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionChanges || cb.asked[0].Diff == "" ||
-				len(cb.asked[0].Effects.Modified) != 1 {
+				len(cb.asked[0].Effects.By[permission.Modified]) != 1 {
 				t.Fatalf("asked %+v", cb.asked)
 			}
 			for _, text := range row.expected {
@@ -288,21 +290,39 @@ func TestPlanModeRunsOnALayerAndKeepsNothing(t *testing.T) {
 	}
 }
 
-// All that was deleted is named; of the rest a part.
+// What is discarded without a question is named, to the user and the model: at most twenty
+// names, and beyond sixty the directories.
 func TestWhatIsDiscardedWithoutAQuestionIsNamed(t *testing.T) {
-	var list []sandbox.Change
-	for i := range 30 {
-		list = append(list, sandbox.Change{Path: fmt.Sprint("gone", i), Kind: sandbox.Deleted, Mode: 0o644})
-		list = append(list, changed(fmt.Sprint("changed", i))...)
+	for n, row := range map[int]struct {
+		text    string
+		changes int
+	}{
+		15: {"modified: changed4 and 10 more)", 30},
+		40: {"(deleted: ./ (40 paths), modified: ./ (40 paths))", 2},
+	} {
+		var list []sandbox.Change
+		for i := range n {
+			list = append(list, sandbox.Change{Path: fmt.Sprint("gone", i), Kind: sandbox.Deleted, Mode: 0o644})
+			list = append(list, changed(fmt.Sprint("changed", i))...)
+		}
+		c, cb := &confinement{list: list}, &recorder{}
+		result, r := c.runs(t, "uniq gone1; uniq gone2", permission.ModePlan, cb)
+		if len(cb.notices) != 1 || !strings.HasSuffix(cb.notices[0].Text, row.text) || !strings.Contains(result, row.text) {
+			t.Errorf("the user is told %v, the model %s", cb.notices, result)
+		}
+		if len(r.Denied) != 1 || len(r.Denied[0].Changes) != row.changes {
+			t.Errorf("denied %v", r.Denied)
+		}
 	}
-	c, cb := &confinement{list: list}, &recorder{}
-	_, r := c.runs(t, "uniq gone1; uniq gone2", permission.ModeAsk, cb)
-	if len(cb.notices) != 1 || strings.Count(cb.notices[0].Text, "deleted: ") != 30 ||
-		strings.Count(cb.notices[0].Text, "modified: ") != 20 || !strings.Contains(cb.notices[0].Text, " and 10 more") {
-		t.Errorf("the user is told %v", cb.notices)
-	}
-	if len(r.Denied) != 1 || len(r.Denied[0].Changes) != 60 {
-		t.Errorf("denied %v", r.Denied)
+}
+
+// A discard about which no one could be asked was named by the question: it has no notice.
+func TestWhatNoOneCouldBeAskedAboutIsNamedOnce(t *testing.T) {
+	c, cb := &confinement{list: changed("a.txt")}, &recorder{}
+	result, _ := c.runs(t, "uniq a.txt | wc -l", permission.ModeAsk, cb)
+	if len(cb.notices) > 0 || len(cb.asked) != 1 || cb.asked[0].Reason != "modified: a.txt" ||
+		strings.Count(result, "modified: a.txt") != 1 {
+		t.Errorf("asked %+v, told %v, the model %s", cb.asked, cb.notices, result)
 	}
 }
 
@@ -598,7 +618,7 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(envrc)
-		if len(cb.asked) != 1 || !slices.Equal(cb.asked[0].Effects.Created, []string{".envrc"}) || (err == nil) != row.stays ||
+		if len(cb.asked) != 1 || !slices.Equal(madeIn(cb.asked[0]), []string{".envrc"}) || (err == nil) != row.stays ||
 			row.stays && string(data) != "x" {
 			t.Errorf("%v: asked %+v, %q, %v", row.answers, cb.asked, data, err)
 		}
@@ -622,7 +642,7 @@ func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
 	}
-	if len(cb.asked) != 2 || !slices.Equal(cb.asked[1].Effects.Created, []string{"dist/h", "dist/out", "dist/w"}) {
+	if len(cb.asked) != 2 || !slices.Equal(madeIn(cb.asked[1]), []string{"dist/h", "dist/out", "dist/w"}) {
 		t.Fatalf("asked %+v", cb.asked)
 	}
 	var left []string
@@ -648,4 +668,12 @@ func TestANewEntryBesideGitIsOfferedOutside(t *testing.T) {
 		c.places()[0] != permission.PlaceSandbox || !strings.Contains(toolResults(a)[0], "ran once more outside") {
 		t.Errorf("asked %+v, places %v: %v", cb.asked, c.places(), toolResults(a))
 	}
+}
+
+// madeIn are the guarded files that a question is about.
+func madeIn(q agent.Question) (paths []string) {
+	for _, e := range q.Effects.By[permission.RunsAutomatically] {
+		paths = append(paths, e.Path)
+	}
+	return paths
 }

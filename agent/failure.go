@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNobody is Ask's answer where no one can be asked.
-var ErrNobody = errors.New("nobody is there to ask")
+var ErrNobody = errors.New("no one can answer (headless run)")
 
 // Kind names a failure in JSON output and decides the exit code.
 type Kind string
@@ -53,7 +53,7 @@ var Exits = []Exit{
 	{4, []Kind{KindProvider, KindNetwork, KindTimeout, KindInvalid},
 		"the provider or the way to it failed, after the retries"},
 	{5, []Kind{KindRateLimit, KindOverloaded}, "too busy, after the retries: try later"},
-	{6, []Kind{KindApproval}, "a call was refused because nobody could be asked"},
+	{6, []Kind{KindApproval}, "a call was refused because no one could answer"},
 	{7, []Kind{KindCap}, "steps, tokens, money, time, or a reply still cut after its continuation"},
 	{8, []Kind{KindContext}, "the context is full and could not be reduced"},
 	{9, []Kind{KindRefused}, "the model refused"},

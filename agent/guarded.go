@@ -28,7 +28,7 @@ type madeGuarded struct {
 	mu     sync.Mutex
 	seen   map[string]bool // by the last look
 	steps  []int           // of the journal, by which they moved
-	moved  permission.Effects
+	moved  []permission.Entry
 	failed error // of a move
 }
 
@@ -94,14 +94,23 @@ func (m *madeGuarded) move(end bool) {
 		effects, step := m.policy.MadeGuarded(again), 0
 		if step, err = quarantine(m.journal, m.turn, again); err == nil {
 			m.steps = append(m.steps, step)
-			m.moved.Guarded, m.moved.Created = append(m.moved.Guarded, effects.Guarded...), append(m.moved.Created, effects.Created...)
-			m.agent.notify("moved away, since programs run or obey it automatically: " + strings.Join(effects.Created, ", "))
+			entries := effects.By[permission.RunsAutomatically]
+			m.moved = append(m.moved, entries...)
+			m.agent.notify("moved away, since programs run or obey it automatically: " + pathsOf(entries))
 		}
 	}
 	if err != nil && m.failed == nil {
 		m.failed = err // what stays is asked about at the end
 		m.agent.notify("it is not known whether a command made files that programs run automatically: " + err.Error())
 	}
+}
+
+func pathsOf(entries []permission.Entry) string {
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, e.Path)
+	}
+	return strings.Join(paths, ", ")
 }
 
 // keepGuarded asks whether files stay that programs run or obey automatically, and that
@@ -120,17 +129,16 @@ func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result)
 		t.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
 		return nil
 	}
-	effects.Guarded = append(m.moved.Guarded, effects.Guarded...)
-	effects.Created = append(m.moved.Created, effects.Created...)
+	entries := append(m.moved, effects.By[permission.RunsAutomatically]...)
+	effects.By[permission.RunsAutomatically] = entries
 	steps := m.steps
-	m.moved, m.steps = permission.Effects{}, nil
-	if len(effects.Created) == 0 {
+	if m.moved, m.steps = nil, nil; len(entries) == 0 {
 		return nil
 	}
 	why := permission.Reason{Code: permission.AlwaysAsked, Object: "it made files that programs run automatically"}
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: why.String(),
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: rowsOf(effects),
 		Reasons: []permission.Reason{why}})
-	names := strings.Join(effects.Created, ", ")
+	names := pathsOf(entries)
 	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
 		back, err := m.bringBack(ctx, steps)
 		if err != nil {
@@ -155,8 +163,7 @@ func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result)
 	}
 	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
 	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: "moved away, since programs run or obey it automatically: " + names, Rule: p.decision.Narrow,
-		Nobody: errors.Is(err, ErrNobody)})
+		Reason: "moved away, since programs run or obey it automatically: " + names, Nobody: errors.Is(err, ErrNobody)})
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)

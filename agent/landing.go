@@ -34,8 +34,6 @@ func (t *turn) judge(ctx, within context.Context, p *pending, changes Changes, r
 	case context.Cause(ctx) != nil:
 		t.discarded(p, j, "the turn was stopped", false, result)
 		return false, context.Cause(ctx)
-	case j.Verdict == permission.Run && j.Class == permission.Nothing:
-		return true, nil
 	case j.Verdict == permission.Run:
 		return t.land(ctx, p, changes, git, j, result), nil
 	case j.Verdict == permission.Refuse:
@@ -48,14 +46,14 @@ func (t *turn) judge(ctx, within context.Context, p *pending, changes Changes, r
 	for _, row := range git.rows {
 		diff += row.Diff
 	}
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: j.Reason(), Reasons: j.Reasons,
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: rowsOf(j.Effects), Reasons: j.Reasons,
 		Rule: j.Rule, Effects: &j.Effects, Lasts: j.Lasts(), Diff: t.maskedDiff(diff)})
 	switch {
 	case context.Cause(ctx) != nil:
 		t.discarded(p, j, "the turn was stopped", false, result)
 		return false, context.Cause(ctx)
 	case errors.Is(err, ErrNobody):
-		t.discarded(p, j, "no one can answer (headless run)", true, result)
+		t.discarded(p, j, err.Error(), true, result)
 		return false, nil
 	case err != nil:
 		t.discarded(p, j, err.Error(), false, result)
@@ -85,6 +83,14 @@ func (t *turn) judge(ctx, within context.Context, p *pending, changes Changes, r
 // land makes what a line did count, and says so once it does.
 func (t *turn) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
 	result *tool.Result) bool {
+	if stays := changes.Stays(); len(stays) > 0 {
+		text := "not deleted, since commands cannot see it: " + tool.ListUpTo(mostNamed, t.namesOf(stays))
+		result.Text += "[" + text + "]\n"
+		t.notice(NoticeWarning, text)
+	}
+	if j.Class == permission.Nothing {
+		return true
+	}
 	left, lost, err := t.applyLayer(ctx, "run "+p.call.Access.Command, j.Effects, changes, git)
 	if err != nil {
 		result.Text += "[nothing was applied: " + err.Error() + "]\n"
@@ -94,7 +100,7 @@ func (t *turn) land(ctx context.Context, p *pending, changes Changes, git *gitEf
 		return false
 	}
 	t.protectRunning()
-	if len(j.Effects.Guarded) > 0 {
+	if len(j.Effects.By[permission.RunsAutomatically]) > 0 {
 		for _, c := range j.Effects.Apply {
 			t.approved.add(c.Path)
 		}
@@ -103,51 +109,56 @@ func (t *turn) land(ctx context.Context, p *pending, changes Changes, git *gitEf
 	result.Text += "[its changes were applied: " + summary + "]\n"
 	result.Summary += ", applied: " + summary
 	if len(left) > 0 {
-		result.Text += "[except for: " + strings.Join(left, ", ") + "]\n"
+		result.Text += "[except for: " + tool.ListUpTo(mostNamed, left) + "]\n"
 		t.notice(NoticeWarning, "not applied: "+tool.ListUpTo(mostNamed, left))
 	}
 	if len(lost) > 0 {
 		t.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
 	}
-	if len(j.Effects.Never) > 0 {
-		result.Text += "[never applied: " + strings.Join(j.Effects.Never, ", ") + "]\n"
-		t.notice(NoticeWarning, "never applied: "+tool.ListUpTo(mostNamed, j.Effects.Never))
+	var never []string
+	for _, e := range j.Effects.By[permission.Never] {
+		never = append(never, e.String())
+	}
+	if len(never) > 0 {
+		text := "never applied: " + tool.ListUpTo(mostNamed, never)
+		result.Text += "[" + text + "]\n"
+		t.notice(NoticeWarning, text)
 	}
 	return true
 }
 
-// mostNamed is how many of the changes are named that may be left out; see
-// permission.Effects.
+// mostNamed is how many of the changes are named in a line of text.
 const mostNamed = 20
 
+// rowsOf names effects in a line of text.
+func rowsOf(e permission.Effects) string { return tool.ListUpTo(mostNamed, e.Short()) }
+
 // discarded tells the model, and the report, that what a line changed is gone; also
-// the user, if no one was shown what it was.
+// the user, unless a question about it was asked, which names it.
 func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
-	shown := j.Verdict == permission.Ask && !nobody
 	d, text := t.discardOf(p, j, why, nobody)
 	if d == nil {
 		return
 	}
-	result.Text += fmt.Sprintf("[changes discarded%s (%s)]\n", because(why), tool.ListUpTo(mostNamed, d.Changes))
+	result.Text += "[" + text + "]\n"
 	result.Summary += ", changes discarded"
-	if !shown {
+	if j.Verdict != permission.Ask {
 		t.notice(NoticeWarning, text)
 	}
 	t.response.Denied = append(t.response.Denied, *d)
 }
 
 // discardOf is what the report says of a line whose changes are gone, nil where there are
-// none, and what the user is told.
+// none, and the same as text for the model and the user.
 func (a *Agent) discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *Denial, text string) {
-	whole := j.Effects.Whole()
-	rows := slices.Concat(whole, j.Effects.Rest())
+	rows := j.Effects.Short()
 	if len(rows) == 0 {
 		return nil, ""
 	}
 	text = "changes discarded" + because(why)
 	return &Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: text + " (" + j.Effects.Summary() + ")",
 			Rule: j.Rule, Nobody: nobody, Changes: rows},
-		text + " (" + tool.ListUpTo(len(whole)+mostNamed, rows) + ")"
+		text + " (" + tool.ListUpTo(mostNamed, rows) + ")"
 }
 
 // facts are what the judge must know of the project.

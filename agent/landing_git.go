@@ -127,6 +127,14 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 		}{{permission.Forbidden, effects.Forbidden}, {permission.Guarded, effects.Guarded}, {permission.Loss, effects.Loss},
 			{permission.Content, effects.Content}, {permission.Bookkeeping, effects.Bookkeeping}} {
 			for _, row := range group.rows {
+				switch {
+				case row.Kind == repo.RefMoved && group.class == permission.Content && slices.ContainsFunc(group.rows, func(r repo.Row) bool {
+					return r.Kind == repo.Commit && r.Object == row.Object
+				}):
+					continue // the row of the commit says where the ref is now
+				case len(row.Files) > 0 && (row.Kind == repo.Commit || row.Kind == repo.Stash):
+					row.Text += ": " + tool.ListUpTo(mostNamed, row.Files)
+				}
 				g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Diff: row.Diff,
 					Left: row.Left, Stops: row.Stops, Files: removed})
 			}

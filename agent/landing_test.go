@@ -27,7 +27,7 @@ func TestWhatALineWroteInAddedDirectoriesLands(t *testing.T) {
 	}}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	result, _ := c.runs(t, "awk 1", permission.ModeAuto, cb)
-	if len(cb.asked) != 1 || len(cb.asked[0].Effects.Lost) > 0 { // about the link; undo brings back all of it
+	if len(cb.asked) != 1 || len(cb.asked[0].Effects.By[permission.CannotUndo]) > 0 { // about the link; undo brings back all of it
 		t.Fatalf("asked %+v: %s", cb.asked, result)
 	}
 	if n := c.landed(t); n != 4 {

@@ -122,7 +122,7 @@ func (t *turn) runExitPlan(ctx context.Context, p *pending) (tool.Result, error)
 		t.answer.Reset()
 		t.answer.WriteString(in.Plan)
 		p.stop = errPlan
-		return tool.Result{Text: "Nobody is there to approve the plan: it is the answer.", Summary: "the plan is the answer"}, nil
+		return tool.Result{Text: "No one can approve the plan (headless run): it is the answer.", Summary: "the plan is the answer"}, nil
 	case err != nil || answer.Verdict == No:
 		return tool.Result{Text: "The user did not approve the plan" + because(answer.Reason) + ". Plan mode stays on.",
 			Summary: "not approved" + because(answer.Reason)}, nil

@@ -40,19 +40,13 @@ func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found b
 
 // maskedEffects are effects as people see them.
 func maskedEffects(e permission.Effects, mask func(string) string) *permission.Effects {
-	for _, list := range []*[]string{&e.Guarded, &e.Lost, &e.Uncommitted, &e.Executables, &e.Deleted, &e.Never, &e.Created,
-		&e.Modified, &e.Directories, &e.Git} {
-		*list = slices.Clone(*list)
-		for i, name := range *list {
-			(*list)[i] = mask(name)
+	by := map[permission.What][]permission.Entry{}
+	for what, entries := range e.By {
+		for _, entry := range entries {
+			by[what] = append(by[what], permission.Entry{Path: mask(entry.Path), Detail: mask(entry.Detail)})
 		}
 	}
-	for _, list := range []*[]permission.Entry{&e.Modes, &e.Links} {
-		*list = slices.Clone(*list)
-		for i, entry := range *list {
-			(*list)[i] = permission.Entry{Path: mask(entry.Path), Detail: mask(entry.Detail)}
-		}
-	}
+	e.By = by
 	return &e
 }
 

@@ -54,7 +54,7 @@ type Settings struct {
 	MaxTokens          int    `toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
 	MaxContextTokens   int    `toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
 	ToolResultMaxChars int    `toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read has up to ten times as much, 100 KB at most; one of grep half of that"`
-	Compact            string `toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: the oldest is left out; auto: the model sums it up; ask: the user decides, trim where nobody is there"`
+	Compact            string `toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: the oldest is left out; auto: the model sums it up; ask: the user decides, trim where no one can answer"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
 	Tools        []string `toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string   `toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`

@@ -79,7 +79,7 @@ func (s commandShell) description() string {
 		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
 		" Processes started with & are stopped when the call ends: use background, without &. A command is stopped when" +
 		" its timeout is over; without one it goes on in the background after " +
-		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + " seconds." +
+		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + "s." +
 		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.walls()
 }
 
@@ -88,7 +88,7 @@ func (s commandShell) walls() string {
 	if !s.Confined {
 		return ""
 	}
-	text := " Commands run confined: the project and a temporary directory, no network but a loopback of their own, no home."
+	text := " One that only reads is stopped then, too. Commands run confined: the project and a temporary directory, no network but a loopback of their own, no home."
 	if s.Ask {
 		text += " A call with unconfined and a reason asks the user for more."
 	}

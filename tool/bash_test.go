@@ -167,8 +167,8 @@ func TestUnconfinedIsOfferedWhereItCanBeGranted(t *testing.T) {
 }
 
 func TestBashNamesTheTimeAfterWhichACommandGoesOn(t *testing.T) {
-	for timeout, want := range map[time.Duration]string{0: "after 120 seconds.", 90 * time.Second: "after 90 seconds.",
-		1500 * time.Millisecond: "after 1.5 seconds."} {
+	for timeout, want := range map[time.Duration]string{0: "after 120s.", 90 * time.Second: "after 90s.",
+		1500 * time.Millisecond: "after 1.5s."} {
 		if d := Bash(BashOptions{Path: "/bin/sh", Timeout: timeout}).Description; !strings.Contains(d, want) {
 			t.Errorf("%s: %s", timeout, d)
 		}

@@ -192,6 +192,8 @@ type changes struct {
 
 func (c *changes) List() []sandbox.Change { return c.found.Entries }
 
+func (c *changes) Stays() []string { return c.found.Stays }
+
 func (c *changes) Open(change sandbox.Change) (*os.File, error) { return c.found.Open(change) }
 
 // Path names files where they lie: the journal copies what it cannot rename.

@@ -149,7 +149,7 @@ func (r Reason) String() string {
 	case OwnPrograms:
 		return "it runs the project's own programs: " + r.Object
 	case OnLayer:
-		return "what it changes is shown and asked about afterwards"
+		return "its changes are judged afterwards"
 	case TriedFirst:
 		return "it runs read-only first"
 	case TriedToWrite:
@@ -171,9 +171,9 @@ func (r Reason) String() string {
 	case TookTooLong:
 		return "judging it took too long: " + r.Object
 	case NotReplayed:
-		return "git's changes cannot be applied: " + r.Object
+		return "git's changes cannot be applied"
 	case NeverApplied:
-		return "never applied: " + r.Object
+		return "none of its changes can be applied"
 	}
 	return r.Object
 }
@@ -200,11 +200,15 @@ type Decision struct {
 // Reason is all reasons in words; "" for none.
 func (d Decision) Reason() string { return words(d.Reasons) }
 
-// words joins what reasons say, each once.
+// words joins what reasons say, each once; of the same code only the objects follow.
 func words(reasons []Reason) string {
 	var texts []string
-	for _, r := range reasons {
-		if text := r.String(); text != "" && !slices.Contains(texts, text) {
+	for i, r := range reasons {
+		text := r.String()
+		if i > 0 && r.Code == reasons[i-1].Code && r.Object != "" {
+			text = r.Object
+		}
+		if text != "" && !slices.Contains(reasons[:i], r) {
 			texts = append(texts, text)
 		}
 	}
@@ -213,12 +217,7 @@ func words(reasons []Reason) string {
 
 // Has reports whether a reason with this code is among those of the decision.
 func (d Decision) Has(code Code) bool {
-	for _, r := range d.Reasons {
-		if r.Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Reasons, func(r Reason) bool { return r.Code == code })
 }
 
 // Cause is the reason that decided; OwnPrograms where that is among the reasons, since

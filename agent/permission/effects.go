@@ -1,61 +1,145 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"artoo/tool/sandbox"
 )
+
+// What becomes of a path or a ref, in the words of questions and reports.
+type What string
+
+// The kinds of effects, the strictest first.
+const (
+	RunsAutomatically What = "runs automatically" // with who runs or obeys it
+	GitItself         What = "git itself"         // configuration, flags, refs of its own
+	CannotUndo        What = "cannot be undone"   // the journal cannot hold the original
+	GitLoses          What = "git loses"
+	UncommittedWork   What = "uncommitted work goes"
+	Never             What = "never applied" // with why
+	Deleted           What = "deleted"
+	Linked            What = "linked" // with where it leads
+	Executable        What = "executable now"
+	OtherMode         What = "with other permissions"
+	OfGit             What = "git"
+	Modified          What = "modified"
+	Created           What = "created"
+	NewDirectory      What = "new directory"
+)
+
+// Effects are what a line did on a layer. Paths are relative to the project's root where
+// they are below it.
+type Effects struct {
+	// By names what there is of each kind, and each effect once: what is guarded, lost or
+	// uncommitted work is not among the kinds of content.
+	By map[What][]Entry
+	// Files and Built count what lands, except git's data; Built is build output.
+	Files, Built Counts
+	Git          int               // how many rows of git's land
+	Output       map[string]string // the directory that each absolute path of build output belongs to
+	There        bool              // they are in the project already, where no layer was
+	Apply        []sandbox.Change  // what lands with a yes, except git's data
+}
 
 // Entry is a path, and what became of it.
 type Entry struct{ Path, Detail string }
 
 // String is path and detail in words.
-func (e Entry) String() string { return e.Path + " " + e.Detail }
+func (e Entry) String() string { return strings.TrimSpace(e.Path + " " + e.Detail) }
 
-// Group is the effects of one kind.
-type Group struct {
-	Label string
-	Names []string
-	// Paths are those of the names, where directories with counts may stand for them; nil
-	// where each name has to be seen.
-	Paths []string
-}
+// Counts are how many paths there are of some kinds.
+type Counts map[What]int
 
-// Rows are the names of a group, one a row.
-func (g Group) Rows() []string {
-	return each(g.Names, func(name string) string { return g.Label + ": " + name })
-}
-
-// ByDirectory are the directories of a group, one a row, with how many paths each stands
-// for: no more rows than most, which is 1 at least. A group without paths has its Rows.
-func (g Group) ByDirectory(most int) []string {
-	if g.Paths == nil || len(g.Names) <= most {
-		return g.Rows()
+func (c Counts) String() string {
+	var parts []string
+	for _, what := range []What{Created, Modified, Deleted, Linked, OtherMode, NewDirectory, "changed"} {
+		n := c[what]
+		if n > 1 && what == NewDirectory {
+			what = "new directories"
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
 	}
+	return strings.Join(parts, ", ")
+}
+
+// became is what becomes of a path.
+func became(c sandbox.Change) What {
+	switch {
+	case c.Kind == sandbox.Deleted:
+		return Deleted
+	case c.Kind == sandbox.Mode:
+		return OtherMode
+	case c.Mode&fs.ModeSymlink != 0:
+		return Linked
+	case c.Mode.IsDir():
+		return NewDirectory
+	case c.Kind == sandbox.Created:
+		return Created
+	}
+	return Modified
+}
+
+// Matters are the kinds that a question shows last and never cuts, the strictest first.
+func Matters() []What {
+	return []What{RunsAutomatically, GitItself, CannotUndo, GitLoses, UncommittedWork, Never, Deleted, Linked, Executable, OtherMode}
+}
+
+// Others are the other kinds. Build output is only counted.
+func Others() []What { return []What{OfGit, Modified, Created, NewDirectory} }
+
+// Rows name the effects of some kinds, one a row. In short, more names than mostNames are
+// summed up by directory, where not each of a kind has to be seen.
+func (e Effects) Rows(short bool, kinds ...What) (rows []string) {
+	names := 0
+	for _, what := range kinds {
+		names += len(e.By[what])
+	}
+	for _, what := range kinds {
+		entries := e.By[what]
+		whole := slices.Contains([]What{RunsAutomatically, GitItself, CannotUndo, GitLoses, Never, OfGit}, what)
+		if short && !whole && names > mostNames && len(entries) > mostDirRows {
+			rows = append(rows, byDirectory(what, entries, mostDirRows)...)
+			continue
+		}
+		for _, entry := range entries {
+			rows = append(rows, fmt.Sprintf("%s: %s", what, entry))
+		}
+	}
+	return rows
+}
+
+const (
+	mostNames   = 60
+	mostDirRows = 10
+)
+
+// byDirectory are the directories of one kind, one a row, with how many paths each stands
+// for: no more rows than most, which is 1 at least.
+func byDirectory(what What, entries []Entry, most int) (rows []string) {
 	depth := 0
-	for _, p := range g.Paths {
-		depth = max(depth, strings.Count(p, "/"))
+	for _, e := range entries {
+		depth = max(depth, strings.Count(e.Path, "/"))
 	}
 	for ; ; depth-- {
-		var dirs []string
 		counts := map[string]int{}
-		for _, p := range g.Paths {
-			dir := directoryOf(p, depth)
-			if counts[dir]++; counts[dir] == 1 {
-				dirs = append(dirs, dir)
-			}
+		for _, e := range entries {
+			counts[directoryOf(e.Path, depth)]++
 		}
-		if len(dirs) <= most || depth <= 0 {
-			slices.Sort(dirs)
-			return each(dirs, func(dir string) string {
-				row := fmt.Sprintf("%s: %s (%d paths)", g.Label, dir, counts[dir])
-				if counts[dir] == 1 {
-					row = fmt.Sprintf("%s: %s (1 path)", g.Label, dir)
-				}
-				return row
-			})
+		if len(counts) > most && depth > 0 {
+			continue
 		}
+		for _, dir := range slices.Sorted(maps.Keys(counts)) {
+			rows = append(rows, strings.Replace(fmt.Sprintf("%s: %s (%d paths)", what, dir, counts[dir]), "(1 paths)", "(1 path)", 1))
+		}
+		return rows
 	}
 }
 
@@ -71,91 +155,22 @@ func directoryOf(p string, depth int) string {
 	return strings.Join(parts[:min(depth, len(parts))], "/") + "/"
 }
 
-// Matters are the effects that a question shows last and never cuts, the strictest first.
-func (e Effects) Matters() []Group {
-	return named(
-		Group{"runs automatically", e.Guarded, nil}, Group{"cannot be undone", e.Lost, nil},
-		Group{"uncommitted work", e.Uncommitted, e.Uncommitted}, Group{"deleted", e.Deleted, e.Deleted},
-		entries("link", e.Links), Group{"executable now", e.Executables, e.Executables},
-		entries("permissions", e.Modes), Group{"never applied", e.Never, nil})
-}
-
-// Others are the other effects, except build output, which is only counted.
-func (e Effects) Others() []Group {
-	return named(Group{"git", e.Git, nil}, Group{"modified", e.Modified, e.Modified},
-		Group{"created", e.Created, e.Created}, Group{"new directory", e.Directories, e.Directories})
-}
-
-func named(groups ...Group) []Group {
-	return slices.DeleteFunc(groups, func(g Group) bool { return len(g.Names) == 0 })
-}
-
-func entries(label string, list []Entry) Group {
-	return Group{label, each(list, Entry.String), each(list, func(e Entry) string { return e.Path })}
-}
-
-// Whole names the effects that are never cut, one a row, the strictest first.
-func (e Effects) Whole() []string { return rowsOf(e.Matters()) }
-
-// Rest names the other effects, one a row.
-func (e Effects) Rest() []string {
-	rows := rowsOf(e.Others())
-	if len(e.Output) > 0 {
-		rows = append(rows, fmt.Sprintf("build output: %d entries", len(e.Output)))
+// Short names all effects in short, the strictest first.
+func (e Effects) Short() []string {
+	rows := e.Rows(true, append(Matters(), Others()...)...)
+	if len(e.Built) > 0 {
+		rows = append(rows, "build output: "+e.Built.String())
 	}
 	return rows
-}
-
-func rowsOf(groups []Group) (rows []string) {
-	for _, g := range groups {
-		rows = append(rows, g.Rows()...)
-	}
-	return rows
-}
-
-// worst names the first effect of the class that decides.
-func (e Effects) worst(class Class) string {
-	list, what := slices.Concat(e.Git, e.Modified, e.Created, e.Deleted, each(e.Links, Entry.String),
-		each(e.Modes, Entry.String), e.Directories), "it changes "
-	switch class {
-	case Guarded:
-		list, what = e.Guarded, "it writes "
-	case Loss:
-		list, what = slices.Concat(e.Lost, e.Never), "it takes away for good "
-	case Uncommitted:
-		list, what = e.Uncommitted, "it takes away uncommitted work: "
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return what + list[0]
 }
 
 // Summary counts the effects in words, such as "files: 2 modified, 1 deleted".
 func (e Effects) Summary() string {
-	var parts, all []string
-	for _, row := range []struct {
-		n    int
-		what string
-	}{
-		{len(e.Created), "created"}, {len(e.Modified), "modified"}, {len(e.Deleted), "deleted"}, {len(e.Links), "linked"},
-		{len(e.Modes), "with other permissions"}, {len(e.Directories), "new directories"},
-	} {
-		if row.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", row.n, row.what))
+	var all []string
+	for i, counts := range []Counts{e.Files, {"changed": e.Git}, e.Built} {
+		if text := counts.String(); text != "" {
+			all = append(all, [...]string{"files: ", "git: ", "build output: "}[i]+text)
 		}
 	}
-	if len(parts) > 0 {
-		all = append(all, "files: "+strings.Join(parts, ", "))
-	}
-	if len(e.Git) > 0 {
-		all = append(all, fmt.Sprintf("git: %d changed", len(e.Git)))
-	}
-	if len(e.Output) > 0 {
-		all = append(all, fmt.Sprintf("build output: %d entries", len(e.Output)))
-	}
-	if len(all) == 0 {
-		return "nothing that can be applied"
-	}
-	return strings.Join(all, "; ")
+	return cmp.Or(strings.Join(all, "; "), "nothing that can be applied")
 }

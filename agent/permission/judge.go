@@ -64,35 +64,12 @@ type Judgement struct {
 // Reason is all reasons in words.
 func (j Judgement) Reason() string { return words(j.Reasons) }
 
-// Effects are what a line did on a layer, what matters most first. Paths are
-// relative to the project's root where they are below it.
-type Effects struct {
-	Guarded     []string // files that are executed or obeyed automatically, with who does
-	Lost        []string // what could not be brought back
-	Uncommitted []string // the user's uncommitted work that goes
-	Executables []string // files that can be executed and could not before
-	Modes       []Entry  // other changes of permissions
-	Links       []Entry  // symbolic links, with where they lead
-	Deleted     []string
-	Never       []string // what is never applied, with why
-	// Created and Modified are files with their content; Directories those that are new.
-	Created, Modified []string
-	Directories       []string
-	Git               []string // what git's data comes to, as git sees it
-	// Output is ignored build output, which is only counted: the directory that each
-	// absolute path belongs to.
-	Output map[string]string
-	// There says that they are in the project already, where no layer was.
-	There bool
-	Apply []sandbox.Change // what lands with a yes, but for git's data
-}
-
 // Judge says what becomes of what a line changed on a layer. The strictest class of
 // its effects decides about the line; what is forbidden is left out and named.
 // Where ctx ends before that, nothing lands.
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
-	j := Judgement{}
+	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}, Output: map[string]string{}}}
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: OthersRunByName()}
 	w.lookUp(changes)
 	for _, c := range changes {
@@ -107,19 +84,19 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 	for _, row := range facts.Git {
 		j.Class = max(j.Class, w.addGit(row))
 	}
-	none := len(j.Effects.Apply) == 0 && len(j.Effects.Git) == 0
+	none := len(j.Effects.Apply) == 0 && j.Effects.Git == 0
 	stops := slices.IndexFunc(facts.Git, func(row GitRow) bool { return row.Stops })
 	switch {
 	case ctx.Err() != nil:
-		return j.because(Refuse, Reason{Code: TookTooLong, Object: fmt.Sprintf("%d entries", len(changes))})
-	case none && len(j.Effects.Never) == 0:
+		return j.because(Refuse, Reason{Code: TookTooLong, Object: fmt.Sprintf("entries: %d", len(changes))})
+	case none && len(j.Effects.By[Never]) == 0:
 		return j.because(Run, Reason{Code: ChangedNothing})
 	case p.Mode == ModePlan:
 		return j.because(Refuse, Reason{Code: PlanMode})
 	case stops >= 0:
 		return j.because(Refuse, Reason{Code: NotReplayed, Object: facts.Git[stops].Text})
 	case none:
-		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.Never[0]})
+		return j.because(Refuse, Reason{Code: NeverApplied, Object: j.Effects.By[Never][0].Path})
 	case j.Class <= p.lands(d):
 		return j.because(Run, d.Reasons...)
 	case j.Lasts() && p.keptFor(access, j.Effects.Apply):
@@ -128,11 +105,11 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 	if j.Class <= Content {
 		j.Rule = d.Narrow
 	}
-	return j.because(Ask, Reason{Code: EffectsAsked, Object: j.Effects.worst(j.Class)})
+	return j.because(Ask, Reason{Code: EffectsAsked, Object: j.Effects.Short()[0]})
 }
 
 // Lasts reports whether a yes may hold for the same line later in the session.
-func (j Judgement) Lasts() bool { return j.Class < Loss && len(j.Effects.Git) == 0 }
+func (j Judgement) Lasts() bool { return j.Class < Loss && j.Effects.Git == 0 }
 
 func (j Judgement) because(v Verdict, reasons ...Reason) Judgement {
 	j.Verdict, j.Reasons = v, reasons
@@ -182,12 +159,9 @@ func (w *weigher) lookUp(changes []sandbox.Change) {
 	if w.facts.Uncommitted != nil && len(gone) > 0 {
 		w.uncommitted = w.facts.Uncommitted(gone)
 	}
-	var modified []sandbox.Change
-	for _, c := range changes {
-		if c.Kind == sandbox.Modified && c.Mode.IsRegular() && w.uncommitted[c.Path] {
-			modified = append(modified, c)
-		}
-	}
+	modified := slices.DeleteFunc(slices.Clone(changes), func(c sandbox.Change) bool {
+		return c.Kind != sandbox.Modified || !c.Mode.IsRegular() || !w.uncommitted[c.Path]
+	})
 	if w.facts.Reverts != nil && len(modified) > 0 {
 		w.reverts = w.facts.Reverts(modified)
 	}
@@ -195,61 +169,55 @@ func (w *weigher) lookUp(changes []sandbox.Change) {
 
 // add sorts one change, and returns its class; Nothing for one that is forbidden.
 func (w *weigher) add(c sandbox.Change) Class {
-	p, e := w.p, w.effects
-	name := p.below(c.Path)
+	e, name, what := w.effects, w.p.below(c.Path), became(c)
 	if why := w.forbidden(c); why != "" {
-		e.Never = append(e.Never, name+" ("+why+")")
+		e.note(Never, name, "("+why+")")
 		return Nothing
 	}
 	e.Apply = append(e.Apply, c)
 	if w.output(c, name) {
-		if e.Output == nil {
-			e.Output = map[string]string{}
-		}
 		e.Output[c.Path] = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
+		e.Built[what]++
 		return Output
+	}
+	e.Files[what]++
+	now, before := c.Mode.Perm(), c.Before.Mode.Perm()
+	switch {
+	case what == Deleted:
+	case c.Mode.IsRegular() && now&0o111 != 0 && (before&0o111 == 0 || !c.Before.Mode.IsRegular()):
+		e.note(Executable, name, "")
+	case c.Kind != sandbox.Created && c.Before.Mode != 0 && now != before:
+		e.note(OtherMode, name, fmt.Sprintf("%04o → %04o", before, now))
 	}
 	class := Content
 	if w.takesWork(c) {
-		e.Uncommitted = append(e.Uncommitted, name)
+		e.note(UncommittedWork, name, "")
 		class = Uncommitted
 	}
 	if w.loses(c, name) {
-		e.Lost = append(e.Lost, name)
+		e.note(CannotUndo, name, "")
 		class = Loss
 	}
 	if why := w.guarded(c); why != "" {
-		e.Guarded = append(e.Guarded, fmt.Sprintf("%s (%s)", name, why))
-		class = Guarded
+		e.note(RunsAutomatically, name, leads(c)+"("+why+")")
+		return Guarded
 	}
-	e.list(c, name)
+	if class == Content && what != OtherMode {
+		e.note(what, name+slashOf(c.Mode), leads(c))
+	}
 	return class
 }
 
-// list notes a change under what became of it.
-func (e *Effects) list(c sandbox.Change, name string) {
-	now, before := c.Mode.Perm(), c.Before.Mode.Perm()
-	regular := c.Mode.IsRegular() && c.Kind != sandbox.Deleted
-	switch {
-	case regular && now&0o111 != 0 && (before&0o111 == 0 || !c.Before.Mode.IsRegular()):
-		e.Executables = append(e.Executables, name)
-	case c.Kind != sandbox.Created && c.Kind != sandbox.Deleted && c.Before.Mode != 0 && now != before:
-		e.Modes = append(e.Modes, Entry{name, fmt.Sprintf("%04o → %04o", before, now)})
+func (e *Effects) note(what What, name, detail string) {
+	e.By[what] = append(e.By[what], Entry{name, detail})
+}
+
+// leads says where a link leads; "" of anything else.
+func leads(c sandbox.Change) string {
+	if became(c) != Linked {
+		return ""
 	}
-	switch {
-	case c.Kind == sandbox.Deleted:
-		e.Deleted = append(e.Deleted, name+slashOf(c.Mode))
-	case c.Mode&fs.ModeSymlink != 0:
-		e.Links = append(e.Links, Entry{name, "→ " + c.Target})
-	case c.Mode.IsDir():
-		if c.Kind != sandbox.Mode {
-			e.Directories = append(e.Directories, name+"/")
-		}
-	case c.Kind == sandbox.Created:
-		e.Created = append(e.Created, name)
-	case c.Kind != sandbox.Mode:
-		e.Modified = append(e.Modified, name)
-	}
+	return "→ " + c.Target + " "
 }
 
 // forbidden says why a change is never applied, "" when it may be.
@@ -404,19 +372,21 @@ func (w *weigher) addGit(row GitRow) Class {
 	e := w.effects
 	e.Apply = append(e.Apply, row.Files...)
 	if row.Left || row.Class == Forbidden {
-		e.Never = append(e.Never, row.Text)
+		e.note(Never, row.Text, "")
 		if row.Class == Loss {
 			return Loss
 		}
 		return Nothing
 	}
+	what := OfGit
 	switch row.Class {
 	case Guarded:
-		e.Guarded = append(e.Guarded, row.Text)
+		what = GitItself
 	case Loss:
-		e.Lost = append(e.Lost, row.Text)
+		what = GitLoses
 	}
-	e.Git = append(e.Git, row.Text)
+	e.note(what, row.Text, "")
+	e.Git++
 	return row.Class
 }
 
@@ -464,19 +434,19 @@ func ResultDoc() string {
 // MadeGuarded are the effects of a command on the project itself that made these guarded
 // files and links, absolute; Apply lists them without links that lead to nothing guarded.
 func (p *Policy) MadeGuarded(paths []string) Effects {
-	e := Effects{There: true}
+	e := Effects{There: true, By: map[What][]Entry{}}
 	w := weigher{p: p.deciding(), byName: OthersRunByName()}
 	for _, path := range paths {
-		c, name := sandbox.Change{Path: path, Kind: sandbox.Created}, p.below(path)
+		c := sandbox.Change{Path: path, Kind: sandbox.Created}
 		if to, err := os.Readlink(path); err == nil {
-			c.Mode, c.Target, name = fs.ModeSymlink, to, name+" → "+to
+			c.Mode, c.Target = fs.ModeSymlink, to
 		}
 		why := w.guarded(c)
 		if why == "" && c.Target != "" {
 			continue
 		}
-		e.Guarded = append(e.Guarded, fmt.Sprintf("%s (%s)", name, cmp.Or(why, "git runs or obeys it")))
-		e.Created, e.Apply = append(e.Created, p.below(path)), append(e.Apply, c)
+		e.note(RunsAutomatically, p.below(path), leads(c)+"("+cmp.Or(why, "git runs or obeys it")+")")
+		e.Apply = append(e.Apply, c)
 	}
 	return e
 }

@@ -381,11 +381,11 @@ func TestEffectsDecide(t *testing.T) {
 	}
 	p.Mode, facts.Git = ModeAuto, nil
 	j := p.Judge(t.Context(), tool.Access{}, Decision{}, append(pipe, change(".env", sandbox.Created, 0o600, 0)...), facts)
-	if j.Verdict != Refuse || len(j.Effects.Never) != 2 || len(j.Effects.Apply) != 0 {
+	if j.Verdict != Refuse || len(j.Effects.By[Never]) != 2 || len(j.Effects.Apply) != 0 {
 		t.Errorf("forbidden alone: %s, %+v", j.Verdict, j.Effects)
 	}
 	j = p.Judge(t.Context(), tool.Access{}, Decision{}, append(pipe, change("a.txt", sandbox.Modified, 0o644, 0o644)...), facts)
-	if j.Verdict != Run || len(j.Effects.Never) != 1 || len(j.Effects.Apply) != 1 {
+	if j.Verdict != Run || len(j.Effects.By[Never]) != 1 || len(j.Effects.Apply) != 1 {
 		t.Errorf("forbidden beside content: %s, %+v", j.Verdict, j.Effects)
 	}
 	j = p.Judge(t.Context(), tool.Access{}, Decision{Covers: Content}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts)
@@ -402,7 +402,7 @@ func TestEffectsDecide(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if j = p.Judge(ended, tool.Access{}, Decision{}, change("a.txt", sandbox.Modified, 0o644, 0o644), facts); j.Verdict != Refuse ||
-		j.Reasons[0] != (Reason{Code: TookTooLong, Object: "1 entries"}) || len(j.Effects.Apply) > 0 {
+		j.Reasons[0] != (Reason{Code: TookTooLong, Object: "entries: 1"}) || len(j.Effects.Apply) > 0 {
 		t.Errorf("without time: %s (%s)", j.Verdict, j.Reason())
 	}
 	link2 := link(".git/COMMIT_EDITMSG", "/home/u/.bashrc")

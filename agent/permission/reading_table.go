@@ -170,12 +170,7 @@ func readingOf(name string) (r reading, ok bool) {
 
 // listed reports whether a list of words with blanks between them holds a word.
 func listed(words, word string) bool {
-	for w := range strings.FieldsSeq(words) {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Fields(words), word)
 }
 
 // readingNames are the commands of the @read group; git and `TOOL --version`

@@ -41,7 +41,7 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 	}
 	path := filepath.Join(v.r.Common, "config")
 	if v.isGone(path) {
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "config: the file is removed"})
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "configuration: the file is removed"})
 		return nil
 	}
 	if err := v.copyFile(ctx, "after.config", path, v.open); err != nil {
@@ -53,7 +53,7 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 	}
 	if err != nil {
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
-			Text: "config: git cannot read what the line made of it"})
+			Text: "configuration: git cannot read what the line made of it"})
 		return nil
 	}
 	keys := map[string]bool{}
@@ -67,9 +67,9 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 		if slices.Equal(was, is) {
 			continue
 		}
-		row := Row{Kind: Config, Object: key, Text: "config: " + key + " = " + strings.Join(is, ", ")}
+		row := Row{Kind: Config, Object: key, Text: "configuration: " + key + " = " + strings.Join(is, ", ")}
 		if len(is) == 0 {
-			row.Text = "config: " + key + " removed, was " + strings.Join(was, ", ")
+			row.Text = "configuration: " + key + " removed, was " + strings.Join(was, ", ")
 		}
 		switch j.branchSetting(key, was, is, after) {
 		case bookkeepingRow:

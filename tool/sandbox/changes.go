@@ -13,6 +13,7 @@ import (
 // in the layer, since nothing writes to it any more.
 type Changes struct {
 	Entries []Change // by path, without the project's caches; a directory before what it holds
+	Stays   []string // what the command could not see of directories that it removed, absolute
 	room    string   // the directory of the layer
 	roots   []string // the writable directories, each with a directory of the layer
 	keep    func() error

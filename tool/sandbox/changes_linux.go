@@ -250,6 +250,9 @@ func (d *differ) rest(below int, path string, kept []string) error {
 		if err != nil {
 			return err
 		}
+		if d.hidden[inner] {
+			d.changes.Stays = append(d.changes.Stays, inner)
+		}
 		if !before.Exists() {
 			continue // hidden, or someone else removed it
 		}

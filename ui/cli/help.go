@@ -83,7 +83,7 @@ func examples() [][2]string {
 		{"git diff | artoo -p \"review this change\" > review.md", "A stage of a pipeline; the answer is Markdown:"},
 		{
 			"artoo -p --approval edits --allow 'bash(go test:*)' \"make the tests pass\"",
-			"Work where nobody is there, within what is allowed:",
+			"Work without anyone to ask, within what is allowed:",
 		},
 	}
 }

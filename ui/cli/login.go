@@ -137,7 +137,7 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 	hint := "artoo login " + name + " < FILE, whose first line is the key"
 	if a.streams.in {
 		if !a.streams.err {
-			return "", usage("login", "nobody can be asked: stderr is no terminal", hint)
+			return "", usage("login", "no one can answer: stderr is no terminal", hint)
 		}
 		text, err := ui.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
 		if errors.Is(err, io.EOF) {

@@ -106,7 +106,7 @@ func manIntro() []string {
 		"With terminals on standard input and standard error, artoo holds a conversation: lines scroll, nothing is repainted, " +
 			"and a question stands before anything is changed or run. Otherwise, and with -p, it answers one message and leaves, " +
 			"as a stage of a pipeline.",
-		"The answer goes to standard output, everything else to standard error. Where nobody is there to be asked, what would " +
+		"The answer goes to standard output, everything else to standard error. Where no one can answer, what would " +
 			"need a question is refused, and the exit status says so.",
 		"The providers are " + strings.Join(names[:last], ", ") + " and " + names[last] +
 			", which is any server with the " +

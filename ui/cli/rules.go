@@ -75,7 +75,7 @@ func explanation(e permission.Explanation) string {
 		missed(part.Missed)
 	}
 	missed(e.Missed)
-	if e.Verdict != permission.Run && e.Narrow != "" {
+	if e.Verdict != permission.Run && e.Narrow != "" && safe(e.Narrow) == e.Narrow {
 		fmt.Fprintf(&b, "to allow just this: --allow %s\n", shell.Quote(safe(e.Narrow)))
 		if e.Suggested != e.Narrow {
 			fmt.Fprintf(&b, "a wider rule: --allow %s\n", shell.Quote(safe(e.Suggested)))

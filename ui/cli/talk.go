@@ -176,7 +176,7 @@ func (a *app) changed(key string) (now, by string) {
 }
 
 // demo is `artoo demo`: the scripted model on a small broken program, in a
-// directory of its own. Where nobody is there it approves its own calls.
+// directory of its own. Where no one can answer it approves its own calls.
 func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.outcome.asked = requestedFormat(inv)
 	if err := a.load(inv, true); err != nil {

@@ -416,7 +416,7 @@ func (a *app) askToRun(ctx context.Context, store trust.Store, yes bool) error {
 // answerTrust shows a question and asks it on the terminal; yes is the answer that the
 // command line gave already. hint is what to write where no one can be asked.
 func (a *app) answerTrust(ctx context.Context, q screen.TrustQuestion, yes bool, hint string) (bool, error) {
-	nobody := fail(agent.KindApproval, "trust", errors.New("nobody can be asked"), hint)
+	nobody := fail(agent.KindApproval, "trust", agent.ErrNobody, hint)
 	switch {
 	case yes:
 		a.screen.Trust(q)

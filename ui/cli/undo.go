@@ -185,9 +185,9 @@ func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n 
 func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given int) (yes bool, err error) {
 	hint := "artoo undo --yes"
 	if p.HeadMoved {
-		hint = "artoo undo --yes --yes: the repository has moved since"
+		hint += " --yes"
 	}
-	nobody := fail(agent.KindApproval, "undo", errors.New("nobody can be asked"), hint)
+	nobody := fail(agent.KindApproval, "undo", agent.ErrNobody, hint)
 	switch {
 	case len(p.Restore) == 0:
 		return true, nil

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
 
 	"artoo/agent"
 	"artoo/agent/permission"
@@ -28,7 +30,7 @@ type Runner struct {
 	Format Format
 	Out    io.Writer      // stdout
 	Screen *screen.Screen // progress on stderr; in text format it also writes the answer
-	Ask    Asker          // nil: nobody is there
+	Ask    Asker          // nil: no one can answer
 	Info   Info
 	// Stopped is called, on Run's goroutine or one of the agent's, when stdout
 	// cannot be written. The run is being ended then. It may be called twice.
@@ -72,38 +74,46 @@ func outputFailure(err error) *agent.Failure {
 		Hint: "check where stdout goes: a full disk, or a reader that left"}
 }
 
-// trustRun is the command that lets the project's own programs run.
-const trustRun = "artoo trust --run"
-
 // noRule is the way where no rule would help.
 const noRule = "run it yourself, or start artoo without -p and answer its question"
 
-// unanswered is the failure of a run in which somebody was missed.
-func unanswered(denied []agent.Denial) *agent.Failure {
-	n, hint := 0, ""
+// mostHints is how many ways a hint names.
+const mostHints = 3
+
+// hint is what would have let refused calls pass: for each its narrowest rule, if there is
+// one that a line of text can hold.
+func hint(denied ...agent.Denial) string {
+	var rules, ways []string
 	for _, d := range denied {
-		if d.Nobody {
-			n++
-			if hint == "" && d.Code == permission.OwnPrograms {
-				hint = trustRun
-			}
-			if hint == "" && d.Rule != "" {
-				hint = "--allow " + ShellQuote(d.Rule)
-			}
+		list, way := &ways, noRule
+		switch {
+		case d.Code == permission.OwnPrograms:
+			way = "artoo trust --run --yes"
+		case d.Code == permission.RuleAsks, d.Code == permission.RuleMayDeny, d.Rule == "":
+		case !strings.ContainsFunc(d.Rule, func(r rune) bool { return !unicode.IsPrint(r) }):
+			list, way = &rules, " --allow "+ShellQuote(d.Rule)
+		}
+		if !slices.Contains(*list, way) && len(rules)+len(ways) < mostHints {
+			*list = append(*list, way)
 		}
 	}
-	if hint == "" {
-		hint = noRule
+	if len(rules) > 0 {
+		ways = append(ways, "artoo"+strings.Join(rules, ""))
 	}
-	if n == 0 {
-		return nil
-	}
+	return strings.Join(ways, "; ")
+}
+
+// unanswered is the failure of a run in which somebody was missed.
+func unanswered(denied []agent.Denial) *agent.Failure {
+	denied = slices.DeleteFunc(slices.Clone(denied), func(d agent.Denial) bool { return !d.Nobody })
 	what := "a call was"
-	if n > 1 {
+	switch n := len(denied); {
+	case n == 0:
+		return nil
+	case n > 1:
 		what = fmt.Sprintf("%d calls were", n)
 	}
-	return &agent.Failure{Kind: agent.KindApproval,
-		Err: errors.New(what + " refused, since nobody is there to ask"), Hint: hint}
+	return &agent.Failure{Kind: agent.KindApproval, Err: fmt.Errorf("%s refused: %w", what, agent.ErrNobody), Hint: hint(denied...)}
 }
 
 // callbacks shows progress through the screen, writes events in jsonl, and
@@ -137,20 +147,23 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	}
 	nobody := errors.Is(err, agent.ErrNobody)
 	if nobody {
-		what := strings.TrimPrefix(q.Call.Agent+": ", ": ") + q.Call.Access.Verb + " " + q.Call.Access.Object
-		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + what, Err: agent.ErrNobody}
-		if q.Effects != nil {
-			f.What = "discarded: what " + q.Call.Access.Object + " did (" + q.Effects.Summary() + ")"
-		}
+		word, denied := "denied: ", agent.Denial{Rule: q.Rule}
 		switch {
+		case q.Effects != nil && q.Effects.There:
+			word = "moved away after "
+		case q.Effects != nil:
+			word = "discarded: "
 		case q.OwnPrograms():
-			f.Hint = trustRun
-		case q.Rule != "":
-			f.Hint = "artoo --allow " + ShellQuote(q.Rule)
-		default:
-			f.Hint = noRule
+			denied.Code = permission.OwnPrograms
+		case len(q.Reasons) > 0:
+			denied.Code = q.Reasons[0].Code
 		}
-		c.Failure(f)
+		what := word + strings.TrimPrefix(q.Call.Agent+": ", ": ") + q.Call.Access.Verb + " " + q.Call.Access.Object
+		why := agent.ErrNobody
+		if q.Reason != "" {
+			why = fmt.Errorf("%s; %w", q.Reason, agent.ErrNobody)
+		}
+		c.Failure(&agent.Failure{Kind: agent.KindApproval, What: what, Err: why, Hint: hint(denied)})
 	}
 	if c.runner.Format == JSONL {
 		verdict := string(answer.Verdict)

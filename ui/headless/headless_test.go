@@ -126,16 +126,16 @@ func TestAnInterruptPrintsWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestNobodyIsThere(t *testing.T) {
+func TestNoOneCanAnswer(t *testing.T) {
 	d := newDesk(Text, nil, asking(), fake.Say("I could not."))
 	response, failure := d.Run(t.Context(), "go")
 	if failure == nil || failure.Kind != agent.KindApproval || d.ran != 0 || len(response.Denied) != 1 {
 		t.Fatalf("failure %v, the tool ran %d times, denied %v", failure, d.ran, response.Denied)
 	}
-	if want := `--allow 'touch(it'\''s)'`; failure.Hint != want {
+	if want := `artoo --allow 'touch(it'\''s)'`; failure.Hint != want {
 		t.Errorf("the hint is %s, want %s", failure.Hint, want)
 	}
-	if want := "artoo: denied: touch it's: nobody is there to ask\n  try: artoo --allow 'touch(it'\\''s)'\n"; !strings.Contains(d.err.String(), want) {
+	if want := "artoo: denied: touch it's: no one can answer (headless run)\n  try: artoo --allow 'touch(it'\\''s)'\n"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("stderr is %q, want %q in it", d.err.String(), want)
 	}
 	if got := d.out.String(); got != "I could not.\n" {

@@ -7,20 +7,30 @@ import (
 	"artoo/agent/permission"
 )
 
-// The hint of a run in which no one could answer names what would allow the first call
-// that was refused.
-func TestTheHintNamesWhatWouldAllowTheCall(t *testing.T) {
+// The hint of a run in which no one could answer names what would have let each refused
+// call pass, in words that work as they are.
+func TestTheHintNamesWhatWouldAllowTheCalls(t *testing.T) {
 	own := agent.Denial{Rule: "bash(make)", Nobody: true, Code: permission.OwnPrograms}
 	other := agent.Denial{Rule: "write(x)", Nobody: true}
+	another := agent.Denial{Rule: "bash(it's)", Nobody: true}
+	asks := agent.Denial{Rule: "bash(ls)", Nobody: true, Code: permission.RuleAsks}
+	lines := agent.Denial{Rule: "bash(a\nb)", Nobody: true}
+	none := agent.Denial{Nobody: true}
 	said := agent.Denial{Rule: "bash(make)", Code: permission.OwnPrograms}
 	for _, test := range []struct {
 		denied []agent.Denial
 		want   string
 	}{
-		{[]agent.Denial{own, other}, "artoo trust --run"}, {[]agent.Denial{said, other, own}, "--allow 'write(x)'"},
+		{[]agent.Denial{own, other, own}, "artoo trust --run --yes; artoo --allow 'write(x)'"},
+		{[]agent.Denial{said, other, other, another}, `artoo --allow 'write(x)' --allow 'bash(it'\''s)'`},
+		{[]agent.Denial{none, asks, lines}, noRule},
+		{[]agent.Denial{lines, other, own, another}, noRule + "; artoo trust --run --yes; artoo --allow 'write(x)'"},
 	} {
 		if got := unanswered(test.denied); got == nil || got.Hint != test.want {
 			t.Errorf("%+v, want %q", got, test.want)
 		}
+	}
+	if got := unanswered([]agent.Denial{said}); got != nil {
+		t.Errorf("%+v of a call that the user refused", got)
 	}
 }

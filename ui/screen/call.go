@@ -146,7 +146,7 @@ func result(r agent.CallResult) string {
 	case agent.CallDenied:
 		return prefixed("denied", summary)
 	case agent.CallUnanswered:
-		return prefixed("denied: nobody to ask", "")
+		return prefixed("denied: no one can answer", "")
 	case agent.CallInterrupted:
 		return prefixed("interrupted", summary)
 	case agent.CallFailed:

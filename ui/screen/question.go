@@ -82,7 +82,7 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		what = "change"
 		b.command(q)
 		b.effects(q)
-		matters = b.named(q.Effects.Matters())
+		matters = b.named(permission.Matters(), *q.Effects)
 	case a.Command != "":
 		what = "command"
 		b.command(q)
@@ -99,7 +99,7 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 	default:
 		b.other(q)
 	}
-	if q.Reason != "" {
+	if q.Reason != "" && q.Effects == nil {
 		b.WriteString(s.bodyLine(line(q.Reason), cut))
 	}
 	if a.Why != "" && a.Why != q.Reason {

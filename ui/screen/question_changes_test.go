@@ -13,16 +13,25 @@ func changesQuestion() agent.Question {
 	q := ask(runCall("1", "sed -i s/a/b/ *.txt; rm -r old"), 1, 1)
 	q.Kind = agent.QuestionChanges
 	q.Effects = &permission.Effects{
-		Guarded:     []string{".githooks/pre-commit (.githooks, which git runs or obeys)"},
-		Executables: []string{"build.sh"}, Modes: []permission.Entry{{Path: "key", Detail: "0600 → 0644"}},
-		Links:    []permission.Entry{{Path: "etc", Detail: "→ /etc"}},
-		Modified: []string{"a.txt"}, Never: []string{"pipe"},
+		By: map[permission.What][]permission.Entry{
+			permission.RunsAutomatically: {{Path: ".githooks/pre-commit", Detail: "(.githooks, which git runs or obeys)"}},
+			permission.Executable:        {{Path: "build.sh"}},
+			permission.OtherMode:         {{Path: "key", Detail: "0600 → 0644"}},
+			permission.Linked:            {{Path: "etc", Detail: "→ /etc"}},
+			permission.Modified:          {{Path: "a.txt"}},
+			permission.Never:             {{Path: "pipe"}},
+		},
+		Files: permission.Counts{permission.Deleted: 500, permission.Modified: 1, permission.Linked: 1, permission.OtherMode: 2},
 	}
 	for i := range 500 {
-		q.Effects.Deleted = append(q.Effects.Deleted, fmt.Sprintf("old/%d", i))
+		deletes(q, fmt.Sprintf("old/%d", i))
 	}
 	q.Diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\x1b[2J\n"
 	return q
+}
+
+func deletes(q agent.Question, path string) {
+	q.Effects.By[permission.Deleted] = append(q.Effects.By[permission.Deleted], permission.Entry{Path: path})
 }
 
 // What matters most stands last, just above the answer, and is never cut; many deleted
@@ -37,8 +46,8 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 		}
 		shown := r.QuestionAll(q)
 		got := r.err.String()
-		for _, text := range []string{"runs automatically: .githooks/pre-commit", "executable now: build.sh", "permissions: key 0600",
-			"link: etc", "never applied: pipe", "500 deleted", "modified: a.txt"} {
+		for _, text := range []string{"runs automatically: .githooks/pre-commit", "executable now: build.sh", "with other permissions: key 0600",
+			"linked: etc", "never applied: pipe", "500 deleted", "modified: a.txt"} {
 			if !strings.Contains(strings.Join(strings.Fields(got), " "), text) || !strings.Contains(shown, text) {
 				t.Errorf("%s: %q is not shown", name, text)
 			}
@@ -129,8 +138,13 @@ func TestDecisionsOverChangesAreTold(t *testing.T) {
 // thrown away, and what a command in the sandbox made for others to run.
 func (r *rig) layerQuestions() {
 	q := changesQuestion()
-	q.Effects.Deleted = []string{"old/prices-of-the-year-before-last.csv", "old/\x1b[31mreadme"}
-	q.Effects.Git = []string{"refs/heads/main: 1a2b3c4 → 5d6e7f8 the discount week begins on Sunday", "staged: a.txt"}
+	q.Effects.By[permission.Deleted] = nil
+	deletes(q, "old/prices-of-the-year-before-last.csv")
+	deletes(q, "old/\x1b[31mreadme")
+	q.Effects.By[permission.OfGit] = []permission.Entry{{Path: "refs/heads/main: commit 5d6e7f8 the discount week begins on Sunday: a.txt"},
+		{Path: "staged: a.txt"}}
+	q.Effects.By[permission.GitLoses] = []permission.Entry{{Path: "refs/heads/week: deleted, was 1a2b3c4"}}
+	q.Effects.Files[permission.Deleted], q.Effects.Git = 2, 3
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "?")
 	r.QuestionHelp(q)
@@ -140,15 +154,16 @@ func (r *rig) layerQuestions() {
 	r.Decided(q, agent.Answer{Verdict: agent.Yes})
 	r.OnToolResult(q.Call, ok("exit 0 in 0.1s"))
 	q = ask(runCall("2", "rm -r old"), 1, 1)
-	q.Kind, q.Lasts, q.Effects = agent.QuestionChanges, true, &permission.Effects{Deleted: []string{"old/a"}}
+	q.Kind, q.Lasts, q.Effects = agent.QuestionChanges, true, &permission.Effects{Files: permission.Counts{permission.Deleted: 1},
+		By: map[permission.What][]permission.Entry{permission.Deleted: {{Path: "old/a"}}}}
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "n not those")
 	r.Decided(q, agent.Answer{Reason: "not those"})
 	r.OnToolResult(q.Call, ok("exit 0 in 0.1s; changes discarded: not those"))
 	q = ask(runCall("3", "make hooks"), 1, 1)
 	q.Kind = agent.QuestionChanges
-	q.Effects = &permission.Effects{There: true, Guarded: []string{".envrc (direnv runs or obeys it)"},
-		Created: []string{".envrc"}}
+	q.Effects = &permission.Effects{There: true, By: map[permission.What][]permission.Entry{
+		permission.RunsAutomatically: {{Path: ".envrc", Detail: "(direnv runs or obeys it)"}}}}
 	r.OnToolCall(q.Call)
 	r.typed(r.Question(q), "n!")
 	r.Decided(q, agent.Answer{Verdict: agent.Withhold})

@@ -194,7 +194,7 @@ func TestResultLines(t *testing.T) {
 		{"a\x1b]0;x\x07\u202eb", ok("1\x1b[2J"), "  read    a^[]0;x^G<U+202E>b  1^[[2J\n"},
 		{"one\ntwo\nthree", ok("x"), "  read    one … 2 more lines  x\n"},
 		{"x", agent.CallResult{Status: agent.CallDenied, Summary: "rule bash(x)"}, "  read    x  denied: rule bash(x)\n"},
-		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: nobody to ask\n"},
+		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: no one can answer\n"},
 		{"x", agent.CallResult{Status: agent.CallInterrupted}, "  read    x  interrupted\n"},
 		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"},
 			"  read    x  failed\n          2\n          3\n          4\n          5\n          6\n"},

@@ -1,0 +1,114 @@
+//go:build unix
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"artoo/provider/providertest"
+)
+
+// A hint that names commands works as it is: in a shell, what it allows is not refused for
+// the same reason again. Where no rule would help, it names none.
+func TestHintsWorkAsTheyAre(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	const noWay = "run it yourself, or start artoo without -p and answer its question"
+	for _, row := range []struct {
+		lines   []string
+		options string
+		last    string // hint: the one after which all was done, or which names no rule
+	}{
+		{[]string{"echo x > new.txt"}, "", "artoo --allow 'bash(echo x > new.txt)'"},
+		{[]string{`echo "it's" > new.txt`}, "", `artoo --allow 'bash(echo "it'\''s" > new.txt)'`},
+		{[]string{"git commit -qam second"}, "", "artoo --allow 'bash(git commit -qam second)'"},
+		{[]string{"sh build.sh"}, "", "artoo --allow 'bash(sh build.sh)'"},
+		{[]string{"git push"}, "", "artoo --allow 'bash!(git push)'"},
+		{[]string{"echo x > new.txt", "echo y > b.txt"}, "", "artoo --allow 'bash(echo x > new.txt)' --allow 'bash(echo y > b.txt)'"},
+		{[]string{"sh build.sh", "echo x > new.txt", "sh build.sh"}, "", "artoo --allow 'bash(sh build.sh)'"},
+		{[]string{"echo x > new.txt\necho y > b.txt"}, "", noWay},
+		{[]string{"cat > new.txt <<E\nx\nE"}, "", noWay},
+		{[]string{"echo 'a\tb' > new.txt"}, "", noWay},
+		{[]string{"echo x > new.txt"}, "--ask bash(echo:*)", noWay},
+		{[]string{"echo x > .npmrc"}, "", noWay},
+		{[]string{"git config user.name bob"}, "--approval auto", noWay},
+		{[]string{"git commit -q --amend -m other"}, "--approval auto", noWay},
+		{[]string{"rm notes.txt"}, "--approval edits", noWay},
+	} {
+		t.Run(fmt.Sprint(row.lines, row.options), func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
+				if last := lastMessage(t, r.Body); last.Role != "user" {
+					return providertest.Chat(providertest.Text("well done"))
+				}
+				var calls []providertest.Item
+				for i, line := range row.lines {
+					input, err := json.Marshal(map[string]string{"command": line})
+					if err != nil {
+						t.Error(err)
+					}
+					calls = append(calls, providertest.Call(fmt.Sprint("c", i), "bash", string(input)))
+				}
+				return providertest.Chat(calls...)
+			})
+			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1", "PATH="+filepath.Dir(artoo)+":"+os.Getenv("PATH"))
+			if here, err := layersHere(artoo, env); err != nil || !here {
+				t.Log("nothing makes a layer here", err)
+				return
+			}
+			project := t.TempDir()
+			run := func(line string) (stderr string, code int) {
+				var b strings.Builder
+				cmd := exec.Command("sh", "-c", line)
+				cmd.Dir, cmd.Env, cmd.Stderr = project, env, &b
+				if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+					t.Fatal(err)
+				}
+				return b.String(), cmd.ProcessState.ExitCode()
+			}
+			if said, code := run(`git init -q && git config user.name a && git config user.email a@example.org && echo hello > a.txt &&
+				printf 'echo built > built.txt' > build.sh && git add . && git commit -qm first && echo mine > notes.txt && echo bye > a.txt`); code != 0 {
+				t.Fatal(said)
+			}
+			const ask = " -p go </dev/null"
+			begin := "artoo"
+			if option, value, ok := strings.Cut(row.options, " "); ok {
+				begin += " " + option + " '" + value + "'"
+			}
+			said, code := run(begin + ask)
+			refused, hint, hints := regexp.MustCompile(`(?m)^artoo: (denied|discarded): .*; no one`), "", []string{}
+			for range 3 {
+				if code != 6 {
+					break
+				}
+				lines := strings.Split(strings.TrimSpace(said), "\n")
+				hint = strings.TrimPrefix(lines[len(lines)-1], "  try: ")
+				if hints = append(hints, hint); hint == noWay {
+					break
+				}
+				then := hint + ask
+				if !strings.Contains(hint, "--allow") {
+					then = hint + "; " + begin + ask
+				}
+				before := refused.FindAllString(said, -1)
+				said, code = run(then)
+				for _, reason := range before {
+					if strings.Contains(said, reason) {
+						t.Errorf("after %s: %s", hint, said)
+					}
+				}
+			}
+			if hint != row.last || (code == 6) != (row.last == noWay) {
+				t.Errorf("exit %d after the hints %q, want %q at last: %s", code, hints, row.last, said)
+			}
+		})
+	}
+}
