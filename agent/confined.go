@@ -288,8 +288,11 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 	defer cancel()
 	changes, err := p.confined.Changes(within)
 	if err != nil {
-		result.Text += "[its changes could not be read and were discarded: " + err.Error() + "]\n"
-		result.IsError = true
+		why := "they could not be read: " + err.Error()
+		if errors.Is(err, context.DeadlineExceeded) {
+			why = fmt.Sprintf("reading them took longer than %v", longestJudging)
+		}
+		t.loses(p, why, result)
 		return context.Cause(ctx)
 	}
 	landed := false

@@ -24,8 +24,7 @@ import (
 func (t *turn) judge(ctx, within context.Context, p *pending, changes Changes, result *tool.Result) (landed bool, err error) {
 	git, err := t.gitEffects(within, changes)
 	if err != nil && within.Err() == nil {
-		result.Text += "[its changes were discarded, since git's part of them cannot be read: " + err.Error() + "]\n"
-		result.IsError = true
+		t.loses(p, "git's part of them cannot be read: "+err.Error(), result)
 		return false, nil
 	}
 	defer func() { err = errors.Join(err, git.close()) }()
@@ -36,6 +35,9 @@ func (t *turn) judge(ctx, within context.Context, p *pending, changes Changes, r
 		return false, context.Cause(ctx)
 	case j.Verdict == permission.Run:
 		return t.land(ctx, p, changes, git, j, result), nil
+	case j.Verdict == permission.Refuse && len(j.Effects.Short()) == 0:
+		t.loses(p, j.Reason(), result)
+		return false, nil
 	case j.Verdict == permission.Refuse:
 		t.discarded(p, j, j.Reason(), false, result)
 		return false, nil
@@ -146,6 +148,16 @@ func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody 
 		t.notice(NoticeWarning, text)
 	}
 	t.response.Denied = append(t.response.Denied, *d)
+}
+
+// loses is discarded for changes of which nothing can be named.
+func (t *turn) loses(p *pending, why string, result *tool.Result) {
+	text := "changes discarded: " + why
+	result.Text += "[" + text + "]\n"
+	result.Summary += ", changes discarded"
+	result.IsError = true
+	t.notice(NoticeWarning, text)
+	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: text})
 }
 
 // discardOf is what the report says of a line whose changes are gone, nil where there are

@@ -262,6 +262,9 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if why := w.p.runByOthers(to); why != "" {
 		return "a link: " + why
 	}
+	if by, listed := holdsOthersRun(w.p.below(to)); by != "" {
+		return fmt.Sprintf("a link to the place of %s, which %s runs or obeys", listed, by)
+	}
 	if !within(w.p.Root, to) && writable(to) {
 		return "a link that leads out of the project, to what can be written"
 	}
@@ -279,6 +282,9 @@ func (w *weigher) target(c sandbox.Change) string {
 		part, after, _ := strings.Cut(rest, "/")
 		rest = after
 		next := filepath.Join(at, part)
+		if next == "/proc" {
+			return next // what is there depends on who looks
+		}
 		to, changed := w.links[next]
 		if !changed && part != ".." {
 			to, _ = os.Readlink(next) // what is no link leads to itself

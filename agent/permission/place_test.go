@@ -352,6 +352,8 @@ func TestEffectsDecide(t *testing.T) {
 		{"links that lead out together", append(link("up", "sub/.."), link("x", "up/../beside")...), false, all},
 		{"links that lead to a workflow together", slices.Concat(link("here", "."), link("gh", "here/.github"),
 			link("wf", "gh/workflows")), false, all},
+		{"a link to the directory of workflows", link("x", ".github"), false, all},
+		{"a link by way of the process", link("x", "/proc/self/cwd"), false, all},
 		{"a circle of links", append(link("a", "b"), link("b", "a")...), false, "ask"},
 		{"a removed repository", nil, false, all},
 		{"removed objects", nil, false, all},

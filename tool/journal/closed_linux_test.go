@@ -15,7 +15,7 @@ func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	base, err := os.MkdirTemp("", "artoo-ordinary-")
+	base, err := os.MkdirTemp("/var/tmp", "artoo-ordinary-") // make keeps what tests write where only its user can go
 	if err != nil {
 		t.Fatal(err)
 	}

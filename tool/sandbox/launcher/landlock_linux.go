@@ -109,8 +109,9 @@ func (j *job) grant() error {
 		return failed("grant /dev", err)
 	}
 	own := slices.Concat(j.setup.Scratch, devices)
-	if j.ReadOnly {
-		own = slices.DeleteFunc(own, func(path string) bool { return path == "/dev/shm" }) // others' memory lies there
+	// The memory of others lies there, or even the project: what is granted above it would hold for it.
+	if shm := "/dev/shm"; j.ReadOnly || slices.ContainsFunc(j.writes(), func(dir string) bool { return inside(dir, shm) }) {
+		own = slices.DeleteFunc(own, func(path string) bool { return path == shm })
 	}
 	for _, path := range own {
 		if err := r.allow(path, all); err != nil {
