@@ -144,6 +144,27 @@ func TestDeniedNamesAreGoneInEveryPlace(t *testing.T) {
 	}
 }
 
+// A hidden directory hides all in it, in whatever order the two are named.
+func TestADeniedNameMayBeInADeniedDirectory(t *testing.T) {
+	for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {
+		s, root := open(t, func(c *Config) {
+			c.Denied = func() (denied []string, err error) {
+				for _, name := range []string{"own/sub/x", "own/y", "own", "own/z"} {
+					denied = append(denied, filepath.Join(c.Root, name))
+				}
+				return denied, nil
+			}
+		})
+		for _, name := range []string{"own/sub/x", "own/y", "own/z", "own/other"} {
+			write(t, root, name, "secret")
+		}
+		out, exit, _ := run(t, s, options, "cat own/* own/sub/x 2>/dev/null; echo done")
+		if out != "done\n" || exit.Status != 0 {
+			t.Errorf("%+v: %q, exit %v", options, out, exit)
+		}
+	}
+}
+
 func TestALayerTellsWhatALineDid(t *testing.T) {
 	for name, memory := range map[string]bool{"memory": true, "disk": false} {
 		t.Run(name, func(t *testing.T) { layerTells(t, memory) })

@@ -314,6 +314,7 @@ func (h *hidden) make(dirs, denied []string) ([]string, error) {
 	h.made++
 	h.paths = nil
 	paths := make([]string, len(dirs))
+	denied = slices.Sorted(slices.Values(denied)) // a directory comes before what is in it
 	for i, dir := range dirs {
 		root := hiddenDir + "/" + strconv.Itoa(h.made) + "-" + strconv.Itoa(i)
 		made := map[string]bool{}
@@ -340,6 +341,11 @@ func (h *hidden) make(dirs, denied []string) ([]string, error) {
 // whiteout hides path, which lies in dir, by an entry below root.
 func whiteout(root, dir, path string, made map[string]bool) error {
 	rest := path[len(dir):]
+	if err := mkdirAll(root + dirOf(rest)); err == syscall.EEXIST || err == syscall.ENOTDIR {
+		return nil // what is above is hidden
+	} else if err != nil {
+		return err
+	}
 	for parent := dirOf(rest); ; parent = dirOf(parent) {
 		if parent == "/" {
 			parent = ""
@@ -351,9 +357,6 @@ func whiteout(root, dir, path string, made map[string]bool) error {
 		if parent == "" {
 			break
 		}
-	}
-	if err := mkdirAll(root + dirOf(rest)); err != nil {
-		return err
 	}
 	err := syscall.Mknod(root+rest, syscall.S_IFCHR, 0)
 	if err == syscall.EEXIST {
