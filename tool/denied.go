@@ -28,7 +28,8 @@ func (f *Files) deniedFinder() *names.Finder {
 				found = found || secretName(inside, filepath.ToSlash(FoldName(at))) != "" || secretMarks(base) != nil
 			}
 		}
-		return found || slices.Contains(f.deny, at), kind.IsDir() && base != unlisted
+		own := slices.Contains(f.deny, at)
+		return found || own, kind.IsDir() && base != unlisted && !own
 	})
 }
 

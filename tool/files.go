@@ -22,9 +22,9 @@ type FilesConfig struct {
 	// readable too. The session's output directory is one of ReadDirs. All of
 	// them must exist.
 	ReadDirs, WriteDirs []string
-	// DenyFiles are further absolute paths (artoo's own credentials) that are
-	// denied besides the built-in list of secrets. One that names a directory
-	// denies all beneath it; they need not exist.
+	// DenyFiles are further absolute paths (artoo's own settings, keys and state)
+	// that are denied besides the built-in list of secrets. One that names a directory
+	// denies all beneath it but the granted directories there; they need not exist.
 	DenyFiles []string
 	// Asked says that a rule of the user's reopens a denied file, by its absolute
 	// path, to a question; nil reopens none.
@@ -96,7 +96,9 @@ func (e *GrantError) Unwrap() error { return e.Err }
 func (e *GrantError) ErrorKind() string { return "config" }
 
 // ErrorHint says what to do.
-func (e *GrantError) ErrorHint() string { return "name an existing directory, with its full path" }
+func (e *GrantError) ErrorHint() string {
+	return "name an existing directory, with its full path; several are separated by commas"
+}
 
 // OpenFiles opens the granted directories. It returns a *GrantError for one
 // that does not exist, is no directory or is not absolute. Close it at the end.

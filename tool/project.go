@@ -100,8 +100,17 @@ func (p Project) HostPath(path, home string, writable []string) (kept string, le
 	return strings.Join(dirs, string(filepath.ListSeparator)), left
 }
 
-// aboveProjects reports whether a directory can never be a project: the root of
-// the file system, the home directory and what lies above it.
+// AboveProjects reports whether a directory can never be a project or an added one, however
+// it is spelled: the root of the file system, the home directory and what lies above it.
+func AboveProjects(dir, home string) bool { return aboveProjects(realOr(dir), realOr(home)) }
+
+// Within reports whether path is dir or below it, however the two are spelled.
+func Within(dir, path string) bool {
+	_, in := under(FoldName(realOr(dir)), FoldName(realOr(path)))
+	return in
+}
+
+// aboveProjects is AboveProjects of paths without links.
 func aboveProjects(dir, home string) bool {
 	if dir == filepath.Dir(dir) {
 		return true

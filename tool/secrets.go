@@ -6,16 +6,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // secret says why the target is on the deny list ("holds …"), "" if it is not.
 // Names count in any spelling of case, and the target is the end of all links.
 func (f *Files) secret(t target) string {
-	for _, denied := range f.deny {
-		if _, ok := under(FoldName(denied), FoldName(t.Abs)); ok {
-			return "holds artoo's own credentials"
-		}
+	if f.own(t.Abs) {
+		return "is artoo's own"
 	}
 	if f.testKey(t) {
 		return ""
@@ -40,29 +39,30 @@ func (f *Files) deniedName(abs string) bool {
 	if g == nil {
 		return true
 	}
-	folded := FoldName(abs)
-	for _, denied := range f.deny {
-		if _, ok := under(FoldName(denied), folded); ok {
-			return true
-		}
-	}
 	rel, _ := g.covers(abs)
-	return secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(folded)) != ""
+	return f.own(abs) || secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(FoldName(abs))) != ""
+}
+
+// own reports whether a path without links is one of DenyFiles, or is below one. A
+// granted directory below one, such as the session's output directory, is open.
+func (f *Files) own(abs string) bool {
+	g, _ := f.grantOf(abs, false)
+	return slices.ContainsFunc(f.deny, func(denied string) bool {
+		denied = FoldName(denied)
+		_, within := under(denied, FoldName(abs))
+		if g == nil || !within {
+			return within
+		}
+		_, open := under(denied, FoldName(g.real))
+		return !open
+	})
 }
 
 // Reopened reports whether a rule of the user's opens a denied file to a question:
-// the read tool may read it once it was asked about. Artoo's own credentials stay
+// the read tool may read it once it was asked about. What is artoo's own stays
 // closed.
 func (f *Files) Reopened(abs string) bool {
-	if f.asked == nil || !f.asked(abs) {
-		return false
-	}
-	for _, denied := range f.deny {
-		if _, ok := under(FoldName(denied), FoldName(abs)); ok {
-			return false
-		}
-	}
-	return true
+	return f.asked != nil && f.asked(abs) && !f.own(abs)
 }
 
 // ResolveRead is Resolve for the read tool, to which a file is not denied that a

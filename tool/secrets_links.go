@@ -41,7 +41,7 @@ func (f *Files) otherName(t target) string {
 	return denied.names[at]
 }
 
-// deniedInodes finds the denied files of the project, artoo's own credentials and
+// deniedInodes finds the denied files of the project, the files of artoo's own and
 // the best known ones of the home directory.
 func (f *Files) deniedInodes() deniedFiles {
 	f.inodesMu.Lock()
@@ -56,7 +56,7 @@ func (f *Files) deniedInodes() deniedFiles {
 		}
 	}
 	for _, path := range f.deny {
-		note(path, "artoo's own credentials")
+		note(path, "a file of artoo's own")
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		for _, name := range homeSecrets() {

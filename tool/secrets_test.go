@@ -73,16 +73,18 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestOwnCredentialsAreDenied(t *testing.T) {
-	w := newFileWorld(t, map[string]string{"state/credentials": "key", "state/session": "s", "keys/a": "k"},
+	w := newFileWorld(t, map[string]string{"state/credentials": "key", "state/session": "s", "keys/a": "k", "keys/opened/b": "k"},
 		func(cfg *FilesConfig) {
 			cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials"), filepath.Join(cfg.Root, "keys"),
 				filepath.Join(cfg.Root, "later")}
+			cfg.ReadDirs = []string{filepath.Join(cfg.Root, "keys", "opened")}
 		})
 	w.link("state/credentials", "x")
 	for path, denied := range map[string]bool{
 		"state/credentials": true, "state/CREDENTIALS": true, "x": true, "state/session": false,
 		"state/credentials2": false,
 		"keys":               true, "keys/a": true, "later": true,
+		"keys/opened": false, "keys/opened/b": false,
 	} {
 		if place, err := w.env.Files.Resolve(path, false); err != nil || place.Denied != denied {
 			t.Errorf("%s: %+v %v, want denied %v", path, place, err, denied)

@@ -228,7 +228,7 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	case c.Special:
 		return "a device, FIFO or socket"
 	case w.p.DeniedName != nil && w.p.DeniedName(c.Path):
-		return "a secret by its name"
+		return "denied by its name"
 	case tool.GitData(filepath.ToSlash(w.p.below(c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
 		return "not a plain file, in git's data"
 	}

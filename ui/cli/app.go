@@ -126,6 +126,9 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if err != nil {
 		return err
 	}
+	if a.project.None == "" && a.isOwn(a.project.Root) {
+		a.project.None = "this is artoo's own directory"
+	}
 	a.streams = a.look(prompt)
 	a.screen = a.newScreen()
 	if err := a.ownPath(); err != nil {
@@ -154,14 +157,20 @@ func findProject(dir string) (tool.Project, error) {
 // ownPath keeps artoo from starting itself what a command or a repository wrote: its own
 // PATH leads to no place that commands may write.
 func (a *app) ownPath() error {
-	_, writable, err := a.workspace().AddedDirs()
+	readable, writable, err := a.workspace().AddedDirs()
 	if err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
+	}
+	home, _ := os.LookupEnv("HOME")
+	for _, dir := range slices.Concat(readable, writable) {
+		if tool.AboveProjects(dir, home) || a.isOwn(dir) {
+			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, what lies above it and artoo's own "+
+				"directories cannot be added"), "name directories below the home directory")
+		}
 	}
 	if a.path = os.Getenv("PATH"); a.path == "" {
 		return nil
 	}
-	home, _ := os.LookupEnv("HOME")
 	kept, left := a.project.HostPath(a.path, home, writable)
 	for _, dir := range left {
 		for _, name := range []string{"git", "bash", "sh"} {

@@ -151,13 +151,30 @@ func (a *app) workspace() *agent.Workspace {
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
 	}
-	if file, err := a.cfg.Paths.Credentials(); err == nil {
-		w.DenyFiles = append(w.DenyFiles, file)
-	}
-	if file, err := filepath.Abs(a.cfg.APIKeyFile); err == nil && a.cfg.APIKeyFile != "" {
-		w.DenyFiles = append(w.DenyFiles, file)
-	}
+	w.DenyFiles = a.own()
 	return w
+}
+
+// own are artoo's own settings, keys and state: to write them is to give rights, so they are
+// denied wherever they come into view. The files are named too: each may be a link.
+func (a *app) own() (paths []string) {
+	p := a.cfg.Paths
+	for _, find := range []func() (string, error){p.ConfigDir, p.DataDir, p.StateDir, p.CacheDir, p.Credentials, p.Trust, p.Approved} {
+		if path, err := find(); err == nil { // without a home there is none
+			paths = append(paths, path)
+		}
+	}
+	for _, file := range []string{a.cfg.File, a.cfg.APIKeyFile} {
+		if path, err := filepath.Abs(file); err == nil && file != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// isOwn reports whether a directory is artoo's own, or lies in one.
+func (a *app) isOwn(dir string) bool {
+	return slices.ContainsFunc(a.own(), func(own string) bool { return tool.Within(own, dir) })
 }
 
 // toResume is the session to go on with, nil for a new one.
