@@ -67,11 +67,14 @@ func FindProject(dir, home string, superuser bool) (Project, error) {
 	return p, nil
 }
 
+// mostLinks is how many links, one after another, HostPath follows.
+const mostLinks = 8
+
 // HostPath is the part of a PATH in which artoo looks for programs that it starts itself
-// on the host, and the directories that are left out: relative ones, and those that lead
-// into or through the project or one of writable, where commands may write. A home
-// directory is no project.
-func (p Project) HostPath(path, home string, writable []string) (kept string, left []string) {
+// on the host, and the directories that are left out: relative ones, and those that, or in
+// which one of programs, lead into or through the project or one of writable, where
+// commands may write. A home directory is no project.
+func (p Project) HostPath(path, home string, writable, programs []string) (kept string, left []string) {
 	var roots, dirs []string
 	if !aboveProjects(p.Root, realOr(home)) {
 		roots = append(roots, p.Root)
@@ -79,19 +82,31 @@ func (p Project) HostPath(path, home string, writable []string) (kept string, le
 	for _, dir := range writable {
 		roots = append(roots, realOr(dir))
 	}
-	leads := func(dir string) bool {
-		for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+	var leads func(path string, links int) bool
+	leads = func(path string, links int) bool {
+		for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 			real := realOr(at)
 			if slices.ContainsFunc(roots, func(root string) bool { _, in := under(root, real); return in }) {
 				return true
+			}
+			if to, err := os.Readlink(at); err == nil && links > 0 {
+				if !filepath.IsAbs(to) {
+					to = filepath.Join(realOr(filepath.Dir(at)), to)
+				}
+				if leads(to, links-1) {
+					return true
+				}
 			}
 			if at == filepath.Dir(at) {
 				return false
 			}
 		}
 	}
+	holds := func(dir string) bool {
+		return slices.ContainsFunc(programs, func(name string) bool { return leads(filepath.Join(dir, name), mostLinks) })
+	}
 	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) || leads(dir) {
+		if !filepath.IsAbs(dir) || leads(dir, mostLinks) || holds(dir) {
 			left = append(left, dir)
 		} else {
 			dirs = append(dirs, dir)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,13 +172,20 @@ func (a *app) ownPath() error {
 	if a.path = os.Getenv("PATH"); a.path == "" {
 		return nil
 	}
-	kept, left := a.project.HostPath(a.path, home, writable)
+	programs := []string{"git", "bash", "sh"}
+	kept, left := a.project.HostPath(a.path, home, writable, programs)
+	var dirs []string
 	for _, dir := range left {
-		for _, name := range []string{"git", "bash", "sh"} {
-			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				a.warn("artoo does not start " + name + " from " + dir + " itself: commands may write there")
-			}
+		found := slices.ContainsFunc(programs, func(name string) bool {
+			info, err := os.Stat(filepath.Join(dir, name))
+			return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+		})
+		if abs, err := filepath.Abs(dir); err == nil && found && !slices.Contains(dirs, abs) {
+			dirs = append(dirs, abs)
 		}
+	}
+	if len(dirs) > 0 {
+		a.warn("artoo does not start programs from " + strings.Join(dirs, ", ") + " itself: commands may write them")
 	}
 	return os.Setenv("PATH", kept)
 }
