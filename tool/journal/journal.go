@@ -124,6 +124,9 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if cfg.Head == nil {
 		cfg.Head = func() (string, string) { return "", "" }
 	}
+	if cfg.Merges == nil {
+		cfg.Merges = func(string) bool { return false }
+	}
 	cfg.MaxFile = orDefault(cfg.MaxFile, defaultMaxFile)
 	cfg.MaxSession = orDefault(cfg.MaxSession, defaultMaxSession)
 	cfg.Budget = orDefault(cfg.Budget, defaultBudget)

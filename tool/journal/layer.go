@@ -201,7 +201,10 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	if err != nil {
 		return a.report, errors.Join(err, s.unstage(), s.abandon(), j.files.objects.forget(last))
 	}
-	err = a.run(then)
+	beyond := j.files.objects.count() > last
+	if err = a.run(then); err == nil && !beyond { // What the end of the step kept stays.
+		return a.report, a.forget(true)
+	}
 	return a.report, errors.Join(err, a.forget(err == nil), j.files.objects.forget(last))
 }
 

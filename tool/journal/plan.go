@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -156,6 +157,9 @@ func (b *backwards) add(r *record) {
 		case same(path.target, c.Before) && !same(path.target, c.After):
 			// Somebody took it back already.
 		case !same(path.target, c.After), path.target == path.now && b.replaced(c.Path, path.now):
+			if b.merge(path, c) || b.err != nil {
+				continue
+			}
 			path.stopped = true
 			b.plan.Left = append(b.plan.Left, Lack{Path: c.Path, Why: ChangedSince, Size: path.now.Size})
 		case !b.j.kept(c.Before) && !sameContent(c.Before, path.target):
@@ -170,6 +174,60 @@ func (b *backwards) add(r *record) {
 func (b *backwards) replaced(path string, now State) bool {
 	inode := b.j.left[path]
 	return inode != 0 && (now.Kind == File || now.Kind == Link || now.Whole) && now.Stamp.Inode != inode
+}
+
+// merge takes back the parts of a file that a step changed and that are as it left them,
+// and reports whether it could. What comes of that is kept at once, so that it is
+// restored, and finished after a kill, as any other content.
+func (b *backwards) merge(path *back, c Change) bool {
+	j := b.j
+	if !j.cfg.Merges(Abs(j.cfg.Root, c.Path)) || path.target.Kind != File {
+		return false
+	}
+	if path.target == path.now {
+		now, err := j.look(b.ctx, c.Path, keepAll)
+		if err != nil || !same(now, path.now) {
+			return false
+		}
+	}
+	var contents [3][]byte
+	for i, s := range []State{c.After, c.Before, path.target} {
+		var err error
+		if contents[i], err = j.content(s); err != nil {
+			return false
+		}
+	}
+	merged, left, err := j.cfg.Merge(b.ctx, Abs(j.cfg.Root, c.Path), contents[0], contents[1], contents[2])
+	if err != nil {
+		b.err = b.ctx.Err()
+		return false
+	}
+	_, sum, err := j.files.objects.put(merged, false)
+	if err != nil {
+		return false
+	}
+	for _, part := range left {
+		b.plan.Left = append(b.plan.Left, Lack{Path: c.Path + ": " + part, Why: ChangedSince})
+	}
+	path.target = State{Kind: File, Mode: path.target.Mode, Size: int64(len(merged)), Hash: hex.EncodeToString(sum[:]),
+		UID: path.target.UID, GID: path.target.GID}
+	return true
+}
+
+// content is what is kept of a file, nil for none.
+func (j *Journal) content(s State) ([]byte, error) {
+	if s.Kind == Absent {
+		return nil, nil
+	}
+	if s.Kind != File || !j.kept(s) {
+		return nil, errors.New("the content is not kept")
+	}
+	from, err := j.openKept(Change{After: s})
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	return io.ReadAll(from)
 }
 
 // finish makes the list of what to restore, without what cannot be.

@@ -177,7 +177,11 @@ func (s *Step) changes() ([]Change, error) {
 	twins := twins(maps.Keys(s.before))
 	for _, path := range slices.Sorted(maps.Keys(s.before)) {
 		before := s.before[path]
-		after, err := s.j.lookExact(s.j.life, path, keepSmall, twins)
+		k := keepSmall
+		if s.j.cfg.Merges(Abs(s.j.cfg.Root, path)) {
+			k = keepAll // Undo compares it with what is there then.
+		}
+		after, err := s.j.lookExact(s.j.life, path, k, twins)
 		errs = append(errs, err)
 		if after.Kind == File && after.Hash == "" {
 			after, err = s.j.look(s.j.life, path, hashOnly) // too large to be kept again

@@ -53,6 +53,13 @@ type Config struct {
 	// Appeared lists what others run or obey in the project that is there now and was
 	// not before, as absolute paths: for Step.Others. Nil finds nothing.
 	Appeared func(before []string) ([]string, error)
+	// Merges reports whether the content of a path, absolute, is changed in parts that can
+	// be taken back one by one, as the index of a repository. Merge makes in such a file,
+	// which holds now, the changes that lead from one content to another, and names the
+	// parts that have another value by now and stay. A nil content is no file. Merges is
+	// nil where there is none.
+	Merges func(path string) bool
+	Merge  func(ctx context.Context, path string, from, to, now []byte) (merged []byte, left []string, err error)
 	// MaxFile is the size in bytes above which Snapshot leaves a file out; 0: 1 MB.
 	MaxFile int64
 	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. What
@@ -197,7 +204,7 @@ type StepInfo struct {
 	Undone bool
 }
 
-// Plan is what an undo or redo would do. Nothing is changed by making one.
+// Plan is what an undo or redo would do. Nothing in the project is changed by making one.
 type Plan struct {
 	Redo  bool
 	Turns []int      // that are taken back or brought back, the last first

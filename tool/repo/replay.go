@@ -287,6 +287,12 @@ func (v *View) lockIndex(ctx context.Context) (finish func(bool) error, err erro
 	if err := v.changeIndex(ctx); err != nil {
 		return nil, err
 	}
+	// The user's git need not read the files again that the line's git has read.
+	g := v.git.with("GIT_INDEX_FILE="+filepath.Join(v.dir, indexNext), "GIT_WORK_TREE="+v.r.WorkTree)
+	g.dir = v.r.WorkTree
+	if err := g.run(ctx, nil, '\n', nil, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
+		return nil, err // else an entry differs from its file, as it may
+	}
 	path := filepath.Join(v.r.GitDir, "index")
 	mode := fs.FileMode(0o666) // Git leaves the rest to the umask.
 	if info, err := os.Stat(path); err == nil {
@@ -374,13 +380,6 @@ func (v *View) changeIndex(ctx context.Context) error {
 			"--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
 			return err
 		}
-	}
-	// The next look of the user's git would else write what it learns of the files, and the
-	// index would be another than the one that undo knows.
-	refreshed := g.with("GIT_WORK_TREE=" + v.r.WorkTree)
-	refreshed.dir = v.r.WorkTree
-	if err := refreshed.run(ctx, nil, '\n', nil, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
-		return err // else an entry differs from its file, as it may
 	}
 	for _, option := range slices.Sorted(maps.Keys(marked)) {
 		paths := strings.Join(marked[option], "\x00") + "\x00"

@@ -20,6 +20,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/journal"
+	"artoo/tool/repo"
 	"artoo/tool/sandbox"
 )
 
@@ -189,6 +190,10 @@ func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			config.Added[i] = real
 		}
+	}
+	config.Merges = repo.IsIndex
+	config.Merge = func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
+		return repo.MergeIndex(ctx, filepath.Dir(path), env.Environ, from, to, now)
 	}
 	if a.project.Git {
 		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
