@@ -53,6 +53,13 @@ func (l *left) ended() (calls []*pending) {
 	return calls
 }
 
+// hasEnded reports whether one has ended that ended would take.
+func (l *left) hasEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.calls, func(p *pending) bool { return !p.job.Runs() })
+}
+
 // running are those that go on.
 func (l *left) running() []*pending {
 	l.mu.Lock()
@@ -222,6 +229,17 @@ func (t *turn) noteBackground(ctx context.Context) error {
 			Text: "(In the background: " + strings.TrimSuffix(said, "\n") + ")"})
 	}
 	return err
+}
+
+// HasEnded reports whether a background command has ended that was not looked at yet.
+func (a *Agent) HasEnded() bool { return a.background.hasEnded() }
+
+// Settle judges the background commands that have ended between two turns. The model
+// learns of it with the user's next message. It returns as Send does.
+func (a *Agent) Settle(ctx context.Context, cb Callbacks) (*Response, error) {
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	return t.response, t.noteBackground(ctx)
 }
 
 // stillRunning tells the user, when a turn was stopped, what it does not end.

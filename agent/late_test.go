@@ -236,6 +236,34 @@ func TestAnInterruptDiscardsTheLineOfItsCallAlone(t *testing.T) {
 	}
 }
 
+// One that has ended can be judged without a message. The next one tells the model.
+func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
+	for mode, asks := range map[permission.Mode]int{permission.ModeAuto: 0, permission.ModeAsk: 1} {
+		a, c := lateAgent(t, mode, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))
+		cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+		if _, err := send(t, a, cb, "go"); err != nil {
+			t.Fatal(err)
+		}
+		if a.HasEnded() {
+			t.Error("it has not ended")
+		}
+		open(t, a)()
+		<-a.Env().Jobs.Find("1").Done()
+		if !a.HasEnded() {
+			t.Error("it has ended")
+		}
+		if _, err := a.Settle(t.Context(), cb); err != nil || c.landed(t) != 1 || len(cb.asked) != asks || a.HasEnded() {
+			t.Errorf("%s: %v, landed %d, asked %d", mode, err, c.landed(t), len(cb.asked))
+		}
+		if _, err := send(t, a, cb, "and now?"); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Join(history(a), "\n"); strings.Count(told, "its changes were applied: files: 1 modified") != 1 {
+			t.Errorf("%s: the model is told %s", mode, told)
+		}
+	}
+}
+
 // What ends a session ends its lines, and says what is lost: of one that runs, and of one
 // that has ended and was not judged.
 func TestTheEndOfASessionNamesWhatItsLinesLose(t *testing.T) {

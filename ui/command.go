@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool/spelling"
 )
@@ -161,12 +162,24 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 			name))
 		return nil
 	}
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
 	err := c.run(ctx, t, arg)
 	if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !isSignal(err) {
 		t.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
 		return nil
 	}
 	return err
+}
+
+// settle has background commands judged that ended while the prompt stood: what a
+// slash command shows, takes back or ends comes after what they changed.
+func (t *Terminal) settle(ctx context.Context) error {
+	if !t.opt.Agent.HasEnded() {
+		return nil
+	}
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return t.opt.Agent.Settle(ctx, t) })
 }
 
 // cutWord is the first word of a line and what follows it, without the blanks

@@ -79,8 +79,11 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 	for {
 		l, err := t.readMessage(ctx)
-		if err == nil {
+		switch {
+		case err == nil:
 			err = t.handle(ctx, l)
+		case errors.Is(err, io.EOF):
+			err = t.runCommand(ctx, "/quit")
 		}
 		if err != nil {
 			if code, err := t.leave(err); code >= 0 {
@@ -168,7 +171,7 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 		return nil
 	case l.pasted:
 	case word == "quit" || word == "exit":
-		return errLeave
+		return t.runCommand(ctx, "/quit")
 	case word == "help" || word == "?":
 		return t.runCommand(ctx, "/help")
 	case strings.HasPrefix(l.text, "/") && len(droppedImages(l.text, true)) == 0:
