@@ -229,6 +229,8 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 		return "a device, FIFO or socket"
 	case w.p.DeniedName != nil && w.p.DeniedName(c.Path):
 		return "denied by its name"
+	case c.Hidden:
+		return "hidden here"
 	case tool.GitData(filepath.ToSlash(w.p.below(c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
 		return "not a plain file, in git's data"
 	}

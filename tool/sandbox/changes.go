@@ -76,9 +76,11 @@ type Change struct {
 	// Special says that it is a device, a FIFO, a socket or a program with setuid or
 	// setgid: never to be applied.
 	Special bool
-	Before  Before
-	of      *Changes // that list it
-	root    int      // of Changes.roots
+	// Hidden says that the command could not see what is there below: never to be applied.
+	Hidden bool
+	Before Before
+	of     *Changes // that list it
+	root   int      // of Changes.roots
 }
 
 // Before is what was at the path below the layer, so that what applies the
@@ -90,8 +92,8 @@ type Before struct {
 	Dev     uint64
 	Inode   uint64
 	Changed time.Time // ctime
-	// Moved says that it changed after the command began: the layer may be made of
-	// neither state.
+	// Moved says that it changed, or someone removed it, after the command began: the
+	// layer may be made of neither state.
 	Moved bool
 }
 

@@ -35,7 +35,7 @@ func (p *Process) Changes(ctx context.Context) (*Changes, error) {
 	for i, root := range c.roots {
 		d.root = i
 		upper := spot{unix.AT_FDCWD, filepath.Join(p.room, upperName(i))}
-		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root); err != nil {
+		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root, false); err != nil {
 			return nil, fmt.Errorf("sandbox: read the layer, %d entries so far: %w", len(d.entries), errors.Join(err, p.Discard()))
 		}
 	}
@@ -116,8 +116,9 @@ type differ struct {
 	entries []Change
 }
 
-// entry compares one entry of the written side with the one below.
-func (d *differ) entry(upper, lower spot, path string) error {
+// entry compares one entry of the written side with the one below. moved says that the
+// directory below changed after the command began.
+func (d *differ) entry(upper, lower spot, path string, moved bool) error {
 	if root := d.changes.roots[d.root]; path != root && d.isCache(path[len(root)+1:]) {
 		return nil
 	}
@@ -132,6 +133,11 @@ func (d *differ) entry(upper, lower spot, path string) error {
 	if err != nil {
 		return err
 	}
+	if d.hidden[path] && (st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0) {
+		d.entries = append(d.entries, Change{Path: path, Dir: d.changes.roots[d.root], Kind: Created, Mode: modeOf(st.Mode),
+			Hidden: true, of: d.changes, root: d.root})
+		return nil
+	}
 	if err := upper.reopen(st.Mode); err != nil {
 		return &fs.PathError{Op: "chmod", Path: path, Err: err}
 	}
@@ -144,6 +150,7 @@ func (d *differ) entry(upper, lower spot, path string) error {
 		return nil
 	case !before.Exists():
 		now.Kind = Created
+		now.Before.Moved = moved && copiedUp(upper)
 	case before.Mode.Type() != now.Mode.Type():
 		now.Kind = Replaced
 	case before.Mode != now.Mode:
@@ -204,7 +211,7 @@ func (d *differ) dir(upper, lower spot, now Change) error {
 		}
 	}
 	for _, name := range list {
-		if err := d.entry(spot{above, name}, spot{below, name}, now.Path+"/"+name); err != nil {
+		if err := d.entry(spot{above, name}, spot{below, name}, now.Path+"/"+name, now.Before.Moved); err != nil {
 			return err
 		}
 	}
@@ -341,6 +348,18 @@ func fill(fd int, p []byte) (n int, err error) {
 		n += m
 	}
 	return n, nil
+}
+
+// copiedUp reports whether an entry of the written side was made of one below. Where
+// there is none any more, the command moved it in the layer or someone else removed it.
+func copiedUp(upper spot) bool {
+	fd, err := upper.open(unix.O_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	_, err = unix.Fgetxattr(fd, "user.overlay.origin", nil)
+	return err == nil
 }
 
 // opaque reports whether a directory of the written side covers the one below.

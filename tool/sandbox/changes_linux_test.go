@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,5 +103,67 @@ func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
 		if err != nil || c.Mode.Perm()&0o222 != 0 && c.Path != filepath.Join(root, "o/f") {
 			t.Errorf("%s: %v, %v", c.Path, c.Mode, err)
 		}
+	}
+}
+
+// What someone removes while the command runs does not count as new where the command
+// had written to it. What the command moved or made itself does.
+func TestWhatIsRemovedBelowWhileTheCommandRunsHasMoved(t *testing.T) {
+	s, root := open(t, nil)
+	for _, path := range []string{"removed", "sub/removed", "gone/f", "moved", "other/renamed", "stays"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, path), []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, p := run(t, s, Options{Layer: true}, "for f in removed sub/removed gone/f stays; do echo late > $f; done; "+
+		"echo n > new; mkdir d; mv other/renamed d/renamed; mv other other2")
+	for _, path := range []string{"removed", "sub/removed", "gone"} {
+		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changes, err := p.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Discard()
+	var got []string
+	for _, c := range changes.Entries {
+		if c.Before.Moved && !c.Before.Mode.IsDir() {
+			got = append(got, c.Path[len(root)+1:])
+		}
+	}
+	if want := []string{"gone", "gone/f", "removed", "sub/removed"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// What the command wrote where something is hidden from it is listed as such, and nothing
+// below that.
+func TestWhatIsMadeInAHiddenPlaceIsListedAsHidden(t *testing.T) {
+	s, root := open(t, func(c *Config) {
+		c.Denied = func() (paths []string, err error) {
+			for _, name := range []string{"pipe", "tube"} {
+				paths = append(paths, filepath.Join(c.Root, name))
+				err = errors.Join(err, os.WriteFile(paths[len(paths)-1], nil, 0o600))
+			}
+			return paths, err
+		}
+	})
+	_, _, p := run(t, s, Options{Layer: true}, "echo hi > pipe; mkdir tube; echo in > tube/in; echo new > f")
+	changes, err := p.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Discard()
+	got := map[string]bool{}
+	for _, c := range changes.Entries {
+		got[c.Path[len(root)+1:]] = c.Hidden
+	}
+	if want := map[string]bool{"f": false, "pipe": true, "tube": true}; !maps.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
 	}
 }
