@@ -227,6 +227,19 @@ func TestAnEndedBackgroundCommandStartsAgainWithTheWholeProject(t *testing.T) {
 	}
 }
 
+// A call that names the first command learns the ID of the second.
+func TestTheIDOfACommandThatWasStartedAgainNamesTheNewOne(t *testing.T) {
+	c := &confinement{trusted: true, refusesWrites: true}
+	a := c.scripted(t, permission.ModeAuto, fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`),
+		fake.Call("c2", "shell", `{"action":"wait","id":"1"}`), fake.Say("ok"))
+	if _, err := send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if got := toolResults(a); !strings.Contains(got[1], "[it was started again as 2]") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
 	c, a := wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
 	cb := &recorder{}

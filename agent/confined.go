@@ -475,6 +475,7 @@ func (t *turn) offerWhole(ctx context.Context, p *pending, result *tool.Result) 
 			return err
 		}
 	}
+	first := p.job
 	again, err := t.runAgain(ctx, p)
 	if err != nil {
 		result.Text += "[it could not be started again: " + err.Error() + "]\n"
@@ -483,6 +484,9 @@ func (t *turn) offerWhole(ctx context.Context, p *pending, result *tool.Result) 
 	again.Text = result.Text + "[it was started again, and may write the whole project except files that programs run " +
 		"automatically]\n" + again.Text
 	if *result = again; p.job != nil {
+		if first != nil {
+			first.FollowedBy(p.job.ID)
+		}
 		return nil
 	}
 	return t.settleConfined(ctx, p, result)

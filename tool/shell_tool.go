@@ -138,6 +138,9 @@ func runShell(ctx context.Context, env *Env, in shellInput, out io.Writer) (Resu
 	}
 	said := job.Read()
 	if !job.Runs() {
+		if next := job.Next(); next != "" {
+			note += "[it was started again as " + next + "]\n"
+		}
 		return endedResult(job, said+job.Read(), note, env.Withheld), nil
 	}
 	if said == "" {

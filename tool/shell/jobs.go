@@ -45,6 +45,21 @@ type Job struct {
 
 	mu   sync.Mutex
 	told bool // who reads it knows how it ended
+	next string
+}
+
+// FollowedBy notes the ID of the job that was started in its place.
+func (j *Job) FollowedBy(id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.next = id
+}
+
+// Next is the ID of the job that was started in its place, "" for none.
+func (j *Job) Next() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.next
 }
 
 // errJobsOver says that a session is over.
