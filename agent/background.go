@@ -235,11 +235,11 @@ func (t *turn) noteBackground(ctx context.Context) error {
 func (a *Agent) HasEnded() bool { return a.background.hasEnded() }
 
 // Settle judges the background commands that have ended between two turns. The model
-// learns of it with the user's next message. It returns as Send does.
-func (a *Agent) Settle(ctx context.Context, cb Callbacks) (*Response, error) {
+// learns of it with the user's next message. The error is as of Send.
+func (a *Agent) Settle(ctx context.Context, cb Callbacks) error {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
-	return t.response, t.noteBackground(ctx)
+	return t.noteBackground(ctx)
 }
 
 // stillRunning tells the user, when a turn was stopped, what it does not end.

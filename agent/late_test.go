@@ -252,7 +252,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 		if !a.HasEnded() {
 			t.Error("it has ended")
 		}
-		if _, err := a.Settle(t.Context(), cb); err != nil || c.landed(t) != 1 || len(cb.asked) != asks || a.HasEnded() {
+		if err := a.Settle(t.Context(), cb); err != nil || c.landed(t) != 1 || len(cb.asked) != asks || a.HasEnded() {
 			t.Errorf("%s: %v, landed %d, asked %d", mode, err, c.landed(t), len(cb.asked))
 		}
 		if _, err := send(t, a, cb, "and now?"); err != nil {

@@ -179,7 +179,7 @@ func (t *Terminal) settle(ctx context.Context) error {
 	if !t.opt.Agent.HasEnded() {
 		return nil
 	}
-	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return t.opt.Agent.Settle(ctx, t) })
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return nil, t.opt.Agent.Settle(ctx, t) })
 }
 
 // cutWord is the first word of a line and what follows it, without the blanks

@@ -40,7 +40,9 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	if n := len(t.returned); n > 1 && !interrupted {
 		t.Note(fmt.Sprintf("your %d queued lines come back one by one", n))
 	}
-	t.showStatus(end.response, outcome, took)
+	if end.response != nil || outcome != screen.OutcomeDone { // else no turn was made
+		t.showStatus(end.response, outcome, took)
+	}
 	t.tellNotify()
 	if !interrupted { // who interrupts is there
 		t.opt.Notify.Done(took)
