@@ -1,0 +1,300 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Apply does what the plan says, as a step of its own that can be taken back. What
+// has changed since the plan was made is left alone and reported; where the system
+// refuses a part, or ctx ends, nothing is done. Nothing is deleted: what goes lies in
+// the quarantine, from where it can be brought back.
+func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
+	done, err := j.order(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer done()
+	j.mu.Lock()
+	stale := len(p.Steps) == 0 || p.last != j.last
+	j.mu.Unlock()
+	if stale {
+		return Report{}, ErrStale
+	}
+	kind := kindUndo
+	if p.Redo {
+		kind = kindRedo
+	}
+	s := j.Begin(p.Steps[0].Turn, kind)
+	s.kind, s.steps = kind, p.steps
+	if err := s.write(); err != nil {
+		return Report{}, err
+	}
+	report := Report{Step: s.info.ID}
+	ops := slices.Clone(p.Restore)
+	for i, c := range ops { // so that this can be taken back in its turn
+		k := keepAll
+		if j.movable(c.Path) {
+			k = hashOnly
+		}
+		now, err := j.look(ctx, c.Path, k)
+		if err != nil || k == keepAll && !j.kept(now) {
+			report.Cannot = append(report.Cannot, Lack{Path: c.Path, Why: j.whyNot(c.Path, now), Size: now.Size,
+				Err: err})
+		}
+		if err == nil && same(now, c.Before) {
+			ops[i].Before.Hash = now.Hash // of a large file
+		}
+	}
+	ops, err = j.withParents(ctx, ops)
+	if err == nil {
+		err = s.stageKept(ctx, ops)
+	}
+	if err == nil {
+		err = s.intend(ops)
+	}
+	if err != nil {
+		return report, errors.Join(err, s.unstage(), s.abandon())
+	}
+	report.Done, err = s.perform(ctx, ops, j.openKept, func(left []Lack) error {
+		report.Left = left
+		return nil
+	}, Then{})
+	return report, err
+}
+
+// movable reports whether what is at the path can be moved out by a rename, and is not
+// written to under another name then. The kernel refuses to rename a directory's own name
+// in any case, but first says whether the two lie on one mount.
+func (j *Journal) movable(path string) bool {
+	q, err := j.openQuarantine(true)
+	if err != nil || q == nil || !q.swaps {
+		return false
+	}
+	st, err := j.place.lstat(path)
+	return err != nil || (st.kind() != File || st.links <= 1) && !errors.Is(j.place.inParent(path,
+		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
+}
+
+// stageKept puts beside what the quarantine already holds the rest of what the paths
+// shall become, and notes by what it is known.
+func (s *Step) stageKept(ctx context.Context, ops []Change) error {
+	q, err := s.j.openQuarantine(true)
+	if err != nil || q == nil || !q.swaps {
+		return err
+	}
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, open: s.j.openKept}
+	for i, op := range ops {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, held := q.find(op.After); held || op.From != "" || op.After.Kind != File && op.After.Kind != Link ||
+			op.After.Kind == op.Before.Kind && sameContent(op.Before, op.After) && op.After.Kind == File ||
+			op.After.Peer != "" || same(op.Before, op.After) || !s.j.movable(op.Path) {
+			continue
+		}
+		if err := r.stage(q, &ops[i]); err != nil {
+			return err
+		}
+		s.staged = append(s.staged, staged{inode: ops[i].After.Stamp.Inode})
+	}
+	return nil
+}
+
+// staged is something that was put into the quarantine to come into the project.
+type staged struct {
+	inode uint64
+	from  string // where it was renamed from, "" if it is a copy
+}
+
+// unstage gives back what did not come into the project, and removes copies.
+func (s *Step) unstage() error {
+	if len(s.staged) == 0 {
+		return nil
+	}
+	q, err := s.j.openQuarantine(false)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, one := range s.staged {
+		errs = append(errs, q.giveBack(one))
+	}
+	return errors.Join(errs...)
+}
+
+// perform does what was written down and records the end of the step. If the system
+// refuses a part, check does not accept what was left, or the step that follows fails,
+// all is taken back. Where even that fails the step stays unfinished, and the next Open
+// tries again.
+func (s *Step) perform(ctx context.Context, ops []Change, open func(Change) (io.ReadCloser, error),
+	check func([]Lack) error, then Then) ([]Change, error) {
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: open}
+	done, left := r.run()
+	defer r.release()
+	err := errors.Join(check(left), systemError(left), r.disturbed())
+	if err == nil && then.Do != nil {
+		err = errors.Join(then.Do(ctx), ctx.Err())
+	}
+	if err == nil {
+		err = errors.Join(s.unstage(), s.j.place.sync(pathsIn(done)), r.disturbed())
+	}
+	if err == nil {
+		var more []Change
+		if more, err = s.changes(); err == nil {
+			done = append(done, more...)
+			s.j.mu.Lock()
+			err = s.j.endLocked(s, done)
+			s.j.out = append(s.j.out, r.out...)
+			s.j.mu.Unlock()
+		}
+	}
+	if err == nil {
+		return done, nil
+	}
+	back, backErr := s.takeBack(reversed(ops))
+	if backErr != nil {
+		return nil, errors.Join(err, backErr)
+	}
+	return nil, errors.Join(err, s.unstage(), s.abandonAt(back))
+}
+
+// takeBack does the reverse of what was written down, and what the paths were that
+// Before was told of. The context of the step is over by then.
+func (s *Step) takeBack(ops []Change) (back []Change, err error) {
+	ctx := context.Background()
+	returning := setOf(allPaths(ops))
+	for _, path := range slices.Sorted(maps.Keys(s.before)) {
+		now, err := s.j.look(ctx, path, keepAll)
+		if err != nil {
+			return nil, err
+		}
+		if was := s.before[path]; !same(now, was) {
+			ops = append(ops, Change{Path: path, Before: now, After: was})
+		}
+	}
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: s.j.openKept, again: true,
+		returning: returning}
+	back, left := r.run()
+	return back, systemError(left)
+}
+
+func allPaths(changes []Change) (paths []string) {
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return paths
+}
+
+// pathsIn are the paths of changes that left something there.
+func pathsIn(changes []Change) (paths []string) {
+	for _, c := range changes {
+		if c.After.Kind != Absent {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// systemError is what the system refused to do, nil if nothing.
+func systemError(left []Lack) error {
+	for _, lack := range left {
+		if lack.Err != nil {
+			return atPath(lack.Path, lack.Err)
+		}
+	}
+	return nil
+}
+
+// atPath names a path of the project in an error, and none of a layer or the journal.
+func atPath(path string, err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		err = errno
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// withParents adds the directories above the changes that are closed to the user
+// now: they are made writable meanwhile, and must be known after a kill.
+func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, error) {
+	ops := slices.Clone(changes)
+	known := map[string]bool{}
+	for _, c := range changes {
+		known[c.Path] = true
+	}
+	for _, c := range changes {
+		for dir, _ := split(c.Path); !known[dir]; dir, _ = split(dir) {
+			if _, rel, err := j.place.of(dir); err != nil || rel == "" {
+				break
+			}
+			known[dir] = true
+			if now, err := j.look(ctx, dir, stampOnly); err == nil && now.Kind == Folder && now.Mode&0o700 != 0o700 {
+				ops = append(ops, Change{Path: dir, Before: now, After: now})
+			}
+		}
+	}
+	return ops, ctx.Err()
+}
+
+// intend writes down what is about to be done, and waits until the disk has it.
+func (s *Step) intend(ops []Change) error {
+	lines := make([]line, 0, len(ops)+1)
+	for _, op := range ops {
+		lines = append(lines, changeLine(lineIntent, s.info.ID, op))
+	}
+	if err := s.write(append(lines, line{Type: lineGo, Step: s.info.ID})...); err != nil {
+		return err
+	}
+	return s.j.files.sync()
+}
+
+// abandon ends a step that did nothing.
+func (s *Step) abandon() error { return s.abandonAt(nil) }
+
+// abandonAt ends a step that was taken back; back is how.
+func (s *Step) abandonAt(back []Change) error {
+	s.j.mu.Lock()
+	defer s.j.mu.Unlock()
+	s.failed = s.kind == kindUndo || s.kind == kindRedo
+	return errors.Join(s.leftLocked(back), s.j.endLocked(s, nil))
+}
+
+// leftLocked records by what the paths are known that were put back without a step that
+// could be undone.
+func (s *Step) leftLocked(back []Change) error {
+	var lines []line
+	for _, c := range back {
+		if c.After.Kind == File || c.After.Kind == Link {
+			lines = append(lines, changeLine(lineLeft, s.info.ID, c))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	noteLeft(s.j.left, back)
+	return s.j.files.log.append(lines...)
+}
+
+// openKept opens the content that a path shall have from what is kept.
+func (j *Journal) openKept(c Change) (io.ReadCloser, error) {
+	if j.files.objects.find(c.After.Hash) == 0 {
+		if q, err := j.openQuarantine(false); err != nil {
+			return nil, err
+		} else if slot, ok := q.find(c.After); ok {
+			return q.open(slot)
+		}
+	}
+	r, err := j.files.objects.open(c.After.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(r), nil
+}

@@ -1,0 +1,264 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+// notification is what the kernel says of a call that a filter stopped, and answer
+// what it is told.
+type notification struct {
+	id         uint64
+	pid, flags uint32
+	number     int32
+	arch       uint32
+	pointer    uint64
+	args       [6]uint64
+}
+
+type answer struct {
+	id    uint64
+	value int64
+	error int32
+	flags uint32
+}
+
+const (
+	notifyReceive = 0xc0502100
+	notifySend    = 0xc0182101
+	pollIn        = 0x1
+)
+
+// hear counts what the filter refused, and answers it.
+func (j *job) hear() {
+	defer syscall.Close(j.listener)
+	for {
+		var poll = struct {
+			fd              int32
+			events, revents int16
+		}{fd: int32(j.listener), events: pollIn}
+		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
+		if errno == syscall.EINTR {
+			continue
+		}
+		if errno != 0 || poll.revents&pollIn == 0 {
+			return // all that were filtered have ended
+		}
+		var n notification
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifyReceive, uintptr(unsafe.Pointer(&n)))
+		if errno != 0 {
+			continue // it was killed meanwhile
+		}
+		a := answer{id: n.id, error: -int32(syscall.EPERM)}
+		if d, refused := j.judge(n); refused {
+			j.denied(d)
+		} else {
+			a.error, a.flags = 0, 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE: the kernel decides
+			if d.wall != "" {
+				j.denied(d)
+			}
+		}
+		// Who asked may have been killed meanwhile.
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifySend, uintptr(unsafe.Pointer(&a)))
+	}
+}
+
+// judge says which wall a call meets, and whether it is the filter that refuses it:
+// else the kernel does, which was only to be noticed.
+func (j *job) judge(n notification) (d denial, refused bool) {
+	switch uint32(n.number) {
+	case syscall.SYS_EXECVE:
+		return j.judgeExec(n, noDir, 0), false
+	case sysExecveat:
+		return j.judgeExec(n, 0, 1), false
+	}
+	for _, w := range writers {
+		switch {
+		case uint32(n.number) != w.number:
+		case j.ReadOnly || j.setup.Mechanism == "namespaces":
+			return j.judgeWrite(n, w), false
+		default:
+			return j.judgeEntry(n, w), false
+		}
+	}
+	return denial{wall: wallOf(n)}, true
+}
+
+// judgeExec notices a program that lies where nothing may be executed.
+func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
+	path, ok := j.pathOf(n, dir, arg)
+	if !ok {
+		return d
+	}
+	fd, err := openOf(n, path)
+	if err != nil {
+		return d
+	}
+	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	var mount syscall.Statfs_t
+	if syscall.Fstat(fd, &st) != nil || syscall.Fstatfs(fd, &mount) != nil ||
+		st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Mode&0o111 == 0 || mount.Flags&syscall.MS_NOEXEC == 0 {
+		return d
+	}
+	return denial{WallExec, path}
+}
+
+// openOf opens a path for its place alone, as the process sees it that made a call.
+func openOf(n notification, path string) (int, error) {
+	root, err := syscall.Open("/proc/"+strconv.Itoa(int(n.pid))+"/root", oPath|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer syscall.Close(root)
+	return openHow(root, path, 0x10 /* RESOLVE_IN_ROOT */)
+}
+
+// judgeWrite notices what a command changes of the project where that is mounted
+// read-only: the kernel refuses it. A program that makes what is there, or removes what is
+// not, gets another answer, and misses nothing.
+func (j *job) judgeWrite(n notification, w writer) (d denial) {
+	path, ok := j.pathOf(n, w.dir, w.path)
+	if !ok {
+		return d
+	}
+	flags := uint64(opensNew)
+	switch {
+	case w.flags != 0:
+		flags = n.args[w.flags]
+	case w.old:
+		flags = opensOld
+	}
+	name := ""
+	fd, err := openOf(n, path)
+	switch there := err == nil; {
+	case there && flags&opensOld == 0:
+		syscall.Close(fd)
+		return d
+	case !there && flags&opensNew == 0:
+		return d
+	case there && w.flags != 0: // a link leads to what is written
+	case there:
+		syscall.Close(fd)
+		fallthrough
+	default:
+		name = path[len(dirOf(path)):]
+		fd, err = openOf(n, dirOf(path))
+	}
+	if err != nil {
+		return d
+	}
+	defer syscall.Close(fd)
+	var mount syscall.Statfs_t
+	real, err := readLink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil || syscall.Fstatfs(fd, &mount) != nil || j.setup.Mechanism == "namespaces" && mount.Flags&syscall.MS_RDONLY == 0 {
+		return d
+	}
+	if real += name; j.below(real) < 0 {
+		return d
+	}
+	if slices.ContainsFunc(j.Protected, func(p string) bool { return inside(real, p) }) {
+		return denial{WallGuarded, real}
+	}
+	return denial{WallWrite, real}
+}
+
+// judgeEntry notices a new name in a directory where Landlock allows none.
+func (j *job) judgeEntry(n notification, w writer) (d denial) {
+	path, ok := j.pathOf(n, w.dir, w.path)
+	if !ok || w.old {
+		return d
+	}
+	var st syscall.Stat_t
+	if syscall.Lstat(path, &st) != syscall.ENOENT || syscall.Stat(dirOf(path), &st) != nil ||
+		!j.full[place{uint64(st.Dev), st.Ino}] {
+		return d
+	}
+	return denial{WallEntry, path}
+}
+
+// pathOf is the path among the arguments of a call, made absolute.
+func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
+	if j.setup.Mechanism == "namespaces" && j.sharedProc() {
+		return "", false // its numbers are other ones
+	}
+	proc := "/proc/" + strconv.Itoa(int(n.pid))
+	path, ok = textOf(proc+"/mem", n.args[arg])
+	for len(path) > 1 && path[len(path)-1] == '/' {
+		path = path[:len(path)-1] // as in mkdir new/
+	}
+	if !ok || path == "" || path[0] == '/' {
+		return path, ok && path != ""
+	}
+	from := proc + "/cwd"
+	if dir != noDir && int32(n.args[dir]) != atCwd {
+		from = proc + "/fd/" + strconv.Itoa(int(int32(n.args[dir])))
+	}
+	at, err := readLink(from)
+	if err != nil || at == "" || at[0] != '/' {
+		return "", false
+	}
+	for len(path) > 1 && path[:2] == "./" {
+		path = strings.TrimLeft(path[2:], "/")
+	}
+	return at + "/" + path, path != ""
+}
+
+// textOf reads a string of a process's memory.
+func textOf(memory string, at uint64) (string, bool) {
+	fd, err := syscall.Open(memory, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return "", false
+	}
+	defer syscall.Close(fd)
+	const page = 4096
+	var text []byte
+	buf := make([]byte, page)
+	for len(text) <= page { // the longest path, over two pages
+		n, err := syscall.Pread(fd, buf[:page-at%page], int64(at))
+		if err != nil || n == 0 {
+			return "", false
+		}
+		for i, c := range buf[:n] {
+			if c == 0 {
+				return string(append(text, buf[:i]...)), true
+			}
+		}
+		text, at = append(text, buf[:n]...), at+uint64(n)
+	}
+	return "", false
+}
+
+// denial is a wall, and the path that met it where that is known.
+type denial struct{ wall, path string }
+
+func wallOf(n notification) string {
+	switch n.number {
+	case syscall.SYS_SOCKET:
+		switch n.args[0] {
+		case syscall.AF_INET, syscall.AF_INET6:
+			return WallNetwork
+		}
+		return WallSocket
+	case syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev:
+		return WallTrace
+	}
+	if n.number == syscall.SYS_IOCTL || slices.Contains(attributes, uint32(n.number)) || slices.Contains(laterAttributes, uint32(n.number)) {
+		return WallWrite
+	}
+	return WallNamespace
+}
+
+func (j *job) denied(d denial) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, there := j.denials[d]; !there && len(j.denials) >= maxDenials {
+		d.path = ""
+	}
+	j.denials[d]++
+}
