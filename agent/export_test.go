@@ -29,6 +29,7 @@ type (
 
 var (
 	SystemPrompt     = systemPrompt
+	Programs         = programs
 	Instructions     = instructionsOf
 	InstructionsNote = instructionsChanged
 )

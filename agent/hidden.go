@@ -82,8 +82,7 @@ func (t *turn) shown(path, home string) string {
 func hiddenProgram(c Confined, path []string, name string) (hidden string) {
 	for _, dir := range path {
 		at := filepath.Join(dir, name)
-		info, err := os.Stat(at)
-		if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		if !executable(at) {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(at)

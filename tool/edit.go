@@ -32,7 +32,8 @@ func Edit() Tool {
 		Description: "Replace text in a file: give edits, or old_string and new_string for just one. " +
 			"They are applied in order, all or none. " +
 			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
-			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept.",
+			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept. " +
+			"The result shows the new lines: do not read the file again to check.",
 		Mend: mendBlocks, schema: editSchema,
 	}, planEdit, runEdit)
 }

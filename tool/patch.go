@@ -23,7 +23,7 @@ func ApplyPatch() Tool {
 			"*** Begin Patch\n*** Add File: PATH\n+LINE\n*** Update File: PATH\n*** Move to: PATH\n@@ LINE ABOVE\n" +
 			" LINE\n-LINE\n+LINE\n*** Delete File: PATH\n*** End Patch\n" +
 			"Three lines of context around each change; @@ names a class or function above where these are not unique. " +
-			"All of it is applied or none. Line ends and encoding are kept.",
+			"All of it is applied or none: do not read the files again to check. Line ends and encoding are kept.",
 	}, planPatch, runPatch)
 }
 
