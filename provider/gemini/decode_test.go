@@ -63,9 +63,9 @@ func TestSignaturesStayOnTheirPart(t *testing.T) {
 		want  []provider.Part
 	}{
 		{"on a call", parts(`{"functionCall":{"name":"read"},` + sig + `}`), []provider.Part{call("call_1", "aa+/b_-==")}},
-		{"on the first of three", parts(`{"functionCall":{"name":"read"},`+sig+`},{"functionCall":{"name":"read"}}`,
-			`{"functionCall":{"name":"read"}}`),
-			[]provider.Part{call("call_1", "aa+/b_-=="), call("call_2", ""), call("call_3", "")}},
+		{"on the first of three", parts(`{"functionCall":{"name":"read"},`+sig+`},{"functionCall":{"id":"b","name":"read"}}`,
+			`{"functionCall":{"id":"c","name":"read"}}`),
+			[]provider.Part{call("call_1", "aa+/b_-=="), call("b", ""), call("c", "")}},
 		{"on an empty text at the end", parts(`{"text":"a"}`, `{"text":"b"}`, `{"text":"",`+sig+`}`),
 			[]provider.Part{provider.Text{Text: "ab"}, provider.Text{Opaque: "aa+/b_-=="}}},
 		{"on a text in the middle", parts(`{"text":"a"}`, `{"text":"b",`+sig+`}`, `{"text":"c"}`, `{"text":"d"}`),

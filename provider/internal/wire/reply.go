@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,14 +56,28 @@ func (r *Reply) OnlyText() string {
 	return delta.Text
 }
 
-// Message is the model's message of these parts; each call has an id of its own.
+// Message is the model's message of these parts. A call that repeats an earlier one
+// in its id, name and arguments is the same call, which the server sent twice, and
+// is left out; every other has an id of its own.
 func (r *Reply) Message(parts []provider.Part) provider.Message {
-	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model, Parts: parts}
-	calls := m.Calls()
+	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model}
+	var calls []provider.ToolCall
+	for _, p := range parts {
+		if c, ok := p.(provider.ToolCall); ok {
+			same := func(d provider.ToolCall) bool {
+				return d.ID == c.ID && d.Name == c.Name && d.Raw == c.Raw && bytes.Equal(d.Input, c.Input)
+			}
+			if slices.ContainsFunc(calls, same) {
+				continue
+			}
+			calls = append(calls, c)
+		}
+		m.Parts = append(m.Parts, p)
+	}
 	UniqueIDs(calls, r.history)
-	for i, p := range parts {
+	for i, p := range m.Parts {
 		if _, ok := p.(provider.ToolCall); ok {
-			parts[i], calls = calls[0], calls[1:]
+			m.Parts[i], calls = calls[0], calls[1:]
 		}
 	}
 	return m
