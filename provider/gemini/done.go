@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"net/http"
+
 	"artoo/provider"
 	"artoo/provider/internal/wire"
 )
@@ -91,7 +93,8 @@ func failed(word, message string) *provider.Error {
 	case "OTHER":
 		what = "the server broke the reply off without saying why"
 	case "MISSING_THOUGHT_SIGNATURE":
-		return &provider.Error{Kind: provider.KindInvalid, Code: word, Message: "the history lacks a thought's signature"}
+		return &provider.Error{Kind: provider.KindInvalid, Status: http.StatusBadRequest, Code: word,
+			Message: "the history is missing a thought_signature"}
 	default:
 		return nil
 	}

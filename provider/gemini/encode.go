@@ -107,7 +107,10 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 			b.ToolConfig = &toolConfig{Calling: callingConfig{Mode: "NONE"}}
 		}
 	}
-	g := generationConfig{MaxOutputTokens: max(0, req.MaxTokens), Temperature: req.Temperature}
+	g := generationConfig{MaxOutputTokens: max(0, req.MaxTokens)}
+	if !l.Without(wire.Temperature) {
+		g.Temperature = req.Temperature
+	}
 	if !l.Without(wire.Thinking) {
 		g.Thinking = f.think(req.Effort, g.MaxOutputTokens)
 	}

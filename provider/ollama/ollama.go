@@ -126,7 +126,11 @@ func (a *attempt) prepare(ctx context.Context) (r wire.Request, err error) {
 }
 
 func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
-	body, size, err := encode(a.Name, a.req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
+	req := a.req
+	if l.Without(wire.Temperature) {
+		req.Temperature = nil
+	}
+	body, size, err := encode(a.Name, req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
 	a.dec.window = a.facts.window
 	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window) }
 	return body, err

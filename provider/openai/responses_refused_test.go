@@ -78,6 +78,8 @@ func TestAHistoryThatIsRefused(t *testing.T) {
 	}{
 		{"of another key", []providertest.Reply{providertest.JSON(400,
 			`{"error":{"message":"The encrypted content for item rs_1 could not be verified. Reason: Encrypted content could not be decrypted or parsed.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}`)}, false, false, true},
+		{"of another key, said in the stream", []providertest.Reply{providertest.Responses().Break(1,
+			"invalid_encrypted_content", "The encrypted content for item rs_1 could not be verified.")}, false, false, true},
 		{"reasoning without what it led to", []providertest.Reply{providertest.Fail(400, "invalid_request_error",
 			"Item 'rs_1' of type 'reasoning' was provided without its required following item.")}, false, false, true},
 		{"a call without its reasoning", []providertest.Reply{providertest.Fail(400, "invalid_request_error",

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -153,6 +154,26 @@ func testInStream(t *testing.T, w Wire) {
 			}
 		})
 	}
+	t.Run("a refusal", func(t *testing.T) {
+		for _, code := range []string{"unsupported_value", "invalid_request_error"} {
+			for at, shown := range []bool{false, true} {
+				b := newBench(t, w, Config{}, whole.Break(3*at, code, "temperature is deprecated for this model"), whole)
+				req := question()
+				req.Temperature = new(0.5)
+				if shown {
+					if e := b.fails(t, req, provider.KindInvalid); !e.Temporary() {
+						t.Errorf("%s behind text: final, want a request without the field", code)
+					}
+				}
+				b.done(t, req)
+				seen := b.Requests()
+				if len(seen) != 2 || !bytes.Contains(seen[0].Body, []byte(`"temperature"`)) ||
+					bytes.Contains(seen[1].Body, []byte(`"temperature"`)) {
+					t.Errorf("%s: %d requests, the last: %s", code, len(seen), seen[len(seen)-1].Body)
+				}
+			}
+		}
+	})
 	t.Run("at once", func(t *testing.T) {
 		newBench(t, w, Config{}, whole.Break(0, "overloaded_error", "busy")).fails(t, question(), provider.KindOverloaded)
 	})

@@ -268,11 +268,17 @@ func unknownModel(status int, d detail) bool {
 
 // Failure makes an error of what a server said inside a reply that had begun
 // well. data is the JSON of the error, in any of the known shapes. It is nil
-// when data says nothing of an error.
+// when data says nothing of an error. A refusal has the status that it stands for,
+// so that all that is done about one is done about it too.
 func Failure(data []byte) *provider.Error {
 	d, ok := parseDetail(data)
 	if !ok {
 		return nil
 	}
-	return classify(d.status(), d, Request{})
+	status := d.status()
+	e := classify(status, d, Request{})
+	if status/100 == 4 {
+		e.Status = status
+	}
+	return e
 }

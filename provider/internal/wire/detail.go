@@ -144,10 +144,8 @@ func (d detail) wordStatus() int {
 		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION",
 			"OUT_OF_RANGE", "data_residency_mismatch":
 			return 400
-		case "invalid_image", "invalid_image_format", "invalid_base64_image", "image_too_large", "image_too_small",
-			"image_parse_error",
-			// OpenAI's, in a reply that had begun
-			"image_file_too_large", "unsupported_image_media_type", "empty_image_file":
+		case "image_too_large", "image_too_small", "image_parse_error", "image_file_too_large", "empty_image_file",
+			"unknown_parameter":
 			return 400
 		case "authentication_error", "invalid_api_key", "AuthenticationError", "UNAUTHENTICATED", "authentication":
 			return 401
@@ -172,6 +170,12 @@ func (d detail) wordStatus() int {
 		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "UNKNOWN", "DATA_LOSS",
 			"unavailable_error":
 			return 500
+		}
+		// OpenAI has many more words for what is wrong with a request.
+		for _, part := range []string{"invalid_", "unsupported_", "missing_", "_above_max_", "_below_min_"} {
+			if strings.HasPrefix(word, part) || part[0] == '_' && strings.Contains(word, part) {
+				return 400
+			}
 		}
 	}
 	return 0

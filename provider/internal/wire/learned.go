@@ -105,14 +105,23 @@ func (m *Memory) keep(model string, l Learned) {
 }
 
 // RetryAdapted yields the events of an exchange. When the request was refused and
-// the table of refusals knows what can be done without, it is sent again: the
-// refusal came before anything of a reply, so that nobody sees it but for a
-// Notice where something is lost.
+// the table of refusals knows what can be done without, it is sent again, and the
+// user sees only a Notice where something is lost. A refusal that comes after a
+// part of the reply is left to the caller, as one that may be sent again.
 func RetryAdapted(ctx context.Context, x Exchange) iter.Seq2[provider.Event, error] {
 	const mostTries = 12
 	return func(yield func(provider.Event, error) bool) {
+		started := false
 		for tries := 1; ; tries++ {
-			again, notice := x.once(ctx, tries < mostTries, yield)
+			again, notice := x.once(ctx, tries < mostTries, func(ev provider.Event, err error) bool {
+				if _, ok := ev.(provider.Started); ok {
+					if started {
+						return true
+					}
+					started = true
+				}
+				return yield(ev, err)
+			})
 			if !again || notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
 				return
 			}
@@ -136,11 +145,23 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 		}
 		return r, nil
 	}
+	said := false
 	for ev, err := range Stream(ctx, x.Endpoint, prepare, x.Decoder()) {
 		if e := provider.AsError(err); e != nil && mayLearn {
-			if learned, notice := x.learn(e, sent); learned {
+			learned, notice := x.learn(e, sent)
+			if learned && !said {
 				return true, notice
 			}
+			if notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
+				return false, ""
+			}
+			if learned {
+				e.Retry = new(true)
+			}
+		}
+		switch ev.(type) {
+		case provider.TextDelta, provider.ReasoningDelta, provider.CallDelta:
+			said = true
 		}
 		if !yield(ev, err) {
 			return false, ""
