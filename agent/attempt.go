@@ -183,7 +183,7 @@ func (t *turn) empty(end ending) bool {
 // some servers answer then.
 func (t *turn) emptyAndLong(end ending) bool {
 	switch {
-	case !t.empty(end):
+	case !t.empty(end) && !end.refused().Empty:
 		return false
 	case t.attempt.made[byTrim] > 0:
 		return true
@@ -201,6 +201,12 @@ func (t *turn) trimEmpty(ending) error {
 func (t *turn) stillEmptyAndLong(ending) error {
 	return &Failure{Kind: KindContext, Hint: conversation.HintFull,
 		Err: errors.New("the model answers with nothing, as servers do when what was sent is too long for them")}
+}
+
+// stopsEmpty reports whether a reply without anything in it, when it comes a second
+// time, is the sign of a full window: the same request is then not tried again.
+func (t *turn) stopsEmpty(e provider.Retry) bool {
+	return e.Try > 2 && t.emptyAndLong(ending{err: e.Err})
 }
 
 // nudgeEmpty: a request that is sent unchanged tends to get the same nothing.

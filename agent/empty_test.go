@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"artoo/agent"
 	"artoo/conversation"
@@ -73,6 +74,54 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 			if r, err := send(t, a, &recorder{}, "again"); err != nil || !strings.HasPrefix(r.Text, "noted") {
 				t.Errorf("after /compact: %+v, %v", r, err)
 			}
+		})
+	}
+}
+
+// TestNoReplyAtAllNearTheWindowIsAnOverflow: the second empty body in a row is not
+// followed by the same request, which a server that it is too long for never answers.
+// Far from the window it is a fault like others.
+func TestNoReplyAtAllNearTheWindowIsAnOverflow(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		window   int
+		fits     bool // less is answered
+		requests int
+		kind     agent.Kind
+	}{
+		{"less is answered", 10_000, true, 3, ""},
+		{"nothing helps", 10_000, false, 4, agent.KindContext},
+		{"far from the window", 200_000, false, 5, agent.KindNetwork},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				most, last := 1<<30, 0
+				p := &fake.Provider{Then: func(req provider.Request) fake.Step {
+					if last = size(t, req); last > most {
+						return fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork, Empty: true}}
+					}
+					return fake.Say("noted: " + strings.Repeat("all of it ", 120))
+				}}
+				a := newAgent(&provider.Retrier{Provider: p})
+				a.Asked().Info.Context = c.window
+				a.Hold(conversation.New(conversation.Config{MaxContextTokens: c.window - 1000}, nil))
+				for i := 0; a.Conversation().EstimatedTokens() < 7500; i++ {
+					if _, err := send(t, a, &recorder{}, fmt.Sprint(i, strings.Repeat(" more of it", 150))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if most = 0; c.fits {
+					most = last * 9 / 10
+				}
+				before := len(p.Requests())
+				_, err := send(t, a, &recorder{}, "and now")
+				if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
+					t.Errorf("error %v, want kind %q", err, c.kind)
+				}
+				if n := len(p.Requests()) - before; n != c.requests {
+					t.Errorf("%d requests, want %d", n, c.requests)
+				}
+			})
 		})
 	}
 }

@@ -169,6 +169,9 @@ func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event, ma
 // nextTry counts a try that failed, and lets the next one be made within what the
 // caps leave then. Its error says that they leave nothing.
 func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
+	if e.Err != nil && t.stopsEmpty(e) {
+		return e.Err
+	}
 	in.void = in.void || e.Discard
 	text, usage := "trying again", provider.Usage{}
 	if e.Err != nil {

@@ -54,7 +54,10 @@ type Error struct {
 	// Elsewhere says of a KindContext error that what is too long is kept by
 	// somebody else: nothing that is left out of the messages makes it shorter.
 	Elsewhere bool
-	Err       error // the cause; may be nil
+	// Empty says that the server accepted the request and its reply holds nothing at
+	// all, as some answer what is too long for them.
+	Empty bool
+	Err   error // the cause; may be nil
 }
 
 // CodeNoImages is the Code of an error that says that the model takes no images,

@@ -111,6 +111,21 @@ func testBroken(t *testing.T, w Wire) {
 			}
 		})
 	}
+	t.Run("empty", func(t *testing.T) {
+		for _, body := range []string{"", "data: [DONE]\n\n"} {
+			if body != "" && w.Build().ContentType == lines {
+				continue
+			}
+			b := newBench(t, w, Config{}, Reply{ContentType: whole.ContentType, Body: []byte(body)})
+			if e := b.fails(t, question(), provider.KindNetwork); !e.Empty || !e.Temporary() {
+				t.Errorf("%q is not known as empty: %+v", body, e)
+			}
+		}
+		b := newBench(t, w, Config{}, whole.Events(1))
+		if e := b.fails(t, question(), provider.KindNetwork); e.Empty {
+			t.Errorf("a reply that began is empty: %+v", e)
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		b := newBench(t, w, Config{Local: true})
 		b.Close()

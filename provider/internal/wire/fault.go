@@ -93,8 +93,11 @@ func (c *call) fault(err error) *provider.Error {
 	case errors.Is(err, ErrCut), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e := &provider.Error{Kind: provider.KindNetwork, Message: ErrCut.Error(),
 			Err: fmt.Errorf("%w: %w", ErrCut, io.ErrUnexpectedEOF)}
-		if c.resp == nil {
+		switch {
+		case c.resp == nil:
 			e.Message = "the server closed the connection without an answer"
+		case !c.started && errors.Is(err, ErrCut):
+			e.Message, e.Empty = "the server's reply is empty", true
 		}
 		return e
 	}

@@ -205,6 +205,8 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 		switch {
 		case err != nil && progress != More && !json.Valid([]byte(data)):
 			return true, nil // as above
+		case err != nil && strings.TrimSpace(data) == "[DONE]": // gateways write it on every wire
+			return true, nil
 		case err != nil && body.within() && !json.Valid([]byte(data)):
 			cut = err
 			continue
