@@ -104,6 +104,9 @@ func (c *call) post(r Request) error {
 	}
 	setDefault(hr.Header, "Accept", accept)
 	setDefault(hr.Header, "User-Agent", "artoo")
+	if hr.GetBody != nil {
+		c.resendable(hr)
+	}
 	c.secrets = redact.OfRequest(r.Secret, hr.Header, hr.URL)
 	c.watchdog.start()
 	resp, err := c.client().Do(hr)
@@ -117,6 +120,25 @@ func (c *call) post(r Request) error {
 		return c.statusError()
 	}
 	return c.checkType()
+}
+
+// resendable lets net/http send a request again on a fresh connection when the kept
+// one that it took was closed by the server in the meantime (llama-server does so
+// often): the header without a value, which is never sent, is its word for that. A
+// server that had the request for longer than such a close takes to be seen may
+// work on it: then the fault is reported.
+func (c *call) resendable(r *http.Request) {
+	const longest = time.Second
+	if r.Header.Get("Idempotency-Key") == "" {
+		r.Header["Idempotency-Key"] = []string{}
+	}
+	began, body := time.Now(), r.GetBody
+	r.GetBody = func() (io.ReadCloser, error) {
+		if time.Since(began) > longest {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return body()
+	}
 }
 
 // client is the given client without redirects: following one would turn the
