@@ -48,6 +48,8 @@ func TestChoose(t *testing.T) {
 			"ARTOO_MODEL": "openai/gpt-oss"}, "openai", "compatible openai/gpt-oss", "ARTOO_BASE_URL"},
 		{"address alone and its provider's name", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1",
 			"ARTOO_MODEL": "compatible/my/model"}, "openai", "compatible my/model", "ARTOO_BASE_URL"},
+		{"address alone and a model of the same place", "[provider]\nbase_url = \"http://localhost:1/v1\"\nmodel = \"openai/gpt-oss\"\n",
+			nil, "openai", "compatible openai/gpt-oss", "config.toml"},
 		{"demo", "", map[string]string{"ARTOO_PROVIDER": "demo"}, "", "demo demo-default", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,6 +126,31 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 				t.Error("the key of one provider goes to another")
 			}
 		})
+	}
+}
+
+// TestAProviderBeforeTheModelBeatsAnAddressAlone: the address means a provider of its
+// own, and neither it nor the key beside it is for another one.
+func TestAProviderBeforeTheModelBeatsAnAddressAlone(t *testing.T) {
+	for _, test := range []struct{ model, want, note string }{
+		{"anthropic/claude-x", "anthropic claude-x ", "compatible/anthropic/claude-x is asked of compatible"},
+		{"compatible/openai/gpt-oss", "compatible openai/gpt-oss http://localhost:1/v1", ""},
+		{"meta/llama", "compatible meta/llama http://localhost:1/v1", "ARTOO_BASE_URL"},
+	} {
+		world(t)
+		t.Setenv("ARTOO_BASE_URL", "http://localhost:1/v1")
+		t.Setenv("ARTOO_API_KEY", "k")
+		c := mustLoad(t, LoadOptions{Flags: map[string][]string{"model": {test.model}}})
+		choice, err := c.Choose(conditions(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := choice.Provider + " " + choice.Model + " " + c.BaseURL; got != test.want {
+			t.Errorf("chose %q, want %q", got, test.want)
+		}
+		if !strings.Contains(choice.Note, test.note) || c.APIKey.IsZero() != (choice.Provider == "anthropic") {
+			t.Errorf("%s: note %q, key %v", test.model, choice.Note, !c.APIKey.IsZero())
+		}
 	}
 }
 

@@ -160,9 +160,13 @@ func (c *Config) chosen() providerAt { return providerAt{c.Provider, c.origins["
 
 // named takes the provider's name off the front of a model, where a weaker source
 // than the model's names a provider: the stronger word holds, as for every setting.
-// A model beside its provider in one place is taken verbatim.
+// A model beside its provider, or beside an address that means a provider by itself,
+// is taken verbatim.
 func (c *Config) named() {
 	before, now := c.chosen(), c.origins["model"].rank
+	if before.name == "" && c.BaseURL != "" {
+		before = providerAt{provider.Compatible, c.origins["base_url"].rank}
+	}
 	name, model, ok := c.splitModel(c.Model)
 	if !ok || before.name == "" || now <= before.rank {
 		return
