@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,67 +11,50 @@ import (
 // applyFile takes over everything a config file says.
 func (c *Config) applyFile(d *document) error {
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
+	sections := map[string]func(*table){
+		"project": c.applyProjects, "agents": c.applyAgents, "lsp": c.applyServers, "check": c.applyChecks,
+	}
+	for _, o := range Options() {
+		sections[o.Section] = func(t *table) { c.applySection(t, o.Section) }
+	}
 	for _, name := range root.keys() {
 		v := d.root[name]
-		switch name {
-		case "provider", "agent", "permissions", "web", "ui", "session":
-			if t, ok := d.table(v, name); ok {
-				c.applySection(t, name)
-			}
-		case "project":
-			if t, ok := d.table(v, name); ok {
-				c.applyProjects(t)
-			}
-		case "agents":
-			if t, ok := d.table(v, name); ok {
-				c.applyAgents(t)
-			}
-		case "lsp":
-			if t, ok := d.table(v, name); ok {
-				c.applyServers(t)
-			}
-		case "check":
-			if t, ok := d.table(v, name); ok {
-				c.applyChecks(t)
-			}
-		case "hooks", "mcp":
-			if t, ok := d.table(v, name); ok {
-				for _, k := range t.keys() {
-					t.unknown(k, "", true)
-				}
-			}
+		_, isTable := v.(map[string]any)
+		apply := sections[name]
+		switch {
+		case name == "hooks", name == "mcp":
+			d.wrong([]string{name}, "this version of artoo has no ["+name+"]", "remove the section")
+		case apply == nil, !isTable && fileOption(name) != nil: // provider = "x" is a key of [provider]
+			root.unknown(name, slices.Sorted(maps.Keys(sections)), false)
 		default:
-			d.warn([]string{name}, "no such key: "+name+misplaced(name))
+			if t, ok := d.table(v, name); ok {
+				apply(t)
+			}
 		}
 	}
 	c.Warnings = append(c.Warnings, d.lines()...)
 	return d.err()
 }
 
-// misplaced is the tail of a warning for a name outside its section.
-func misplaced(name string) string {
-	sections := []string{"provider", "agent", "permissions", "web", "ui", "session", "project", "agents", "check", "lsp", "hooks", "mcp"}
+// fileOption is the option with this key or alias in the file, nil for none.
+func fileOption(key string) *Option {
 	for _, o := range Options() {
-		if o.Key == name && !o.NoFile {
-			return ", it belongs under [" + o.Section + "]"
+		if !o.NoFile && (o.Key == key || slices.Contains(o.Aliases, key)) {
+			return &o
 		}
 	}
-	return didYouMean(name, sections)
+	return nil
 }
 
 // applySection reads the options of a section, and in [provider] the tables
 // of providers too.
 func (c *Config) applySection(t *table, section string) {
 	for _, o := range Options() {
-		keys := append([]string{o.Key}, o.Aliases...)
-		switch {
-		case o.NoFile, o.Section != section && (o.alsoIn != section || c.origins[o.Key].rank == fromFile):
+		if o.NoFile || o.Section != section {
 			continue
-		case o.Section != section:
-			keys = o.Aliases // as an older program's file has it
 		}
 		key, found := "", false
-		for _, k := range keys {
+		for _, k := range append([]string{o.Key}, o.Aliases...) {
 			if _, ok := t.get(k); !ok {
 				continue
 			}
@@ -86,30 +70,7 @@ func (c *Config) applySection(t *table, section string) {
 	if section == "provider" {
 		c.applyProviders(t)
 	}
-	for _, k := range t.keys() {
-		if !t.asked[k] {
-			t.unknown(k, elsewhere(k, section), section == "permissions")
-		}
-	}
-}
-
-// elsewhere is the tail of a message about an unknown key of a section.
-func elsewhere(key, section string) string {
-	var known []string
-	for _, o := range Options() {
-		switch {
-		case o.NoFile:
-			if o.Key == key {
-				return ", it is a flag or a variable only"
-			}
-		case o.Key == key:
-			return ", it belongs under [" + o.Section + "]"
-		case o.Section == section:
-			known = append(known, o.Key)
-			known = append(known, o.Aliases...)
-		}
-	}
-	return didYouMean(key, known)
+	t.leftover(section == "permissions")
 }
 
 // applyKey stores the value at key as the option's.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -137,8 +139,9 @@ func TestFileErrors(t *testing.T) {
 		{"unknown project permission", "[project.\"/x\"]\nalow = []\n",
 			[]string{"line 2: no such key: project./x.alow, did you mean allow?"}},
 		{"relative project", "[project.x]\nallow = []\n", []string{"line 1: project x is not an absolute path"}},
-		{"hooks", "[hooks]\nbefore = \"x\"\n", []string{"line 2: no such key: hooks.before"}},
-		{"mcp", "[mcp.db]\ncommand = \"x\"\n", []string{"line 1: no such key: mcp.db"}},
+		{"hooks", "[hooks]\nbefore = \"x\"\n", []string{"line 1: this version of artoo has no [hooks]"}},
+		{"mcp", "[mcp.db]\ncommand = \"x\"\n", []string{"line 1: this version of artoo has no [mcp]"}},
+		{"list of hooks", "[[hooks]]\nrun = \"x\"\n", []string{"line 1: this version of artoo has no [hooks]"}},
 		{"same thing twice", "[agent]\nmax_context_tokens = 1\ncontext_budget = 2\n",
 			[]string{"line 3: agent.context_budget says the same as agent.max_context_tokens"}},
 		{"bad address", "[provider.x]\nbase_url = \"x.org\"\n",
@@ -182,22 +185,63 @@ func TestErrorsNameTheFileButNoSecret(t *testing.T) {
 	}
 }
 
+// TestAKeyOutsideItsSectionIsAnError puts each key and alias at the top of the file, into
+// every other section, a table of a provider, a sub-agent and a project, and a section
+// whose name is misspelt: it would hold nowhere, and a rule must not be lost that way.
+func TestAKeyOutsideItsSectionIsAnError(t *testing.T) {
+	var sections []string
+	for _, o := range Options() {
+		if !slices.Contains(sections, o.Section) {
+			sections = append(sections, o.Section)
+		}
+	}
+	for _, o := range Options() {
+		if o.NoFile {
+			continue
+		}
+		for _, key := range append([]string{o.Key}, o.Aliases...) {
+			line := key + " = " + o.exampleTOML("") + "\n"
+			places := []string{"", "[permision]\n", "[agent.permissions]\n"}
+			for _, section := range sections {
+				if section != o.Section {
+					places = append(places, "["+section+"]\n")
+				}
+			}
+			if !slices.Contains([]string{"base_url", "api_key"}, key) { // a provider has its own
+				places = append(places, "[provider.openai]\n")
+			}
+			if !slices.Contains([]string{"model", "tools"}, key) {
+				places = append(places, "[agents.review]\n")
+			}
+			if !slices.Contains(ruleLists(), key) {
+				places = append(places, "[project.\"/src/shop\"]\n")
+			}
+			for _, place := range places {
+				_, err := withFile(t, place+line)
+				wantError(t, err, "config", "config.toml line "+strconv.Itoa(1+strings.Count(place, "\n"))+": "+
+					key+" belongs in ["+o.Section+"]", "try: move the line below ["+o.Section+"]")
+			}
+		}
+	}
+}
+
 func TestUnknownKeysWarn(t *testing.T) {
-	c := mustFile(t, "max_turns = 3\n[agent]\nmax_turn = 3\nmodel = \"x\"\nprint = true\n[provider.openai]\n"+
-		"base_uri = \"x\"\n[provider]\nmodle = \"x\"\n[unknown]\na = 1\n")
+	c := mustFile(t, "max_turn = 3\n[agent]\nmax_turn = 3\nmodle = \"x\"\nprint = true\n[provider.openai]\n"+
+		"base_uri = \"x\"\n[provider]\nmodle = \"x\"\n[unknown]\na = 1\n[agnet]\na = 1\n")
 	var got []string
 	for _, w := range c.Warnings {
 		_, rest, _ := strings.Cut(w, "config.toml ")
 		got = append(got, rest)
 	}
 	want := []string{
-		"line 1: no such key: max_turns, it belongs under [agent]",
+		"line 1: no such key: max_turn",
 		"line 3: no such key: agent.max_turn, did you mean max_turns?",
-		"line 4: no such key: agent.model, it belongs under [provider]",
+		"line 4: no such key: agent.modle",
 		"line 5: no such key: agent.print, it is a flag or a variable only",
 		"line 7: no such key: provider.openai.base_uri, did you mean base_url?",
 		"line 9: no such key: provider.modle, did you mean model?",
 		"line 10: no such key: unknown",
+		"line 12: no such key: agnet, did you mean agent?",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

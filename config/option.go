@@ -42,7 +42,6 @@ type Option struct {
 	Aliases     []string // other keys accepted in the file
 	Meaning     string   // a line or two for people, lower case, without full stop
 
-	alsoIn  string  // another section of the file in which the aliases are accepted; "" for none
 	synonym string  // another word for a choice, "other=choice"; "" for none
 	unsplit bool    // each occurrence of the flag is one element, commas and all
 	empty   bool    // the empty string is a value
@@ -82,7 +81,7 @@ var options = sync.OnceValue(func() (all []Option) {
 func describe(f reflect.StructField) Option {
 	o := Option{
 		Kind: kindOf(f.Type), Default: f.Tag.Get("preset"), DefaultNote: f.Tag.Get("shown"), Meaning: f.Tag.Get("meaning"),
-		alsoIn: f.Tag.Get("alsoin"), synonym: f.Tag.Get("synonym"),
+		synonym: f.Tag.Get("synonym"),
 		unsplit: f.Tag.Get("unsplit") != "", empty: f.Tag.Get("empty") != "", zero: f.Tag.Get("zero") != "",
 	}
 	keys := strings.Split(f.Tag.Get("toml"), ",")

@@ -43,7 +43,9 @@ func (c *Config) applyProviders(t *table) {
 		}
 		list, several := tables(t.m[name])
 		m, single := t.m[name].(map[string]any)
-		t.asked[name] = single || several
+		if single || several {
+			t.asked[name] = true
+		}
 		switch {
 		case single:
 			c.addProvider(&table{doc: t.doc, path: t.at(name), m: m, asked: map[string]bool{}}, name)

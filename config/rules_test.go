@@ -43,17 +43,6 @@ func TestEachRuleKnowsWhereItStands(t *testing.T) {
 	}
 }
 
-func TestAnOlderFilesApprovalModeIsTaken(t *testing.T) {
-	c, err := loadFile(t, "[agent]\napproval_mode = \"edits\"\n", nil)
-	if err != nil || c.Approval != "edits" || len(c.Warnings) > 0 {
-		t.Errorf("approval %q, %v, %q", c.Approval, err, c.Warnings)
-	}
-	c, err = loadFile(t, "[agent]\napproval = \"edits\"\n", nil)
-	if err != nil || c.Approval != "ask" || len(c.Warnings) != 1 {
-		t.Errorf("under a name it never had there: %q, %v, %q", c.Approval, err, c.Warnings)
-	}
-}
-
 func TestAConversationSaysThatItAnswersInText(t *testing.T) {
 	flags := map[string][]string{"interactive": {"true"}, "output": {"json"}}
 	if _, err := loadFile(t, "", flags); err == nil || !strings.Contains(err.Error(), "text only") {

@@ -8,7 +8,6 @@ import "time"
 //
 //	section, group  of a heading: section of the file, heading of the help for the fields below
 //	toml            key in the file, then other keys that are accepted; - for none
-//	alsoin          section of the file that has the other keys too
 //	env             - for no variable; else it is ARTOO_ and the field's words
 //	flag            as the help shows it; none without
 //	preset, shown   default as it would be written; what is shown instead where that says too little
@@ -63,7 +62,7 @@ type Settings struct {
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string   `toml:"approval,approval_mode" alsoin:"agent" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
+	Approval string   `toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
 	Allow    []string `toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      []string `toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
 	Deny     []string `toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`

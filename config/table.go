@@ -168,17 +168,39 @@ func (t *table) leftover(strict bool) {
 	known := slices.Sorted(maps.Keys(t.asked))
 	for _, k := range t.keys() {
 		if !t.asked[k] {
-			t.unknown(k, didYouMean(k, known), strict)
+			t.unknown(k, known, strict)
 		}
 	}
 }
 
-// unknown notes one unknown key; tail is what follows the message.
-func (t *table) unknown(key, tail string, strict bool) {
-	why := "no such key: " + t.name(key) + tail
-	if strict {
-		t.doc.wrong(t.at(key), why, "mend or remove the line: a rule that is not understood protects nothing")
-		return
+// unknown notes a key that is none of the known ones: as an error when strict, or when
+// it is a setting of another section, since that would be set nowhere.
+func (t *table) unknown(key string, known []string, strict bool) {
+	why := "no such key: " + t.name(key)
+	switch {
+	case t.stray(key):
+	case strict:
+		t.doc.wrong(t.at(key), why+didYouMean(key, known), "fix or remove the line: a rule that is not understood protects nothing")
+	case slices.ContainsFunc(Options(), func(o Option) bool { return o.NoFile && o.Key == key }):
+		t.doc.warn(t.at(key), why+", it is a flag or a variable only")
+	default:
+		t.doc.warn(t.at(key), why+didYouMean(key, known))
 	}
-	t.doc.warn(t.at(key), why)
+}
+
+// stray notes a setting that stands outside its section, as the key or in a table of
+// that name, and reports whether there was one.
+func (t *table) stray(key string) (found bool) {
+	if m, ok := t.m[key].(map[string]any); ok {
+		sub := &table{doc: t.doc, path: t.at(key), m: m}
+		for _, k := range sub.keys() {
+			found = sub.stray(k) || found
+		}
+		return found
+	}
+	o := fileOption(key)
+	if o != nil {
+		t.doc.wrong(t.at(key), key+" belongs in ["+o.Section+"]", "move the line below ["+o.Section+"]")
+	}
+	return o != nil
 }

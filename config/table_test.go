@@ -13,7 +13,7 @@ import (
 
 // TestTheTagsOfSettingsAreRight reads what describe takes for granted.
 func TestTheTagsOfSettingsAreRight(t *testing.T) {
-	known := []string{"toml", "alsoin", "env", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
+	known := []string{"toml", "env", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
 		"empty", "unsplit", "meaning"}
 	pair := regexp.MustCompile(`([a-z]+):"(?:[^"\\]|\\.)*" ?`)
 	settings := reflect.TypeFor[Settings]()

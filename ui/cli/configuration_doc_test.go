@@ -68,7 +68,7 @@ func docRow(o config.Option) string {
 	if !o.NoFile {
 		key = "`" + o.Section + "." + o.Key + "`"
 		for _, a := range slices.Sorted(slices.Values(o.Aliases)) {
-			key += ", `" + a + "`"
+			key += ", `" + o.Section + "." + a + "`"
 		}
 	}
 	meaning := o.Meaning

@@ -115,6 +115,28 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 }
 
+// TestTheHelpNamesTheSectionOfEachKey holds `artoo help environment` and the manual to it:
+// a key outside its section is an error.
+func TestTheHelpNamesTheSectionOfEachKey(t *testing.T) {
+	heading := regexp.MustCompile(`(?m), \[([a-z]+)\]:?$`)
+	for name, page := range map[string]string{"help": output(t, "help environment"), "manual": manPage()} {
+		for _, o := range config.Options() {
+			if o.NoFile {
+				continue
+			}
+			at := regexp.MustCompile(`(?m)^(  |\\fB)` + o.Env + `\b`).FindStringIndex(page)
+			if at == nil {
+				t.Errorf("the %s does not name %s", name, o.Env)
+				continue
+			}
+			headings := heading.FindAllStringSubmatch(page[:at[0]], -1)
+			if len(headings) == 0 || headings[len(headings)-1][1] != o.Section {
+				t.Errorf("the %s does not name the section of %s", name, o.Env)
+			}
+		}
+	}
+}
+
 // variablesIn are the names in calls that ask the environment: of os.Getenv and
 // os.LookupEnv, and of a func or field whose name says that it stands for one of
 // them. The name may be written in the call, or come from a list of names that a

@@ -106,7 +106,8 @@ func commandPage(c subcommand) string {
 }
 
 const environmentIntro = "" +
-	"Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. " +
+	"Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case, " +
+	"in the section that its heading names. A key in another section is an error. " +
 	"Flags win over variables, variables over the file. An empty variable counts as not set."
 
 // environmentPage is `artoo help environment`.
@@ -116,7 +117,7 @@ func environmentPage() string {
 		b.WriteString(line + "\n")
 	}
 	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
-		b.heading(g.name + ":")
+		b.heading(g.inFile() + ":")
 		for _, o := range g.options {
 			b.row(o.Env, variableColumn, describe(o))
 		}
@@ -137,6 +138,9 @@ type group struct {
 	name    string
 	options []config.Option
 }
+
+// inFile is the heading with the section of config.toml that has the keys.
+func (g group) inFile() string { return g.name + ", [" + g.options[0].Section + "]" }
 
 // groups are the settings that are kept, by their headings.
 func groups(keep func(config.Option) bool) (all []group) {

@@ -54,8 +54,9 @@ func manPage() string {
 	m.text("A headless run that a signal ended dies of it, so shells show 130, 143, 129 or 141.")
 	m.section("ENVIRONMENT")
 	m.text(environmentIntro)
-	for _, o := range config.Options() {
-		if o.Env != "" {
+	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
+		m.request(".SS " + g.inFile())
+		for _, o := range g.options {
 			m.item(o.Env, describe(o))
 		}
 	}
