@@ -16,7 +16,7 @@ func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error
 		return "", wrong(kindAuth, name, why, hint)
 	}
 	if text == "" {
-		return fail("no key came", "artoo login "+name+", and paste the key; or artoo login "+name+" < FILE")
+		return fail("no key came", "artoo login "+name+", and paste the key; or artoo login "+name+" --stdin < FILE")
 	}
 	if _, err := checkKey(text, name); err != nil {
 		return "", err

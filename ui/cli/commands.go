@@ -69,8 +69,9 @@ func commands() []subcommand {
 			of: "provider", options: with("provider"), own: []config.Option{asJSON},
 		},
 		{
-			name: "login", args: "[provider]", short: "store a key", most: 1, of: "provider", options: with(),
-			own: []config.Option{own("no-check", "store the key without trying it")},
+			name: "login", args: "[provider] [--stdin]", short: "store a key", most: 1, of: "provider", options: with(),
+			own: []config.Option{own("no-check", "store the key without trying it"),
+				own("stdin", "the key is the first line of a pipe or file")},
 		},
 		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: with()},
 		{

@@ -36,7 +36,7 @@ func (a *app) login(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.readKey(ctx, name)
+	text, err := a.readKey(ctx, name, inv.has("stdin"))
 	if err != nil {
 		return err
 	}
@@ -124,6 +124,9 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 	case a.streams.in && a.streams.err:
 		return ui.Choose(ctx, a.process.In, a.screen, "Whose key?", names)
 	}
+	if command == "login" {
+		command += " --stdin"
+	}
 	return "", usage(command, "which provider?",
 		"artoo "+command+" with one of "+strings.Join(names, ", "))
 }
@@ -131,10 +134,10 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 // maxKey bounds what is read for a key, in bytes.
 const maxKey = 64 << 10
 
-// readKey asks for a key on the terminal, unseen, or takes the first line of a
-// file or pipe.
-func (a *app) readKey(ctx context.Context, name string) (string, error) {
-	hint := "artoo login " + name + " < FILE, whose first line is the key"
+// readKey asks for a key on the terminal, unseen. The first line of a file or pipe is
+// one only when piped says so: what a script pipes by accident is not stored.
+func (a *app) readKey(ctx context.Context, name string, piped bool) (string, error) {
+	hint := "artoo login " + name + " --stdin < FILE, whose first line is the key"
 	if a.streams.in {
 		if !a.streams.err {
 			return "", usage("login", "no one can answer: stderr is no terminal", hint)
@@ -144,6 +147,9 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 			err = nil // an empty line is answered the same way
 		}
 		return text, err
+	}
+	if !piped {
+		return "", usage("login", "no one can answer: stdin is no terminal", hint)
 	}
 	type line struct {
 		text string
