@@ -5,21 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 	"sync"
 	"syscall"
 )
 
-// guard is the offline guard: it connects only to what is near or listed. It
+// guard is the offline guard: it connects only to what is near. It
 // sees each address after the name was looked up, so that no name and no
 // redirect can lead out, and keeps the lookup itself on this network too: a name
 // server would pass a public name on.
 type guard struct {
 	dialer     *net.Dialer
-	listed     []string
 	nameServer string // asked instead of the system's; for tests
 }
 
@@ -28,9 +25,6 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
-	}
-	if g.lists(host) {
-		return g.dialer.DialContext(ctx, network, address)
 	}
 	if err := known(ctx, host); err != nil {
 		return nil, err
@@ -116,37 +110,11 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	if err != nil {
 		return err
 	}
-	if Private(at.Addr()) || g.lists(at.Addr().Unmap().WithZone("").String()) {
+	if Private(at.Addr()) {
 		return nil
 	}
 	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at.Addr()),
 		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
-}
-
-// lists reports whether the user named a host or an address.
-func (g *guard) lists(host string) bool {
-	host = strings.TrimSuffix(host, ".")
-	addr, err := netip.ParseAddr(host)
-	for _, l := range g.listed {
-		if strings.EqualFold(strings.TrimSuffix(l, "."), host) {
-			return true
-		}
-		if want, e := netip.ParseAddr(l); e == nil && err == nil && want.Unmap() == addr.Unmap() {
-			return true
-		}
-	}
-	return false
-}
-
-// proxy takes one only for listed hosts: a proxy would look up and connect to
-// whatever it is asked for, out of the guard's sight.
-func (g *guard) proxy(next proxyFunc) proxyFunc {
-	return func(r *http.Request) (*url.URL, error) {
-		if !g.lists(r.URL.Hostname()) {
-			return nil, nil
-		}
-		return next(r)
-	}
 }
 
 // Private reports whether an address is this machine's or a private network's.

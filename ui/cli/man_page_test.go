@@ -111,7 +111,8 @@ func manIntro() []string {
 			"need a question is refused, and the exit status says so.",
 		"The providers are " + strings.Join(names[:last], ", ") + " and " + names[last] +
 			", which is any server with the " +
-			"Chat Completions interface. artoo connects to nothing but the chosen one.",
+			"Chat Completions interface. artoo connects only to the chosen one, to the pages and searches of the web tools, " +
+			"and to what a setting or command of yours names. It sends no telemetry and never checks for updates.",
 	}
 }
 
