@@ -144,6 +144,12 @@ install: build
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/artoo $(DESTDIR)$(MANDIR)/artoo.1 $(DESTDIR)$(BASHDIR)/artoo \
 		$(DESTDIR)$(ZSHDIR)/_artoo $(DESTDIR)$(FISHDIR)/artoo.fish
+	@echo "Each user's own data stays, or where XDG_CONFIG_HOME and the like say:"
+	@echo "  ~/.config/artoo       settings"
+	@echo "  ~/.local/share/artoo  keys; those in the system's keyring are called artoo there"
+	@echo "  ~/.local/state/artoo  sessions, journal, history"
+	@echo "  ~/.cache/artoo        caches"
+	@echo "To remove it: chmod -R u+w ~/.cache/artoo; rm -rf ~/.config/artoo ~/.local/share/artoo ~/.local/state/artoo ~/.cache/artoo"
 
 # Gives the module the name under which somebody publishes it:
 # make module NAME=example.org/you/artoo

@@ -88,6 +88,7 @@ func helpApprovals() [][]string {
 	return [][]string{
 		{"y", "yes, this once"},
 		{"n [reason]", "no; the reason goes to the model (Enter alone means no too)"},
+		{"n! [reason]", "no, after a command: the model does not get its output either"},
 		{"a [rule]", "always in this session: this very call, or the rule given"},
 		{"A [rule]", "for good, in your own file, for this project"},
 		{"e", "edit it first, then it is asked again"},

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"artoo/config"
 )
 
 // moduleDir is the module's root, seen from this package.
@@ -54,5 +57,34 @@ func goFiles(t *testing.T, visit func(name, path string)) {
 	})
 	if err != nil || files < 100 {
 		t.Fatalf("looked at %d files: %v", files, err)
+	}
+}
+
+// TestUninstallNamesWhatStays runs it in a directory of its own.
+func TestUninstallNamesWhatStays(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "usr", "local", "bin", "artoo")
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tool, err := exec.LookPath("make")
+	if err != nil {
+		t.Log("no make here: nothing was checked")
+		return
+	}
+	out, err := exec.Command(tool, "-C", moduleDir, "uninstall", "DESTDIR="+dir, "PREFIX=/usr/local").CombinedOutput()
+	if _, there := os.Stat(program); err != nil || there == nil {
+		t.Errorf("the program is still there: %v\n%s", err, out)
+	}
+	home := map[string]string{"HOME": "/home/me"}
+	paths := config.FindPaths(func(name string) (string, bool) { value, ok := home[name]; return value, ok })
+	for _, find := range []func() (string, error){paths.ConfigDir, paths.DataDir, paths.StateDir, paths.CacheDir} {
+		stays, err := find()
+		if named := strings.Replace(stays, "/home/me", "~", 1); err != nil || strings.Count(string(out), named) < 2 {
+			t.Errorf("it does not say that %s stays, and how to remove it: %v\n%s", named, err, out)
+		}
 	}
 }

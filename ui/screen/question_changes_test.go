@@ -2,6 +2,8 @@ package screen
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -236,5 +238,22 @@ func TestAQuestionSaysWhereItsCommandRuns(t *testing.T) {
 	}
 	if got := r.err.String(); !strings.Contains(got, "outside the sandbox (network, keys, home)") {
 		t.Errorf("shown: %q", got)
+	}
+}
+
+// TestEveryAnswerStandsOnThePage holds docs/permissions.md to the answers that the
+// questions about a call take.
+func TestEveryAnswerStandsOnThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, answers := range []string{choices, choicesLasting, choicesChanges, choicesOutside} {
+		keys, _, _ := strings.Cut(strings.TrimPrefix(answers, "["), "]")
+		for key := range strings.SplitSeq(keys, ",") {
+			if !strings.Contains(string(page), "\n| `"+key+"`") && !strings.Contains(string(page), "\n| `"+key+" [") {
+				t.Errorf("docs/permissions.md does not have the answer %s", key)
+			}
+		}
 	}
 }
