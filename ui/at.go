@@ -19,12 +19,23 @@ import (
 type fileAccess struct {
 	env  *tool.Env // its Dir is where they start; without Files they reach nothing
 	home string    // what ~ means; "" for nothing
+	own  bool      // the user typed it: an image by its full path may be anywhere
 }
 
 // access is what the present session's file tools reach.
-func (t *Terminal) access() fileAccess {
+func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true) }
+
+// accessOf is what file tools with that env reach.
+func accessOf(env *tool.Env, own bool) fileAccess {
 	home, _ := os.UserHomeDir() // without one ~ means nothing
-	return fileAccess{env: t.opt.Agent.Env(), home: home}
+	return fileAccess{env: env, home: home, own: own}
+}
+
+// Expand is the prompt of a headless run with what its @paths name. A script may have
+// put words of others into it: only what env, the agent's, reaches comes along. It reads
+// files, on the caller's goroutine.
+func Expand(ctx context.Context, env *tool.Env, prompt string) Expansion {
+	return accessOf(env, false).expand(ctx, prompt, nil)
 }
 
 // abs is where a typed path leads, absolute but not cleaned: a/.. is not . when
@@ -136,7 +147,7 @@ func (e *expander) path(path, typed string, own bool) bool {
 		return false // e-mail-like, a decorator, a package: no file
 	}
 	_, image := imageAt(path)
-	elsewhere := place.Outside && own && image && files.LeadsOut(abs)
+	elsewhere := place.Outside && own && e.access.own && image && files.LeadsOut(abs)
 	if (place.Outside || place.Denied) && !elsewhere {
 		e.note("%s is not attached: %s", typed, place.Why)
 		return true

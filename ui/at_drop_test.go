@@ -137,6 +137,11 @@ func TestAnImageThatTheUserNamesMayBeAnywhere(t *testing.T) {
 			}
 		}
 	}
+	for _, prompt := range []string{shot, "@" + shot} {
+		if e := Expand(t.Context(), a.env, prompt); len(e.Parts) != 0 || !strings.Contains(strings.Join(e.Notes, "\n"), "outside the project") {
+			t.Errorf("the prompt of a headless run, %q: %d parts, %q", prompt, len(e.Parts), e.Notes)
+		}
+	}
 }
 
 func FuzzDroppedImages(f *testing.F) {

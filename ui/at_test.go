@@ -35,7 +35,7 @@ func reaching(t testing.TB, tree map[string]string) fileAccess {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	return fileAccess{env: &tool.Env{Files: files, Dir: dir}, home: dir}
+	return fileAccess{env: &tool.Env{Files: files, Dir: dir}, home: dir, own: true}
 }
 
 func TestAtWords(t *testing.T) {

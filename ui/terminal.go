@@ -73,7 +73,8 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 	if t.opt.First != "" {
 		t.Said(t.opt.First)
-		if err := t.turn(ctx, t.opt.First, nil); err != nil {
+		text, parts := t.attach(ctx, line{text: t.opt.First})
+		if err := t.turn(ctx, text, parts); err != nil {
 			return t.leave(err)
 		}
 	}

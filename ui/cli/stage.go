@@ -73,8 +73,12 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if line := a.ignored(); line != "" {
 		a.warn(line)
 	}
+	message := ui.Expand(ctx, a.agent.Env(), prompt)
+	for _, note := range message.Notes {
+		a.screen.Note(note)
+	}
 	in := headless.Stdin{
-		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash,
+		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: message.Text, Dash: dash,
 		Patient: a.streams.watched, Wait: a.cfg.StdinWait,
 		Max: int64(a.cfg.StdinMax), Dir: a.agent.OutputDir(), Notice: func(text string) { a.screen.Note(text) },
 	}
@@ -99,7 +103,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		r.Ask = ui.AskOnTTY(a.screen, notify)
 	}
 	a.lastWords()
-	response, failure := r.Run(ctx, input.Text)
+	response, failure := r.Run(ctx, input.Text, message.Parts...)
 	a.outcome.response.Store(response)
 	switch {
 	case failure != nil:

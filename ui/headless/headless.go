@@ -37,11 +37,11 @@ type Runner struct {
 	Stopped func(error)
 }
 
-// Run sends the message. It returns what came of it and the failure that decides
+// Run sends the message with what is attached to it. It returns what came of it and the failure that decides
 // the exit code: nil, the error of the turn, that stdout could not be written,
 // or that a call was refused because nobody could be asked. The answer is on
 // stdout when it returns; the result object is not, see NewResult.
-func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.Failure) {
+func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.Part) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop, output: map[string]int{}}
@@ -52,7 +52,7 @@ func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.
 	if cb.failed != nil {
 		return &agent.Response{}, outputFailure(cb.failed)
 	}
-	response, err := r.Agent.SendMessage(ctx, text, cb)
+	response, err := r.Agent.SendMessage(ctx, text, cb, attachments...)
 	r.Screen.Finish()
 	cb.checkScreen()
 	var signal *SignalError
