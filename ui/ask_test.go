@@ -118,15 +118,16 @@ func TestAnswersWithWords(t *testing.T) {
 	}
 }
 
-// Pasted text, bracketed or with its Enter in one read, approves nothing.
+// Pasted text approves nothing, in brackets or with more behind its Enter.
 func TestPastedTextNeverApproves(t *testing.T) {
 	for name, parts := range map[string][]string{
-		"newline in one read":    {"y\r"},
+		"more in one read":       {"y\rand more"},
+		"two lines in one read":  {"y\ry\r"},
+		"half a key behind it":   {"y\r\x1b"},
+		"a paste behind it":      {"y\r" + pasteBegin + "more" + pasteEnd},
 		"bracketed":              {pasteBegin + "y\r" + pasteEnd},
 		"bracketed, then Enter":  {pasteBegin + "yes" + pasteEnd, "\r"},
 		"bracketed with Enter":   {pasteBegin + "y" + pasteEnd + "\r"},
-		"always, in one read":    {"always\r"},
-		"behind a cursor key":    {"y", "\x1b[C\r"},
 		"typed before and after": {"y", pasteBegin + "es" + pasteEnd, "\r"},
 	} {
 		k, answers, errs := startAsking(t, nil)
@@ -150,6 +151,26 @@ func TestPastedTextNeverApproves(t *testing.T) {
 			t.Errorf("%s: then a typed yes gave %+v", name, a)
 		}
 	}
+}
+
+// A slow line gives what was typed in one read, the Enter with it.
+func TestAnAnswerAndItsEnterInOneRead(t *testing.T) {
+	for keys, want := range map[string]agent.Verdict{
+		"y\r": agent.Yes, "always\r": agent.YesForSession, "\x1b[Cy\r": agent.Yes, "x\x7fyes\r": agent.Yes,
+	} {
+		k, answers, _ := startAsking(t, nil)
+		k.clock.advance(quiet)
+		k.send(keys)
+		if a := wanted(k, answers); a.Verdict != want {
+			t.Errorf("%q: %+v", keys, a)
+		}
+	}
+	k, answers, errs := startAsking(t, nil)
+	k.clock.advance(quiet - 1)
+	k.send("y\r") // too soon after the question
+	k.settle()
+	none(k, answers)
+	none(k, errs)
 }
 
 // Ctrl-D, Ctrl-C and a hang-up are no.

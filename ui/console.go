@@ -20,8 +20,8 @@ type line struct {
 	pasted bool
 	// spans is what of the text was pasted: its @paths are data.
 	spans []Span
-	// burst says that a part of it was pasted, or that its Enter came in one
-	// read with other keys: such an answer approves nothing.
+	// burst says that a part of it was pasted, or that more came at once behind its
+	// Enter: such an answer approves nothing.
 	burst bool
 	// queued says that it came before it was wanted.
 	queued bool

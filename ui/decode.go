@@ -54,11 +54,7 @@ func (d *decoder) feed(chunk []byte) []key {
 	}
 	d.closed = false
 	d.rest = append(d.rest, chunk...)
-	keys := d.run(false)
-	for i := range keys {
-		keys[i].burst = keys[i].burst || len(keys) > 1
-	}
-	return keys
+	return d.run(false)
 }
 
 // wait is how long the input may stay silent before expire has to be called; 0
@@ -92,7 +88,7 @@ func (d *decoder) endPaste() []key {
 
 func (d *decoder) addPaste() {
 	if text := cleanPaste(d.paste); text != "" {
-		d.keys = append(d.keys, key{kind: keyPaste, text: text, burst: true})
+		d.keys = append(d.keys, key{kind: keyPaste, text: text})
 	}
 	d.paste = nil
 }
@@ -100,7 +96,7 @@ func (d *decoder) addPaste() {
 func (d *decoder) run(silent bool) []key {
 	d.keys = nil
 	for len(d.rest) > 0 {
-		chorded := d.chorded
+		chorded, before := d.chorded, len(d.keys)
 		n := d.step(silent)
 		if n == 0 {
 			if !silent {
@@ -112,6 +108,9 @@ func (d *decoder) run(silent bool) []key {
 			d.chorded = false // whatever it was, known or not
 		}
 		d.rest = d.rest[n:]
+		for i := before; i < len(d.keys); i++ {
+			d.keys[i].followed = len(d.rest) > 0
+		}
 	}
 	if len(d.rest) == 0 {
 		d.rest = nil

@@ -12,7 +12,7 @@ func decodeAll(d *decoder, chunks ...string) []key {
 	var keys []key
 	for _, c := range chunks {
 		for _, k := range d.feed([]byte(c)) {
-			k.burst = false
+			k.followed = false
 			keys = append(keys, k)
 		}
 	}
@@ -243,15 +243,17 @@ func TestTextIsWhole(t *testing.T) {
 	}
 }
 
-func TestBurst(t *testing.T) {
+// An Enter is the last of its read or not, whatever the rest of the read is.
+func TestWhatFollowsAnEnter(t *testing.T) {
 	for _, tt := range []struct {
 		bytes string
 		want  bool
-	}{{"\r", false}, {"y\r", true}, {"\x1b[C\r", true}, {"\ry", true}} {
+	}{{"\r", false}, {"y\r", false}, {"\x1b[C\r", false}, {"\ry", true}, {"\r\x00", true}, {"\r\x1b[99~", true},
+		{"\r\x1b", true}, {"\r" + pasteBegin, true}} {
 		d := &decoder{}
 		for _, k := range d.feed([]byte(tt.bytes)) {
-			if k.kind == keyEnter && k.burst != tt.want {
-				t.Errorf("%q: burst %v", tt.bytes, k.burst)
+			if k.kind == keyEnter && k.followed != tt.want {
+				t.Errorf("%q: followed %v", tt.bytes, k.followed)
 			}
 		}
 	}

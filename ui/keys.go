@@ -63,9 +63,12 @@ func metaSequence(kind keyKind) keyKind {
 type key struct {
 	kind keyKind
 	text string
-	// burst marks a key that came in one read together with others. Nobody
-	// types two keys within one read, so such an Enter approves nothing.
-	burst bool
+	// followed marks a key after which more stood in the same read. Several keys
+	// that were typed can arrive in one read (ssh over a slow line, mosh, expect),
+	// and an answer with its Enter is then the whole of it. Text that a terminal
+	// pastes without brackets goes on behind its first line. The terminal need not
+	// be known for that: every one is taken for one without bracketed paste.
+	followed bool
 }
 
 // chord begins a key of two control bytes.

@@ -64,7 +64,7 @@ func (f *keyReader) ctrlC() {
 func (f *keyReader) escape(k key, at time.Time) {
 	switch {
 	case !f.shown:
-		if f.interrupt != nil && !k.burst { // among other bytes it was not typed by itself
+		if f.interrupt != nil && !k.followed { // among other bytes it was not typed by itself
 			f.interrupted()
 		}
 	case f.escaped.IsZero() || at.Sub(f.escaped) > leaveWait:

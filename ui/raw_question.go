@@ -47,7 +47,7 @@ func (f *keyReader) answerKey(k key, at time.Time) {
 		f.answer.burst = true
 		f.ed.insert(firstLine(k.text), true)
 	case keyEnter, keyNewline:
-		l := line{text: f.ed.text(), burst: f.answer.burst || k.burst}
+		l := line{text: f.ed.text(), burst: f.answer.burst || k.followed}
 		f.ed.do(keyEnd)
 		f.draw()
 		f.finish(result{line: l})
