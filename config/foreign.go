@@ -45,6 +45,7 @@ func ForeignVariables() []Foreign {
 		{"TERM", "dumb, unknown or not set: plain output"},
 		{"TERM_PROGRAM", "terminals known to show links"},
 		{"KITTY_WINDOW_ID", "as TERM_PROGRAM"},
+		{"ALACRITTY_WINDOW_ID", "as TERM_PROGRAM"},
 		{"VTE_VERSION", "as TERM_PROGRAM"},
 		{"WT_SESSION", "as TERM_PROGRAM"},
 		{"STY", "inside screen: no links"},

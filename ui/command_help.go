@@ -64,7 +64,7 @@ func helpCell(row []string) string {
 func helpKeys() [][]string {
 	return [][]string{
 		{"Enter", "send; during a turn: queue"},
-		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line"},
+		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line; also Shift-Enter where the terminal reports it"},
 		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears the line, twice leaves"},
 		{"Esc Esc", "clear the line; on an empty one, as /undo"},
 		{"Ctrl-D", "leave, on an empty line"},

@@ -49,12 +49,18 @@ type decoder struct {
 
 // feed decodes a chunk as it was read. Incomplete ends wait for the next.
 func (d *decoder) feed(chunk []byte) []key {
-	if d.pasting && string(chunk) == "\x03" {
+	if d.pasting && isCtrlC(chunk) {
 		return append(d.endPaste(), key{kind: keyInterrupt}) // a Ctrl-C by itself was typed, not pasted
 	}
 	d.closed = false
 	d.rest = append(d.rest, chunk...)
 	return d.run(false)
+}
+
+// isCtrlC says whether a chunk is a Ctrl-C and nothing else.
+func isCtrlC(chunk []byte) bool {
+	keys := (&decoder{}).feed(chunk)
+	return len(keys) == 1 && keys[0] == key{kind: keyInterrupt}
 }
 
 // wait is how long the input may stay silent before expire has to be called; 0
@@ -270,11 +276,52 @@ func (d *decoder) csi(params string, final byte) {
 	switch {
 	case final == '~' && params == "200":
 		d.pasting, d.paste = true, nil
-	case strings.Trim(params, "0123456789;") != "":
+	case strings.Trim(params, "0123456789;:") != "":
+	case final == 'u':
+		code, modifiers, _ := strings.Cut(params, ";")
+		d.stepCoded(code, modifiers)
+	case final == '~' && strings.HasPrefix(params, "27;"): // the same from xterm's modifyOtherKeys
+		modifiers, code, _ := strings.Cut(params[len("27;"):], ";")
+		d.stepCoded(code, modifiers)
 	default:
 		if kind, ok := sequenceKey(params, final); ok {
 			d.add(kind, "")
 		}
+	}
+}
+
+// stepCoded decodes a key that the terminal reports as the number of its
+// character, with its modifiers: see keysOn.
+func (d *decoder) stepCoded(code, modifiers string) {
+	m := modifiersOf(modifiers)
+	c := codedChar(code, m)
+	if i := int(c - keypadBegin); i >= 0 && i < len(keypadKeys) {
+		d.add(keypadKeys[i].kind, keypadKeys[i].text)
+		return
+	}
+	if m > shift|alt|ctrl { // such as Super
+		return
+	}
+	switch {
+	case c == '\r' && m != 0:
+		d.add(keyNewline, "")
+		return
+	case c == '\t' && m == shift:
+		d.add(keyMode, "")
+		return
+	case m&ctrl != 0:
+		c = controlChar(c)
+	case m&alt == 0 && c >= ' ' && c != 0x7f:
+		return // typed characters arrive as they are
+	}
+	switch kind, ok := keyOf(metaKeys[:], c); {
+	case m&alt != 0 && ok:
+		d.add(kind, "")
+	case m&alt != 0:
+	case c == 0x1b:
+		d.add(keyEscape, "")
+	default:
+		d.stepControl(byte(c))
 	}
 }
 

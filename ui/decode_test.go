@@ -55,6 +55,21 @@ var keyTable = []struct {
 	{"ctrl-r", "\x12", keySearch}, {"ctrl-s", "\x13", keySearchBack}, {"ctrl-_", "\x1f", keyUndo},
 	{"ctrl-x ctrl-u", "\x18\x15", keyUndo}, {"alt-left with two escapes", "\x1b\x1b[D", keyWordLeft},
 	{"alt-right with two escapes", "\x1b\x1bOC", keyWordRight}, {"ctrl-w", "\x17", keyKillWordLeft},
+	{"ctrl-c by number", "\x1b[99;5u", keyInterrupt}, {"with num lock", "\x1b[99;133u", keyInterrupt},
+	{"ctrl-c on a Cyrillic keyboard", "\x1b[1089::99;5u", keyInterrupt}, {"ctrl-shift-c", "\x1b[99:67;6u", keyInterrupt},
+	{"esc by number", "\x1b[27u", keyEscape}, {"ctrl-[ by number", "\x1b[91;5u", keyEscape},
+	{"alt-b by number", "\x1b[98;3u", keyWordLeft}, {"alt-shift-b by number", "\x1b[98:66;4u", keyWordLeft},
+	{"alt-b on a Cyrillic keyboard", "\x1b[1080::98;3u", keyWordLeft}, {"alt-enter by number", "\x1b[13;3u", keyNewline},
+	{"ctrl-enter by number", "\x1b[13;5u", keyNewline}, {"shift-enter with caps lock", "\x1b[13;66u", keyNewline},
+	{"enter with num lock", "\x1b[13;129u", keyEnter}, {"enter of the keypad", "\x1b[57414u", keyEnter},
+	{"left of the keypad", "\x1b[57417u", keyLeft}, {"alt-backspace by number", "\x1b[127;3u", keyKillWordLeft},
+	{"shift-backspace by number", "\x1b[127;2u", keyBackspace}, {"ctrl-backspace by number", "\x1b[127;5u", keyBackspace},
+	{"shift-tab by number", "\x1b[9;2u", keyMode}, {"ctrl-i by number", "\x1b[105;5u", keyTab},
+	{"ctrl-m by number", "\x1b[109;5u", keyEnter}, {"ctrl-j by number", "\x1b[106;5u", keyNewline},
+	{"ctrl-z by number", "\x1b[122;5u", keySuspend}, {"ctrl-\\ by number", "\x1b[92;5u", keyQuit},
+	{"ctrl-d by number", "\x1b[100;5u", keyEOF}, {"ctrl-_ by number", "\x1b[45:95;6u", keyUndo},
+	{"ctrl-x ctrl-e by number", "\x1b[120;5u\x1b[101;5u", keyEdit}, {"ctrl-right with num lock", "\x1b[1;133C", keyWordRight},
+	{"ctrl-delete with num lock", "\x1b[3;133~", keyKillWordRight}, {"ctrl-c of modifyOtherKeys", "\x1b[27;5;99~", keyInterrupt},
 	{"ctrl-u", "\x15", keyKillStart}, {"ctrl-k", "\x0b", keyKillEnd}, {"ctrl-y", "\x19", keyYank},
 }
 
@@ -74,6 +89,13 @@ func TestBytesBecomeKeys(t *testing.T) {
 	}
 }
 
+// A keypad's digits are text however they arrive.
+func TestTheKeypadTypes(t *testing.T) {
+	if got := joined(decodeAll(&decoder{}, "1\x1b[57400u\x1b[57409;129u")); len(got) != 1 || got[0].text != "11." {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // Control bytes without a meaning and unknown sequences leave no trace.
 func TestUnboundBytesAreNoKeys(t *testing.T) {
 	for b := byte(0); b < 0x20; b++ {
@@ -87,7 +109,8 @@ func TestUnboundBytesAreNoKeys(t *testing.T) {
 	}
 	for _, seq := range []string{
 		"\x1b[200", "\x1b[?1;2c", "\x1b[24;80R", "\x1b[I", "\x1b[O", "\x1b[2~", "\x1b[11~", "\x1b[15;5~", "\x1b[[A",
-		"\x1b[97;5u", "\x1b[<0;1;1M", "\x1b[>0q", "\x1bOP", "\x1bO5P", "\x1b]11;rgb:0000/0000/0000\x07",
+		"\x1b[97u", "\x1b[97;2u", "\x1b[97;9u", "\x1b[97;3u", "\x1b[9;5u", "\x1b[1077::116;3u", "\x1b[27;9u", "\x1b[57441;2u", "\x1b[0;5u",
+		"\x1b[13;9u", "\x1b[99999999999;5u", "\x1b[:;5u", "\x1b[27;5;9~", "\x1b[<0;1;1M", "\x1b[>0q", "\x1bOP", "\x1bO5P", "\x1b]11;rgb:0000/0000/0000\x07",
 		"\x1b]0;title\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\", "\x1bé", "\x1bq",
 		"\x1b7", "\x80\x9b\xff", "\u0085\u009b", "\x00", "\x11", "\x1d", "\x18q", "\x18\x18", "\x18\r", "\x18\x1b[A",
 		"\x18\x1b[200",

@@ -163,7 +163,8 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 	}{
 		{[]string{"TERM=xterm-256color"}, false}, {[]string{"TERM=xterm-256color", "VTE_VERSION=7600"}, true},
 		{[]string{"TERM=xterm-256color", "TERM_PROGRAM=iTerm.app"}, true}, {[]string{"TERM=xterm-kitty"}, true},
-		{[]string{"TERM=foot"}, true}, {nil, false}, {[]string{"TERM=dumb"}, false}, {[]string{"TERM=unknown"}, false},
+		{[]string{"TERM=foot"}, true}, {[]string{"TERM=alacritty"}, true},
+		{[]string{"TERM=xterm-256color", "ALACRITTY_WINDOW_ID=1"}, true}, {nil, false}, {[]string{"TERM=dumb"}, false}, {[]string{"TERM=unknown"}, false},
 		{[]string{"TERM=linux"}, false}, {[]string{"TERM=vt100"}, false}, {[]string{"TERM=vt220"}, false},
 		{[]string{"TERM=screen-256color"}, false}, {[]string{"TERM=tmux-256color"}, false},
 		{[]string{"TERM=eterm-color"}, false}, {[]string{"TERM=xterm", "INSIDE_EMACS=29.4,vterm"}, false},
@@ -174,6 +175,9 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 			b.read("")
 			if got := strings.Contains(b.wrote(), "\x1b]133;"); got != (tt.want && profile == screen.Rich) {
 				t.Errorf("%q, %v: marks %v", tt.env, profile, got)
+			}
+			if got := b.term.coded == 1; got != (tt.want && profile == screen.Rich) {
+				t.Errorf("%q, %v: keys by number %v", tt.env, profile, got)
 			}
 			if b.term.col != 5 {
 				t.Errorf("%q: the cursor stands in column %d", tt.env, b.term.col)
@@ -233,10 +237,46 @@ func TestMarksStandInTheirPlaces(t *testing.T) {
 	}
 }
 
+// Keys are reported by number only while a line is read: not for what is printed,
+// what an action does, a suspension, a crash or the end.
+func TestKeysByNumberOnlyWhileALineIsRead(t *testing.T) {
+	b := newBare(t, nil, func(o *Options) { o.Environ = []string{"TERM=xterm-kitty"} })
+	depth := func(when string, want int) {
+		t.Helper()
+		if b.term.coded != want || b.term.err != nil {
+			t.Errorf("%s: %d, %v", when, b.term.coded, b.term.err)
+		}
+	}
+	b.read("")
+	depth("at the prompt", 1)
+	b.keys("one", "\x1b[13;2u", "two")
+	b.f.above(func() { depth("while something is printed above", 0) })
+	depth("below it", 1)
+	b.f.stop = func() bool { depth("while it is stopped", 0); return true }
+	b.f.complain(b.f.release())
+	depth("for a child process", 0)
+	b.f.complain(b.f.reclaim())
+	b.keys("\x1b[97:65;5u", "0", "\r")
+	depth("in a turn", 0)
+	if got := b.sent(); got != "one\n0two" {
+		t.Errorf("sent %q", got)
+	}
+	b.ask()
+	depth("at a question", 1)
+	b.keys("\x1b[99;5u")
+	if r, ok := b.result(); !ok || r.err != errInterrupted {
+		t.Errorf("Ctrl-C gave %+v, %v", r, ok)
+	}
+	depth("after Ctrl-C", 0)
+	b.read("")
+	b.f.crashed()
+	depth("after a crash", 0)
+}
+
 // What a paste without its end holds is text after two seconds, or at Ctrl-C;
 // the keys after that are keys.
 func TestTheKeyboardComesBack(t *testing.T) {
-	for _, how := range []string{"silence", "Ctrl-C"} {
+	for how, ctrlC := range map[string]string{"silence": "", "Ctrl-C": "\x03", "Ctrl-C by number": "\x1b[99;5u"} {
 		b := newBare(t, nil, nil)
 		b.read("")
 		b.keys(pasteBegin+"lost ", "end\r")
@@ -251,7 +291,7 @@ func TestTheKeyboardComesBack(t *testing.T) {
 			}
 			continue
 		}
-		b.keys("\x03") // and clears it
+		b.keys(ctrlC) // and clears it
 		b.shows("you: lost end^C", "you:")
 		b.keys("free", "\r")
 		if got := b.sent(); got != "free" {

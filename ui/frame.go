@@ -22,8 +22,10 @@ type frame struct {
 	// it would not understand.
 	marks    *marks
 	unmarked bool // the rows are drawn anew, and have no marks yet
-	// pasting is open, for a goroutine that finds the program broken.
-	pasting atomic.Bool
+	// coded says that the terminal can report keys by number while a line is read.
+	coded bool
+	// drawn is open, for a goroutine that finds the program broken.
+	drawn atomic.Bool
 }
 
 // Bracketed paste is on only while a line is read: whatever runs in between
@@ -32,6 +34,31 @@ const (
 	pasteOn  = "\x1b[?2004h"
 	pasteOff = "\x1b[?2004l"
 )
+
+// Where the terminal is known for it, keys that share a byte are told apart while
+// a line is read, Shift-Enter from Enter among them: kitty's keyboard protocol with
+// its flags 1, which reports the keys that bytes cannot tell apart by number, and 4,
+// which adds the character that the key has on an American keyboard. The terminal
+// keeps a stack of such states: what it was in before is what it goes back to.
+const (
+	keysOn  = "\x1b[>1u\x1b[=4;2u"
+	keysOff = "\x1b[<u"
+)
+
+// on is written before the rows of a prompt, off behind them.
+func (f *frame) on() string {
+	if f.coded {
+		return keysOn + pasteOn
+	}
+	return pasteOn
+}
+
+func (f *frame) off() string {
+	if f.coded {
+		return pasteOff + keysOff
+	}
+	return pasteOff
+}
 
 // What is bold is so for a part of one row only.
 const (
@@ -44,9 +71,9 @@ const (
 func (f *frame) show(start, want layout) {
 	var b strings.Builder
 	if !f.open {
-		b.WriteString(pasteOn)
+		b.WriteString(f.on())
 		f.now, f.open = layout{rows: []row{{}}}, true
-		f.pasting.Store(true)
+		f.drawn.Store(true)
 		f.unmarked = true
 	}
 	if f.marks != nil && f.unmarked {
@@ -86,7 +113,7 @@ func (f *frame) end(mark string) {
 	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
 	last := len(f.now.rows) - 1
 	p.to(last, f.now.rows[last].width)
-	b.WriteString(mark + pasteOff + "\n")
+	b.WriteString(mark + f.off() + "\n")
 	f.close()
 	f.write(b.String())
 }
@@ -104,7 +131,7 @@ func (f *frame) entered() {
 
 func (f *frame) close() {
 	f.open = false
-	f.pasting.Store(false)
+	f.drawn.Store(false)
 }
 
 // erase takes the prompt away, for what must be printed in its place.
@@ -115,7 +142,7 @@ func (f *frame) erase() {
 	var b strings.Builder
 	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
 	p.to(0, 0)
-	b.WriteString("\x1b[J" + pasteOff)
+	b.WriteString("\x1b[J" + f.off())
 	f.close()
 	f.write(b.String())
 }

@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
 
 // keyKind says what the user did. The terminal's bytes are decoded into these
 // before anything else looks at them; what has no meaning here never becomes a
@@ -99,12 +103,87 @@ func keyOf(table []keyKind, r rune) (keyKind, bool) {
 	return table[r], true
 }
 
+// modifiers are the keys held with another, as terminals count them.
+type modifiers int
+
+const (
+	shift modifiers = 1
+	alt   modifiers = 2
+	ctrl  modifiers = 4
+	// Caps Lock and Num Lock change no key's meaning.
+	locks modifiers = 64 | 128
+)
+
+// modifiersOf reads the parameter of a sequence, which is 1 more than their sum.
+// An empty one is none.
+func modifiersOf(param string) modifiers {
+	number, _, _ := strings.Cut(param, ":") // what follows says whether it is pressed or repeated
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return modifiers(n-1) &^ locks
+}
+
+// codedChar is the character of a key that is reported by number: its own, the one
+// that Shift makes of it, and the one in its place on an American keyboard, parted
+// by colons, the last two where they are known. Ctrl-C is that key on a Cyrillic
+// keyboard, too. 0 is none.
+func codedChar(param string, m modifiers) rune {
+	var chars [3]int
+	for i, number := range strings.SplitN(param, ":", len(chars)) {
+		n, err := strconv.Atoi(number)
+		if err != nil && number != "" {
+			return 0
+		}
+		chars[i] = n
+	}
+	c := chars[0]
+	if m&shift != 0 && chars[1] != 0 {
+		c = chars[1]
+	}
+	if c > 0x7f && chars[2] != 0 {
+		c = chars[2]
+	}
+	if c <= 0 || c > unicode.MaxRune {
+		return 0
+	}
+	return rune(c)
+}
+
+// controlChar is what Ctrl makes of a character, 0 for nothing.
+func controlChar(c rune) rune {
+	switch {
+	case c >= '@' && c <= '_', c >= 'a' && c <= 'z':
+		return c & 0x1f
+	case c == '/', c == '-':
+		return 0x1f
+	case c == 0x7f:
+		return '\b'
+	}
+	return 0
+}
+
+// keypadBegin is the number of the first of keypadKeys.
+const keypadBegin = 57399
+
+var keypadKeys = [...]struct {
+	kind keyKind
+	text string
+}{
+	{text: "0"}, {text: "1"}, {text: "2"}, {text: "3"}, {text: "4"}, {text: "5"}, {text: "6"}, {text: "7"}, {text: "8"},
+	{text: "9"}, {text: "."}, {text: "/"}, {text: "*"}, {text: "-"}, {text: "+"}, {kind: keyEnter}, {text: "="}, {text: ","},
+	{kind: keyLeft}, {kind: keyRight}, {kind: keyUp}, {kind: keyDown}, {kind: keyPrev}, {kind: keyNext}, {kind: keyHome},
+	{kind: keyEnd},
+}
+
 // sequenceKey is the meaning of a CSI or SS3 sequence, given what stands
 // between its introducer and its final byte. Terminals, tmux, screen and the
 // Linux console send different ones for the same key.
 func sequenceKey(params string, final byte) (keyKind, bool) {
-	arg, modifier, _ := strings.Cut(params, ";")
-	word := modifier == "5" || modifier == "3" || modifier == "" && arg == "5" // Ctrl, Alt; rxvt leaves the 1 out
+	arg, modifier, more := strings.Cut(params, ";")
+	m := modifiersOf(modifier)
+	word := m == ctrl || m == alt || !more && arg == "5" // rxvt leaves the 1 out
 	switch final {
 	case 'A':
 		return keyUp, true
@@ -129,22 +208,20 @@ func sequenceKey(params string, final byte) (keyKind, bool) {
 		return keyMode, true
 	case 'M': // the keypad's Enter in application mode
 		return keyEnter, params == ""
-	case 'u': // a terminal that tells modified keys apart
-		return keyNewline, arg == "13" && modifier != "" && modifier != "1"
 	case '~':
-		return tildeKey(arg, modifier)
+		return tildeKey(arg, m)
 	}
 	return 0, false
 }
 
-func tildeKey(arg, modifier string) (keyKind, bool) {
+func tildeKey(arg string, m modifiers) (keyKind, bool) {
 	switch arg {
 	case "1", "7":
 		return keyHome, true
 	case "4", "8":
 		return keyEnd, true
 	case "3":
-		if modifier == "5" || modifier == "3" {
+		if m == ctrl || m == alt {
 			return keyKillWordRight, true
 		}
 		return keyDelete, true
@@ -152,8 +229,6 @@ func tildeKey(arg, modifier string) (keyKind, bool) {
 		return keyPrev, true
 	case "6":
 		return keyNext, true
-	case "27": // xterm's modifyOtherKeys
-		return keyNewline, modifier == "2;13" || modifier == "5;13"
 	}
 	return 0, false
 }

@@ -40,35 +40,35 @@ func (m *marks) output() string {
 	return markOutput
 }
 
-// newMarks gives nil for a terminal that is not known to use such marks: some
-// show them, and a screen reader in front of a terminal speaks them. Nothing is
-// asked of the terminal itself. A nil env knows nothing.
-func newMarks(env func(name string) string) *marks {
+// isModern says whether the environment names a terminal that is known to take
+// such marks, or to ignore them as it ignores any sequence that it does not know: others
+// show them, and a screen reader in front of a terminal speaks them. The same holds
+// for keysOn. Nothing is asked of the terminal itself. A nil env names none.
+func isModern(env func(name string) string) bool {
 	if env == nil {
-		return nil
+		return false
 	}
 	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} { // what TERM_PROGRAM names is behind these
 		if env(name) != "" {
-			return nil
+			return false
 		}
 	}
 	term := env("TERM")
 	for _, prefix := range []string{"vt", "screen", "tmux", "eterm"} {
 		if strings.HasPrefix(term, prefix) {
-			return nil
+			return false
 		}
 	}
 	switch term {
 	case "", "dumb", "unknown", "linux", "cons25":
-		return nil
+		return false
 	}
-	known := slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour"}, term) ||
+	for _, name := range []string{"KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "WT_SESSION", "VTE_VERSION"} {
+		if env(name) != "" {
+			return true
+		}
+	}
+	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour", "alacritty",
+		"alacritty-direct"}, term) ||
 		slices.Contains([]string{"iTerm.app", "WezTerm", "ghostty", "vscode", "WarpTerminal", "rio"}, env("TERM_PROGRAM"))
-	for _, name := range []string{"KITTY_WINDOW_ID", "WT_SESSION", "VTE_VERSION"} {
-		known = known || env(name) != ""
-	}
-	if !known {
-		return nil
-	}
-	return &marks{exit: -1}
 }

@@ -51,8 +51,8 @@ func (t *Terminal) newKeyReader(c *console, ed *editor, remember func(string)) *
 		remember: remember, complete: t.complete, stop: suspend, spoken: t.opt.Profile == screen.Spoken,
 		display: func(s string) string { return sanitize.Text(s, sanitize.Prose) },
 	}
-	if !f.spoken {
-		f.marks = newMarks(t.variable)
+	if !f.spoken && isModern(t.variable) {
+		f.marks, f.frame.coded = &marks{exit: -1}, true
 	}
 	if t.opt.ViKeys {
 		f.vi = &vi{}

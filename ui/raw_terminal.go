@@ -105,8 +105,8 @@ func (f *keyReader) turned(good bool) {
 
 // crashed implements terminalFront.
 func (f *keyReader) crashed() {
-	if f.frame.pasting.Load() {
-		f.screen.Draw([]byte(pasteOff + "\n"))
+	if f.frame.drawn.Load() {
+		f.screen.Draw([]byte(f.frame.off() + "\n"))
 		return
 	}
 	f.screen.Pause()            // takes the transient line away

@@ -18,6 +18,7 @@ type vt struct {
 	pending    bool // the last column was written
 	scrolled   []string
 	paste      bool
+	coded      int // how often keysOn was written and not taken back
 	err        error
 	rest       string
 	wraps      map[int]bool // rows that go on in the next, with scrolled rows counted
@@ -167,6 +168,15 @@ func (v *vt) sequence(s string) int {
 			v.err = fmt.Errorf("?2004l twice")
 		}
 		v.paste = false
+	case s[1] == '[' && params == ">1" && final == 'u':
+		if v.coded++; v.paste {
+			v.err = fmt.Errorf("keys are reported by number after ?2004h")
+		}
+	case s[1] == '[' && params == "=4;2" && final == 'u' && v.coded == 1:
+	case s[1] == '[' && params == "<" && final == 'u':
+		if v.coded--; v.coded < 0 || v.paste {
+			v.err = fmt.Errorf("keys were not reported by number, or a paste may come")
+		}
 	default:
 		v.err = fmt.Errorf("unexpected sequence %q", s[:end+1])
 	}
