@@ -31,7 +31,7 @@ func ForeignVariables() []Foreign {
 		{"NO_PROXY", "hosts that are reached without a proxy; no_proxy too"},
 		{"SSL_CERT_FILE", "file of root certificates"},
 		{"SSL_CERT_DIR", "directories of root certificates"},
-		{"HOME", "where the XDG directories are when their variables are not set"},
+		{"HOME", "where the XDG directories are when their variables are not set; itself not set: as the system lists it"},
 		{"XDG_CONFIG_HOME", "config file; ~/.config when not set"},
 		{"XDG_DATA_HOME", "credentials; ~/.local/share when not set"},
 		{"XDG_STATE_HOME", "sessions, history; ~/.local/state when not set"},

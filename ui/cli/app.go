@@ -36,6 +36,7 @@ import (
 // main, with the process's own arguments, streams and exit.
 func Main(p Process) int {
 	hideEnvironment()
+	setHome()
 	a := &app{process: p, began: time.Now()}
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"os"
+	"os/user"
+	"testing"
+)
+
+// A process without HOME gets the directory that the system's list has for its user;
+// one with HOME keeps it.
+func TestTheHomeOfAProcessWithoutOne(t *testing.T) {
+	u, err := user.Current()
+	if err != nil || u.HomeDir == "" {
+		t.Fatal("the user has no home directory", err)
+	}
+	own := t.TempDir()
+	for set, want := range map[string]string{"": u.HomeDir, own: own} {
+		t.Setenv("HOME", set)
+		setHome()
+		if got := os.Getenv("HOME"); got != want {
+			t.Errorf("HOME=%q: %q, want %q", set, got, want)
+		}
+	}
+}
