@@ -62,6 +62,10 @@ func (a *app) unanswered() bool {
 
 // headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
+	if prompt == "" && !dash && !a.cfg.Print && a.streams.in && !a.streams.err {
+		return usage("stderr", "not a terminal, and a conversation needs one there",
+			"artoo | tee log, which keeps the answers; script log, then artoo, which keeps the whole screen")
+	}
 	// They are watched to the end of the process: between two signals the result
 	// object is still to be written.
 	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)

@@ -48,6 +48,19 @@ func TestAnswerInThePipe(t *testing.T) {
 	}
 }
 
+// A conversation whose stderr is a pipe, as in artoo 2>&1 | tee log, names what keeps one.
+func TestAConversationInAPipeNamesWhatKeepsIt(t *testing.T) {
+	t.Parallel()
+	for _, fds := range []string{"ttp", "tpp"} {
+		s := newStage(t, nil).start(fds)
+		s.ends(2)
+		if got := s.err.text.String(); !strings.Contains(got, "artoo: stderr: not a terminal") ||
+			!strings.Contains(got, "try: artoo | tee log") || !strings.Contains(got, "script log") {
+			t.Errorf("%s: stderr holds %q", fds, got)
+		}
+	}
+}
+
 // Something is on the screen before the model has been heard of.
 func TestEnterIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
