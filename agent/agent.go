@@ -79,6 +79,7 @@ type Agent struct {
 	refused        imageSet                           // images that the server did not take
 	watches        sync.WaitGroup                     // of what background commands make; they end with those
 	abandoned      sync.WaitGroup                     // calls that were given up and are still being killed
+	settling       sync.WaitGroup                     // runs of providers with tools whose step of the journal is not over
 	kill           atomic.Pointer[context.CancelFunc] // of the last turn, nil before it
 }
 
@@ -192,6 +193,7 @@ func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 // the program ends.
 func (a *Agent) Close() error {
 	a.abandoned.Wait()
+	a.settling.Wait()
 	a.EndBackground()
 	if a.parent != nil { // whose the journal is
 		if err := a.endStep(); err != nil {

@@ -82,6 +82,10 @@ type Model struct {
 	// Rules says in a sentence what the approval mode means with a provider that
 	// runs tools of its own, by its own rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string
+	// Settle waits until no run of a provider with tools of its own works in the project
+	// any more. Where it is set the journal spans each request; nil is all others. It is
+	// called from any goroutine.
+	Settle func()
 }
 
 // Sessions say where sessions are kept.

@@ -87,6 +87,11 @@ func (a *Agent) specs() []provider.ToolSpec {
 
 // stream sends the request, passes the pieces on, and accounts for the reply.
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
+	after, err := t.spanned(ctx)
+	if err != nil {
+		return provider.Done{}, err
+	}
+	defer after()
 	t.countStep()
 	t.response.Stop, t.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: t.promptTokens(), tries: 1}

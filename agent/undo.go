@@ -18,8 +18,11 @@ import (
 )
 
 // Journal is what the project's files were before each change of the present
-// session; nil where nothing is kept.
-func (a *Agent) Journal() *journal.Journal { return a.journal }
+// session; nil where nothing is kept. It waits for the end of runs that were stopped.
+func (a *Agent) Journal() *journal.Journal {
+	a.settling.Wait()
+	return a.journal
+}
 
 // openJournal opens the journal of the present session. A journal that cannot be
 // opened is told: then nothing can be taken back.
@@ -50,6 +53,7 @@ func (a *Agent) closeJournal() error {
 	if a.journal == nil {
 		return nil
 	}
+	a.settling.Wait()
 	err := errors.Join(a.endStep(), a.journal.Close())
 	a.journal = nil
 	return err
@@ -229,6 +233,11 @@ func (a *Agent) endStep() error {
 	}
 	step := a.step
 	a.step, a.coverage = nil, journal.Coverage{} // also where the end crashes
+	return a.closeStep(step)
+}
+
+// closeStep records what came of a step. It may be called from any goroutine.
+func (a *Agent) closeStep(step *journal.Step) error {
 	changed, err := step.End()
 	a.noteMade(changed.Changes)
 	if err != nil || len(changed.Lacks) == 0 {
@@ -247,14 +256,21 @@ func (t *turn) recordAfter() {
 	if t.journal == nil {
 		return
 	}
-	err := t.endStep()
+	if text := lostBy(t.endStep()); text != "" {
+		t.notice(NoticeWarning, text)
+	}
+}
+
+// lostBy says in words what the end of a step could not keep; "" for nothing.
+func lostBy(err error) string {
 	var lost *notCovered
 	switch {
 	case errors.As(err, &lost):
-		t.notice(NoticeWarning, lost.Error())
+		return lost.Error()
 	case err != nil:
-		t.notice(NoticeWarning, "what this changed could not be recorded, so it cannot be undone: "+err.Error())
+		return "what this changed could not be recorded, so it cannot be undone: " + err.Error()
 	}
+	return ""
 }
 
 // Undid tells the model, with the next message, what the user took back or brought

@@ -17,11 +17,16 @@ import (
 // inJournal is an agent with real tools in a project whose changes are kept.
 func inJournal(t *testing.T, steps ...fake.Step) (*agent.Agent, string) {
 	t.Helper()
+	return inJournalAt(t, t.TempDir(), steps...)
+}
+
+// inJournalAt is inJournal with the state directory that the journal lies in.
+func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, string) {
+	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := t.TempDir()
 	opt := testOptions(&fake.Provider{Steps: steps}, tool.Write(), tool.Bash(tool.BashOptions{Path: shell.Find()}))
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
 	if err != nil {

@@ -24,6 +24,15 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
+// Settler is a Provider that runs tools of its own, which may change files of the
+// project.
+type Settler interface {
+	Provider
+	// Settle waits until nothing of the runs that were stopped works any more. It may be
+	// called from any goroutine.
+	Settle()
+}
+
 // Options are what a single request may set differently from the agent's
 // defaults. The zero value of each field means "unset".
 type Options struct {

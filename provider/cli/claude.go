@@ -78,15 +78,16 @@ const hopeless = 3
 
 // claudeEvents decodes the events of one run.
 type claudeEvents struct {
-	message  string // the id of the one that streams
-	text     bool   // its text was streamed
-	thinking bool   // its reasoning was
-	here     bool   // there is such a message
-	begun    mark   // where it begins
-	sure     mark   // up to where it came whole
-	refused  bool   // a filter stopped it
-	joined   bool   // it was cut at its limit: the next text goes on in it
-	tries    int    // that failed
+	message  string        // the id of the one that streams
+	text     bool          // its text was streamed
+	thinking bool          // its reasoning was
+	here     bool          // there is such a message
+	begun    mark          // where it begins
+	sure     mark          // up to where it came whole
+	refused  bool          // a filter stopped it
+	joined   bool          // it was cut at its limit: the next text goes on in it
+	tries    int           // that failed
+	waited   time.Duration // for the retries of the present request
 	calls    map[string]string
 	why      map[string]string // calls failed
 	resets   time.Time         // when a limit that is reached ends

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -73,11 +74,20 @@ func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 			why = "the reply broke off"
 		}
 	}
+	wait := time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond)
+	if e.Attempt <= 1 { // of another request
+		d.waited = 0
+	}
+	if d.waited += wait; d.waited > r.mayWait {
+		r.failure, r.abort = &failure{status: e.ErrorStatus, kind: kindOf(why, e.ErrorStatus), after: wait,
+			text: fmt.Sprintf("%s; claude would wait longer than ARTOO_MAX_RETRY_TIME", why)}, true
+		return
+	}
 	d.tries = max(d.tries, e.Attempt)
 	r.void(d.sure, provider.Retry{
 		Own: true,
 		Try: e.Attempt + 1, Tries: max(e.MaxRetries, e.Attempt) + 1,
-		Wait: time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond),
+		Wait: wait,
 		Err: &provider.Error{Kind: kindOf(why, e.ErrorStatus), Provider: ClaudeName, Status: e.ErrorStatus, Message: why,
 			RequestID: r.session},
 	})

@@ -269,6 +269,42 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 	s.cli.Close()
 }
 
+// What claude waits for retries of one request is bounded as for other providers.
+func TestClaudeDoesNotWaitLongerThanItMay(t *testing.T) {
+	retry := func(n, seconds, status int, why string) string {
+		return fmt.Sprintf(`{"type":"system","subtype":"api_retry","attempt":%d,"max_retries":10,"retry_delay_ms":%d,"error_status":%d,"error":%q}`,
+			n, seconds*1000, status, why)
+	}
+	const hangs = "echo $$ >$DIR/pid; exec sleep 100\n"
+	for _, c := range []struct {
+		script  string
+		most    time.Duration
+		kind    provider.ErrorKind
+		retries int
+	}{
+		{events(claudeInit, retry(1, 50, 529, "overloaded"), retry(2, 50, 529, "overloaded"), retry(3, 50, 529, "overloaded")) + hangs,
+			0, provider.KindOverloaded, 2},
+		{events(claudeInit, retry(1, 1, 429, "rate_limit")) + hangs, -1, provider.KindRateLimit, 0},
+		// The next request has its own time.
+		{events(claudeInit, retry(1, 50, 529, "overloaded"), claudeText("Hello."), retry(1, 50, 529, "overloaded"), claudeGood),
+			time.Minute, "", 2},
+	} {
+		s := newStandIn(t, ClaudeName, c.script)
+		s.cli.MaxRetry = c.most
+		s.cli.timeouts.interrupt = time.Millisecond
+		o := s.ask(user("hi"))
+		if c.kind == "" {
+			o.want(t, "Hello.")
+		} else {
+			o.fails(t, c.kind, "ARTOO_MAX_RETRY_TIME")
+		}
+		if len(o.retries) != c.retries {
+			t.Errorf("%d retries, want %d: %+v", len(o.retries), c.retries, o.retries)
+		}
+		s.cli.Close()
+	}
+}
+
 func TestClaudeTellsOfALimitThatIsNear(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit,
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"five_hour","utilization":0.85}}`, claudeText("Hello."), claudeGood))

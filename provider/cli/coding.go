@@ -14,6 +14,7 @@ import (
 	"iter"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +63,9 @@ type CLI struct {
 	Idle time.Duration
 	// Limit is the longest time of one run; 0 means no limit.
 	Limit time.Duration
+	// MaxRetry is how long claude may wait in all to send one request again: 0 means 2
+	// minutes, less than 0 not at all. The other tools do not say how long they wait.
+	MaxRetry time.Duration
 	// Caps is asked before each run; nil means that there are none.
 	Caps func() Caps
 	// Trace is told of each run ("request") and line ("body"); may be nil.
@@ -195,9 +199,15 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 	}
 }
 
-// Close waits until the processes of stopped runs are gone.
+// Settle implements provider.Settler: it waits until the processes of stopped runs are
+// gone.
+func (c *CLI) Settle() {
+	_ = c.settled(context.Background(), func() {}) // which never ends by itself
+}
+
+// Close waits as Settle does, and removes what the runs needed.
 func (c *CLI) Close() {
-	_ = c.settled(context.Background(), func() {})
+	c.Settle()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.policy != "" {
@@ -260,8 +270,7 @@ func (c *CLI) variable(name string) string {
 // one session. late is called once, when that takes a while.
 func (c *CLI) settled(ctx context.Context, late func()) error {
 	c.mu.Lock()
-	leaving := c.leaving
-	c.leaving = nil
+	leaving := slices.Clone(c.leaving)
 	c.mu.Unlock()
 	quiet := time.NewTimer(c.waits().quiet)
 	defer quiet.Stop()
@@ -272,9 +281,6 @@ func (c *CLI) settled(ctx context.Context, late func()) error {
 		case <-quiet.C:
 			late()
 		case <-ctx.Done():
-			c.mu.Lock()
-			c.leaving = append(c.leaving, leaving...)
-			c.mu.Unlock()
 			return ctx.Err()
 		}
 	}
@@ -288,8 +294,11 @@ func (c *CLI) leave(p *process) {
 	c.leaving = append(c.leaving, gone)
 	c.mu.Unlock()
 	go func() {
-		defer close(gone)
 		p.stop(c.waits())
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.leaving = slices.DeleteFunc(c.leaving, func(other <-chan struct{}) bool { return other == gone })
+		close(gone)
 	}()
 }
 

@@ -152,6 +152,9 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 		e.Hint = "choose another model with --model, by the name " + d.program + " has for it"
 		if strings.Contains(words, "trust") || strings.Contains(strings.ToLower(stderr), "trust") {
 			e.Hint = "start " + d.program + " in this directory and trust it there"
+			if d.trusts != nil {
+				e.Hint = "artoo trust, once you have looked at the project; or " + e.Hint
+			}
 		}
 	case provider.KindCap:
 		e.Hint = "a higher cap, or another message to go on"

@@ -101,7 +101,7 @@ func TestGeminiExitStatuses(t *testing.T) {
 	}{
 		{"Please set an Auth method in your settings.json", "41", provider.KindAuth,
 			"gemini, and choose how to log in there"},
-		{"Error: the folder is untrusted", "55", provider.KindConfig, "start gemini in this directory and trust it there"},
+		{"Error: the folder is untrusted", "55", provider.KindConfig, "artoo trust, once you have looked at the project; or start gemini in this directory and trust it there"},
 		{"Reached max session turns for this session.", "53", provider.KindCap, "another message"},
 		{"Attempt 1 failed. Giving up", "173", provider.KindRateLimit, ""}, // 429 & 0xff
 		{"", "247", provider.KindOverloaded, ""},

@@ -43,6 +43,7 @@ type reply struct {
 	apart      bool            // the next text is a paragraph of its own
 	stuck      time.Time       // since when there was nothing but a broken connection
 	mayBeStuck time.Duration   // how long there may be
+	mayWait    time.Duration   // for the retries of one request of the tool's, in all
 }
 
 // failure is how a tool says that something went wrong.

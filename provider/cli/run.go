@@ -18,6 +18,7 @@ import (
 
 const (
 	silence   = 30 * time.Minute
+	mostWait  = 2 * time.Minute
 	mostNoise = 4 << 10 // bytes of what is no event that are kept
 )
 
@@ -49,7 +50,7 @@ func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 // once runs the tool and passes on what it says. It returns the error to end
 // with; nil after Done, and when nobody listens any more.
 func (r *run) once(p plan) error {
-	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck}, nil, false
+	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck, mayWait: max(cmp.Or(r.MaxRetry, mostWait), 0)}, nil, false
 	path, err := r.path(r.dialect)
 	if err != nil {
 		return err

@@ -253,6 +253,9 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)
 	}
+	if s, ok := wire.(provider.Settler); ok {
+		m.Settle = s.Settle
+	}
 	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
 	return m, nil
 }

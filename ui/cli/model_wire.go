@@ -3,6 +3,7 @@ package cli
 // The provider that speaks to a server or a coding CLI.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -102,6 +103,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
 	}
+	c.MaxRetry = cmp.Or(a.cfg.MaxRetryTime, -1)
 	c.Caps, c.Reads, c.Trusted = a.caps, a.longInput, a.trustsNow
 	if a.cfg.IsSet("idle_timeout") {
 		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
