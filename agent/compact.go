@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"artoo/conversation"
+	"artoo/provider"
 )
 
 // Compaction is what happens when a history passes its budget.
@@ -33,6 +35,19 @@ func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Respon
 		return t.failed(ctx, err)
 	}
 	return t.response, a.conv.Sync()
+}
+
+// Summary is what stands for the part of the session that was summed up last, as the model
+// is sent it; "" for nothing.
+func (a *Agent) Summary() string {
+	for _, m := range slices.Backward(a.conv.Messages()) {
+		for _, part := range m.Parts {
+			if text, ok := part.(provider.Text); ok && text.Note == provider.NoteSummary {
+				return text.Text
+			}
+		}
+	}
+	return ""
 }
 
 // Uncompact takes the last compaction of the session back and says so, "" where there

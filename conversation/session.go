@@ -127,12 +127,24 @@ func (s *Session) Totals() Totals {
 
 // Messages is what was said, untrimmed, when the session was opened, for showing
 // and exporting: all of it after Read. After Open and Fork it may lack what can no
-// longer be sent of a long session. Empty once New took the session.
+// longer be sent of a long session. Summaries that were not taken back stand where they
+// were made, as messages of artoo's own. Empty once New took the session.
 func (s *Session) Messages() []provider.Message {
+	back := map[string]bool{}
+	for _, e := range s.history {
+		if record, ok := e.payload.(*uncompactRecord); ok {
+			back[record.Compact] = true
+		}
+	}
 	var messages []provider.Message
 	for _, e := range s.history {
-		if record, ok := e.payload.(*messageRecord); ok {
+		switch record := e.payload.(type) {
+		case *messageRecord:
 			messages = append(messages, record.Message)
+		case *compactRecord:
+			if record.Summary != "" && !back[e.ID] {
+				messages = append(messages, summaryItem(e.ID, record.Summary).msg)
+			}
 		}
 	}
 	return messages

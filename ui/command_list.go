@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -88,7 +89,15 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 
 // runCompact has the old part of the history summed up, also where it is not full: a
 // message that does not fit needs the room. What is behind it the summary must keep.
+// With the word show it shows what the last summary says.
 func runCompact(ctx context.Context, t *Terminal, keep string) error {
+	if keep == "show" {
+		text := t.opt.Agent.Summary()
+		if text == "" {
+			return errors.New("there is no summary in this session")
+		}
+		return t.page(text)
+	}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
 		return t.opt.Agent.Compact(ctx, keep, t)
 	})

@@ -38,7 +38,7 @@ func TestCompactShowsWhatItDidAndIsTakenBack(t *testing.T) {
 	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/compact the reasons", "/uncompact")
 	words := strings.Join(strings.Fields(shown), " ")
 	for _, want := range []string{"the context was compacted from about ", "a summary stands for 5 messages (1 request, ",
-		"; /uncompact takes it back", "the last compaction is taken back: 5 messages are sent again"} {
+		"; /compact show shows it, /uncompact takes it back", "the last compaction is taken back: 5 messages are sent again"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%q is not shown: %s", want, words)
 		}

@@ -99,11 +99,11 @@ func (t *Terminal) unqueue() []line {
 // costStep is after how many US dollars the user is told what was spent.
 const costStep = 5
 
-// OnNotice implements agent.Callbacks: the screen shows it, with the command that
-// takes a compaction back, and each 5 dollars that the requests add up to get a line.
+// OnNotice implements agent.Callbacks: the screen shows it, with the commands that
+// show a summary and take it back, and each 5 dollars that the requests add up to get a line.
 func (t *Terminal) OnNotice(n agent.Notice) {
 	if n.Kind == agent.NoticeCompacted {
-		n.Text += "; /uncompact takes it back"
+		n.Text += "; /compact show shows it, /uncompact takes it back"
 	}
 	t.Screen.OnNotice(n)
 	if n.Kind != agent.NoticeUsage || n.Request == nil || n.Request.CostUSD == nil {

@@ -55,8 +55,8 @@ func (d *document) text(text string, where sanitize.Context) {
 }
 
 func (d *document) message(m said) error {
-	if m.Role == provider.RoleUser {
-		d.raw("<section class=\"user\">\n<h2>You</h2>\n")
+	if heading := m.heading(); heading != "" {
+		d.raw("<section class=\"user\">\n<h2>" + heading + "</h2>\n")
 	} else {
 		d.raw("<section class=\"answer\">\n")
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -25,13 +26,14 @@ func markdown(w io.Writer, s Session, results bool) error {
 	for _, f := range facts(s) {
 		p.line("- " + f[0] + ": " + InlineCode(f[1]))
 	}
-	var last provider.Role
+	last := ""
 	for _, m := range transcript(s.Messages) {
-		if m.Role != last {
+		heading := cmp.Or(m.heading(), "artoo")
+		if heading != last {
 			p.gap()
-			p.line(map[provider.Role]string{provider.RoleUser: "## You", provider.RoleAssistant: "## artoo"}[m.Role])
+			p.line("## " + heading)
 		}
-		last = m.Role
+		last = heading
 		for _, it := range m.Items {
 			p.item(m, it)
 		}

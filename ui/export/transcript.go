@@ -20,10 +20,22 @@ type said struct {
 	Items    []*item       `json:"items"`
 }
 
+// heading is what stands above a message of the user's, "" above an answer.
+func (s said) heading() string {
+	switch {
+	case s.Role != provider.RoleUser:
+		return ""
+	case len(s.Items) > 0 && s.Items[0].Note == provider.NoteSummary:
+		return "Summary"
+	}
+	return "You"
+}
+
 // item is a piece of a message.
 type item struct {
 	Type   string          `json:"type"` // text, reasoning, image, call
 	Text   string          `json:"text,omitempty"`
+	Note   provider.Note   `json:"note,omitempty"` // what artoo itself says it of, in the user's place
 	Image  *imageInfo      `json:"image,omitempty"`
 	ID     string          `json:"id,omitempty"` // of a call
 	Name   string          `json:"name,omitempty"`
@@ -58,7 +70,7 @@ func transcript(messages []provider.Message) []said {
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case provider.Text:
-				s.Items = append(s.Items, &item{Type: "text", Text: p.Text})
+				s.Items = append(s.Items, &item{Type: "text", Text: p.Text, Note: p.Note})
 			case provider.Reasoning:
 				if p.Text != "" {
 					s.Items = append(s.Items, &item{Type: "reasoning", Text: p.Text})
