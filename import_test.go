@@ -34,6 +34,8 @@ var allowed = []struct {
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
 	{"artoo/tool/repo", nil},
+	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},
+	{"artoo/tool/pdf", []string{"artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
 	// A module of its own, of tests only: the whole loop against a tokenizer.
@@ -62,7 +64,8 @@ var allowed = []struct {
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.
-var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest"}
+var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest",
+	"artoo/tool/pdf/pdftest"}
 
 func TestImports(t *testing.T) {
 	files := 0

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"artoo/tool/pdf"
 )
 
 // The limits of one read.
@@ -37,7 +39,7 @@ func Read() Tool {
 		Mend: mendRead,
 		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file. " +
 			"Long files come in pieces; offset and limit choose the lines. Images (PNG, JPEG, GIF, WebP) are shown to you, " +
-			"notebooks as cells, which offset and limit then count. For a directory use ls.",
+			"PDFs as text, notebooks as cells, which offset and limit then count. For a directory use ls.",
 	}, planRead, runRead)
 }
 
@@ -74,6 +76,9 @@ func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, 
 		in.Limit = readLines
 	}
 	in.bytes = env.page(readBytes)
+	if isPDF(file) {
+		return t.showPDF(ctx, env, file, info.Size(), in)
+	}
 	result, seen, err := t.show(ctx, file, info, in)
 	if err != nil {
 		return Result{}, err
@@ -115,6 +120,33 @@ func (t target) show(ctx context.Context, file *os.File, info fs.FileInfo, in re
 	hash.Sum(seen.Hash[:0])
 	seen.body, seen.kept = copied.text()
 	return result, seen, err
+}
+
+// isPDF reports whether a file begins as a PDF does.
+func isPDF(file io.ReaderAt) bool {
+	head := make([]byte, len(pdf.Magic))
+	_, err := file.ReadAt(head, 0) // one that cannot be read fails again where that is said
+	return err == nil && string(head) == pdf.Magic
+}
+
+// showPDF shows the text of a PDF, whose lines offset and limit count. The file itself
+// is not shown by that.
+func (t target) showPDF(ctx context.Context, env *Env, file *os.File, size int64, in readInput) (Result, error) {
+	if size > pdf.MaxSize {
+		return Result{}, t.errorf(nil, "is a PDF of %s; the limit is %s", byteSize(size), byteSize(pdf.MaxSize))
+	}
+	text, err := pdf.Text(ctx, file, size)
+	if err != nil {
+		return Result{}, t.errorf(err, "")
+	}
+	result, err := t.showText(strings.NewReader(text), int64(len(text)), in, true, &sight{})
+	if err != nil {
+		return Result{}, err
+	}
+	result.Text = env.hideInside(fmt.Sprintf("[%s is a PDF (%s); this is its text]\n", t.Display, byteSize(size))+result.Text, text, in.Offset)
+	result.Summary = "PDF, " + result.Summary
+	result.Paged = true
+	return result, nil
 }
 
 // contextReader stops reading when the context is done.

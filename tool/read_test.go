@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/pdf"
+	"artoo/tool/pdf/pdftest"
 )
 
 func numbered(from, to int) string {
@@ -180,7 +183,7 @@ func TestReadImages(t *testing.T) {
 		}
 	}
 	w := newFileWorld(t, map[string]string{"big": images["image/png"], "cut.png": images["image/png"][:60],
-		"pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
+		"pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00"})
 	if err := os.Truncate(w.path("big"), maxImageFile+1); err != nil {
 		t.Fatal(err)
 	}
@@ -192,9 +195,28 @@ func TestReadImages(t *testing.T) {
 	if result := w.ok(Read(), in{"path": "x.bmp"}); result.Images != nil || !strings.Contains(result.Text, "image/bmp") {
 		t.Errorf("bmp: %+v", result)
 	}
-	if result := w.ok(Read(), in{"path": "x.pdf"}); !strings.Contains(result.Text, "application/pdf") {
-		t.Errorf("pdf: %+v", result)
+}
+
+// A PDF is shown as text, whose lines count, whatever its name; what cannot be read says
+// so.
+func TestReadAPDF(t *testing.T) {
+	whole := string(pdftest.Of("An order", "Its sum"))
+	w := newFileWorld(t, map[string]string{"order": whole, "broken.pdf": "%PDF-1.7\n\xff\x00", "big.pdf": whole})
+	if err := os.Truncate(w.path("big.pdf"), pdf.MaxSize+1); err != nil {
+		t.Fatal(err)
 	}
+	if result := w.ok(Read(), in{"path": "order"}); !strings.HasPrefix(result.Text, "[order is a PDF (") ||
+		!strings.Contains(result.Text, "     1\t[page 1]\n     2\tAn order\n") || !strings.Contains(result.Text, "     5\tIts sum\n") ||
+		result.Summary != "PDF, 6 lines" {
+		t.Errorf("%+v", result)
+	}
+	if result := w.ok(Read(), in{"path": "order", "offset": 5, "limit": 1}); !strings.Contains(result.Text, "]\n     5\tIts sum\n[lines 5-5 of 6") {
+		t.Errorf("%+v", result)
+	}
+	w.fails(Read(), in{"path": "order", "offset": 7}, "past the end")
+	w.fails(Read(), in{"path": "broken.pdf"}, "broken.pdf: the PDF cannot be read")
+	w.fails(Read(), in{"path": "big.pdf"}, "the limit is 20")
+	w.fails(Write(), in{"path": "order", "content": "x"}, "order")
 }
 
 func TestReadWhatIsNoFile(t *testing.T) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+
+	"artoo/tool/pdf"
 )
 
 // read takes over what the server sent.
@@ -36,7 +39,7 @@ func (p *Page) read(ctx context.Context, answer *http.Response) error {
 		if cut {
 			return fmt.Errorf("the PDF has more than %d MB", maxDocument>>20)
 		}
-		p.Text, err = pdfText(ctx, data)
+		p.Text, err = pdf.Text(ctx, bytes.NewReader(data), int64(len(data)))
 	case kindImage:
 		if cut {
 			return fmt.Errorf("the image has more than %d MB", limit>>20)

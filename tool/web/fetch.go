@@ -15,14 +15,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"artoo/tool/pdf"
 )
 
 // What a page may cost.
 const (
 	fetchTime    = 30 * time.Second // all of it, redirects included
 	maxRedirects = 10
-	maxBody      = 5 << 20  // bytes that are read of a page, packed or not
-	maxDocument  = 20 << 20 // of a PDF, which is of no use in part
+	maxBody      = 5 << 20     // bytes that are read of a page, packed or not
+	maxDocument  = pdf.MaxSize // of a PDF, which is of no use in part
 	maxHeader    = 256 << 10
 )
 

@@ -1,15 +1,14 @@
 package web
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"artoo/tool/pdf/pdftest"
 )
 
 func page(t *testing.T, source string) (title, text string) {
@@ -159,61 +158,10 @@ func TestTextIsReadInItsCharset(t *testing.T) {
 	if _, err := s.client.Fetch(t.Context(), s.at(t, "a.example", "/"), none); err == nil || !strings.Contains(err.Error(), "no text") {
 		t.Errorf("%v", err)
 	}
-	kind, content = "application/octet-stream", string(pdfOf("An order", "Its sum"))
+	kind, content = "application/octet-stream", string(pdftest.Of("An order", "Its sum"))
 	p, err := s.client.Fetch(t.Context(), s.at(t, "a.example", "/"), none)
 	if err != nil || p.MediaType != pdfType || !strings.Contains(p.Text, "[page 1]\nAn order\n\n[page 2]\nIts sum") {
 		t.Errorf("%q, %v", p.Text, err)
-	}
-}
-
-// pdfOf is a PDF with one line on each page.
-func pdfOf(lines ...string) []byte {
-	var b bytes.Buffer
-	var offsets []int
-	object := func(text string) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(offsets), text)
-	}
-	b.WriteString("%PDF-1.4\n")
-	kids := ""
-	for i := range lines {
-		kids += fmt.Sprintf("%d 0 R ", 4+2*i)
-	}
-	object("<< /Type /Catalog /Pages 2 0 R >>")
-	object(fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids, len(lines)))
-	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
-	for i, line := range lines {
-		object(fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "+
-			"/Resources << /Font << /F1 3 0 R >> >> >>", 5+2*i))
-		content := "BT /F1 12 Tf 72 700 Td (" + line + ") Tj ET"
-		object(fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content))
-	}
-	at := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, o := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, at)
-	return b.Bytes()
-}
-
-func TestABrokenPDFIsAnErrorAndEndsWithItsTime(t *testing.T) {
-	whole := pdfOf("one", "two")
-	for _, data := range [][]byte{[]byte("%PDF-1.4\n"), whole[:len(whole)/2], bytes.ReplaceAll(whole, []byte("/Kids"), []byte("/Kidz")),
-		bytes.ReplaceAll(whole, []byte("/Contents 5"), []byte("/Contents 2")), bytes.Repeat([]byte("[<<"), 100_000)} {
-		if text, err := pdfText(t.Context(), data); err == nil && strings.Contains(text, "one") {
-			t.Errorf("%q", text)
-		}
-	}
-	many := bytes.ReplaceAll(whole, []byte("/Count 2"), []byte("/Count 9"))
-	if text, err := pdfText(t.Context(), many); err != nil || !strings.Contains(text, "two") || strings.Contains(text, "[page 3]") {
-		t.Errorf("%.100q, %v", text, err)
-	}
-	over := errors.New("over")
-	ctx, stop := context.WithCancelCause(t.Context())
-	stop(over)
-	if _, err := pdfText(ctx, whole); !errors.Is(err, over) {
-		t.Errorf("%v", err)
 	}
 }
 
