@@ -186,11 +186,7 @@ func (s *Screen) Failure(f *agent.Failure) {
 		}
 		out := s.labelled("", "artoo:", text)
 		if hint != "" {
-			if strings.Contains(hint, "'") {
-				out += margin + "try: " + hint + "\n" // a command to be copied
-			} else {
-				out += s.wrap("try: "+hint, margin, margin+margin)
-			}
+			out += s.wrapHint("try: "+hint, margin, margin+margin)
 		}
 		s.must(out)
 	})

@@ -12,6 +12,40 @@ import (
 // copying. Where rows are not seen, or are spoken, the line stays whole. It is for prose:
 // commands, diffs and what is to be copied stay as they are.
 func (s *Screen) wrap(text, first, next string) string {
+	return s.wrapWords(text, first, next, func(text string) int { return strings.IndexByte(text, ' ') })
+}
+
+// wrapHint is wrap for a hint, which may hold a command to be copied: what stands
+// between quotes stays in one row if it fits one.
+func (s *Screen) wrapHint(hint, first, next string) string {
+	return s.wrapWords(hint, first, next, func(text string) int {
+		if end := quotedEnd(text); cells(next)+cells(text[:end]) < s.width() {
+			return end
+		}
+		return strings.IndexByte(text, ' ')
+	})
+}
+
+// quotedEnd is where the word that a text begins with ends. Blanks between quotes do not
+// end it. An apostrophe within a word is no quote.
+func quotedEnd(text string) int {
+	before := byte(' ')
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == ' ':
+			return i
+		case strings.IndexByte(`'"`, c) >= 0 && strings.IndexByte(" =(", before) >= 0:
+			if n := strings.IndexByte(text[i+1:], c); n >= 0 {
+				i += n + 1
+			}
+		}
+		before = text[i]
+	}
+	return len(text)
+}
+
+// wrapWords is wrap for words whose end, or -1 for that of the text, wordEnd knows.
+func (s *Screen) wrapWords(text, first, next string, wordEnd func(text string) int) string {
 	text = s.ascii(text) // it may get wider
 	if !s.opt.ErrTTY || s.opt.Profile == Spoken || cells(first)+cells(text) < s.width() {
 		return strings.TrimRight(first+text, " ") + "\n"
@@ -22,7 +56,7 @@ func (s *Screen) wrap(text, first, next string) string {
 	fresh := true // nothing stands in the row but its margin
 	for text != "" {
 		blanks := len(text) - len(strings.TrimLeft(text, " "))
-		end := strings.IndexByte(text[blanks:], ' ')
+		end := wordEnd(text[blanks:])
 		if end < 0 {
 			end = len(text) - blanks
 		}

@@ -90,13 +90,35 @@ func TestVerbatimIsNotBroken(t *testing.T) {
 	c := call("1", "bash", "")
 	c.Access.Kind, c.Access.Command = "run", "printf '%s   %s'  one two three | sort --reverse --unique"
 	r.Question(ask(c, 1, 1))
-	hint := "artoo --allow 'bash(go test ./...)' -p 'run the tests again'"
-	r.Failure(&agent.Failure{Err: errors.New("refused"), Hint: hint})
 	r.Block("a block of text keeps its rows, however long")
-	for _, want := range []string{c.Access.Command, "  try: " + hint + "\n",
-		"\na block of text keeps its rows, however long\n"} {
+	for _, want := range []string{c.Access.Command, "\na block of text keeps its rows, however long\n"} {
 		if !strings.Contains(r.err.String(), want) {
 			t.Errorf("no %q in %q", want, r.err.String())
+		}
+	}
+}
+
+// A hint breaks at blanks, whatever quotes it holds, and a quoted part only where it is
+// longer than a row.
+func TestHintsBreakBetweenWords(t *testing.T) {
+	for _, c := range []struct {
+		width      int
+		hint, rows string
+	}{
+		{40, "artoo --allow 'bash(go test ./...)' -p 'run the tests again'",
+			"  try: artoo --allow\n    'bash(go test ./...)' -p\n    'run the tests again'\n"},
+		{80, "artoo --allow 'bash(go test ./...)' -p 'run the tests again'",
+			"  try: artoo --allow 'bash(go test ./...)' -p 'run the tests again'\n"},
+		{40, "set ANTHROPIC_API_KEY to the provider's own key, or 'artoo login'",
+			"  try: set ANTHROPIC_API_KEY to the\n    provider's own key, or\n    'artoo login'\n"},
+		{30, `artoo --deny="read(a b)" --ask 'write(one/two/**) and more of it' here`,
+			"  try: artoo\n    --deny=\"read(a b)\" --ask\n    'write(one/two/**) and\n    more of it' here\n"},
+	} {
+		r := newRig(profiles()["nocolor"])
+		r.opt.Width = func() int { return c.width }
+		r.Failure(&agent.Failure{Err: errors.New("refused"), Hint: c.hint})
+		if got := r.err.String(); got != "artoo: refused\n"+c.rows {
+			t.Errorf("%d columns: %q", c.width, got)
 		}
 	}
 }
