@@ -20,10 +20,11 @@ type incoming struct {
 	// worded says that some of the text is more than blanks.
 	worded bool
 
-	answers bool           // the current try has begun to answer
-	bytes   int            // of text, reasoning and calls that it brought
-	known   provider.Usage // of tries that failed, as far as the server said
-	lost    provider.Usage // of tries that failed, what it did not say estimated
+	answers bool              // the current try has begun to answer
+	bytes   int               // of text, reasoning and calls that it brought
+	calls   map[int]ToolInput // that it is writing
+	known   provider.Usage    // of tries that failed, as far as the server said
+	lost    provider.Usage    // of tries that failed, what it did not say estimated
 }
 
 // say takes a piece of text and returns what of the text is to be shown now: a
@@ -45,6 +46,22 @@ func (in *incoming) say(text string) (show string) {
 	return show
 }
 
+// input counts a piece of a call's arguments, and returns what came of them so far.
+func (in *incoming) input(piece provider.CallDelta) ToolInput {
+	all, known := in.calls[piece.Call]
+	if !known {
+		all.Index = len(in.calls)
+	}
+	if in.calls == nil {
+		in.calls = map[int]ToolInput{}
+	}
+	all.Tool = cmp.Or(piece.Tool, all.Tool)
+	all.Bytes += piece.Bytes
+	in.bytes += piece.Bytes
+	in.calls[piece.Call] = all
+	return all
+}
+
 // lose counts a try that failed. said is what the server told of its usage:
 // often nothing, or of the output only that it has begun.
 func (t *turn) lose(in *incoming, said provider.Usage) {
@@ -62,7 +79,7 @@ func (t *turn) lose(in *incoming, said provider.Usage) {
 		}
 	}
 	in.lost = in.lost.Add(lost)
-	in.answers, in.bytes = false, 0
+	in.answers, in.bytes, in.calls = false, 0, nil
 }
 
 // account records a complete reply, with what the tries before it used: that

@@ -9,7 +9,7 @@ import (
 	"artoo/tool"
 )
 
-// Callbacks is how a turn is reported, and how its questions are asked. Eight
+// Callbacks is how a turn is reported, and how its questions are asked. Nine
 // methods tell, one asks.
 //
 // They are called by one goroutine at a time, also while tools run side by
@@ -19,14 +19,18 @@ import (
 // of the call that it works for. The telling methods must not block for
 // long: the turn waits for them. No method may call back into the agent.
 type Callbacks interface {
-	// OnThinking says that a request begins; OnThinkingDone that the first
-	// piece of its reply came, or that it failed. They come in pairs.
+	// OnThinking says that a request begins; OnThinkingDone that the model was
+	// heard: its reply began, or failed. They come in pairs.
 	OnThinking()
 	OnThinkingDone()
 	// OnReasoning and OnText carry streamed pieces as the model sent them:
 	// untrusted, unsanitised, cut anywhere but inside a rune.
 	OnReasoning(text string)
 	OnText(text string)
+	// OnToolInput says how much has come of a call that the model is writing. It is
+	// called for every piece of the arguments, which may be a few bytes. The text before
+	// the call is complete. A call that was begun may never come: the reply can break off.
+	OnToolInput(in ToolInput)
 	// OnToolCall comes when a call was understood and planned, before it is
 	// decided or run. For a call that will not run (unknown tool, broken
 	// input) Access is zero but for Verb and Object.
@@ -51,6 +55,15 @@ type Call struct {
 	// Agent names the sub-agent whose call it is ("task 2 (review)"), Parent is the id
 	// of the call that it works for. The id of its call is one that no other has. ""
 	// and "" for the calls of the model that the user talks to.
+	Agent, Parent string
+}
+
+// ToolInput is a call that the model is writing.
+type ToolInput struct {
+	Tool  string // its name, untrusted; "" while it is not known
+	Index int    // position in its reply, from 0
+	Bytes int    // of its arguments that have come
+	// Agent and Parent are those of Call.
 	Agent, Parent string
 }
 
@@ -214,6 +227,7 @@ func (NopCallbacks) OnThinking()                   {}
 func (NopCallbacks) OnThinkingDone()               {}
 func (NopCallbacks) OnReasoning(string)            {}
 func (NopCallbacks) OnText(string)                 {}
+func (NopCallbacks) OnToolInput(ToolInput)         {}
 func (NopCallbacks) OnToolCall(Call)               {}
 func (NopCallbacks) OnToolOutput(Call, string)     {}
 func (NopCallbacks) OnToolResult(Call, CallResult) {}

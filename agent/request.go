@@ -114,9 +114,7 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 		case provider.Started:
 			in.started, in.answers = e, true
 			t.checkModel(request.Model, e.Model)
-			continue
-		case provider.CallDelta:
-			in.bytes += e.Bytes
+			t.cb.OnThinkingDone()
 			continue
 		case provider.Done:
 			t.cb.OnThinkingDone()
@@ -151,7 +149,12 @@ func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event, ma
 			in.bytes += len(e.Text)
 			t.cb.OnReasoning(e.Text)
 		}
+	case provider.CallDelta:
+		if all := in.input(e); ctx.Err() == nil {
+			t.cb.OnToolInput(all)
+		}
 	case provider.Step:
+		in.calls = nil
 		if in.text.Len() > 0 {
 			in.text.WriteString("\n\n") // what follows is a text of its own
 		}

@@ -83,6 +83,9 @@ func (silent) OnText(string) {}
 // OnReasoning implements Callbacks.
 func (silent) OnReasoning(string) {}
 
+// OnToolInput implements Callbacks.
+func (silent) OnToolInput(ToolInput) {}
+
 // Ask implements Callbacks.
 func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 

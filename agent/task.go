@@ -254,6 +254,12 @@ func (w *work) own(c Call) Call {
 	return c
 }
 
+// OnToolInput implements Callbacks.
+func (w *work) OnToolInput(in ToolInput) {
+	in.Parent, in.Agent = w.call.ID, w.name
+	w.turn.cb.OnToolInput(in)
+}
+
 // OnToolCall implements Callbacks.
 func (w *work) OnToolCall(c Call) { w.turn.cb.OnToolCall(w.own(c)) }
 

@@ -20,10 +20,14 @@ type TextDelta struct{ Text string }
 // ReasoningDelta is a piece of the readable reasoning. Never empty.
 type ReasoningDelta struct{ Text string }
 
-// CallDelta says that a piece of a tool call's arguments came, so many bytes long
-// and never 0. It is there to be counted: of a reply that breaks off nobody else
-// tells what it cost. The call itself stands in Done.
-type CallDelta struct{ Bytes int }
+// CallDelta says that a tool call began, or that a piece of its arguments came. It
+// is there to be counted and shown: of a reply that breaks off nobody else reports
+// what it cost. The call itself stands in Done.
+type CallDelta struct {
+	Tool  string // its name as far as it came, untrusted; may be ""
+	Call  int    // the same number for all pieces of one call of the reply
+	Bytes int    // of this piece; 0 where only the call's name came
+}
 
 // Step is something the provider did with a tool of its own, which it neither
 // asks for nor tells the result of: a coding CLI's command or edit. Text is one

@@ -190,6 +190,7 @@ func (d *decoder) open(index int, b *blockHead) {
 	case "tool_use":
 		d.said = true
 		c.input = b.Input
+		d.Called(c.name, index, 0)
 	case "fallback":
 		if b.From != nil && b.To != nil {
 			d.Pending = append(d.Pending,
@@ -222,8 +223,9 @@ func (d *decoder) grow(index int, dl *delta) {
 	case "signature_delta":
 		d.block(index, formThinking).signature.WriteString(dl.Signature)
 	case "input_json_delta":
-		d.block(index, "").text.WriteString(dl.PartialJSON)
-		d.Called(dl.PartialJSON)
+		c := d.block(index, "")
+		c.text.WriteString(dl.PartialJSON)
+		d.Called(c.name, index, len(dl.PartialJSON))
 	}
 }
 

@@ -88,6 +88,7 @@ type claudeEvents struct {
 	joined   bool          // it was cut at its limit: the next text goes on in it
 	tries    int           // that failed
 	waited   time.Duration // for the retries of the present request
+	writes   string        // the tool that it is writing a call of
 	calls    map[string]string
 	why      map[string]string // calls failed
 	resets   time.Time         // when a limit that is reached ends

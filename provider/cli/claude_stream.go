@@ -13,11 +13,13 @@ import (
 func (d *claudeEvents) stream(r *reply, data []byte) {
 	var e struct {
 		Type    string        `json:"type"`
+		Index   int           `json:"index"`
 		Message claudeMessage `json:"message"`
 		Block   claudeBlock   `json:"content_block"`
 		Delta   struct {
 			claudeBlock
-			Stop string `json:"stop_reason"`
+			Input string `json:"partial_json"` // a piece of a call's arguments
+			Stop  string `json:"stop_reason"`
 		} `json:"delta"`
 	}
 	if json.Unmarshal(data, &e) != nil {
@@ -34,11 +36,18 @@ func (d *claudeEvents) stream(r *reply, data []byte) {
 			r.block()
 		}
 		d.joined = d.joined && e.Block.Type != "text"
+		if e.Block.Type == "tool_use" {
+			d.writes = e.Block.Name
+			r.calling(d.writes, e.Index, 0)
+		}
 	case "content_block_delta":
 		d.text = d.text || e.Delta.Text != ""
 		d.thinking = d.thinking || e.Delta.Thinking != ""
 		r.think(e.Delta.Thinking)
 		r.say(e.Delta.Text)
+		if e.Delta.Type == "input_json_delta" {
+			r.calling(d.writes, e.Index, len(e.Delta.Input))
+		}
 	case "message_delta":
 		d.refused, d.joined = e.Delta.Stop == "refusal", e.Delta.Stop == "max_tokens"
 	}

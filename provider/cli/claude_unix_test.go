@@ -48,6 +48,26 @@ func TestClaudeAnswers(t *testing.T) {
 	}
 }
 
+func TestClaudeSaysThatItWritesACall(t *testing.T) {
+	s := newStandIn(t, ClaudeName, events(claudeInit,
+		claudeStream(`{"type":"message_start","message":{"id":"m1","model":"claude-opus-4-8"}}`),
+		claudeStream(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"Write","input":{}}}`),
+		claudeStream(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"file_"}}`),
+		claudeStream(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"path\":\"a\"}"}}`),
+		claudeText("Hello."), claudeGood))
+	var got []provider.CallDelta
+	s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}, SessionID: "one",
+		Options: provider.Options{Model: DefaultModel}}, func(e provider.Event) {
+		if e, ok := e.(provider.CallDelta); ok {
+			got = append(got, e)
+		}
+	})
+	want := []provider.CallDelta{{Tool: "Write", Call: 1}, {Tool: "Write", Call: 1, Bytes: 7}, {Tool: "Write", Call: 1, Bytes: 10}}
+	if !slices.Equal(got, want) {
+		t.Errorf("reported %v, want %v", got, want)
+	}
+}
+
 // The deltas come, and then the same text again; what a sub-agent says stays out.
 func TestClaudeTextIsShownOnce(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit,

@@ -155,6 +155,13 @@ func (r *reply) think(text string) {
 	r.send(provider.ReasoningDelta{Text: text})
 }
 
+// calling is a piece of a call that the model writes: the tool shows it as a step when
+// it is whole.
+func (r *reply) calling(tool string, call, bytes int) {
+	r.working()
+	r.send(provider.CallDelta{Tool: oneLine(tool), Call: call, Bytes: bytes})
+}
+
 func (r *reply) endReasoning() {
 	if r.reasoning.Len() > 0 {
 		r.parts = append(r.parts, provider.Reasoning{Form: formThinking, Text: r.reasoning.String()})

@@ -38,6 +38,7 @@ func TestStepsArePlayed(t *testing.T) {
 	message := func(parts ...provider.Part) provider.Message {
 		return provider.Message{Role: provider.RoleAssistant, Provider: Name, Model: "m", Parts: parts}
 	}
+	calling := pair{Event: provider.CallDelta{Tool: "ls", Bytes: len(call.Input)}}
 	tests := []struct {
 		name string
 		step Step
@@ -48,12 +49,12 @@ func TestStepsArePlayed(t *testing.T) {
 		{"everything", Step{Reasoning: []string{"r"}, Text: []string{"a", "b"}, Calls: []provider.ToolCall{call},
 			Usage: provider.Usage{Input: 3}},
 			[]pair{started, {Event: provider.ReasoningDelta{Text: "r"}}, {Event: provider.TextDelta{Text: "a"}},
-				{Event: provider.TextDelta{Text: "b"}},
+				{Event: provider.TextDelta{Text: "b"}}, calling,
 				{Event: provider.Done{Message: message(provider.Reasoning{Text: "r", Form: "thinking"},
 					provider.Text{Text: "ab"}, call), Stop: provider.StopToolUse, Usage: provider.Usage{Input: 3},
 					Tries: 1}}}},
 		{"a cut reply with a call", Step{Calls: []provider.ToolCall{call}, Stop: provider.StopMaxTokens},
-			[]pair{started, {Event: provider.Done{Message: message(call), Stop: provider.StopMaxTokens, Tries: 1}}}},
+			[]pair{started, calling, {Event: provider.Done{Message: message(call), Stop: provider.StopMaxTokens, Tries: 1}}}},
 		{"an error after a piece", Step{Text: []string{"a"}, Err: errors.New("boom")},
 			[]pair{started, {Event: provider.TextDelta{Text: "a"}}, {Err: "fake: boom"}}},
 		{"events as they are", Step{Events: []provider.Event{provider.Notice{Text: "n"}, provider.Done{Detail: "mine"},

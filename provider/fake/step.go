@@ -14,7 +14,7 @@ import (
 const Name = "fake"
 
 // Step is one scripted reply. It yields Started, the reasoning pieces, the
-// text pieces, then Done with a message of all that and the calls. The zero
+// text pieces, a CallDelta for each call, then Done with a message of all that and the calls. The zero
 // Step is an empty answer.
 type Step struct {
 	Reasoning []string // one ReasoningDelta each
@@ -140,6 +140,9 @@ func (s Step) events() []provider.Event {
 	}
 	for _, text := range s.Text {
 		events = append(events, provider.TextDelta{Text: text})
+	}
+	for i, c := range s.Calls {
+		events = append(events, provider.CallDelta{Tool: c.Name, Call: i, Bytes: len(c.Input) + len(c.Raw)})
 	}
 	return events
 }

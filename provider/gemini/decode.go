@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -172,7 +173,6 @@ func (d *decoder) grow(p *replyPart) {
 		if p.Text != "" { // the signature is the call's
 			d.grow(&replyPart{Text: p.Text, Thought: p.Thought})
 		}
-		d.Called(string(p.Call.Args))
 		d.call(p.Call, p.Signature)
 		return
 	}
@@ -201,7 +201,9 @@ func (d *decoder) part(kind, signature string) *strings.Builder {
 // arguments piece by piece where it was told to.
 func (d *decoder) call(c *replyCall, signature string) {
 	if c.Name == "" && d.open != nil {
+		before := d.open.pieces.size
 		d.open.pieces.addAll(c.Pieces)
+		d.Called(d.open.name, slices.Index(d.parts, d.open), len(c.Args)+d.open.pieces.size-before)
 		if len(c.Args) > 0 {
 			d.open.args = c.Args
 		}
@@ -216,13 +218,16 @@ func (d *decoder) call(c *replyCall, signature string) {
 	g := &gathered{kind: "call", id: c.ID, name: c.Name, args: c.Args, signature: signature}
 	d.parts = append(d.parts, g)
 	d.open = nil
+	bytes := len(c.Args)
 	if c.GoesOn || len(c.Pieces) > 0 {
 		g.pieces = &object{}
 		g.pieces.addAll(c.Pieces)
+		bytes += g.pieces.size
 	}
 	if c.GoesOn {
 		d.open = g
 	}
+	d.Called(g.name, len(d.parts)-1, bytes)
 }
 
 // Held implements wire.Decoder. Arguments in pieces are counted as they come.

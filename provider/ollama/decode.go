@@ -94,7 +94,7 @@ func (d *decoder) take(l *line, data string) error {
 			d.Text(d.part("text"), m.Content)
 		}
 		for _, c := range m.Calls {
-			d.Called(string(c.Function.Arguments))
+			d.Called(c.Function.Name, len(d.parts), len(c.Function.Arguments))
 			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name,
 				args: wire.Text(c.Function.Arguments)})
 		}

@@ -205,9 +205,12 @@ func (d *decoder) grow(dl *delta) error {
 	d.refusal.WriteString(dl.Refusal)
 	for i := range dl.ToolCalls {
 		f := &dl.ToolCalls[i]
-		d.Called(wire.Text(f.Function.Arguments))
-		if n, fresh := d.calls.add(f); fresh {
+		n, fresh := d.calls.add(f)
+		if fresh {
 			d.parts = append(d.parts, &gathered{form: "call", call: n})
+		}
+		if n >= 0 {
+			d.Called(d.calls.list[n].name, n, len(wire.Text(f.Function.Arguments)))
 		}
 	}
 	return nil

@@ -154,7 +154,10 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 			return // an event without an item says nothing
 		}
 		if kind == "output_item.added" {
-			d.open(d.added(ev.OutputIndex, &it), &it)
+			o := d.added(ev.OutputIndex, &it)
+			if d.open(o, &it); o.kind == "function_call" || o.kind == "custom_tool_call" {
+				d.arguments(o, "")
+			}
 			return
 		}
 		o := d.find(ev.OutputIndex, it.ID, it.Type)
@@ -174,15 +177,13 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	case "reasoning_text.delta":
 		d.reasoning(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"content", ev.ContentIndex}, plain(ev.Delta))
 	case "function_call_arguments.delta":
-		piece := wire.Text(ev.Delta)
-		d.find(ev.OutputIndex, ev.ItemID, "function_call").args.WriteString(piece)
-		d.Called(piece)
+		d.arguments(d.find(ev.OutputIndex, ev.ItemID, "function_call"), wire.Text(ev.Delta))
 	case "function_call_arguments.done":
 		o := d.find(ev.OutputIndex, ev.ItemID, "function_call")
 		o.setArguments(wire.Text(ev.Arguments))
 		o.name = cmp.Or(o.name, ev.Name)
 	case "custom_tool_call_input.delta":
-		d.find(ev.OutputIndex, ev.ItemID, "custom_tool_call").args.WriteString(plain(ev.Delta))
+		d.arguments(d.find(ev.OutputIndex, ev.ItemID, "custom_tool_call"), plain(ev.Delta))
 	}
 }
 

@@ -202,6 +202,12 @@ const (
 	maxKind         = 60
 )
 
+// arguments adds a piece to a call's arguments; "" is the call's beginning.
+func (d *responsesDecoder) arguments(o *outputItem, piece string) {
+	o.args.WriteString(piece)
+	d.Called(o.name, slices.Index(d.items, o), len(piece))
+}
+
 // setArguments puts the whole arguments in the place of what the deltas brought,
 // unless there is nothing in them.
 func (o *outputItem) setArguments(whole string) {

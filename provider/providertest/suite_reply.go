@@ -41,6 +41,26 @@ func testText(t *testing.T, w Wire) {
 	}
 }
 
+// announced are the tools of a message's calls, in order.
+func announced(m provider.Message) (tools []string) {
+	for _, c := range m.Calls() {
+		tools = append(tools, c.Name)
+	}
+	return tools
+}
+
+// announced are the tools of the calls that began on the way, in order.
+func (r Result) announced() (tools []string) {
+	seen := map[int]bool{}
+	for _, e := range r.Events {
+		if e, ok := e.(provider.CallDelta); ok && !seen[e.Call] {
+			seen[e.Call] = true
+			tools = append(tools, e.Tool)
+		}
+	}
+	return tools
+}
+
 func testCalls(t *testing.T, w Wire) {
 	tests := []struct {
 		name  string
@@ -81,9 +101,12 @@ func testCalls(t *testing.T, w Wire) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, w, Config{}, w.Build(tc.items...))
-			_, done := b.done(t, question())
+			r, done := b.done(t, question())
 			if diff := cmp.Diff(tc.want, done.Message.Parts, w.said()); diff != "" {
 				t.Errorf("parts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(announced(done.Message), r.announced()); diff != "" {
+				t.Errorf("calls that were announced before the end (-want +got):\n%s", diff)
 			}
 			if done.Stop != provider.StopToolUse {
 				t.Errorf("stop %s, want tool_use", done.Stop)

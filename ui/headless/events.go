@@ -24,6 +24,17 @@ type textEvent struct {
 	Text string `json:"text"`
 }
 
+// inputEvent is how much has come of a call's arguments: at most one each inputPause,
+// and the last.
+type inputEvent struct {
+	Type   string `json:"type"`  // tool_input
+	Tool   string `json:"tool"`  // "" while it is not known
+	Index  int    `json:"index"` // position in its reply, from 0
+	Bytes  int    `json:"bytes"`
+	Agent  string `json:"agent,omitempty"`
+	Parent string `json:"parent,omitempty"`
+}
+
 type callEvent struct {
 	Type   string          `json:"type"` // tool_call
 	ID     string          `json:"id"`

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"artoo/agent"
@@ -126,7 +127,18 @@ type callbacks struct {
 	pieces int            // text and reasoning events of the running try
 	stale  int            // those of failed tries, void as soon as another one says something
 	output map[string]int // bytes of output events, by running call
+	inputs []*input       // of the calls that are written now
 }
+
+// input is the last event of a call that is being written.
+type input struct {
+	inputEvent
+	told    time.Time // when one was written
+	waiting bool      // this one was not
+}
+
+// inputPause is the least time between two events of a call that is being written.
+const inputPause = 250 * time.Millisecond
 
 // maxOutput is how much of a call's output is told while it runs, in bytes.
 const maxOutput = 30 << 10
@@ -176,8 +188,19 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	return answer, err
 }
 
-// event writes one line of jsonl.
+// event writes one line of jsonl, after those that wait.
 func (c *callbacks) event(e any) {
+	inputs := c.inputs
+	c.inputs = nil
+	for _, in := range inputs {
+		if in.waiting {
+			c.line(in.inputEvent)
+		}
+	}
+	c.line(e)
+}
+
+func (c *callbacks) line(e any) {
 	if c.failed == nil {
 		c.broken(WriteLine(c.runner.Out, e))
 	}
@@ -228,6 +251,25 @@ func (c *callbacks) OnReasoning(text string) {
 	if c.runner.Format == JSONL {
 		c.pieces++
 		c.event(textEvent{"reasoning", text})
+	}
+}
+
+// OnToolInput implements agent.Callbacks.
+func (c *callbacks) OnToolInput(in agent.ToolInput) {
+	c.Screen.OnToolInput(in)
+	if c.runner.Format != JSONL {
+		return
+	}
+	i := slices.IndexFunc(c.inputs, func(known *input) bool { return known.Parent == in.Parent && known.Index == in.Index })
+	if i < 0 {
+		i = len(c.inputs)
+		c.inputs = append(c.inputs, &input{})
+	}
+	now, call := time.Now(), c.inputs[i]
+	call.inputEvent = inputEvent{"tool_input", in.Tool, in.Index, in.Bytes, in.Agent, in.Parent}
+	if call.waiting = now.Sub(call.told) < inputPause; !call.waiting {
+		call.told = now
+		c.line(call.inputEvent)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -185,6 +187,7 @@ func TestEvents(t *testing.T) {
 			`{"type":"text","text":" was"}`,
 			`{"type":"retry","try":2,"tries":5,"wait_ms":500,"discard":3,"reason":"fake: out of order (500)"}`,
 			`{"type":"text","text":"I shall touch it."}`,
+			`{"type":"tool_input","tool":"touch","index":0,"bytes":15}`,
 			`{"type":"usage","request":USAGE}`,
 			`{"type":"tool_call","id":"c1","tool":"touch","input":{"path":"it's"},"object":"it's","index":0,"of":1}`,
 			`{"type":"approval","id":"c1","tool":"touch","object":"it's","answer":"yes","nobody":false,"reason":"","rule":"touch(it's)"}`,
@@ -196,6 +199,28 @@ func TestEvents(t *testing.T) {
 		}, "\n")
 		got := regexp.MustCompile(`"request":\{.*\}\}`).ReplaceAllString(d.out.String(), `"request":USAGE}`)
 		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Arguments come in many small pieces: what is said of them is little, and in the end true.
+func TestACallThatIsWrittenIsToldNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(JSONL, nil)
+		cb := &callbacks{Screen: d.Screen, runner: d.Runner}
+		for n := range 11 {
+			cb.OnToolInput(agent.ToolInput{Tool: "touch", Bytes: 100 * n})
+			cb.OnToolInput(agent.ToolInput{Tool: "read", Index: 1, Bytes: n, Agent: "task 1", Parent: "t1"})
+			time.Sleep(100 * time.Millisecond)
+		}
+		cb.OnText("more")
+		want := ""
+		for _, n := range []int{0, 3, 6, 9, 10} {
+			want += fmt.Sprintf(`{"type":"tool_input","tool":"touch","index":0,"bytes":%d}`+"\n"+
+				`{"type":"tool_input","tool":"read","index":1,"bytes":%d,"agent":"task 1","parent":"t1"}`+"\n", 100*n, n)
+		}
+		if diff := cmp.Diff(want+`{"type":"text","text":"more"}`+"\n", d.out.String()); diff != "" {
 			t.Error(diff)
 		}
 	})

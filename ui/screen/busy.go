@@ -9,12 +9,25 @@ import (
 
 // busy is what the model is doing while nothing of it can be shown.
 type busy struct {
-	thinking bool
-	heard    bool // something of the reply has come
-	since    time.Time
-	said     time.Time // the last line about it, where there is no transient line
-	until    time.Time // a retry waits until then; zero when none does
+	doing doing
+	tool  string // whose call it writes, unsanitised; "" when that is not known
+	index int    // of that call
+	bytes int    // that came of it and are not shown
+	since time.Time
+	said  time.Time // the last line about it, where there is no transient line
+	named bool      // a line said that a call is written
+	until time.Time // a retry waits until then; zero when none does
 }
+
+// doing is what a model does, in the words of the transcript; "" is nothing.
+type doing string
+
+const (
+	waiting  doing = "waiting for an answer" // nothing of the reply has come
+	thinking doing = "thinking"
+	writing  doing = "writing" // text that cannot be shown yet
+	calling  doing = "writing a tool call"
+)
 
 // running is a call that has not ended.
 type running struct {
@@ -23,6 +36,7 @@ type running struct {
 	started  bool      // its own line was printed
 	said     time.Time // when something was last said of it
 	decision decision
+	input    agent.ToolInput // of the call that its sub-agent is writing
 	written
 }
 
@@ -32,6 +46,54 @@ const (
 	// report is how often a long one is mentioned where lines cannot change.
 	report = 30 * time.Second
 )
+
+// hear notes that bytes came of what the model does now.
+func (s *Screen) hear(what doing, bytes int) {
+	now := s.opt.Now()
+	switch before := s.busy.doing; {
+	case before == what:
+	case before == "":
+		s.busy = busy{since: now, said: now}
+	case before != waiting || what != thinking: // it thinks from the request on
+		s.busy = busy{since: now, said: s.busy.said, named: s.busy.named}
+	}
+	s.busy.doing = what
+	s.busy.bytes += bytes
+}
+
+// visible notes that text of the reply was shown.
+func (s *Screen) visible() {
+	if s.busy.doing == writing {
+		now := s.opt.Now()
+		s.busy.bytes, s.busy.since, s.busy.said = 0, now, now
+	}
+}
+
+// activity says what the model does and how much has come of it.
+func (s *Screen) activity(what doing, tool string, bytes int) string {
+	text, spoken := string(what), s.opt.Profile == Spoken
+	if tool = line(tool); tool != "" && spoken {
+		text += ", " + tool
+	} else if tool != "" {
+		text += " (" + tool + ")"
+	}
+	switch {
+	case bytes > 0 && spoken:
+		text += ", " + spokenSize(bytes)
+	case bytes > 0:
+		text += ", " + kilobytes(bytes)
+	}
+	return text
+}
+
+// lastOf is the last that is known of a running call: what its sub-agent is writing,
+// or the end of its output.
+func (s *Screen) lastOf(r *running) string {
+	if r.input != (agent.ToolInput{}) {
+		return s.ascii(s.activity(calling, r.input.Tool, r.input.Bytes))
+	}
+	return s.ascii(r.lastLine())
+}
 
 // rest forgets what was going on: the turn is over or a user is asked.
 func (s *Screen) rest() {
@@ -108,8 +170,8 @@ func (s *Screen) next() time.Time {
 		for _, r := range s.calls {
 			add(r.due())
 		}
-		if s.busy.thinking {
-			add(s.busy.said.Add(report))
+		if s.busy.doing != "" && s.rowIsFree() {
+			add(s.busy.due())
 		}
 	}
 	return at
@@ -139,14 +201,28 @@ func (s *Screen) report(now time.Time) {
 			s.stillRuns(r, now)
 		}
 	}
-	if s.busy.thinking && !now.Before(s.busy.said.Add(report)) {
+	if b := s.busy; b.doing != "" && s.rowIsFree() && !now.Before(b.due()) {
 		s.busy.said = now
-		doing := "waiting for an answer"
-		if s.busy.heard {
-			doing = "thinking"
+		if b.doing == calling && !b.named {
+			s.busy.named = true
+			s.aside(s.note(s.activity(b.doing, b.tool, 0)))
+		} else {
+			s.aside(s.note(s.still(s.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
 		}
-		s.aside(s.note(s.still(doing, now.Sub(s.busy.since))))
 	}
+}
+
+// due is when the next line about what the model does is to be printed.
+func (b busy) due() time.Time {
+	if b.doing == calling && !b.named {
+		return b.since.Add(spinnerDelay)
+	}
+	return b.said.Add(report)
+}
+
+// rowIsFree reports whether no row of a reply is open.
+func (s *Screen) rowIsFree() bool {
+	return (s.md == nil || s.md.Column() == 0) && !s.plain.open
 }
 
 // stillRuns says that a call goes on, and in a conversation what its last line is by
@@ -154,7 +230,7 @@ func (s *Screen) report(now time.Time) {
 func (s *Screen) stillRuns(r *running, now time.Time) {
 	r.said = now
 	still, last := s.still("running", now.Sub(r.since)), ""
-	if now := s.ascii(r.lastLine()); s.opt.Conversation && now != r.last {
+	if now := s.lastOf(r); s.opt.Conversation && now != r.last {
 		r.last, last = now, now
 	}
 	if last != "" && s.opt.Profile == Spoken {

@@ -32,8 +32,7 @@ func (s *Screen) step(text string) {
 	s.rest()
 	s.holdEnds()
 	s.print(s.note(line(text)))
-	now := s.opt.Now()
-	s.busy = busy{thinking: true, since: now, said: now}
+	s.hear(thinking, 0) // the provider was heard, and works on
 }
 
 // retry tells of a failed try. The next reply starts on a line of its own; what
@@ -44,7 +43,7 @@ func (s *Screen) retry(n agent.Notice) {
 	s.closeReply()
 	s.print(s.retryLine(n))
 	now := s.opt.Now()
-	s.busy = busy{thinking: true, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
+	s.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
 	if s.moving() {
 		s.busy.since = now // the wait itself is counted down
 	}

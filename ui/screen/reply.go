@@ -17,6 +17,7 @@ type replyOut struct{ s *Screen }
 
 func (w replyOut) Write(p []byte) (int, error) {
 	s := w.s
+	s.visible()
 	if !s.shown {
 		s.shown = true
 		s.hideTransient()
@@ -82,6 +83,7 @@ func (s *Screen) plainText(text string) {
 	s.sink.pending = append(s.sink.pending, strings.Repeat("\n", s.plain.newlines)...)
 	s.sink.pending = append(s.sink.pending, body...)
 	s.plain.newlines = len(text) - len(body)
+	s.visible()
 }
 
 // breakRow ends the open row of the reply.

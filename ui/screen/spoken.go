@@ -78,6 +78,15 @@ func (s *Screen) spanWords(d time.Duration) string {
 	return span(d)
 }
 
+// spokenSize is a number of bytes in words.
+func spokenSize(n int) string {
+	number, thousands := scaled(n)
+	if thousands == 0 {
+		return Count(n, "byte")
+	}
+	return number + [...]string{"", " kilobytes", " megabytes"}[thousands]
+}
+
 func lineCount(n string) string {
 	if n == "1" {
 		return "1 line"

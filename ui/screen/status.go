@@ -109,15 +109,27 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 
 // Tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
 func Tokens(n int) string {
+	number, thousands := scaled(n)
+	return number + [...]string{"", "k", "M"}[thousands]
+}
+
+// kilobytes is a number of bytes: 412 B, 18.2 KB, 180 KB, 1.2 MB.
+func kilobytes(n int) string {
+	number, thousands := scaled(n)
+	return number + [...]string{" B", " KB", " MB"}[thousands]
+}
+
+// scaled is a number in three digits or so, and how often it was divided by 1,000.
+func scaled(n int) (number string, thousands int) {
 	switch {
 	case n < 1000:
-		return fmt.Sprint(n)
+		return fmt.Sprint(n), 0
 	case n < 99_950:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+		return fmt.Sprintf("%.1f", float64(n)/1e3), 1
 	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+		return fmt.Sprintf("%.0f", float64(n)/1e3), 1
 	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	return fmt.Sprintf("%.1f", float64(n)/1e6), 2
 }
 
 // Dollars is an amount of US dollars: two digits after the point, more when it

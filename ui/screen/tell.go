@@ -12,8 +12,8 @@ func (s *Screen) OnThinking() {
 	s.do(func() {
 		now := s.opt.Now()
 		s.endAsking()
-		if !s.busy.until.After(now) {
-			s.busy = busy{thinking: true, since: now, said: now}
+		if s.busy.doing = waiting; !s.busy.until.After(now) {
+			s.busy = busy{doing: waiting, since: now, said: now}
 		}
 	})
 }
@@ -21,15 +21,20 @@ func (s *Screen) OnThinking() {
 // OnThinkingDone implements agent.Callbacks: from a reply's first byte on the
 // model is known to think, and may for minutes before its first word.
 func (s *Screen) OnThinkingDone() {
-	s.do(func() { s.busy.heard = true })
+	s.do(func() {
+		if s.busy.doing == waiting {
+			s.hear(thinking, 0)
+		}
+	})
 }
 
-// OnReasoning implements agent.Callbacks: shown only when Verbose is set.
+// OnReasoning implements agent.Callbacks: counted, and shown only when Verbose is set.
 func (s *Screen) OnReasoning(text string) {
-	if !s.opt.Verbose {
-		return
-	}
 	s.do(func() {
+		s.hear(thinking, len(text))
+		if !s.opt.Verbose {
+			return
+		}
 		s.reason.WriteString(text)
 		all := s.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
@@ -59,9 +64,29 @@ func (s *Screen) OnText(text string) {
 		return
 	}
 	s.do(func() {
-		s.busy = busy{}
+		s.hear(writing, len(text))
 		s.endReasoning()
 		s.reply(text)
+	})
+}
+
+// OnToolInput implements agent.Callbacks: the text before the call is complete, and
+// what comes of the call is counted.
+func (s *Screen) OnToolInput(in agent.ToolInput) {
+	s.do(func() {
+		if in.Parent != "" {
+			if r := s.running(in.Parent); r != nil {
+				r.input = in
+			}
+			return
+		}
+		if s.busy.doing != calling {
+			s.closeReply()
+		} else if s.busy.index != in.Index {
+			s.busy.since = s.opt.Now()
+		}
+		s.hear(calling, 0)
+		s.busy.tool, s.busy.index, s.busy.bytes = in.Tool, in.Index, in.Bytes
 	})
 }
 
@@ -81,7 +106,11 @@ func (s *Screen) OnToolCall(call agent.Call) {
 // beginParent prints the line of the call that a sub-agent works for above its first
 // own one.
 func (s *Screen) beginParent(call agent.Call) {
-	if r := s.running(call.Parent); call.Parent != "" && r != nil && !r.started {
+	r := s.running(call.Parent)
+	if call.Parent == "" || r == nil {
+		return
+	}
+	if r.input = (agent.ToolInput{}); !r.started {
 		r.started, r.said = true, s.opt.Now()
 		s.print(s.callLine(r.call, ""))
 	}

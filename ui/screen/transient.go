@@ -35,7 +35,7 @@ func (s *Screen) pace() time.Duration {
 // mayPaint reports whether the cursor stands at the start of a free line.
 func (s *Screen) mayPaint() bool {
 	return !s.paused && !s.asking && !s.prompt && len(s.sink.pending) == 0 &&
-		(s.md == nil || s.md.Column() == 0) && (s.busy.thinking || len(s.calls) > 0)
+		s.rowIsFree() && (s.busy.doing != "" || len(s.calls) > 0)
 }
 
 // nextPaint is when the transient line appears or changes; zero for never.
@@ -104,7 +104,7 @@ func (s *Screen) transientText(now time.Time, width int) string {
 		if n := len(s.calls) - 1; n > 0 {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
-		if live := s.ascii(r.lastLine()); live != "" && len(s.calls) == 1 {
+		if live := s.lastOf(r); live != "" && len(s.calls) == 1 {
 			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true})
 			return s.cut(s.marked(head)+"  "+live, width-1)
 		}
@@ -119,15 +119,19 @@ func (s *Screen) transientText(now time.Time, width int) string {
 	if s.busy.until.After(since) {
 		since = s.busy.until
 	}
-	doing := "waiting for an answer "
-	if s.busy.heard {
-		doing = "thinking "
+	took := ""
+	if t := passed(now.Sub(since)); t != "" {
+		took = ", " + t
 	}
-	text := strings.TrimSuffix(doing+passed(now.Sub(since)), " ")
+	took += " " + frames[s.transient.frame%len(frames)]
 	if left := s.busy.until.Sub(now); left > 0 {
-		text = "waiting " + span(wholeWait(left))
+		return s.cut("  waiting "+span(wholeWait(left))+took[strings.LastIndexByte(took, ' '):], width-1)
 	}
-	return s.cut("  "+text+" "+frames[s.transient.frame%len(frames)], width-1)
+	text := "  " + s.activity(s.busy.doing, s.busy.tool, s.busy.bytes) + took
+	if cells(text) >= width {
+		text = "  " + s.activity(s.busy.doing, "", s.busy.bytes) + took
+	}
+	return s.cut(text, width-1)
 }
 
 // passed is the whole seconds that have passed, "" for none.

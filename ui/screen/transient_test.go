@@ -186,13 +186,12 @@ func TestTransientLineCountsRetriesDown(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
 	r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second}})
-	r.OnThinkingDone()
 	r.OnThinking() // the agent begins the next try at once
 	var v vt
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{3 * time.Second, "  waiting 5s"}, {5 * time.Second, "  thinking"}, {2 * time.Second, "  thinking 2s"}} {
+	}{{3 * time.Second, "  waiting 5s"}, {5 * time.Second, "  waiting for an answer "}, {2 * time.Second, "  waiting for an answer, 2s "}} {
 		r.pass(c.after)
 		v = vt{}
 		v.write(r.err.String())

@@ -40,11 +40,10 @@ func (r *Reply) Reason(b *strings.Builder, piece string) {
 	}
 }
 
-// Called appends the event of a piece of a call's arguments, if there is one.
-func (r *Reply) Called(piece string) {
-	if piece != "" {
-		r.Pending = append(r.Pending, provider.CallDelta{Bytes: len(piece)})
-	}
+// Called appends the event of a call that began, or of so many bytes of its
+// arguments. All of one call have the same number.
+func (r *Reply) Called(tool string, call, bytes int) {
+	r.Pending = append(r.Pending, provider.CallDelta{Tool: tool, Call: call, Bytes: bytes})
 }
 
 // OnlyText is the text of the pending events, if it is all they hold.
