@@ -14,7 +14,11 @@ func ForeignVariables() []Foreign {
 	var all []Foreign
 	for _, f := range provider.Known() {
 		for _, v := range f.KeyVars {
-			all = append(all, Foreign{v, "key for " + f.Name})
+			what := "key for "
+			if v == f.TokenVar {
+				what = "bearer token for "
+			}
+			all = append(all, Foreign{v, what + f.Name})
 		}
 	}
 	for _, f := range provider.Known() {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 // ProviderTable is a [provider.NAME] table: how to reach a provider, and what
 // is known of its models.
 type ProviderTable struct {
+	provider.Form
 	Name          string
 	BaseURL       string   // "" for the provider's own
 	APIKeySource  string   // auto, keyring, env, config, command; "" when left out
@@ -88,14 +88,7 @@ func (c *Config) addProvider(t *table, name string) {
 			t.doc.wrong(t.at("base_url"), t.name("base_url")+" "+err.Error(), `base_url = "http://localhost:8080/v1"`)
 		}
 	}
-	if t.text("api_key_source", &p.APIKeySource) {
-		sources := []string{"auto", "keyring", "env", "config", "command"}
-		if !slices.Contains(sources, p.APIKeySource) {
-			why := t.name("api_key_source") + ": " + strconv.Quote(p.APIKeySource) + " is not one of " +
-				strings.Join(sources, ", ")
-			t.doc.wrong(t.at("api_key_source"), why, `api_key_source = "env"`)
-		}
-	}
+	p.APIKeySource = oneOf(t, "api_key_source", []string{"auto", "keyring", "env", "config", "command"})
 	t.text("api_key_env", &p.APIKeyEnv)
 	var key string
 	if t.text("api_key", &key) {
@@ -103,6 +96,7 @@ func (c *Config) addProvider(t *table, name string) {
 	}
 	p.APIKeyCommand = t.command("api_key_command")
 	p.ExtraHeaders = t.headers("extra_headers")
+	p.Form = t.form(name)
 	p.Models = t.models("models")
 	t.leftover(false)
 	if _, known := provider.FactsOf(name); !known && p.BaseURL == "" {

@@ -27,8 +27,10 @@ type Facts struct {
 	BaseURL string // "" where the user runs it, or where it is no server
 	Key     KeyNeed
 	KeyVars []string // the variables of its key, the first that is set wins; nil means NAME_API_KEY
-	Secrets []string // other variables that hold a key or token of it, which artoo does not read
-	URLVar  string   // the variable its own tools take the address from; may be ""
+	// TokenVar is the one of KeyVars that holds a bearer token, whatever the wire; "" for none.
+	TokenVar string
+	Secrets  []string // other variables that hold a key or token of it, which artoo does not read
+	URLVar   string   // the variable its own tools take the address from; may be ""
 	// KeyPrefixes are how its keys begin, the usual one first; nil where nothing
 	// can be said.
 	KeyPrefixes []string
@@ -58,7 +60,7 @@ type NotKey struct{ Prefix, Why, Hint string }
 // asks for the list of models, with the key as a bearer token.
 type Check struct {
 	Path       string            // below the address; "" means models
-	KeyHeader  string            // the header of the key alone; "" means Authorization, with Bearer before it
+	Auth       Auth              // "" means a bearer token
 	Headers    map[string]string // others that it needs
 	BadRequest bool              // a key that it does not know is a bad request (400), too
 }
@@ -99,14 +101,14 @@ var Known = sync.OnceValue(func() []Facts {
 	return []Facts{
 		{
 			Name: "anthropic", BaseURL: "https://api.anthropic.com",
-			KeyVars: []string{"ANTHROPIC_API_KEY"}, URLVar: "ANTHROPIC_BASE_URL",
-			Secrets: []string{"ANTHROPIC_AUTH_TOKEN"}, KeyPrefixes: []string{"sk-ant-"},
+			KeyVars: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, TokenVar: "ANTHROPIC_AUTH_TOKEN",
+			URLVar: "ANTHROPIC_BASE_URL", KeyPrefixes: []string{"sk-ant-"},
 			NotKeys: []NotKey{{
 				"sk-ant-oat", "this is the token of a subscription, which the API does not take",
 				"a key of the console begins with sk-ant-api",
 			}},
 			Check: Check{
-				Path: "v1/models", KeyHeader: "X-Api-Key",
+				Path: "v1/models", Auth: AuthXAPIKey,
 				Headers: map[string]string{"Anthropic-Version": "2023-06-01"},
 			},
 			DefaultModel: "claude-sonnet-5", Vendor: "anthropic", NewSee: true,
@@ -136,7 +138,7 @@ var Known = sync.OnceValue(func() []Facts {
 			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com",
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, URLVar: "GOOGLE_GEMINI_BASE_URL",
 			KeyPrefixes:  []string{"AIza"},
-			Check:        Check{Path: "v1beta/models", KeyHeader: "X-Goog-Api-Key", BadRequest: true},
+			Check:        Check{Path: "v1beta/models", Auth: AuthGoogAPIKey, BadRequest: true},
 			DefaultModel: "gemini-3.7-flash", Vendor: "google", NewSee: true,
 			Families: []Family{
 				{Prefix: "gemini-1", MaxOutput: 8_192, Images: true},

@@ -9,6 +9,7 @@ import (
 // Server is the way to a provider's server, the same for every wire. The zero
 // value of every field but Name has a meaning.
 type Server struct {
+	Form
 	Name    string // the configured name; reasoning goes back only to messages of the same name and model
 	BaseURL string // with or without the version at its end; "" means the provider's own, see Base
 	// Key is asked before each request, inside its time limits; nil, or an

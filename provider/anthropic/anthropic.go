@@ -27,8 +27,6 @@ const version = "2023-06-01"
 type Provider struct {
 	provider.Server // BaseURL with or without /v1; Headers may switch betas on: the wire adds its own to these
 
-	Bearer bool // send the key as a bearer token instead of x-api-key
-
 	learned wire.Memory
 	facts   listing.Facts
 }
@@ -69,18 +67,14 @@ func hinted(err error) error {
 
 // request is a request to a path below an address, without a body.
 func (p *Provider) request(ctx context.Context, query url.Values, base string, path ...string) (wire.Request, error) {
-	sign := func(h http.Header, key string) {
-		h.Set("Anthropic-Version", version)
-		switch {
-		case key == "":
-		case p.Bearer:
-			wire.Bearer(h, key)
-		default:
-			h.Set("X-Api-Key", key)
-		}
+	r, err := wire.Ask(ctx, p.Server, base, provider.AuthXAPIKey, path...)
+	if err != nil {
+		return r, err
 	}
-	r, err := wire.Ask(ctx, p.Server, base, sign, path...)
-	if err == nil && len(query) > 0 {
+	if r.Header.Get("Anthropic-Version") == "" {
+		r.Header.Set("Anthropic-Version", version)
+	}
+	if len(query) > 0 {
 		r.URL, err = wire.Query(r.URL, query)
 	}
 	return r, err

@@ -152,7 +152,7 @@ func TestHeaders(t *testing.T) {
 	}{
 		"key": {&anthropic.Provider{Server: provider.Server{Key: key}}, map[string]string{"X-Api-Key": "k1",
 			"Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
-		"bearer": {&anthropic.Provider{Server: provider.Server{Key: key}, Bearer: true},
+		"bearer": {&anthropic.Provider{Server: provider.Server{Key: key, Form: provider.Form{Auth: provider.AuthBearer}}},
 			map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
 		"headers": {&anthropic.Provider{Server: provider.Server{Headers: map[string]string{"anthropic-beta": "b",
 			"User-Agent": "u"}}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},

@@ -49,11 +49,7 @@ func (p *Provider) prepare(ctx context.Context, model string) (wire.Request, err
 
 // request is one to the given end of the API, a GET as long as it has no body.
 func (p *Provider) request(ctx context.Context, query url.Values, path ...string) (wire.Request, error) {
-	r, err := wire.Ask(ctx, p.Server, p.Base(), func(h http.Header, key string) {
-		if key != "" {
-			h.Set("X-Goog-Api-Key", key)
-		}
-	}, path...)
+	r, err := wire.Ask(ctx, p.Server, p.Base(), provider.AuthGoogAPIKey, path...)
 	if err == nil {
 		r.URL, err = wire.Query(r.URL, query)
 	}

@@ -138,7 +138,7 @@ func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
 
 // request is one to the given end of the API; a nil body makes it a GET.
 func (p *Provider) request(ctx context.Context, end, model string, body []byte) (wire.Request, error) {
-	r, err := wire.Ask(ctx, p.Server, Address(p.BaseURL), wire.Bearer, "api", end)
+	r, err := wire.Ask(ctx, p.Server, Address(p.BaseURL), provider.AuthBearer, "api", end)
 	r.Model, r.Body = model, body
 	return r, err
 }

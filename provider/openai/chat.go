@@ -38,7 +38,7 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 	events := wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Chat, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {
-			return wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "chat", "completions")
+			return wire.Ask(ctx, p.Server, p.Base(), provider.AuthBearer, "chat", "completions")
 		},
 		Encode: func(l wire.Learned, _ http.Header) ([]byte, error) { return encode(p.Name, p.Quirks, req, l) },
 		Decoder: func() wire.Decoder {

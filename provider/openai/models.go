@@ -43,7 +43,7 @@ func (p *Responses) source() listing.Source {
 
 func source(s provider.Server, base string) listing.Source {
 	ask := func(ctx context.Context, base string, path ...string) (wire.Request, error) {
-		return wire.Ask(ctx, s, base, wire.Bearer, path...)
+		return wire.Ask(ctx, s, base, provider.AuthBearer, path...)
 	}
 	return listing.Source{Server: s, Base: base, Models: []string{"models"}, Ask: ask}
 }

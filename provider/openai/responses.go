@@ -47,7 +47,7 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 	return wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Responses, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {
-			return wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "responses")
+			return wire.Ask(ctx, p.Server, p.Base(), provider.AuthBearer, "responses")
 		},
 		Encode: func(l wire.Learned, _ http.Header) ([]byte, error) { return encodeResponses(p.Name, req, l) },
 		Decoder: func() wire.Decoder {

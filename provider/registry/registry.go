@@ -24,9 +24,19 @@ type Settings struct {
 	CLI    *cli.CLI                                   // for a coding CLI: it, filled but for its name
 }
 
-// New makes the provider of that name. One that is not known is a server with
-// Chat Completions.
+// New makes the provider of that name, on the wire that the settings name for it.
+// One that is not known is a server with Chat Completions.
 func New(s Settings) provider.Provider {
+	switch s.Wire {
+	case provider.WireMessages:
+		return &anthropic.Provider{Server: s.Server}
+	case provider.WireResponses:
+		return &openai.Responses{Server: s.Server}
+	case provider.WireGemini:
+		return &gemini.Provider{Server: s.Server}
+	case provider.WireChat:
+		return compatible(s)
+	}
 	if construct, ok := constructors()[s.Name]; ok {
 		return construct(s)
 	}

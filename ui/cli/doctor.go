@@ -183,7 +183,7 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 		return nil, err
 	}
 	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: registry.Address(name, address), Key: key,
-		Headers: map[string]string{}, Offline: a.cfg.Offline}
+		Headers: map[string]string{}, Offline: a.cfg.Offline, Form: a.cfg.Form(name)}
 	for header, value := range a.cfg.Providers[name].ExtraHeaders {
 		s.Headers[header] = value.Reveal()
 	}

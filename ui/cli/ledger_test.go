@@ -171,7 +171,11 @@ const providersHead = `<!-- Made by TestProvidersDoc from testdata/fault_rows.tx
 | ` + "`gemini`" + ` | generateContent | generativelanguage.googleapis.com, or ` + "`GOOGLE_GEMINI_BASE_URL`" + ` |
 | ` + "`ollama`" + ` | its own, /api/chat | this machine, or ` + "`OLLAMA_HOST`" + ` |
 | ` + "`deepseek`, `openrouter`" + ` | Chat Completions | their own |
-| ` + "`compatible`" + ` and names of your own | Chat Completions | ` + "`ARTOO_BASE_URL`, or `base_url`" + `: llama.cpp, LM Studio, vLLM, gateways |
+| ` + "`compatible`" + ` and names of your own | Chat Completions, or what ` + "`wire`" + ` says | ` + "`ARTOO_BASE_URL`, or `base_url`" + `: llama.cpp, LM Studio, vLLM, gateways |
+
+` + "`wire`, `auth`, `path` and `extra_body`" + ` in a provider's table say how its server is spoken to: which of the four interfaces, in which
+header the key goes, at which path, and with what more in each request. docs/configuration.md has an example.
+` + "`ANTHROPIC_AUTH_TOKEN`" + ` is sent as a bearer token, where ` + "`ANTHROPIC_API_KEY`" + ` is not set.
 
 What may pass (429, 5xx, 408, 409, a broken connection, silence) is tried up to five times, after 0.5 s doubled up to 8 s, or as long as the
 server asks, all within ` + "`ARTOO_MAX_RETRY_TIME`" + `; each try is shown, and a longer wait ends the request and says when to come back. A

@@ -86,7 +86,7 @@ func (a *app) server(name string) (provider.Server, error) {
 	keys := a.cfg.KeySource(name)
 	a.found.keys.Store(name, keys)
 	return provider.Server{
-		Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
+		Form: a.cfg.Form(name), Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
 		Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Setting: source,
 	}, nil
 }

@@ -26,6 +26,7 @@ const maxSkew = 2 * time.Minute
 
 // Server is a provider to be asked something cheap.
 type Server struct {
+	provider.Form
 	Provider string
 	Model    string
 	Address  string // where its API is; "" means the provider's own
@@ -92,11 +93,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 // request is the cheap question.
 func (s Server) request(ctx context.Context, key string) (*http.Request, error) {
 	facts, _ := provider.FactsOf(s.Provider)
-	check := facts.Check
-	header, value := "Authorization", "Bearer "+key
-	if check.KeyHeader != "" {
-		header, value = check.KeyHeader, key
-	}
+	check := s.Check(s.Provider)
 	path := cmp.Or(check.Path, "models")
 	base, err := url.Parse(strings.TrimSpace(cmp.Or(s.Address, facts.BaseURL)))
 	if err != nil {
@@ -119,9 +116,7 @@ func (s Server) request(ctx context.Context, key string) (*http.Request, error) 
 	for name, text := range check.Headers {
 		r.Header.Set(name, text)
 	}
-	if key != "" {
-		r.Header.Set(header, value)
-	}
+	s.Sign(r.Header, key, cmp.Or(check.Auth, provider.AuthBearer))
 	for name, text := range s.Headers {
 		r.Header.Set(name, text)
 	}
@@ -137,8 +132,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	if source != "" {
 		from = " from " + source
 	}
-	facts, _ := provider.FactsOf(s.Provider)
-	refused := status == 401 || status == 403 || status == 400 && facts.Check.BadRequest
+	refused := status == 401 || status == 403 || status == 400 && s.Check(s.Provider).BadRequest
 	switch {
 	case page && status != 404:
 		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first",

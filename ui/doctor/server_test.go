@@ -84,14 +84,23 @@ func TestServerAnswers(t *testing.T) {
 }
 
 func TestServerIsAskedRightly(t *testing.T) {
-	for _, test := range []struct{ provider, below, path, header string }{
-		{"anthropic", "", "/v1/models", "X-Api-Key: " + key},
-		{"anthropic", "/gate/v1/", "/gate/v1/models", "X-Api-Key: " + key},
-		{"gemini", "", "/v1beta/models", "X-Goog-Api-Key: " + key},
-		{"openrouter", "/api/v1", "/api/v1/key", "Authorization: Bearer " + key},
-		{"openai", "/v1/responses", "/v1/models", "Authorization: Bearer " + key},
-		{"mine", "/v1/chat/completions", "/v1/models", "Authorization: Bearer " + key},
-		{"ollama", "", "/api/version", ""},
+	messages := provider.Form{Wire: provider.WireMessages}
+	for _, test := range []struct {
+		provider, below, path, header string
+		form                          provider.Form
+	}{
+		{"mine", "", "/v1/models", "X-Api-Key: " + key, messages},
+		{"mine", "/v1", "/v1/models", "Api-Key: " + key,
+			provider.Form{Wire: provider.WireResponses, Auth: provider.AuthAPIKey}},
+		{"anthropic", "", "/v1/models", "Authorization: Bearer " + key,
+			provider.Form{Token: func(string) bool { return true }}},
+		{"anthropic", "", "/v1/models", "X-Api-Key: " + key, provider.Form{}},
+		{"anthropic", "/gate/v1/", "/gate/v1/models", "X-Api-Key: " + key, provider.Form{}},
+		{"gemini", "", "/v1beta/models", "X-Goog-Api-Key: " + key, provider.Form{}},
+		{"openrouter", "/api/v1", "/api/v1/key", "Authorization: Bearer " + key, provider.Form{}},
+		{"openai", "/v1/responses", "/v1/models", "Authorization: Bearer " + key, provider.Form{}},
+		{"mine", "/v1/chat/completions", "/v1/models", "Authorization: Bearer " + key, provider.Form{}},
+		{"ollama", "", "/api/version", "", provider.Form{}},
 	} {
 		asked := ""
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +110,7 @@ func TestServerIsAskedRightly(t *testing.T) {
 			}
 		}))
 		s := server(test.provider, srv.URL+test.below)
-		s.Headers = map[string]string{"X-More": "yes"}
+		s.Form, s.Headers = test.form, map[string]string{"X-More": "yes"}
 		askServer(t, s, srv.Client())
 		if !strings.HasPrefix(asked, "GET "+test.path+"\n") || !strings.Contains(asked, test.header) ||
 			!strings.Contains(asked, "X-More: yes") {

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -94,9 +95,9 @@ func named(err error, s provider.Server) error {
 }
 
 // Ask is a request to a path below an address of the server, without a body: with
-// the key as sign writes it, "" where there is none, and the user's headers over all.
-func Ask(ctx context.Context, s provider.Server, base string, sign func(h http.Header, key string),
-	path ...string) (Request, error) {
+// the key in the header that the settings name, else in the wire's own, and the
+// user's headers over all.
+func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth, path ...string) (Request, error) {
 	if base == "" {
 		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
 			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + s.Name + "] in config.toml"}, s)
@@ -110,16 +111,31 @@ func Ask(ctx context.Context, s provider.Server, base string, sign func(h http.H
 		return Request{}, named(err, s)
 	}
 	h := http.Header{}
-	sign(h, key)
+	s.Sign(h, key, own)
 	for k, v := range s.Headers {
 		h.Set(k, v)
 	}
 	return Request{URL: address, Header: h, Secret: key}, nil
 }
 
-// Bearer writes the key as most servers want it.
-func Bearer(h http.Header, key string) {
-	if key != "" {
-		h.Set("Authorization", "Bearer "+key)
+// elsewhere is the address of a request at another path below the server's: with the
+// query of the address that the wire made, and that of the path.
+func elsewhere(address, base, path string) (string, error) {
+	to, err := url.Parse(path)
+	if err != nil {
+		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad path: " + err.Error(), Hint: "check path in config.toml"}
 	}
+	was, err := url.Parse(address)
+	if err != nil {
+		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(address, err)}
+	}
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil {
+		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(base, err)}
+	}
+	query := was.Query()
+	maps.Copy(query, to.Query())
+	u = u.JoinPath(to.EscapedPath())
+	u.RawQuery = query.Encode()
+	return u.String(), nil
 }

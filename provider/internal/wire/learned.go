@@ -139,7 +139,15 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 			return r, err
 		}
 		r.Model = x.Request.Model
-		if r.Body, err = x.Encode(sent, r.Header); err != nil {
+		if x.Path != "" {
+			if r.URL, err = elsewhere(r.URL, x.Base(), x.Path); err != nil {
+				return r, err
+			}
+		}
+		if r.Body, err = x.Encode(sent, r.Header); err == nil && x.Extra != nil {
+			r.Body, err = merged(r.Body, x.Extra)
+		}
+		if err != nil {
 			return r, &provider.Error{Kind: provider.KindInvalid, Err: err,
 				Message: "the request cannot be encoded: " + err.Error()}
 		}

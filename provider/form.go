@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// Wire is one of the interfaces that a server of the user's may speak.
+type Wire string
+
+// The wires that the settings name.
+const (
+	WireMessages  Wire = "messages"  // Anthropic's
+	WireResponses Wire = "responses" // OpenAI's
+	WireChat      Wire = "chat"      // Chat Completions
+	WireGemini    Wire = "gemini"    // Google's generateContent
+)
+
+// Wires are all of them.
+func Wires() []Wire { return []Wire{WireMessages, WireResponses, WireChat, WireGemini} }
+
+// Auth is the way in which a key is sent.
+type Auth string
+
+// The ways in use.
+const (
+	AuthBearer     Auth = "bearer" // Authorization, with Bearer before the key
+	AuthXAPIKey    Auth = "x-api-key"
+	AuthAPIKey     Auth = "api-key"
+	AuthGoogAPIKey Auth = "x-goog-api-key"
+)
+
+// Auths are all of them.
+func Auths() []Auth { return []Auth{AuthBearer, AuthXAPIKey, AuthAPIKey, AuthGoogAPIKey} }
+
+// Form is how the settings have a server spoken to. The zero value is the
+// provider's own way.
+type Form struct {
+	Wire Wire
+	Auth Auth // no other header has the key
+	// Token reports whether a key is a token, which is sent as a bearer token where
+	// Auth is left out; nil means that none is. Called from any goroutine.
+	Token func(key string) bool
+	Path  string // of requests for a reply, below the address, in place of the wire's own; may have a query
+	// Extra is a JSON object that is merged into the body of requests for a reply;
+	// nil for none.
+	Extra json.RawMessage
+}
+
+// Sign puts a key into the header that it belongs in, where own is the way of the
+// wire; an empty key goes nowhere.
+func (f Form) Sign(h http.Header, key string, own Auth) {
+	auth := f.Auth
+	switch {
+	case key == "":
+		return
+	case auth != "":
+	case f.Token != nil && f.Token(key):
+		auth = AuthBearer
+	default:
+		auth = own
+	}
+	if auth == AuthBearer {
+		h.Set("Authorization", "Bearer "+key)
+		return
+	}
+	h.Set(string(auth), key)
+}
+
+// Check is the cheap question to the server of the named provider.
+func (f Form) Check(name string) Check {
+	switch f.Wire {
+	case WireMessages:
+		name = "anthropic"
+	case WireGemini:
+		name = "gemini"
+	case WireResponses, WireChat:
+		return Check{}
+	}
+	facts, _ := FactsOf(name)
+	return facts.Check
+}
+
+// OwnField reports whether a field of a request's body is artoo's to write on some
+// wire, in any spelling that servers read.
+func OwnField(name string) bool {
+	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+	case "model", "messages", "input", "contents", "stream", "system", "instructions", "systeminstruction",
+		"tools", "toolchoice", "toolconfig":
+		return true
+	}
+	return false
+}
