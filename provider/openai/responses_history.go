@@ -36,11 +36,12 @@ type inputPart struct {
 	ImageURL string `json:"image_url,omitempty"`
 }
 
-// outputPart is a piece of a message that the model made. The schema wants the
-// list of annotations also where there is none.
+// outputPart is a piece of a message that the model made. The schema wants both
+// lists, which are always empty here.
 type outputPart struct {
 	Type        string `json:"type"`
 	Annotations []int  `json:"annotations"`
+	Logprobs    []int  `json:"logprobs"`
 	Text        string `json:"text"`
 }
 
@@ -49,7 +50,7 @@ type outputPart struct {
 func saidItem(mark itemMark, text string) inputItem {
 	it := inputItem{Type: "message", Role: "assistant", ID: mark.ID, Phase: mark.Phase, Content: text}
 	if mark.ID != "" {
-		it.Status, it.Content = "completed", []outputPart{{Type: "output_text", Annotations: []int{}, Text: text}}
+		it.Status, it.Content = "completed", []outputPart{{Type: "output_text", Annotations: []int{}, Logprobs: []int{}, Text: text}}
 	}
 	return it
 }

@@ -123,7 +123,7 @@ func TestMessagesOfOneReplyStandApart(t *testing.T) {
 		}
 		for _, text := range texts {
 			if body := s.Requests()[1].Body; !bytes.Contains(body,
-				fmt.Appendf(nil, `"content":[{"type":"output_text","annotations":[],"text":%q}]`, text)) {
+				fmt.Appendf(nil, `"content":[{"type":"output_text","annotations":[],"logprobs":[],"text":%q}]`, text)) {
 				t.Errorf("%q does not go back as it came: %s", text, body)
 			}
 		}

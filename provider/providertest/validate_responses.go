@@ -23,6 +23,7 @@ type responsesBody struct {
 		Summary string `json:"summary"`
 	} `json:"reasoning"`
 	Instructions *string `json:"instructions"`
+	ToolChoice   *string `json:"tool_choice"`
 	Tools        []struct {
 		Type        string          `json:"type"`
 		Name        string          `json:"name"`
@@ -54,6 +55,7 @@ type responsesPart struct {
 	Detail      string            `json:"detail"`
 	ImageURL    string            `json:"image_url"`
 	Annotations []json.RawMessage `json:"annotations"`
+	Logprobs    []json.RawMessage `json:"logprobs"`
 }
 
 func (v *validator) responses(body []byte) {
@@ -108,6 +110,21 @@ func (v *validator) responsesHead(b responsesBody) {
 	}
 	if b.PromptCacheKey != nil && (*b.PromptCacheKey == "" || len(*b.PromptCacheKey) > 64) {
 		v.bad("prompt_cache_key %q, which is empty or longer than 64", *b.PromptCacheKey)
+	}
+	oneOf := func(field, word string, words ...string) {
+		if word != "" && !slices.Contains(words, word) {
+			v.bad("%s %q is not one of %q", field, word, words)
+		}
+	}
+	if b.Reasoning != nil {
+		oneOf("reasoning.effort", b.Reasoning.Effort, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+		oneOf("reasoning.summary", b.Reasoning.Summary, "auto", "concise", "detailed")
+	}
+	if b.ToolChoice != nil {
+		oneOf("tool_choice", cmp.Or(*b.ToolChoice, "empty"), "none", "auto", "required")
+	}
+	if b.Temperature != nil && (*b.Temperature < 0 || *b.Temperature > 2) {
+		v.bad("temperature %v is not from 0 to 2", *b.Temperature)
 	}
 	if b.Instructions != nil {
 		v.text("instructions", *b.Instructions)
@@ -203,6 +220,12 @@ func (s *responsesState) item(what string, it responsesItem) {
 		if it.ID == nil {
 			s.nameless = what
 		}
+		s.thoughts(what, "summary_text", it.Summary)
+		var content []json.RawMessage
+		if it.Content != nil && json.Unmarshal(it.Content, &content) != nil {
+			s.bad("%s: the content is no list", what)
+		}
+		s.thoughts(what, "reasoning_text", content)
 		s.reasoning = what
 	case "function_call":
 		s.id(what, it.ID, "fc")
@@ -275,10 +298,23 @@ func (s *responsesState) message(what string, it responsesItem) {
 
 func (s *responsesState) madeParts(what string, parts []responsesPart) {
 	for _, p := range parts {
-		if p.Type != "output_text" || p.Annotations == nil || p.Detail+p.ImageURL != "" {
-			s.bad("%s: an output_text has annotations and no image: %+v", what, p)
+		if p.Type != "output_text" || p.Annotations == nil || p.Logprobs == nil || p.Detail+p.ImageURL != "" {
+			s.bad("%s: an output_text has annotations and logprobs and no image: %+v", what, p)
 		}
 		s.text(what, p.Text)
+	}
+}
+
+// thoughts checks the texts of a reasoning item.
+func (s *responsesState) thoughts(what, kind string, list []json.RawMessage) {
+	for _, raw := range list {
+		var p struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		if json.Unmarshal(raw, &p) != nil || p.Type != kind || p.Text == nil {
+			s.bad("%s: a text of it is no %s: %.80s", what, kind, raw)
+		}
 	}
 }
 
@@ -299,13 +335,16 @@ func (s *responsesState) parts(what string, parts []responsesPart) {
 	for _, p := range parts {
 		switch p.Type {
 		case "input_text":
-			if p.Annotations != nil {
-				s.bad("%s: unknown parameter: 'annotations'", what)
+			if p.Annotations != nil || p.Logprobs != nil {
+				s.bad("%s: unknown parameter: 'annotations' or 'logprobs'", what)
 			}
 			s.text(what, p.Text)
 		case "input_image":
 			if !strings.HasPrefix(p.ImageURL, "data:image/") && !strings.HasPrefix(p.ImageURL, "http") {
 				s.bad("%s: not an image address: %.40s", what, p.ImageURL)
+			}
+			if !slices.Contains([]string{"low", "high", "auto"}, p.Detail) {
+				s.bad("%s: missing required parameter: 'detail', or not known: %q", what, p.Detail)
 			}
 		default:
 			s.bad("%s: a part of type %q", what, p.Type)

@@ -63,7 +63,7 @@ func responsesParameterTests() []refusalTest {
 func responsesItemTests() []refusalTest {
 	const (
 		user    = responsesUser
-		answer  = `{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"final_answer","content":[{"type":"output_text","annotations":[],"text":"x"}]}`
+		answer  = `{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"final_answer","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"x"}]}`
 		said    = `{"type":"message","role":"assistant","phase":"final_answer","content":"x"}`
 		thought = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`
 		call    = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"n","arguments":"{}"}`
@@ -113,6 +113,8 @@ func responsesItemTests() []refusalTest {
 			input(user, swap(answer, `"status":"completed",`, "", 1), user), "has an id and a status"},
 		{"responses: a text without annotations", "responses",
 			input(user, swap(answer, `"annotations":[],`, "", 1), user), "has annotations"},
+		{"responses: a text without logprobs", "responses",
+			input(user, swap(answer, `"logprobs":[],`, "", 1), user), "has annotations and logprobs"},
 		{"responses: a status", "responses", input(user, swap(thought, `"id"`, `"status":"completed","id"`, 1),
 			call, output), "unknown parameter: 'status'"},
 		{"responses: a key nobody knows", "responses", input(swap(user, `"role"`, `"novel":1,"role"`, 1)), "unknown field"},
