@@ -154,7 +154,8 @@ func (d *describer) from(f io.ReaderAt, from int64) ([]byte, error) {
 type counting struct {
 	turnRecord
 	totals Totals
-	known  bool // a marker was found, or the lines are all there are
+	asked  []byte // the first message of the user where no marker names it
+	known  bool   // a marker was found, or the lines are all there are
 	older  bool // it lacks the sums
 }
 
@@ -174,8 +175,8 @@ func (c *counting) line(line []byte) {
 			c.totals = *turn.Totals
 		}
 	case k == kindUsage:
-		var u UsageRecord
-		if json.Unmarshal(line, &u) == nil {
+		u, ok := scanUsage(line)
+		if ok || json.Unmarshal(line, &u) == nil {
 			c.totals.add(u)
 		}
 	case k == kindName:
@@ -185,6 +186,9 @@ func (c *counting) line(line []byte) {
 		}
 	case k.message():
 		c.Messages++
+		if k == kindUser && c.asked == nil {
+			c.asked = bytes.Clone(line)
+		}
 	}
 }
 
@@ -215,15 +219,40 @@ func scanTurn(line []byte) (turn turnRecord, ok bool) {
 	return turn, true
 }
 
+// scanUsage reads what a request cost, and nothing else of its record.
+func scanUsage(line []byte) (u UsageRecord, ok bool) {
+	s := provider.Scanner{Data: line}
+	s.Object(func(name []byte) {
+		switch string(name) {
+		case "cost_usd":
+			u.CostUSD = scanPrice(&s)
+		case "type", "id", "parent", "time", "model", "usage", "sent", "factors":
+			s.Raw()
+		default:
+			s.Fail()
+		}
+	})
+	if !s.Done() {
+		return UsageRecord{}, false
+	}
+	return u, true
+}
+
+// scanPrice reads US dollars; null is nil.
+func scanPrice(s *provider.Scanner) *float64 {
+	if s.Null() {
+		return nil
+	}
+	cost := s.Float()
+	return &cost
+}
+
 func scanCost(s *provider.Scanner) *Totals {
 	var t Totals
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "cost_usd":
-			if !s.Null() {
-				cost := s.Float()
-				t.CostUSD = &cost
-			}
+			t.CostUSD = scanPrice(s)
 		case "unpriced":
 			t.Unpriced = s.Int()
 		case "requests", "usage":
@@ -236,6 +265,9 @@ func scanCost(s *provider.Scanner) *Totals {
 }
 
 func (c *counting) tell(info *Info) {
+	if e, err := decodeEntry(c.asked); c.First == "" && err == nil {
+		c.First = firstWords(e.payload.(*messageRecord).Message)
+	}
 	info.Messages, info.First, info.Name = c.Messages, c.First, c.Name
 	if c.Model != "" {
 		info.Model = c.Model

@@ -148,6 +148,29 @@ func TestNameIsKeptAndFinds(t *testing.T) {
 	}
 }
 
+// A session that broke off in a line, in its first turn, is listed with the same facts
+// as one whose turn ended.
+func TestListOfASessionThatBrokeOff(t *testing.T) {
+	st := testStore(t)
+	s := record(t, st)
+	must(t, s.Sync())
+	must(t, s.Close())
+	whole, err := st.List()
+	must(t, err)
+	raw := readFile(t, s.Path())
+	i := strings.Index(raw, `{"type":"turn"`)
+	must(t, os.WriteFile(s.Path(), []byte(raw[:i+20]), 0o600))
+	broken, err := st.List()
+	must(t, err)
+	if len(whole) != 1 || len(broken) != 1 || whole[0].First == "" || whole[0].CostUSD == nil {
+		t.Fatalf("listed %+v and %+v", whole, broken)
+	}
+	broken[0].Updated = whole[0].Updated
+	if diff := cmp.Diff(whole, broken); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestForkBeforeALastMessage copies a session up to one of the user's messages.
 func TestForkBeforeALastMessage(t *testing.T) {
 	st := testStore(t)
