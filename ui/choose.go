@@ -9,44 +9,160 @@ import (
 	"strconv"
 	"strings"
 
+	"artoo/tool/spelling"
 	"artoo/ui/screen"
 )
 
-// Choose asks which of several things is meant, before a conversation begins:
-// a number or a name and Enter. in is a terminal in its ordinary mode. The end
-// of the input, or three answers that are none, is an error.
-func Choose(ctx context.Context, in io.Reader, s *screen.Screen, title string, names []string) (string, error) {
-	lines := []string{title}
-	for i, name := range names {
-		lines = append(lines, fmt.Sprintf("  %d  %s", i+1, name))
-	}
-	s.Line(strings.Join(lines, "\n"))
-	for range 3 {
-		s.Prompt(fmt.Sprintf("Which one? [1-%d] ", len(names)))
-		text, err := readPlainLine(in)
-		s.PromptDone()
-		if err != nil {
-			return "", err
-		}
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		text = strings.TrimSpace(text)
-		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(names) {
-			return names[n-1], nil
-		}
-		for _, name := range names {
-			if strings.EqualFold(name, text) {
-				return name, nil
-			}
-		}
-		s.Line("  a number from 1 to " + strconv.Itoa(len(names)) + ", or a name")
-	}
-	return "", errors.New("no answer")
+// choices are what one of is chosen, by its number or by a part of its name.
+type choices struct {
+	title string
+	// prompt is the question below the list; "" asks which one.
+	prompt string
+	list   []choice
 }
 
-// readPlainLine reads one line and not a byte more: the rest is for whoever
-// reads next.
+// choice is one row of the list. All its text may come from outside.
+type choice struct {
+	name  string   // a typed part of it chooses it; all of it does where several hold the part
+	cells []string // what is shown behind the number
+	now   bool     // it holds at present
+}
+
+// listedChoices is how many rows a list shows at most; a part of a name finds
+// the others.
+const listedChoices = 20
+
+// nothingChosen is the index that stands for Enter alone.
+const nothingChosen = -1
+
+// choose shows the list and asks, through line, until one of it is chosen. It
+// returns its index, or nothingChosen for an empty line. The error is that of line.
+func choose(s *screen.Screen, c choices, line func(prompt string) (string, error)) (int, error) {
+	found := make([]int, len(c.list))
+	for i := range found {
+		found[i] = i
+	}
+	c.show(s, c.title, found)
+	prompt := c.prompt
+	if prompt == "" {
+		prompt = "number or part of the name (Enter: no change): "
+	}
+	for {
+		text, err := line(prompt)
+		if err != nil {
+			return nothingChosen, err
+		}
+		text = strings.TrimSpace(text)
+		if text == "" {
+			return nothingChosen, nil
+		}
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.list) {
+			return n - 1, nil
+		}
+		switch found := c.find(text); len(found) {
+		case 0:
+			why := "nothing here is named " + strconv.Quote(oneLine(text))
+			if near := c.nearest(text); near != "" {
+				why += "; the nearest is " + oneLine(near)
+			}
+			s.Note(why)
+		case 1:
+			return found[0], nil
+		default:
+			c.show(s, fmt.Sprintf("%d match %q:", len(found), oneLine(text)), found)
+		}
+	}
+}
+
+// show prints the rows of these indices under a title. Each keeps its number,
+// so that one seen before stays true.
+func (c choices) show(s *screen.Screen, title string, indices []int) {
+	s.Note(title)
+	var rows [][]string
+	for at, i := range indices {
+		if at >= listedChoices && !c.list[i].now {
+			continue
+		}
+		mark := ""
+		if c.list[i].now {
+			mark = "*"
+		}
+		row := []string{mark + strconv.Itoa(i+1)}
+		for _, cell := range c.list[i].cells {
+			row = append(row, oneLine(cell))
+		}
+		rows = append(rows, row)
+	}
+	columns(s, rows)
+	if more := len(indices) - len(rows); more > 0 {
+		s.Note(fmt.Sprintf("%d more: a part of the name finds them", more))
+	}
+}
+
+// find returns the indices whose name holds text, in any case; the one whose
+// whole name it is alone.
+func (c choices) find(text string) []int {
+	var found []int
+	for i, item := range c.list {
+		if strings.EqualFold(item.name, text) {
+			return []int{i}
+		}
+		if strings.Contains(strings.ToLower(item.name), strings.ToLower(text)) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func (c choices) nearest(text string) string {
+	var names []string
+	for _, item := range c.list {
+		names = append(names, item.name)
+	}
+	return spelling.Nearest(text, names)
+}
+
+// choose asks in the conversation. Ctrl-D and the end of the input leave
+// everything as it is, as an empty line does.
+func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
+	i, err := choose(t.Screen, c, func(prompt string) (string, error) {
+		l, err := t.console.ask(ctx, lineRequest{prompt: prompt})
+		return l.text, err
+	})
+	if errors.Is(err, io.EOF) {
+		return nothingChosen, nil
+	}
+	return i, err
+}
+
+// Choose asks which of several things is meant, before a conversation begins. in
+// is a terminal in its ordinary mode. The end of the input and an empty line are
+// an error.
+func Choose(ctx context.Context, in io.Reader, s *screen.Screen, title string, names []string) (string, error) {
+	c := choices{title: title, prompt: "number or part of the name: "}
+	for _, name := range names {
+		c.list = append(c.list, choice{name: name, cells: []string{name}})
+	}
+	i, err := choose(s, c, func(prompt string) (string, error) {
+		s.Prompt(prompt)
+		text, err := readPlainLine(in)
+		s.PromptDone()
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		return text, err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case i == nothingChosen:
+		return "", errors.New("no answer")
+	}
+	return names[i], nil
+}
+
+// readPlainLine reads one line and not a byte more: the rest is for the next
+// reader.
 func readPlainLine(in io.Reader) (string, error) {
 	var line []byte
 	var one [1]byte

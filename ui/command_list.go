@@ -24,7 +24,9 @@ import (
 func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
 
 // columns prints rows indented, all but their last column padded.
-func (t *Terminal) columns(rows [][]string) {
+func (t *Terminal) columns(rows [][]string) { columns(t.Screen, rows) }
+
+func columns(s *screen.Screen, rows [][]string) {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -41,7 +43,7 @@ func (t *Terminal) columns(rows [][]string) {
 				b.WriteString(cell + strings.Repeat(" ", widths[i]-displaywidth.String(cell)) + "  ")
 				continue
 			}
-			t.Row(b.String(), cell)
+			s.Row(b.String(), cell)
 		}
 	}
 }
