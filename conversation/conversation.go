@@ -110,10 +110,10 @@ func (c *Conversation) Append(m provider.Message) error {
 	return nil
 }
 
-// AppendMasked appends a message from elsewhere: keys in it are masked, and a long
-// result is shortened. Errors are those of Append.
+// AppendMasked appends a message from elsewhere: keys in it are masked, also in what a
+// model wrote, and a long result is shortened. Errors are those of Append.
 func (c *Conversation) AppendMasked(m provider.Message) error {
-	m = c.masked(m)
+	m = c.maskedReply(c.masked(m))
 	if len(m.Parts) == 1 {
 		if r, ok := m.Parts[0].(provider.ToolResult); ok {
 			_, err := c.AppendToolResult(r)

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -90,6 +91,63 @@ func (c *Conversation) masked(m provider.Message) provider.Message {
 		}
 	}
 	return m
+}
+
+// maskedReply is a model's message without keys in its texts and the inputs of its calls.
+func (c *Conversation) maskedReply(m provider.Message) provider.Message {
+	if c.cfg.Mask == nil || m.Role != provider.RoleAssistant {
+		return m
+	}
+	m.Parts = slices.Clone(m.Parts)
+	for i, part := range m.Parts {
+		switch p := part.(type) {
+		case provider.Text:
+			p.Text = c.cfg.Mask(p.Text)
+			m.Parts[i] = p
+		case provider.ToolCall:
+			p.Input, p.Raw = maskedInput(p.Input, c.cfg.Mask), c.cfg.Mask(p.Raw)
+			m.Parts[i] = p
+		}
+	}
+	return m
+}
+
+// maskedInput is the input of a call without keys in its texts. One that is no JSON is
+// masked as it stands.
+func maskedInput(input json.RawMessage, mask func(string) string) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(input))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return json.RawMessage(mask(string(input)))
+	}
+	found := false
+	value = maskedValue(value, func(text string) string {
+		masked := mask(text)
+		found = found || masked != text
+		return masked
+	})
+	if out, err := provider.Marshal(value); found && err == nil { // what was decoded can be encoded
+		return out
+	}
+	return input
+}
+
+// maskedValue masks the texts in a decoded JSON value.
+func maskedValue(value any, mask func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return mask(v)
+	case []any:
+		for i := range v {
+			v[i] = maskedValue(v[i], mask)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = maskedValue(v[name], mask)
+		}
+	}
+	return value
 }
 
 // maskedTrim is the trim without keys in what it puts in the place of others.
