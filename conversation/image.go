@@ -63,6 +63,8 @@ func (s *Session) keepImage(img provider.Image, data []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
+	s.named(filepath.Dir(s.OutputDir()))
+	s.named(s.OutputDir())
 	return nil
 }
 

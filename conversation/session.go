@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"artoo/provider"
@@ -39,6 +40,7 @@ type Session struct {
 	torn    bool        // the file does not end with a newline
 	broken  bool        // its last line cannot be read
 	dirty   bool        // lines were written since the last turn marker
+	names   []string    // directories with new names in them that may not be on the disk yet
 	turn    turnRecord
 	totals  Totals
 	updated time.Time
@@ -212,7 +214,36 @@ func (s *Session) endTurn() error {
 	if _, err := s.appendLocked(typeTurn, &turn); err != nil {
 		return err
 	}
-	return fileError(s.path, s.file.Sync())
+	if err := s.file.Sync(); err != nil {
+		return fileError(s.path, err)
+	}
+	return fileError(s.path, s.syncNames())
+}
+
+// named notes that a file or directory was made in the directory.
+func (s *Session) named(dir string) {
+	if !slices.Contains(s.names, dir) {
+		s.names = append(s.names, dir)
+	}
+}
+
+// syncNames waits until the names of new files are on the disk, where the file system
+// can tell.
+func (s *Session) syncNames() error {
+	for ; len(s.names) > 0; s.names = s.names[1:] {
+		dir, err := s.store.openFile(s.names[0], os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		err = dir.Sync()
+		if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close gives the session free for other processes. A session to which nothing

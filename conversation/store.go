@@ -24,7 +24,7 @@ type Store struct {
 	Dir string           // absolute; made 0700 when the first session is written
 	Now func() time.Time // nil: time.Now
 	// OpenFile opens a session for appending, or makes it with flags of os.OpenFile and
-	// mode 0600; nil: os.OpenFile. Tests make it fail.
+	// mode 0600, and opens directories to sync them; nil: os.OpenFile. Tests make it fail.
 	OpenFile func(path string, flags int) (File, error)
 
 	lock func(path string) (*fileLock, error) // nil: lockFile

@@ -162,6 +162,7 @@ func (s *Session) open() error {
 		return errors.Join(err, f.Close(), os.Remove(s.path), lock.release())
 	}
 	s.lock, s.chain = lock, nil
+	s.named(filepath.Dir(s.path))
 	return nil
 }
 
