@@ -267,3 +267,28 @@ func TestATrimNamesTheFileOfAnImage(t *testing.T) {
 	}
 	must(t, s.Close())
 }
+
+// A session that lost its first line goes on as one of the present version: its images
+// are files, the new ones too.
+func TestASessionWithoutItsHeaderKeepsImagesAsFiles(t *testing.T) {
+	st := testStore(t)
+	s, _ := withPictures(t, st)
+	must(t, s.Close())
+	_, rest, _ := strings.Cut(readFile(t, s.Path()), "\n")
+	must(t, os.WriteFile(s.Path(), []byte(rest), 0o600))
+	s, err := st.Open(s.ID())
+	must(t, err)
+	c := New(Config{}, s)
+	img := provider.Image{MediaType: "image/png", Data: []byte("third")}
+	add(t, c, provider.UserText("a third", img))
+	must(t, s.Close())
+	if s.Header().V != formatVersion || strings.Contains(readFile(t, s.Path()), `"data"`) || len(imageFiles(t, s.OutputDir())) != 3 {
+		t.Errorf("format %d: %s", s.Header().V, readFile(t, s.Path()))
+	}
+	s, err = st.Open(s.ID())
+	must(t, err)
+	if got := provider.Images(New(Config{}, s).Messages()); len(got) != 3 || string(got[2].Data) != "third" {
+		t.Errorf("it holds %+v", got)
+	}
+	must(t, s.Close())
+}

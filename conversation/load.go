@@ -44,7 +44,7 @@ func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{Session: &Session{readOnly: true, header: Header{V: 1}, store: st}, file: r}
+	l := &loader{Session: &Session{readOnly: true, header: Header{V: formatVersion}, store: st}, file: r}
 	l.lines = make([]indexed, 0, size/meanLine+1)
 	lines, torn, err := eachLine(r, l.index)
 	if err != nil {
