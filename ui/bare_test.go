@@ -45,7 +45,7 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 		t.Fatal(err)
 	}
 	c := &console{in: &input{}, screen: opt.Screen, quit: make(chan struct{}), modes: &ttyModes{fd: -1},
-		die: func() error { return nil }}
+		quitted: func() {}}
 	b.f = term.newKeyReader(c, ed, func(text string) {
 		if keepsHistory(text) {
 			b.kept = append(b.kept, text)

@@ -91,7 +91,7 @@ type console struct {
 	reader   lineReader
 	modes    *ttyModes // nil where the terminal is not touched
 	screen   *screen.Screen
-	die      func() error // ends the program as SIGQUIT does
+	quitted  func() // ends the program after a SIGQUIT
 	crash    func(value any, stack []byte)
 	announce bool // say what was queued: the user is typing it
 

@@ -88,6 +88,10 @@ type Ending struct {
 	// thrown and the trace of its goroutine, on any goroutine. It has to end the
 	// program. nil lets the panic end it.
 	Crash func(value any, stack []byte)
+	// Quit ends the program after a SIGQUIT (Ctrl-\ in a turn), when the terminal was
+	// given back. It is called by the console's goroutine and does not return; nil dies
+	// of the signal.
+	Quit func()
 	// Exit ends the process with a code when a signal is to end it and the
 	// terminal holds everything up; nil leaves it to hang.
 	Exit func(code int)
@@ -140,6 +144,9 @@ func New(opt Options) (*Terminal, error) {
 	}
 	if opt.Sender == nil {
 		opt.Sender = opt.Agent
+	}
+	if opt.Quit == nil {
+		opt.Quit = func() { opt.Screen.Note("error: " + DieOfQuit().Error()) }
 	}
 	opt.Clock = opt.Clock.orReal()
 	opt.Size = saneSize(opt.Size)

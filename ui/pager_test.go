@@ -196,7 +196,7 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 // A signal of the keyboard may reach artoo after the child that it was for.
 func TestALateSignalIsTheChilds(t *testing.T) {
 	died := 0
-	c := &console{modes: &ttyModes{fd: -1}, die: func() error { died++; return nil }}
+	c := &console{modes: &ttyModes{fd: -1}, quitted: func() { died++ }}
 	c.returned = time.Now().Add(time.Minute) // just now, however slow the test is
 	c.signal(syscall.SIGQUIT)
 	c.signal(syscall.SIGINT)

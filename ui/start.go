@@ -16,7 +16,7 @@ func (t *Terminal) open() (stop func() error, err error) {
 	}
 	signals, unwatch := watchSignals()
 	c := &console{
-		in: in, screen: t.Screen, signals: signals, die: dump, crash: t.opt.Crash,
+		in: in, screen: t.Screen, signals: signals, quitted: t.opt.Quit, crash: t.opt.Crash,
 		calls: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	file, isFile := t.opt.In.(*os.File)

@@ -93,7 +93,7 @@ func (c *console) dump() {
 	if c.modes != nil {
 		c.complain(c.modes.leave())
 	}
-	c.complain(c.die())
+	c.quitted()
 }
 
 func (c *console) complain(err error) {

@@ -256,7 +256,10 @@ func (a *app) exit(err error) int {
 	if caught {
 		code = signals.Code()
 	}
-	if failure != nil && !caught {
+	switch {
+	case caught:
+		a.showSignal(&headless.SignalError{Signal: signals.Caught()})
+	case failure != nil:
 		a.show(failure)
 	}
 	if err := a.printResult(a.info(), failure, code); err != nil && code == 0 {
@@ -271,6 +274,18 @@ func (a *app) exit(err error) int {
 		signals.Die()
 	}
 	return code
+}
+
+// showSignal says which signal ended the run, where the user does not see that anyway.
+func (a *app) showSignal(signal *headless.SignalError) {
+	if !signal.Shown() {
+		return
+	}
+	failure := agent.Classify(signal)
+	if a.agent != nil && !a.cfg.Ephemeral {
+		failure.Hint = "artoo -c to continue"
+	}
+	a.show(failure)
 }
 
 // printResult writes the object of a JSON run, once.

@@ -25,7 +25,7 @@ func broken(where string) int {
 		if where == "runtime" {
 			return errors.New(strings.Repeat("x", len(os.Args))[:len(os.Args)+40])
 		}
-		if where != "turn" {
+		if where != "turn" && where != "quit" {
 			panic(errors.New(thrownText))
 		}
 		scripted, err := agent.New(agent.Options{
@@ -37,7 +37,7 @@ func broken(where string) int {
 		}
 		t, err := ui.New(ui.Options{
 			Agent: scripted, Sender: breaking{}, Program: a, Screen: a.screen, Profile: screen.Rich,
-			Device: ui.Device{In: os.Stdin, Tty: os.Stderr}, Ending: ui.Ending{Crash: a.crash},
+			Device: ui.Device{In: os.Stdin, Tty: os.Stderr}, Ending: ui.Ending{Crash: a.crash, Quit: a.quit},
 		})
 		if err != nil {
 			return err
@@ -57,7 +57,11 @@ type breaking struct{}
 func (breaking) Kill() {}
 
 // Send panics in the middle of a line.
-func (breaking) Send(_ context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
+func (breaking) Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
 	cb.OnText("half a li")
+	if m.Text == "wait" {
+		<-ctx.Done()
+		return &agent.Response{}, context.Cause(ctx)
+	}
 	panic(fmt.Sprintf("%s, %s", thrownText, m.Text))
 }

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"artoo/agent"
+	"artoo/ui"
 )
 
 // guarded runs f. A panic of its goroutine becomes the error that ends the
@@ -45,6 +48,40 @@ func (a *app) crashed(value any, stack []byte) *agent.Failure {
 	}
 	return failure
 }
+
+// quit ends the program after a SIGQUIT: what it was doing is in a file, and two lines
+// say so. Nothing that others use is touched, since the program may hang.
+func (a *app) quit() {
+	stack := make([]byte, maxTrace)
+	stack = stack[:runtime.Stack(stack, true)]
+	failure := fail(agent.KindInternal, "stopped", errors.New("quit signal (Ctrl-\\)"), "")
+	if path, err := a.writeTrace("SIGQUIT", stack); err != nil {
+		failure.Hint = fmt.Sprintf("again; the trace could not be kept: %v", err)
+	} else {
+		failure.Hint = "artoo -c to continue; if it hung, report it with the trace in " + path
+	}
+	last := &app{process: a.process}
+	last.show(failure)
+	last.show(fail(agent.KindInternal, "quit", ui.DieOfQuit(), ""))
+	a.process.Exit(128 + int(syscall.SIGQUIT))
+}
+
+// watchQuit lets a SIGQUIT end a headless run as it ends a conversation, unless it was
+// ignored when the process began.
+func (a *app) watchQuit() {
+	if signal.Ignored(syscall.SIGQUIT) {
+		return
+	}
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, syscall.SIGQUIT)
+	go func() {
+		<-came
+		a.quit()
+	}()
+}
+
+// maxTrace bounds the trace of all goroutines, in bytes.
+const maxTrace = 1 << 20
 
 // thrown says what a panic threw. Only the runtime's own errors are given in
 // words: any other value may be made of what was said or of a key.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/creack/pty"
@@ -74,6 +75,44 @@ func TestACrashLeavesATrace(t *testing.T) {
 				t.Errorf("it says %q", lines[1])
 			}
 		})
+	}
+}
+
+// Ctrl-\ in a turn prints two lines and keeps the trace of all goroutines, and artoo
+// dies of the signal, as a shell expects.
+func TestQuitLeavesATrace(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("broken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "quit")
+	home := t.TempDir()
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
+	k, tty, before := onPTY(t, cmd)
+	k.expect("you: ", 0)
+	k.type_("wait")
+	k.expect("wait", 0)
+	k.type_("\r")
+	k.expect("half a", 0)
+	k.type_("\x1c")
+	k.expect(".txt", 0)
+	k.wait(tty, before)
+	if died := cmd.ProcessState.Sys().(syscall.WaitStatus); died.Signal() != syscall.SIGQUIT {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+	shown := strings.NewReplacer("\r\n    ", " ", "\r\n", "\n").Replace(string(k.shown)) // a long path is wrapped
+	lines := regexp.MustCompile(`\nartoo: stopped: quit signal \(Ctrl-\\\)\n` +
+		`  try: artoo -c to continue; if it hung, report it with the trace in (/.+)\n$`).FindStringSubmatch(shown)
+	if lines == nil {
+		t.Fatalf("the terminal shows %q", shown)
+	}
+	data, err := os.ReadFile(lines[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trace := string(data); !strings.Contains(trace, "breaking.Send") || strings.Count(trace, "\ngoroutine ") < 3 {
+		t.Errorf("the trace is %s", trace)
 	}
 }
 

@@ -70,6 +70,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	// object is still to be written.
 	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
 	a.lastWords()
+	a.watchQuit()
 	if err := a.open(ctx); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
-		Ending:   ui.Ending{Crash: a.crash, Exit: a.process.Exit},
+		Ending:   ui.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit},
 	})
 	if err != nil {
 		return err

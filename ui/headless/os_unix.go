@@ -12,6 +12,14 @@ import (
 // errBadDescriptor is what reading a descriptor that was closed at start gives.
 const errBadDescriptor = syscall.EBADF
 
+// signalName is a signal as the manual calls it.
+func signalName(s os.Signal) string {
+	if number, ok := s.(syscall.Signal); ok {
+		return unix.SignalName(number)
+	}
+	return s.String()
+}
+
 // unread are the files whose reader has gone: the kernel says so without a
 // write.
 func unread(files []*os.File) []*os.File {

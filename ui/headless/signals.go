@@ -35,13 +35,17 @@ const sameSignal = 500 * time.Millisecond
 type SignalError struct{ Signal os.Signal }
 
 // Error names the signal.
-func (e *SignalError) Error() string { return "stopped by " + e.Signal.String() }
+func (e *SignalError) Error() string { return "stopped by " + signalName(e.Signal) }
 
 // ErrorKind is signal: no row of the exit table, the signal itself decides.
 func (e *SignalError) ErrorKind() string { return "signal" }
 
-// ErrorHint is empty: whoever sent it knows.
+// ErrorHint is empty: what sent it knows.
 func (e *SignalError) ErrorHint() string { return "" }
+
+// Shown reports whether the user reads of the signal: not of a Ctrl-C, which the
+// terminal shows, nor of a reader that left.
+func (e *SignalError) Shown() bool { return e.Signal != syscall.SIGINT && e.Signal != syscall.SIGPIPE }
 
 // Watch begins to watch. The context it returns ends at the first signal; a
 // second one, later than sameSignal after it, ends the process at once. A signal that was ignored when the
