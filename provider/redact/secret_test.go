@@ -57,6 +57,7 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		"go to https://me:" + "hunter22@host/x": "go to https://me:" + markOf("hunter22") + "@host/x",
 		"Authorization: Bearer " + strings.Repeat("y", 24) + "\n": "Authorization: Bearer " +
 			markOf(strings.Repeat("y", 24)) + "\n",
+		"authorization: bearer " + strings.Repeat("z", 24): "authorization: bearer " + markOf(strings.Repeat("z", 24)),
 	} {
 		if got := Mask(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

@@ -166,6 +166,22 @@ func TestBodiesHaveALimit(t *testing.T) {
 	}
 }
 
+// What looks like a key is masked whole also where the limit of a line cuts it.
+func TestAKeyAtTheLimitOfARequestIsMasked(t *testing.T) {
+	long := key + strings.Repeat("x", 20)
+	for _, shown := range []int{1, len(key), len(long) - 1} { // of the key, before the limit
+		var out bytes.Buffer
+		sent := strings.Repeat("y", logLimit-shown-1) + " " + long + strings.Repeat(" y", 10)
+		if err := post(t, answering(&Log{JSON: &out}, ""), "https://h.example/", sent, nil); err != nil {
+			t.Fatal(err)
+		}
+		body := lines(t, out.Bytes())[0].Body
+		if _, rest, _ := strings.Cut(body, " "); len(body) > logLimit || strings.HasPrefix(rest, long[:min(shown, 6)]) {
+			t.Errorf("%d bytes of the key before the limit: the line ends in %q", shown, rest)
+		}
+	}
+}
+
 func TestWhatBreaksIsLogged(t *testing.T) {
 	var out bytes.Buffer
 	hc := &http.Client{Transport: &recording{log: &Log{JSON: &out},

@@ -13,6 +13,7 @@ func TestControlCharactersAreMadeVisible(t *testing.T) {
 		"\x1b[2J\x1b]0;t\x07":  "^[[2J^[]0;t^G",
 		"\x00\x01\x7f":         "^@^A^?",
 		"\u009b31m\u0085":      "^[[31m^[E",
+		"\u0080a\u009fb":       "^[@a^[_b",
 		"a\rb\r\nc\r":          "a\nb\nc\n",
 		"\xff\xc3":             "\ufffd\ufffd",
 		"\x9b31m":              "\ufffd31m",
