@@ -478,6 +478,23 @@ func TestALastingYesToALineHoldsForTheSameChangesOnly(t *testing.T) {
 	}
 }
 
+// A sub-agent begins with the user's lasting answers; those it is given itself are its own.
+func TestALastingYesToASubAgentIsItsOwn(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk)
+	changes := []sandbox.Change{judged(root, "a.go", sandbox.Modified, 0o644, 0o644)}
+	verdict := func(p *Policy, line string) Verdict {
+		return p.Judge(t.Context(), tool.Access{Command: line, Dir: root}, Decision{}, changes, Facts{}).Verdict
+	}
+	p.KeepForLine(tool.Access{Command: "gofmt -w .", Dir: root}, changes)
+	sub := p.ForSubAgent()
+	sub.KeepForLine(tool.Access{Command: "sort -o a.go a.go", Dir: root}, changes)
+	for line, want := range map[string][2]Verdict{"gofmt -w .": {Run, Run}, "sort -o a.go a.go": {Ask, Run}} {
+		if got := [2]Verdict{verdict(p, line), verdict(sub, line)}; got != want {
+			t.Errorf("%s: %s, and %s for the sub-agent", line, got[0], got[1])
+		}
+	}
+}
+
 // What the journal holds need not be asked about beforehand on a machine without
 // layers, except for git's own ways to lose work and guarded files.
 func TestTheJournalTakesThePlaceOfAsking(t *testing.T) {
