@@ -2,9 +2,11 @@ package tool
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,6 +91,31 @@ func TestWriteFileAtomicExpectsAContent(t *testing.T) {
 		_, err := w.env.Files.WriteFileAtomic(w.path(test.path), []byte("more\n"), &expected)
 		if written := err == nil; written != test.written {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Of changes that begin with one content only one is made: the others would be lost.
+func TestOfWritersSideBySideOneWins(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"f": "0"})
+	for round := range 20 {
+		expected := StateWith([]byte(w.content("f")))
+		var start, end sync.WaitGroup
+		var won atomic.Int32
+		start.Add(1)
+		for n := range 8 {
+			end.Go(func() {
+				start.Wait()
+				if _, err := w.env.Files.WriteFileAtomic(w.path("f"), fmt.Append(nil, round, n), &expected); err == nil {
+					won.Add(1)
+				} else if !errors.Is(err, errChanged) {
+					t.Error(err)
+				}
+			})
+		}
+		start.Done()
+		if end.Wait(); won.Load() != 1 {
+			t.Fatalf("round %d: %d of 8 wrote over the same content", round, won.Load())
 		}
 	}
 }
