@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,55 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 	p.ok(os.WriteFile(path, data, 0o600))
 	p.Journal = nil
 	p.reopen()
+}
+
+// What changes soon after the last sign of life of a killed process is taken back with
+// its step; what changes later is the user's.
+func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
+	for after, want := range map[time.Duration]string{beat / 2: "before\n", 3 * beat: "after\n"} {
+		p := newProject(t, map[string]string{"a": "before\n"})
+		log := filepath.Join(p.cfg.Dir, logName)
+		var data []byte
+		p.command(1, func() {
+			var err error
+			data, err = os.ReadFile(log)
+			p.ok(err)
+		})
+		p.ok(p.Close())
+		p.ok(os.WriteFile(log, data, 0o600)) // it was killed before the end of the step
+		p.write("a", "after\n")
+		info, err := os.Stat(p.path("a"))
+		p.ok(err)
+		alive := info.ModTime().Add(-after)
+		p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, aliveName), alive, alive))
+		p.Journal = nil
+		p.reopen()
+		if got := p.look()["a"]; got != "-rw-r--r-- "+want {
+			t.Errorf("%v after the last sign of life: %q", after, got)
+		}
+	}
+}
+
+// What a crash left of a content takes no room, and what comes after it is kept.
+func TestAPartOfAContentIsCutOff(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "first\n"})
+	start := p.look()
+	p.edit(1, "a", "second\n")
+	p.ok(p.Close())
+	path := filepath.Join(p.cfg.Dir, objectsName)
+	data, err := os.ReadFile(path)
+	p.ok(err)
+	part := bytes.Repeat([]byte{1}, headerSize+500)
+	copy(part[headerSize-8:], "\xe8\x03\x00\x00\x00\x00\x00\x00") // 1,000 bytes were to come
+	p.ok(os.WriteFile(path, slices.Concat(data, part), 0o600))
+	p.Journal = nil
+	p.reopen()
+	p.edit(2, "a", "third\n")
+	if info, err := os.Stat(path); err != nil || info.Size() > int64(len(data)+headerSize+len("second\n")) {
+		t.Errorf("%d bytes, and %d before the part (%v)", info.Size(), len(data), err)
+	}
+	p.undo(2)
+	p.same(start)
 }
 
 func TestContentsThatAreCutAnywhereAreNotTakenForWhole(t *testing.T) {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,32 +50,44 @@ func TestOnlyWhatWasWrittenGoesToTheDisk(t *testing.T) {
 func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t, map[string]string{"a": "0\n"})
-		waiting := func() (since time.Time, some bool) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.unsynced, p.syncing != nil
-		}
-		times := map[time.Time]bool{}
+		var first time.Time // the end of the first step that is not on the disk
+		syncs := 0
 		for n := range 30 {
 			p.edit(1, "a", fmt.Sprint(n, "\n"))
-			since, some := waiting()
-			if some {
-				times[since] = true
-			}
-			if age := time.Since(since); some && age >= syncAtMost {
-				t.Errorf("a step waits for the disk for %v", age)
+			if first.IsZero() {
+				first = time.Now()
 			}
 			<-time.After(100 * time.Millisecond)
+			synctest.Wait()
+			if age := time.Since(first); !p.files.objects.written.some() {
+				first = time.Time{}
+				syncs++
+			} else if age >= syncAtMost {
+				t.Errorf("a step waits for the disk for %v", age)
+			}
 		}
-		if len(times) < 3 || len(times) > 5 {
-			t.Errorf("in three seconds steps were synced %d times", len(times))
+		if syncs < 3 || syncs > 5 {
+			t.Errorf("in three seconds steps were synced %d times", syncs)
 		}
 		<-time.After(syncAfter)
 		synctest.Wait()
-		if _, some := waiting(); some {
+		if p.files.objects.written.some() {
 			t.Error("the last steps are not on the disk")
 		}
 	})
+}
+
+// Each file that a step is written to goes to the disk, and one that cannot is an error.
+func TestAFileThatDoesNotReachTheDiskIsAnError(t *testing.T) {
+	for name, file := range map[string]func(*files) *os.File{
+		logName: func(f *files) *os.File { return f.log.file }, objectsName: func(f *files) *os.File { return f.objects.file }} {
+		p := newProject(t, map[string]string{"a": "0\n"})
+		p.edit(1, "a", "1\n")
+		p.ok(file(p.files).Close())
+		if err := p.Sync(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // At the end of a turn nobody waits for the next moment.
@@ -85,9 +98,7 @@ func TestWhatIsToBeSyncedSoonDoesNotWaitForOtherSteps(t *testing.T) {
 		p.edit(1, "a", "1\n")
 		p.SyncSoon()
 		synctest.Wait()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.syncing != nil {
+		if p.files.objects.written.some() {
 			t.Error("the step is not on the disk")
 		}
 	})
