@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"artoo/agent/permission"
+	"artoo/config"
+)
+
+// block is a fenced or indented block of a page, or a span of code in its text.
+type block struct {
+	page, text string
+	language   string // of a fenced block
+	span       bool
+}
+
+// TestCommandsOnThePagesAreRight gives each artoo command line of README.md and docs to the
+// program's own parser, those of blocks with the values of their flags. A span of the text
+// may name a command without the words that follow it.
+func TestCommandsOnThePagesAreRight(t *testing.T) {
+	aHome(t)
+	lines := 0
+	for _, b := range blocksOfPages(t) {
+		if b.language == "text" || b.language == "toml" {
+			continue
+		}
+		for _, args := range commandLines(b.text) {
+			lines++
+			inv, err := parse(args)
+			if err != nil && b.span {
+				inv, err = parse(append(args, "X"))
+			}
+			if err == nil && !b.span {
+				err = flagsAreRight(inv)
+			}
+			if err != nil {
+				t.Errorf("%s: artoo %s: %v", b.page, strings.Join(args, " "), err)
+			}
+		}
+	}
+	if lines < 60 {
+		t.Errorf("found %d command lines only: the search is wrong", lines)
+	}
+}
+
+// flagsAreRight looks at the values of a command line's flags, rules included.
+func flagsAreRight(inv Invocation) error {
+	c, err := config.Load(config.LoadOptions{Flags: inv.Flags})
+	if err != nil {
+		return err
+	}
+	for _, rule := range c.AllRules("/") {
+		if _, err := permission.ParseRule(rule.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestSettingsOnThePagesAreRight loads each TOML block of README.md and docs as the user's
+// own file, or as a project's where the text before it says so: nothing may be unknown.
+func TestSettingsOnThePagesAreRight(t *testing.T) {
+	home := aHome(t)
+	files := 0
+	for _, b := range blocksOfPages(t) {
+		if b.language != "toml" {
+			continue
+		}
+		files++
+		file := filepath.Join(home, "page.toml")
+		if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load(config.LoadOptions{Flags: map[string][]string{"config": {file}}})
+		if err == nil && b.page == "docs/trust.md" {
+			err = c.ApplyProject(home, []byte(b.text))
+		}
+		if err == nil && len(c.Warnings) > 0 {
+			err = errors.New(strings.Join(c.Warnings, "; "))
+		}
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", b.page, err, b.text)
+		}
+	}
+	if files < 6 {
+		t.Errorf("found %d blocks only: the search is wrong", files)
+	}
+}
+
+// TestWhatAPageShowsOfACommandIsPrinted plays each block that shows a command behind a
+// dollar sign and its output, where nothing confines commands.
+func TestWhatAPageShowsOfACommandIsPrinted(t *testing.T) {
+	played := 0
+	for _, b := range blocksOfPages(t) {
+		command, want, found := strings.Cut(b.text, "\n")
+		if command, found = strings.CutPrefix(command, "$ "); !found || b.span {
+			continue
+		}
+		played++
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir = t.TempDir()
+		cmd.Env = []string{"HOME=" + t.TempDir(), "ARTOO_SANDBOX=off",
+			"PATH=" + filepath.Dir(buildProgram(t, moduleDir)) + string(filepath.ListSeparator) + os.Getenv("PATH")}
+		got, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %s: %v", b.page, command, err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s shows something else than %s prints:\n%s", b.page, command, diff)
+		}
+	}
+	if played == 0 {
+		t.Error("found no such block: the search is wrong")
+	}
+}
+
+// aHome is a home without settings, for the whole test.
+func aHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	for _, variable := range os.Environ() {
+		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "XDG_") {
+			t.Setenv(name, value) // puts it back afterwards
+			os.Unsetenv(name)
+		}
+	}
+	t.Setenv("HOME", home)
+	return home
+}
+
+// blocksOfPages are the blocks and spans of README.md and of all pages of docs.
+func blocksOfPages(t *testing.T) []block {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(moduleDir, "docs", "*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	var all []block
+	for _, path := range append(pages, filepath.Join(moduleDir, "README.md")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(moduleDir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, blocksOf(filepath.ToSlash(name), string(text))...)
+	}
+	return all
+}
+
+var codeSpan = regexp.MustCompile("(?s)`([^`]+)`")
+
+// blocksOf takes a page apart. Lines that are indented by four spaces behind an empty one
+// are a block too.
+func blocksOf(page, text string) (all []block) {
+	fence, prose, before := "", "", ""
+	for line := range strings.Lines(text) {
+		last := len(all) - 1
+		rest := strings.TrimLeft(line, "`")
+		switch ticks := line[:len(line)-len(rest)]; {
+		case fence == "" && len(ticks) >= 3:
+			fence = ticks
+			all = append(all, block{page: page, language: strings.TrimSpace(rest)})
+		case fence != "" && ticks == fence:
+			fence = ""
+		case fence != "":
+			all[last].text += line
+		case strings.HasPrefix(line, "    ") && (strings.TrimSpace(before) == "" || strings.HasPrefix(before, "    ")):
+			if strings.TrimSpace(before) == "" {
+				all, last = append(all, block{page: page}), last+1
+			}
+			all[last].text += line
+		default:
+			prose += line
+		}
+		before = line
+	}
+	for _, span := range codeSpan.FindAllStringSubmatch(prose, -1) {
+		all = append(all, block{page: page, text: strings.ReplaceAll(span[1], "\n", " "), span: true})
+	}
+	return all
+}
+
+var (
+	callsArtoo  = regexp.MustCompile(`(^|[ $(|])artoo( |$)`)
+	described   = regexp.MustCompile(`\S {2,}\S.*`) // what a command does, behind two spaces or more
+	placeholder = strings.NewReplacer("[", "", "]", "", " ...", "", "…", "X", "$ ", "")
+)
+
+// commandLines are the arguments of each call of artoo in a text of command lines. Words in
+// brackets may be left out, and are taken; of words with a bar between them the first is.
+func commandLines(text string) (all [][]string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !callsArtoo.MatchString(line) {
+			continue
+		}
+		if at := described.FindStringIndex(line); at != nil {
+			line = line[:at[0]+1]
+		}
+		file, err := syntax.NewParser().Parse(strings.NewReader(placeholder.Replace(line)), "")
+		if err != nil {
+			continue // it is no command line
+		}
+		syntax.Walk(file, func(n syntax.Node) bool {
+			call, ok := n.(*syntax.CallExpr)
+			if !ok || len(call.Args) == 0 || call.Args[0].Lit() != "artoo" {
+				return true
+			}
+			var args []string
+			for _, word := range call.Args[1:] {
+				args = append(args, plain(word))
+			}
+			all = append(all, args)
+			return true
+		})
+	}
+	return all
+}
+
+// plain is a word of a command line without its quotes.
+func plain(word *syntax.Word) string {
+	var b strings.Builder
+	syntax.Walk(word, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			b.WriteString(n.Value)
+		case *syntax.SglQuoted:
+			b.WriteString(n.Value)
+		}
+		return true
+	})
+	return b.String()
+}
