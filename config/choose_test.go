@@ -258,6 +258,8 @@ api_key = "k"
 	for _, v := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
 		t.Setenv(v, "k")
 	}
+	t.Setenv("ARTOO_API_KEY", "k")       // anybody's
+	t.Setenv("ARTOO_API_KEY_FILE", "/k") // too
 	t.Setenv("OLLAMA_HOST", "127.0.0.1") // names where to look, not that anybody is there
 	got, err := mustLoad(t, LoadOptions{}).AtHand()
 	if err != nil {
@@ -290,4 +292,19 @@ func TestEndpoint(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "nonsense")
 	_, _, err := mustLoad(t, LoadOptions{}).Endpoint("anthropic")
 	wantError(t, err, "usage", "ANTHROPIC_BASE_URL: is not an address")
+}
+
+// TestAModelOfTwoTablesNamesNoProvider leaves it open which of them is meant.
+func TestAModelOfTwoTablesNamesNoProvider(t *testing.T) {
+	const one = "[provider.a]\nbase_url = \"http://a.example\"\nmodels.mine.context = 1000\n"
+	for file, want := range map[string]string{
+		one: "a", one + "[provider.b]\nbase_url = \"http://b.example\"\nmodels.mine.context = 1000\n": "",
+	} {
+		home := world(t)
+		writeFile(t, 0o600, file, home, ".config", "artoo", "config.toml")
+		t.Setenv("ARTOO_MODEL", "mine")
+		if choice, err := mustLoad(t, LoadOptions{}).Choose(conditions(nil)); choice.Provider != want || (err == nil) != (want != "") {
+			t.Errorf("chose %q, %v; want %q", choice.Provider, err, want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,9 +251,14 @@ func TestUnknownKeysWarn(t *testing.T) {
 
 func TestReadableKeysWarn(t *testing.T) {
 	home := world(t)
-	path := writeFile(t, 0o644, "[provider.openai]\napi_key = \"sk-x\"\n", home, ".config", "artoo", "config.toml")
-	c := mustLoad(t, LoadOptions{})
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "chmod 600") {
-		t.Errorf("warnings for %s: %q", path, c.Warnings)
+	for mode, want := range map[os.FileMode]int{0o644: 1, 0o640: 1, 0o604: 1, 0o600: 0, 0o400: 0} {
+		path := writeFile(t, 0o600, "[provider.openai]\napi_key = \"sk-x\"\n", home, ".config", "artoo", "config.toml")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		c := mustLoad(t, LoadOptions{})
+		if len(c.Warnings) != want || want == 1 && !strings.Contains(c.Warnings[0], "chmod 600") {
+			t.Errorf("mode %o: warnings %q", mode, c.Warnings)
+		}
 	}
 }

@@ -109,6 +109,12 @@ func TestKeysInTheKeyring(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-env")
 	wantKey(t, ringed(t, ring), "openai", "sk-1", "keyring")
 	wantKey(t, ringed(t, &fakeRing{fails: errors.New("locked")}), "openai", "from-env", "OPENAI_API_KEY")
+	// Who stopped waiting for it wants no other key.
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if key, err := ringed(t, &fakeRing{fails: context.Canceled}).Key(stopped, "openai"); !errors.Is(err, context.Canceled) {
+		t.Errorf("after a stop: a key from %q, %v", key.Source, err)
+	}
 	t.Setenv("OPENAI_API_KEY", "")
 	_, err = ringed(t, &fakeRing{fails: errors.New("it is locked")}).Key(t.Context(), "openai")
 	wantError(t, err, "auth", "the key is in the keyring: it is locked", "OPENAI_API_KEY", "artoo login openai")
