@@ -18,6 +18,7 @@ type decoder struct {
 	cut    func(read int) string // what to tell the user of a prompt of which so much was read
 
 	parts []*gathered
+	think wire.Thinker
 	stop  string
 	begun bool
 }
@@ -90,9 +91,7 @@ func (d *decoder) take(l *line, data string) error {
 		if m.Thinking != "" {
 			d.Reason(d.part(formThinking), m.Thinking)
 		}
-		if m.Content != "" {
-			d.Text(d.part("text"), m.Content)
-		}
+		d.content(d.think.Split(m.Content))
 		for _, c := range m.Calls {
 			d.Called(c.Function.Name, len(d.parts), len(c.Function.Arguments))
 			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name,
@@ -100,9 +99,20 @@ func (d *decoder) take(l *line, data string) error {
 		}
 	}
 	if l.Done {
+		d.content(d.think.End())
 		return d.end(l)
 	}
 	return nil
+}
+
+// content adds to the answer, and to the reasoning what a server leaves in it.
+func (d *decoder) content(thought, answer string) {
+	if thought != "" {
+		d.Reason(d.part(formThinking), thought)
+	}
+	if answer != "" {
+		d.Text(d.part("text"), answer)
+	}
 }
 
 // words is what a line that is no reply says: 0.11 puts a call that it cannot read

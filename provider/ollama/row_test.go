@@ -404,3 +404,12 @@ func TestTheServerTellsOfItsModels(t *testing.T) {
 		t.Errorf("asked %s", got)
 	}
 }
+
+// TestReasoningInMarks is reasoning, also of a model whose template the server does
+// not know.
+func TestReasoningInMarks(t *testing.T) {
+	r := ask(t, providertest.Ollama(providertest.Text("<think>h", "m</think>\n\nYes."), providertest.Call("a", "read", "{}")))
+	if r.Err != nil || r.Reasoning != "hm" || r.Text != "Yes." || r.Done.Message.Text() != "Yes." {
+		t.Errorf("thought %q, said %q, %v", r.Reasoning, r.Text, r.Err)
+	}
+}

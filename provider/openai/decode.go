@@ -8,6 +8,9 @@ import (
 	"artoo/provider/internal/wire"
 )
 
+// formThinking marks reasoning that came in the answer's own field.
+const formThinking = "thinking"
+
 // decoder gathers one reply.
 type decoder struct {
 	wire.Reply
@@ -21,6 +24,7 @@ type decoder struct {
 	stop     string
 	begun    bool
 	over     bool // [DONE] came
+	think    wire.Thinker
 	repeated wire.Repeated
 }
 
@@ -72,7 +76,8 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	d.Pending = d.Pending[:0]
 	if strings.TrimSpace(data) == "[DONE]" {
 		d.over = true
-		return nil, wire.End, nil
+		d.endText()
+		return d.Pending, wire.End, nil
 	}
 	if text, _, ok := d.repeated.Text(data); ok && d.stop == "" {
 		d.text(text)
@@ -127,6 +132,7 @@ func (d *decoder) takeWhole(c *chunk, data []byte) error {
 	if err == nil && d.stop == "" {
 		d.stop = "stop" // a whole document needs no word that it ended
 	}
+	d.endText()
 	return err
 }
 
@@ -152,6 +158,7 @@ func (d *decoder) take(c *chunk, data []byte) error {
 	for i := range c.Choices {
 		ch := &c.Choices[i]
 		if ch.Index != 0 {
+			d.takeCalls(ch)
 			continue
 		}
 		d.count(ch.Usage)
@@ -203,6 +210,21 @@ func (d *decoder) grow(dl *delta) error {
 	}
 	d.content(dl.Content)
 	d.refusal.WriteString(dl.Refusal)
+	d.callsOf(dl)
+	return nil
+}
+
+// takeCalls takes the calls of a further choice: one is asked for, and who puts a
+// text into the first puts its calls into the second (GitHub Copilot).
+func (d *decoder) takeCalls(ch *choice) {
+	for _, dl := range []*delta{ch.Delta, ch.Message} {
+		if dl != nil {
+			d.callsOf(dl)
+		}
+	}
+}
+
+func (d *decoder) callsOf(dl *delta) {
 	for i := range dl.ToolCalls {
 		f := &dl.ToolCalls[i]
 		n, fresh := d.calls.add(f)
@@ -213,7 +235,6 @@ func (d *decoder) grow(dl *delta) error {
 			d.Called(d.calls.list[n].name, n, len(wire.Text(f.Function.Arguments)))
 		}
 	}
-	return nil
 }
 
 func (dl *delta) field(name string) json.RawMessage {
@@ -252,11 +273,11 @@ func (d *decoder) content(raw json.RawMessage) {
 				Text string `json:"text"`
 			}
 			if json.Unmarshal(p.Thinking, &inner) != nil {
-				d.reasoning("thinking", plain(p.Thinking))
+				d.reasoning(formThinking, plain(p.Thinking))
 				continue
 			}
 			for _, t := range inner {
-				d.reasoning("thinking", t.Text)
+				d.reasoning(formThinking, t.Text)
 			}
 		default:
 			d.text(p.Text)
@@ -264,9 +285,16 @@ func (d *decoder) content(raw json.RawMessage) {
 	}
 }
 
-func (d *decoder) text(s string) {
-	if s != "" {
-		d.Text(d.part("text"), s)
+// text adds to the answer. Reasoning that a server leaves in it is told apart.
+func (d *decoder) text(s string) { d.said(d.think.Split(s)) }
+
+// endText adds what may have been the beginning of a mark and is none.
+func (d *decoder) endText() { d.said(d.think.End()) }
+
+func (d *decoder) said(thought, answer string) {
+	d.reasoning(formThinking, thought)
+	if answer != "" {
+		d.Text(d.part("text"), answer)
 	}
 }
 
@@ -315,6 +343,7 @@ func (d *decoder) finish(word, native string) error {
 		}
 	}
 	d.stop = word
+	d.endText()
 	return nil
 }
 

@@ -60,6 +60,10 @@ func TestACallThatWasLost(t *testing.T) {
 	for name, lost := range map[string][]Item{
 		"an open call":  {Text("I look.\n<tool_call>\n{\"name\": \"read\"")},
 		"a parser's":    {Text("\n<tool_call>")},
+		"a closed call": {Text("I look.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {}}\n</tool_call>\n")},
+		"a function":    {Text("<function=read>\n<parameter=path>\na\n</parameter>\n</function>")},
+		"in both":       {Text("<tool_call>\n<function=read>{\"path\":\"a\"}</function>\n</tool_call>")},
+		"invoked":       {Text("<function_calls><invoke name=\"read\"></invoke></function_calls>")},
 		"nothing shown": {Text("OK."), Usage(provider.Usage{Input: 10, Output: 400})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,15 +93,17 @@ func TestACallThatWasLost(t *testing.T) {
 // TestAnAnswerIsNotDoubtedLightly: what looks like a lost call and is none.
 func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 	for name, good := range map[string][]Item{
-		"a whole call":   {Text("<tool_call>\n{}\n</tool_call>")},
-		"in a sentence":  {Text("It begins with <tool_call> and a brace.")},
-		"in code":        {Text("```\n<tool_call>\n{\"name\"\n```\nSo it is.")},
-		"in an open one": {Text("```\n<tool_call>\n{\"name\"")},
-		"reasoning":      {Reason("hm"), Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400})},
-		"counted":        {Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400, Reasoning: 398})},
-		"short":          {Text("4"), Usage(provider.Usage{Input: 10, Output: 100})},
-		"long":           {Text(strings.Repeat("word ", 100)), Usage(provider.Usage{Input: 10, Output: 500})},
-		"a call":         {Text("<tool_call>"), Call("c1", "read", "{}")},
+		"a call of none":       {Text("<tool_call>\n{}\n</tool_call>")},
+		"an example":           {Text("<tool_call>{\"name\": \"read\"}</tool_call> is how it is written.")},
+		"a closed one in code": {Text("```\n<function=read></function>\n```")},
+		"in a sentence":        {Text("It begins with <tool_call> and a brace.")},
+		"in code":              {Text("```\n<tool_call>\n{\"name\"\n```\nSo it is.")},
+		"in an open one":       {Text("```\n<tool_call>\n{\"name\"")},
+		"reasoning":            {Reason("hm"), Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400})},
+		"counted":              {Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400, Reasoning: 398})},
+		"short":                {Text("4"), Usage(provider.Usage{Input: 10, Output: 100})},
+		"long":                 {Text(strings.Repeat("word ", 100)), Usage(provider.Usage{Input: 10, Output: 500})},
+		"a call":               {Text("<tool_call>"), Call("c1", "read", "{}")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, w Wire) {

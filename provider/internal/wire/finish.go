@@ -48,6 +48,7 @@ func finish(done provider.Done) (_ provider.Done, notice string) {
 // The reasons to doubt that an answer is what the model wrote.
 const (
 	doubtOpenCall = "the answer ends inside a call that is written as text"
+	doubtTextCall = "the answer ends with a call that is written as text"
 	doubtUnseen   = "the server counts far more text than it sent"
 )
 
@@ -59,8 +60,8 @@ func doubt(done provider.Done) string {
 	if text == "" {
 		return "" // an empty reply is asked again anyway
 	}
-	if opensCall(text) {
-		return doubtOpenCall
+	if why := writesCall(text); why != "" {
+		return why
 	}
 	const many, least = 200, 8 // tokens; no answer has as many to the visible character
 	thought := slices.ContainsFunc(done.Message.Parts,
@@ -71,15 +72,32 @@ func doubt(done provider.Done) string {
 	return ""
 }
 
-// opensCall reports whether a text ends in a call of the form that Qwen, Hermes
-// and their kin write, without its end: one that stands on a line of its own,
-// outside of a block of code.
-func opensCall(text string) bool {
-	const opens, closes = "<tool_call>", "</tool_call>"
-	at := strings.LastIndex(text, opens)
-	if at < 0 || strings.Contains(text[at:], closes) || strings.Count(text[:at], "```")%2 == 1 {
-		return false
+// textCalls are the forms of calls that models write as text: Qwen's and Hermes's,
+// Llama's and Qwen's newer one, Claude's.
+var textCalls = []struct{ opens, closes string }{
+	{"<tool_call>", "</tool_call>"}, {"<function=", "</function>"}, {"<function_calls>", "</function_calls>"},
+}
+
+// writesCall says why a text may be a call that its server did not read: one that
+// stands on a line of its own, outside a block of code, and is the last of the text;
+// "" where there is none.
+func writesCall(text string) string {
+	for _, form := range textCalls {
+		at := strings.LastIndex(text, form.opens)
+		if at < 0 || strings.Count(text[:at], "```")%2 == 1 {
+			continue
+		}
+		if line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]; strings.TrimSpace(line) != "" {
+			continue
+		}
+		call, rest, closed := strings.Cut(text[at:], form.closes)
+		switch {
+		case !closed:
+			return doubtOpenCall
+		case strings.TrimSpace(rest) == "" && (strings.Contains(call, `name"`) || strings.Contains(call, "name=") ||
+			strings.Contains(call, "<function=")):
+			return doubtTextCall
+		}
 	}
-	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-	return strings.TrimSpace(line) == ""
+	return ""
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // An object with a key twice is kept there too, beside what it comes to: nobody
 // can tell which of the two was meant.
 func NewCall(id, name, args string) provider.ToolCall {
-	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name[:min(len(name), maxName)], "_")}
+	call := provider.ToolCall{ID: id, Name: toolName(name)}
 	text := strings.TrimSpace(args)
 	if strings.HasPrefix(text, `"`) {
 		var inner string
@@ -35,6 +36,42 @@ func NewCall(id, name, args string) provider.ToolCall {
 		call.Raw = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	return call
+}
+
+// toolName is a tool's name as the model meant it: without the tokens of its own
+// format that a server's parser left behind it (read<|channel|>commentary).
+func toolName(name string) string {
+	if bare, _, leaked := strings.Cut(name, "<|"); leaked && strings.TrimSpace(bare) != "" {
+		name = strings.TrimSpace(bare)
+	}
+	return strings.ToValidUTF8(name[:min(len(name), maxName)], "_")
+}
+
+// several takes a call apart whose arguments are several objects, one behind the
+// other: calls that a server put under one index. Any other call is returned as it is.
+func several(call provider.ToolCall) []provider.ToolCall {
+	var calls []provider.ToolCall
+	dec := json.NewDecoder(strings.NewReader(call.Raw))
+	for call.Raw != "" {
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		if err == io.EOF {
+			break
+		}
+		one := call
+		if one.Raw = ""; err == nil {
+			var ok bool
+			if one.Input, ok = Object(raw); ok {
+				calls = append(calls, one)
+				continue
+			}
+		}
+		return []provider.ToolCall{call}
+	}
+	if len(calls) < 2 {
+		return []provider.ToolCall{call}
+	}
+	return calls
 }
 
 // maxName is how much of a tool's name is kept, in bytes; no API has longer ones.

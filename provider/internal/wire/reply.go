@@ -62,16 +62,19 @@ func (r *Reply) Message(parts []provider.Part) provider.Message {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model}
 	var calls []provider.ToolCall
 	for _, p := range parts {
-		if c, ok := p.(provider.ToolCall); ok {
+		call, ok := p.(provider.ToolCall)
+		if !ok {
+			m.Parts = append(m.Parts, p)
+			continue
+		}
+		for _, c := range several(call) {
 			same := func(d provider.ToolCall) bool {
 				return d.ID == c.ID && d.Name == c.Name && d.Raw == c.Raw && bytes.Equal(d.Input, c.Input)
 			}
-			if slices.ContainsFunc(calls, same) {
-				continue
+			if !slices.ContainsFunc(calls, same) {
+				calls, m.Parts = append(calls, c), append(m.Parts, c)
 			}
-			calls = append(calls, c)
 		}
-		m.Parts = append(m.Parts, p)
 	}
 	UniqueIDs(calls, r.history)
 	for i, p := range m.Parts {

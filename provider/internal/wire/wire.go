@@ -62,10 +62,16 @@ type Decoder interface {
 	Done() (provider.Done, error)
 }
 
-// Decode is json.Unmarshal that leaves out what is of an unexpected type: a
-// server that counts tokens in a string must not cost the reply.
+// Decode is json.Unmarshal that leaves out what is of an unexpected type, and the
+// numbers that JSON does not have, as Python writes them: a server that counts
+// tokens in a string, or a probability of NaN, must not cost the reply.
 func Decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		if clean := withoutNaN(data); clean != nil {
+			err = json.Unmarshal(clean, v)
+		}
+	}
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
 	}

@@ -1,0 +1,71 @@
+package wire
+
+import "strings"
+
+// The marks that models write around their reasoning, for a parser that the server
+// may lack.
+const (
+	thinkOpens  = "<think>"
+	thinkCloses = "</think>"
+)
+
+// Thinker tells the reasoning that a text begins with, between its marks, from the
+// answer behind it, as the pieces come. The zero value is at the beginning of a text.
+type Thinker struct {
+	held   string // may be a mark, or the blanks before one
+	within bool   // the opening mark came
+	blank  bool   // only blanks came behind the closing mark
+	over   bool   // what comes is the answer
+}
+
+// Split takes the next piece and returns what is known to be reasoning, and what to
+// be of the answer. The rest is held back, until End at last.
+func (t *Thinker) Split(piece string) (thought, answer string) {
+	switch {
+	case t.blank:
+		answer = strings.TrimLeft(piece, "\r\n")
+		t.blank = answer == ""
+		return "", answer
+	case t.over:
+		return "", piece
+	}
+	text := t.held + piece
+	t.held = ""
+	if !t.within {
+		begins := strings.TrimLeft(text, " \t\r\n")
+		rest, opened := strings.CutPrefix(begins, thinkOpens)
+		switch {
+		case opened:
+			t.within, text = true, rest
+		case strings.HasPrefix(thinkOpens, begins):
+			t.held = text
+			return "", ""
+		default:
+			t.over = true
+			return "", text
+		}
+	}
+	thought, answer, closed := strings.Cut(text, thinkCloses)
+	if closed {
+		t.over, t.blank = true, true
+		_, answer = t.Split(answer)
+		return thought, answer
+	}
+	for n := min(len(text), len(thinkCloses)-1); n > 0; n-- {
+		if strings.HasSuffix(text, thinkCloses[:n]) {
+			t.held = text[len(text)-n:]
+			break
+		}
+	}
+	return text[:len(text)-len(t.held)], ""
+}
+
+// End returns what was held back when nothing follows.
+func (t *Thinker) End() (thought, answer string) {
+	text := t.held
+	t.held, t.over = "", true
+	if t.within {
+		return text, ""
+	}
+	return "", text
+}
