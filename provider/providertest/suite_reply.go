@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,10 +42,13 @@ func testText(t *testing.T, w Wire) {
 	}
 }
 
-// announced are the tools of a message's calls, in order.
-func announced(m provider.Message) (tools []string) {
-	for _, c := range m.Calls() {
-		tools = append(tools, c.Name)
+// announced are the tools of the calls that a reply is built of, in order.
+func announced(items []Item) (tools []string) {
+	for _, it := range items {
+		if it.kind == "call" {
+			name, _, _ := strings.Cut(it.name, "<|")
+			tools = append(tools, name)
+		}
 	}
 	return tools
 }
@@ -111,7 +115,7 @@ func testCalls(t *testing.T, w Wire) {
 			if diff := cmp.Diff(tc.want, done.Message.Parts, w.said()); diff != "" {
 				t.Errorf("parts (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(announced(done.Message), r.announced()); diff != "" {
+			if diff := cmp.Diff(announced(tc.items), r.announced()); diff != "" {
 				t.Errorf("calls that were announced before the end (-want +got):\n%s", diff)
 			}
 			if done.Stop != provider.StopToolUse {

@@ -43,7 +43,7 @@ func (r *Reply) Reason(b *strings.Builder, piece string) {
 // Called appends the event of a call that began, or of so many bytes of its
 // arguments. All of one call have the same number.
 func (r *Reply) Called(tool string, call, bytes int) {
-	r.Pending = append(r.Pending, provider.CallDelta{Tool: tool, Call: call, Bytes: bytes})
+	r.Pending = append(r.Pending, provider.CallDelta{Tool: toolName(tool), Call: call, Bytes: bytes})
 }
 
 // OnlyText is the text of the pending events, if it is all they hold.
