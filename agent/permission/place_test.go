@@ -238,6 +238,24 @@ func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 	}
 }
 
+// Plan mode asks nothing: what a rule would ask about is refused, wherever it would run.
+func TestPlanModeRefusesWhatARuleAsksAbout(t *testing.T) {
+	root, p := confinedPolicy(t, ModePlan)
+	for name, can := range map[string]Confinement{"layer": p.Confinement, "tried first": {Sandbox: true, First: true, Auto: true}} {
+		p.Confinement = can
+		for rule, want := range map[string]Verdict{"bash(sort:*)": Run, "bash(sed:*)": Refuse} {
+			r, err := ParseRule(rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.AskRules = []Rule{r}
+			if d := decideIn(p, root, "sed -i s/a/b/ a.txt"); d.Verdict != want {
+				t.Errorf("%s, ask %s: %s in %q (%s)", name, rule, d.Verdict, d.Place, d.Reason())
+			}
+		}
+	}
+}
+
 func TestAnUnconfinedRunIsAskedWithTheModelsReason(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAuto, "bash")
 	access := tool.Access{Kind: tool.KindRun, Command: "cat a.txt", Dir: root, Unconfined: "needs the proxy"}
