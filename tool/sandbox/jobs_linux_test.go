@@ -204,6 +204,7 @@ func TestUnixSocketsAreACommandsOwn(t *testing.T) {
 		t.Log("there is no " + program)
 		return
 	}
+	t.Setenv("TMPDIR", "/tmp") // a socket's path has to be short
 	s, root := open(t, nil)
 	listener, err := net.Listen("unix", filepath.Join(root, "s"))
 	if err != nil {

@@ -137,6 +137,7 @@ func TestTheLoopbackIsTheSessionsOwn(t *testing.T) {
 }
 
 func TestSocketsOfTheMachineAreOutOfReach(t *testing.T) {
+	t.Setenv("TMPDIR", "/tmp") // a socket's path has to be short
 	for name, options := range map[string]Options{"sandbox": {}, "layer": {Layer: true}} {
 		s, root := open(t, nil)
 		listener, err := net.Listen("unix", filepath.Join(root, "a socket"))
