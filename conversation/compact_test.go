@@ -231,6 +231,20 @@ func TestNothingIsOldEnoughToSumUp(t *testing.T) {
 	}
 }
 
+// Between turns the last three steps stay, unless nothing else would be old or they are
+// large; the very last stays always.
+func TestBetweenTurnsTheLastStepsMayBeOld(t *testing.T) {
+	for _, row := range []struct{ steps, size, old int }{
+		{1, 8000, 0}, {2, 8000, 3}, {3, 8000, 5}, {4, 8000, 3}, {8, 8000, 11}, {8, 40_000, 13},
+	} {
+		c := New(Config{MaxContextTokens: 100_000}, nil)
+		long(t, c, row.steps, row.size)
+		if old := c.Old(true); len(old.Messages) != row.old {
+			t.Errorf("%d steps of %d bytes: %d messages are old, want %d", row.steps, row.size, len(old.Messages), row.old)
+		}
+	}
+}
+
 func TestASummaryWithoutGainChangesNothing(t *testing.T) {
 	st := testStore(t)
 	s := st.Create(testHeader())

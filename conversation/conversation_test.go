@@ -18,10 +18,13 @@ import (
 type fullDisk struct {
 	File
 	path string
-	room int
+	room int // below zero: for all of the next write but so many bytes
 }
 
 func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.room < 0 {
+		d.room += len(b)
+	}
 	if d.room >= len(b) {
 		d.room -= len(b)
 		return d.File.Write(b)
@@ -32,7 +35,7 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 }
 
 func TestFullDiskLeavesMemoryAndFileConsistent(t *testing.T) {
-	for _, room := range []int{0, 1, 40, 200} {
+	for _, room := range []int{0, 1, 40, 200, -2, -1} {
 		st := testStore(t)
 		s := st.Create(testHeader())
 		c := New(Config{}, s)
@@ -71,6 +74,10 @@ func TestFullDiskLeavesMemoryAndFileConsistent(t *testing.T) {
 		}
 		if len(again.Notices()) > 0 {
 			t.Errorf("room %d: %q", room, again.Notices())
+		}
+		// A line of which only the end of the line is missing did not break off.
+		if torn := strings.Count(readFile(t, s.Path()), `"kind":"`+NoteTorn+`"`); (torn > 0) != (room != 0 && room != -1) {
+			t.Errorf("room %d: %d notes of a line that broke off", room, torn)
 		}
 		must(t, again.Close())
 	}

@@ -1,0 +1,41 @@
+package conversation
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Of those who want a session at once one has it, also while another gives it free and
+// removes the file of the lock.
+func TestALockHasOneHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	var all sync.WaitGroup
+	var holders, held atomic.Int32
+	for range 8 {
+		all.Go(func() {
+			for held.Load() < 400 && !t.Failed() {
+				lock, err := lockFile(path)
+				if errors.Is(err, errInUse) {
+					continue
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+				held.Add(1)
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d hold it", n)
+				}
+				runtime.Gosched()
+				holders.Add(-1)
+				if err := lock.release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
