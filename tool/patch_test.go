@@ -67,6 +67,7 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 		{"numbers say nothing", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "a\nc\n", ""},
 		{"without @@", "a\nb\n", " a\n-b\n+c\n", "a\nc\n", ""},
 		{"at the end", "a\nb\na\n", "@@\n-a\n+c\n*** End of File\n", "a\nb\nc\n", ""},
+		{"at the end, below what a chunk before it changed", "a\na\n", "@@\n a\n-a\n+b\n@@\n+c\n*** End of File\n", "a\nb\nc\n", ""},
 		{"added at the end", "a\nb\n", "@@\n+c\n", "a\nb\nc\n", ""},
 		{"added to an empty file", "", "@@\n+c\n", "c\n", ""},
 		{"no newline at the end", "a\nb", "@@\n a\n-b\n+c\n+d\n", "a\nc\nd", ""},
@@ -100,6 +101,21 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 }
 
 // Models that mean to write a file anew delete it first.
+// At the end of a file nothing is found twice, nor what is longer than the file.
+func TestAChunkAtTheEndIsRefusedWhereItDoesNotEndTheFile(t *testing.T) {
+	for name, body := range map[string]string{
+		"not the end":        "@@\n-a\n+c\n*** End of File\n",
+		"more than there is": "@@\n a\n b\n-c\n+d\n*** End of File\n",
+		"changed already":    "@@\n a\n-b\n+c\n@@\n-b\n+d\n*** End of File\n",
+	} {
+		w := newFileWorld(t, map[string]string{"f": "a\nb\n"})
+		w.fails(ApplyPatch(), patch("*** Update File: f\n"+body), "not there")
+		if now := w.content("f"); now != "a\nb\n" {
+			t.Errorf("%s: %q", name, now)
+		}
+	}
+}
+
 func TestAPatchDeletesAFileAndAddsItAnew(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": "a\nb\n"})
 	const anew = "*** Delete File: f\n*** Add File: f\n+a\n+c\n"

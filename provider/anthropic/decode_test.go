@@ -51,6 +51,14 @@ func TestReplies(t *testing.T) {
 			[]provider.Part{provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "abcd"},
 				provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{"x":1}`)}},
 			provider.StopToolUse},
+		{"blocks that begin out of order", start +
+			ev(`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"b","name":"read","input":{}}}`) +
+			ev(`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"hm","signature":"s"}}`) +
+			ev(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"read","input":{}}}`) + end,
+			[]provider.Part{provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "s"},
+				provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{}`)},
+				provider.ToolCall{ID: "b", Name: "read", Input: json.RawMessage(`{}`)}},
+			provider.StopToolUse},
 		{"redacted thought, arguments in the start, unknown blocks", start +
 			ev(`{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"xyz"}}`) +
 			ev(

@@ -299,6 +299,11 @@ func TestARefusalIsTold(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, r.Err, r.Done)
 		}
 	}
+	// What it refuses beside a call that it makes is a part of its answer: the call runs.
+	r := askOpenAI(t, respond(begun, item, fcAdded(1, "a"), fcDelta(1, `{"n":1}`), completed))
+	if r.Err != nil || r.Done.Stop != provider.StopToolUse || len(r.Done.Message.Calls()) != 1 {
+		t.Errorf("beside a call: %v %+v", r.Err, r.Done)
+	}
 }
 
 // TestAFailureMayComeAfter200: code and message stand in one of three
