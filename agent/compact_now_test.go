@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,35 @@ func TestCompactSumsUpAndIsTakenBack(t *testing.T) {
 	}
 	if r, err := send(t, c.Agent, &recorder{}, "end"); err != nil || r.Text != "the end" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A turn, a compaction and one that is taken back are on the disk when they end: the line
+// that says so is the last of the session file.
+func TestWhatEndsIsOnTheDisk(t *testing.T) {
+	c := newCompacting(t, 50_000, agent.CompactTrim, summary())
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"a turn", func() error { grow(t, c, 8); return nil }},
+		{"a compaction", func() error { _, err := c.Compact(t.Context(), "", &recorder{}); return err }},
+		{"one that is taken back", func() error { _, err := c.Uncompact(); return err }},
+	}
+	written := 0
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(c.Conversation().Session().Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		if last := lines[len(lines)-1]; len(lines) <= written || !strings.HasPrefix(last, `{"type":"turn"`) {
+			t.Errorf("%s: the last of %d lines is %.60s", step.name, len(lines), last)
+		}
+		written = len(lines)
 	}
 }
 

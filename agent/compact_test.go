@@ -280,6 +280,31 @@ func TestAModelThatCannotSumUpIsNotAskedForEver(t *testing.T) {
 	}
 }
 
+// Summaries that fail count where they follow each other.
+func TestASummaryThatSucceedsEndsARowOfFailures(t *testing.T) {
+	refusal := fake.Say("no")
+	refusal.Stop = provider.StopRefusal
+	c := newCompacting(t, 8000, agent.CompactAuto, refusal, refusal, summary(), refusal, refusal, summary())
+	calls := 0
+	then := c.model.Then
+	c.model.Then = func(r provider.Request) fake.Step {
+		if isSummaryRequest(r) {
+			return then(r)
+		}
+		if calls++; len(c.asked) > 5 || calls > 90 {
+			return fake.Say("the end")
+		}
+		return fake.Call(fmt.Sprint("c", calls), "look", fmt.Sprintf(`{"arg":"%d"}`, calls))
+	}
+	cb := &recorder{}
+	if r, err := send(t, c.Agent, cb, "do it all"); err != nil || r.Text != "the end" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if len(c.asked) != 6 || c.CompactMode() != agent.CompactAuto {
+		t.Errorf("asked %d times, then %q, told %+v", len(c.asked), c.CompactMode(), cb.notices)
+	}
+}
+
 func TestTheUserChoosesAtAFullBudget(t *testing.T) {
 	answer := func(text string) []agent.Answer { return []agent.Answer{{Verdict: agent.Yes, Text: text}} }
 	choice := func(n int) []agent.Answer {

@@ -11,23 +11,25 @@ import (
 	"artoo/tool"
 )
 
+// planCounting is a tool that counts how often each of its calls is planned.
+func planCounting(plans map[string]int, name string, kind tool.Kind) tool.Tool {
+	return tool.New(tool.Def{Name: name, Kind: kind}, func(_ context.Context, _ *tool.Env, i in) (tool.Access, error) {
+		plans[i.Arg]++
+		return tool.Access{Kind: kind, Verb: name, Object: i.Arg}, nil
+	}, func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) {
+		return tool.Result{Text: "ok"}, nil
+	})
+}
+
 func TestACallIsPlannedAgainOnlyAfterSomethingMayHaveChanged(t *testing.T) {
 	plans := map[string]int{}
-	counting := func(name string, kind tool.Kind) tool.Tool {
-		return tool.New(tool.Def{Name: name, Kind: kind}, func(_ context.Context, _ *tool.Env, i in) (tool.Access, error) {
-			plans[i.Arg]++
-			return tool.Access{Kind: kind, Verb: name, Object: i.Arg}, nil
-		}, func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) {
-			return tool.Result{Text: "ok"}, nil
-		})
-	}
 	calls := fake.Calls(
 		fake.ToolCall("1", "read", `{"arg":"first read"}`), fake.ToolCall("2", "read", `{"arg":"second read"}`),
 		fake.ToolCall("3", "write", `{"arg":"first write"}`), fake.ToolCall("4", "write", `{"arg":"second write"}`),
 		fake.ToolCall("5", "read", `{"arg":"last read"}`),
 	)
-	a := newAgent(&fake.Provider{Steps: []fake.Step{calls, fake.Say("done")}}, counting("read", tool.KindRead),
-		counting("write", tool.KindWrite))
+	a := newAgent(&fake.Provider{Steps: []fake.Step{calls, fake.Say("done")}}, planCounting(plans, "read", tool.KindRead),
+		planCounting(plans, "write", tool.KindWrite))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
@@ -38,5 +40,21 @@ func TestACallIsPlannedAgainOnlyAfterSomethingMayHaveChanged(t *testing.T) {
 	}
 	if second := cb.asked[1]; second.Number != 2 || second.Of != 2 {
 		t.Errorf("question %d of %d, want 2 of 2", second.Number, second.Of)
+	}
+}
+
+// While a question waits the user may change anything.
+func TestACallIsPlannedAgainAfterAQuestion(t *testing.T) {
+	plans := map[string]int{}
+	calls := fake.Calls(fake.ToolCall("1", "read", `{"arg":"read"}`), fake.ToolCall("2", "write", `{"arg":"write"}`))
+	a := newAgent(&fake.Provider{Steps: []fake.Step{calls, fake.Say("done")}}, planCounting(plans, "read", tool.KindRead),
+		planCounting(plans, "write", tool.KindWrite))
+	a.Opt().Policy.AskRules = rules(t, "read")
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]int{"read": 1, "write": 2}; len(cb.asked) != 2 || !maps.Equal(plans, want) {
+		t.Errorf("asked %d times, planned %v, want %v", len(cb.asked), plans, want)
 	}
 }
