@@ -25,8 +25,11 @@ func TestEstimateStartsFromTheProvidersCount(t *testing.T) {
 	c.Messages()
 	c.Observe(provider.Usage{Input: 1000, CacheRead: 4000, CacheWrite: 600, Output: 900, Reasoning: 400})
 	near(t, "counted", c.EstimatedTokens(), 5600)
+	counted := c.EstimatedTokens()
 	add(t, c, calling("", "c1"))
-	near(t, "a reply far from its count is estimated", c.EstimatedTokens(), 5615)
+	if grown := c.EstimatedTokens() - counted; grown <= 0 || grown > 100 {
+		t.Errorf("a reply of a few words, far from the count of 500, counts as %d", grown)
+	}
 	add(t, c, user("no"))
 	c.Messages()
 	c.Observe(provider.Usage{Input: 5700, Output: 900, Reasoning: 400})

@@ -139,6 +139,25 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Where several lines at the end broke off, the session is as old as the last whole one.
+func TestTheLastWholeLineIsTheNewest(t *testing.T) {
+	st := testStore(t)
+	s := st.Create(testHeader())
+	c := New(Config{}, s)
+	add(t, c, user("one"))
+	last := s.Updated()
+	add(t, c, said(provider.RoleAssistant, "two"), user("three"))
+	must(t, s.Close())
+	file := strings.ReplaceAll(readFile(t, s.Path()), `"}]}}`, `"}]}`)
+	file = strings.Replace(file, `"text":"one"}]}`, `"text":"one"}]}}`, 1)
+	must(t, os.WriteFile(s.Path(), []byte(file), 0o600))
+	again, err := st.Read(s.ID())
+	must(t, err)
+	if got := again.Messages(); len(got) != 1 || !again.Updated().Equal(last) {
+		t.Errorf("%d messages, the last of %v, not of %v", len(got), again.Updated(), last)
+	}
+}
+
 // damaged opens a file of these lines, checks what is left and told of it, and goes
 // on with it, which a newer artoo's does not allow.
 func damaged(t *testing.T, lines []string, said string, told []string, newer bool) {
