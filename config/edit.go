@@ -61,6 +61,18 @@ func SetProvider(path, name string) error {
 	}, keys, func(v any) bool { return v == name })
 }
 
+// SetNotify writes how to notify the user into the config file at path, under the
+// rules of AddRule. A file that says so already is left alone.
+func SetNotify(path, how string) error {
+	keys := []string{"ui", "notify"}
+	return editFile(path, func(src string, d *document) (string, error) {
+		if _, ok := lookUp(d.root, keys); ok {
+			return "", byHand(path, d, keys)
+		}
+		return insertKey(src, d, keys, quoteTOML(how), path)
+	}, keys, func(v any) bool { return v == how })
+}
+
 // editFile applies change to the file's text and writes the result in one
 // step, after it has proved that the result says what holds wants at keys
 // and that nothing else has changed.

@@ -121,3 +121,24 @@ func TestSetProvider(t *testing.T) {
 	path := writeFile(t, 0o600, "[provider]\ndefault = \"gemini\"\n", t.TempDir(), "config.toml")
 	wantError(t, SetProvider(path, "openai"), "config", "line 2", "provider.default")
 }
+
+func TestSetNotify(t *testing.T) {
+	world(t)
+	for _, test := range []struct{ before, how, after string }{
+		{"", "off", "[ui]\nnotify = \"off\"\n"},
+		{"[ui]\ncolor = \"never\" # as ever\n", `say "now then"`, "[ui]\nnotify = \"say \\\"now then\\\"\"\ncolor = \"never\" # as ever\n"},
+	} {
+		path := writeFile(t, 0o600, test.before, t.TempDir(), "config.toml")
+		if err := SetNotify(path, test.how); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != test.after {
+			t.Errorf("%q, %v, want %q", got, err, test.after)
+		}
+		if c := mustLoad(t, LoadOptions{Flags: map[string][]string{"config": {path}}}); c.Notify != test.how || !c.IsSet("notify") {
+			t.Errorf("notify is %q", c.Notify)
+		}
+	}
+	path := writeFile(t, 0o600, "[ui]\nnotify = \"bell\"\n", t.TempDir(), "config.toml")
+	wantError(t, SetNotify(path, "off"), "config", "line 2", "ui.notify")
+}

@@ -90,7 +90,7 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 		}
 		n.command = words
 	}
-	if n.command == nil && (o.Profile == screen.Plain || multiplexed(o.Env)) {
+	if n.command == nil && (o.Profile == screen.Plain || OnlyRings(o.Env)) {
 		n.sequence = bell
 	}
 	if !o.TTY {
@@ -99,11 +99,11 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 	return n, nil
 }
 
-// multiplexed says whether tmux or screen stands between artoo and the
-// terminal: they do not pass notifications on, and some show them as text.
-func multiplexed(env func(string) string) bool {
+// OnlyRings reports whether the terminal takes no notification but a bell: tmux and
+// screen do not pass others on, and they and the console show some as text.
+func OnlyRings(env func(string) string) bool {
 	term := env("TERM")
-	return env("TMUX") != "" || env("STY") != "" || strings.HasPrefix(term, "tmux") || strings.HasPrefix(term, "screen")
+	return term == "linux" || env("TMUX") != "" || env("STY") != "" || strings.HasPrefix(term, "tmux") || strings.HasPrefix(term, "screen")
 }
 
 // Question calls for an answer.

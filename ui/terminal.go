@@ -238,12 +238,16 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 		}
 	}
 	t.console.endTurn(end.err == nil)
-	t.showEnd(ctx, end, t.opt.Clock.Now().Sub(began)-(t.Waited()-waited))
+	took := t.opt.Clock.Now().Sub(began) - (t.Waited() - waited)
+	t.showEnd(ctx, end, took)
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
 		t.opt.Sender.Kill() // what ends artoo leaves no time for more
 		return err
+	}
+	if ctx.Err() == nil { // who interrupts is there
+		t.offerNotify(ctx, took)
 	}
 	return nil
 }

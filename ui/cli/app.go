@@ -104,7 +104,8 @@ type app struct {
 	ledger    *ledger.Ledger // nil where nothing is counted
 	agent     *agent.Agent   // nil before there is one
 	outcome   outcome
-	free      bool // it costs nothing: nothing is counted
+	notify    string // what the user chose in this conversation, "" for nothing
+	free      bool   // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
 	// otherwise.
 	scripted provider.Provider

@@ -92,10 +92,7 @@ func (a *app) askProvider(names []string) ([]string, error) {
 	if err != nil {
 		return nil, &config.SeveralProviders{Names: names}
 	}
-	path := a.cfg.File
-	if path == "" {
-		path, err = a.cfg.Paths.ConfigFile()
-	}
+	path, err := a.configFile()
 	if err == nil {
 		err = config.SetProvider(path, name)
 	}

@@ -100,7 +100,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		Ask: a.outcome.approve, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.streams.err)
-		notify, err := a.notifier(profile)
+		notify, err := a.notifier(a.cfg.Notify, profile)
 		if err != nil {
 			return err
 		}

@@ -53,14 +53,14 @@ func (a *app) converse(ctx context.Context, first string) error {
 		}
 	}
 	profile, why := a.profile(a.streams.err)
-	notify, err := a.notifier(profile)
+	notify, err := a.notifier(a.cfg.Notify, profile)
 	if err != nil {
 		return err
 	}
-	defer notify.Close()
+	defer func() { notify.Close() }()
 	t, err := ui.New(ui.Options{
 		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
-		Notify: notify, Trust: a.askFirst(),
+		Notify: notify, Offer: a.offerNotify(profile, &notify), Trust: a.askFirst(),
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
@@ -99,9 +99,9 @@ func (a *app) pager() string {
 }
 
 // notifier is what calls a user who looks elsewhere.
-func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
+func (a *app) notifier(how string, profile screen.Profile) (*ui.Notifier, error) {
 	n, err := ui.NewNotifier(ui.NotifyOptions{
-		How: a.cfg.Notify, Screen: a.screen, TTY: a.streams.err, Profile: profile, Dir: a.project.Dir,
+		How: how, Screen: a.screen, TTY: a.streams.err, Profile: profile, Dir: a.project.Dir,
 		Environ: a.environ, Env: os.Getenv,
 	})
 	if err != nil {
@@ -109,6 +109,37 @@ func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
 			"off, bell, osc9, osc777, osc99, or a command such as notify-send")
 	}
 	return n, nil
+}
+
+// offerNotify is the offer to be notified, nil where the user has set something, or there
+// is no terminal that could do it. What is taken stands in notify.
+func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.NotifyOffer {
+	if a.cfg.IsSet("notify") || !a.streams.err || profile == screen.Plain || a.cfg.Interactive || a.choice.Provider == demo.Name {
+		return nil
+	}
+	return &ui.NotifyOffer{Bell: ui.OnlyRings(os.Getenv), Take: func(how string) (*ui.Notifier, string, error) {
+		n, err := a.notifier(how, profile)
+		if err != nil {
+			return nil, "", err
+		}
+		*notify, a.notify = n, how
+		path, err := a.configFile()
+		if err == nil {
+			err = config.SetNotify(path, how)
+		}
+		if err != nil {
+			return n, "for this conversation only: " + err.Error(), nil
+		}
+		return n, "written to " + path, nil
+	}}
+}
+
+// configFile is the path of the user's settings.
+func (a *app) configFile() (string, error) {
+	if a.cfg.File != "" {
+		return a.cfg.File, nil
+	}
+	return a.cfg.Paths.ConfigFile()
 }
 
 // notes are what the user should know before the first message.
@@ -158,6 +189,10 @@ func (a *app) changed(key string) (now, by string) {
 	case "effort":
 		if now = string(a.agent.Model().Defaults.Effort); now != a.cfg.Effort {
 			return now, "/effort"
+		}
+	case "notify":
+		if a.notify != "" {
+			return a.notify, "config.toml"
 		}
 	case "approval":
 		if now = string(a.agent.Policy().Mode); now != a.cfg.Approval {
