@@ -58,10 +58,10 @@ func (a *Agent) Uncompact() (string, error) {
 		return "", err
 	}
 	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
-		isAre(did.Messages, "message"), conversation.Grouped(did.After), conversation.Grouped(did.Before))
+		isAre(did.Messages, "message"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
 	if a.conv.OverBudget() {
 		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
-			conversation.Grouped(a.conv.Budget()))
+			conversation.Tokens(a.conv.Budget()))
 	}
 	return text, a.conv.Sync()
 }
@@ -184,7 +184,7 @@ const (
 func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
 	answer, err := t.cb.Ask(ctx, Question{Kind: QuestionCompact, Number: 1, Of: 1, Dir: t.opt.Env.Dir,
 		Text: fmt.Sprintf("the context is full: about %s of %s tokens. What becomes of its old part?",
-			conversation.Grouped(t.conv.EstimatedTokens()), conversation.Grouped(t.conv.Budget())),
+			conversation.Tokens(t.conv.EstimatedTokens()), conversation.Tokens(t.conv.Budget())),
 		Choices: []string{chooseSummary, chooseTrim, chooseAlways, chooseNever}})
 	switch {
 	case ctx.Err() != nil:
@@ -209,7 +209,7 @@ func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
 func (t *turn) compact(ctx context.Context, old conversation.Old, keep string) error {
 	made := len(t.response.Requests)
 	t.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
-		count(len(old.Messages), "old message"), conversation.Grouped(old.Tokens)))
+		count(len(old.Messages), "old message"), conversation.Tokens(old.Tokens)))
 	text, err := t.summarize(ctx, old, keep)
 	if err == nil {
 		err = context.Cause(ctx)
@@ -237,5 +237,5 @@ func (t *turn) priceOf(n int) string {
 	if cost != nil {
 		price = fmt.Sprintf("$%.4f", *cost)
 	}
-	return fmt.Sprintf(" (%s, %s tokens, %s)", count(len(requests), "request"), conversation.Grouped(tokens), price)
+	return fmt.Sprintf(" (%s, %s tokens, %s)", count(len(requests), "request"), conversation.Tokens(tokens), price)
 }

@@ -118,7 +118,7 @@ func TestAFullBudgetIsSummedUp(t *testing.T) {
 	}
 	told := cb.told(agent.NoticeCompacted)
 	if len(told) != 1 || !strings.Contains(told[0], "the context was compacted from about") ||
-		!strings.Contains(told[0], "(1 request, 4,100 tokens, $0.0050)") || len(cb.told(agent.NoticeTrimmed)) > 0 {
+		!strings.Contains(told[0], "(1 request, 4.1k tokens, $0.0050)") || len(cb.told(agent.NoticeTrimmed)) > 0 {
 		t.Errorf("told %+v", cb.notices)
 	}
 	if lines := strings.Join(cb.lines, "\n"); strings.Contains(lines, "Goal") {

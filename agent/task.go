@@ -183,7 +183,7 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.denied = append(w.denied, response.Denied...)
-	used := fmt.Sprintf("%s, %s", count(len(w.done), "call"), count(response.Usage.Total(), "token"))
+	used := fmt.Sprintf("%s, %s", count(len(w.done), "call"), conversation.Tokens(response.Usage.Total())+" tokens")
 	result := tool.Result{Text: response.Text, Summary: used}
 	if err == nil {
 		result.Text = cmp.Or(result.Text, "(the sub-agent ended without a word)")

@@ -86,8 +86,8 @@ type Settings struct {
 	Quiet   bool   `toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI      string `toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
 	Color   string `toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
-	Status  string `toml:"status" preset:"short" choices:"full,short,off" meaning:"status line after each turn"`
-	Notify  string `toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing"`
+	Status  string `toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command whose first line is shown; it reads the turn's numbers as JSON, and has 2 s"`
+	Notify  string `toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
 	History bool   `toml:"history" preset:"on" meaning:"keep what was typed for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
 	Pager    string `toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`

@@ -137,7 +137,7 @@ type Compacted struct {
 
 // String is the notice for the user of a summary, without a full stop.
 func (d Compacted) String() string {
-	return "the context was compacted from about " + Grouped(d.Before) + " to " + Grouped(d.After) +
+	return "the context was compacted from about " + Tokens(d.Before) + " to " + Tokens(d.After) +
 		" tokens: a summary stands for " + Grouped(d.Messages) + plural(d.Messages, " message", " messages")
 }
 

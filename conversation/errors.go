@@ -79,7 +79,7 @@ type FullError struct {
 // Error says how much too much.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("the context is full: what cannot be left out is about %s tokens, the budget is %s",
-		Grouped(e.Tokens), Grouped(e.Budget))
+		Tokens(e.Tokens), Tokens(e.Budget))
 }
 
 // ErrorKind is the kind for the exit table.

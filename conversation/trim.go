@@ -232,6 +232,6 @@ func (t Trimmed) String() string {
 	if len(did) == 0 {
 		return ""
 	}
-	return "the context was trimmed from about " + Grouped(t.Before) + " to " + Grouped(t.After) + " tokens: " +
+	return "the context was trimmed from about " + Tokens(t.Before) + " to " + Tokens(t.After) + " tokens: " +
 		strings.Join(did, ", ")
 }

@@ -68,7 +68,7 @@ func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
 	if c.MessageCount() != 25 {
 		t.Errorf("%d messages", c.MessageCount())
 	}
-	if s := trimmed.String(); !strings.HasPrefix(s, "the context was trimmed from about 11,") ||
+	if s := trimmed.String(); !strings.HasPrefix(s, "the context was trimmed from about 11.") ||
 		!strings.HasSuffix(s, " old tool results shrunk to a line each") {
 		t.Error(s)
 	}

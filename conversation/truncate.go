@@ -126,6 +126,25 @@ func Grouped(n int) string {
 	return s
 }
 
+// Tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
+func Tokens(n int) string {
+	number, thousands := Scaled(n)
+	return number + [...]string{"", "k", "M"}[thousands]
+}
+
+// Scaled is a number in three digits or so, and how often it was divided by 1,000.
+func Scaled(n int) (number string, thousands int) {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n), 0
+	case n < 99_950:
+		return fmt.Sprintf("%.1f", float64(n)/1e3), 1
+	case n < 999_500:
+		return fmt.Sprintf("%.0f", float64(n)/1e3), 1
+	}
+	return fmt.Sprintf("%.1f", float64(n)/1e6), 2
+}
+
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return one

@@ -80,10 +80,10 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 		if c.Used > 0 {
 			share = strconv.Itoa(p.Tokens*100/c.Used) + "%"
 		}
-		rows = append(rows, []string{oneLine(p.Name), screen.Tokens(p.Tokens), share})
+		rows = append(rows, []string{oneLine(p.Name), conversation.Tokens(p.Tokens), share})
 	}
 	if c.Budget > 0 {
-		rows = append(rows, []string{"free", screen.Tokens(c.Free), strconv.Itoa(c.Free*100/c.Budget) + "% of the budget"})
+		rows = append(rows, []string{"free", conversation.Tokens(c.Free), strconv.Itoa(c.Free*100/c.Budget) + "% of the budget"})
 	}
 	t.columns(rows)
 	return nil
@@ -115,12 +115,12 @@ func runUncompact(_ context.Context, t *Terminal, _ string) error {
 }
 
 func contextText(c agent.ContextUse) string {
-	text := fmt.Sprintf("about %s tokens in %s", screen.Tokens(c.Used), screen.Count(c.Messages, "message"))
+	text := fmt.Sprintf("about %s tokens in %s", conversation.Tokens(c.Used), screen.Count(c.Messages, "message"))
 	if c.Budget > 0 {
-		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, screen.Tokens(c.Budget))
+		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, conversation.Tokens(c.Budget))
 	}
 	if c.Window > 0 {
-		text += fmt.Sprintf(" (the model takes %s)", screen.Tokens(c.Window))
+		text += fmt.Sprintf(" (the model takes %s)", conversation.Tokens(c.Window))
 	}
 	return text
 }
@@ -171,13 +171,13 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 }
 
 func usage(u provider.Usage) string {
-	text := screen.Tokens(u.Input) + " in"
+	text := conversation.Tokens(u.Input) + " in"
 	if u.CacheRead > 0 || u.CacheWrite > 0 {
-		text += fmt.Sprintf(" and %s from, %s to the cache", screen.Tokens(u.CacheRead), screen.Tokens(u.CacheWrite))
+		text += fmt.Sprintf(" and %s from, %s to the cache", conversation.Tokens(u.CacheRead), conversation.Tokens(u.CacheWrite))
 	}
-	text += ", " + screen.Tokens(u.Output) + " out"
+	text += ", " + conversation.Tokens(u.Output) + " out"
 	if u.Reasoning > 0 {
-		text += fmt.Sprintf(" (%s of it reasoning)", screen.Tokens(u.Reasoning))
+		text += fmt.Sprintf(" (%s of it reasoning)", conversation.Tokens(u.Reasoning))
 	}
 	if u.Estimated {
 		text += ", in part estimated"
@@ -233,7 +233,7 @@ func limits(l agent.Limits) string {
 		set = append(set, fmt.Sprintf("$%.2f a day", l.DailyCost))
 	}
 	if l.MaxTotalTokens > 0 {
-		set = append(set, screen.Tokens(l.MaxTotalTokens)+" tokens a run")
+		set = append(set, conversation.Tokens(l.MaxTotalTokens)+" tokens a run")
 	}
 	if l.MaxTime > 0 {
 		set = append(set, l.MaxTime.String()+" a run")

@@ -35,6 +35,8 @@ type Options struct {
 	// Notify calls the user when a question waits and when a long turn has
 	// ended; nil calls nobody.
 	Notify *Notifier
+	// StatusLine is the command that says the status after each turn; nil for none.
+	StatusLine *StatusLine
 	// Offer offers to be notified, where nothing was set; nil offers nothing.
 	Offer *NotifyOffer
 	Device

@@ -63,11 +63,10 @@ func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took ti
 	if r != nil {
 		info.Model, info.Usage, info.CostUSD = r.Model, r.Usage, r.CostUSD
 	}
-	info.Priced = t.priced && r != nil
-	t.priced = t.priced || info.CostUSD != nil
 	if c := t.opt.Agent.Context(); c.Budget > 0 {
 		info.Context = c.Used * 100 / c.Budget
 	}
+	info.Line = t.statusLine(info)
 	t.Status(info)
 }
 

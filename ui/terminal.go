@@ -38,7 +38,6 @@ type Terminal struct {
 	returned []draft               // for the prompts after it: what was queued and not sent
 	complete completer             // what Tab proposes
 	lastInt  time.Time             // of the Ctrl-C that said how to leave
-	priced   bool                  // a turn's cost was shown
 	spent    float64               // US dollars, as far as they are known
 	began    atomic.Bool           // there is a console
 	lost     atomic.Pointer[error] // why the output that is lost ends the conversation

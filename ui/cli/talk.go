@@ -58,9 +58,13 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return err
 	}
 	defer func() { notify.Close() }()
+	status, err := ui.NewStatusLine(a.cfg.Status, a.environ, ui.Clock{})
+	if err != nil {
+		return fail(agent.KindUsage, a.cfg.Origin("status"), err, "full, short, off, or a command whose first line is shown")
+	}
 	t, err := ui.New(ui.Options{
 		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
-		Notify: notify, Offer: a.offerNotify(profile, &notify), Trust: a.askFirst(),
+		Notify: notify, Offer: a.offerNotify(profile, &notify), StatusLine: status, Trust: a.askFirst(),
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},

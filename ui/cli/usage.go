@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/agent/ledger"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -137,5 +138,5 @@ func printUsed(w *tabwriter.Writer, day string, r usedRow, model, dir string) {
 		about = "about "
 	}
 	fmt.Fprintf(w, "%s\t%s\t%s%s tokens\t%s\t%s\t%s\n", day, screen.Count(r.Requests, "request"), about,
-		screen.Tokens(r.Usage.Total()), r.cost(), sanitize.Text(model, sanitize.Line), sanitize.Text(dir, sanitize.Line))
+		conversation.Tokens(r.Usage.Total()), r.cost(), sanitize.Text(model, sanitize.Line), sanitize.Text(dir, sanitize.Line))
 }

@@ -56,11 +56,23 @@ func TestTheNumberOfTriesDoesNotChange(t *testing.T) {
 }
 
 func TestACostThatIsMissingIsSaid(t *testing.T) {
-	for priced, want := range map[bool]string{true: "  cost unknown, 1s\n", false: "  1s\n"} {
+	for used, want := range map[int]string{1200: "  1.2k in, 0 out, cost unknown, 1s\n", 0: "  1s\n"} {
 		r := newRig(profiles()["plain"])
-		r.Status(StatusInfo{Elapsed: time.Second, Context: -1, Priced: priced})
+		r.Status(StatusInfo{Elapsed: time.Second, Context: -1, Usage: provider.Usage{Input: used}})
 		if got := r.err.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// What the user's command says stands in place of the numbers, and reaches the terminal as
+// text.
+func TestTheStatusOfACommandIsShown(t *testing.T) {
+	for name, want := range map[string]string{"plain": "  on main^[[2J\n", "spoken": "status: done, 2 seconds, on main^[[2J.\n"} {
+		r := newRig(profiles()[name])
+		r.Status(StatusInfo{Elapsed: 2 * time.Second, Context: 3, Line: "on main\x1b[2J"})
+		if got := r.err.String(); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

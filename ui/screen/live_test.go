@@ -101,8 +101,8 @@ func TestWhatIsKeptOfARunningCommandIsItsEnd(t *testing.T) {
 	}
 }
 
-// conversation is a rig whose transcript is read as a dialogue.
-func conversation(change func(*Options)) *rig {
+// longTalk is a rig whose transcript is read as a dialogue.
+func longTalk(change func(*Options)) *rig {
 	return newRig(func(o *Options) {
 		if change != nil {
 			change(o)
@@ -115,7 +115,7 @@ func conversation(change func(*Options)) *rig {
 // time, ever more seldom, and nothing above is touched.
 func TestTheLastLinesOfARunningCommandAreShownBelowIt(t *testing.T) {
 	for _, profile := range []Profile{Rich, Plain} {
-		r := conversation(func(o *Options) { o.Profile = profile })
+		r := longTalk(func(o *Options) { o.Profile = profile })
 		c := runCall("1", "make all")
 		r.OnToolCall(c)
 		r.OnToolOutput(c, "one\ntwo\n")
@@ -141,7 +141,7 @@ func TestTheLastLinesOfARunningCommandAreShownBelowIt(t *testing.T) {
 }
 
 func TestTheLastLinesOfALongCommandStayFew(t *testing.T) {
-	r := conversation(nil)
+	r := longTalk(nil)
 	c := runCall("1", "make all")
 	r.OnToolCall(c)
 	for i := range 3600 {
@@ -152,7 +152,7 @@ func TestTheLastLinesOfALongCommandStayFew(t *testing.T) {
 	if n := strings.Count(r.err.String(), "\n"); n < 300 || n > 6*130 {
 		t.Errorf("%d rows for an hour", n)
 	}
-	r = conversation(nil)
+	r = longTalk(nil)
 	r.OnToolCall(c)
 	r.OnToolOutput(c, "only\n")
 	r.pass(time.Hour)
@@ -162,7 +162,7 @@ func TestTheLastLinesOfALongCommandStayFew(t *testing.T) {
 }
 
 func TestTheLastLinesOfCommandsSideBySideSayWhose(t *testing.T) {
-	r := conversation(func(o *Options) { o.Width = wide(40) })
+	r := longTalk(func(o *Options) { o.Width = wide(40) })
 	one, two := runCall("1", "make one"), runCall("2", "make two")
 	two.Agent = "task 2"
 	r.OnToolCall(one)
@@ -184,7 +184,7 @@ func TestTheLastLinesOfCommandsSideBySideSayWhose(t *testing.T) {
 }
 
 func TestWhatARunningCommandSaysIsHeardWithTheTime(t *testing.T) {
-	r := conversation(func(o *Options) { o.Profile = Spoken })
+	r := longTalk(func(o *Options) { o.Profile = Spoken })
 	c := runCall("1", "make all")
 	r.OnToolCall(c)
 	r.OnToolOutput(c, "compiling 1 of 9\rcompiling 2 of 9")
@@ -208,7 +208,7 @@ func TestNoLastLinesInAHeadlessRunOrWhileAQuestionStands(t *testing.T) {
 			t.Errorf("%s: shown %q", name, textOf(r))
 		}
 	}
-	r := conversation(nil)
+	r := longTalk(nil)
 	c := runCall("1", "make all")
 	r.OnToolCall(c)
 	r.Question(ask(runCall("2", "rm x"), 1, 1))

@@ -276,7 +276,7 @@ func TestStatusLine(t *testing.T) {
 	}{
 		"  1.0k in, 12 out, $0.06, 11s, context 9%\n": {"",
 			StatusInfo{Usage: u, CostUSD: cost(0.06), Elapsed: 11 * time.Second, Context: 9}},
-		"  1.0k in, 12 out, 2m05s\n": {StatusShort,
+		"  1.0k in, 12 out, cost unknown, 2m05s\n": {StatusShort,
 			StatusInfo{Usage: u, Elapsed: 125 * time.Second, Context: -1}},
 		"  m, 1.0k in, 900 of it cached, 12 out, cost unknown, 0s, context 0%\n": {StatusFull,
 			StatusInfo{Model: "m", Usage: u}},

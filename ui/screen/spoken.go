@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/conversation"
 )
 
 // spokenCall is a call in a sentence. What it works on is said once: of the call
@@ -80,7 +81,7 @@ func (s *Screen) spanWords(d time.Duration) string {
 
 // spokenSize is a number of bytes in words.
 func spokenSize(n int) string {
-	number, thousands := scaled(n)
+	number, thousands := conversation.Scaled(n)
 	if thousands == 0 {
 		return Count(n, "byte")
 	}

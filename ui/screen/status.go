@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -35,11 +36,11 @@ type StatusInfo struct {
 	Model   string  // the model that answered; shown with StatusFull
 	Usage   provider.Usage
 	CostUSD *float64      // nil when a price is unknown
-	Priced  bool          // what came before had a cost: that this has none is said
 	Elapsed time.Duration // without the time that questions stood open
 	// Context is how much of the context budget is used, in percent; negative
 	// when it is not known.
 	Context int
+	Line    string // what the user's command says in place of all but the outcome; "" for nothing
 }
 
 // Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context
@@ -74,6 +75,9 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 		outcome := cmp.Or(info.Outcome, OutcomeDone)
 		parts = append(parts, string(outcome)+", "+spokenSpan(info.Elapsed.Round(time.Second)))
 	}
+	if text := line(info.Line); text != "" {
+		return append(parts, text)
+	}
 	full := s.opt.Status == StatusFull
 	if full && info.Model != "" {
 		parts = append(parts, line(info.Model))
@@ -84,14 +88,14 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 		about = "about "
 	}
 	if u.Total() > 0 {
-		parts = append(parts, about+Tokens(u.Prompt())+" in")
+		parts = append(parts, about+conversation.Tokens(u.Prompt())+" in")
 		if full && u.CacheRead > 0 {
-			parts = append(parts, Tokens(u.CacheRead)+" of it cached")
+			parts = append(parts, conversation.Tokens(u.CacheRead)+" of it cached")
 		}
-		parts = append(parts, Tokens(u.Output)+" out")
+		parts = append(parts, conversation.Tokens(u.Output)+" out")
 	}
 	switch {
-	case info.CostUSD == nil && (full || info.Priced):
+	case info.CostUSD == nil && (full || u.Total() > 0):
 		parts = append(parts, "cost unknown")
 	case info.CostUSD != nil && spoken:
 		parts = append(parts, cents(*info.CostUSD))
@@ -107,29 +111,10 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 	return parts
 }
 
-// Tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
-func Tokens(n int) string {
-	number, thousands := scaled(n)
-	return number + [...]string{"", "k", "M"}[thousands]
-}
-
 // kilobytes is a number of bytes: 412 B, 18.2 KB, 180 KB, 1.2 MB.
 func kilobytes(n int) string {
-	number, thousands := scaled(n)
+	number, thousands := conversation.Scaled(n)
 	return number + [...]string{" B", " KB", " MB"}[thousands]
-}
-
-// scaled is a number in three digits or so, and how often it was divided by 1,000.
-func scaled(n int) (number string, thousands int) {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n), 0
-	case n < 99_950:
-		return fmt.Sprintf("%.1f", float64(n)/1e3), 1
-	case n < 999_500:
-		return fmt.Sprintf("%.0f", float64(n)/1e3), 1
-	}
-	return fmt.Sprintf("%.1f", float64(n)/1e6), 2
 }
 
 // Dollars is an amount of US dollars: two digits after the point, more when it

@@ -1,0 +1,57 @@
+//go:build unix
+
+package ui
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"artoo/provider"
+	"artoo/ui/screen"
+)
+
+func TestTheStatusMayBeACommand(t *testing.T) {
+	usd := 0.25
+	info := screen.StatusInfo{Model: "m", Usage: provider.Usage{Input: 1200, Output: 5}, CostUSD: &usd, Context: 7,
+		Outcome: screen.OutcomeDone}
+	for command, want := range map[string]string{
+		`sh -c 'read l; echo "$l"; echo more'`: `{"model":"m","input_tokens":1200,"output_tokens":5,"cost_usd":0.25,"seconds":0,"context_percent":7,"outcome":"done"}`,
+		`sh -c 'echo 3 >&2; exit 3'`:           "! exit status 3",
+		`true`:                                 "! it printed nothing",
+		`head -c 100000 /dev/zero`:             strings.Repeat("\x00", statusBytes),
+	} {
+		l, err := NewStatusLine(command, os.Environ(), Clock{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.line(info)
+		if err != nil {
+			got = "! " + err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %.200q, want %.200q", command, got, want)
+		}
+	}
+	for setting, wrong := range map[string]bool{"short": false, "full": false, "off": false, "": false, "shrot": true, "sh 'x": true} {
+		if l, err := NewStatusLine(setting, nil, Clock{}); (err != nil) != wrong || l != nil {
+			t.Errorf("%q: %v, %v", setting, l, err)
+		}
+	}
+}
+
+// A command that hangs holds the prompt for two seconds at most, with what it started.
+func TestAStatusCommandHasTwoSeconds(t *testing.T) {
+	clock := newManual()
+	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, os.Environ(), Clock{Now: clock.Now, After: clock.After})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { _, err := l.line(screen.StatusInfo{}); ended <- err }()
+	<-clock.set
+	clock.advance(statusLimit)
+	if err := <-ended; err == nil || err.Error() != "it was stopped after 2s" {
+		t.Error(err)
+	}
+}
