@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/journal"
+	"artoo/tool/tempdir"
 )
 
 // Agent is one conversation with a model. Make one with New. Its methods are
@@ -34,8 +34,8 @@ type Agent struct {
 	conv      *conversation.Conversation // the present session's
 	system    string                     // the system prompt, fixed for the session
 	sessionID string
-	scratch   string // the directory for long outputs of sessions that are not kept, "" before there is one
-	output    string // that of the present session, "" where it is not kept
+	scratch   *tempdir.Dir // for long outputs of sessions that are not kept; nil before there is one
+	output    string       // that of the present session, "" where it is not kept
 	// guide returns instructions that hold for the files a call touched and that
 	// the model was not given yet, for the end of the call's result; "" for none.
 	// Paths are absolute. It is called on the turn's goroutine.
@@ -206,8 +206,8 @@ func (a *Agent) Close() error {
 		errs = append(errs, s.Close())
 	}
 	a.emptyOutput()
-	if a.scratch != "" {
-		errs = append(errs, os.RemoveAll(a.scratch))
+	if a.scratch != nil {
+		errs = append(errs, a.scratch.Remove())
 	}
 	if files := a.opt.Env.Files; files != nil && a.opt.Workspace != nil {
 		errs = append(errs, files.Close())

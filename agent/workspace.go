@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"artoo/conversation"
 	"artoo/tool"
+	"artoo/tool/tempdir"
 )
 
 // Workspace is the project an agent works in, and what it may reach besides.
@@ -64,12 +64,12 @@ func (a *Agent) outputs(s *conversation.Session) (output string, read []string, 
 		return "", nil, nil // the model could not read them
 	}
 	if s == nil {
-		if a.scratch == "" {
-			if a.scratch, err = os.MkdirTemp("", "artoo-"); err != nil {
+		if a.scratch == nil {
+			if a.scratch, err = tempdir.Make(); err != nil {
 				return "", nil, err
 			}
 		}
-		return a.scratch, []string{a.scratch}, nil
+		return a.scratch.Path, []string{a.scratch.Path}, nil
 	}
 	a.emptyOutput()
 	a.output = s.OutputDir()
@@ -149,7 +149,10 @@ func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 // OutputDir is the directory for long outputs of the present session, "" for
 // none.
 func (a *Agent) OutputDir() string {
-	return cmp.Or(a.output, a.scratch)
+	if a.output == "" && a.scratch != nil {
+		return a.scratch.Path
+	}
+	return a.output
 }
 
 // systemPrompt is the prompt of a session that begins.

@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -20,6 +18,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
+	"artoo/tool/tempdir"
 )
 
 // background is how long what a command left in the background may still write: as
@@ -32,6 +31,7 @@ type Confiner struct {
 	facts  sandbox.Facts
 
 	start   sync.Once
+	temp    *tempdir.Dir // nil before the first command
 	sandbox *sandbox.Sandbox
 	broken  error // why it could not be started
 }
@@ -48,10 +48,11 @@ func New(config Config, facts sandbox.Facts) *Confiner {
 func (c *Confiner) open() error {
 	c.start.Do(func() {
 		var err error
-		if c.config.temp, err = os.MkdirTemp("", "artoo-"); err != nil {
+		if c.temp, err = tempdir.Make(); err != nil {
 			c.broken = err
 			return
 		}
+		c.config.temp = c.temp.Path
 		config, err := c.config.sandbox()
 		config.Denied, config.Protected = c.config.denied, c.config.Protected
 		config.IsCache = permission.IsCache
@@ -106,8 +107,8 @@ func (c *Confiner) Close() error {
 	if c.sandbox != nil {
 		err = errors.Join(err, c.sandbox.Close())
 	}
-	if c.config.temp != "" {
-		err = errors.Join(err, removeAll(c.config.temp))
+	if c.temp != nil {
+		err = errors.Join(err, c.temp.Remove())
 	}
 	return err
 }
@@ -216,19 +217,4 @@ func (c *changes) Discard(keepCaches bool) error {
 		err = c.found.KeepCaches()
 	}
 	return errors.Join(err, c.found.Discard())
-}
-
-// removeAll removes a directory. The kernel leaves the work directory of a layer
-// without any permission, which keeps all but root from looking into it.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return err
-	})
-	return errors.Join(err, os.RemoveAll(dir))
 }

@@ -21,6 +21,7 @@ import (
 	"artoo/provider/registry"
 	"artoo/tool"
 	"artoo/tool/shell"
+	"artoo/tool/tempdir"
 	"artoo/ui/doctor"
 	"artoo/ui/sanitize"
 )
@@ -254,7 +255,7 @@ func (a *app) places() []doctor.Place {
 			add(path, "log", nil)
 		}
 	}
-	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-undo-*", "artoo-index-*", "artoo-[0-9]*"} {
+	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-undo-*", "artoo-index-*", tempdir.Pattern} {
 		found, err := filepath.Glob(filepath.Join(os.TempDir(), pattern))
 		if err != nil {
 			continue // the patterns are well formed

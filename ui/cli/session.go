@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
+	"artoo/tool/tempdir"
 	"artoo/tool/web"
 )
 
@@ -61,6 +63,13 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.recover(environ)
+	swept := make(chan error, 1)
+	go func() { swept <- tempdir.Sweep() }()
+	a.found.closers = append(a.found.closers, func() {
+		if err := <-swept; err != nil {
+			a.warn("what a killed artoo left in " + os.TempDir() + " could not be removed: " + err.Error())
+		}
+	})
 	if a.facts, err = a.findSandbox(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,124 @@
+// Package tempdir makes the temporary directories of a session. The kernel's lock on one
+// ends with its process, so that what a killed artoo left is told from what is in use.
+package tempdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// prefix begins the name of each.
+const prefix = "artoo-session-"
+
+// Pattern matches the names of all, for filepath.Match.
+const Pattern = prefix + "*"
+
+// Dir is a directory of this process, for its user alone.
+type Dir struct {
+	Path string   // absolute
+	lock *os.File // nil where the file system has no locks: what is left there stays
+}
+
+// Make makes a directory in the system's place for temporary files.
+func Make() (*Dir, error) {
+	for {
+		path, err := os.MkdirTemp("", prefix)
+		if err != nil {
+			return nil, err
+		}
+		lock, err := lockDir(path)
+		if !errors.Is(err, errTaken) {
+			return &Dir{path, lock}, nil
+		}
+		// Another artoo took it for one that was left, before it had its lock.
+	}
+}
+
+// Remove removes the directory with all that it holds.
+func (d *Dir) Remove() error {
+	err := removeAll(d.Path)
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
+}
+
+// Sweep removes the directories of this user whose process was killed. What it meets
+// that is none, or is in use, it leaves alone.
+func Sweep() error {
+	entries, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		path := filepath.Join(os.TempDir(), e.Name())
+		lock, err := lockDir(path)
+		if err != nil {
+			continue // it is in use, gone or another user's
+		}
+		errs = append(errs, removeAll(path), lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// errTaken says that another process has the directory, or has removed it.
+var errTaken = errors.New("taken by another process")
+
+// lockDir locks a directory of this user, no link, until its process ends. It does not
+// wait.
+func lockDir(path string) (lock *os.File, err error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errTaken
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir := os.NewFile(uintptr(fd), path)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, dir.Close())
+		}
+	}()
+	var held, now unix.Stat_t
+	if err := unix.Fstat(fd, &held); err != nil {
+		return nil, err
+	}
+	if int(held.Uid) != os.Geteuid() {
+		return nil, errTaken
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errTaken
+	} else if err != nil {
+		return nil, err
+	}
+	// Whoever had the lock before may have removed what the path led to.
+	if unix.Lstat(path, &now) != nil || now.Ino != held.Ino || now.Dev != held.Dev {
+		return nil, errTaken
+	}
+	return dir, nil
+}
+
+// removeAll removes a directory. The kernel leaves the work directory of a layer without
+// any permission, which keeps all but root from looking into it.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return err
+	})
+	return errors.Join(err, os.RemoveAll(dir))
+}
