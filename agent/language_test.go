@@ -26,9 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What a language server finds wrong stands behind the edit that brought it, or behind
-// a later call where the server was late; the model may ask it besides.
-func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
+// askServer makes calls in a project whose files a.x a scripted language server of the
+// kind is for, and returns their results.
+func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string) {
+	t.Helper()
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -41,20 +42,11 @@ func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers := lsp.New(lsp.Config{Root: files.Root(), Environ: append(os.Environ(), lsptest.Kind+"=works"),
+	servers := lsp.New(lsp.Config{Root: files.Root(), Environ: append(os.Environ(), lsptest.Kind+"="+kind),
 		Start: shell.StartHere, Servers: []lsp.Server{{Name: "scripted", Command: []string{self}, Files: []string{".x"}}},
 		Patience: 10 * time.Second})
-	defer servers.Close()
-	call := func(id, name, input string) fake.Step { return fake.Calls(fake.ToolCall(id, name, input)) }
-	opt := testOptions(&fake.Provider{Steps: []fake.Step{
-		call("c1", "lsp", `{"action":"problems","path":"a.x"}`),
-		call("c2", "edit", `{"path":"a.x","old_string":"one","new_string":"one bad"}`),
-		call("c3", "edit", `{"path":"a.x","old_string":"one bad","new_string":"one"}`),
-		call("c4", "lsp", `{"action":"references","path":"a.x","symbol":"old"}`),
-		call("c5", "lsp", `{"action":"hover","path":"a.x","symbol":"new"}`),
-		call("c6", "lsp", `{"action":"hover","path":"a.x"}`),
-		call("c7", "lsp", `{"action":"symbols","path":"a.y"}`),
-		fake.Say("ok")}}, tool.Edit(), tool.LSP())
+	t.Cleanup(servers.Close)
+	opt := testOptions(&fake.Provider{Steps: append(calls, fake.Say("ok"))}, tool.Edit(), tool.LSP())
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files, LSP: servers}
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root()}
 	a, err := agent.New(opt)
@@ -64,12 +56,38 @@ func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {
 		t.Fatal(err)
 	}
-	var results []string
 	for _, line := range history(a) {
 		if strings.HasPrefix(line, "tool ") {
 			results = append(results, line)
 		}
 	}
+	return results
+}
+
+// What a server that still loads does not find may be there.
+func TestTheModelHearsThatALanguageServerLoads(t *testing.T) {
+	ask := func(id string) fake.Step {
+		return fake.Calls(fake.ToolCall(id, "lsp", `{"action":"references","path":"a.x","symbol":"old"}`))
+	}
+	results := askServer(t, "loads", ask("c1"), ask("c2"))
+	if len(results) != 2 || !strings.Contains(results[0], "still loading the project") || !strings.Contains(results[1], "none found") {
+		t.Errorf("%q", results)
+	}
+}
+
+// What a language server finds wrong stands behind the edit that brought it, or behind
+// a later call where the server was late; the model may ask it besides.
+func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
+	call := func(id, name, input string) fake.Step { return fake.Calls(fake.ToolCall(id, name, input)) }
+	results := askServer(t, "works",
+		call("c1", "lsp", `{"action":"problems","path":"a.x"}`),
+		call("c2", "edit", `{"path":"a.x","old_string":"one","new_string":"one bad"}`),
+		call("c3", "edit", `{"path":"a.x","old_string":"one bad","new_string":"one"}`),
+		call("c4", "lsp", `{"action":"references","path":"a.x","symbol":"old"}`),
+		call("c5", "lsp", `{"action":"hover","path":"a.x","symbol":"new"}`),
+		call("c6", "lsp", `{"action":"hover","path":"a.x"}`),
+		call("c7", "lsp", `{"action":"symbols","path":"a.y"}`),
+	)
 	for i, want := range []string{"line 2: error: this is bad", "[scripted: new problems in a.x:\nline 1: error: this is bad]",
 		"edited a.x", "a.x:3: ", `the file has no "new"`, "hover needs the symbol", "no such file"} {
 		if i >= len(results) || !strings.Contains(results[i], want) || i == 2 && strings.Contains(results[i], "scripted") {

@@ -66,13 +66,19 @@ func runLSP(ctx context.Context, env *Env, in lspInput, _ io.Writer) (Result, er
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, lspLimit, fmt.Errorf("the language server did not answer within %s", lspLimit))
 	defer cancel()
+	none := func(text string) string {
+		if env.LSP.Loads(t.Abs) {
+			return "nothing yet: the language server is still loading the project; ask again in a moment"
+		}
+		return text
+	}
 	switch in.Action {
 	case "problems":
 		list, err := env.LSP.Problems(ctx, t.Abs, text)
-		return listed(list, "nothing is wrong with it", err)
+		return listed(list, none("nothing is wrong with it"), err)
 	case "symbols":
 		list, err := env.LSP.Symbols(ctx, t.Abs, text)
-		return listed(list, "it defines nothing", err)
+		return listed(list, none("it defines nothing"), err)
 	}
 	line, at, err := in.find(text)
 	if err != nil {
@@ -83,14 +89,14 @@ func runLSP(ctx context.Context, env *Env, in lspInput, _ io.Writer) (Result, er
 		if len(said) > maxHover {
 			said = strings.ToValidUTF8(said[:maxHover], "") + "\n(and more)"
 		}
-		return Result{Text: cmp.Or(said, "nothing is known of it"), Summary: "hover"}, err
+		return Result{Text: cmp.Or(said, none("nothing is known of it")), Summary: "hover"}, err
 	}
 	ask := env.LSP.Definition
 	if in.Action == "references" {
 		ask = env.LSP.References
 	}
 	places, err := ask(ctx, t.Abs, text, line, at)
-	return listed(env.withCode(places), "none found", err)
+	return listed(env.withCode(places), none("none found"), err)
 }
 
 // Source is the text of the file at the absolute path, as Open may read it. The error

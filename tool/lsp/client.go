@@ -38,6 +38,8 @@ type client struct {
 	documents map[string]*document // by path
 	published chan struct{}        // closed and made anew with each publication
 	runs      int                  // of checks that have begun
+	loading   map[string]bool      // what it works on before it knows all, by the token of its progress
+	settling  bool                 // it says so of itself
 }
 
 // document is a file as the server knows it.
@@ -62,7 +64,7 @@ const (
 // start starts a server. It returns at once; what is asked waits until it is ready.
 func start(cfg Config, server Server) *client {
 	c := &client{server: server, root: cfg.Root, ready: make(chan struct{}), documents: map[string]*document{},
-		published: make(chan struct{})}
+		published: make(chan struct{}), loading: map[string]bool{}}
 	c.life, c.stop = context.WithCancel(context.Background())
 	go func() {
 		defer close(c.ready)
@@ -126,9 +128,10 @@ func (c *client) initialize(ctx context.Context) error {
 		"clientInfo":       map[string]any{"name": "artoo"},
 		"workspaceFolders": []any{map[string]any{"uri": uriOf(c.root), "name": filepath.Base(c.root)}},
 		"capabilities": map[string]any{
-			"general":   map[string]any{"positionEncodings": []string{"utf-8", "utf-16"}},
-			"workspace": map[string]any{"configuration": true, "workspaceFolders": true},
-			"window":    map[string]any{"workDoneProgress": true},
+			"general":      map[string]any{"positionEncodings": []string{"utf-8", "utf-16"}},
+			"workspace":    map[string]any{"configuration": true, "workspaceFolders": true},
+			"window":       map[string]any{"workDoneProgress": true},
+			"experimental": map[string]any{"serverStatusNotification": true},
 			"textDocument": map[string]any{
 				"synchronization":    map[string]any{"didSave": true},
 				"publishDiagnostics": map[string]any{"versionSupport": true},
@@ -205,10 +208,25 @@ func (c *client) notified(method string, params json.RawMessage) {
 		c.publish(params)
 	case "$/progress":
 		c.progress(params)
+	case "experimental/serverStatus":
+		var in struct{ Quiescent bool }
+		if json.Unmarshal(params, &in) == nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.settling = !in.Quiescent
+		}
 	}
 }
 
-// progress takes the end of a check for word of the files that it began with.
+// loads reports whether the server has not yet seen all of the project.
+func (c *client) loads() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settling || len(c.loading) > 0
+}
+
+// progress takes the end of a check for word of the files that it began with, and all
+// other work for that of a server which still loads.
 func (c *client) progress(params json.RawMessage) {
 	var in struct {
 		Token any // a string or a number
@@ -217,11 +235,18 @@ func (c *client) progress(params json.RawMessage) {
 	if json.Unmarshal(params, &in) != nil {
 		return
 	}
-	if token, _ := in.Token.(string); !strings.HasPrefix(token, flycheck) {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	token := fmt.Sprint(in.Token)
+	if !strings.HasPrefix(token, flycheck) {
+		switch in.Value.Kind {
+		case "begin":
+			c.loading[token] = true
+		case "end":
+			delete(c.loading, token)
+		}
+		return
+	}
 	switch in.Value.Kind {
 	case "begin":
 		c.runs++

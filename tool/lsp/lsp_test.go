@@ -264,3 +264,22 @@ func TestACrashInAMessageEndsTheConnection(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server that still loads says so, as progress or as its status: what it does not find
+// then says nothing.
+func TestAServerThatLoadsSaysSo(t *testing.T) {
+	for kind, want := range map[string][]bool{"loads": {true, false}, "indexes": {true, false}, "works": {false, false}} {
+		m, path := manage(t, kind)
+		for i, loads := range want {
+			if _, err := m.References(t.Context(), path, "one", 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Loads(path); got != loads {
+				t.Errorf("%s: question %d: %v", kind, i, got)
+			}
+		}
+		if m.Loads("a.none") {
+			t.Error("there is no such server")
+		}
+	}
+}

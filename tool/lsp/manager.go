@@ -181,6 +181,16 @@ func (m *Manager) asked(ctx context.Context, path string) (*client, error) {
 	return c, c.wait(ctx)
 }
 
+// Loads reports whether the server of a file says that it has not yet seen all of the
+// project: what it does not find may be there. It does not wait.
+func (m *Manager) Loads(path string) bool {
+	server, ok := For(m.cfg.Servers, path)
+	m.mu.Lock()
+	c := m.clients[server.Name]
+	m.mu.Unlock()
+	return ok && c != nil && c.loads()
+}
+
 // Place is a line of a file.
 type Place struct {
 	Path string // absolute; it may be outside of the project

@@ -15,7 +15,8 @@ import (
 // Kind is the variable that makes the test binary a server; its value says which one:
 // "works", for which each line with "bad" is an error and each with "odd" a warning, or
 // one that "checks" on each save and then says only what has changed, as rust-analyzer
-// does, or that is "dead", "mute", "silent" on what it finds, writes "garbage" or a "flood".
+// does, or "loads" or "indexes" until the second question about references, told as
+// progress or as its status, or that is "dead", "mute", "silent" on what it finds, writes "garbage" or a "flood".
 const Kind = "ARTOO_TEST_LANGUAGE_SERVER"
 
 // Serve is the server until its input ends, where Kind is set; else it does nothing. A
@@ -115,6 +116,7 @@ func (s *server) serve(in *bufio.Reader) {
 		case "initialize":
 			s.write(map[string]any{"id": 99, "method": "workspace/configuration", "params": map[string]any{"items": []any{nil}}})
 			s.write(map[string]any{"id": f.ID, "result": map[string]any{"capabilities": map[string]any{}}})
+			s.loads(true)
 		case "textDocument/didOpen":
 			texts[uri] = params.TextDocument.Text
 			s.publish(uri, version, texts[uri])
@@ -133,6 +135,12 @@ func (s *server) serve(in *bufio.Reader) {
 			s.write(map[string]any{"id": f.ID, "result": map[string]any{"uri": uri,
 				"range": span{Start: position{Line: params.Position.Character}}}})
 		case "textDocument/references":
+			if s.kind == "loads" || s.kind == "indexes" {
+				s.loads(!s.told)
+				s.told = true
+				s.write(map[string]any{"id": f.ID, "result": []any{}})
+				continue
+			}
 			s.write(map[string]any{"id": f.ID, "result": []any{map[string]any{"targetUri": uri,
 				"targetSelectionRange": span{Start: position{Line: 2}}}}})
 		case "textDocument/hover":
@@ -178,9 +186,22 @@ func (s *server) publish(uri string, version int, text string) {
 	s.write(map[string]any{"method": "textDocument/publishDiagnostics", "params": params})
 }
 
-func (s *server) progress(kind string) {
-	s.write(map[string]any{"method": "$/progress",
-		"params": map[string]any{"token": "rust-analyzer/flycheck/0", "value": map[string]any{"kind": kind}}})
+func (s *server) progress(kind string) { s.progressOf("rust-analyzer/flycheck/0", kind) }
+
+func (s *server) progressOf(token any, kind string) {
+	s.write(map[string]any{"method": "$/progress", "params": map[string]any{"token": token, "value": map[string]any{"kind": kind}}})
+}
+
+// loads says whether the server still loads.
+func (s *server) loads(does bool) {
+	switch {
+	case s.kind == "indexes":
+		s.write(map[string]any{"method": "experimental/serverStatus", "params": map[string]any{"health": "ok", "quiescent": !does}})
+	case s.kind == "loads" && does:
+		s.progressOf(7, "begin")
+	case s.kind == "loads":
+		s.progressOf(7, "end")
+	}
 }
 
 func (s *server) write(v map[string]any) {
