@@ -38,7 +38,7 @@ func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
 		}
 		p := &fake.Provider{Steps: []fake.Step{
 			fake.Call("1", "write", `{"path":"`+path+`","content":"{}"}`), fake.Say("ok"),
-			fake.Call("2", "read", `{"path":"a.txt"}`), fake.Say("ok"),
+			fake.Call("2", "nothing_like_it", `{}`), fake.Say("ok"),
 		}}
 		a := newAgentIn(t, root, p, func(o *agent.Options) {
 			o.Tools = []tool.Tool{tool.Read(), tool.Write(), tool.NotebookEdit()}
@@ -53,6 +53,10 @@ func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
 		var got []bool
 		for _, r := range p.Requests() {
 			got = append(got, offers(r))
+		}
+		results := toolResults(a)
+		if last := results[len(results)-1]; strings.Contains(last, "notebook_edit") != got[len(got)-1] {
+			t.Errorf("%s: what there is: %s", name, last)
 		}
 		told := slices.ContainsFunc(cb.notices, func(n agent.Notice) bool {
 			return strings.Contains(n.Text, "notebook_edit is offered from now on")

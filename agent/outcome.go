@@ -46,7 +46,12 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 }
 
 func (t *turn) toolNames() string {
-	return strings.Join(slices.Sorted(slices.Values(t.briefing.settings.Tools)), ", ")
+	var names []string
+	for _, o := range t.offered() {
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 func firstLine(s string) string {

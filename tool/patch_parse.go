@@ -46,10 +46,7 @@ type patchReader struct {
 
 // parsePatch takes a patch apart. The error names the line, for the model.
 func parsePatch(input string) (files []filePatch, err error) {
-	input = strings.TrimSpace(strings.ReplaceAll(input, "\r\n", "\n"))
-	if body, ok := hereDocument(input); ok {
-		input = strings.TrimSpace(body)
-	}
+	input = barePatch(input)
 	r := &patchReader{lines: strings.Split(input, "\n")}
 	last := len(r.lines) - 1
 	if strings.TrimSpace(r.lines[0]) != patchBegin {
@@ -195,6 +192,40 @@ func (f *filePatch) checkChunks() error {
 		return errors.New("nothing is changed in " + f.path)
 	}
 	return nil
+}
+
+// barePatch is a patch without what a model wraps it in: a fence, a here-document, the
+// shell line that would apply it.
+func barePatch(input string) string {
+	input = strings.TrimSpace(strings.ReplaceAll(input, "\r\n", "\n"))
+	for wrapped := true; wrapped; input = strings.TrimSpace(input) {
+		var body, dir string
+		if body, wrapped = unfenced(input); !wrapped {
+			if body, wrapped = hereDocument(input); !wrapped {
+				if body, dir, wrapped = patchOf(input); wrapped {
+					body = pathsBelow(body, dir)
+				}
+			}
+		}
+		if wrapped {
+			input = body
+		}
+	}
+	return input
+}
+
+// unfenced is what stands in a fence of Markdown that is all of the text.
+func unfenced(s string) (body string, ok bool) {
+	mark := s[:len(s)-len(strings.TrimLeft(s, "`"))]
+	if mark == "" {
+		mark = s[:len(s)-len(strings.TrimLeft(s, "~"))]
+	}
+	_, rest, more := strings.Cut(s, "\n")
+	at := strings.LastIndexByte(rest, '\n') + 1
+	if len(mark) < 3 || !more || strings.TrimSpace(rest[at:]) != mark {
+		return "", false
+	}
+	return rest[:at], true
 }
 
 // hereDocument is what a shell reads of <<'EOF' … EOF.

@@ -30,7 +30,7 @@ func asPatch(tools []Tool, found *Tool, input json.RawMessage) (*Tool, json.RawM
 		return apply, patchCall(pathsBelow(patch, dir))
 	}
 	for _, text := range []string{in.Input, in.Patch, in.Diff} {
-		if strings.HasPrefix(strings.TrimSpace(text), patchBegin) {
+		if strings.HasPrefix(barePatch(text), patchBegin) {
 			return apply, patchCall(text)
 		}
 	}
@@ -105,7 +105,7 @@ func pathsBelow(patch, dir string) string {
 // FromText is the input of a call that a model wrote as bare text where the tool takes
 // one text; ok is false for all else.
 func (t Tool) FromText(text string) (input json.RawMessage, ok bool) {
-	if t.Name != "apply_patch" || !strings.HasPrefix(strings.TrimSpace(text), patchBegin) {
+	if t.Name != "apply_patch" || !strings.HasPrefix(barePatch(text), patchBegin) {
 		return nil, false
 	}
 	return patchCall(text), true

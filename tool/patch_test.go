@@ -232,6 +232,28 @@ func TestAPatchInAHereDocumentIsThePatch(t *testing.T) {
 	}
 }
 
+// Models wrap a patch as they write it elsewhere: for a reader, or for a shell.
+func TestAPatchInItsWrappingIsThePatch(t *testing.T) {
+	const body = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch\n"
+	for _, text := range []string{"```\n" + body + "```", "```patch\n" + body + "```\n", "~~~~\n" + body + "~~~~",
+		"apply_patch <<'EOF'\n" + body + "EOF\n", "applypatch <<EOF\n" + body + "EOF", "apply_patch '" + body + "'",
+		"```bash\napply_patch <<'EOF'\n" + body + "EOF\n```", "cd . && apply_patch << \"PATCH\"\n" + body + "PATCH"} {
+		w := newFileWorld(t, map[string]string{"f": "a\n"})
+		w.ok(ApplyPatch(), in{"input": text})
+		if now := w.content("f"); now != "b\n" {
+			t.Errorf("%q: %q", text, now)
+		}
+		if _, ok := ApplyPatch().FromText(text); !ok {
+			t.Errorf("%q is no patch", text)
+		}
+	}
+	for _, text := range []string{"```\n" + body, "apply_patch_now <<EOF\n" + body + "EOF", "apply_patch <<EOF\n" + body + "EOF\nrm -r x"} {
+		if _, err := parsePatch(text); err == nil {
+			t.Errorf("%q is a patch", text)
+		}
+	}
+}
+
 func TestAMarkInAPatchStandsForWhatIsThere(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": "a\nb\ntoken = KEY-ONE\nc\nd\n"})
 	w.env.Secrets = showMarks

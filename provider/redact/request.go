@@ -120,4 +120,6 @@ func PlainHeader(name string) bool {
 }
 
 // PlainQuery reports whether a parameter of an address is one that holds no key.
-func PlainQuery(name string) bool { return name == "alt" || name == "api-version" }
+func PlainQuery(name string) bool {
+	return slices.Contains([]string{"alt", "api-version", "limit", "pageSize"}, name)
+}

@@ -105,7 +105,7 @@ func TestTheLogTellsWhatPassed(t *testing.T) {
 	var out bytes.Buffer
 	l := &Log{JSON: &out}
 	reply := "data: žluť 漢字\n\ndata: b"
-	if err := post(t, answering(l, reply), "https://h.example/v1?alt=sse&x=secret-1", `{"a":"<b>"}`,
+	if err := post(t, answering(l, reply), "https://h.example/v1?alt=sse&limit=7&x=secret-1", `{"a":"<b>"}`,
 		http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestTheLogTellsWhatPassed(t *testing.T) {
 	if len(all) != 5 {
 		t.Fatalf("%d lines, want request, response, three pieces:\n%s", len(all), out.String())
 	}
-	if r := all[0]; r.Method != "POST" || r.URL != "https://h.example/v1?alt=sse&x=***" || r.Body != `{"a":"<b>"}` ||
+	if r := all[0]; r.Method != "POST" || r.URL != "https://h.example/v1?alt=sse&limit=7&x=***" || r.Body != `{"a":"<b>"}` ||
 		r.Cut || r.Headers["content-type"] != "application/json" || r.Headers["x-api-key"] != "***" || r.Request != 1 {
 		t.Errorf("request: %+v", r)
 	}
