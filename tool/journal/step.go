@@ -217,10 +217,10 @@ func (j *Journal) changed(changes []Change) Changed {
 // by the inode, else by the content. A file system gives the inode of what it deleted
 // to the next new file: that one holds something else.
 func findRenames(changes []Change) {
-	gone, held := map[any]string{}, map[uint64]string{}
+	gone, was := map[any]string{}, map[uint64]State{}
 	for _, c := range changes {
 		if c.Before.Kind != Absent && c.After.Kind == Absent {
-			gone[c.Before.Stamp.Inode], held[c.Before.Stamp.Inode] = c.Path, c.Before.Hash
+			gone[c.Before.Stamp.Inode], was[c.Before.Stamp.Inode] = c.Path, c.Before
 			if c.Before.Hash != "" && c.Before.Size > 0 {
 				gone[c.Before.Hash] = c.Path
 			}
@@ -231,7 +231,8 @@ func findRenames(changes []Change) {
 			continue
 		}
 		inode := c.After.Stamp.Inode
-		other := held[inode] != "" && c.After.Hash != "" && held[inode] != c.After.Hash
+		held := was[inode].Hash
+		other := was[inode].Kind != c.After.Kind || held != "" && c.After.Hash != "" && held != c.After.Hash
 		if from, ok := gone[inode]; ok && inode != 0 && !other {
 			changes[i].From = from
 		} else if from, ok := gone[c.After.Hash]; ok && c.After.Hash != "" {
