@@ -51,13 +51,15 @@ func (a *app) open(ctx context.Context) (err error) {
 	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars,
 		ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
 		Secrets: a.secretsIn, Web: a.web}
-	host := &confine.Host{Warn: a.warn}
-	a.found.closers = append(a.found.closers, func() {
-		if err := host.Close(); err != nil {
-			a.warn("what commands left behind did not end well: " + err.Error())
-		}
-	})
-	env.Start = host.Start
+	if a.cfg.Sandbox != "off" { // then no launcher runs either
+		host := &confine.Host{Warn: a.warn}
+		a.found.closers = append(a.found.closers, func() {
+			if err := host.Close(); err != nil {
+				a.warn("what commands left behind did not end well: " + err.Error())
+			}
+		})
+		env.Start = host.Start
+	}
 	policy, err := a.policy(env)
 	if err != nil {
 		return err
