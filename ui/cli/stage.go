@@ -78,6 +78,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if line := a.ignored(); line != "" {
 		a.warn(line)
 	}
+	if line := a.unused(); line != "" {
+		a.screen.Note(line)
+	}
 	message := ui.Expand(ctx, a.agent.Env(), prompt)
 	for _, note := range message.Notes {
 		a.screen.Note(note)

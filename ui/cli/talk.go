@@ -158,6 +158,9 @@ func (a *app) notes() []string {
 	if line := a.ignored(); line != "" && a.askFirst() == nil {
 		notes = append(notes, line)
 	}
+	if line := a.unused(); line != "" {
+		notes = append(notes, line)
+	}
 	if line := a.unconfinedNote(); line != "" {
 		notes = append(notes, line)
 	}

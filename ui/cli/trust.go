@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,24 @@ func (a *app) applyTrust() error {
 // the coding CLI that answers.
 func (a *app) matters() []trust.File {
 	return a.brought.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
+}
+
+// unused says in one line which commands and skills of the project this version does not
+// use; "" for none, and where a coding CLI answers, which has its own.
+func (a *app) unused() string {
+	if a.cfg.NoProject || a.project.None != "" || isProgram(a.choice.Provider) {
+		return ""
+	}
+	var names []string
+	for _, name := range []string{".claude/commands", ".claude/skills", ".agents/skills"} {
+		if info, err := os.Stat(filepath.Join(a.project.Root, filepath.FromSlash(name))); err == nil && info.IsDir() {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return strings.Join(names, ", ") + ": not used in this version"
 }
 
 // ignored says in one line what is left out of what the repository brings and of the
