@@ -110,7 +110,7 @@ func otherCommands() []command {
 		{name: "doctor", help: "check what it needs", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
 
-		{name: "compact", aliases: []string{"compress"}, args: "[show, KEEP]", help: "sum up what is old", run: runCompact},
+		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "sum up what is old", run: runCompact},
 		{name: "uncompact", help: "take that back", run: runUncompact},
 
 		{name: "memory", instead: "what is in AGENTS.md is told to the model; #TEXT adds a line to it, /init has one written"},
