@@ -253,7 +253,7 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	case strings.TrimSpace(written) == "":
 		why = "it is empty"
 	default:
-		t.Said(written)
+		t.Said(t.prompt(), written)
 		return t.turn(ctx, written, t.takeShared())
 	}
 	t.Note("nothing was sent: " + why)

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/ui/screen"
 )
 
 // shownRows are what was shown, without the prompts, what was typed there, and blank rows.
 func shownRows(shown string) []string {
 	var all []string
 	for l := range strings.SplitSeq(shown, "\n") {
-		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "you:") {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "you:") && !strings.HasPrefix(l, "you [") {
 			all = append(all, l)
 		}
 	}
@@ -52,6 +54,26 @@ func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
 		"approval: plan: only reading; everything else is refused"}
 	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The prompt names every mode except the default, in every profile, as soon as it changes,
+// and further lines stand below the first.
+func TestThePromptNamesTheMode(t *testing.T) {
+	for _, profile := range []screen.Profile{screen.Rich, screen.Plain, screen.Spoken} {
+		k := startPTY(t, &sender{}, func(o *Options) { o.Profile = profile })
+		for _, step := range [][2]string{
+			{"", "you: "}, {"/approval edits\r", "you [edits]: "}, {"one\\\r", "\n             "}, {"two\r", "you [edits]: "},
+			{"/plan\r", "you [plan]: "}, {"/approval ask\r", "you: "}, {"\x04", ""},
+		} {
+			if step[0] != "" {
+				k.send(step[0])
+			}
+			k.expect(step[1])
+		}
+		if o := k.end(); o.code != 0 {
+			t.Errorf("ended with %+v", o)
+		}
 	}
 }
 

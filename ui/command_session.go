@@ -217,7 +217,7 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 		t.Note("the last answer was by " + name + "; /model " + name + " goes back to it")
 	}
 	if r.User != "" {
-		t.Said(r.User)
+		t.Said(screen.You, r.User)
 	}
 	if r.Answer != "" {
 		text, before := tail(r.Answer, answerTail)

@@ -259,10 +259,6 @@ type layout struct {
 	row, col int // the cursor's cell
 }
 
-// lineIndent begins the further lines of a text of several lines, below the
-// first one's beginning.
-const lineIndent = screen.YouIndent
-
 // tabCells is how a tab within an edited line is shown: as blanks, since a real
 // one would depend on the column.
 const tabCells = "    "
@@ -287,7 +283,7 @@ func place(prompt, text string, cursor, cols int, display func(string) string) l
 		cursor -= len(line) + 1
 		text = rest
 		p.end()
-		p.put(lineIndent, -1)
+		p.put(screen.Indent(prompt), -1)
 	}
 	p.end()
 	return p.layout
@@ -340,7 +336,10 @@ func (p *placer) put(s string, at int) {
 // words puts a prompt that is wider than a row, breaking it at blanks, which stay
 // behind their word: a row does not begin with one.
 func (p *placer) words(s string) {
-	for word := range strings.SplitAfterSeq(s, " ") {
+	for s != "" {
+		end := screen.PromptWord(s, p.cols)
+		word := s[:min(end+1, len(s))]
+		s = s[len(word):]
 		if width := displaywidth.String(word); p.col_ > 0 && p.col_+width > p.cols && width <= p.cols {
 			p.end()
 		}

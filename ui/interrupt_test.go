@@ -88,7 +88,7 @@ func TestShiftTabInAConversation(t *testing.T) {
 	k.send("draft")
 	k.expect("draft")
 	k.send("\x1b[Z ends here")
-	k.expect(pasteOn + "you: draft")
+	k.expect(pasteOn + "you [edits]: draft")
 	k.expect("ends here")
 	k.send("\r")
 	k.await(k.answer, 0, "answer to draft ends here\n")

@@ -36,7 +36,7 @@ func TestPromptsBreakAtBlanks(t *testing.T) {
 		want         []string
 	}{
 		{"you: ", "abc", 40, []string{"you: abc"}},
-		{"Apply this change? [y,n,a,A,e,p,q,?] (n) ", "y", 40, []string{"Apply this change? [y,n,a,A,e,p,q,?] ", "(n) y"}},
+		{"Apply this change? [y,n,a,A,e,p,q,?] (n) ", "y", 40, []string{"Apply this change? ", "[y,n,a,A,e,p,q,?] (n) y"}},
 		{"Run this in ~/a/very/long/path/that/does/not/fit? (n) ", "", 20,
 			[]string{"Run this in ~/a/ver", "y/long/path/that/do", "es/not/fit? (n) "}},
 	} {

@@ -26,7 +26,7 @@ func TestQuestionsAreSpoken(t *testing.T) {
 			func(o *Options) { o.Profile = screen.Spoken })
 		k.expect("you: ")
 		k.enter("do it")
-		k.expect("approve: run \"rm -r build\" in /?")
+		k.expect("approve: run \"rm -r build\"?")
 		k.expect("means no. ")
 		k.clock.advance(quiet)
 		if text := strings.TrimSuffix(keys, "\r"); text != "" {

@@ -71,7 +71,7 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 		t.showResumed(resumed)
 	}
 	if t.opt.First != "" {
-		t.Said(t.opt.First)
+		t.Said(t.prompt(), t.opt.First)
 		text, parts := t.attach(ctx, line{text: t.opt.First})
 		if err := t.turn(ctx, text, parts); err != nil {
 			return t.leave(err)
@@ -116,6 +116,9 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	return -1, nil
 }
 
+// prompt is the prompt for a message, in the mode in force.
+func (t *Terminal) prompt() string { return screen.YouIn(t.opt.Agent.Policy().Mode) }
+
 // readMessage reads one whole message, which may take several lines.
 func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	initial := t.initial
@@ -123,7 +126,8 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	if initial.text == "" && len(t.returned) > 0 {
 		initial, t.returned = t.returned[0], t.returned[1:]
 	}
-	l, err := t.console.readLine(ctx, screen.You, initial)
+	prompt := t.prompt()
+	l, err := t.console.readLine(ctx, prompt, initial)
 	if err != nil || t.console.modes != nil { // an editor sends whole messages
 		t.echo(l)
 		return l, err
@@ -144,7 +148,7 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 			t.echo(l)
 			return l, nil
 		}
-		next, err := t.console.readLine(ctx, lineIndent, draft{})
+		next, err := t.console.readLine(ctx, screen.Indent(prompt), draft{})
 		if err != nil {
 			return line{}, err // half a message is not sent
 		}
@@ -155,7 +159,7 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 // echo shows a message that was queued where it now stands in the conversation.
 func (t *Terminal) echo(l line) {
 	if l.queued {
-		t.Said(l.text)
+		t.Said(t.prompt(), l.text)
 	}
 }
 

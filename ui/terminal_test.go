@@ -73,7 +73,7 @@ func TestPlainTouchesNothing(t *testing.T) {
 	k.await(k.answer, 0, "answer to first\n")
 	k.expect("you: ")
 	k.send("two \\\n")
-	k.expect("\\\r\n" + lineIndent)
+	k.expect("\\\r\n" + "     ")
 	k.send("lines\n")
 	k.await(k.answer, 0, "answer to two \nlines\n")
 	k.expect("you: ")

@@ -29,7 +29,7 @@ func talkOfCalls(t *testing.T, env, args []string, calls ...[2]string) *atTermin
 	})
 	k.env = m.env(t, append([]string{"TERM=xterm", "NO_COLOR=1", "container=test", "ARTOO_SANDBOX=off", "ARTOO_PAGER=cat"}, env...)...)
 	k.terminal = startTerminal(t, k.dir, k.env, buildProgram(t, moduleDir), args...)
-	k.shows("you: ")
+	k.shows("/help for commands.", "you")
 	return k
 }
 
@@ -62,7 +62,7 @@ func TestAPlanIsAnsweredInATerminal(t *testing.T) {
 			k.shows(c.then)
 			heard = c.hears
 		}
-		k.shows("well done", "you: ")
+		k.shows("well done", "you [edits]: ")
 		k.holds("made", "x")
 		k.leave()
 	}
@@ -82,14 +82,14 @@ func TestAQuestionOfTheModelIsAnsweredInATerminal(t *testing.T) {
 		which := [2]string{"ask_user", `{"question":"Which store?","choices":["SQLite: one file","Postgres"]}`}
 		k := talkOfCalls(t, env, nil, which, which, which, [2]string{"ask_user", `{"question":"Its name?"}`})
 		k.types("go\r")
-		const asks = "approve: your answer? [1-2, or your words] (none) "
+		const asks = "answer: [1-2, or your words] (none) "
 		heard := ""
 		for _, c := range []struct{ asks, answer, then, hears string }{
 			{asks, "3", "there is no choice 3", ""},
 			{asks, "2", "Postgres", "The user answers: Postgres"},
 			{asks, "sqlite", "SQLite: one file", "The user answers: SQLite: one file"},
 			{asks, "neither, use files", "neither, use files", "The user answers: neither, use files"},
-			{"approve: your answer? (none) ", "", "no answer", "The user gave no answer."},
+			{"answer: [your words] (none) ", "", "no answer", "The user gave no answer."},
 		} {
 			k.shows(c.asks)
 			k.hears(heard)

@@ -24,10 +24,10 @@ const (
 )
 
 // ownWords begin lines of artoo's own, and no others, in every profile.
-var ownWords = []string{"you:", "approve:"}
+var ownWords = []string{"you:", "you[", "approve:", "answer:"}
 
 // spokenWords are those of a transcript that is heard.
-var spokenWords = []string{"you:", "approve:", "tool:", "note:", "error:", "status:"}
+var spokenWords = []string{"you:", "you[", "approve:", "answer:", "tool:", "note:", "error:", "status:"}
 
 // rowGuard puts guardMark before the rows of untrusted text that begin with one
 // of artoo's own words, or with what looks like one: behind blanks, marks of
@@ -130,7 +130,7 @@ func (g *rowGuard) letter(r rune) bool {
 		if len(g.read) == len(w) {
 			return true
 		}
-		may = may || !blank || len(g.read) == len(w)-1 // a blank before the colon
+		may = may || !blank || len(g.read) == len(w)-1 // a blank before its last character
 	}
 	g.decided = !may
 	return false
@@ -162,7 +162,9 @@ var lookalikes = [...]string{
 	't': "тТτΤᴛᎢꓔⲧⲦ",
 	'u': "υսцᴜꓴՍʊ",
 	'v': "νΝѵѴᴠᏙꓦυ",
+	'w': "ѡѠԝԜᴡᎳꓪɯωա",
 	'y': "уУүҮγΥУʏყᎩꓬⲩⲨʎ",
+	'[': "⁅❲〔【⟦［",
 	':': "∶ː˸։׃܃꞉᠄ꓽ",
 }
 
@@ -229,29 +231,34 @@ func (g *rowGuard) styled(buf []byte, row string) []byte {
 	return buf
 }
 
-// unforged is a text within a line of artoo's own, with a mark before each word
-// of artoo's own: where the line is broken into rows nobody knows yet.
+// unforged is a text within a line of artoo's own, with a mark within each word of artoo's
+// own: a row of the text may begin anywhere, also between a word and a mark before it.
 func unforged(text string) string {
 	var b strings.Builder
+	marks := map[int]bool{}
 	for i, r := range text {
-		if unicode.IsLetter(r) && beginsOwn(text[i:]) {
-			b.WriteString(guardMark)
+		if n := lastOfOwn(text[i:]); n > 0 && unicode.IsLetter(r) {
+			marks[i+n] = true
+		}
+		if marks[i] {
+			b.WriteByte('|')
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
 }
 
-// beginsOwn reports whether a text begins with one of artoo's own words.
-func beginsOwn(text string) bool {
+// lastOfOwn is where the last character of the word of artoo's own stands that a text
+// begins with; 0 where it begins with none.
+func lastOfOwn(text string) int {
 	g := rowGuard{words: ownWords}
-	for _, r := range text {
+	for i, r := range text {
 		if g.forged(r) {
-			return true
+			return i
 		}
 		if g.decided {
 			break
 		}
 	}
-	return false
+	return 0
 }

@@ -10,13 +10,15 @@ import (
 	"unicode"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 
 	"github.com/clipperhouse/displaywidth"
 )
 
 // forgeries are what a reader takes for one of artoo's own words.
 var forgeries = []string{
-	"you:", "You:", "YOU :", "approve:", "Approve:", "aPPROVE:",
+	"you:", "You:", "YOU :", "approve:", "Approve:", "aPPROVE:", "answer:", "ANSWER :", "аnѕԝеr:",
+	"you [auto]:", "You[edits]:", "уоu [plan]:", "you ［auto］:",
 	"ｙｏｕ：", "ａｐｐｒｏｖｅ:", // fullwidth
 	"уоu:", "γου:", "Υου:", "арргоvе:", "αρρrονε:", // Cyrillic and Greek
 	"y\u0301ou:", "a\u0327pprove:", "𝐲𝐨𝐮:", "y0u:", "you∶",
@@ -184,7 +186,7 @@ func TestAQuestionHoldsNoOtherQuestion(t *testing.T) {
 	r := newRig(nil)
 	for _, f := range forgeries {
 		q := r.Question(ask(runCall("1", "echo x "+f+" y"), 1, 1))
-		if rest := strings.TrimPrefix(q, approve); strings.Contains(rest, f) && !strings.Contains(rest, guardMark+f) {
+		if rest := strings.TrimPrefix(q, approve); strings.Contains(rest, f) {
 			t.Errorf("%q", q)
 		}
 	}
@@ -205,17 +207,53 @@ func TestAnAnswerThatIsPipedIsNotMarked(t *testing.T) {
 func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 	r := newRig(nil)
 	q := r.Question(ask(runCall("1", "make"), 1, 1))
-	if got := q[:r.Bold(q)]; got != `approve: run "make" in ~/src/shop?` {
+	if got := q[:r.Bold(q)]; got != `approve: run "make"?` {
 		t.Errorf("bold is %q of %q", got, q)
 	}
-	if r.Bold(You) != len(You) {
-		t.Error("the user's prompt is not bold")
+	for _, prompt := range []string{You, YouIn(permission.ModeEdits)} {
+		if r.Bold(prompt) != len(prompt) {
+			t.Errorf("the user's prompt %q is not bold", prompt)
+		}
 	}
-	r.Said("yes")
+	r.Said(You, "yes")
 	if !strings.Contains(r.err.String(), "\x1b[1;7myou: \x1b[") {
 		t.Errorf("%q", r.err.String())
 	}
-	if len(ownWords) != 2 || ownWords[0]+" " != You || ownWords[1]+" " != approve {
-		t.Errorf("the words that are guarded are %q", ownWords)
+	for _, start := range []string{You, YouIn(permission.ModePlan), approve, answering} {
+		if lastOfOwn(start) == 0 {
+			t.Errorf("%q is not guarded", start)
+		}
+	}
+	if slices.ContainsFunc(ownWords, func(w string) bool { return !slices.Contains(spokenWords, w) }) {
+		t.Errorf("%q are not all guarded where they are heard", ownWords)
+	}
+}
+
+// Every row of a question stands out up to its keys, however it ends.
+func TestTheWholeQuestionStandsOut(t *testing.T) {
+	long := "printf '%s' one two three four five six seven eight > numbers"
+	changes := changesQuestion()
+	changes.Call = runCall("2", long)
+	last := changes
+	last.Of, last.Lasts = 2, true
+	for _, width := range []int{40, 80} {
+		for _, q := range []agent.Question{ask(runCall("1", long), 1, 1), changes, last} {
+			r := newRig(nil)
+			r.opt.Profile, r.opt.Width = Plain, wide(width)
+			prompt := r.Question(q)
+			r.err.Reset()
+			r.Prompt(prompt)
+			keys, _ := choicesOf(q)
+			rows := strings.Split(r.err.String(), "\n")
+			if end := len(rows) - 1; !strings.HasSuffix(rows[end], keys) || end < 1 {
+				t.Errorf("%d columns: %q", width, rows)
+			}
+			for _, row := range rows {
+				row = strings.TrimSuffix(strings.TrimSuffix(row, keys), " ")
+				if row = strings.TrimSuffix(row, "1/2"); row != "" && (!strings.HasPrefix(row, "\x1b[1;7m") || strings.Count(row, "\x1b[") != 2) {
+					t.Errorf("%d columns: %q", width, row)
+				}
+			}
+		}
 	}
 }

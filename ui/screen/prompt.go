@@ -4,17 +4,38 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/ui/sanitize"
 )
 
 // The words that only the user's own lines and what artoo asks and notes of its
 // questions begin with, in every profile. No other line does: see rowGuard.
 const (
-	You     = "you: "
-	approve = "approve: "
-	// YouIndent begins the further lines of what the user says.
-	YouIndent = "     "
+	You       = "you: "
+	youIn     = "you ["
+	approve   = "approve: "
+	answering = "answer: " // a question of the model: a yes to it permits nothing
 )
+
+// YouIn is the prompt for a message. It names every mode except the default.
+func YouIn(mode permission.Mode) string {
+	if mode == permission.ModeAsk {
+		return You
+	}
+	return youIn + string(mode) + "]: "
+}
+
+func isYou(prompt string) bool {
+	return strings.HasPrefix(prompt, You) || strings.HasPrefix(prompt, youIn)
+}
+
+// Indent begins the further lines of what the user says behind a prompt.
+func Indent(prompt string) string {
+	if !isYou(prompt) {
+		prompt = You
+	}
+	return strings.Repeat(" ", cells(prompt))
+}
 
 // GoOn is the line that asks whether a turn whose steps are used up goes on.
 func GoOn(q agent.Question) string { return approve + unforged(line(q.Reason)) + " [y,n] (n) " }
@@ -26,50 +47,54 @@ func (s *Screen) Bold(prompt string) int {
 	switch {
 	case !s.opt.ErrColor:
 		return 0
-	case prompt == You:
-		return len(You)
-	case strings.HasPrefix(prompt, approve):
-		if end := strings.LastIndex(prompt, " "+choices); end > 0 {
-			return end
+	case isYou(prompt):
+		return len(prompt)
+	case strings.HasPrefix(prompt, approve), strings.HasPrefix(prompt, answering):
+		if end := strings.LastIndex(prompt, "["); end > 0 && s.opt.Profile != Spoken {
+			return end - 1
 		}
-		return len(approve)
+		return len(strings.TrimRight(prompt, " "))
 	}
 	return 0
 }
 
-// bolded is a prompt with its styles.
+// bolded is a prompt with its styles, each of which ends with its row.
 func (s *Screen) bolded(prompt string) string {
 	n := s.Bold(prompt)
-	if n == 0 {
-		return prompt
+	var b strings.Builder
+	for row := range strings.Lines(prompt[:n]) {
+		row, end := strings.CutSuffix(row, "\n")
+		if b.WriteString(s.styles.prompt.Sprint(row)); end {
+			b.WriteByte('\n')
+		}
 	}
-	return s.styles.prompt.Sprint(prompt[:n]) + prompt[n:]
+	return b.String() + prompt[n:]
 }
 
-// Said prints a message of the user as if it had just been typed.
-func (s *Screen) Said(text string) {
+// Said prints a message of the user as if it had just been typed behind a prompt.
+func (s *Screen) Said(prompt, text string) {
 	s.do(func() {
 		s.closeReply()
 		s.gap(promptLine)
-		s.put(string(ours) + s.bolded(You) + s.saidRows(text)[len(You):])
+		s.put(string(ours) + s.bolded(prompt) + s.saidRows(prompt, text)[len(prompt):])
 		if !s.opt.Quiet {
 			s.last = promptLine
 		}
 	})
 }
 
-// saidRows are the rows of a message behind You, broken at blanks. A line with
+// saidRows are the rows of a message behind a prompt, broken at blanks. A line with
 // tabs is left to the terminal, which knows where they end.
-func (s *Screen) saidRows(text string) string {
+func (s *Screen) saidRows(prompt, text string) string {
 	var b strings.Builder
-	first := You
+	first := prompt
 	for l := range strings.SplitSeq(strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n"), "\n") {
 		if strings.Contains(l, "\t") || cells(first)+cells(l) < s.width() {
 			b.WriteString(first + l + "\n")
 		} else {
-			b.WriteString(s.wrap(l, first, YouIndent))
+			b.WriteString(s.wrap(l, first, Indent(prompt)))
 		}
-		first = YouIndent
+		first = Indent(prompt)
 	}
 	return b.String()
 }
@@ -99,7 +124,19 @@ func (s *Screen) promptRows(text string) string {
 	if words == "" || cells(s.ascii(text)) < s.width() {
 		return s.ascii(text)
 	}
-	return strings.TrimSuffix(s.wrap(words, "", ""), "\n") + text[len(words):]
+	label, rest, _ := strings.Cut(words, " ")
+	rows := s.wrapWords(rest, label+" ", "", func(text string) int { return PromptWord(text, s.width()-1) })
+	return strings.TrimSuffix(rows, "\n") + text[len(words):]
+}
+
+// PromptWord is how many bytes at the start of the rest of a prompt stay in one row of n
+// cells. The keys of a question do, with their default.
+func PromptWord(text string, n int) int {
+	end := strings.IndexByte(text, ' ')
+	if end < 0 || strings.LastIndexByte(text, '[') == 0 && cells(strings.TrimRight(text, " ")) <= n {
+		return len(text)
+	}
+	return end
 }
 
 // Draw passes bytes of the line editor on to Err as they are, escape sequences

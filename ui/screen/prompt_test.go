@@ -14,7 +14,7 @@ func TestTheUsersMessageIsBrokenBetweenWords(t *testing.T) {
 		"tabs":      {"a\tb", "you: a\tb\n"},
 	} {
 		r := newRig(func(o *Options) { o.Width, o.ErrColor = func() int { return 40 }, false })
-		r.Said(test.said)
+		r.Said(You, test.said)
 		if got := r.err.String(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -59,9 +59,9 @@ func TestTheNotesOfAResumedSessionBelongToTheBanner(t *testing.T) {
 	r := newRig(func(o *Options) { o.ErrColor = false })
 	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d"})
 	r.Note("resumed x")
-	r.Said("hello")
+	r.Said(You, "hello")
 	r.Note("more")
-	r.Said("again")
+	r.Said(You, "again")
 	if got := r.err.String(); !strings.HasSuffix(got, "\n  resumed x\n\nyou: hello\n\n  more\nyou: again\n") {
 		t.Errorf("%q", got)
 	}

@@ -36,7 +36,7 @@ func (s *Screen) beginQuestion(q agent.Question) {
 }
 
 // Question prints what a call would do, without the middle of what is very long (see
-// Unseen), and returns the line to ask with (`approve: run "make" in ~/src/shop? [y,n,…] (n) `),
+// Unseen), and returns the line to ask with (`approve: run "make"? [y,n,…] (n) `),
 // safe and without escapes, for the caller to show and wait at. The transient
 // line stays away until Decided. It prints even when Quiet is set.
 func (s *Screen) Question(q agent.Question) string {
@@ -87,7 +87,7 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		what = "command"
 		b.command(q)
 		b.typedTo(q)
-		if dir := s.runDir(q); a.To == "" && cut && !strings.Contains(s.askLine(q), " in "+dir+"?") {
+		if dir := s.elsewhere(q); dir != "" && a.To == "" && (!cut || !strings.Contains(s.askLine(q), " in "+dir+"?")) {
 			b.WriteString(s.bodyLine("in "+dir, cut))
 		}
 		if text := held(q); text != "" {

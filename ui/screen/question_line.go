@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func choicesOf(q agent.Question) (line, spoken string) {
 const (
 	// leastAsked is how many cells of an object a question's last line has room
 	// for, however narrow the terminal is, and leastDir how many of a directory.
-	leastAsked = 24
+	leastAsked = 48
 	leastDir   = 12
 	// answerRoom is what stays free behind a question for its answer.
 	answerRoom = 4
@@ -83,26 +82,26 @@ func (s *Screen) asked(q agent.Question, room int) string {
 	case q.Kind == agent.QuestionPlan:
 		return planAsked(q)
 	case a.Kind == tool.KindRun || a.Command != "":
-		head, in := verb+` "`, `" in `
+		head, end, in := verb+` "`, `"`, " in "
 		switch agentOf := strings.TrimSuffix(verb, a.Verb); {
 		case q.Effects != nil && q.Effects.There:
-			head, in = agentOf+`keep the files that "`, `" made in `
+			head, end = agentOf+`keep the files that "`, `" made`
 		case q.Kind == agent.QuestionChanges:
 			head = agentOf + `apply the changes of "`
 		case q.Kind == agent.QuestionWhole:
-			head, in = agentOf+`start "`, `" again, to write the whole project, in `
+			head, end, in = agentOf+`start "`, `" again, to write the whole project`, ", in "
 		case outside(q):
-			in = `" outside the sandbox, in `
+			end, in = `" outside the sandbox`, ", in "
 		}
 		command := s.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
 		if a.To != "" {
 			to := s.ascii(sanitize.Text(a.To, sanitize.Line))
-			in = `" to "` + s.middle(to, max(room-cells(head+command)-len(`" to ""`)-1, room/2, leastDir)) + `"`
-			return head + s.middle(command, max(room-cells(head+in)-1, leastAsked)) + in
+			end = `" to "` + s.middle(to, max(room-cells(head+command)-len(`" to ""`)-1, room/2, leastDir)) + `"`
+		} else if dir := s.elsewhere(q); dir != "" {
+			free := room - cells(head+command+end+in) - 1
+			end += in + s.shortDir(dir, max(free, room/3, leastDir))
 		}
-		free := room - cells(head+command+in) - 1
-		tail := in + s.shortDir(s.runDir(q), max(free, room/3, leastDir))
-		return head + s.middle(command, max(room-cells(head+tail)-1, leastAsked)) + tail
+		return head + s.middle(command, max(room-cells(head+end)-1, leastAsked)) + end
 	case a.Object != "":
 		object := s.ascii(sanitize.Text(s.path(a.Object), sanitize.Line))
 		return verb + " " + s.middle(object, max(room-cells(verb)-2, leastAsked))
@@ -116,9 +115,13 @@ func outside(q agent.Question) bool {
 		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.Outside })
 }
 
-// runDir is where a command would run, as it is shown.
-func (s *Screen) runDir(q agent.Question) string {
-	dir := cmp.Or(q.Call.Access.Dir, q.Dir)
+// elsewhere is where a command would run, as it is shown; "" for the directory that artoo
+// works in.
+func (s *Screen) elsewhere(q agent.Question) string {
+	dir := q.Call.Access.Dir
+	if dir == q.Dir {
+		return ""
+	}
 	return s.ascii(sanitize.Text(s.home(dir), sanitize.Line))
 }
 

@@ -52,17 +52,17 @@ func (s *Screen) Choice(q agent.Question) string {
 	})
 	switch n := len(q.Choices); {
 	case q.Kind == agent.QuestionCompact && s.opt.Profile == Spoken:
-		return approve + fmt.Sprintf("your answer? Type a number from 1 to %d. Enter trims. ", n)
+		return answering + fmt.Sprintf("Type a number from 1 to %d. Enter trims. ", n)
 	case q.Kind == agent.QuestionCompact:
-		return approve + fmt.Sprintf("your answer? [1-%d] (trim) ", n)
+		return answering + fmt.Sprintf("[1-%d] (trim) ", n)
 	case n > 0 && s.opt.Profile == Spoken:
-		return approve + fmt.Sprintf("your answer? Type a number from 1 to %d, or your own words. Enter means none. ", n)
+		return answering + fmt.Sprintf("Type a number from 1 to %d, or your own words. Enter means none. ", n)
 	case n > 0:
-		return approve + fmt.Sprintf("your answer? [1-%d, or your words] (none) ", n)
+		return answering + fmt.Sprintf("[1-%d, or your words] (none) ", n)
 	case s.opt.Profile == Spoken:
-		return approve + "your answer? Enter means none. "
+		return answering + "Type your answer. Enter means none. "
 	}
-	return approve + "your answer? (none) "
+	return answering + "[your words] (none) "
 }
 
 // planAsked names what a yes to a plan means.

@@ -59,7 +59,7 @@ func TestPlansAndChoicesAreAskedInEveryProfile(t *testing.T) {
 	for _, c := range []struct {
 		profile string
 		width   int
-	}{{"rich", 80}, {"nocolor", 80}, {"nocolor", 40}, {"plain", 80}, {"plain", 40}, {"spoken", 80}} {
+	}{{"rich", 80}, {"plain", 40}, {"spoken", 80}} {
 		r := newRig(profiles()[c.profile])
 		r.opt.Width = func() int { return c.width }
 		r.ownQuestions()

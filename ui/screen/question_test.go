@@ -25,7 +25,7 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 	}
 	q := ask(runCall("1", lines(500)), 1, 3)
 	prompt := r.Question(q)
-	if want := `approve: run "echo 0^Jecho 1^Jecho 2^ … 497^Jecho 498^Jecho 499" in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) `; prompt != want {
+	if want := `approve: run "echo 0^Jecho 1^Jecho 2^Jecho 3 … ^Jecho 497^Jecho 498^Jecho 499"? 1/3 [y,n,a,A,e,p,q,?] (n) `; prompt != want {
 		t.Errorf("asks %q", prompt)
 	}
 	if got := r.err.String(); !strings.Contains(got,

@@ -50,7 +50,7 @@ func TestBlankLinesAroundAnAnswerAreTheSameBehindAPipe(t *testing.T) {
 		"a resumed one": {false, func(r *rig) {
 			r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d"})
 			r.Note("resumed x")
-			r.Said("hello")
+			r.Said(You, "hello")
 			r.Markdown("Done.")
 			r.typed(You, "more")
 			read(r)
