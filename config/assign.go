@@ -93,6 +93,10 @@ func (o *Option) parseText(text string) (string, error) {
 	if o.Key == "base_url" || o.Key == "searxng_url" {
 		return checkURL(text)
 	}
+	if o.Key == "colors" {
+		_, err := parseColors(text)
+		return text, err
+	}
 	return text, nil
 }
 
@@ -137,6 +141,8 @@ func (o *Option) example(wrong string) string {
 		return "http://localhost:8888"
 	case o.Key == "base_url":
 		return "http://localhost:8080/v1"
+	case o.Key == "colors":
+		return "error=31:add=32"
 	}
 	if o.Default != "" {
 		return o.Default

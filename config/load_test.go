@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -117,6 +118,7 @@ func TestValuesAreReadAsWritten(t *testing.T) {
 		{"ARTOO_TEMPERATURE", "0", func(c *Config) any { return *c.Temperature }, 0.0},
 		{"ARTOO_MAX_COST", "0.25", func(c *Config) any { return c.MaxCost }, 0.25},
 		{"ARTOO_COLOR", "Never", func(c *Config) any { return c.Color }, "never"},
+		{"ARTOO_COLORS", "error=1;38;5;208:meta=:", func(c *Config) any { return fmt.Sprint(c.Styles()) }, "map[error:1;38;5;208 meta:]"},
 		{"ARTOO_APPROVAL", "prompt", func(c *Config) any { return c.Approval }, "ask"},
 		{"ARTOO_SYSTEM", "  two  blanks ", func(c *Config) any { return c.System }, "  two  blanks "},
 		{"ARTOO_DEBUG", "1", func(c *Config) any { return c.Debug }, true},
@@ -140,6 +142,11 @@ func TestBadValuesAreNamed(t *testing.T) {
 		{"ARTOO_QUIET", "maybe", []string{`ARTOO_QUIET: "maybe" is not one of 1, true, yes, on, 0, false, no, off`}},
 		{"ARTOO_COLOR", "allways", []string{`ARTOO_COLOR: "allways" is not one of auto, always, never`,
 			"try: ARTOO_COLOR=always"}},
+		{"ARTOO_COLORS", "errors=31", []string{`ARTOO_COLORS: "errors" is not one of error, add, remove, meta, frag, context, code, dim`,
+			"try: ARTOO_COLORS=error=31:add=32"}},
+		{"ARTOO_COLORS", "error=red", []string{`"red" is not a style: numbers of 0 to 255 with ; between them, like 1;31`}},
+		{"ARTOO_COLORS", "add=1;256", []string{`"1;256" is not a style`}},
+		{"ARTOO_COLORS", "31", []string{`"31" is not a name and a style, like error=31`}},
 		{"ARTOO_EFFORT", "hard", []string{`"hard" is not one of off, low, medium, high, max`}},
 		{"ARTOO_MAX_TURNS", "many", []string{`ARTOO_MAX_TURNS: "many" is not a whole number`, "try: ARTOO_MAX_TURNS=50"}},
 		{"ARTOO_MAX_TURNS", "0", []string{"more than 0"}},

@@ -82,10 +82,12 @@ type Settings struct {
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
-	Output  string `toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`
-	Quiet   bool   `toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
-	UI      string `toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
-	Color   string `toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
+	Output string `toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`
+	Quiet  bool   `toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
+	UI     string `toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
+	Color  string `toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
+	// Colors is as it was written, see Styles.
+	Colors  string `toml:"colors" meaning:"styles other than the defaults, as SGR numbers by name, like error=31:add=32; the names are error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff comes before the defaults"`
 	Status  string `toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command whose first line is shown; it reads the turn's numbers as JSON, and has 2 s"`
 	Notify  string `toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
 	History bool   `toml:"history" preset:"on" meaning:"keep what was typed for the next session"`

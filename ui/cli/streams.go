@@ -63,7 +63,7 @@ func (a *app) newScreen() *screen.Screen {
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: a.process.Out, Err: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
-		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err),
+		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err), Palette: a.palette(),
 		Links: screen.LinkDecision(os.Getenv, a.streams.out && profile == screen.Rich),
 		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,

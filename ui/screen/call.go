@@ -79,20 +79,23 @@ func (s *Screen) list(c agent.Call) string {
 }
 
 // callLine is the line of a call with its result; "" when it has none yet.
-func (s *Screen) callLine(c agent.Call, result string) string {
+func (s *Screen) callLine(c agent.Call, result string) string { return s.callLineIn(c, result, "") }
+
+// callLineIn is callLine with a style for the result; "" is none.
+func (s *Screen) callLineIn(c agent.Call, result string, ink styleName) string {
 	if s.opt.Profile == Spoken {
 		return s.spokenCall(c, result)
 	}
-	l := callText{verb: callVerb(c), object: s.object(c), result: result, edge: rightEdge}
+	l := callText{verb: callVerb(c), object: s.object(c), result: result, edge: rightEdge, ink: ink}
 	return s.lay(l) + "\n"
 }
 
 // ranLine is the end of a call whose own line stands right above.
-func (s *Screen) ranLine(c agent.Call, result string) string {
+func (s *Screen) ranLine(c agent.Call, result string, ink styleName) string {
 	if s.opt.Profile == Spoken {
 		return s.spokenCall(c, result)
 	}
-	return s.lay(callText{verb: callVerb(c), result: result}) + "\n"
+	return s.lay(callText{verb: callVerb(c), result: result, ink: ink}) + "\n"
 }
 
 // callText is what goes into the line of a call; all of it is safe.
@@ -100,6 +103,7 @@ type callText struct {
 	verb, object, result string
 	edge                 int  // the column where the result ends if it can
 	bare                 bool // without styles
+	ink                  styleName
 }
 
 // lay sets verb, object and result on one line. Where rows are seen, an
@@ -108,7 +112,7 @@ func (s *Screen) lay(l callText) string {
 	at := len(margin) + max(cells(l.verb), verbCells)
 	verb := l.verb
 	if !l.bare {
-		verb = s.styles.dim.Sprint(verb)
+		verb = s.ink(inkDim).Sprint(verb)
 	}
 	head := margin + verb
 	if l.object == "" && l.result == "" {
@@ -117,11 +121,11 @@ func (s *Screen) lay(l callText) string {
 	head += strings.Repeat(" ", max(verbCells-cells(l.verb), 0))
 	if l.object == "" {
 		plain := margin + l.verb + strings.Repeat(" ", max(verbCells-cells(l.verb), 0)) + " "
-		return head + strings.TrimSuffix(s.wrap(l.result, plain, body), "\n")[len(plain)-1:]
+		return head + " " + s.painted(strings.TrimSuffix(s.wrap(l.result, plain, body), "\n")[len(plain):], l.ink)
 	}
 	if s.opt.ErrTTY && !l.bare && at+1+min(cells(l.object), leastObject)+2+cells(l.result) >= s.width() {
 		head += " " + s.cut(l.object, s.width()-1-at-1)
-		return head + "\n" + strings.TrimSuffix(s.wrap(l.result, body, body), "\n")
+		return head + "\n" + s.painted(strings.TrimSuffix(s.wrap(l.result, body, body), "\n"), l.ink)
 	}
 	edge := min(l.edge, s.width()-1)
 	object := l.object
@@ -134,9 +138,9 @@ func (s *Screen) lay(l callText) string {
 	case n == 0:
 		return head
 	case s.opt.Profile == Rich && s.opt.ErrTTY && at+2+n <= edge:
-		return head + strings.Repeat(" ", edge-at-n) + l.result
+		return head + strings.Repeat(" ", edge-at-n) + s.painted(l.result, l.ink)
 	}
-	return head + "  " + l.result
+	return head + "  " + s.painted(l.result, l.ink)
 }
 
 // result says how a call ended, in a few words.

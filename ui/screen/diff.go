@@ -38,18 +38,34 @@ func (b *asking) change(q agent.Question) {
 func (b *asking) diff(lines []string) {
 	s := b.s
 	var rows []string
+	inks := map[styleName]*color.Color{}
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
-		switch {
-		case !b.cut || namesFile(lines, i):
-		case strings.HasPrefix(l, "+"):
-			folded = colored(s.styles.added, folded)
-		case strings.HasPrefix(l, "-"):
-			folded = colored(s.styles.removed, folded)
+		if b.cut {
+			name := diffInk(l, namesFile(lines, i))
+			if inks[name] == nil {
+				inks[name] = s.ink(name)
+			}
+			folded = colored(inks[name], folded)
 		}
 		rows = append(rows, folded...)
 	}
 	b.rows(rows)
+}
+
+// diffInk is the style of a line of a diff, which may name a file.
+func diffInk(line string, names bool) styleName {
+	switch {
+	case names:
+		return inkMeta
+	case strings.HasPrefix(line, "+"):
+		return inkAdd
+	case strings.HasPrefix(line, "-"):
+		return inkRemove
+	case strings.HasPrefix(line, "@@"):
+		return inkFrag
+	}
+	return inkContext
 }
 
 // namesFile reports whether line i of a diff names a file: those lines begin with -

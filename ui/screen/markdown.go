@@ -15,6 +15,8 @@ type MarkdownOptions struct {
 	Out   io.Writer  // takes the rendered bytes, at most one Write per call; never nil
 	Width func() int // cells of a row, read at the start of each block; nil means 80
 	Color bool       // bold, italic and struck-out by SGR sequences
+	// Palette is how code and diffs look; may be nil.
+	Palette *Palette
 	// Links makes the address of a link that leads to the web one to click on
 	// (OSC 8), see LinkDecision; it stays visible all the same.
 	Links bool
@@ -242,7 +244,11 @@ func (m *Markdown) setStyle(st style) {
 	if m.style != 0 {
 		m.buf = append(m.buf, "\x1b[0m"...)
 	}
-	m.buf = append(m.buf, st.sgr()...)
+	begin := st.sgr(m.opt.Palette)
+	if begin == "" {
+		st = 0
+	}
+	m.buf = append(m.buf, begin...)
 	m.style = st
 }
 

@@ -1,33 +1,29 @@
 package screen
 
 import (
-	"strconv"
 	"strings"
 )
 
-// style is how a stretch of text looks: a set of the styles below.
-type style uint8
+// style is how a stretch of text looks: a set of the styles below. Those from dim on have
+// a name in the Palette.
+type style uint16
 
-// Of the sixteen colours magenta, red and bright blue read on black and on white
-// alike: by the palettes of xterm, Linux's console, GNOME, macOS, Windows and VS Code
-// the lesser of the two contrasts is 3.5, 3.4 and 3.9 in the middle. Green has 2.2 on
-// xterm's white and 3.3 in the middle, and many take it for red.
 const (
 	bold style = 1 << iota
-	dim
 	italic
 	underlined
 	struck
-	red
-	blue
-	magenta
+	dim
+	codeStyle
+	addedStyle
+	removedStyle
+	metaStyle
+	fragStyle
+	contextStyle
 )
 
 const (
-	codeStyle    = magenta
-	addedStyle   = blue
-	removedStyle = red
-	literalStyle = magenta // a text in code
+	literalStyle = codeStyle // a text in code
 	keywordStyle = bold
 )
 
@@ -40,15 +36,23 @@ func headingStyle(level int) style {
 }
 
 // sgr is the sequence that begins the style, "" for none.
-func (st style) sgr() string {
-	if st == 0 {
-		return ""
-	}
+func (st style) sgr(p *Palette) string {
 	var codes []string
-	for i, code := range []int{1, 2, 3, 4, 9, 31, 94, 35} {
+	for i, code := range []string{"1", "3", "4", "9"} {
 		if st&(1<<i) != 0 {
-			codes = append(codes, strconv.Itoa(code))
+			codes = append(codes, code)
 		}
+	}
+	for i, name := range []styleName{inkDim, inkCode, inkAdd, inkRemove, inkMeta, inkFrag, inkContext} {
+		if st&(dim<<i) == 0 {
+			continue
+		}
+		if code := p.sgr(name); code != "" {
+			codes = append(codes, code)
+		}
+	}
+	if codes == nil {
+		return ""
 	}
 	return "\x1b[" + strings.Join(codes, ";") + "m"
 }
@@ -73,13 +77,15 @@ func (f fence) lineStyle(line string) style {
 
 // diffStyle is the style of a line of a diff.
 func diffStyle(line string) style {
-	switch {
-	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "): // the names of the files
-		return 0
-	case strings.HasPrefix(line, "+"):
+	switch diffInk(line, strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ")) {
+	case inkMeta:
+		return metaStyle
+	case inkAdd:
 		return addedStyle
-	case strings.HasPrefix(line, "-"):
+	case inkRemove:
 		return removedStyle
+	case inkFrag:
+		return fragStyle
 	}
-	return 0
+	return contextStyle
 }

@@ -52,7 +52,7 @@ func (b *asking) dimmed(head, verb string) string {
 	if !b.cut || b.s.opt.Profile == Spoken {
 		return head
 	}
-	return margin + b.s.styles.dim.Sprint(verb) + strings.TrimPrefix(head, margin+verb)
+	return margin + b.s.ink(inkDim).Sprint(verb) + strings.TrimPrefix(head, margin+verb)
 }
 
 // tooLong reports whether lines take more rows than a question shows.

@@ -55,7 +55,7 @@ func (s *Screen) reply(text string) {
 			label = spokenAnswer
 		}
 		s.md = NewMarkdown(MarkdownOptions{
-			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor,
+			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor, Palette: s.opt.Palette,
 			Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
 		})
 	}

@@ -121,7 +121,7 @@ func (s *Screen) Markdown(text string) {
 		}
 		if s.opt.ErrTTY {
 			rows = RenderMarkdown(text, MarkdownOptions{
-				Width: s.opt.Width, Color: s.opt.ErrColor, Links: s.opt.Links && s.opt.Profile == Rich,
+				Width: s.opt.Width, Color: s.opt.ErrColor, Palette: s.opt.Palette, Links: s.opt.Links && s.opt.Profile == Rich,
 				Spoken: s.opt.Profile == Spoken, Label: label,
 			})
 		}

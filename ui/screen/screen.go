@@ -41,6 +41,7 @@ type Options struct {
 	OutPipe bool
 	// OutColor and ErrColor come from ColorDecision.
 	OutColor, ErrColor bool
+	Palette            *Palette // how it looks; may be nil
 	Profile            Profile
 	UTF8               bool       // from UTF8Decision; without it status is ASCII
 	Width              func() int // cells of a row, see WidthDecision; nil means 80
@@ -73,9 +74,7 @@ type Options struct {
 // agent.Callbacks; whoever asks embeds it and adds Ask. All methods may be
 // called from any goroutine.
 type Screen struct {
-	opt    Options
-	styles palette // of Err
-
+	opt   Options
 	mu    sync.Mutex
 	sink  sink
 	last  section // what the terminal ends with
@@ -130,7 +129,7 @@ func New(opt Options) *Screen {
 			return func() { t.Stop() }
 		}
 	}
-	s := &Screen{opt: opt, styles: newPalette(opt.ErrColor)}
+	s := &Screen{opt: opt}
 	s.sink = sink{out: opt.Out, err: opt.Err, broken: opt.Broken}
 	return s
 }

@@ -63,7 +63,7 @@ func (s *Screen) Status(info StatusInfo) {
 			return
 		}
 		for l := range strings.Lines(s.wrap(text, margin, margin)) {
-			s.print(margin + s.styles.dim.Sprint(strings.TrimSpace(l)) + "\n")
+			s.print(margin + s.ink(inkDim).Sprint(strings.TrimSpace(l)) + "\n")
 		}
 	})
 }

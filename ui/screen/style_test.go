@@ -32,8 +32,8 @@ func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
 		"\x1b[2m> a quote of\x1b[0m \x1b[35mcode\x1b[0m",
 		"\n\x1b[2m>\x1b[0m\n\x1b[2m> - item\x1b[0m\n",
 		"\x1b[2m```go\x1b[0m\nx := \x1b[35m\"`\"\x1b[0m\n\x1b[2m```\x1b[0m\n",
-		"\x1b[2m````diff title\x1b[0m\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n\x1b[94m+new\x1b[0m\n same\n```\n\x1b[2m````\x1b[0m\n- not a diff\n",
-		"  \x1b[2m  ~~~ Patch\x1b[0m\n\x1b[94m  +new\x1b[0m\n\x1b[31m  -old\x1b[0m\n\x1b[2m  ~~~\x1b[0m\n",
+		"\x1b[2m````diff title\x1b[0m\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n```\n\x1b[2m````\x1b[0m\n- not a diff\n",
+		"  \x1b[2m  ~~~ Patch\x1b[0m\n\x1b[32m  +new\x1b[0m\n\x1b[31m  -old\x1b[0m\n\x1b[2m  ~~~\x1b[0m\n",
 		"\x1b[1;35ma\x1b[0m",
 	} {
 		if want = strings.Replace(want, "  \x1b[2m  ", "\x1b[2m  ", 1); !strings.Contains(got, want) {

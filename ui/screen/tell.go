@@ -151,13 +151,17 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		// An error that begins with what the call works on need not say it again.
 		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")
 		failed := r.Status != agent.CallOK
+		ink := styleName("")
+		if failed && r.Status != agent.CallInterrupted {
+			ink = inkError
+		}
 		switch {
 		case run.decision == applied && !failed:
 			s.print(s.appliedLine(call))
 		case run.started && s.lastRun == call.ID && len(s.calls) == 0:
-			s.print(s.ranLine(call, text))
+			s.print(s.ranLine(call, text, ink))
 		default:
-			s.print(s.callLine(call, text))
+			s.print(s.callLineIn(call, text, ink))
 		}
 		s.put(s.list(call))
 		if failed {

@@ -105,10 +105,10 @@ func (s *Screen) transientText(now time.Time, width int) string {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
 		if live := s.lastOf(r); live != "" && len(s.calls) == 1 {
-			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true})
+			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true, ""})
 			return s.cut(s.marked(head)+"  "+live, width-1)
 		}
-		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true})), width-1)
+		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true, ""})), width-1)
 	}
 	set := framesASCII
 	if s.opt.UTF8 {

@@ -81,10 +81,10 @@ func (s *Screen) wrapWords(text, first, next string, wordEnd func(text string) i
 // hanging begins the further rows of a line that stands in column 0.
 func (s *Screen) hanging() string { return s.before("") }
 
-// labelled is a line of status behind a red label.
+// labelled is a line of status behind a label in the style of errors.
 func (s *Screen) labelled(before, label, text string) string {
 	rows := s.wrap(label+" "+text, before, margin)
-	return before + s.styles.removed.Sprint(label) + rows[len(before)+len(label):]
+	return before + s.ink(inkError).Sprint(label) + rows[len(before)+len(label):]
 }
 
 // prose makes whole rows of text of several lines, each after the given margin
