@@ -46,7 +46,7 @@ func (u Undo) ask(p journal.Plan, a truster) (yes bool, err error) {
 		return yes, err
 	}
 	q.Head = "the repository is not at the commit, or on the branch, where it was then: what is restored belongs to that one"
-	q.Steps, q.First, q.Rest, q.Object = nil, nil, nil, q.Object+" across that"
+	q.Steps, q.Rows, q.Object = nil, nil, q.Object+" across that"
 	return u.confirm(q, a)
 }
 
@@ -70,28 +70,33 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 		q.Head = screen.Count(len(p.Restore), "path")
 	}
 	if p.Busy != "" {
-		q.First = append(q.First, "a "+p.Busy+" is in progress in this repository: what it works on changes under it")
+		q.Rows = append(q.Rows, screen.UndoRow{Text: "a " + p.Busy + " is in progress in this repository: what it works on changes under it"})
 	}
 	if p.HeadMoved {
-		q.First = append(q.First, "the repository has moved since: this is asked twice")
+		q.Rows = append(q.Rows, screen.UndoRow{Text: "the repository has moved since: this is asked twice"})
 	}
 	renamed := renames(p.Restore)
-	q.Rest = u.git(p.Restore, false)
+	var rest []screen.UndoRow
+	for _, row := range u.git(p.Restore, false) {
+		rest = append(rest, screen.UndoRow{Text: row})
+	}
 	for _, c := range p.Restore {
+		row := screen.UndoRow{Verb: verb(c, p.Redo), Path: c.Path, Text: effect(c, p.Redo)}
 		switch {
 		case renamed[c.Path], tool.GitData(c.Path): // its new name tells, or git's view
 		case c.After.Kind == journal.Absent:
-			q.First = append(q.First, effect(c, p.Redo))
+			q.Rows = append(q.Rows, row)
 		default:
-			q.Rest = append(q.Rest, effect(c, p.Redo))
+			rest = append(rest, row)
 		}
 	}
 	for _, l := range p.Left {
-		q.Rest = append(q.Rest, "stays as it is: "+lackText(l))
+		rest = append(rest, screen.UndoRow{Verb: staysAsItIs, Path: l.Path, Text: staysAsItIs + " " + lackText(l)})
 	}
 	for _, l := range p.Cannot {
-		q.Rest = append(q.Rest, "cannot be undone: "+lackText(l))
+		rest = append(rest, screen.UndoRow{Verb: cannotBeUndone, Path: l.Path, Text: cannotBeUndone + " " + lackText(l)})
 	}
+	q.Rows = append(q.Rows, rest...)
 	q.Diff = u.Diff(p.Restore)
 	return q
 }
@@ -195,8 +200,34 @@ func onlyMode(c journal.Change) bool {
 		(c.Before.Kind == journal.Folder || c.Before.Hash != "" && c.Before.Hash == c.After.Hash)
 }
 
+// What becomes of a path that an undo leaves alone.
+const (
+	staysAsItIs    = "stays as it is:"
+	cannotBeUndone = "cannot be undone:"
+)
+
+// verb says what is done to a path, without its name.
+func verb(c journal.Change, redo bool) string {
+	switch effect := Effect(c); {
+	case effect == "renamed":
+		return "rename to"
+	case effect == "deleted":
+		return "delete"
+	case effect == "created" && redo:
+		return "create"
+	case effect == "created":
+		return "bring back"
+	case effect == "mode":
+		return "permissions of"
+	case redo:
+		return "change"
+	}
+	return "restore"
+}
+
 // effect says what becomes of a path.
 func effect(c journal.Change, redo bool) string {
+	verb := verb(c, redo)
 	what := map[journal.Kind]string{journal.Folder: "directory ", journal.Link: "link "}
 	again := ""
 	if redo {
@@ -206,23 +237,15 @@ func effect(c journal.Change, redo bool) string {
 	case "renamed":
 		return "rename " + c.From + " to " + c.Path + again
 	case "deleted":
-		text := "delete " + what[c.Before.Kind] + c.Path + again
+		text := verb + " " + what[c.Before.Kind] + c.Path + again
 		if c.Before.Kind == journal.File {
 			text += " (" + screen.Count(int(c.Before.Size), "byte") + ")"
 		}
 		return text
-	case "created":
-		if redo {
-			return "create " + what[c.After.Kind] + c.Path + again
-		}
-		return "bring back " + what[c.After.Kind] + c.Path
 	case "mode":
-		return fmt.Sprintf("permissions of %s%s: %04o, now %04o", what[c.After.Kind], c.Path, c.After.Mode.Perm(), c.Before.Mode.Perm())
+		return fmt.Sprintf("%s %s%s: %04o, now %04o", verb, what[c.After.Kind], c.Path, c.After.Mode.Perm(), c.Before.Mode.Perm())
 	}
-	if redo {
-		return "change " + what[c.After.Kind] + c.Path + again
-	}
-	return "restore " + what[c.After.Kind] + c.Path
+	return verb + " " + what[c.After.Kind] + c.Path + again
 }
 
 func lackText(l journal.Lack) string {
@@ -244,11 +267,19 @@ func (u Undo) Done(p journal.Plan, r journal.Report) {
 		text = "nothing was changed"
 	}
 	u.Screen.Note(text)
-	for _, l := range append(append([]journal.Lack{}, p.Left...), r.Left...) {
-		u.Screen.Note("left alone: " + oneLine(lackText(l)))
+	u.lacking("left alone: ", append(append([]journal.Lack{}, p.Left...), r.Left...))
+	u.lacking(cannotBeUndone+" ", append(append([]journal.Lack{}, p.Cannot...), r.Cannot...))
+}
+
+// mostLacking is how many of the paths that were not changed are named after an undo.
+const mostLacking = 20
+
+func (u Undo) lacking(what string, all []journal.Lack) {
+	for _, l := range all[:min(len(all), mostLacking)] {
+		u.Screen.Note(what + oneLine(lackText(l)))
 	}
-	for _, l := range append(append([]journal.Lack{}, p.Cannot...), r.Cannot...) {
-		u.Screen.Note("cannot be undone: " + oneLine(lackText(l)))
+	if more := len(all) - mostLacking; more > 0 {
+		u.Screen.Note(what + screen.Count(more, "more path"))
 	}
 }
 

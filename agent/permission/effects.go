@@ -105,9 +105,8 @@ func (e Effects) Rows(short bool, kinds ...What) (rows []string) {
 	for _, what := range kinds {
 		entries := e.By[what]
 		whole := slices.Contains([]What{RunsAutomatically, GitItself, CannotUndo, GitLoses, Never, OfGit}, what)
-		if short && !whole && names > mostNames && len(entries) > mostDirRows {
-			rows = append(rows, byDirectory(what, entries, mostDirRows)...)
-			continue
+		if short && !whole && names > MostNames && len(entries) > mostDirRows {
+			entries = ByDirectory(entries)
 		}
 		for _, entry := range entries {
 			rows = append(rows, fmt.Sprintf("%s: %s", what, entry))
@@ -116,14 +115,18 @@ func (e Effects) Rows(short bool, kinds ...What) (rows []string) {
 	return rows
 }
 
+// More names than MostNames are summed up by directory, with at most mostDirRows for one kind.
 const (
-	mostNames   = 60
+	MostNames   = 60
 	mostDirRows = 10
 )
 
-// byDirectory are the directories of one kind, one a row, with how many paths each stands
-// for: no more rows than most, which is 1 at least.
-func byDirectory(what What, entries []Entry, most int) (rows []string) {
+// ByDirectory makes at most ten entries of many: directories, with how many paths each
+// stands for.
+func ByDirectory(entries []Entry) []Entry { return byDirectory(entries, mostDirRows) }
+
+// byDirectory is ByDirectory for at most so many entries, 1 at least.
+func byDirectory(entries []Entry, most int) (dirs []Entry) {
 	depth := 0
 	for _, e := range entries {
 		depth = max(depth, strings.Count(e.Path, "/"))
@@ -137,9 +140,13 @@ func byDirectory(what What, entries []Entry, most int) (rows []string) {
 			continue
 		}
 		for _, dir := range slices.Sorted(maps.Keys(counts)) {
-			rows = append(rows, strings.Replace(fmt.Sprintf("%s: %s (%d paths)", what, dir, counts[dir]), "(1 paths)", "(1 path)", 1))
+			paths := "paths"
+			if counts[dir] == 1 {
+				paths = "path"
+			}
+			dirs = append(dirs, Entry{Path: dir, Detail: fmt.Sprintf("(%d %s)", counts[dir], paths)})
 		}
-		return rows
+		return dirs
 	}
 }
 

@@ -35,7 +35,11 @@ func TestManyNamesAreSummedUpByDirectory(t *testing.T) {
 		{Deleted, some(deep...), []string{"deleted: a0/ (4000 paths)", "deleted: a1/ (4000 paths)", "deleted: a2/ (4000 paths)"}},
 		{Deleted, some("/a/b", "/c/d", "/e/f", "/g"), []string{"deleted: / (4 paths)"}},
 	} {
-		if got := byDirectory(c.what, c.entries, 3); !slices.Equal(got, c.want) {
+		var got []string
+		for _, e := range byDirectory(c.entries, 3) {
+			got = append(got, fmt.Sprintf("%s: %s", c.what, e))
+		}
+		if !slices.Equal(got, c.want) {
 			t.Errorf("got %s\nwant %s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}

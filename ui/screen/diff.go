@@ -35,9 +35,10 @@ func (b *asking) change(q agent.Question) {
 }
 
 // diff shows the lines of a unified diff of one file or several.
-func (b *asking) diff(lines []string) {
+func (b *asking) diff(lines []string) { b.rows(b.diffRows(lines)) }
+
+func (b *asking) diffRows(lines []string) (rows []string) {
 	s := b.s
-	var rows []string
 	inks := map[styleName]*color.Color{}
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
@@ -50,7 +51,7 @@ func (b *asking) diff(lines []string) {
 		}
 		rows = append(rows, folded...)
 	}
-	b.rows(rows)
+	return rows
 }
 
 // diffInk is the style of a line of a diff, which may name a file.

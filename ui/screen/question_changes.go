@@ -10,8 +10,11 @@ import (
 
 // effects shows what a command did on a layer: counts and names first, then the text
 // that changed. What matters most is not among it: it stands last, see questionText.
+//
+// Changed text of more than mostDiffRows is left to the pager. What it comes to is said
+// again below where the first row has moved up.
 func (b *asking) effects(q agent.Question) {
-	e := q.Effects
+	e, began := q.Effects, strings.Count(b.String(), "\n")
 	head := "ran in a throwaway copy; it would change " + e.Summary()
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
@@ -20,17 +23,36 @@ func (b *asking) effects(q agent.Question) {
 	if names := b.named(permission.Others(), *e); names != "" {
 		b.rows(strings.Split(strings.TrimSuffix(names, "\n"), "\n"))
 	}
-	if q.Diff == "" {
-		return
+	if q.Diff != "" {
+		b.changedText(q.Diff)
 	}
-	lines := b.safe(strings.TrimRight(q.Diff, "\n"), sanitize.Source)
-	if b.s.opt.Profile == Spoken {
-		if b.left = b.left || b.cut && b.s.tooLong(lines); !b.cut {
-			b.s.spokenDiff(&b.Builder, lines)
+	if b.cut && strings.Count(b.String(), "\n")-began > repeatAfter {
+		b.WriteString(b.s.bodyLine("in all: "+e.Summary(), true))
+	}
+}
+
+const (
+	mostDiffRows = 60
+	repeatAfter  = 20 // rows between the two places of the counts
+)
+
+// changedText shows what becomes of the text of files, or says how much it is.
+func (b *asking) changedText(diff string) {
+	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
+	spoken := b.s.opt.Profile == Spoken
+	switch n := len(b.diffRows(lines)); {
+	case b.cut && n > mostDiffRows:
+		b.left = true
+		text := Count(n, "row") + " of changed text: p shows all, and only then y counts"
+		if spoken {
+			text = Count(n, "row") + " of changed text: p reads all, and only then y counts"
 		}
-		return
+		b.WriteString(b.s.bodyLine(text, true))
+	case !spoken:
+		b.diff(lines)
+	case !b.cut:
+		b.s.spokenDiff(&b.Builder, lines)
 	}
-	b.diff(lines)
 }
 
 // named are the names of effects, one a row. In a question many of them are summed up by

@@ -257,3 +257,41 @@ func TestEveryAnswerStandsOnThePage(t *testing.T) {
 		}
 	}
 }
+
+// The text of many files is left to the pager; names and counts are not, and what matters
+// stands last, below the counts.
+func TestManyChangedFilesAreCountedTwice(t *testing.T) {
+	for name := range profiles() {
+		r := newRig(profiles()[name])
+		q := changesQuestion()
+		q.Effects.By[permission.Modified], q.Diff = nil, ""
+		for i := range 200 {
+			path := fmt.Sprintf("src/%d.txt", i)
+			q.Effects.By[permission.Modified] = append(q.Effects.By[permission.Modified], permission.Entry{Path: path})
+			q.Diff += fmt.Sprintf("--- a/%s\n+++ b/%[1]s\n@@ -1 +1 @@\n-a\n+b\n", path)
+		}
+		q.Effects.Files[permission.Modified] = 200
+		r.Question(q)
+		got := strings.Join(strings.Fields(sgr.ReplaceAllString(r.err.String(), "")), " ")
+		if rows := strings.Count(r.err.String(), "\n"); rows > 30 || !r.Unseen(q) || strings.Contains(got, "@@") {
+			t.Errorf("%s: %d rows, unseen %t", name, rows, r.Unseen(q))
+		}
+		if !strings.Contains(got, "modified: src/ (200 paths)") || !strings.Contains(got, "1,000 rows of changed text: p ") {
+			t.Errorf("%s: %q", name, got)
+		}
+		if all := r.QuestionAll(q); !strings.Contains(all, "src/199.txt") || strings.Contains(all, "rows of changed text") {
+			t.Errorf("%s: the pager does not get all of it", name)
+		}
+		q.Diff = strings.Repeat("+x\n", 60)
+		r.err.Reset()
+		r.Question(q)
+		rows := strings.Split(strings.TrimSpace(sgr.ReplaceAllString(r.err.String(), "")), "\n")
+		if r.Unseen(q) {
+			t.Errorf("%s: 60 rows are left to the pager", name)
+		}
+		end := strings.Join(rows[max(len(rows)-12, 0):], "\n")
+		if name != "spoken" && (!strings.Contains(end, "in all: files: 200 modified") || !strings.Contains(rows[len(rows)-1], "with other permissions: key")) {
+			t.Errorf("%s: it ends %q", name, end)
+		}
+	}
+}

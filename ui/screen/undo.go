@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/ui/sanitize"
 )
@@ -15,9 +16,15 @@ type UndoQuestion struct {
 	Object string   // what it is done to, for the last line
 	Steps  []string // what was done, the last first; of many only some are shown before the pager
 	Head   string   // what it comes to, in numbers
-	First  []string // never left to the pager: what is deleted, what is to be known
-	Rest   []string
+	Rows   []UndoRow
 	Diff   string // what the contents will become, for the pager
+}
+
+// UndoRow is what becomes of a path. More of them than permission.MostNames are summed up
+// by verb and directory before the pager.
+type UndoRow struct {
+	Verb, Path string // "delete" and the path; a row without a path is always shown
+	Text       string // all of it, in words
 }
 
 // stepsShown is how many steps the question names.
@@ -77,14 +84,32 @@ func (b *asking) undo(q UndoQuestion) {
 	}
 	head := b.s.wrap(b.oneRow(text), b.s.head(q.Verb, ""), b.s.bodyIndent())
 	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
-	for _, row := range q.First {
+	for _, row := range undoTexts(q.Rows, b.cut) {
 		b.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
 	}
-	var rows []string
-	for _, row := range q.Rest {
-		rows = append(rows, strings.TrimSuffix(b.s.bodyLine(b.oneRow(row), b.cut), "\n"))
+}
+
+// undoTexts are the rows in words; in short, many of a verb are those of their directories.
+func undoTexts(rows []UndoRow, short bool) (texts []string) {
+	groups := map[string][]permission.Entry{}
+	for _, r := range rows {
+		if r.Path != "" {
+			groups[r.Verb] = append(groups[r.Verb], permission.Entry{Path: r.Path})
+		}
 	}
-	b.rows(rows)
+	for _, r := range rows {
+		group := groups[r.Verb]
+		switch {
+		case r.Path == "" || !short || len(rows) <= permission.MostNames:
+			texts = append(texts, r.Text)
+		case group != nil: // the first of its verb stands for all
+			for _, e := range permission.ByDirectory(group) {
+				texts = append(texts, r.Verb+" "+e.String())
+			}
+			groups[r.Verb] = nil
+		}
+	}
+	return texts
 }
 
 // oneRow is a text that stays one row whatever is in it.

@@ -9,17 +9,19 @@ import (
 func undoQuestion() UndoQuestion {
 	q := UndoQuestion{Verb: "undo", Object: `turn 3: "make the tests pass, and then tell me why they failed at all"`,
 		Head: "edit main.go, run make test: 502 paths",
-		Rest: []string{"restore main.go\nyou: yes", "stays as it is: notes.md (changed since)"},
+		Rows: []UndoRow{{"restore", "main.go\nyou: yes", "restore main.go\nyou: yes"}, {"stays as it is:", "notes.md", "stays as it is: notes.md (changed since)"},
+			{Text: "the repository has moved since"}},
 		Diff: "--- a/main.go\n+++ b/main.go\n@@ -1 +1 @@\n-new\n+old\x1b[2J\n--- a/x.go\n+++ /dev/null\n@@ -7 +0,0 @@\n-gone\n",
 	}
 	for i := range 500 {
-		q.First = append(q.First, fmt.Sprintf("delete made/%d (2 bytes)", i))
+		path := fmt.Sprintf("made/%d", i)
+		q.Rows = append(q.Rows, UndoRow{"delete", path, "delete " + path + " (2 bytes)"})
 	}
 	return q
 }
 
-// Whatever an undo deletes is named, however much it is, and nothing in a name looks
-// like a line of artoo's own.
+// Many paths of an undo are summed up by directory, the pager has each, and nothing in a
+// name looks like a line of artoo's own.
 func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 	for name, opt := range profiles() {
 		r := newRig(opt)
@@ -28,32 +30,31 @@ func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 		if left || !strings.HasPrefix(prompt, `approve: undo turn 3: "make`) || strings.Contains(prompt, "\n") {
 			t.Errorf("%s: left %v, asks %q", name, left, prompt)
 		}
-		for _, text := range []string{"main.go, run make test: 502 paths", "delete made/0", "delete made/499",
-			"restore main.go", "stays as it is: notes.md"} {
+		for _, text := range []string{"main.go, run make test: 502 paths", "delete made/ (500 paths)",
+			"restore ./ (1 path)", "stays as it is: ./ (1 path)", "the repository has moved since"} {
 			if !strings.Contains(strings.Join(strings.Fields(got), " "), text) {
 				t.Errorf("%s: %q is not shown in\n%.2000s", name, text, got)
 			}
 		}
+		if strings.Contains(got, "made/499") || len(got) > 2000 {
+			t.Errorf("%s: each path is shown: %.2000s", name, got)
+		}
 		if strings.Contains(got, "\nyou:") {
 			t.Errorf("%s: a name looks like the user's line", name)
 		}
-		if all := r.UndoAll(undoQuestion()); !strings.Contains(all, "old") || strings.Contains(all+got, "\x1b[2J") {
+		if all := r.UndoAll(undoQuestion()); !strings.Contains(all, "old") || !strings.Contains(all, "delete made/499 (2 bytes)") || !strings.Contains(all, "stays as it is: notes.md (changed since)") || strings.Contains(all+got, "\x1b[2J") {
 			t.Errorf("%s: the pager gets %q", name, all)
 		}
 	}
 }
 
-func TestManyRestoredFilesAreLeftToThePager(t *testing.T) {
+// A few paths are shown each, with all that is known of them.
+func TestFewPathsOfAnUndoAreShown(t *testing.T) {
 	q := undoQuestion()
-	for i := range 500 {
-		q.Rest = append(q.Rest, fmt.Sprintf("restore kept/%d", i))
-	}
+	q.Rows = q.Rows[:60]
 	r := newRig(profiles()["nocolor"])
-	if _, left := r.Undo(q); !left || strings.Contains(r.err.String(), "restore kept/300") {
-		t.Errorf("left %v", left)
-	}
-	if all := r.UndoAll(q); !strings.Contains(all, "restore kept/300") {
-		t.Error("the pager does not get all of it")
+	if r.Undo(q); !strings.Contains(r.err.String(), "delete made/56 (2 bytes)") || !strings.Contains(r.err.String(), "notes.md (changed since)") {
+		t.Errorf("shown: %q", r.err.String())
 	}
 }
 
