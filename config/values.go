@@ -11,6 +11,7 @@ import (
 type Value struct {
 	Option Option
 	Value  string // "" when unset; a mask for secrets
+	Set    bool   // someone said what it is
 	Origin string // "default", "config.toml line 4", "ARTOO_MODEL", "--model"
 }
 
@@ -18,7 +19,7 @@ type Value struct {
 func (c *Config) Values() []Value {
 	var values []Value
 	for _, o := range Options() {
-		values = append(values, Value{Option: o, Value: c.show(&o), Origin: c.Origin(o.Key)})
+		values = append(values, Value{Option: o, Value: c.show(&o), Set: c.IsSet(o.Key), Origin: c.Origin(o.Key)})
 	}
 	return values
 }

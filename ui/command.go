@@ -47,12 +47,12 @@ func commands() []command {
 // sessionCommands are about sessions and leaving.
 func sessionCommands() []command {
 	return []command{
-		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "this; keys, approvals",
+		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys, approvals",
 			run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
 		{name: "sessions", help: "list them", run: runSessions},
-		{name: "resume", aliases: []string{"continue"}, args: "[ID|N|WORDS]", help: "go on with one",
+		{name: "resume", aliases: []string{"continue"}, args: "[NAME]", help: "go on with one",
 			run: runResume, complete: completeSessions},
 		{name: "rename", args: "[NAME]", help: "name the session", run: runRename},
 		{name: "fork", args: "[N]", help: "go on in a copy", run: runFork},
@@ -106,7 +106,8 @@ func otherCommands() []command {
 	return []command{
 		{name: "tools", help: "what the model has", run: runTools},
 		{name: "init", help: "write AGENTS.md", run: runInit},
-		{name: "config", aliases: []string{"settings", "set"}, help: "the settings", run: runConfig},
+		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
+			complete: oneOf("all")},
 		{name: "doctor", help: "check what it needs", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
 

@@ -62,12 +62,22 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-func runConfig(_ context.Context, t *Terminal, _ string) error {
+// runConfig shows the settings that someone set, or with "all" each.
+func runConfig(_ context.Context, t *Terminal, arg string) error {
+	if arg != "" && arg != "all" {
+		return fmt.Errorf("%q is not all", arg)
+	}
 	var rows [][]string
 	for _, r := range t.opt.Program.Settings() {
+		if arg == "" && !r.Set {
+			continue
+		}
 		rows = append(rows, []string{oneLine(r.Option.Key), oneLine(r.Value), "(" + oneLine(r.Origin) + ")"})
 	}
 	t.columns(rows)
+	if arg == "" {
+		t.Text("the other settings have their defaults; /config all shows them")
+	}
 	return nil
 }
 

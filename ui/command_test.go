@@ -157,6 +157,10 @@ func TestHelpFitsAScreen(t *testing.T) {
 	for _, c := range commands() {
 		if c.run != nil {
 			all = append(all, "/"+c.name+" ")
+			row := []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help}
+			if len(row[0]) > helpUse || len(helpCell(row)) >= helpCells {
+				t.Errorf("%q does not fit its column", row)
+			}
 		}
 	}
 	for page, wants := range map[string][]string{
@@ -219,7 +223,9 @@ func TestCommandsShow(t *testing.T) {
 		"/session":         {"directory"},
 		"/export":          {"/export: nothing was said yet"},
 		"/model small":     {"model: demo/small"},
-		"/config":          {"model  demo  (default)"},
+		"/config":          {"effort  high  (ARTOO_EFFORT)", "/config all shows them"},
+		"/config all":      {"effort  high  (ARTOO_EFFORT)", "model   demo  (default)"},
+		"/config some":     {`/config: "some" is not all`},
 		"/tools":           {"read  read  Show a file: text", "bash  run   runs commands"},
 		"/permissions": {"approval: ask: edits", "sandbox: none, commands are not confined", "1  deny   bash(rm:*)  (settings)",
 			"2  allow  bash(ls)    (this session)", "/permissions rm N"},

@@ -151,7 +151,8 @@ func (p *testProgram) SwitchProvider(_ context.Context, name string) error {
 }
 
 func (p *testProgram) Settings() []config.Value {
-	return []config.Value{{Option: config.Option{Key: "model"}, Value: "demo", Origin: "default"}}
+	return []config.Value{{Option: config.Option{Key: "effort"}, Value: "high", Set: true, Origin: "ARTOO_EFFORT"},
+		{Option: config.Option{Key: "model"}, Value: "demo", Origin: "default"}}
 }
 
 func (p *testProgram) Doctor(_ context.Context, tell func(doctor.Finding) error) error {

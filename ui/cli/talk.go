@@ -175,7 +175,7 @@ func (a *app) Settings() []config.Value {
 	values := a.cfg.Values()
 	for i, v := range values {
 		if now, by := a.changed(v.Option.Key); by != "" {
-			values[i].Value, values[i].Origin = now, by
+			values[i].Value, values[i].Set, values[i].Origin = now, true, by
 		}
 	}
 	return values

@@ -114,17 +114,19 @@ func (s *Screen) prose(text, margin string) string {
 // hang is how many cells the text of a Row needs beside its head.
 const hang = 20
 
-// Row prints a row of a table: text after head, whose further rows
-// stand below its beginning, or a little deeper than head where that is narrow.
-// head holds the blanks that align it.
+// Row prints a row of a table: text after head, whose further rows stand below its
+// beginning. Where there is little room beside head, text that does not fit stands below
+// head. head holds the blanks that align it.
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
-		first, next := margin+sanitize.Text(head, sanitize.Line), ""
+		first, next, above := margin+sanitize.Text(head, sanitize.Line), "", ""
+		text := s.ascii(sanitize.Text(text, sanitize.Line))
 		if s.opt.Profile == Spoken {
 			first = strings.Join(strings.Fields(sanitize.Text(head, sanitize.Line)), " ") + ": "
-		} else if next = strings.Repeat(" ", cells(first)); s.width()-cells(first) < hang {
-			next = margin + margin
+		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.width()-cells(first) < hang && cells(first+text) >= s.width() {
+			above = strings.TrimRight(first, " ") + "\n"
+			first, next = margin+margin, margin+margin
 		}
-		s.aside(s.wrap(sanitize.Text(text, sanitize.Line), first, next))
+		s.aside(above + s.wrap(text, first, next))
 	})
 }

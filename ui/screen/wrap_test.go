@@ -123,6 +123,20 @@ func TestHintsBreakBetweenWords(t *testing.T) {
 	}
 }
 
+// A text that has little room beside its head stands below it.
+func TestARowWithoutRoomGoesBelowItsHead(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	r.opt.Width = wide(40)
+	r.Row("/copy [N|osc52]       ", "the last answer")
+	r.Row("/approval [MODE]      ", "shows or sets what is asked before it runs")
+	r.Row("/help [PAGE]  ", "all pages that there are of the help")
+	want := "  /copy [N|osc52]       the last answer\n  /approval [MODE]\n    shows or sets what is asked before\n    it runs\n" +
+		"  /help [PAGE]  all pages that there\n                are of the help\n"
+	if got := r.err.String(); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestUnseenRowsAreNotBroken(t *testing.T) {
 	r := newRig(profiles()["piped"])
 	text := strings.TrimSpace(strings.Repeat("word ", 60))
