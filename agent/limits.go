@@ -138,12 +138,13 @@ func (t *turn) price(capName string) (*pricing, error) {
 				name, model)}
 	}
 	prompt := t.promptTokens()
-	cached, read := min(t.cached, prompt), price.CacheRead
+	now := price.For(prompt)
+	cached, read := min(t.cached, prompt), now.CacheRead
 	if read == 0 { // not known: the bill counts it as input
-		read = price.Input
+		read = now.Input
 	}
-	cost := (float64(cached)*read + float64(prompt-cached)*max(price.Input, price.CacheWrite)) / 1e6
-	return &pricing{prompt: cost, output: price.Output}, nil
+	cost := (float64(cached)*read + float64(prompt-cached)*max(now.Input, now.CacheWrite)) / 1e6
+	return &pricing{prompt: cost, output: now.Output}, nil
 }
 
 // checkLimits is asked before every request.

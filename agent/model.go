@@ -119,7 +119,11 @@ func (a *Agent) override(o provider.Options) (restore func()) {
 	a.model.Defaults = o.Or(before.Defaults)
 	info := before.Info
 	if other {
-		info, _ = provider.Lookup(before.Name, o.Model)
+		if before.Other != nil {
+			info = before.Other(o.Model)
+		} else {
+			info, _ = provider.Lookup(before.Name, o.Model)
+		}
 		a.model.Describe = nil
 	}
 	a.know(info)

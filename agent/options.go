@@ -79,6 +79,9 @@ type Model struct {
 	// Describe asks the model's server for these facts, before each turn until
 	// they are no guess. May be nil.
 	Describe func(ctx context.Context) (provider.ModelInfo, error)
+	// Other gives the facts of another model of the same provider; nil takes those of
+	// the built-in catalogue.
+	Other func(model string) provider.ModelInfo
 	// Rules says in a sentence what the approval mode means with a provider that
 	// runs tools of its own, by its own rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string

@@ -90,7 +90,7 @@ func (o *Option) parseText(text string) (string, error) {
 	if o.Kind == KindEnum {
 		return o.parseEnum(text)
 	}
-	if o.Key == "base_url" || o.Key == "searxng_url" {
+	if strings.HasSuffix(o.Key, "_url") {
 		return checkURL(text)
 	}
 	if o.Key == "colors" {
@@ -139,6 +139,8 @@ func (o *Option) example(wrong string) string {
 		return "true"
 	case o.Key == "searxng_url":
 		return "http://localhost:8888"
+	case o.Key == "models_url":
+		return "https://models.dev/api.json"
 	case o.Key == "base_url":
 		return "http://localhost:8080/v1"
 	case o.Key == "colors":

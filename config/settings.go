@@ -29,6 +29,7 @@ type Settings struct {
 	APIKeyFile string `toml:"api_key_file" meaning:"file whose first line is that key"`
 	BaseURL    string `toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`
 	CAFile     string `toml:"ca_file" meaning:"PEM file of root certificates to trust besides the system's"`
+	ModelsURL  string `toml:"models_url" meaning:"address of newer facts about models, in the form of models.dev's api.json; only artoo models --update asks it"`
 	Offline    bool   `toml:"offline" meaning:"refuse every address that is not loopback or private; public names are not looked up, and no proxy is used"`
 	Effort     string `toml:"effort" flag:"--effort LEVEL" shown:"the model's own" choices:"off,low,medium,high,max" meaning:"reasoning effort"`
 	// Temperature is nil where it is not set.

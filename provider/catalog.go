@@ -8,11 +8,6 @@ import (
 	"strings"
 )
 
-// CatalogDate is the day of the price lists and model pages the built-in
-// catalogue was last completed from by hand; CatalogSource says what else it is
-// made of.
-const CatalogDate = "2026-08-21"
-
 // ModelInfo is what is known of a model before it is asked.
 type ModelInfo struct {
 	Provider string `json:"provider"` // whose id it is
@@ -34,7 +29,9 @@ type ModelInfo struct {
 	Billed bool `json:"-"`
 	// Guess says that the model is not in the catalogue: all but its name is
 	// what models of its family can safely be taken to have.
-	Guess bool `json:"guess"`
+	Guess       bool   `json:"guess"`
+	ContextFrom Source `json:"context_from"` // who says so of Context
+	PriceFrom   Source `json:"price_from"`   // of Price; the zero value where that is nil
 }
 
 // Can names the abilities that not every model has, "" for none.
@@ -56,6 +53,9 @@ func (m ModelInfo) About() string {
 	words := []string{ShortCount(m.Context) + " window", ShortCount(m.MaxOutput) + " reply"}
 	if p := m.Price; p != nil {
 		words = append(words, fmt.Sprintf("$%v/M in, $%v/M out", p.Input, p.Output))
+		if len(p.Tiers) > 0 {
+			words = append(words, "more above "+ShortCount(p.Tiers[0].Above))
+		}
 	}
 	if can := m.Can(); can != "" {
 		words = append(words, can)
@@ -89,6 +89,34 @@ type Price struct {
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
+	// Tiers are the prices of longer prompts, the shortest first; nil where all
+	// cost the same.
+	Tiers []Tier `json:"tiers,omitempty"`
+}
+
+// Tier is what a whole request costs whose prompt is longer than Above tokens,
+// cached ones included. Its price has no tiers.
+type Tier struct {
+	Above int `json:"above"`
+	Price
+}
+
+// Equal reports whether everything costs the same at both.
+func (p Price) Equal(q Price) bool {
+	return p.join("\t") == q.join("\t") &&
+		slices.EqualFunc(p.Tiers, q.Tiers, func(a, b Tier) bool { return a.Above == b.Above && a.Price.Equal(b.Price) })
+}
+
+// For is the price of a request with so many tokens in its prompt, without tiers.
+func (p *Price) For(prompt int) Price {
+	now := *p
+	for _, tier := range p.Tiers {
+		if prompt > tier.Above {
+			now = tier.Price
+		}
+	}
+	now.Tiers = nil
+	return now
 }
 
 // Lookup finds a model of a provider. An empty provider means the model's own
@@ -98,10 +126,10 @@ type Price struct {
 // (routers and gateways set theirs) and where nothing is charged: models that
 // Ollama runs locally, OpenRouter's ":free" ones. For a model that is not in the
 // catalogue known is false, and the facts are safe guesses.
-func Lookup(provider, model string) (info ModelInfo, known bool) {
-	if info, known = row(provider, family(model)); !known {
+func (c *Catalog) Lookup(provider, model string) (info ModelInfo, known bool) {
+	if info, known = c.either(provider, model); !known {
 		vendor, id := vendorOf(model)
-		if info, known = find(vendor, id); !known {
+		if info, known = c.find(vendor, id); !known {
 			info = guess(vendor, id)
 			asked, _ := FactsOf(provider)
 			info.Images = info.Images || asked.NewSee && info.Provider == ""
@@ -110,17 +138,20 @@ func Lookup(provider, model string) (info ModelInfo, known bool) {
 	provider = cmp.Or(provider, info.Provider)
 	facts, _ := FactsOf(provider)
 	if provider != info.Provider {
-		info.Price = nil
+		info.Price, info.PriceFrom = nil, Source{}
 	}
-	switch {
-	case facts.Local != nil && !strings.HasSuffix(model, "cloud"): // runs on the user's own machine
-		info.Price = new(Price)
-	case facts.VendorModels && strings.HasSuffix(model, ":free"):
-		info.Price = new(Price)
+	if facts.Local != nil && !strings.HasSuffix(model, "cloud") || // runs on the user's own machine
+		facts.VendorModels && strings.HasSuffix(model, ":free") {
+		info.Price, info.PriceFrom = new(Price), Source{Name: FromNature}
 	}
 	info.ID, info.Provider, info.Billed = model, provider, facts.Billed
 	info.Patches = patches(model)
 	return info, known
+}
+
+// Lookup is that of the built-in catalogue.
+func Lookup(provider, model string) (info ModelInfo, known bool) {
+	return (*Catalog)(nil).Lookup(provider, model)
 }
 
 // patches reports whether a model is of a family that is trained on patches.
@@ -128,27 +159,6 @@ func patches(model string) bool {
 	_, id := vendorOf(model)
 	_, f := familyOf(family(id))
 	return f.Patches
-}
-
-// Models lists the catalogue's models of a provider, the newest first within a
-// family. The caller may change what it gets.
-func Models(provider string) []ModelInfo {
-	var list []ModelInfo
-	for _, m := range own() {
-		if m.Provider == provider {
-			m = m.clone()
-			m.Patches = patches(m.ID)
-			list = append(list, m)
-		}
-	}
-	for _, line := range index().lines[provider] {
-		m := parseRow(line)
-		m.Patches = patches(m.ID)
-		if _, twice := byKey()[provider+"/"+m.ID]; !twice {
-			list = append(list, m)
-		}
-	}
-	return list
 }
 
 // DefaultModel is the model taken where the user named only the provider. It is
@@ -161,13 +171,13 @@ func DefaultModel(provider string) string {
 
 // ProviderFor names the vendor in whose catalogue the model is, "" where it is in
 // none.
-func ProviderFor(model string) string {
-	info, _ := find("", model)
+func (c *Catalog) ProviderFor(model string) string {
+	info, _ := c.find("", model)
 	return info.Provider
 }
 
-// Cost is what usage costs in US dollars at price. What the provider itself
-// says it charged wins; nil means unknown.
+// Cost is what the usage of one request costs in US dollars at price. What the
+// provider itself says it charged wins; nil means unknown.
 func Cost(usage Usage, price *Price) *float64 {
 	if usage.CostUSD != nil {
 		return new(*usage.CostUSD)
@@ -175,8 +185,9 @@ func Cost(usage Usage, price *Price) *float64 {
 	if price == nil {
 		return nil
 	}
-	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
-	sum := float64(usage.Input)*price.Input + float64(usage.Output)*price.Output +
+	now := price.For(usage.Input + usage.CacheRead + usage.CacheWrite)
+	read, write := cmp.Or(now.CacheRead, now.Input), cmp.Or(now.CacheWrite, now.Input)
+	sum := float64(usage.Input)*now.Input + float64(usage.Output)*now.Output +
 		float64(usage.CacheRead)*read + float64(usage.CacheWrite)*write
 	return new(sum / 1e6)
 }
@@ -199,8 +210,7 @@ func vendorOf(model string) (vendor, id string) {
 
 // find looks for a model among those of its vendor, or of all vendors where it
 // is "".
-func find(vendor, id string) (ModelInfo, bool) {
-	id = family(id)
+func (c *Catalog) find(vendor, id string) (ModelInfo, bool) {
 	vendors := []string{vendor}
 	if vendor == "" {
 		vendors = nil
@@ -212,7 +222,7 @@ func find(vendor, id string) (ModelInfo, bool) {
 	}
 	for _, name := range []string{id, strings.ReplaceAll(id, ".", "-")} { // routers write claude-haiku-4.5
 		for _, v := range vendors {
-			if info, ok := row(v, name); ok {
+			if info, ok := c.either(v, name); ok {
 				return info, true
 			}
 		}
@@ -220,25 +230,12 @@ func find(vendor, id string) (ModelInfo, bool) {
 	return ModelInfo{}, false
 }
 
-// row is what the catalogue has under exactly this id, the caller's own.
-func row(provider, id string) (ModelInfo, bool) {
-	key := provider + "/" + id
-	if info, ok := byKey()[key]; ok {
-		return info.clone(), true
+// either is what the catalogue has under this id, or that of its family.
+func (c *Catalog) either(provider, id string) (ModelInfo, bool) {
+	if info, ok := c.row(provider, id); ok {
+		return info, true
 	}
-	if line, ok := index().byKey[key]; ok {
-		return parseRow(line), true
-	}
-	return ModelInfo{}, false
-}
-
-// clone shares nothing with m.
-func (m ModelInfo) clone() ModelInfo {
-	if m.Price != nil {
-		m.Price = new(*m.Price)
-	}
-	m.Efforts = slices.Clone(m.Efforts)
-	return m
+	return c.row(provider, family(id))
 }
 
 // family strips "-latest" or a date from an id: -20251001, -2025-10-01.

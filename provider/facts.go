@@ -111,7 +111,7 @@ var Known = sync.OnceValue(func() []Facts {
 				Path: "v1/models", Auth: AuthXAPIKey,
 				Headers: map[string]string{"Anthropic-Version": "2023-06-01"},
 			},
-			DefaultModel: "claude-sonnet-5", Vendor: "anthropic", NewSee: true,
+			DefaultModel: "claude-sonnet-5-5", Vendor: "anthropic", NewSee: true,
 			Families: []Family{
 				{Prefix: "claude-3", MaxOutput: 4_096, Images: true},
 				{Prefix: "claude-", MaxOutput: 32_000, Images: true, Reasoning: true},
@@ -121,7 +121,7 @@ var Known = sync.OnceValue(func() []Facts {
 			Name: "openai", BaseURL: "https://api.openai.com/v1",
 			KeyVars: []string{"OPENAI_API_KEY"}, URLVar: "OPENAI_BASE_URL",
 			KeyPrefixes:  []string{"sk-proj-", "sk-svcacct-", "sk-"},
-			DefaultModel: "gpt-5.6-terra", Vendor: "openai", NewSee: true,
+			DefaultModel: "gpt-6.1-terra", Vendor: "openai", NewSee: true,
 			Families: []Family{
 				{Prefix: "gpt-3", MaxOutput: 4_096},
 				{Prefix: "gpt-4.1", MaxOutput: 16_384, Images: true, Patches: true},
@@ -139,7 +139,7 @@ var Known = sync.OnceValue(func() []Facts {
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, URLVar: "GOOGLE_GEMINI_BASE_URL",
 			KeyPrefixes:  []string{"AIza"},
 			Check:        Check{Path: "v1beta/models", Auth: AuthGoogAPIKey, BadRequest: true},
-			DefaultModel: "gemini-3.7-flash", Vendor: "google", NewSee: true,
+			DefaultModel: "gemini-3.8-flash", Vendor: "google", NewSee: true,
 			Families: []Family{
 				{Prefix: "gemini-1", MaxOutput: 8_192, Images: true},
 				{Prefix: "gemini-2.0", MaxOutput: 8_192, Images: true},
@@ -155,7 +155,7 @@ var Known = sync.OnceValue(func() []Facts {
 		{
 			Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1",
 			KeyVars: []string{"OPENROUTER_API_KEY"}, KeyPrefixes: []string{"sk-or-"},
-			Check: Check{Path: "key"}, DefaultModel: "anthropic/claude-sonnet-5", VendorModels: true,
+			Check: Check{Path: "key"}, DefaultModel: "anthropic/claude-sonnet-5.5", VendorModels: true,
 		},
 		{
 			Name: "ollama", Key: KeyOptional, URLVar: "OLLAMA_HOST", Check: Check{Path: "api/version"},

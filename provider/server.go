@@ -27,6 +27,7 @@ type Server struct {
 	// Setting is what names BaseURL, for hints: a variable, or a place in a file;
 	// "" where nothing does.
 	Setting string
+	Catalog *Catalog // what is known of its models without asking; nil is what is built in
 }
 
 // Base is BaseURL, or the provider's own address; "" where none is known. Nothing

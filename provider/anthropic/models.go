@@ -29,7 +29,7 @@ func (p *Provider) Models(ctx context.Context) (list []provider.ModelInfo, err e
 	err = wire.Pages(ctx, p.Server, request, func(page listing.Page) string {
 		for _, m := range page.Data {
 			if m.ID != "" {
-				list = append(list, m.Info(p.Name))
+				list = append(list, m.Info(p.Server))
 			}
 		}
 		if !page.HasMore {

@@ -25,15 +25,17 @@ func TestModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server, guess := provider.Source{Name: provider.FromServer}, provider.Source{Name: provider.FromGuess}
+	list := (*provider.Catalog)(nil).Sources()[0]
 	want := []provider.ModelInfo{
 		{ID: "claude-opus-9", Provider: "anthropic", Name: "Claude Opus 9", Context: 3_000_000, MaxOutput: 256_000,
-			Tools: true, Reasoning: true, Efforts: []string{"low", "xhigh"}},
+			Tools: true, Reasoning: true, Efforts: []string{"low", "xhigh"}, ContextFrom: server},
 		{ID: "claude-haiku-4-5-20251001", Provider: "anthropic", Name: "Claude Haiku 4.5", Context: 200_000,
 			MaxOutput: 64_000,
 			Price:     &provider.Price{Input: 1, Output: 5, CacheRead: 0.1, CacheWrite: 1.25}, Images: true,
-			Tools: true, Reasoning: true},
+			Tools: true, Reasoning: true, ContextFrom: list, PriceFrom: list},
 		{ID: "claude-9-odd", Provider: "anthropic", Name: "claude-9-odd", Context: 128_000, MaxOutput: 32_000,
-			Images: true, Tools: true, Reasoning: true, Guess: true},
+			Images: true, Tools: true, Reasoning: true, Guess: true, ContextFrom: guess},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

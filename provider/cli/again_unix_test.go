@@ -282,7 +282,7 @@ func TestInterruptedClaudeHasACost(t *testing.T) {
 			t.Errorf("%s: usage %+v", model, u)
 		}
 	}
-	if claudePrice("gpt-5") != nil || claudePrice("") != nil {
+	if claudePrice(nil, "gpt-5") != nil || claudePrice(nil, "") != nil {
 		t.Error("a model that is none of claude's has a price")
 	}
 }

@@ -145,10 +145,10 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 // claudePrice is the price of a model that claude asks: its own, or, since claude
 // knows newer models than the catalogue, that of the one whose name is most like
 // it in the same family; nil outside of the families that are known.
-func claudePrice(model string) *provider.Price {
-	info, _ := provider.Lookup("anthropic", model)
+func claudePrice(c *provider.Catalog, model string) *provider.Price {
+	info, _ := c.Lookup("anthropic", model)
 	price, most := info.Price, 0
-	for _, m := range provider.Models("anthropic") {
+	for _, m := range c.Models("anthropic") {
 		same := 0
 		for same < min(len(m.ID), len(model)) && m.ID[same] == model[same] {
 			same++

@@ -72,6 +72,7 @@ type CLI struct {
 	Trace func(event, text string)
 	// Withheld are variables with keys of the tool's that Environ left out.
 	Withheld []string
+	Catalog  *provider.Catalog // has the prices; nil is what is built in
 
 	timeouts *timeouts // nil means the usual
 

@@ -26,7 +26,7 @@ type dialect struct {
 	keepsCaps bool
 	// price is what a model of its costs, nil when that is not known; a nil func
 	// where it tells what a run cost.
-	price  func(model string) *provider.Price
+	price  func(c *provider.Catalog, model string) *provider.Price
 	policy string // a file of rules that it is given where it only reads; "" for none
 	// settings are the names under which it finds settings, commands, hooks and
 	// servers in a directory of a project.

@@ -34,7 +34,7 @@ func (r *run) spent() provider.Usage {
 		return u
 	}
 	u.Output = max(u.Output, r.reply.size/4) // it tells no number before a reply's end
-	if price := r.dialect.price(r.reply.model); price != nil {
+	if price := r.dialect.price(r.Catalog, r.reply.model); price != nil {
 		u.CostUSD, u.Estimated = provider.Cost(u, price), true
 	}
 	return u

@@ -45,7 +45,7 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	err := wire.Pages(ctx, p.Server, request, func(page modelPage) string {
 		for _, m := range page.Models {
 			if m.talks() {
-				list = append(list, m.info(p.Name))
+				list = append(list, m.info(p.Server))
 			}
 		}
 		return page.Next
@@ -64,13 +64,13 @@ func (m listed) talks() bool {
 }
 
 // info is what the server says, over what the catalogue has.
-func (m listed) info(name string) provider.ModelInfo {
-	info, _ := provider.Lookup(name, strings.TrimPrefix(m.Name, "models/"))
+func (m listed) info(s provider.Server) provider.ModelInfo {
+	info, _ := s.Catalog.Lookup(s.Name, strings.TrimPrefix(m.Name, "models/"))
 	if m.Title != "" {
 		info.Name = m.Title
 	}
 	if n := wire.Count(m.Input); n > 0 {
-		info.Context = n
+		info.Context, info.ContextFrom = n, provider.Source{Name: provider.FromServer}
 	}
 	if n := wire.Count(m.Output); n > 0 {
 		info.MaxOutput = n

@@ -37,6 +37,7 @@ func TestModels(t *testing.T) {
 	newest, _ := provider.Lookup("gemini", "gemini-9-pro")
 	newest.Name, newest.Context, newest.MaxOutput, newest.Reasoning, newest.Guess = "Gemini 9 Pro", 3_000_000,
 		99_000, true, false
+	newest.ContextFrom = provider.Source{Name: provider.FromServer}
 	if diff := cmp.Diff([]provider.ModelInfo{newest, flash, mine}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

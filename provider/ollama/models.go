@@ -91,12 +91,13 @@ func (f facts) info(name, model string) provider.ModelInfo {
 	info.Provider = name
 	if f.window > 0 {
 		info.Context, info.MaxOutput, info.Guess = f.window, f.window/2, false
+		info.ContextFrom = provider.Source{Name: provider.FromServer}
 	}
 	if f.listed {
 		info.Tools, info.Images, info.Reasoning = f.tools, f.vision, f.thinking
 	}
 	if f.cloud {
-		info.Price = nil // somebody charges for it
+		info.Price, info.PriceFrom = nil, provider.Source{} // somebody charges for it
 	}
 	return info
 }

@@ -126,7 +126,7 @@ func TestDescribeOfOpenRouter(t *testing.T) {
 		Quirks: openai.QuirksFor("openrouter")}
 	info, err := p.Describe(t.Context(), "new/thing")
 	if err != nil || info.Context != 50_000 || info.MaxOutput != 40_000 || info.Price == nil ||
-		*info.Price != (provider.Price{Input: 1, Output: 2}) || !info.Tools || info.Guess {
+		!info.Price.Equal(provider.Price{Input: 1, Output: 2}) || !info.Tools || info.Guess {
 		t.Errorf("%+v %v", info, err)
 	}
 }

@@ -53,7 +53,7 @@ func list(ctx context.Context, from listing.Source) ([]provider.ModelInfo, error
 	var models []provider.ModelInfo
 	for _, m := range all {
 		if talks(m, from.Name) {
-			models = append(models, m.Info(from.Name))
+			models = append(models, m.Info(from.Server))
 		}
 	}
 	return models, err

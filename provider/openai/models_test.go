@@ -48,7 +48,8 @@ func TestModelsOfOpenRouter(t *testing.T) {
 		{"id":"anthropic/claude-haiku-4.5","name":"Haiku","context_length":123456,"top_provider":{"max_completion_tokens":7777},
 		 "pricing":{"prompt":"0.0000011","completion":"0.0000055","input_cache_read":"0.00000011"},
 		 "architecture":{"input_modalities":["text"],"output_modalities":["text"]},"supported_parameters":["tools","reasoning"]},
-		{"id":"openrouter/auto","context_length":2000000,"pricing":{"prompt":"-1","completion":"-1"},"architecture":{"input_modalities":["text","image"]},"supported_parameters":["temperature"]},
+		{"id":"openrouter/none","context_length":2000000,"pricing":{"prompt":"-1","completion":"-1"},"architecture":{"input_modalities":["text","image"]},"supported_parameters":["temperature"]},
+		{"id":"openai/gpt-6-sol","pricing":{"prompt":"0.000002","completion":"0.00001","input_cache_read":"0.0000002"}},
 		{"id":"some/painter","architecture":{"output_modalities":["image"]}}]}`))
 	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: srv.URL + "/api/v1", Key: key,
 		HTTP: srv.HTTP}, Quirks: openai.QuirksFor("openrouter")}
@@ -56,12 +57,17 @@ func TestModelsOfOpenRouter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := provider.Source{Name: provider.FromServer}
+	tiered, _ := provider.Lookup("openrouter", "openai/gpt-6-sol") // the server tells nothing of its higher price
 	want := []provider.ModelInfo{
 		{ID: "anthropic/claude-haiku-4.5", Provider: "openrouter", Name: "Haiku", Context: 123_456, MaxOutput: 7777,
 			Price: &provider.Price{Input: 1.1, Output: 5.5, CacheRead: 0.11}, Tools: true, Reasoning: true,
-			Efforts: []string{"low", "medium", "high"}},
-		{ID: "openrouter/auto", Provider: "openrouter", Name: "openrouter/auto", Context: 2_000_000, MaxOutput: 8192,
-			Images: true},
+			Efforts: []string{"low", "medium", "high"}, ContextFrom: server, PriceFrom: server},
+		{ID: "openrouter/none", Provider: "openrouter", Name: "openrouter/none", Context: 2_000_000, MaxOutput: 8192,
+			Images: true, ContextFrom: server},
+		{ID: "openai/gpt-6-sol", Provider: "openrouter", Name: "OpenAI: GPT-6 Sol", Context: 1_050_000, MaxOutput: 128_000,
+			Price:  &provider.Price{Input: 2, Output: 10, CacheRead: 0.2, Tiers: tiered.Price.Tiers},
+			Images: true, Tools: true, Reasoning: true, Patches: true, Efforts: tiered.Efforts, ContextFrom: tiered.ContextFrom, PriceFrom: server},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -86,7 +86,8 @@ type app struct {
 	cfg       *config.Config
 	screen    *screen.Screen
 	streams   streams
-	choice    config.Choice // who answers now; the settings have who did at first
+	catalog   *provider.Catalog // of models; nil is what is built in
+	choice    config.Choice     // who answers now; the settings have who did at first
 	found     found
 	project   tool.Project
 	hooks     sync.Once // sets findHooks, when git's hooks are first asked for
@@ -148,6 +149,7 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	for _, w := range a.cfg.Warnings {
 		a.warn(w)
 	}
+	a.openCatalog()
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,10 +142,10 @@ func TestWhatIsListed(t *testing.T) {
 			`{"path":"/p\u001b[2J","what":"keys","exists":true,"files":2,"bytes":9,"left":false}` + "\n",
 		},
 		{
-			"models", func(asJSON bool) error { return printModels(&b, []listedModel{model}, asJSON) },
-			"MODEL       WINDOW  REPLY  $/M IN  $/M OUT  CACHED\nown/m^[[2J    200k   8.1k       ?        ?       ?  no tools\n",
+			"models", func(asJSON bool) error { return printModels(&b, []listedModel{model}, time.Time{}, asJSON) },
+			"MODEL       WINDOW  REPLY  $/M IN  $/M OUT  CACHED  FROM\nown/m^[[2J    200k   8.1k       ?        ?       ?        no tools\n",
 			`{"provider":"own","id":"m\u001b[2J","name":"","context":200000,"max_output":8100,"price":null,"images":false,` +
-				`"tools":false,"reasoning":false,"patches":false,"efforts":null,"guess":false,"default":false,"source":"config"}` + "\n",
+				`"tools":false,"reasoning":false,"patches":false,"efforts":null,"guess":false,"context_from":{"source":"","date":""},"price_from":{"source":"","date":""},"default":false,"source":"config"}` + "\n",
 		},
 	} {
 		for asJSON, want := range map[bool]string{false: test.text, true: test.json} {

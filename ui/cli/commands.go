@@ -65,8 +65,10 @@ func commands() []subcommand {
 				{Flag: "older", Arg: "AGE", Meaning: "of rm: all not written for so long, as 30d or 12h"}},
 		},
 		{
-			name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1,
-			of: "provider", options: with("provider"), own: []config.Option{asJSON},
+			name: "models", args: "[provider] | --update [FILE|URL]", most: 1,
+			short: "the models a provider has, with windows and prices; --update: newer ones",
+			of:    "provider", options: with("provider", "models_url"), own: []config.Option{asJSON,
+				own("update", "take the facts of FILE or URL, else of models_url")},
 		},
 		{
 			name: "login", args: "[provider] [--stdin]", short: "store a key", most: 1, of: "provider", options: with(),

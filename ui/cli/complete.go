@@ -214,7 +214,7 @@ func known(cfg *config.Config, key string) (words []candidate) {
 			names, prefix = []string{cfg.Provider}, func(string) string { return "" }
 		}
 		for _, name := range names {
-			for _, m := range modelsOf(cfg, name, nil) {
+			for _, m := range modelsOf(nil, cfg, name, nil) {
 				words = append(words, candidate{word: prefix(name) + m.ID})
 			}
 		}

@@ -24,12 +24,13 @@ import (
 
 // found is what a run has found out about its providers.
 type found struct {
-	earlier map[string]string               // model by provider, of those switched away from
-	several string                          // which of several models of a server was taken, in words
-	served  map[string][]provider.ModelInfo // what servers listed, by provider
-	keys    sync.Map                        // *config.KeySource by provider, of the wire made last
-	closers []func()                        // wait for the processes of providers
-	reached func() []string                 // what confined commands reach, one kind a row; nil where nothing confines
+	earlier  map[string]string               // model by provider, of those switched away from
+	several  string                          // which of several models of a server was taken, in words
+	served   map[string][]provider.ModelInfo // what servers listed, by provider
+	keys     sync.Map                        // *config.KeySource by provider, of the wire made last
+	closers  []func()                        // wait for the processes of providers
+	oldPrice bool                            // the user was warned of a price that is old
+	reached  func() []string                 // what confined commands reach, one kind a row; nil where nothing confines
 }
 
 // transport makes the HTTP client and the record of what passes.
@@ -63,7 +64,7 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	conditions := config.Conditions{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor,
+	conditions := config.Conditions{AtHand: hand, DefaultModel: a.defaultModel, Catalog: a.catalog.ProviderFor,
 		Probe: a.probe}
 	a.choice, err = a.cfg.Choose(conditions)
 	var several *config.SeveralProviders
@@ -235,7 +236,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	if err != nil {
 		return agent.Model{}, err
 	}
-	info, known := provider.Lookup(choice.Provider, choice.Model)
+	info, known := a.catalog.Lookup(choice.Provider, choice.Model)
 	m := agent.Model{
 		Provider: &provider.Retrier{
 			Provider: wire, MaxTime: cmp.Or(a.cfg.MaxRetryTime, -1), NewKey: a.newKey(choice.Provider),
@@ -244,6 +245,10 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 		Defaults: provider.Options{
 			Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature,
 			Effort: provider.Effort(a.cfg.Effort),
+		},
+		Other: func(model string) provider.ModelInfo {
+			other, _ := a.catalog.Lookup(choice.Provider, model)
+			return merge(other, a.cfg.Providers[choice.Provider].Models[model])
 		},
 		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode, a.brought.trusted()) },
 	}
@@ -254,7 +259,23 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 		m.Settle = s.Settle
 	}
 	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+	a.warnOfOldPrice(m.Info)
 	return m, nil
+}
+
+// oldPrice is the age from which on a cap on money is not to be trusted.
+const oldPrice = 60 * 24 * time.Hour
+
+// warnOfOldPrice says, once in a run, that money is capped by a price that may have
+// changed long ago.
+func (a *app) warnOfOldPrice(m provider.ModelInfo) {
+	age, dated := m.PriceFrom.Age(a.began)
+	if a.cfg.MaxCost == 0 && a.cfg.DailyCost == 0 || !dated || age <= oldPrice || a.found.oldPrice {
+		return
+	}
+	a.found.oldPrice = true
+	a.warn(fmt.Sprintf("the price of %s is %d days old, and the cap on money counts by it; artoo models --update takes newer ones",
+		m.ID, int(age/(24*time.Hour))))
 }
 
 // newKey looks for another key of the provider whose wire was made last.
@@ -299,8 +320,9 @@ func (a *app) describer(d provider.Describer, choice config.Choice) func(context
 
 // merge puts what the user says of a model over what is known.
 func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
+	said := provider.Source{Name: provider.FromConfig}
 	if m.Context > 0 {
-		info.Context = m.Context
+		info.Context, info.ContextFrom = m.Context, said
 	}
 	if m.MaxOutput > 0 {
 		info.MaxOutput = m.MaxOutput
@@ -315,21 +337,23 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 		info.Patches = *m.Patches
 	}
 	if m.Price != nil {
-		info.Price = priced(info.Price, *m.Price)
+		if info.Price = priced(info.Price, *m.Price); info.Price != nil {
+			info.PriceFrom = said
+		}
 	}
 	return info
 }
 
 // priced is a price of which the user says parts: the rest is what is known, and
 // without input and output there is none. Who says what input costs means a price
-// of their own, to which the known ones of the cache do not belong.
+// of their own, to which the known ones of the cache and of longer prompts do not belong.
 func priced(known *provider.Price, said config.Price) *provider.Price {
 	var price provider.Price
 	input, output := said.Input != nil, said.Output != nil
 	if known != nil {
 		price = *known
 		if input {
-			price.CacheRead, price.CacheWrite = 0, 0
+			price.CacheRead, price.CacheWrite, price.Tiers = 0, 0, nil
 		}
 		input, output = true, true
 	}

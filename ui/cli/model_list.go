@@ -22,6 +22,9 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 	if err := a.load(inv, false); err != nil {
 		return err
 	}
+	if inv.has("update") {
+		return a.updateModels(ctx, inv)
+	}
 	if err := a.transport(); err != nil {
 		return err
 	}
@@ -47,13 +50,13 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 	}
 	var rows []listedModel
 	for i, name := range names {
-		known := modelsOf(a.cfg, name, lists[i])
+		known := modelsOf(a.catalog, a.cfg, name, lists[i])
 		if failed[i] != nil {
 			switch {
 			case isProgram(name):
 				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
 					" tells no list of its models: -m takes what the program itself takes"})
-			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
+			case len(names) == 1 && len(a.catalog.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
 				return failed[i]
 			default:
 				a.noteUnlisted(whyUnlisted(name, failed[i]))
@@ -63,7 +66,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 			rows = append(rows, a.row(m, lists[i]))
 		}
 	}
-	return printModels(a.process.Out, rows, inv.has("json"))
+	return printModels(a.process.Out, rows, a.began, inv.has("json"))
 }
 
 // listed are the providers whose models are listed: the one that is named, else
@@ -81,7 +84,7 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 		return nil, false, err
 	}
 	choice, err := a.cfg.Choose(config.Conditions{AtHand: names, DefaultModel: a.defaultModel,
-		Catalog: provider.ProviderFor, Probe: a.probe})
+		Catalog: a.catalog.ProviderFor, Probe: a.probe})
 	switch {
 	case err == nil:
 		a.cfg = a.cfg.With(choice)
@@ -91,7 +94,7 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 		return names, true, nil
 	}
 	for _, known := range provider.Names() {
-		if len(provider.Models(known)) > 0 {
+		if len(a.catalog.Models(known)) > 0 {
 			names = append(names, known)
 		}
 	}
@@ -145,8 +148,16 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 
 // noteUnlisted says why a list is the catalogue's.
 func (a *app) noteUnlisted(why string) {
-	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue of " +
-		provider.CatalogDate + ", with " + provider.CatalogSource()})
+	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue: " + a.catalogue()})
+}
+
+// catalogue names the lists that the catalogue was made from.
+func (a *app) catalogue() string {
+	var names []string
+	for _, s := range a.catalog.Sources() {
+		names = append(names, s.Name+", "+s.Date)
+	}
+	return strings.Join(names, "; ")
 }
 
 // whyUnlisted is why a provider's models could not be asked for, in a line.
@@ -164,14 +175,14 @@ func whyUnlisted(name string, err error) string {
 // modelsOf are the models of a provider: those its server lists, or where that
 // is nil the catalogue's, those the settings describe, and the default. What the
 // settings say of a model goes over everything else.
-func modelsOf(cfg *config.Config, name string, served []provider.ModelInfo) []provider.ModelInfo {
+func modelsOf(catalog *provider.Catalog, cfg *config.Config, name string, served []provider.ModelInfo) []provider.ModelInfo {
 	list := slices.Clone(served)
 	if served == nil {
-		list = provider.Models(name)
+		list = catalog.Models(name)
 	}
 	add := func(id string) {
 		if id != "" && !slices.ContainsFunc(list, func(m provider.ModelInfo) bool { return m.ID == id }) {
-			info, _ := provider.Lookup(name, id)
+			info, _ := catalog.Lookup(name, id)
 			list = append(list, info)
 		}
 	}
@@ -206,7 +217,7 @@ func presentModel(cfg *config.Config, name string) string {
 func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel {
 	r := listedModel{ModelInfo: m, Default: m.ID == presentModel(a.cfg, m.Provider), Source: "config"}
 	_, described := a.cfg.Providers[m.Provider].Models[m.ID]
-	_, known := provider.Lookup(m.Provider, m.ID)
+	_, known := a.catalog.Lookup(m.Provider, m.ID)
 	switch {
 	case described:
 	case slices.ContainsFunc(served, func(s provider.ModelInfo) bool { return s.ID == m.ID }):
@@ -219,7 +230,7 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel
 
 // Models implements ui.Program.
 func (a *app) Models() []provider.ModelInfo {
-	return modelsOf(a.cfg, a.choice.Provider, a.found.served[a.choice.Provider])
+	return modelsOf(a.catalog, a.cfg, a.choice.Provider, a.found.served[a.choice.Provider])
 }
 
 // AskModels implements ui.Program.
@@ -234,7 +245,7 @@ func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	}
 	list := a.Models()
 	if err != nil && len(list) > 0 {
-		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue of " + provider.CatalogDate)
+		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue: " + a.catalogue())
 	}
 	return list, err
 }

@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"bytes"
+	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/config"
 	"artoo/provider"
+	"artoo/ui/screen"
 )
 
 // TestAPriceThatIsSaidInPart: what is left out is the catalogue's, and where it
@@ -38,7 +43,40 @@ func TestAPriceThatIsSaidInPart(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	}
-	if *known != (provider.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}) {
+	if !known.Equal(provider.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}) {
 		t.Errorf("the catalogue's own was changed: %+v", *known)
+	}
+}
+
+// A cap counts by the price that is known. A price from long ago, by the clock of the
+// run, is said once; one that the user set or the server gives is not old.
+func TestAnOldPriceUnderACapIsSaidOnce(t *testing.T) {
+	day := time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC)
+	listed := func(date string) provider.ModelInfo {
+		return provider.ModelInfo{ID: "m", Price: new(provider.Price), PriceFrom: provider.Source{Name: "list", Date: date}}
+	}
+	for name, test := range map[string]struct {
+		cost, daily float64
+		model       provider.ModelInfo
+		want        string
+	}{
+		"61 days":         {1, 0, listed("2026-10-31"), "the price of m is 61 days old"},
+		"61 days, daily":  {0, 1, listed("2026-10-31"), "artoo models --update"},
+		"60 days":         {1, 0, listed("2026-11-01"), "the price of m is 60 days old"},
+		"59 days":         {1, 0, listed("2026-11-02"), ""},
+		"no cap":          {0, 0, listed("2026-01-01"), ""},
+		"the user's own":  {1, 0, provider.ModelInfo{PriceFrom: provider.Source{Name: provider.FromConfig}}, ""},
+		"of the future":   {1, 0, listed("2027-05-05"), ""},
+		"the price of no": {1, 0, provider.ModelInfo{}, ""},
+	} {
+		var shown bytes.Buffer
+		a := &app{began: day, cfg: &config.Config{Settings: config.Settings{MaxCost: test.cost, DailyCost: test.daily}},
+			screen: screen.New(screen.Options{Out: io.Discard, Err: &shown, Profile: screen.Plain})}
+		a.warnOfOldPrice(test.model)
+		a.warnOfOldPrice(test.model)
+		got := strings.Join(strings.Fields(shown.String()), " ")
+		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") || strings.Count(got, "days old") > 1 {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

@@ -88,6 +88,7 @@ func (a *app) server(name string) (provider.Server, error) {
 	return provider.Server{
 		Form: a.cfg.Form(name), Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
 		Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Setting: source,
+		Catalog: a.catalog,
 	}, nil
 }
 
@@ -104,6 +105,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
 	}
 	c.MaxRetry = cmp.Or(a.cfg.MaxRetryTime, -1)
+	c.Catalog = a.catalog
 	c.Caps, c.Reads, c.Trusted = a.caps, a.longInput, a.trustsNow
 	if a.cfg.IsSet("idle_timeout") {
 		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"artoo/provider"
@@ -22,11 +23,11 @@ type listedModel struct {
 }
 
 // printModels prints the list in columns, or as JSON. The first is what -m takes.
-func printModels(w io.Writer, list []listedModel, asJSON bool) error {
+func printModels(w io.Writer, list []listedModel, now time.Time, asJSON bool) error {
 	if asJSON {
 		return printEach(w, list, true, listedModel.About)
 	}
-	rows := [][]string{{"MODEL", "WINDOW", "REPLY", "$/M IN", "$/M OUT", "CACHED", ""}}
+	rows := [][]string{{"MODEL", "WINDOW", "REPLY", "$/M IN", "$/M OUT", "CACHED", "FROM", ""}}
 	for _, m := range list {
 		in, out, cached := "?", "?", "?"
 		if p := m.Price; p != nil {
@@ -36,6 +37,11 @@ func printModels(w io.Writer, list []listedModel, asJSON bool) error {
 			}
 		}
 		remarks := m.Can()
+		if m.Price != nil {
+			for _, t := range m.Price.Tiers {
+				remarks += fmt.Sprintf(", above %s $%s in, $%s out", provider.ShortCount(t.Above), price(t.Input), price(t.Output))
+			}
+		}
 		if m.Default {
 			remarks += ", default"
 		}
@@ -44,7 +50,7 @@ func printModels(w io.Writer, list []listedModel, asJSON bool) error {
 		}
 		rows = append(rows, []string{
 			sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), provider.ShortCount(m.Context),
-			provider.ShortCount(m.MaxOutput), in, out, cached, strings.TrimPrefix(remarks, ", "),
+			provider.ShortCount(m.MaxOutput), in, out, cached, m.from(now), strings.TrimPrefix(remarks, ", "),
 		})
 	}
 	widths := make([]int, len(rows[0]))
@@ -57,7 +63,7 @@ func printModels(w io.Writer, list []listedModel, asJSON bool) error {
 		line := ""
 		for i, cell := range r {
 			width := widths[i] // numbers stand at the right
-			if i == 0 || i == len(r)-1 {
+			if i == 0 || i >= len(r)-2 {
 				width = -width
 			}
 			line += fmt.Sprintf("%*s  ", width, cell)
@@ -67,6 +73,27 @@ func printModels(w io.Writer, list []listedModel, asJSON bool) error {
 		}
 	}
 	return nil
+}
+
+// from says how old the facts are and whose: of the window and the price by
+// themselves where they differ.
+func (m listedModel) from(now time.Time) string {
+	window, price := fromWhom(m.ContextFrom, now), fromWhom(m.PriceFrom, now)
+	switch {
+	case window == price, price == "":
+		return sanitize.Text(window, sanitize.Line)
+	}
+	return sanitize.Text(window+", price "+price, sanitize.Line)
+}
+
+// fromWhom is a source in a word or two, with the age of a list in days.
+func fromWhom(s provider.Source, now time.Time) string {
+	age, dated := s.Age(now)
+	if !dated {
+		return s.Name
+	}
+	name, _, _ := strings.Cut(s.Name, " ")
+	return fmt.Sprintf("%s %dd", name, int(age/(24*time.Hour)))
 }
 
 func price(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

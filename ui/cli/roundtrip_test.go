@@ -24,7 +24,7 @@ func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 	for _, set := range sets {
 		t.Setenv("ARTOO_PROVIDER", set)
 		for _, name := range provider.Names() {
-			for _, m := range provider.Models(name) {
+			for _, m := range (*provider.Catalog)(nil).Models(name) {
 				listed++
 				line := name + "/" + m.ID
 				c, err := config.Load(config.LoadOptions{Flags: map[string][]string{"model": {line}}})
@@ -32,7 +32,7 @@ func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 					t.Fatal(err)
 				}
 				choice, err := c.Choose(config.Conditions{AtHand: []string{"openai", "anthropic"},
-					DefaultModel: provider.DefaultModel, Catalog: provider.ProviderFor, Probe: func() string { return "" }})
+					DefaultModel: provider.DefaultModel, Catalog: (*provider.Catalog)(nil).ProviderFor, Probe: func() string { return "" }})
 				if err != nil || choice.Provider != name || choice.Model != m.ID {
 					t.Errorf("with ARTOO_PROVIDER=%s, -m %s is taken as %q of %q, %v", set, line, choice.Model,
 						choice.Provider, err)

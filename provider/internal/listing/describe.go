@@ -66,7 +66,7 @@ type asking struct {
 
 // describe asks the server; settled says that asking again would tell no more.
 func (s *asking) describe(ctx context.Context, model string) (info provider.ModelInfo, settled bool, err error) {
-	info, _ = provider.Lookup(s.Name, model)
+	info, _ = s.Catalog.Lookup(s.Name, model)
 	all, err := s.list(ctx, s.Base, s.Models...)
 	if e := provider.AsError(err); e != nil {
 		mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider ||
@@ -88,7 +88,7 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 	case s.Local && m.Context() == 0 && strings.HasPrefix(m.OwnedBy, "organization"): // LM Studio's word for nobody
 		m, settled = s.loaded(ctx, m)
 	}
-	info = m.Info(s.Name)
+	info = m.Info(s.Server)
 	info.ID = model
 	if !info.Guess && max(m.TopProvider.Output, m.Output, m.Reply) <= 0 {
 		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt

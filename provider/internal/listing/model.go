@@ -99,18 +99,26 @@ func fetch(ctx context.Context, s provider.Server, r wire.Request) ([]Model, err
 }
 
 // Info is what the server says, over what the catalogue has.
-func (m Model) Info(name string) provider.ModelInfo {
-	info, _ := provider.Lookup(name, m.ID)
+func (m Model) Info(s provider.Server) provider.ModelInfo {
+	info, _ := s.Catalog.Lookup(s.Name, m.ID)
+	said := provider.Source{Name: provider.FromServer}
 	info.Name = cmp.Or(m.Title, m.Name, info.Name)
 	if window := m.Context(); window > 0 {
-		info.Context, info.Guess = window, false
+		info.Context, info.ContextFrom, info.Guess = window, said, false
 		info.MaxOutput = min(info.MaxOutput, window)
 	}
 	if n := wire.Count(max(m.TopProvider.Output, m.Output, m.Reply)); n > 0 {
 		info.MaxOutput = n
 	}
 	if m.Pricing != nil {
-		info.Price = m.price()
+		known := info.Price
+		info.Price, info.PriceFrom = m.price(), said
+		switch {
+		case info.Price == nil:
+			info.PriceFrom = provider.Source{}
+		case known != nil && known.Input == info.Price.Input && known.Output == info.Price.Output:
+			info.Price.Tiers = known.Tiers // lists of servers have none
+		}
 	}
 	if in := m.Architecture.Input; len(in) > 0 {
 		info.Images = slices.Contains(in, "image")
