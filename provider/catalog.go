@@ -161,6 +161,16 @@ func patches(model string) bool {
 	return f.Patches
 }
 
+// Has reports whether the catalogue lists the model as one of the provider's own, a
+// dated id and a router's variant (":nitro") included.
+func (c *Catalog) Has(provider, model string) bool {
+	if f, _ := FactsOf(provider); f.VendorModels {
+		model, _, _ = strings.Cut(model, ":")
+	}
+	_, ok := c.either(provider, model)
+	return ok
+}
+
 // DefaultModel is the model taken where the user named only the provider. It is
 // "" where there is none: servers with models of their own, and command-line
 // agents, which have their own default.

@@ -218,6 +218,17 @@ func TestInstalledFactsGoOverTheBuiltInOnes(t *testing.T) {
 	}
 }
 
+func TestHas(t *testing.T) {
+	for name, want := range map[string]bool{"anthropic/claude-opus-5-5": true, "anthropic/claude-haiku-4-5-20251001": true,
+		"openai/claude-opus-5-5": false, "compatible/gpt-5.5": false, "openrouter/openai/gpt-6-sol:nitro": true,
+		"openrouter/openai/gpt-66": false, "gemini/gemini-flash-latest": true, "demo/demo": true} {
+		provider, model, _ := strings.Cut(name, "/")
+		if got := (*Catalog)(nil).Has(provider, model); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestFactsWithAFaultAreNotTaken(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"other format":     {"models 1", "models 2"},

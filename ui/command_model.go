@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/tool/spelling"
 )
 
 // approvalModes are the modes in the order in which they are listed.
@@ -177,40 +177,84 @@ func rightsText(r permission.Rights) string {
 func runModel(ctx context.Context, t *Terminal, name string) error {
 	switch name {
 	case "":
-		t.Note(oneLine(t.opt.Agent.Model().String()) +
-			" (/model NAME or /model PROVIDER/NAME changes it, /model list tells those known)")
-		return nil
+		return chooseModel(ctx, t)
 	case "list":
 		return listModels(ctx, t)
 	}
-	if err := t.opt.Program.SwitchModel(ctx, name); err != nil {
+	found, err := t.opt.Program.FindModel(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !found.Known && found.Listed {
+		if yes, err := t.insists(ctx, found); err != nil || !yes {
+			return err
+		}
+	}
+	if err := t.opt.Program.SwitchModel(ctx, found.Provider+"/"+found.Model); err != nil {
 		return err
 	}
 	t.tellModel()
-	t.unknownModel()
+	if !found.Known && !found.Listed {
+		t.Note(oneLine(found.Provider + " lists no models, so the name was not checked"))
+	}
+	return nil
+}
+
+// insists asks whether a model that its provider does not list is meant all the
+// same: it may be new, or a slip. No answer is no.
+func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) {
+	text := fmt.Sprintf("%s does not list a model %q", found.Provider, found.Model)
+	if found.Nearest != "" {
+		text += "; the nearest is " + found.Nearest
+	}
+	show := func() (string, bool) {
+		t.Note(oneLine(text))
+		return "switch to " + oneLine(found.Model) + " all the same? [y,n] (n) ", false
+	}
+	yes, err := confirm(t.Screen, confirmation{show: show,
+		help: func() { t.Note("y: the next message goes to it; n: the model stays. /model list shows what there is") },
+		decided: func(yes bool) {
+			if !yes {
+				t.tellModel()
+			}
+		},
+	}, t.truster(ctx, func() string { prompt, _ := show(); return prompt }))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return yes, err
+}
+
+// chooseModel is /model: the models known of the present provider are listed, and
+// one can be chosen. A provider is asked only where nothing else is known.
+func chooseModel(ctx context.Context, t *Terminal) error {
+	now := t.opt.Agent.Model()
+	list := t.opt.Program.Models()
+	if len(list) < 2 {
+		var err error
+		if list, err = t.opt.Program.AskModels(ctx); err != nil {
+			t.Note(oneLine(err.Error()))
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	c := choices{title: oneLine("model: " + now.String() + "; known of " + now.Name + ":")}
+	for _, m := range list {
+		c.list = append(c.list, choice{name: m.ID, cells: []string{m.ID, m.About()}, now: m.ID == now.Defaults.Model})
+	}
+	i, err := t.choose(ctx, c)
+	if err != nil || i == nothingChosen {
+		return err
+	}
+	if err := t.opt.Program.SwitchModel(ctx, now.Name+"/"+list[i].ID); err != nil {
+		return err
+	}
+	t.tellModel()
 	return nil
 }
 
 func (t *Terminal) tellModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
-
-// unknownModel tells that a name is not among those known of its provider: it may
-// be new, or a slip.
-func (t *Terminal) unknownModel() {
-	now := t.opt.Agent.Model()
-	name := now.Defaults.Model
-	var known []string
-	for _, m := range t.opt.Program.Models() {
-		known = append(known, strings.TrimPrefix(m.ID, now.Name+"/"))
-	}
-	if len(known) == 0 || slices.Contains(known, name) {
-		return
-	}
-	end := "."
-	if near := spelling.Nearest(name, known); near != "" {
-		end = "; did you mean " + near + "?"
-	}
-	t.Note(oneLine(name + " is not among the models known of " + now.Name + end + " /model list tells those it has"))
-}
 
 // listModels is /model list.
 func listModels(ctx context.Context, t *Terminal) error {

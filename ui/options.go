@@ -120,6 +120,11 @@ type Program interface {
 	// AskModels asks the provider first. The error says why it could not be
 	// asked; the list then is that of Models.
 	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
+	// FindModel says which model a name means, before SwitchModel: one of the present
+	// provider, PROVIDER/NAME, or the name of a provider for its usual model. The
+	// provider is asked where it is not known otherwise that it has it. The error says
+	// why nothing can be meant.
+	FindModel(ctx context.Context, name string) (FoundModel, error)
 	// Providers lists the providers that could answer, each with the model that a
 	// switch to it means.
 	Providers() ([]config.Choice, error)
@@ -139,6 +144,14 @@ type Program interface {
 	// Confined says what confines commands, what of it is missing and what commands
 	// reach, one a row.
 	Confined() []string
+}
+
+// FoundModel is what a name that was typed for a model means.
+type FoundModel struct {
+	Provider, Model string
+	Known           bool   // the provider has it
+	Listed          bool   // it is known which models the provider has
+	Nearest         string // of these the one with the most similar name; "" for none
 }
 
 // New checks the options. Nothing is read or changed before Run.

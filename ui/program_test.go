@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +118,7 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 type testProgram struct {
 	agent  *agent.Agent
 	models []provider.ModelInfo // nil are small and one whose name holds an escape
+	find   func(name string) (FoundModel, error)
 	debug  bool
 }
 
@@ -137,8 +139,16 @@ func (p *testProgram) Providers() ([]config.Choice, error) {
 		errors.New("a key cannot be read")
 }
 
+func (p *testProgram) FindModel(_ context.Context, name string) (FoundModel, error) {
+	if p.find == nil {
+		return FoundModel{Provider: p.agent.Model().Name, Model: name, Known: true}, nil
+	}
+	return p.find(name)
+}
+
 func (p *testProgram) SwitchModel(_ context.Context, name string) error {
-	p.agent.SwitchModel(testModel(p.agent.Model().Name, name))
+	prov, name, _ := strings.Cut(name, "/")
+	p.agent.SwitchModel(testModel(prov, name))
 	return nil
 }
 

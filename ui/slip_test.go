@@ -3,9 +3,11 @@
 package ui
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"artoo/agent"
 	"artoo/provider"
 )
 
@@ -66,22 +68,95 @@ func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsNotKnownIsSaid(t *testing.T) {
-	opt := func(o *Options) {
-		o.Agent.SwitchModel(testModel("anthropic", "claude"))
-		o.Program = &testProgram{agent: o.Agent,
-			models: []provider.ModelInfo{{ID: "anthropic/claude-sonnet-4-5"}, {ID: "claude-opus-4-1"}}}
+// A slip must not send the next message to a model that there is none of: who
+// insists says so.
+func TestAModelThatIsNotListedIsAskedAbout(t *testing.T) {
+	find := func(name string) (FoundModel, error) {
+		switch name {
+		case "nowhere":
+			return FoundModel{Provider: "mine", Model: name}, nil
+		case "bad":
+			return FoundModel{}, errors.New("mine has no default model")
+		case "anthropic":
+			return FoundModel{Provider: name, Model: "claude-usual", Known: true}, nil
+		}
+		f := FoundModel{Provider: "anthropic", Model: name, Listed: true, Known: name == "claude-opus-5"}
+		if name == "claude-opsu-5" {
+			f.Nearest = "claude-opus-5"
+		}
+		return f, nil
 	}
-	for typed, want := range map[string]string{
-		"gpt-9":             "gpt-9 is not among the models known of anthropic. /model list tells those it has",
-		"claude-sonnet-4-6": "did you mean claude-sonnet-4-5? /model list",
-		"claude-opus-4-1":   "",
-		"claude-sonnet-4-5": "",
+	const ask = "all the same? [y,n] (n)"
+	for _, test := range []struct {
+		typed, answer string
+		shown         []string
+		now           string
+	}{
+		{"claude-opus-5", "", nil, "anthropic/claude-opus-5"},
+		{"anthropic", "", nil, "anthropic/claude-usual"},
+		{"claude-opsu-5", "", []string{`anthropic does not list a model "claude-opsu-5"; the nearest is claude-opus-5`,
+			"switch to claude-opsu-5 " + ask, "model: anthropic/claude"}, "anthropic/claude"},
+		{"claude-opsu-5", "n", []string{ask}, "anthropic/claude"},
+		{"gpt-9", "y", []string{`anthropic does not list a model "gpt-9"`, ask}, "anthropic/gpt-9"},
+		{"gpt-9", "?", []string{ask, "/model list shows what there is"}, "anthropic/claude"},
+		{"nowhere", "", []string{"mine lists no models, so the name was not checked"}, "mine/nowhere"},
+		{"bad", "", []string{"/model: mine has no default model"}, "anthropic/claude"},
 	} {
-		shown, sent := say(t, opt, "/model "+typed)
-		shown = strings.Join(strings.Fields(shown), " ")
-		if sent != nil || !strings.Contains(shown, want) || strings.Contains(shown, "is not among") != (want != "") {
-			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
+		var a *agent.Agent
+		k := startLines(t, &sender{}, func(o *Options) {
+			a = o.Agent
+			a.SwitchModel(testModel("anthropic", "claude"))
+			o.Program = &testProgram{agent: a, find: find}
+		})
+		k.send("/model " + test.typed + "\n")
+		if len(test.shown) > 0 && strings.Contains(strings.Join(test.shown, ""), ask) {
+			k.expect(ask)
+			for line := range strings.Lines(test.answer + "\n") {
+				k.send(line)
+			}
+		}
+		k.eof()
+		k.end()
+		shown := strings.Join(strings.Fields(k.status.String()), " ")
+		for _, want := range test.shown {
+			if !strings.Contains(shown, want) {
+				t.Errorf("/model %s, %q: no %q in %q", test.typed, test.answer, want, shown)
+			}
+		}
+		if now := a.Model().String(); now != test.now {
+			t.Errorf("/model %s, %q: now %s, want %s", test.typed, test.answer, now, test.now)
+		}
+		if strings.Contains(shown, ask) != strings.Contains(strings.Join(test.shown, " "), ask) {
+			t.Errorf("/model %s: %q", test.typed, shown)
+		}
+	}
+}
+
+func TestModelAloneLetsOneBeChosen(t *testing.T) {
+	for answer, want := range map[string]string{"2": "anthropic/claude-sonnet-5", "opus": "anthropic/claude-opus-5",
+		"claude": "anthropic/claude-opus-5-5", "": "anthropic/claude-opus-5-5", "zzz\n": "anthropic/claude-opus-5-5"} {
+		var a *agent.Agent
+		k := startLines(t, &sender{}, func(o *Options) {
+			a = o.Agent
+			a.SwitchModel(testModel("anthropic", "claude-opus-5-5"))
+			o.Program = &testProgram{agent: a, models: []provider.ModelInfo{{ID: "claude-opus-5", Context: 200_000},
+				{ID: "claude-sonnet-5"}, {ID: "claude-haiku\x1b[2J"}}}
+		})
+		k.send("/model\n")
+		k.expect("number or part of the name")
+		for line := range strings.Lines(answer + "\n") {
+			k.send(line)
+		}
+		k.eof()
+		k.end()
+		if now := a.Model().String(); now != want {
+			t.Errorf("%q: now %s, want %s", answer, now, want)
+		}
+		shown := k.status.String()
+		for _, row := range []string{"model: anthropic/claude-opus-5-5; known of anthropic:", "  1  claude-opus-5 ", "200k window", "claude-haiku^[[2J"} {
+			if !strings.Contains(shown, row) {
+				t.Errorf("no %q in\n%s", row, shown)
+			}
 		}
 	}
 }

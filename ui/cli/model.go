@@ -205,11 +205,20 @@ func (a *app) SwitchProvider(ctx context.Context, name string) error {
 	if !a.cfg.IsProvider(name) {
 		return errors.New("there is no provider " + name)
 	}
+	choice, err := a.usualOf(name)
+	if err != nil {
+		return err
+	}
+	return a.SwitchModel(ctx, choice.Provider+"/"+choice.Model)
+}
+
+// usualOf is what the name of a provider alone means.
+func (a *app) usualOf(name string) (config.Choice, error) {
 	model := a.usual(name)
 	if model == "" {
-		return errors.New(name + " has no default model; /model " + name + "/NAME names one")
+		return config.Choice{}, errors.New(name + " has no default model; /model " + name + "/NAME names one")
 	}
-	return a.SwitchModel(ctx, name+"/"+model)
+	return config.Choice{Provider: name, Model: model}, nil
 }
 
 // Providers implements ui.Program: those whose key or server is at hand, and the

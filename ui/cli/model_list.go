@@ -14,6 +14,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/tool/spelling"
+	"artoo/ui"
 )
 
 // listModels is `artoo models`. A server that cannot be asked costs no more than
@@ -228,6 +229,50 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel
 	return r
 }
 
+// serve asks a provider for its models, and keeps what it lists.
+func (a *app) serve(ctx context.Context, name string) error {
+	served, err := a.askModels(ctx, name)
+	if err == nil && served != nil {
+		if a.found.served == nil {
+			a.found.served = map[string][]provider.ModelInfo{}
+		}
+		a.found.served[name] = served
+	}
+	return err
+}
+
+// FindModel implements ui.Program.
+func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error) {
+	choice := a.choiceOf(name)
+	ids, _ := a.ids(choice.Provider)
+	if a.cfg.IsProvider(name) && !slices.Contains(ids, name) {
+		usual, err := a.usualOf(name)
+		return ui.FoundModel{Provider: usual.Provider, Model: usual.Model, Known: err == nil}, err
+	}
+	found := ui.FoundModel{Provider: choice.Provider, Model: choice.Model}
+	if found.Known = a.catalog.Has(choice.Provider, choice.Model) || slices.Contains(ids, choice.Model); found.Known {
+		return found, nil
+	}
+	// Who cannot be asked leaves it to the catalogue; the switch itself says more.
+	if err := a.serve(ctx, choice.Provider); err != nil && ctx.Err() != nil {
+		return found, context.Cause(ctx)
+	}
+	ids, found.Listed = a.ids(choice.Provider)
+	found.Known = slices.Contains(ids, choice.Model)
+	found.Nearest = spelling.Nearest(choice.Model, ids)
+	return found, nil
+}
+
+// ids are the models known of a provider, without asking it. all says that these are
+// all it has, as far as its server or the catalogue lists them.
+func (a *app) ids(name string) (ids []string, all bool) {
+	served := a.found.served[name]
+	for _, m := range modelsOf(a.catalog, a.cfg, name, served) {
+		ids = append(ids, m.ID)
+	}
+	return ids, served != nil || len(a.catalog.Models(name)) > 0
+}
+
 // Models implements ui.Program.
 func (a *app) Models() []provider.ModelInfo {
 	return modelsOf(a.catalog, a.cfg, a.choice.Provider, a.found.served[a.choice.Provider])
@@ -236,13 +281,7 @@ func (a *app) Models() []provider.ModelInfo {
 // AskModels implements ui.Program.
 func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	name := a.choice.Provider
-	served, err := a.askModels(ctx, name)
-	if err == nil && served != nil {
-		if a.found.served == nil {
-			a.found.served = map[string][]provider.ModelInfo{}
-		}
-		a.found.served[name] = served
-	}
+	err := a.serve(ctx, name)
 	list := a.Models()
 	if err != nil && len(list) > 0 {
 		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue: " + a.catalogue())
