@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -22,7 +23,8 @@ import (
 type Provider struct {
 	provider.Server // BaseURL with or without /v1beta
 
-	learned wire.Memory
+	learned   wire.Memory
+	described sync.Map // provider.ModelInfo by the name of the model
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -40,17 +42,23 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 // prepare makes the request to a model. Without alt=sse the server would send one
 // JSON array, of which nothing can be shown before its end.
 func (p *Provider) prepare(ctx context.Context, model string) (wire.Request, error) {
-	kind, name, found := strings.Cut(model, "/") // models/x as the API lists them, tunedModels/x
-	if !found {
-		kind, name = "models", model
-	}
+	kind, name := kindOf(model)
 	return p.request(ctx, url.Values{"alt": {"sse"}}, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")
+}
+
+// kindOf takes a name apart: models/x as the API lists them, tunedModels/x, or x alone.
+func kindOf(model string) (kind, name string) {
+	kind, name, found := strings.Cut(model, "/")
+	if !found {
+		return "models", model
+	}
+	return kind, name
 }
 
 // request is one to the given end of the API, a GET as long as it has no body.
 func (p *Provider) request(ctx context.Context, query url.Values, path ...string) (wire.Request, error) {
 	r, err := wire.Ask(ctx, p.Server, p.Base(), provider.AuthGoogAPIKey, path...)
-	if err == nil {
+	if err == nil && query != nil {
 		r.URL, err = wire.Query(r.URL, query)
 	}
 	return r, err

@@ -45,9 +45,6 @@ func printModels(w io.Writer, list []listedModel, now time.Time, asJSON bool) er
 		if m.Default {
 			remarks += ", default"
 		}
-		if m.Guess {
-			remarks += ", guessed"
-		}
 		rows = append(rows, []string{
 			sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), provider.ShortCount(m.Context),
 			provider.ShortCount(m.MaxOutput), in, out, cached, m.from(now), strings.TrimPrefix(remarks, ", "),

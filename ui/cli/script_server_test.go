@@ -133,6 +133,7 @@ func describing(m *modelServer, silent bool, work string) http.Handler {
 	mux.Handle("/pages/", http.FileServerFS(os.DirFS(work)))
 	if silent {
 		mux.Handle("/v1/models", http.NotFoundHandler())
+		mux.Handle("GET /v1beta/models/{name}", http.NotFoundHandler())
 	}
 	answer := func(reply providertest.Reply) http.Handler {
 		return &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return reply }}
