@@ -52,11 +52,50 @@ func TestACutPrompt(t *testing.T) {
 			}
 		})
 	}
+	t.Run("of a first request", cutAtFirst)
 	t.Run("fewer than before, though little came", readFewer)
 	t.Run("reasoning of an earlier turn are not read again", dropThoughts)
 	t.Run("an image is no text", sendAnImage)
 	t.Run("refused by a server that obeys", refuseALongPrompt)
 	t.Run("the reply filled it", fillTheWindow)
+}
+
+// A request of which no process knows an earlier one: the server cut it, or still had a
+// part of it from another process, and says which by the window that it loaded. An older
+// one does not say, but what it cuts fills its window.
+func cutAtFirst(t *testing.T) {
+	for name, tc := range map[string]struct {
+		read int
+		ps   string // answer of /api/ps, "" for none
+		want string
+	}{
+		"the loaded window is small":         {2000, `{"models":[{"name":"other","context_length":9},{"name":"m:latest","context_length":2048}]}`, "its window holds 2048"},
+		"it had a part already":              {2048, `{"models":[{"name":"m","context_length":8192}]}`, ""},
+		"an older server, a whole window":    {2048, `{"models":[{"name":"m"}]}`, "the model read 2048 tokens of "},
+		"an old server, a whole window":      {2048, "", "its window holds 2048"},
+		"an old server, that had a part":     {1900, "", ""},
+		"all was read, no question is asked": {6400, `{"models":[{"name":"m","context_length":10}]}`, ""},
+	} {
+		chat := always(providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: tc.read, Output: 1})))
+		s := providertest.Serve(t, &providertest.Handler{Next: func(n int, r providertest.Request) providertest.Reply {
+			switch {
+			case r.Path == "/api/show":
+				return able(8192)
+			case r.Path == "/api/chat":
+				return chat(n, r)
+			case r.Path == "/api/ps" && tc.ps != "":
+				return providertest.JSON(200, tc.ps)
+			}
+			return providertest.JSON(404, `404 page not found`)
+		}})
+		r := send(t, provide(s), request(provider.UserText(strings.Repeat("word ", 5000))))
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		if got := strings.Join(notices(r), "; "); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
 }
 
 func readFewer(t *testing.T) {

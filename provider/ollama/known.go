@@ -109,12 +109,35 @@ const (
 	// one token at least, and at most one: measured, most text has 3 to 5.
 	leastTokens, mostTokens = 6, 2
 	mostSessions            = 64 // remembered
+	// windowStep is the smallest window that servers load a model with, and divides
+	// the others, but few counts of tokens: a server that cuts a first prompt reads the
+	// whole window.
+	windowStep = 1024
 )
+
+// unexplained reports whether fewer tokens were read than the request has at least, and
+// no request of the session before it.
+func (k *known) unexplained(req provider.Request, size extent, read int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last, later := k.sessions[req.SessionID+" "+req.Model]
+	return read >= windowStep && read < size.text/leastTokens && !(later && size.text >= last.text)
+}
 
 // cut compares the size of a request with the tokens that the model read of it. It
 // returns what to tell the user when the server dropped a part: one that does not
 // know "truncate" does so without a word. read is 0 where the server did not say.
-func (k *known) cut(req provider.Request, size extent, read, window int) string {
+// Where fewer were read than the request has and no earlier request explains it (one of
+// another process may, whose tokens the server still has), loaded is asked for the
+// window that the model was loaded with, 0 where the server does not say.
+func (k *known) cut(req provider.Request, size extent, read, window int, loaded func() int) string {
+	if k.unexplained(req, size, read) {
+		if real := loaded(); real > 0 {
+			window = real
+		} else if read%windowStep == 0 {
+			window = read
+		}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key := req.SessionID + " " + req.Model

@@ -87,8 +87,26 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 type attempt struct {
 	*Provider
 	req   provider.Request
+	ctx   context.Context // of the last try
 	facts facts
 	dec   *decoder // of the last try
+}
+
+// loaded is the window, in tokens, that the model has in memory now; 0 where the server
+// does not say.
+func (a *attempt) loaded() int {
+	ctx, cancel := context.WithTimeout(a.ctx, describeTimeout)
+	defer cancel()
+	models, err := a.Loaded(ctx)
+	if err != nil {
+		return 0 // an old server, which the counts have to do for
+	}
+	for _, m := range models {
+		if m.Name == a.req.Model || m.Name == a.req.Model+":latest" {
+			return wire.Count(m.Context)
+		}
+	}
+	return 0
 }
 
 func (a *attempt) decoder() wire.Decoder {
@@ -119,6 +137,7 @@ func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 }
 
 func (a *attempt) prepare(ctx context.Context) (r wire.Request, err error) {
+	a.ctx = ctx
 	if a.facts, err = a.lookup(ctx, a.req.Model, showTimeout); err != nil {
 		return r, err
 	}
@@ -132,7 +151,7 @@ func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
 	}
 	body, size, err := encode(a.Name, req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
 	a.dec.window = a.facts.window
-	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window) }
+	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window, a.loaded) }
 	return body, err
 }
 

@@ -139,6 +139,7 @@ func describing(m *modelServer, silent bool, work string) http.Handler {
 		return &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return reply }}
 	}
 	mux.Handle("/api/show", answer(providertest.OllamaShow(4096, "completion", "tools")))
+	mux.Handle("/api/ps", http.NotFoundHandler())
 	for path, body := range map[string]string{"/api/version": `{"version":"0.15.0"}`,
 		"/api/tags": `{"models":[{"name":"test-model"},{"name":"older"}]}`} {
 		mux.Handle(path, answer(providertest.JSON(200, body)))
