@@ -38,6 +38,8 @@ func TestCaps(t *testing.T) {
 		{"steps", agent.Limits{MaxTurns: 3}, nil, agent.KindCap, 3},
 		{"tokens", agent.Limits{MaxTotalTokens: 7000}, nil, agent.KindCap, 3},
 		{"money", agent.Limits{MaxCost: 0.045}, &provider.Price{Input: 10, Output: 10}, agent.KindCap, 2},
+		{"money of long prompts", agent.Limits{MaxCost: 0.045}, &provider.Price{Input: 1, Output: 1, Tiers: []provider.Tier{
+			{Above: 900, Price: provider.Price{Input: 10, Output: 10}}}}, agent.KindCap, 2},
 		{"money of unknown price", agent.Limits{MaxCost: 1}, nil, agent.KindUsage, 0},
 	}
 	for _, c := range cases {
