@@ -238,7 +238,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	if s == nil && !a.opt.Sessions.Ephemeral {
 		s = a.opt.Sessions.Store.Create(conversation.Header{
 			CWD: a.opt.Env.Dir, Version: a.opt.Sessions.Version, Provider: a.model.Name, Model: a.model.Defaults.Model,
-			System: system,
+			System: system, Headless: w != nil && w.Headless,
 		})
 	}
 	if s != nil {

@@ -91,6 +91,8 @@ func scanHeader(line []byte) (h *Header, ok bool) {
 			h.Model = s.String()
 		case "fork_of":
 			h.ForkOf = s.String()
+		case "headless":
+			h.Headless = s.Bool()
 		case "v": // of another kind it is no header for who opens the session
 			s.Int()
 		case "type", "id", "parent", "session", "artoo", "system", "outputs":
@@ -104,7 +106,7 @@ func scanHeader(line []byte) (h *Header, ok bool) {
 
 // begun takes what the header says.
 func (info *Info) begun(h *Header) {
-	info.CWD, info.Started, info.Provider, info.ForkOf = h.CWD, h.Started, h.Provider, h.ForkOf
+	info.CWD, info.Started, info.Provider, info.ForkOf, info.Headless = h.CWD, h.Started, h.Provider, h.ForkOf, h.Headless
 	if info.Model == "" {
 		info.Model = h.Model
 	}

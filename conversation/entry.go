@@ -46,10 +46,11 @@ type Header struct {
 	Version  string    `json:"artoo"`    // artoo's version
 	Provider string    `json:"provider"` // configured name; messages tell who really answered
 	Model    string    `json:"model"`
-	System   string    `json:"system,omitempty"`  // the system prompt, which stays the session's when it is resumed
-	ForkOf   string    `json:"fork_of,omitempty"` // id of the session this one was copied from
-	Outputs  []string  `json:"outputs,omitempty"` // output directories of the sessions it was copied from, beside the file
-	Started  time.Time `json:"-"`                 // the line's own time
+	System   string    `json:"system,omitempty"`   // the system prompt, which stays the session's when it is resumed
+	ForkOf   string    `json:"fork_of,omitempty"`  // id of the session this one was copied from
+	Outputs  []string  `json:"outputs,omitempty"`  // output directories of the sessions it was copied from, beside the file
+	Headless bool      `json:"headless,omitempty"` // it began with a headless run
+	Started  time.Time `json:"-"`                  // the line's own time
 }
 
 // UsageRecord is what one request used.

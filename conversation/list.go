@@ -25,7 +25,8 @@ type Info struct {
 	Provider string    `json:"provider"` // configured name at the start
 	Model    string    `json:"model"`    // that answered last, else the one it started with
 	ForkOf   string    `json:"fork_of,omitempty"`
-	Name     string    `json:"name,omitempty"` // that the user gave it
+	Name     string    `json:"name,omitempty"`     // that the user gave it
+	Headless bool      `json:"headless,omitempty"` // it began with a headless run
 	// CostUSD is what its requests cost in US dollars; nil where a price is not
 	// known, or an older artoo wrote the session.
 	CostUSD *float64 `json:"cost_usd"`

@@ -133,7 +133,7 @@ func (st Store) fork(path string, back int) (*Session, error) {
 		return nil, lookupError("session %s: there are not so many messages before that one", from.header.ID)
 	}
 	h := from.header
-	h.V, h.ID, h.ForkOf = formatVersion, newID(), from.header.ID
+	h.V, h.ID, h.ForkOf, h.Headless = formatVersion, newID(), from.header.ID, false
 	h.Outputs = append([]string{filepath.Base(from.OutputDir())}, from.header.Outputs...)
 	s := st.fresh(h)
 	s.history, s.resumed, s.turn, s.owed = from.history, from.resumed, from.turn, from.owed

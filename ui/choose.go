@@ -122,14 +122,14 @@ func (c choices) nearest(text string) string {
 	return spelling.Nearest(text, names)
 }
 
-// choose asks in the conversation. Ctrl-D and the end of the input leave
+// choose asks in the conversation. Ctrl-C, Ctrl-D and the end of the input leave
 // everything as it is, as an empty line does.
 func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
 	i, err := choose(t.Screen, c, func(prompt string) (string, error) {
 		l, err := t.console.ask(ctx, lineRequest{prompt: prompt})
 		return l.text, err
 	})
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, errInterrupted) {
 		return nothingChosen, nil
 	}
 	return i, err

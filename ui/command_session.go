@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,69 +16,119 @@ import (
 	"artoo/ui/screen"
 )
 
-// listedSessions is how many sessions are shown, the newest.
-const listedSessions = 20
-
-func runSessions(_ context.Context, t *Terminal, _ string) error {
-	rows, err := t.opt.Agent.Sessions()
-	if err != nil {
+func runSessions(_ context.Context, t *Terminal, which string) error {
+	rows, err := t.sessions(which)
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	if len(rows) == 0 {
-		t.listed = nil
-		t.Note("no sessions of this directory")
-		return nil
+	c := t.sessionChoices(rows)
+	found := make([]int, len(rows))
+	for i := range found {
+		found[i] = i
 	}
-	t.listSessions(rows)
+	c.show(t.Screen, c.title, found)
+	t.Note("/resume NUMBER, ID or NAME opens one; /resume WORDS searches")
 	return nil
 }
 
-// listSessions numbers sessions for /resume.
-func (t *Terminal) listSessions(rows []conversation.Info) {
+// allSessions is the word that also lists headless runs.
+const allSessions = "all"
+
+// sessions are those of this directory, newest first: the conversations, and the
+// headless runs if they are asked for, or were given a name. Where there are none it says so.
+func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
+	if which != "" && which != allSessions {
+		return nil, fmt.Errorf("%q is unknown; %s lists headless runs, too", which, allSessions)
+	}
+	rows, err := t.opt.Agent.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	count := len(rows)
+	if which == "" {
+		rows = slices.DeleteFunc(rows, isHeadlessRun)
+	}
 	t.listed = rows
-	var table [][]string
-	for i, r := range rows[:min(len(rows), listedSessions)] {
+	switch hidden := count - len(rows); {
+	case hidden > 0:
+		t.Note(screen.Count(hidden, "headless run") + " not listed: /sessions all, /resume all")
+	case count == 0:
+		t.Note("no sessions of this directory")
+	}
+	return rows, nil
+}
+
+// isHeadlessRun says whether a session is one that nobody talked in, as far as it
+// is known. One with a name is the user's, however it began.
+func isHeadlessRun(i conversation.Info) bool { return i.Headless && i.Name == "" }
+
+// sessionChoices is a list of sessions. A part of ID, name or first words finds one.
+func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
+	c := choices{title: "sessions of " + oneLine(t.opt.Agent.Env().Dir),
+		prompt: "number, or part of ID, name or title (Enter: stay here): "}
+	for _, r := range rows {
 		title := firstLine(r.First)
 		if r.Name != "" {
 			title = "[" + r.Name + "] " + title
+		}
+		about := title
+		if r.Headless {
+			about = "(headless) " + title
 		}
 		cost := ""
 		if r.CostUSD != nil {
 			cost = fmt.Sprintf("$%.2f", *r.CostUSD)
 		}
-		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.Updated)),
-			screen.Count(r.Messages, "message"), cost, oneLine(title)})
+		c.list = append(c.list, choice{name: r.ID + " " + title, now: r.ID == t.opt.Agent.SessionID(),
+			cells: []string{r.ID, age(t.opt.Clock.Now().Sub(r.Updated)), screen.Count(r.Messages, "message"), cost, about}})
 	}
-	t.Note("sessions of " + oneLine(t.opt.Agent.Env().Dir))
-	t.columns(table)
-	if len(rows) > listedSessions {
-		t.Note(fmt.Sprintf("%d more: artoo sessions list", len(rows)-listedSessions))
-	}
-	t.Note("/resume NUMBER, ID or NAME goes on with one; /resume WORDS finds those that hold them")
+	return c
 }
 
-// runResume goes on with the session of that number, id or name; without such a one
-// it lists those in which the words stand.
+// runResume goes on with the session of that number, id or name. Without one it
+// lets the user choose, and with words among the sessions in which they stand.
 func runResume(ctx context.Context, t *Terminal, arg string) error {
-	if arg == "" {
-		return runSessions(ctx, t, "")
+	if arg == "" || arg == allSessions {
+		rows, err := t.sessions(arg)
+		if err != nil {
+			return err
+		}
+		return t.chooseSession(ctx, rows)
 	}
 	id := arg
 	switch n, err := strconv.Atoi(arg); {
 	case err == nil && n >= 1 && n <= len(t.listed):
 		id = t.listed[n-1].ID
-	case err == nil && len(arg) <= len(strconv.Itoa(listedSessions)): // too short to mean an id
+	case err == nil && len(arg) <= len(strconv.Itoa(listedChoices)): // too short to mean an id
 		return fmt.Errorf("there is no session number %s; /resume without a number lists them", arg)
 	}
-	resumed, err := t.opt.Agent.Resume(id)
+	err := t.resume(id)
 	if e, ok := errors.AsType[*conversation.Error](err); ok && e.ErrorKind() == "usage" {
 		rows, findErr := t.opt.Agent.FindSessions(strings.Fields(arg))
+		rows = slices.DeleteFunc(rows, isHeadlessRun)
 		if findErr != nil || len(rows) == 0 {
 			return errors.Join(err, findErr)
 		}
-		t.listSessions(rows)
+		return t.chooseSession(ctx, rows)
+	}
+	return err
+}
+
+// chooseSession goes on with the one of these that the user chooses.
+func (t *Terminal) chooseSession(ctx context.Context, rows []conversation.Info) error {
+	t.listed = rows
+	if len(rows) == 0 {
 		return nil
 	}
+	i, err := t.choose(ctx, t.sessionChoices(rows))
+	if err != nil || i == nothingChosen {
+		return err
+	}
+	return t.resume(rows[i].ID)
+}
+
+func (t *Terminal) resume(id string) error {
+	resumed, err := t.opt.Agent.Resume(id)
 	if err != nil {
 		return err
 	}
@@ -115,7 +166,8 @@ func completeSessions(t *Terminal, _ string) []candidate {
 		return nil // the command itself says why
 	}
 	var all []candidate
-	for _, r := range rows[:min(len(rows), listedSessions)] {
+	rows = slices.DeleteFunc(rows, isHeadlessRun)
+	for _, r := range rows[:min(len(rows), listedChoices)] {
 		if r.Name != "" {
 			all = append(all, candidate{text: r.Name, help: r.ID})
 		}

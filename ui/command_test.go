@@ -128,7 +128,7 @@ func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 
 // A sentence that happens to begin as a command takes no session away.
 func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
-	for _, typed := range []string{"/clear the table in README", "/exit code 2?", "/sessions of it"} {
+	for _, typed := range []string{"/clear the table in README", "/exit code 2?", "/tools of it"} {
 		a := answered(t, "kept")
 		shown, sent := say(t, func(o *Options) { o.Agent = a }, typed, "after")
 		cleared := a.Conversation().MessageCount() == 0
