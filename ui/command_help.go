@@ -64,8 +64,8 @@ func helpCell(row []string) string {
 func helpKeys() [][]string {
 	return [][]string{
 		{"Enter", "send; during a turn: queue"},
-		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line; also Shift-Enter where the terminal reports it"},
-		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears the line, twice leaves"},
+		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line; where reported, Shift-Enter"},
+		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears, twice leaves"},
 		{"Esc Esc", "clear the line; on an empty one, as /undo"},
 		{"Ctrl-D", "leave, on an empty line"},
 		{"Ctrl-Z", "suspend; fg comes back"},
@@ -78,7 +78,7 @@ func helpKeys() [][]string {
 		{"Ctrl-A, Ctrl-E", "start and end of the line"},
 		{"Alt-B, Alt-F, Ctrl-arrows", "by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"},
-		{"Ctrl-Y", "put back what was deleted"},
+		{"Ctrl-Y, Alt-.", "put back what was deleted; an older last word"},
 		{"Ctrl-L", "a clear screen; the scrollback stays"},
 		{"ARTOO_EDIT_MODE=vi", "vi's keys: Esc for its commands, i to type again"},
 	}

@@ -70,7 +70,8 @@ var keyTable = []struct {
 	{"ctrl-d by number", "\x1b[100;5u", keyEOF}, {"ctrl-_ by number", "\x1b[45:95;6u", keyUndo},
 	{"ctrl-x ctrl-e by number", "\x1b[120;5u\x1b[101;5u", keyEdit}, {"ctrl-right with num lock", "\x1b[1;133C", keyWordRight},
 	{"ctrl-delete with num lock", "\x1b[3;133~", keyKillWordRight}, {"ctrl-c of modifyOtherKeys", "\x1b[27;5;99~", keyInterrupt},
-	{"ctrl-u", "\x15", keyKillStart}, {"ctrl-k", "\x0b", keyKillEnd}, {"ctrl-y", "\x19", keyYank},
+	{"alt-.", "\x1b.", keyLastArgument}, {"alt-. by number", "\x1b[46;3u", keyLastArgument},
+	{"alt-. on a French keyboard", "\x1b[59:46;4u", keyLastArgument}, {"ctrl-u", "\x15", keyKillStart}, {"ctrl-k", "\x0b", keyKillEnd}, {"ctrl-y", "\x19", keyYank},
 }
 
 // Every form of a key means the same, in one read or cut in two.

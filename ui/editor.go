@@ -53,6 +53,7 @@ type editor struct {
 	history       []string          // oldest first, in full
 	left          map[string][]Span // what was pasted of lines that can be called back, by their text in full
 	undos         undos
+	argument      lastArgument
 }
 
 // keyFeed is the engine's Stdin: one key per read.
@@ -117,7 +118,7 @@ func (e *editor) start() {
 	for _, entry := range e.history {
 		_ = e.engine.SaveHistory(string(e.entry(entry))) // fails only for a history file, and there is none
 	}
-	e.line, e.pos, e.pasted, e.undos = nil, 0, nil, undos{}
+	e.line, e.pos, e.pasted, e.undos, e.argument = nil, 0, nil, undos{}, lastArgument{}
 	go func() {
 		_, err := e.engine.Readline()
 		e.done <- err
@@ -163,6 +164,7 @@ func (e *editor) apply(f func(line []rune, pos int) ([]rune, int)) {
 
 // insert types text, or inserts a paste. A big paste becomes one mark.
 func (e *editor) insert(text string, pasted bool) {
+	e.argument = lastArgument{}
 	if pasted {
 		text = e.collapse(text)
 	}

@@ -13,6 +13,9 @@ import (
 // do carries out an editing key. It reports false for a key that did nothing,
 // which is worth a beep, and for one it does not know.
 func (e *editor) do(kind keyKind) bool {
+	if kind != keyLastArgument {
+		e.argument = lastArgument{}
+	}
 	before := string(e.line)
 	at := e.pos
 	switch kind {
@@ -42,6 +45,8 @@ func (e *editor) do(kind keyKind) bool {
 		e.insert("\n", false)
 	case keyUndo:
 		return e.undo()
+	case keyLastArgument:
+		return e.insertArgument()
 	case keyBackspace:
 		e.remove(clusterLeft(e.line, e.pos), e.pos, false)
 	case keyDelete:
@@ -126,6 +131,9 @@ type snapshot struct {
 	pos    int
 	pasted []bool // as editor's
 }
+
+// same says whether line and cursor are the same.
+func (s snapshot) same(as snapshot) bool { return s.pos == as.pos && slices.Equal(s.line, as.line) }
 
 // undos is what the line was, oldest first. A run of typing is one change.
 type undos struct {

@@ -36,7 +36,7 @@ func typeKeys(e *editor, keys string) {
 }
 
 var editMarks = map[rune]keyKind{
-	'←': keyLeft, '→': keyRight, '↑': keyUp, '↓': keyDown, '«': keyWordLeft, '»': keyWordRight, '⌦': keyDelete,
+	'←': keyLeft, '→': keyRight, '↑': keyUp, '↓': keyDown, '«': keyWordLeft, '»': keyWordRight, '⌦': keyDelete, '…': keyLastArgument,
 }
 
 // Each key, from a line to the next.
@@ -166,5 +166,37 @@ func TestEditorEnds(t *testing.T) {
 	typeKeys(e, "rm it")
 	if err := e.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Alt-. inserts the last word of the line before, and then those of older lines in
+// its place; what comes between makes it begin again.
+func TestTheLastArgument(t *testing.T) {
+	for _, tt := range []struct{ name, keys, want string }{
+		{"once", "see …", "see b.go|"},
+		{"twice", "see ……", "see dir/a.go|"},
+		{"to the oldest and no further", "see …………", "see oldest|"},
+		{"in the middle", "ab←…", "ab.go|b"},
+		{"begins again after a key", "…x…", "b.goxb.go|"},
+		{"and after one that was taken back", "…x\x7f…", "b.gob.go|"},
+		{"and after a movement", "……←→…", "dir/a.gob.go|"},
+		{"is undone at once", "see ……\x1f", "see |"},
+	} {
+		e := startEditor(t, "oldest", "edit the dir/a.go", " ", "look at\nb.go")
+		typeKeys(e, tt.keys)
+		if got := string(e.line[:e.pos]) + "|" + string(e.line[e.pos:]); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	e := startEditor(t)
+	if e.do(keyLastArgument) {
+		t.Error("there is an argument without a history")
+	}
+	e.insert("open ", false)
+	e.insert("@a.txt", true)
+	e.submit(true)
+	e.do(keyLastArgument)
+	if e.text() != "@a.txt" || !e.pastedStart() {
+		t.Errorf("%q, pasted %v", e.text(), e.pastedStart())
 	}
 }

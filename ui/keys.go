@@ -40,13 +40,14 @@ const (
 	keyKillWordRight
 	keyYank
 	keyTranspose
-	keyUndo       // Ctrl-_
-	keyTab        // completes
-	keySearch     // Ctrl-R: back through the history
-	keySearchBack // Ctrl-S: the other way
-	keyMode       // Shift-Tab
-	keyOutput     // Ctrl-O
-	keyEdit       // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
+	keyUndo         // Ctrl-_
+	keyLastArgument // Alt-.
+	keyTab          // completes
+	keySearch       // Ctrl-R: back through the history
+	keySearchBack   // Ctrl-S: the other way
+	keyMode         // Shift-Tab
+	keyOutput       // Ctrl-O
+	keyEdit         // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
 )
 
 // metaSequence is the meaning of Alt and a key that sends a sequence, where the
@@ -90,7 +91,7 @@ var (
 	chordKeys = [0x20]keyKind{0x05: keyEdit, 0x15: keyUndo}
 	metaKeys  = [0x80]keyKind{
 		'b': keyWordLeft, 'B': keyWordLeft, 'f': keyWordRight, 'F': keyWordRight, 'd': keyKillWordRight,
-		'D':  keyKillWordRight,
+		'D': keyKillWordRight, '.': keyLastArgument,
 		0x08: keyKillWordLeft, 0x7f: keyKillWordLeft, 0x17: keyKillWordLeft, '\r': keyNewline, '\n': keyNewline,
 	}
 )

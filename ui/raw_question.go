@@ -59,7 +59,7 @@ func (f *keyReader) answerKey(k key, at time.Time) {
 		f.finish(result{err: io.EOF})
 	case keySuspend, keyQuit, keyClear:
 		f.control(k.kind)
-	case keyUp, keyDown, keyPrev, keyNext: // there is no history of answers
+	case keyUp, keyDown, keyPrev, keyNext, keyLastArgument: // there is no history of answers
 		f.frame.beep()
 	default:
 		if !f.ed.do(k.kind) {

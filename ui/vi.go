@@ -14,6 +14,7 @@ type vi struct {
 	arg     rune // f, F, t, T or r, waiting for its character; 0 for none
 	find    viFind
 	lines   bool // the kill buffer holds whole lines
+	viChanges
 }
 
 // viFind is a search within the line, for ; and ,.
@@ -24,7 +25,7 @@ const maxCount = 9999
 
 // reset begins a line.
 func (v *vi) reset() {
-	v.normal = false
+	v.normal, v.typing = false, false
 	v.clear()
 }
 
@@ -49,6 +50,7 @@ func (f *keyReader) viKey(k key) bool {
 		return false // it stops the turn
 	case k.kind == keyEscape && !v.normal:
 		v.normal = true
+		v.ended()
 		if f.ed.pos > lineStart(f.ed.line, f.ed.pos) {
 			f.ed.move(clusterLeft(f.ed.line, f.ed.pos))
 		}
@@ -57,6 +59,7 @@ func (f *keyReader) viKey(k key) bool {
 		v.clear()
 		return true
 	case !v.normal:
+		v.note(k)
 		if k.kind != keyText {
 			return false
 		}
@@ -99,9 +102,10 @@ func (f *keyReader) viText(char string) {
 	case f.search != nil:
 		f.searchKey(key{kind: keyText, text: char})
 	case !f.vi.normal:
+		f.vi.note(key{kind: keyText, text: char})
 		f.ed.insert(char, false)
 	default:
-		if !f.vi.command(f, char) {
+		if !f.viCommand(char) {
 			f.vi.clear()
 			f.viBeep()
 		}

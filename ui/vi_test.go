@@ -51,6 +51,12 @@ func TestViCommandsEditTheLine(t *testing.T) {
 		{"one\ntwo", "kddp", "two\n|one"}, {"one\ntwo", "k0dw", "|\ntwo"}, {"one\ntwo", "k$l", "on|e\ntwo"},
 		{"one\n\ntwo", "kdd", "one\n|two"},
 		{"one\ntwo", "kj", "one\ntw|o"},
+		{"abcdef", "0x..", "|def"}, {"abcdef", "02x.", "|ef"}, {"abcdef", "0x3.", "|ef"}, {"abcdefg", "0x2..", "|fg"},
+		{"one two three", "0dw.", "|three"}, {"a b c d e f g", "0d2w.", "|e f g"}, {"a b c d e f g", "0d2w3.", "|f g"},
+		{"a b c d e f g", "02d2w1.", "|f g"}, {"one two three", "0cwX^w.", "X |X three"}, {"one two", "0iX^l.", "X|Xone two"},
+		{"a.b.c.d", "0df..", "|c.d"}, {"abc", "0rxl.", "x|xc"}, {"abc", "0rxl2.", "xx|x"}, {"abcd", "0~.", "AB|cd"},
+		{"ab", "0xp.", "ba|a"}, {"abc", "0xyw.", "|c"}, {"abcd", "0xu.", "|bcd"}, {"abc", ".", "ab|c"}, {"a b", "0AX\x7fY^.", "a bY|Y"},
+		{"one two", "0ccone^.", "on|e"}, {"abcdef", "0x$.", "bcd|e"}, {"one\ntwo\nthree", "2kdd.", "|three"}, {"a b c", "0ca", "|a b c"},
 		{"abc", "\x1b[D", "a|bc"}, {"abc", "0\x1b[F", "ab|c"}, {"abc", "\x7f\x7f", "|abc"},
 	} {
 		b := newVi(t)
