@@ -158,7 +158,7 @@ type counting struct {
 	totals Totals
 	asked  []byte // the first message of the user where no marker names it
 	known  bool   // a marker was found, or the lines are all there are
-	older  bool // it lacks the sums
+	older  bool   // it lacks the sums
 }
 
 func (c *counting) line(line []byte) {
