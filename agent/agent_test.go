@@ -61,7 +61,7 @@ func (r *recorder) OnToolResult(c agent.Call, res agent.CallResult) {
 	r.add("result %s %s", c.ID, res.Status)
 }
 func (r *recorder) OnNotice(n agent.Notice) {
-	if n.Kind == agent.NoticeUsage {
+	if n.Kind == agent.NoticeUsage || n.Kind == agent.NoticeInput {
 		return
 	}
 	r.add("notice %s", n.Kind)

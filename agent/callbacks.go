@@ -27,10 +27,6 @@ type Callbacks interface {
 	// untrusted, unsanitised, cut anywhere but inside a rune.
 	OnReasoning(text string)
 	OnText(text string)
-	// OnToolInput says how much has come of a call that the model is writing. It is
-	// called for every piece of the arguments, which may be a few bytes. The text before
-	// the call is complete. A call that was begun may never come: the reply can break off.
-	OnToolInput(in ToolInput)
 	// OnToolCall comes when a call was understood and planned, before it is
 	// decided or run. For a call that will not run (unknown tool, broken
 	// input) Access is zero but for Verb and Object.
@@ -96,6 +92,7 @@ type Notice struct {
 	Text    string
 	Retry   *provider.Retry // set for NoticeRetry, and where text that came is void
 	Request *RequestReport  // set for NoticeUsage
+	Input   *ToolInput      // set for NoticeInput
 }
 
 // NoticeKind sorts notices for front ends that treat some differently.
@@ -110,8 +107,12 @@ const (
 	NoticeModel     NoticeKind = "model"     // the model that answers is not the one asked for
 	NoticeCap       NoticeKind = "cap"       // a cap is near
 	// the provider did something with a tool of its own; the text before it was not the answer
-	NoticeStep    NoticeKind = "step"
-	NoticeUsage   NoticeKind = "usage" // a request ended; Text is empty, most front ends show nothing
+	NoticeStep  NoticeKind = "step"
+	NoticeUsage NoticeKind = "usage" // a request ended; Text is empty, most front ends show nothing
+	// NoticeInput says how much has come of a call that the model is writing; Text is empty.
+	// It comes for every piece of the arguments, which may be a few bytes. The text before
+	// the call is complete. A call that was begun may never come: the reply can break off.
+	NoticeInput   NoticeKind = "input"
 	NoticeInfo    NoticeKind = "info"
 	NoticeWarning NoticeKind = "warning"
 )
@@ -227,7 +228,6 @@ func (NopCallbacks) OnThinking()                   {}
 func (NopCallbacks) OnThinkingDone()               {}
 func (NopCallbacks) OnReasoning(string)            {}
 func (NopCallbacks) OnText(string)                 {}
-func (NopCallbacks) OnToolInput(ToolInput)         {}
 func (NopCallbacks) OnToolCall(Call)               {}
 func (NopCallbacks) OnToolOutput(Call, string)     {}
 func (NopCallbacks) OnToolResult(Call, CallResult) {}

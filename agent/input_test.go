@@ -14,8 +14,11 @@ import (
 // writing also writes down the calls that the model is writing.
 type writing struct{ recorder }
 
-func (w *writing) OnToolInput(in agent.ToolInput) {
-	w.add("writing %q %d: %d%s%s", in.Tool, in.Index, in.Bytes, in.Agent, in.Parent)
+func (w *writing) OnNotice(n agent.Notice) {
+	if in := n.Input; in != nil {
+		w.add("writing %q %d: %d%s%s", in.Tool, in.Index, in.Bytes, in.Agent, in.Parent)
+	}
+	w.recorder.OnNotice(n)
 }
 
 func TestACallIsReportedWhileTheModelWritesIt(t *testing.T) {

@@ -151,7 +151,7 @@ func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event, ma
 		}
 	case provider.CallDelta:
 		if all := in.input(e); ctx.Err() == nil {
-			t.cb.OnToolInput(all)
+			t.cb.OnNotice(Notice{Kind: NoticeInput, Input: &all})
 		}
 	case provider.Step:
 		in.calls = nil

@@ -32,10 +32,9 @@ func (s *serial) close() {
 	s.closed = true
 }
 
-func (s *serial) OnReasoning(text string)  { s.tell(func(cb Callbacks) { cb.OnReasoning(text) }) }
-func (s *serial) OnText(text string)       { s.tell(func(cb Callbacks) { cb.OnText(text) }) }
-func (s *serial) OnToolInput(in ToolInput) { s.tell(func(cb Callbacks) { cb.OnToolInput(in) }) }
-func (s *serial) OnToolCall(c Call)        { s.tell(func(cb Callbacks) { cb.OnToolCall(c) }) }
+func (s *serial) OnReasoning(text string) { s.tell(func(cb Callbacks) { cb.OnReasoning(text) }) }
+func (s *serial) OnText(text string)      { s.tell(func(cb Callbacks) { cb.OnText(text) }) }
+func (s *serial) OnToolCall(c Call)       { s.tell(func(cb Callbacks) { cb.OnToolCall(c) }) }
 func (s *serial) OnNotice(n Notice) {
 	if s.mask != nil {
 		n.Text = s.mask(n.Text)

@@ -83,8 +83,12 @@ func (silent) OnText(string) {}
 // OnReasoning implements Callbacks.
 func (silent) OnReasoning(string) {}
 
-// OnToolInput implements Callbacks.
-func (silent) OnToolInput(ToolInput) {}
+// OnNotice implements Callbacks: a call of such a reply is never run.
+func (s silent) OnNotice(n Notice) {
+	if n.Kind != NoticeInput {
+		s.Callbacks.OnNotice(n)
+	}
+}
 
 // Ask implements Callbacks.
 func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }

@@ -254,12 +254,6 @@ func (w *work) own(c Call) Call {
 	return c
 }
 
-// OnToolInput implements Callbacks.
-func (w *work) OnToolInput(in ToolInput) {
-	in.Parent, in.Agent = w.call.ID, w.name
-	w.turn.cb.OnToolInput(in)
-}
-
 // OnToolCall implements Callbacks.
 func (w *work) OnToolCall(c Call) { w.turn.cb.OnToolCall(w.own(c)) }
 
@@ -279,10 +273,16 @@ func (w *work) OnToolResult(c Call, r CallResult) {
 
 // OnNotice implements Callbacks.
 func (w *work) OnNotice(n Notice) {
-	if n.Kind == NoticeUsage {
+	switch n.Kind {
+	case NoticeUsage:
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.requests = append(w.requests, *n.Request)
+		return
+	case NoticeInput:
+		in := *n.Input
+		in.Parent, in.Agent = w.call.ID, w.name
+		w.turn.cb.OnNotice(Notice{Kind: NoticeInput, Input: &in})
 		return
 	}
 	if n.Kind == NoticeRetry { // nothing of its text was told, so nothing of it is void

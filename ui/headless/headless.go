@@ -254,12 +254,8 @@ func (c *callbacks) OnReasoning(text string) {
 	}
 }
 
-// OnToolInput implements agent.Callbacks.
-func (c *callbacks) OnToolInput(in agent.ToolInput) {
-	c.Screen.OnToolInput(in)
-	if c.runner.Format != JSONL {
-		return
-	}
+// input writes how much has come of a call, from time to time.
+func (c *callbacks) input(in agent.ToolInput) {
 	i := slices.IndexFunc(c.inputs, func(known *input) bool { return known.Parent == in.Parent && known.Index == in.Index })
 	if i < 0 {
 		i = len(c.inputs)
@@ -319,6 +315,8 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 			e.Discard = c.stale
 		}
 		c.event(e)
+	case n.Kind == agent.NoticeInput:
+		c.input(*n.Input)
 	case n.Kind == agent.NoticeUsage:
 		c.stale = 0
 		if n.Request != nil {

@@ -210,8 +210,8 @@ func TestACallThatIsWrittenIsToldNowAndThen(t *testing.T) {
 		d := newDesk(JSONL, nil)
 		cb := &callbacks{Screen: d.Screen, runner: d.Runner}
 		for n := range 11 {
-			cb.OnToolInput(agent.ToolInput{Tool: "touch", Bytes: 100 * n})
-			cb.OnToolInput(agent.ToolInput{Tool: "read", Index: 1, Bytes: n, Agent: "task 1", Parent: "t1"})
+			cb.OnNotice(agent.Notice{Kind: agent.NoticeInput, Input: &agent.ToolInput{Tool: "touch", Bytes: 100 * n}})
+			cb.OnNotice(agent.Notice{Kind: agent.NoticeInput, Input: &agent.ToolInput{Tool: "read", Index: 1, Bytes: n, Agent: "task 1", Parent: "t1"}})
 			time.Sleep(100 * time.Millisecond)
 		}
 		cb.OnText("more")

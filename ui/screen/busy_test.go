@@ -16,7 +16,7 @@ func (r *rig) writeCall(in agent.ToolInput, n int) (longest time.Duration) {
 	silent := time.Duration(0)
 	for ; in.Bytes <= n; in.Bytes += 100 {
 		before := r.err.Len()
-		r.OnToolInput(in)
+		r.OnNotice(agent.Notice{Kind: agent.NoticeInput, Input: &in})
 		r.pass(100 * time.Millisecond)
 		if silent += 100 * time.Millisecond; r.err.Len() > before {
 			silent = 0
@@ -33,7 +33,7 @@ func TestTheScreenShowsACallThatIsWritten(t *testing.T) {
 		r.pass(2 * time.Second)
 		r.OnThinkingDone()
 		r.OnText("I write the whole file **now.")
-		r.OnToolInput(agent.ToolInput{})
+		r.OnNotice(agent.Notice{Kind: agent.NoticeInput, Input: &agent.ToolInput{}})
 		var v vt
 		v.write(r.err.String())
 		if got := v.rows[len(v.rows)-1]; !strings.HasSuffix(got, "I write the whole file **now.") {

@@ -15,6 +15,8 @@ func (s *Screen) OnNotice(n agent.Notice) {
 		switch {
 		case n.Retry != nil:
 			s.retry(n)
+		case n.Kind == agent.NoticeInput:
+			s.input(*n.Input)
 		case n.Kind == agent.NoticeUsage || n.Text == "":
 		case n.Kind == agent.NoticeStep:
 			s.step(n.Text)

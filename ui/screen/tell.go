@@ -70,24 +70,22 @@ func (s *Screen) OnText(text string) {
 	})
 }
 
-// OnToolInput implements agent.Callbacks: the text before the call is complete, and
-// what comes of the call is counted.
-func (s *Screen) OnToolInput(in agent.ToolInput) {
-	s.do(func() {
-		if in.Parent != "" {
-			if r := s.running(in.Parent); r != nil {
-				r.input = in
-			}
-			return
+// input counts what comes of a call that the model is writing. The text before the call
+// is complete.
+func (s *Screen) input(in agent.ToolInput) {
+	if in.Parent != "" {
+		if r := s.running(in.Parent); r != nil {
+			r.input = in
 		}
-		if s.busy.doing != calling {
-			s.closeReply()
-		} else if s.busy.index != in.Index {
-			s.busy.since = s.opt.Now()
-		}
-		s.hear(calling, 0)
-		s.busy.tool, s.busy.index, s.busy.bytes = in.Tool, in.Index, in.Bytes
-	})
+		return
+	}
+	if s.busy.doing != calling {
+		s.closeReply()
+	} else if s.busy.index != in.Index {
+		s.busy.since = s.opt.Now()
+	}
+	s.hear(calling, 0)
+	s.busy.tool, s.busy.index, s.busy.bytes = in.Tool, in.Index, in.Bytes
 }
 
 // OnToolCall implements agent.Callbacks: the reply's text is over, a call
