@@ -101,8 +101,9 @@ func TestSettingsOnThePagesAreRight(t *testing.T) {
 func TestWhatAPageShowsOfACommandIsPrinted(t *testing.T) {
 	played := 0
 	for _, b := range blocksOfPages(t) {
-		command, want, found := strings.Cut(b.text, "\n")
-		if command, found = strings.CutPrefix(command, "$ "); !found || b.span {
+		line, want, _ := strings.Cut(b.text, "\n")
+		command, found := strings.CutPrefix(line, "$ ")
+		if !found || b.span {
 			continue
 		}
 		played++
