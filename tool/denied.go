@@ -6,30 +6,34 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"artoo/tool/names"
 )
 
-// unlisted is a directory of git's in which no denied name counts: it holds contents
-// under names of git's own.
-const unlisted = "objects"
+// isStore reports whether a folded path is that of git's own store, a repository's or a
+// submodule's. No denied name counts in it: it holds contents under names of git's own.
+func isStore(at string) bool {
+	return path.Base(at) == "objects" && (path.Base(path.Dir(at)) == ".git" || strings.Contains(at, "/.git/modules/"))
+}
 
 // deniedFinder finds what may be denied by its name, and what a command could talk
 // to others through.
 func (f *Files) deniedFinder() *names.Finder {
 	return names.New(func(at string, kind fs.FileMode) (found, descend bool) {
-		base := path.Base(filepath.ToSlash(FoldName(at)))
+		folded := filepath.ToSlash(FoldName(at))
+		base := path.Base(folded)
 		if kind&(fs.ModeSocket|fs.ModeNamedPipe) != 0 {
 			return true, false
 		}
 		for _, g := range f.grants {
 			if rel, ok := g.covers(at); ok {
 				inside := filepath.ToSlash(FoldName(rel))
-				found = found || secretName(inside, filepath.ToSlash(FoldName(at))) != "" || secretMarks(base) != nil
+				found = found || secretName(inside, folded) != "" || secretMarks(base) != nil
 			}
 		}
 		own := slices.Contains(f.deny, at)
-		return found || own, kind.IsDir() && base != unlisted && !own
+		return found || own, kind.IsDir() && !isStore(folded) && !own
 	})
 }
 
