@@ -8,15 +8,21 @@ import (
 	"strings"
 )
 
-// sockets are the unix sockets that programs of this machine listen on in
-// directories that commands see. A namespace keeps nobody from connecting to one by
-// its path.
+// sockets are the unix sockets that programs of this machine bound, by absolute paths,
+// in what commands see of it: the system's directories too, which are too large to be
+// searched as Config.Denied searches the project. A namespace keeps nobody from
+// connecting to one by its path.
 func (p places) sockets() ([]string, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
 		return nil, err
 	}
-	dirs := slices.Concat(p.write, p.read)
+	var dirs []string
+	for _, step := range p.steps {
+		if step.From == step.To {
+			dirs = append(dirs, step.To)
+		}
+	}
 	var list []string
 	for line := range strings.Lines(string(table)) {
 		// The path comes last, and may hold blanks.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"artoo/tool/sandbox/launcher"
 )
 
 // hiding makes a sandbox around a project in which .env is denied under two names.
@@ -150,6 +152,27 @@ func TestSocketsOfTheMachineAreOutOfReach(t *testing.T) {
 		if out != "" {
 			t.Errorf("%s: it printed %q", name, out)
 		}
+	}
+}
+
+// A socket is found in whatever is shown of the machine, the system's directories too.
+func TestSocketsAreFoundInAllThatIsShown(t *testing.T) {
+	t.Setenv("TMPDIR", "/tmp") // a socket's path has to be short
+	dir := t.TempDir()
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, op := range []string{launcher.OpRead, launcher.OpWrite} {
+		p := places{steps: []launcher.Step{{Op: op, From: dir, To: dir}}}
+		if found, err := p.sockets(); err != nil || !slices.Equal(found, []string{filepath.Join(dir, "s")}) {
+			t.Errorf("%s: found %q, %v", op, found, err)
+		}
+	}
+	p := places{steps: []launcher.Step{{Op: launcher.OpWrite, From: dir + "/own", To: dir}}}
+	if found, err := p.sockets(); err != nil || len(found) > 0 {
+		t.Errorf("found %q, %v, where something else is shown", found, err)
 	}
 }
 
