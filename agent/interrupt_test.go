@@ -134,7 +134,12 @@ type hooked struct {
 func (h *hooked) OnThinking()             { h.recorder.OnThinking(); h.at("thinking") }
 func (h *hooked) OnText(s string)         { h.recorder.OnText(s); h.at("text") }
 func (h *hooked) OnToolCall(c agent.Call) { h.recorder.OnToolCall(c); h.at("call") }
-func (h *hooked) OnNotice(n agent.Notice) { h.recorder.OnNotice(n); h.at("notice") }
+func (h *hooked) OnNotice(n agent.Notice) {
+	h.recorder.OnNotice(n)
+	if n.Kind != agent.NoticeInput {
+		h.at("notice")
+	}
+}
 func (h *hooked) OnToolResult(c agent.Call, r agent.CallResult) {
 	h.recorder.OnToolResult(c, r)
 	h.at("result")
