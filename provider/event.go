@@ -79,7 +79,10 @@ type Done struct {
 	// Doubt says why this may not be what the model wrote, such as the rest of a
 	// call that the server lost; "" mostly. The retry wrapper asks once more.
 	Doubt string
-	Usage Usage
+	// Unread says that the doubt is a call that stands in the text, which nothing
+	// will run: the user must know of each.
+	Unread bool
+	Usage  Usage
 	// Several says that Usage is the sum of several requests of the provider's
 	// own making: it tells nothing of the size of the history that was sent.
 	Several   bool

@@ -135,10 +135,14 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 			if e := s.doubtful(done); e != nil {
 				return shown, e
 			}
-			if done.Doubt != "" && done.Doubt == s.doubt &&
-				!yield(Notice{Text: done.Doubt + ", and so it did when asked again: it is taken as it is",
-					Warning: true}, nil) {
-				return shown, nil
+			again := done.Doubt != "" && done.Doubt == s.doubt
+			if text := done.Doubt + ": it is taken as it is"; again || done.Unread {
+				if again {
+					text = done.Doubt + ", and so it did when asked again: it is taken as it is"
+				}
+				if !yield(Notice{Text: text, Warning: true}, nil) {
+					return shown, nil
+				}
 			}
 			done.Tries = s.n
 			done.Usage = s.used.Add(done.Usage)

@@ -64,6 +64,13 @@ func TestACallThatWasLost(t *testing.T) {
 		"a function":    {Text("<function=read>\n<parameter=path>\na\n</parameter>\n</function>")},
 		"in both":       {Text("<tool_call>\n<function=read>{\"path\":\"a\"}</function>\n</tool_call>")},
 		"invoked":       {Text("<function_calls><invoke name=\"read\"></invoke></function_calls>")},
+		"invoked alone": {Text("I look.\n<invoke name=\"read\"><parameter name=\"path\">a</parameter></invoke>")},
+		"GLM's":         {Text("<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>")},
+		"Kimi's":        {Text("<|tool_calls_section_begin|>functions.read:0{}<|tool_calls_section_end|>")},
+		"DeepSeek's":    {Text("<｜tool▁calls▁begin｜>read{}<｜tool▁calls▁end｜>")},
+		"Mistral's":     {Text("I look.\n[TOOL_CALLS][{\"name\": \"read\"}]")},
+		"Llama's":       {Text("<|python_tag|>read.call(path=\"a\")")},
+		"gpt-oss's":     {Text("<|channel|>commentary to=functions.read <|message|>{}")},
 		"nothing shown": {Text("OK."), Usage(provider.Usage{Input: 10, Output: 400})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,8 +89,12 @@ func TestACallThatWasLost(t *testing.T) {
 					again.Done.Message.Text() == "" {
 					t.Errorf("twice: %q after %d tries, %v", again.Done.Message.Text(), again.Done.Tries, again.Err)
 				}
-				if third := Collect(p.Stream(t.Context(), question())); third.Err != nil || third.Done.Tries != 1 {
+				third := Collect(p.Stream(t.Context(), question()))
+				if third.Err != nil || third.Done.Tries != 1 {
 					t.Errorf("what is the server's way is tried again: %d tries, %v", third.Done.Tries, third.Err)
+				}
+				if name != "nothing shown" && !told(third, "taken as it is") {
+					t.Error("a call that nothing ran ends the turn without a word")
 				}
 			})
 		})
@@ -104,6 +115,7 @@ func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 		"short":                {Text("4"), Usage(provider.Usage{Input: 10, Output: 100})},
 		"long":                 {Text(strings.Repeat("word ", 100)), Usage(provider.Usage{Input: 10, Output: 500})},
 		"a call":               {Text("<tool_call>"), Call("c1", "read", "{}")},
+		"Mistral's mark alone": {Text("[TOOL_CALLS] is how it begins.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, w Wire) {

@@ -40,7 +40,7 @@ func finish(done provider.Done) (_ provider.Done, notice string) {
 		done.Stop = provider.StopComplete
 	}
 	if calls == 0 && done.Stop == provider.StopComplete {
-		done.Doubt = doubt(done)
+		done.Doubt, done.Unread = doubt(done)
 	}
 	return done, notice
 }
@@ -53,29 +53,44 @@ const (
 )
 
 // doubt says why an answer may be the rest of a call that the server's parser
-// lost, "" where nothing speaks for it. Reasoning that the server does not show
-// is counted too, so that only a reply without any is measured.
-func doubt(done provider.Done) string {
+// lost, "" where nothing speaks for it, and whether that call stands in the text.
+// Reasoning that the server does not show is counted too, so that only a reply
+// without any is measured.
+func doubt(done provider.Done) (why string, unread bool) {
 	text := strings.TrimSpace(done.Message.Text())
 	if text == "" {
-		return "" // an empty reply is asked again anyway
+		return "", false // an empty reply is asked again anyway
 	}
 	if why := writesCall(text); why != "" {
-		return why
+		return why, true
 	}
 	const many, least = 200, 8 // tokens; no answer has as many to the visible character
 	thought := slices.ContainsFunc(done.Message.Parts,
 		func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok })
 	if u := done.Usage; !thought && u.Reasoning == 0 && u.Output >= many && utf8.RuneCountInString(text)*least < u.Output {
-		return doubtUnseen
+		return doubtUnseen, false
 	}
-	return ""
+	return "", false
 }
 
 // textCalls are the forms of calls that models write as text: Qwen's and Hermes's,
-// Llama's and Qwen's newer one, Claude's.
-var textCalls = []struct{ opens, closes string }{
-	{"<tool_call>", "</tool_call>"}, {"<function=", "</function>"}, {"<function_calls>", "</function_calls>"},
+// which GLM fills with other marks, Llama's and Qwen's newer one, Claude's, Kimi's,
+// DeepSeek's, and those of Mistral, Llama and gpt-oss, which close with the text. A
+// closed one counts where it holds one of the words; none are needed where the
+// opening is a token of the model's own format.
+var textCalls = []struct {
+	opens, closes string
+	holds         []string
+}{
+	{"<tool_call>", "</tool_call>", []string{`name"`, "<function=", "<arg_key>"}},
+	{"<function=", "</function>", nil},
+	{"<function_calls>", "</function_calls>", []string{"name="}},
+	{"<invoke name=", "</invoke>", nil},
+	{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", nil},
+	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", nil},
+	{"[TOOL_CALLS]", "", []string{"{"}},
+	{"<|python_tag|>", "", []string{"{", "("}},
+	{"<|channel|>commentary to=", "", []string{"{"}},
 }
 
 // writesCall says why a text may be a call that its server did not read: one that
@@ -90,12 +105,15 @@ func writesCall(text string) string {
 		if line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]; strings.TrimSpace(line) != "" {
 			continue
 		}
-		call, rest, closed := strings.Cut(text[at:], form.closes)
+		call, rest, closed := text[at:], "", true
+		if form.closes != "" {
+			call, rest, closed = strings.Cut(call, form.closes)
+		}
 		switch {
 		case !closed:
 			return doubtOpenCall
-		case strings.TrimSpace(rest) == "" && (strings.Contains(call, `name"`) || strings.Contains(call, "name=") ||
-			strings.Contains(call, "<function=")):
+		case strings.TrimSpace(rest) == "" && (form.holds == nil || slices.ContainsFunc(form.holds,
+			func(word string) bool { return strings.Contains(call[len(form.opens):], word) })):
 			return doubtTextCall
 		}
 	}
