@@ -269,6 +269,7 @@ func parsePrice(f []string) (p Price, err error) {
 const (
 	maxWindow = 100_000_000 // tokens
 	maxRate   = 10_000      // US dollars per million tokens
+	minRate   = 0.0001      // of what is not free: a smaller one is the price of a single token
 	maxText   = 200         // bytes of a name
 	maxTiers  = 8
 )
@@ -295,7 +296,7 @@ func (m ModelInfo) check() error {
 	}
 	sound := func(p Price) bool {
 		for _, rate := range []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
-			if !(rate >= 0 && rate <= maxRate) { // NaN, too
+			if rate != 0 && !(rate >= minRate && rate <= maxRate) { // NaN, too
 				return false
 			}
 		}

@@ -73,6 +73,9 @@ func Read(data []byte, from provider.Source) ([]provider.ModelInfo, error) {
 		Models map[string]model `json:"models"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			err = fmt.Errorf("%s at byte %d is of the wrong type", wrong.Value, wrong.Offset)
+		}
 		return nil, fmt.Errorf("no list of models in the form of models.dev's api.json: %w", err)
 	}
 	var all []provider.ModelInfo

@@ -78,13 +78,15 @@ func TestWhatIsNoListIsRefused(t *testing.T) {
 			t.Errorf("%s: %d models", name, len(got))
 		}
 	}
-	absurd := strings.NewReplacer(`"much"`, "1", `"input":2,`, `"input":-2,`).Replace(list)
-	got, err := modelsdev.Read([]byte(absurd), provider.Source{Name: "x", Date: "2026-12-02"})
-	if err == nil {
-		_, err = provider.EncodeCatalog(got)
-	}
-	if err == nil || !strings.Contains(err.Error(), "openai/gpt-9: bad price") {
-		t.Errorf("a price below 0: %v", err)
+	for _, price := range []string{"-2", "0.000002", "20000"} { // the second is that of one token
+		absurd := strings.NewReplacer(`"much"`, "1", `"input":2,`, `"input":`+price+`,`).Replace(list)
+		got, err := modelsdev.Read([]byte(absurd), provider.Source{Name: "x", Date: "2026-12-02"})
+		if err == nil {
+			_, err = provider.EncodeCatalog(got)
+		}
+		if err == nil || !strings.Contains(err.Error(), "openai/gpt-9: bad price") {
+			t.Errorf("a price of %s: %v", price, err)
+		}
 	}
 }
 
