@@ -259,7 +259,12 @@ func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error)
 	}
 	ids, found.Listed = a.ids(choice.Provider)
 	found.Known = slices.Contains(ids, choice.Model)
-	found.Nearest = spelling.Nearest(choice.Model, ids)
+	if found.Nearest = spelling.Nearest(choice.Model, ids); found.Nearest == "" {
+		part := func(id string) bool { return strings.Contains(strings.ToLower(id), strings.ToLower(choice.Model)) }
+		if i := slices.IndexFunc(ids, part); i >= 0 && choice.Model != "" {
+			found.Nearest = ids[i]
+		}
+	}
 	return found, nil
 }
 
