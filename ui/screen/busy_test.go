@@ -152,3 +152,96 @@ func TestASubAgentThatWritesACallIsShown(t *testing.T) {
 		t.Errorf("after the call: %q", string(v.row))
 	}
 }
+
+// A wire may send a call whole: nothing says that it is being written, and the row of the
+// text before it is open.
+func TestTheTimeStandsBehindTextThatStopped(t *testing.T) {
+	for _, c := range []struct {
+		name, text, open string
+		width            int
+		set              func(*Options)
+	}{
+		{name: "words", text: "I write the whole file now.", open: "I write the whole file", width: 80},
+		{name: "an item", text: "- one\n- two three ", open: "- two three", width: 80},
+		{name: "a style", text: "It is **bold text**, ", open: "It is bold text,", width: 80},
+		{name: "code", text: "Take `that` ", open: "Take that", width: 80},
+		{name: "no colour", text: "Take `that` ", open: "Take `that`", width: 80, set: profiles()["nocolor"]},
+		{name: "ssh", text: "some words ", open: "some words", width: 80, set: func(o *Options) { o.SSH = true }},
+		{name: "wide", text: "測試測試測試測試, ", open: "測試測試測試測試,", width: 40},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(func(o *Options) {
+				if c.set != nil {
+					c.set(o)
+				}
+				o.Width = wide(c.width)
+			})
+			r.OnText(c.text)
+			r.pass(990 * time.Millisecond)
+			var v vt
+			v.write(r.err.String())
+			if got := v.text(); !strings.HasSuffix(got, c.open) {
+				t.Errorf("before a second: %q", got)
+			}
+			for range 9 {
+				before := r.err.Len()
+				if r.pass(time.Second); r.err.Len() == before {
+					t.Fatalf("nothing was written for a second after %q", r.err.String())
+				}
+			}
+			v = vt{}
+			v.write(r.err.String())
+			if got := v.text(); !strings.Contains(got, c.open+"  ") || !strings.HasSuffix(got, " 9s") {
+				t.Errorf("after 10 s: %q", got)
+			}
+			r.OnText(" and more\n")
+			r.Finish()
+			still := newRig(func(o *Options) {
+				if c.set != nil {
+					c.set(o)
+				}
+				o.Width = wide(c.width)
+			})
+			still.OnText(c.text)
+			still.OnText(" and more\n")
+			still.Finish()
+			var w vt
+			v = vt{}
+			v.write(r.err.String())
+			w.write(still.err.String())
+			if diff := cmp.Diff(w.text(), v.text()); diff != "" || v.bad != "" {
+				t.Errorf("%s after it the text is not the same (-want +got):\n%s", v.bad, diff)
+			}
+			if n := r.waiting(); n != 0 {
+				t.Errorf("%d timers wait for nothing", n)
+			}
+		})
+	}
+	r := newRig(nil)
+	r.OnText("It is **bold** ")
+	r.pass(1100 * time.Millisecond)
+	r.OnText("so ")
+	r.Finish()
+	if got, want := r.err.String(), "It is \x1b[1mbold\x1b[0m  ⠋ 1s"+strings.Repeat("\b", 6)+"\x1b[K\x1b[1m\x1b[0m so\n"; got != want {
+		t.Errorf("behind a style: %q, want %q", got, want)
+	}
+	r = newRig(func(o *Options) { o.Width = wide(20) })
+	r.OnText("ten and four ")
+	r.pass(1100 * time.Millisecond)
+	if got := r.err.String(); got != "ten and four  ⠋ 1s" {
+		t.Errorf("where there is room: %q", got)
+	}
+	r = newRig(func(o *Options) { o.Width = wide(20) })
+	r.OnText("ten and five more ")
+	r.pass(1100 * time.Millisecond)
+	if got := r.err.String(); got != "ten and five more ⠋" {
+		t.Errorf("where there is little room: %q", got)
+	}
+	r = newRig(func(o *Options) { o.Width = wide(20) })
+	r.OnText("ten and seven more ")
+	before := r.err.Len()
+	r.pass(time.Minute)
+	if got := r.err.String()[before:]; got != "" || r.waiting() != 0 {
+		t.Errorf("where there is no room: %q, %d timers", got, r.waiting())
+	}
+}

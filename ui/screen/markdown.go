@@ -154,6 +154,12 @@ func (m *Markdown) Break() error {
 // Column is the cell the next character would stand in.
 func (m *Markdown) Column() int { return m.col }
 
+// Room is how many cells the open row has left.
+func (m *Markdown) Room() int { return m.guard.width - m.guard.col }
+
+// Style is the sequence that the open row's style begins with; "" for none.
+func (m *Markdown) Style() string { return m.style.sgr(m.opt.Palette) }
+
 // Close writes what was held back and ends the row.
 func (m *Markdown) Close() error {
 	m.end()

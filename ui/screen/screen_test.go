@@ -109,7 +109,7 @@ func TestNewTextIsCoalesced(t *testing.T) {
 	if r.err.writes > 110 || r.err.writes < 50 {
 		t.Errorf("%d writes in 5 s", r.err.writes)
 	}
-	r.pass(time.Second)
+	r.pass(interval)
 	if got := len(strings.Fields(r.err.String())); got != 2500 {
 		t.Errorf("%d words shown", got)
 	}
@@ -133,7 +133,7 @@ func TestDroppedTextIsNotWritten(t *testing.T) {
 	r.OnText("one ")
 	r.OnText("two ")
 	r.DropPending()
-	r.pass(time.Second)
+	r.pass(interval)
 	r.OnText("three")
 	r.DropPending()
 	r.Stopped(3, 0)

@@ -10,9 +10,12 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// transient is the one line that may change: the last, without a newline.
+// transient is the one line that may change: the last, without a newline, or the end of
+// it behind the text of an open row.
 type transient struct {
 	line    string // what stands there; "" when nothing does
+	behind  bool   // it stands behind text
+	style   string // SGR sequence that the text behind which it stands goes on in; may be ""
 	width   int    // of the screen when it was drawn
 	painted time.Time
 	frame   int
@@ -32,10 +35,18 @@ func (s *Screen) pace() time.Duration {
 	return 500 * time.Millisecond
 }
 
-// mayPaint reports whether the cursor stands at the start of a free line.
+const (
+	// silence is how long an open row of text stands still before the time is shown behind it.
+	silence = time.Second
+	// roomBehind is how many cells of the row that needs: a blank, a frame, and one that stays free.
+	roomBehind = 3
+)
+
+// mayPaint reports whether the cursor stands at the start of a free line, or behind
+// text that leaves room.
 func (s *Screen) mayPaint() bool {
 	return !s.paused && !s.asking && !s.prompt && len(s.sink.pending) == 0 &&
-		s.rowIsFree() && (s.busy.doing != "" || len(s.calls) > 0)
+		(s.busy.doing != "" || len(s.calls) > 0) && (s.rowIsFree() || s.md.Room() >= roomBehind)
 }
 
 // nextPaint is when the transient line appears or changes; zero for never.
@@ -47,6 +58,9 @@ func (s *Screen) nextPaint() time.Time {
 		return s.transient.painted.Add(s.pace())
 	}
 	at := s.busySince().Add(spinnerDelay)
+	if !s.rowIsFree() {
+		at = s.sink.flushed.Add(silence)
+	}
 	if next := s.transient.painted.Add(s.pace()); next.After(at) {
 		return next
 	}
@@ -67,17 +81,20 @@ func (s *Screen) paint(now time.Time) {
 		return
 	}
 	width := s.width()
-	next := s.ascii(s.transientText(now, width))
 	old := s.transient
-	s.transient = transient{line: next, width: width, painted: now, frame: old.frame + 1}
+	s.transient = transient{width: width, painted: now, frame: old.frame}
+	if s.transient.behind = !s.rowIsFree(); s.transient.behind {
+		s.transient.style = s.md.Style()
+	}
+	next := s.ascii(s.transientText(now, width))
+	s.transient.line, s.transient.frame = next, old.frame+1
 	keep := commonPrefix(old.line, next)
 	back := cells(old.line[keep:])
 	if old.line == "" || old.width != width || keep == 0 || back > 8 {
-		erase := ""
-		if old.line != "" {
-			erase = "\r\x1b[K"
+		if s.transient.style != "" && old.line == "" {
+			next = "\x1b[0m" + next
 		}
-		s.sink.writeErr(now, erase+next)
+		s.sink.writeErr(now, old.wipe()+next)
 		return
 	}
 	tail := next[keep:]
@@ -92,12 +109,31 @@ func (s *Screen) hideTransient() {
 	if s.transient.line == "" {
 		return
 	}
+	wipe := s.transient.wipe() + s.transient.style
 	s.transient.line = ""
-	s.sink.writeErr(s.opt.Now(), "\r\x1b[K")
+	s.sink.writeErr(s.opt.Now(), wipe)
+}
+
+// wipe takes away what stands there.
+func (t transient) wipe() string {
+	switch {
+	case t.line == "":
+		return ""
+	case t.behind:
+		return strings.Repeat("\b", cells(t.line)) + "\x1b[K"
+	}
+	return "\r\x1b[K"
 }
 
 // transientText says what is going on, in less than a row.
 func (s *Screen) transientText(now time.Time, width int) string {
+	if s.transient.behind {
+		text := "  " + s.frame() + " " + passed(now.Sub(s.sink.flushed))
+		if cells(text) >= s.md.Room() {
+			return " " + s.frame()
+		}
+		return text
+	}
 	if len(s.calls) > 0 {
 		r := s.calls[0]
 		took := passed(now.Sub(r.since))
@@ -110,11 +146,6 @@ func (s *Screen) transientText(now time.Time, width int) string {
 		}
 		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true, ""})), width-1)
 	}
-	set := framesASCII
-	if s.opt.UTF8 {
-		set = framesBraille
-	}
-	frames := spinner.CharSets[set]
 	since := s.busy.since
 	if s.busy.until.After(since) {
 		since = s.busy.until
@@ -123,7 +154,7 @@ func (s *Screen) transientText(now time.Time, width int) string {
 	if t := passed(now.Sub(since)); t != "" {
 		took = ", " + t
 	}
-	took += " " + frames[s.transient.frame%len(frames)]
+	took += " " + s.frame()
 	if left := s.busy.until.Sub(now); left > 0 {
 		return s.cut("  waiting "+span(wholeWait(left))+took[strings.LastIndexByte(took, ' '):], width-1)
 	}
@@ -132,6 +163,16 @@ func (s *Screen) transientText(now time.Time, width int) string {
 		text = "  " + s.activity(s.busy.doing, "", s.busy.bytes) + took
 	}
 	return s.cut(text, width-1)
+}
+
+// frame is the spinner's next.
+func (s *Screen) frame() string {
+	set := framesASCII
+	if s.opt.UTF8 {
+		set = framesBraille
+	}
+	frames := spinner.CharSets[set]
+	return frames[s.transient.frame%len(frames)]
 }
 
 // passed is the whole seconds that have passed, "" for none.

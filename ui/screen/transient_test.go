@@ -111,7 +111,6 @@ func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
 		"question": {func(r *rig) { r.OnToolCall(q.Call); r.Question(q) },
 			func(r *rig) { r.Decided(q, agent.Answer{Verdict: agent.Yes}) }},
 		"prompt":   {func(r *rig) { r.Prompt("> ") }, nil},
-		"text":     {func(r *rig) { r.OnText("a word "); r.pass(time.Second) }, nil},
 		"finished": {func(r *rig) { r.Finish() }, nil},
 	} {
 		r := newRig(nil)

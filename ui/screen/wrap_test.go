@@ -170,7 +170,7 @@ func TestAReplyGoesOnInARowOfItsOwn(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.OnThinking()
 	r.OnText("some words of a reply ")
-	r.pass(time.Second)
+	r.pass(interval)
 	r.Pause()
 	before := r.err.String()
 	if !strings.HasSuffix(before, "reply\n") {
