@@ -87,7 +87,7 @@ func (b *bare) keys(chunks ...string) {
 // silence lets time pass without input.
 func (b *bare) silence(d time.Duration) {
 	b.now = b.now.Add(d)
-	if wait := b.f.decoder.wait(); wait > 0 && wait <= d {
+	if b.f.decoder.wait() > 0 && !b.now.Before(b.f.due) {
 		b.f.keys(b.f.decoder.expire(), b.now)
 	}
 }

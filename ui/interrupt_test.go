@@ -336,3 +336,15 @@ func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 		k.expect(pasteOn + "you: ")
 	}
 }
+
+// The timer of an Esc may be late when the next key comes: it is still no Alt-key.
+func TestAKeyAfterALateTimerIsWhole(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.read("")
+	b.f.take(chunk{data: []byte("one\x1b"), at: b.now})
+	b.now = b.now.Add(escWait)
+	b.f.take(chunk{data: []byte("y"), at: b.now})
+	if got := b.line(); got != "oney|" {
+		t.Errorf("the line is %q", got)
+	}
+}

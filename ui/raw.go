@@ -34,6 +34,7 @@ type keyReader struct {
 	sizes   int // counts the changes of its width; the wait for an older one is void
 	decoder decoder
 	waits   int           // counts the waits for the rest of a sequence; older ones are void
+	due     time.Time     // when the newest ends; zero when nothing is awaited
 	shown   bool          // the wanted line's prompt is on the screen
 	mark    chan struct{} // being waited for, before a question may be shown
 	answer  answerState
@@ -142,15 +143,20 @@ func (f *keyReader) take(c chunk) {
 		f.hungUp(io.EOF)
 		return
 	}
+	if !f.due.IsZero() && !c.at.Before(f.due) { // the silence was long enough, and its timer is late
+		f.keys(f.decoder.expire(), c.at)
+	}
 	f.keys(f.decoder.feed(c.data), c.at)
 	f.waits++
 	n, wait := f.waits, f.decoder.wait()
-	if wait == 0 {
+	if f.due = (time.Time{}); wait == 0 {
 		return
 	}
 	// A silence ends an incomplete sequence.
+	f.due = f.clock.Now().Add(wait)
 	f.later(f.clock.After(wait), func() {
 		if n == f.waits {
+			f.due = time.Time{}
 			f.keys(f.decoder.expire(), f.clock.Now())
 		}
 	})

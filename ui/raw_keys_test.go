@@ -47,8 +47,8 @@ func TestAltIsNoEscape(t *testing.T) {
 	b.read("")
 	b.keys("one two")
 	b.f.take(chunk{data: []byte("\x1b"), at: b.now})
-	b.silence(escWait - time.Millisecond)
-	b.silence(40 * time.Millisecond)
+	b.silence(10 * time.Millisecond)
+	b.silence(escWait - 11*time.Millisecond)
 	b.keys("b")
 	if b.line() != "one |two" {
 		t.Errorf("Alt-B led to %q", b.line())
