@@ -85,10 +85,13 @@ func TestTheToolThatEndsPlanModeIsOfferedOnceItIsOn(t *testing.T) {
 
 func TestWhereNobodyCanApproveAPlanItIsTheAnswer(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", agent.ExitPlan, `{"plan":"do this"}`)}}
-	a := newAgent(p, ownTools(agent.ExitPlan)...)
+	a := newAgentIn(t, realDir(t), p, func(o *agent.Options) { o.Tools = ownTools(agent.ExitPlan) })
 	a.Opt().Policy.Mode = permission.ModePlan
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")
+	if last := lastLine(t, a.Conversation().Session().Path()); !strings.HasPrefix(last, turnEnds) {
+		t.Errorf("the turn is not on the disk, but %.60s", last)
+	}
 	if err != nil || r.Text != "do this" || len(r.Denied) > 0 || !slices.Contains(cb.lines, "text do this") {
 		t.Errorf("%v, %+v, %q", err, r, cb.lines)
 	}

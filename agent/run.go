@@ -72,7 +72,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 		}
 		// A result that could not be kept ends the turn like an interrupt.
 		if stop = errors.Join(stop, lost); stop != nil {
-			return errors.Join(stop, t.skip(calls, i, stop))
+			return withLost(stop, t.skip(calls, i, stop))
 		}
 	}
 	return nil
@@ -415,7 +415,7 @@ func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 		p := newPending(calls, i)
 		p.interrupted(why)
 		t.cb.OnToolCall(p.call)
-		if err := t.finish(p); err != nil && lost == nil && !errors.Is(why, err) {
+		if err := t.finish(p); lost == nil {
 			lost = err
 		}
 	}

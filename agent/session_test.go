@@ -1,10 +1,13 @@
 package agent_test
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -271,5 +275,71 @@ func TestALinkToOutputsStays(t *testing.T) {
 	}
 	if _, err := os.Lstat(output); err != nil {
 		t.Error(err)
+	}
+}
+
+// onFullDisk is an agent whose session files take no line from the first on that holds
+// the text, while that is not empty.
+func onFullDisk(t *testing.T, holding *string, tools []tool.Tool, steps ...fake.Step) *agent.Agent {
+	t.Helper()
+	full := false
+	return newAgentIn(t, realDir(t), &fake.Provider{Steps: steps}, func(o *agent.Options) {
+		o.Tools, o.Workspace.NoProject = tools, true
+		o.Sessions.Store.OpenFile = func(path string, flags int) (conversation.File, error) {
+			f, err := os.OpenFile(path, flags, 0o600)
+			return &brokenFile{File: f, write: func(line []byte) (int, error) {
+				if full = *holding != "" && (full || bytes.Contains(line, []byte(*holding))); full {
+					return 0, &os.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
+				}
+				return f.Write(line)
+			}}, err
+		}
+	})
+}
+
+// lastLine is the last line of a file.
+func lastLine(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return lines[len(lines)-1]
+}
+
+const turnEnds = `{"type":"turn"`
+
+// A copy is made of a session that is on the disk, with the end of its last turn.
+func TestACopyIsOfWhatIsOnTheDisk(t *testing.T) {
+	holding := turnEnds
+	a := onFullDisk(t, &holding, nil, fake.Say("first answer"))
+	if _, err := a.SendMessage(t.Context(), "one", agent.NopCallbacks{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Fork(0); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("copied what is not on the disk: %v", err)
+	}
+	holding = ""
+	from := a.Conversation().Session().Path()
+	if _, _, err := a.Fork(0); err != nil {
+		t.Fatal(err)
+	}
+	if last := lastLine(t, from); !strings.HasPrefix(last, turnEnds) {
+		t.Errorf("the last line is %.60s", last)
+	}
+}
+
+// A disk that becomes full is one fault, wherever in the turn that is noticed.
+func TestASessionThatCannotBeWrittenIsReportedOnce(t *testing.T) {
+	for _, first := range []string{`"one"`, `"role":"assistant"`, `"role":"tool"`, turnEnds} {
+		holding := first
+		a := onFullDisk(t, &holding, []tool.Tool{tool.Ls(), tool.Write()}, fake.Calls(
+			fake.ToolCall("c1", "ls", `{"path":"."}`), fake.ToolCall("c2", "write", `{"path":"a","content":"b"}`),
+			fake.ToolCall("c3", "ls", `{"path":"."}`)), fake.Say("done"))
+		_, err := a.SendMessage(t.Context(), "one", agent.NopCallbacks{})
+		if !errors.Is(err, syscall.ENOSPC) || strings.Count(err.Error(), syscall.ENOSPC.Error()) != 1 {
+			t.Errorf("%s: %v", first, err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 )
@@ -185,11 +186,21 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 		m := provider.Message{Role: provider.RoleAssistant, Provider: by.Provider, Model: by.Model, Partial: true}
 		m.Parts = slices.DeleteFunc(slices.Clone(t.keep), isText)
 		m.Parts = append(m.Parts, provider.Text{Text: text})
-		err = errors.Join(err, t.conv.Append(m))
+		err = withLost(err, t.conv.Append(m))
 		t.answer.WriteString(t.partial)
 	}
 	t.response.Text = t.answer.String()
-	return t.response, errors.Join(err, t.sync())
+	return t.response, withLost(err, t.sync())
+}
+
+// withLost joins what could not be kept to the error that ended the turn. A session
+// that cannot be written is reported once, however many of its lines are missing.
+func withLost(err, lost error) error {
+	_, reported := errors.AsType[*conversation.Error](err)
+	if _, again := errors.AsType[*conversation.Error](lost); reported && again {
+		return err
+	}
+	return errors.Join(err, lost)
 }
 
 func isText(p provider.Part) bool {
