@@ -3,10 +3,15 @@
 package ui
 
 import (
+	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"artoo/agent"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -54,4 +59,31 @@ func TestAStatusCommandHasTwoSeconds(t *testing.T) {
 	if err := <-ended; err == nil || err.Error() != "it was stopped after 2s" {
 		t.Error(err)
 	}
+}
+
+// The end of the answer is not held back until the user's command has run.
+func TestTheAnswerIsWholeBeforeAStatusCommandRuns(t *testing.T) {
+	play := func(_ context.Context, _ string, cb agent.Callbacks) (*agent.Response, error) {
+		cb.OnText("all of the answer")
+		return &agent.Response{Text: "all of the answer"}, nil
+	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := startPTY(t, &sender{play: play}, func(o *Options) {
+		l, err := NewStatusLine("cat "+fifo, os.Environ(), o.Clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.StatusLine = l
+	})
+	k.expect("you: ")
+	k.enter("go on")
+	k.await(k.answer, 0, "all of the answer\n")
+	if err := os.WriteFile(fifo, []byte("it is done\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	k.expect("it is done")
+	k.expect("you: ")
 }

@@ -223,6 +223,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	go func() {
 		defer t.console.guard()
 		response, err := work(ctx)
+		t.Finish() // a slow terminal takes its time for the answer, and Ctrl-C stops that too
 		done <- ended{response, err}
 	}()
 	var end ended
