@@ -16,8 +16,8 @@ import (
 const (
 	// statusLimit is how long a status command may run: the prompt waits for it.
 	statusLimit = 2 * time.Second
-	// statusBytes is how much of its output is kept.
-	statusBytes = 4 << 10
+	// statusBytes is how much of its output is kept: a status is a row, or a few.
+	statusBytes = 400
 )
 
 // StatusLine is the user's command whose first line is the status. A nil one is none.
