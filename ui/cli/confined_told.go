@@ -19,12 +19,17 @@ func (a *app) sandboxProbe() doctor.Sandbox {
 		}
 		facts, _ = a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
 	}
-	s := doctor.Sandbox{Off: a.cfg.Sandbox == "off", Needed: a.cfg.Sandbox == "on", Mechanism: string(facts.Mechanism),
-		Text: facts.String()}
+	s := a.confining(facts)
 	for _, lack := range facts.Missing {
 		s.Missing = append(s.Missing, doctor.Lack{What: lack.What, Why: lack.Why, Cure: lack.Cure})
 	}
 	return s
+}
+
+// confining is what the facts and the settings say of the sandbox.
+func (a *app) confining(facts sandbox.Facts) doctor.Sandbox {
+	return doctor.Sandbox{Off: a.cfg.Sandbox == "off", Needed: a.cfg.Sandbox == "on", Mechanism: string(facts.Mechanism),
+		Text: facts.String()}
 }
 
 // Confined implements ui.Program.
@@ -35,7 +40,7 @@ func (a *app) Confined() []string {
 	} else {
 		facts.Layer = facts.Layer && can.Layer
 	}
-	rows := []string{"sandbox: " + facts.String()}
+	rows := []string{"sandbox: " + a.confining(facts).String()}
 	for _, lack := range a.facts.Missing {
 		row := "missing: " + lack.What + ": " + lack.Why
 		if lack.Cure != "" {

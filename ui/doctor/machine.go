@@ -186,26 +186,36 @@ type Lack struct {
 	Cure string // "" where there is none
 }
 
+// String says what confines commands, or that nothing does and why.
+func (s Sandbox) String() string {
+	switch {
+	case s.Off:
+		return "off, as ARTOO_SANDBOX says: nothing confines commands but your answers and rules"
+	case s.none():
+		return "none here: nothing confines commands but your answers and rules"
+	}
+	return s.Text
+}
+
+func (s Sandbox) none() bool { return s.Mechanism == "" || s.Mechanism == "none" }
+
 // checkSandbox says what confines commands, and of what is missing why and what
 // helps.
 func checkSandbox(_ context.Context, w *Probes) []Finding {
 	s := w.Sandbox
-	switch {
-	case s.Off:
-		return []Finding{ok("sandbox", "off, as ARTOO_SANDBOX says: nothing confines commands but your answers and rules")}
-	case s.Mechanism == "" || s.Mechanism == "none" && len(s.Missing) == 0:
-		return []Finding{ok("sandbox", "none here: nothing confines commands but your answers and rules")}
-	}
 	var found []Finding
-	if s.Mechanism != "none" {
-		found = append(found, ok("sandbox", "%s", s.Text))
+	if !s.none() || s.Off || len(s.Missing) == 0 {
+		found = append(found, ok("sandbox", "%s", s))
+	}
+	if s.Off {
+		return found
 	}
 	for _, lack := range s.Missing {
 		f := warn("sandbox", lack.Cure, "no %s: %s", lack.What, lack.Why)
 		if f.Fix == "" {
 			f.Fix = "nothing known; without it what needs it is asked"
 		}
-		if s.Needed && s.Mechanism == "none" {
+		if s.Needed && s.none() {
 			if f.Level = Fail; lack.Cure == "" {
 				f.Fix = "ARTOO_SANDBOX=auto asks before it runs commands unconfined"
 			}
