@@ -72,7 +72,12 @@ type project struct {
 // misplaced notes a key that a project must not bring.
 func (p *project) misplaced(path []string) {
 	hint := fmt.Sprintf("%s in %s", dotted(path), p.user)
-	if slices.Equal(path, []string{"permissions", "allow"}) {
+	switch key := path[len(path)-1]; {
+	case key == "ask" || key == "deny":
+		hint = "move the line below [permissions]"
+	case key == "tools":
+		hint = "move the line below [agent]"
+	case slices.Equal(path, []string{"permissions", "allow"}):
 		hint = fmt.Sprintf("allow under [project.%s] in %s", quoteTOML(p.root), p.user)
 	}
 	p.wrong(path, dotted(path)+

@@ -24,6 +24,7 @@ type choices struct {
 // choice is one row of the list. All its text may come from outside.
 type choice struct {
 	name  string   // a typed part of it chooses it; all of it does where several hold the part
+	also  string   // another name, which chooses it when all of it is typed; "" for none
 	cells []string // what is shown behind the number
 	now   bool     // it holds at present
 }
@@ -99,12 +100,12 @@ func (c choices) show(s *screen.Screen, title string, indices []int) {
 	}
 }
 
-// find returns the indices whose name holds text, in any case; the one whose
-// whole name it is alone.
+// find returns the indices whose name holds text, which is not empty, in any case; the
+// one whose whole name it is alone.
 func (c choices) find(text string) []int {
 	var found []int
 	for i, item := range c.list {
-		if strings.EqualFold(item.name, text) {
+		if strings.EqualFold(item.name, text) || strings.EqualFold(item.also, text) {
 			return []int{i}
 		}
 		if strings.Contains(strings.ToLower(item.name), strings.ToLower(text)) {

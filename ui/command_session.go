@@ -79,7 +79,7 @@ func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
 		if r.CostUSD != nil {
 			cost = fmt.Sprintf("$%.2f", *r.CostUSD)
 		}
-		c.list = append(c.list, choice{name: r.ID + " " + title, now: r.ID == t.opt.Agent.SessionID(),
+		c.list = append(c.list, choice{name: r.ID + " " + title, also: r.Name, now: r.ID == t.opt.Agent.SessionID(),
 			cells: []string{r.ID, age(t.opt.Clock.Now().Sub(r.Updated)), screen.Count(r.Messages, "message"), cost, about}})
 	}
 	return c

@@ -60,15 +60,16 @@ func TestASessionIsChosen(t *testing.T) {
 	}{
 		{"/resume", []string{"1"}, 1}, // the newest, a headless run, is not listed
 		{"/resume", []string{"BREAD"}, 3},
-		{"/resume", []string{"night"}, 2},     // a headless run with a name
+		{"/resume", []string{"run the"}, 2},   // a headless run with a name
 		{"/resume", []string{"bake", "3"}, 3}, // two match
+		{"/resume", []string{"nightly"}, 2},   // its whole name, which stands elsewhere too
 		{"/resume", []string{"nothing of this kind", ""}, -1},
 		{"/resume all", []string{"1"}, 0},
 		{"/resume all", []string{"headless thing"}, 0},
 		{"/resume answer bake", []string{"2"}, 3},
 		{"/resume", []string{""}, -1},
 	} {
-		a, ids := someSessions(t, "-a headless thing", "bake a cake", "-nightly=run the tests", "bake bread")
+		a, ids := someSessions(t, "-a headless thing", "bake a cake", "-nightly=run the tests", "bake bread", "see nightly builds")
 		k := startLines(t, &sender{}, func(o *Options) { o.Agent = a })
 		k.send(c.command + "\n")
 		for _, text := range c.typed {
