@@ -17,7 +17,7 @@ func (t *turn) spanned(ctx context.Context) (after func(), err error) {
 		return func() {}, nil
 	}
 	t.giveYours()
-	step := j.Begin(t.turnNumber(), t.model.Name)
+	step := j.BeginRun(t.turnNumber(), t.model.Name)
 	if _, err := step.Snapshot(ctx); err != nil {
 		_, endErr := step.End()
 		return nil, &Failure{Kind: KindInternal, What: t.model.Name,

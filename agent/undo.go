@@ -59,17 +59,20 @@ func (a *Agent) closeJournal() error {
 	return err
 }
 
-// Recovered says in one line what was finished or taken back because an artoo was
+// Recovered says in one line what was finished, kept or taken back because an artoo was
 // killed in the middle of it; "" for nothing.
 func Recovered(reports []journal.Report) string {
-	var finished, back, left []string
+	var finished, kept, back, left []string
 	for _, r := range reports {
+		to := &back
+		switch {
+		case r.Finished:
+			to = &finished
+		case r.Kept:
+			to = &kept
+		}
 		for _, c := range r.Done {
-			if r.Finished {
-				finished = append(finished, c.Path)
-			} else {
-				back = append(back, c.Path)
-			}
+			*to = append(*to, c.Path)
 		}
 		left = append(left, lackNames(slices.Concat(r.Left, r.Cannot))...)
 	}
@@ -78,7 +81,7 @@ func Recovered(reports []journal.Report) string {
 		what  string
 		names []string
 		most  int
-	}{{"its undo is finished", finished, 20}, {"taken back to what was before", back, 20},
+	}{{"its undo is finished", finished, 20}, {"what changed stays, and undo takes it back", kept, 20}, {"taken back to what was before", back, 20},
 		{"left as they are", left, len(left)}} {
 		if len(part.names) > 0 {
 			parts = append(parts, part.what+": "+tool.ListUpTo(part.most, part.names))

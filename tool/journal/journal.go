@@ -233,6 +233,15 @@ func (j *Journal) Begin(turn int, what string) *Step {
 		adjusted: map[string]State{}}
 }
 
+// BeginRun is Begin for a program that goes on for long and works in steps of its own, while
+// the user may change files as well: where the process is killed, what changed stays, and
+// [Journal.Undo] takes it back.
+func (j *Journal) BeginRun(turn int, what string) *Step {
+	s := j.Begin(turn, what)
+	s.kind = kindRun
+	return s
+}
+
 // now is the time as the log writes it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 

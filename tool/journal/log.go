@@ -28,11 +28,13 @@ const (
 	lineLeft    = "left"    // by what a path is known that was put back
 )
 
-// The kinds of steps that take back or bring back others.
+// The kinds of steps. One of a tool or a command has none.
 const (
 	kindUndo  = "undo"
 	kindRedo  = "redo"
 	kindLayer = "layer"
+	// kindRun is a program's own run of many steps: what a killed one did stays, to be undone.
+	kindRun = "run"
 	// kindMade is no change by itself: what a command made waits for an answer.
 	kindMade = "made"
 	// kindQuarantine is a step that only moves things out of the project.

@@ -105,8 +105,8 @@ func (u *unfinished) record() *record {
 // killed process's own, or of what it had started.
 const afterDeath = 2 * beat
 
-// recover finishes the undos and redos that were under way, and takes back the
-// other steps, the last first.
+// recover finishes the undos and redos that were under way, ends the runs, and takes back
+// the other steps, the last first.
 func (j *Journal) recover(past *past) error {
 	for _, r := range j.steps {
 		j.mark(r)
@@ -142,7 +142,7 @@ func (j *Journal) recover(past *past) error {
 	return nil
 }
 
-// recoverStep finishes or takes back one step, and records its end.
+// recoverStep finishes, ends or takes back one step, and records its end.
 func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps,
 		begun: true}
@@ -164,6 +164,11 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 			r.ops = append(r.ops, reversed(u.intents)...)
 			r.returning = setOf(allPaths(u.intents))
 		}
+	}
+	if err == nil && s.kind == kindRun {
+		report.Kept, report.Done, report.Left = true, reversed(r.ops), nil
+		findRenames(report.Done)
+		return report, errors.Join(j.endLocked(s, report.Done), j.files.sync())
 	}
 	if err == nil {
 		r.ops, report.Cannot, err = j.onlyKept(r.ops, r.returning)

@@ -74,6 +74,34 @@ func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
 	}
 }
 
+// A coding CLI works for long, and the user beside it: a kill takes nothing away.
+func TestARunThatWasCutOffStaysUntilItIsUndone(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
+	start := p.look()
+	s := p.BeginRun(1, "claude-cli")
+	_, err := s.Snapshot(context.Background())
+	p.ok(err)
+	p.write("a", "done\n")
+	p.write("new", "done\n")
+	p.ok(os.Rename(p.path("b"), p.path("moved")))
+	done := p.look()
+	p.die()
+	p.reopen()
+	p.same(done)
+	recovered := p.Recovered()
+	if len(recovered) != 1 || !recovered[0].Kept || len(recovered[0].Left)+len(recovered[0].Cannot) > 0 {
+		t.Errorf("recovered: %+v", recovered)
+	}
+	p.reopen()
+	if again := p.Recovered(); len(again) > 0 {
+		t.Errorf("a second time: %+v", again)
+	}
+	p.undo(1)
+	p.same(start)
+	p.redo(1)
+	p.same(done)
+}
+
 func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
 	s := p.Begin(1, "run")

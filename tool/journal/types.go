@@ -226,11 +226,11 @@ type Plan struct {
 // Report is what Apply or ApplyLayer did.
 type Report struct {
 	Step int // the step it was recorded as
-	// Finished says, of what Open put right, that it finished an undo or redo; it
-	// took back any other step.
-	Finished bool
-	Done     []Change
-	Left     []Lack // what was not done, and why
+	// Finished says, of what Open put right, that it finished an undo or redo, and Kept
+	// that it left what a run had done (see [Journal.BeginRun]); it took back any other step.
+	Finished, Kept bool
+	Done           []Change
+	Left           []Lack // what was not done, and why
 	// Cannot is what was replaced or deleted and cannot be brought back.
 	Cannot []Lack
 }
