@@ -76,11 +76,10 @@ func printModels(w io.Writer, list []listedModel, now time.Time, asJSON bool) er
 // themselves where they differ.
 func (m listedModel) from(now time.Time) string {
 	window, price := fromWhom(m.ContextFrom, now), fromWhom(m.PriceFrom, now)
-	switch {
-	case window == price, price == "":
-		return sanitize.Text(window, sanitize.Line)
+	if price != "" && price != window {
+		window = strings.TrimPrefix(window+", price "+price, ", ")
 	}
-	return sanitize.Text(window+", price "+price, sanitize.Line)
+	return sanitize.Text(window, sanitize.Line)
 }
 
 // fromWhom is a source in a word or two, with the age of a list in days.
