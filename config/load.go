@@ -116,7 +116,7 @@ func (c *Config) warnExposed(path string) {
 		return
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: holds keys and others can read it, chmod 600 mends that",
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: contains keys but is readable by others; run chmod 600",
 			shorten(path, c.lookup)))
 	}
 }
