@@ -39,7 +39,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 		choices, hows = choices[1:], hows[1:]
 	}
 	show := func() string {
-		return t.Screen.Offer("That took more than 30 seconds. Shall artoo call you when a long turn ends or a question waits?", choices)
+		return t.Screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
 	}
 	prompt := show()
 	for {

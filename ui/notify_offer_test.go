@@ -51,7 +51,7 @@ func TestNotificationsAreOfferedOnce(t *testing.T) {
 		k.enter("short")
 		k.expect(pasteOn + "you: ")
 		k.enter("long")
-		k.expect("Shall artoo call you")
+		k.expect("Shall artoo notify you")
 		for _, answer := range c.answers {
 			k.expect("answer: which ")
 			k.expect(" ")
