@@ -70,12 +70,12 @@ type Input struct {
 	File  string // where a large input is, "" when it is in Text
 	State string // for JSON: "none", "read", "file", "skipped"
 
-	late    *atomic.Bool
-	settled <-chan struct{} // closed once late will not change any more; nil where nothing was skipped
+	skipped *os.File // the run has gone on without its input; nil where it has not
 }
 
-// Late reports whether input arrived after the run had gone on without it.
-func (in Input) Late() bool { return in.late != nil && in.late.Load() }
+// Late reports whether input arrived after the run had gone on without it. It is asked once, at
+// the end of the run: it takes a byte of that input.
+func (in Input) Late() bool { return in.skipped != nil && holdsInput(in.skipped) }
 
 // chunk is one read of standard input.
 type chunk struct {
@@ -102,24 +102,29 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 		defer stop()
 	}
 	first := make(chan chunk, 1)
-	go func() { first <- readChunk(s.File) }()
 	wanted := s.Dash || s.Prompt == "" || s.regular()
+	var decided atomic.Bool // to read the input, or to go on without it
+	go func() {
+		if !wanted {
+			awaitInput(s.File) // reads nothing: Late finds what the run has gone on without
+		}
+		if decided.CompareAndSwap(false, true) {
+			first <- readChunk(s.File)
+		}
+	}()
 	c, ok, err := s.await(ctx, first, wanted)
 	if err != nil {
 		return Input{}, err
 	}
-	if !ok {
+	switch {
+	case ok:
+	case !decided.CompareAndSwap(false, true): // it came in this moment
+		c = <-first
+	default:
 		s.Notice(
 			fmt.Sprintf("no input came within %s; going on without it (--stdin never leaves it alone from the start)",
 				s.Wait))
-		late, settled := new(atomic.Bool), make(chan struct{})
-		go func() {
-			defer close(settled)
-			if c := <-first; len(c.data) > 0 {
-				late.Store(true)
-			}
-		}()
-		return Input{Text: s.Prompt, State: "skipped", late: late, settled: settled}, nil
+		return Input{Text: s.Prompt, State: "skipped", skipped: s.File}, nil
 	}
 	got := &intake{dir: s.Dir}
 	if err := s.rest(ctx, c, got); err != nil {

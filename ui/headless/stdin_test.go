@@ -231,7 +231,7 @@ func TestASilentPipeIsNotWaitedFor(t *testing.T) {
 	if _, err := io.WriteString(w, "wait for me"); err != nil {
 		t.Fatal(err)
 	}
-	if <-in.settled; !in.Late() {
+	if !in.Late() {
 		t.Error("late input was not noticed")
 	}
 }
@@ -246,7 +246,6 @@ func TestALateEndIsNoInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	<-in.settled
 	if in.Late() {
 		t.Error("an end counts as input")
 	}
