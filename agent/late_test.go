@@ -175,7 +175,9 @@ func TestALineThatIsEndedIsDiscardedAndNamed(t *testing.T) {
 		{"the limit of its call", []fake.Step{fake.Call("c1", "bash", strings.TrimSuffix(lateLine, "}")+`,"timeout":0.05}`)}, nil,
 			"it was ended before it was done"},
 		{"a limit of the sandbox", []fake.Step{fake.Call("c1", "bash", `{"command":"uniq a.txt"}`)},
-			func(_ *agent.Agent, c *confinement) { c.limit = "its layer holds more than 8 GB" }, "its layer holds more than 8 GB"},
+			func(a *agent.Agent, c *confinement) {
+				a.Env().ShellTimeout, c.limit = time.Minute, "its layer holds more than 8 GB"
+			}, "its layer holds more than 8 GB"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			a, c := lateAgent(t, permission.ModeAuto, append(row.steps, fake.Say("ok"))...)
