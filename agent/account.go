@@ -20,11 +20,14 @@ type incoming struct {
 	// worded says that some of the text is more than blanks.
 	worded bool
 
-	answers bool              // the current try has begun to answer
-	bytes   int               // of text, reasoning and calls that it brought
-	calls   map[int]ToolInput // that it is writing
-	known   provider.Usage    // of tries that failed, as far as the server said
-	lost    provider.Usage    // of tries that failed, what it did not say estimated
+	answers bool // the current try has begun to answer
+	// bytes counts the text, reasoning and calls of the current try; calls are those that it
+	// is writing.
+	bytes int
+	calls map[int]ToolInput
+	// known and lost are the usage of tries that failed: known as far as the server said, lost
+	// with an estimate where it did not.
+	known, lost provider.Usage
 }
 
 // say takes a piece of text and returns what of the text is to be shown now: a

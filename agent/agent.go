@@ -34,8 +34,10 @@ type Agent struct {
 	conv      *conversation.Conversation // the present session's
 	system    string                     // the system prompt, fixed for the session
 	sessionID string
-	scratch   *tempdir.Dir // for long outputs of sessions that are not kept; nil before there is one
-	output    string       // that of the present session, "" where it is not kept
+	// scratch has the long outputs of sessions that are not kept, and is nil before the first
+	// one; output is the directory of the present session, "" where that is not kept.
+	scratch *tempdir.Dir
+	output  string
 	// guide returns instructions that hold for the files a call touched and that
 	// the model was not given yet, for the end of the call's result; "" for none.
 	// Paths are absolute. It is called on the turn's goroutine.

@@ -56,9 +56,9 @@ type Call struct {
 
 // ToolInput is a call that the model is writing.
 type ToolInput struct {
-	Tool  string // its name, untrusted; "" while it is not known
+	Tool  string // the tool's name is untrusted, and "" while it is not known
 	Index int    // position in its reply, from 0
-	Bytes int    // of its arguments that have come
+	Bytes int    // so many bytes of its arguments have come
 	// Agent and Parent are those of Call.
 	Agent, Parent string
 }

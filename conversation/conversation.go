@@ -113,7 +113,7 @@ func (c *Conversation) Append(m provider.Message) error {
 // AppendMasked appends a message from elsewhere: keys in it are masked, also in what a
 // model wrote, and a long result is shortened. Errors are those of Append.
 func (c *Conversation) AppendMasked(m provider.Message) error {
-	m = c.maskedReply(c.masked(m))
+	m = c.masked(m, true)
 	if len(m.Parts) == 1 {
 		if r, ok := m.Parts[0].(provider.ToolResult); ok {
 			_, err := c.AppendToolResult(r)

@@ -17,7 +17,7 @@ func (c *Conversation) replay(history []entry) {
 		switch p := e.payload.(type) {
 		case *messageRecord:
 			if len(p.Message.Parts) > 0 {
-				c.add(newItem(e.ID, c.masked(p.Message)))
+				c.add(newItem(e.ID, c.masked(p.Message, false)))
 			}
 		case *UsageRecord:
 			if c.sent = c.after(p.Sent); c.sent > 0 {
@@ -68,10 +68,10 @@ func (c *Conversation) recount(u *UsageRecord) {
 	c.meter.resume(u.Usage, c.sentSize())
 }
 
-// masked is the message without keys. What the model wrote stays as it is: some of
-// it is signed.
-func (c *Conversation) masked(m provider.Message) provider.Message {
-	if c.cfg.Mask == nil || m.Role == provider.RoleAssistant {
+// masked is the message without keys. What the model wrote stays as it is, since some of
+// it is signed, unless replies are meant, too.
+func (c *Conversation) masked(m provider.Message, replies bool) provider.Message {
+	if c.cfg.Mask == nil || m.Role == provider.RoleAssistant && !replies {
 		return m
 	}
 	m.Parts = slices.Clone(m.Parts)
@@ -87,22 +87,6 @@ func (c *Conversation) masked(m provider.Message) provider.Message {
 				effect.Command, effect.Decided = c.cfg.Mask(effect.Command), c.cfg.Mask(effect.Decided)
 				p.Effect = &effect
 			}
-			m.Parts[i] = p
-		}
-	}
-	return m
-}
-
-// maskedReply is a model's message without keys in its texts and the inputs of its calls.
-func (c *Conversation) maskedReply(m provider.Message) provider.Message {
-	if c.cfg.Mask == nil || m.Role != provider.RoleAssistant {
-		return m
-	}
-	m.Parts = slices.Clone(m.Parts)
-	for i, part := range m.Parts {
-		switch p := part.(type) {
-		case provider.Text:
-			p.Text = c.cfg.Mask(p.Text)
 			m.Parts[i] = p
 		case provider.ToolCall:
 			p.Input, p.Raw = maskedInput(p.Input, c.cfg.Mask), c.cfg.Mask(p.Raw)

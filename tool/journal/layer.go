@@ -439,29 +439,6 @@ func (a *applying) take(q *quarantine, slot string, op Change) (file *os.File, f
 	return file, "", nil
 }
 
-// takeFrom renames a file into a slot. It returns nil, and the file is where it was, if
-// that cannot be: on another file system, or where it has other names or attributes.
-func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
-	dir := int(q.dir.Fd())
-	if st, err := lstatPath(path); err != nil || st.kind() != File || st.links > 1 || st.dev != q.dev {
-		return nil, err
-	}
-	if path != slot && renameNew(unix.AT_FDCWD, path, dir, slot) != nil {
-		return nil, nil // it can be copied
-	}
-	file, err := q.open(slot)
-	if err == nil && stripAttributes(int(file.Fd())) {
-		return file, nil
-	}
-	if err == nil {
-		err = file.Close()
-	}
-	if path != slot {
-		err = errors.Join(err, renameNew(dir, slot, unix.AT_FDCWD, path))
-	}
-	return nil, err
-}
-
 // readNew notes the hash of a new content that is copied later.
 func (a *applying) readNew(op *Change) error {
 	f, err := a.from.Open(op.Path)

@@ -212,7 +212,7 @@ func TestACallThatIsWrittenIsToldNowAndThen(t *testing.T) {
 		for n := range 11 {
 			cb.OnNotice(agent.Notice{Kind: agent.NoticeInput, Input: &agent.ToolInput{Tool: "touch", Bytes: 100 * n}})
 			cb.OnNotice(agent.Notice{Kind: agent.NoticeInput, Input: &agent.ToolInput{Tool: "read", Index: 1, Bytes: n, Agent: "task 1", Parent: "t1"}})
-			time.Sleep(100 * time.Millisecond)
+			<-time.After(100 * time.Millisecond) // by the clock of the test
 		}
 		cb.OnText("more")
 		want := ""
