@@ -61,7 +61,7 @@ func (a *Agent) maskedDiff(diff string) string {
 	known := map[string]bool{}
 	for i := 0; i < len(lines); i++ {
 		from := i
-		for i < len(lines) && !strings.HasPrefix(lines[i], "+") {
+		for i < len(lines) && !(strings.HasPrefix(lines[i], "+") && !fileHeader(lines, i)) {
 			i++
 		}
 		if from == i {
@@ -84,6 +84,12 @@ func (a *Agent) maskedDiff(diff string) string {
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// fileHeader reports whether line i of a diff names the changed file. An added line that
+// begins with two plus signs looks the same, but never stands below a "--- " line of a header.
+func fileHeader(lines []string, i int) bool {
+	return i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
 }
 
 // marked is the first mark in a call's input, "" for none: whoever wrote it meant

@@ -72,7 +72,7 @@ func (p *processTree) left(q Process) bool {
 func (p *processTree) looksAgain(pid int) (left bool) {
 	if !p.seen[pid] {
 		p.seen[pid], p.unsure = true, true
-		delete(p.unmarked, pid)
+		delete(p.marks, pid)
 	}
 	return false
 }

@@ -58,11 +58,13 @@ type processTree struct {
 	done   chan struct{} // closed when the shell itself has ended
 	// mark is a variable that the command's processes have in their environment,
 	// also those that left its session, unless they wiped it.
-	mark     string
-	unmarked map[int]bool // processes that were looked at and have it not
-	seen     map[int]bool // those of them that were looked at twice or are about to be
-	unsure   bool         // rest saw one that has none yet, and may be the command's
-	kill     func(pid int, sig syscall.Signal) error
+	mark string
+	// marks holds whether a process has the mark, by its number. What had it once goes on to
+	// count as the command's: a process that was killed loses its environment before it ends.
+	marks  map[int]bool
+	seen   map[int]bool // processes without a mark that were looked at twice, or are about to be
+	unsure bool         // rest saw one that has no mark yet, and may be the command's
+	kill   func(pid int, sig syscall.Signal) error
 }
 
 // markName begins the name of the variable that marks a command's processes. It is
@@ -78,7 +80,7 @@ func StartHere(cmd *exec.Cmd) (Started, error) { return startTree(cmd) }
 func startTree(cmd *exec.Cmd) (*processTree, error) {
 	NewSession(cmd)
 	p := &processTree{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}),
-		mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, seen: map[int]bool{}, kill: kill}
+		mark: markName + rand.Text() + "=1", marks: map[int]bool{}, seen: map[int]bool{}, kill: kill}
 	cmd.Env = append(cmd.Environ(), p.mark)
 	started := make(chan error)
 	go func() {

@@ -97,20 +97,23 @@ func (p *processTree) rest() []Process {
 // marked reports whether a process has the command's mark in its environment. Of
 // processes of other users that cannot be told; they could not be ended either.
 func (p *processTree) marked(pid int) bool {
-	if p.unmarked[pid] {
-		return false
+	if has, known := p.marks[pid]; known {
+		return has
 	}
 	environ := Environ(pid)
 	if bytes.Contains(environ, []byte(p.mark)) {
+		p.marks[pid] = true
 		return true
 	}
 	if environ != nil && becomesAnother(pid, len(environ)) {
 		p.unsure = true
 		return false
 	}
-	// Where becomesAnother cannot tell, an empty one may be that of a process which is
-	// becoming another program: it is looked at again.
-	p.unmarked[pid] = environ == nil || len(environ) > 0
+	// Where becomesAnother cannot tell, an empty environment may be that of a process
+	// that is becoming another program: it is looked at again.
+	if environ == nil || len(environ) > 0 {
+		p.marks[pid] = false
+	}
 	return false
 }
 

@@ -21,7 +21,8 @@ import (
 //	< TEXT   wait until the program has written TEXT, on either output, after
 //	         what the last such line matched
 //
-// Then the input ends, and the program must end with HOW, as with exits.
+// Then the input ends, and the program must end with HOW, as with exits. Both outputs go to
+// one pipe, so that they are read in the order of writing; stdout and stderr each hold all of it.
 func cmdTalk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: talk HOW FILE program args...")
@@ -37,7 +38,8 @@ func cmdTalk(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = scriptEnviron(ts)
 	heard := &transcript{grew: make(chan struct{}, 1)}
-	cmd.Stdout, cmd.Stderr = &stream{t: heard}, &stream{t: heard}
+	both := &stream{t: heard} // one pipe: the prompt never comes before the answer
+	cmd.Stdout, cmd.Stderr = both, both
 	in, err := cmd.StdinPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -47,8 +49,8 @@ func cmdTalk(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	closeErr := in.Close()
 	err = cmd.Wait()
-	_, e1 := io.WriteString(ts.Stdout(), cmd.Stdout.(*stream).text.String())
-	_, e2 := io.WriteString(ts.Stderr(), cmd.Stderr.(*stream).text.String())
+	_, e1 := io.WriteString(ts.Stdout(), both.text.String())
+	_, e2 := io.WriteString(ts.Stderr(), both.text.String())
 	ts.Check(errors.Join(talkErr, closeErr, e1, e2))
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
