@@ -109,7 +109,7 @@ $(STATICCHECK):
 crash:
 	ARTOO_CRASH=1 CGO_ENABLED=0 $(GO) test -count=1 -run 'AKillAfterAnyWrite|AFaultOfAnyWrite' ./agent ./ui/cli
 
-# Prints the figures of docs/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
+# Prints the figures of docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build
 	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./ui/cli
 

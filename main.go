@@ -1,5 +1,5 @@
 // Artoo is a coding agent that behaves like a Unix process: a conversation in
-// any terminal, or one stage of a pipeline. docs/architecture.md is the map.
+// any terminal, or one stage of a pipeline. docs/dev/architecture.md is the map.
 package main
 
 import (

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// docs/secrets.md lists what is denied by name: all of it, and nothing else.
+// docs/privacy.md lists what is denied by name: all of it, and nothing else.
 func TestTheDocsListWhatIsDenied(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "docs", "secrets.md"))
+	data, err := os.ReadFile(filepath.Join("..", "docs", "privacy.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestCommandTable(t *testing.T) {
 
 // Every command is in the manual, with its other names.
 func TestCommandsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/commands.md")
+	page, err := os.ReadFile("../docs/conversation.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 		}
 		for _, name := range append([]string{c.name}, c.aliases...) {
 			if !regexp.MustCompile("`/" + regexp.QuoteMeta(name) + "[` ]").Match(page) {
-				t.Errorf("docs/commands.md does not tell of /%s", name)
+				t.Errorf("docs/conversation.md does not tell of /%s", name)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 // Package ledger keeps what all runs of the user spend: a line of JSON for each
 // request, in a file for each local day, so that a cap on a day's money holds over
-// processes. docs/usage.md describes the files.
+// processes. docs/cost.md describes the files.
 //
 // A request is reserved with its worst case before it is made, and settled with what
 // it came to. What a run that was killed had reserved is not kept: of its request

@@ -116,7 +116,7 @@ func (t *table) report(b *testing.B) {
 	if os.Getenv("ARTOO_BENCH_UPDATE") == "" {
 		return
 	}
-	path := filepath.Join(moduleDir, "docs", "performance.md")
+	path := filepath.Join(moduleDir, "docs", "dev", "performance.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
 		b.Fatal(err)

@@ -33,7 +33,7 @@ const (
 
 // BenchmarkArtoo measures the built program against a loopback server, beside
 // the least that could do the same, and prints the tables of
-// docs/performance.md; with ARTOO_BENCH_UPDATE=1 it writes them there.
+// docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 it writes them there.
 // It takes a minute or two, so only `make bench` runs it.
 func BenchmarkArtoo(b *testing.B) {
 	if os.Getenv("ARTOO_BENCH") == "" {

@@ -56,7 +56,7 @@ func TestThePermissionsPageIsShort(t *testing.T) {
 // TestPagesOnPermissionsAreInPlainWords keeps out words that readers stumble over.
 func TestPagesOnPermissionsAreInPlainWords(t *testing.T) {
 	odd := regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but for|whoever|nobody is there|(is|are) told|outside of)\b`)
-	for _, name := range []string{"permissions.md", "rules.md", "trust.md", "secrets.md", "reading.md", "security.md",
+	for _, name := range []string{"permissions.md", "rules.md", "trust.md", "privacy.md", "reading.md", "dev/security.md",
 		"coding-clis.md"} {
 		for _, found := range odd.FindAllString(docsPage(t, name), -1) {
 			t.Errorf("docs/%s says %q", name, found)

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestExtendingDoc looks for everything that docs/extending.md names: files,
+// TestExtendingDoc looks for everything that docs/dev/extending.md names: files,
 // packages, and the identifiers in backquotes.
 func TestExtendingDoc(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(moduleDir, "docs", "extending.md"))
+	page, err := os.ReadFile(filepath.Join(moduleDir, "docs", "dev", "extending.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

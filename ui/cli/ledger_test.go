@@ -17,19 +17,19 @@ import (
 
 func TestProvidersDoc(t *testing.T) {
 	page := providersHead + promises(promiseRows(t, "fault_rows.txt"), false)
-	madeFromTables(t, "providers.md", page)
+	madeFromTables(t, "dev/providers.md", page)
 	fitsAPage(t, page)
 }
 
 func TestTerminalDoc(t *testing.T) {
 	page := terminalHead + promises(promiseRows(t, "terminal_rows.txt"), false)
-	madeFromTables(t, "terminal.md", page)
+	madeFromTables(t, "dev/terminal.md", page)
 	fitsAPage(t, page)
 }
 
 func TestSecurityDoc(t *testing.T) {
 	page := securityHead + promises(promiseRows(t, "security_rows.txt"), true)
-	madeFromTables(t, "security.md", page)
+	madeFromTables(t, "dev/security.md", page)
 	fitsAPage(t, page)
 }
 

@@ -6,8 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
@@ -141,23 +143,38 @@ func aHome(t *testing.T) string {
 // blocksOfPages are the blocks and spans of README.md and of all pages of docs.
 func blocksOfPages(t *testing.T) []block {
 	t.Helper()
-	pages, err := filepath.Glob(filepath.Join(moduleDir, "docs", "*.md"))
-	if err != nil || len(pages) < 10 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
 	var all []block
-	for _, path := range append(pages, filepath.Join(moduleDir, "README.md")) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, path := range pages(t) {
 		name, err := filepath.Rel(moduleDir, path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, blocksOf(filepath.ToSlash(name), string(text))...)
+		all = append(all, blocksOf(filepath.ToSlash(name), pageText(t, path))...)
 	}
 	return all
+}
+
+// pages are the paths of README.md and of all pages of docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all := []string{filepath.Join(moduleDir, "README.md")}
+	for _, dir := range []string{"docs", filepath.Join("docs", "dev")} {
+		found, err := filepath.Glob(filepath.Join(moduleDir, dir, "*.md"))
+		if err != nil || len(found) < 5 {
+			t.Fatalf("%d pages in %s, %v", len(found), dir, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+func pageText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 var codeSpan = regexp.MustCompile("(?s)`([^`]+)`")
@@ -243,4 +260,55 @@ func plain(word *syntax.Word) string {
 		return true
 	})
 	return b.String()
+}
+
+var pageLink = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinksOfThePagesLead looks for the file and the heading that each link of README.md and
+// docs names.
+func TestLinksOfThePagesLead(t *testing.T) {
+	links := 0
+	for _, path := range pages(t) {
+		for _, m := range pageLink.FindAllStringSubmatch(pageText(t, path), -1) {
+			links++
+			target := filepath.Join(filepath.Dir(path), filepath.FromSlash(m[1]))
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			if m[2] != "" && !slices.Contains(anchors(pageText(t, target)), m[2]) {
+				t.Errorf("%s: %s has no heading %s", path, m[1], m[2])
+			}
+		}
+	}
+	if links < 40 {
+		t.Errorf("found %d links only: the search is wrong", links)
+	}
+}
+
+// anchors are the fragments by which a page's headings are linked to.
+func anchors(page string) (all []string) {
+	for line := range strings.Lines(page) {
+		if title, found := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); found && strings.HasPrefix(line, "#") {
+			kept := strings.Map(func(c rune) rune {
+				if c == ' ' {
+					return '-'
+				}
+				if c == '-' || c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) {
+					return unicode.ToLower(c)
+				}
+				return -1
+			}, strings.TrimSpace(title))
+			all = append(all, "#"+kept)
+		}
+	}
+	return all
+}
+
+// TestThereAreFewPages keeps the pages for users few: what only developers need is in docs/dev.
+func TestThereAreFewPages(t *testing.T) {
+	users, err := filepath.Glob(filepath.Join(moduleDir, "docs", "*.md"))
+	if err != nil || len(users) > 22 {
+		t.Errorf("%d pages, more than 22: %v", len(users), err)
+	}
 }

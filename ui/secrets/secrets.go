@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options, tell func(Promise) error) (failed int, 
 	return failed, nil
 }
 
-// promise is one of docs/secrets.md, with its test.
+// promise is one of docs/privacy.md, with its test.
 type promise struct {
 	text string
 	test func() error
