@@ -36,8 +36,8 @@ TESTS = -p 3 -parallel 4
 # Their tests start many processes, each of which is as slow as a test program is under
 # the race detector: minutes of make check. They pass with it too. What they confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
-CONFINING = ./tool/sandbox/... ./agent/confine ./ui/secrets
-OTHERS = ./ui/cli ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e /ui/secrets -e '/ui/cli$$' -e '/ui$$')
+CONFINING = ./tool/sandbox/... ./agent/confine
+OTHERS = ./ui/cli ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e '/ui/cli$$' -e '/ui$$')
 # A shell's command: from here on what tests write is kept in memory, where there is
 # room for it and programs may be started from it: then none of them waits for a disk.
 # It has the same name each time, or no result would be found in Go's cache.

@@ -57,7 +57,6 @@ var allowed = []struct {
 		"artoo/agent/ledger", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},
 	{"artoo/ui/doctor", []string{"artoo/provider"}},
-	{"artoo/ui/secrets", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/tool/shell"}},
 	{"artoo/ui/sanitize", nil},
 	{"artoo/ui/export", []string{"artoo/conversation", "artoo/provider", "artoo/ui/sanitize"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",

@@ -104,11 +104,10 @@ func commands() []subcommand {
 				{Flag: "days", Arg: "N", Kind: config.KindInt, Meaning: "how many days, today's the last; 7 unless given"}},
 		},
 		{
-			name: "doctor", args: "[--offline] [--paths] [--secrets]", short: "check what artoo needs",
+			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs",
 			options: with("model", "provider"),
 			own: []config.Option{asJSON, own("offline", "ask no server"),
-				own("paths", "list what artoo wrote, and nothing else"),
-				own("secrets", "test on planted ones how secrets are kept, and nothing else")},
+				own("paths", "list what artoo wrote, and nothing else")},
 		},
 		{
 			name: demo.Name, args: "[--yes]", short: "see artoo work, without key or network",

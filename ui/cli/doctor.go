@@ -29,9 +29,6 @@ import (
 // doctor is `artoo doctor`. It goes on where the settings cannot be used: that
 // is when it is needed most.
 func (a *app) doctor(ctx context.Context, inv Invocation) error {
-	if inv.has("secrets") {
-		return a.testSecrets(ctx, inv.has("json"))
-	}
 	err := a.load(inv, false)
 	if inv.has("paths") {
 		if err != nil {

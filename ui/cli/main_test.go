@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -19,9 +20,10 @@ func TestMain(m *testing.M) {
 		"artoo": func() {
 			os.Exit(Main(Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}))
 		},
-		"crashing":  func() { os.Exit(crashing()) },
-		"broken":    func() { os.Exit(broken(os.Args[1])) },
-		"neighbour": func() { os.Exit(neighbour(os.Args[1], os.Args[2])) },
+		"crashing":    func() { os.Exit(crashing()) },
+		"broken":      func() { os.Exit(broken(os.Args[1])) },
+		"testsecrets": func() { os.Exit(testSecrets(context.Background())) },
+		"neighbour":   func() { os.Exit(neighbour(os.Args[1], os.Args[2])) },
 	})
 }
 

@@ -1,4 +1,4 @@
-package secrets
+package cli
 
 import (
 	"errors"
@@ -74,13 +74,13 @@ func (t *tester) openFiles(p *play) error {
 
 func (t *tester) testKeys(p *play) error {
 	if !p.git {
-		return Untested("there is no git")
+		return untested("there is no git")
 	}
 	text, o, err := p.one(t.ctx, false, "read", map[string]any{"path": "testdata/tracked.pem"})
 	if err != nil {
 		return err
 	}
-	if o.results[0].Status != agent.CallOK || !strings.Contains(text, mark) {
+	if o.results[0].Status != agent.CallOK || !strings.Contains(text, markStart) {
 		return fmt.Errorf("it is not read: %s", text)
 	}
 	// A page that begins within the key alone does not tell what it is.
@@ -135,7 +135,7 @@ func (t *tester) readingList(p *play) error {
 // readingGit runs what of git only reads.
 func (t *tester) readingGit(p *play) error {
 	if !p.git {
-		return Untested("there is no git")
+		return untested("there is no git")
 	}
 	lines := []string{
 		"git show HEAD:.env", "git show HEAD", "git log -p", "git diff HEAD~0 -- .env", "git grep canary",
@@ -164,24 +164,24 @@ func (t *tester) unasked(p *play, lines []string) error {
 	return nil
 }
 
-// confined has a command look for the denied files where the kernel holds it.
-func (t *tester) confined(layer bool) func() error {
+// confinedPlay has a command look for the denied files where the kernel holds it.
+func (t *tester) confinedPlay(layer bool) func() error {
 	return func() error {
-		if t.Confined == nil {
-			return Untested("nothing confines commands here")
+		if t.confined == nil {
+			return untested("nothing confines commands here")
 		}
 		line := "cat main.go; find . -type f -exec cat {} +; cat ~/.local/share/artoo/*"
-		if layer && t.Planted.git {
+		if layer && t.planted.git {
 			line += "; git show HEAD:.env; git log -p" // whose store is gone as well
 		}
-		output, err := t.Confined(t.ctx, line, layer)
+		output, err := t.confined(t.ctx, line, layer)
 		if err != nil {
 			return err
 		}
 		if !strings.Contains(output, "package main") {
 			return fmt.Errorf("the command did not read the project: %s", output)
 		}
-		if strings.Contains(output, t.Planted.canary) {
+		if strings.Contains(output, t.planted.canary) {
 			return errors.New("a denied file is read")
 		}
 		return nil

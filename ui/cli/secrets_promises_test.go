@@ -1,4 +1,4 @@
-package secrets
+package cli
 
 import (
 	"context"
@@ -8,48 +8,60 @@ import (
 	"artoo/provider"
 )
 
-// Promise is one promise and whether it holds.
-type Promise struct {
-	Text string `json:"promise"`
-	OK   bool   `json:"ok"`
-	Why  string `json:"why,omitempty"` // it failed, or could not be tested here
+// promiseKept is one promise and whether it holds.
+type promiseKept struct {
+	Text string
+	OK   bool
+	Why  string // it failed, or could not be tested here
 }
 
-// Options are what the test works with. Planted and Open have to be filled.
-type Options struct {
-	Planted *Planted
-	// Open makes an agent as a run in the planted project does, whose questions come
+// String is the line that the scripts look for.
+func (p promiseKept) String() string {
+	word, why := "ok    ", ""
+	if !p.OK {
+		word = "FAILED"
+	}
+	if p.Why != "" {
+		why = " (" + p.Why + ")"
+	}
+	return word + "  " + p.Text + why
+}
+
+// secretsOptions are what the test works with; planted and open have to be filled.
+type secretsOptions struct {
+	planted *plantedSecrets
+	// open makes an agent as a run in the planted project does, whose questions come
 	// and whose model is the one given; session is one to go on with, "" for a new
 	// one. end ends it, and what it started.
-	Open func(ctx context.Context, model provider.Provider, session string) (a *agent.Agent, end func() error, err error)
-	// Confined runs a shell line in the project as the kernel holds it, on a layer or
+	open func(ctx context.Context, model provider.Provider, session string) (a *agent.Agent, end func() error, err error)
+	// confined runs a shell line in the project as the kernel holds it, on a layer or
 	// not, and returns what it printed. nil where nothing confines commands.
-	Confined func(ctx context.Context, line string, layer bool) (output string, err error)
+	confined func(ctx context.Context, line string, layer bool) (output string, err error)
 }
 
-// Untested is why a promise could not be tested here. It is no failure.
-type Untested string
+// untested is why a promise could not be tested here. It is no failure.
+type untested string
 
 // Error says so.
-func (u Untested) Error() string { return "not tested: " + string(u) }
+func (u untested) Error() string { return "not tested: " + string(u) }
 
 // tester makes the promises' plays.
 type tester struct {
-	Options
+	secretsOptions
 	ctx context.Context
 }
 
-// Run tests each promise and tells of it; failed is how many do not hold. The error
+// runPromises tests each promise and tells of it; failed is how many do not hold. The error
 // is tell's, or ctx's.
-func Run(ctx context.Context, o Options, tell func(Promise) error) (failed int, err error) {
-	t := &tester{Options: o, ctx: ctx}
+func runPromises(ctx context.Context, o secretsOptions, tell func(promiseKept) error) (failed int, err error) {
+	t := &tester{secretsOptions: o, ctx: ctx}
 	for _, promise := range t.promises() {
 		if ctx.Err() != nil {
 			return failed, context.Cause(ctx)
 		}
-		p := Promise{Text: promise.text, OK: true}
+		p := promiseKept{Text: promise.text, OK: true}
 		if err := promise.test(); err != nil {
-			_, p.OK = err.(Untested)
+			_, p.OK = err.(untested)
 			p.Why = err.Error()
 		}
 		if !p.OK {
@@ -62,16 +74,16 @@ func Run(ctx context.Context, o Options, tell func(Promise) error) (failed int, 
 	return failed, nil
 }
 
-// promise is one of docs/privacy.md, with its test.
-type promise struct {
+// secretPromise is one of docs/privacy.md, with its test.
+type secretPromise struct {
 	text string
 	test func() error
 }
 
-func (t *tester) promises() []promise {
-	return []promise{
+func (t *tester) promises() []secretPromise {
+	return []secretPromise{
 		{fmt.Sprintf("%d denied files are not read, searched, edited or overwritten, also after a yes",
-			len(t.Planted.denied)), t.withPlay(t.deniedFiles)},
+			len(t.planted.denied)), t.withPlay(t.deniedFiles)},
 		{"nor artoo's own credentials", t.withPlay(t.ownCredentials)},
 		{"examples and public keys beside them are open", t.withPlay(t.openFiles)},
 		{"a private key that is tracked below testdata is read, and masked", t.withPlay(t.testKeys)},
@@ -92,25 +104,25 @@ func (t *tester) promises() []promise {
 		{"in an edit a mark stands for what is there, asked about where the key's line or one beside it changes",
 			t.withPlay(t.marksInEdits)},
 		{"a session of before is masked when it is resumed", t.resumed},
-		{"in the sandbox the denied files are gone", t.confined(false)},
-		{"and on a throwaway layer", t.confined(true)},
+		{"in the sandbox the denied files are gone", t.confinedPlay(false)},
+		{"and on a throwaway layer", t.confinedPlay(true)},
 	}
 }
 
-// open is a session of the agent's.
-func (t *tester) open(session string) (*play, error) {
+// start is a session of the agent's.
+func (t *tester) start(session string) (*play, error) {
 	model := &script{}
-	a, end, err := t.Open(t.ctx, model, session)
+	a, end, err := t.open(t.ctx, model, session)
 	if err != nil {
 		return nil, err
 	}
-	return &play{Planted: t.Planted, agent: a, end: end, model: model}, nil
+	return &play{plantedSecrets: t.planted, agent: a, end: end, model: model}, nil
 }
 
 // withPlay gives a test a session of its own.
 func (t *tester) withPlay(test func(p *play) error) func() error {
 	return func() error {
-		p, err := t.open("")
+		p, err := t.start("")
 		if err != nil {
 			return err
 		}

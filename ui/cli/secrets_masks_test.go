@@ -1,4 +1,4 @@
-package secrets
+package cli
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"artoo/agent"
 )
 
-// mark begins what stands in place of a key.
-const mark = "‹secret:"
+// markStart begins what stands in place of a key.
+const markStart = "‹secret:"
 
-var marks = regexp.MustCompile(`‹secret:[0-9a-f]{12}›`)
+var markPattern = regexp.MustCompile(`‹secret:[0-9a-f]{12}›`)
 
 func (t *tester) children(p *play) error {
 	text, o, err := p.one(t.ctx, true, "bash", map[string]any{"command": "env; echo reached"})
@@ -59,7 +59,7 @@ func (t *tester) withheld(p *play) error {
 // the variable by which Go's runtime is set there.
 func (t *tester) ownEnvironment(p *play) error {
 	if runtime.GOOS != "linux" {
-		return Untested("only Linux shows it in a file")
+		return untested("only Linux shows it in a file")
 	}
 	text, _, err := p.one(t.ctx, true, "bash", map[string]any{
 		"command": `test -r /proc/$PPID/environ || { echo closed; exit; }; ` +
@@ -86,7 +86,7 @@ func (t *tester) maskedOutput(p *play) error {
 		return err
 	}
 	for i, r := range o.results {
-		if !strings.Contains(r.Text, mark) {
+		if !strings.Contains(r.Text, markStart) {
 			return fmt.Errorf("result %d has no mark: %.200s", i+1, r.Text)
 		}
 	}
@@ -98,7 +98,7 @@ func (t *tester) maskedMessage(p *play) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(o.sent, mark) {
+	if !strings.Contains(o.sent, markStart) {
 		return errors.New("no mark was sent")
 	}
 	return p.hidden(o)
@@ -117,7 +117,7 @@ func (t *tester) salt() error {
 	var before []string
 	session := ""
 	for _, again := range []bool{false, true} {
-		p, err := t.open(session)
+		p, err := t.start(session)
 		if err != nil {
 			return err
 		}
@@ -126,14 +126,14 @@ func (t *tester) salt() error {
 		if err = errors.Join(err, p.end()); err != nil {
 			return err
 		}
-		now := marks.FindAllString(text, -1)
+		now := markPattern.FindAllString(text, -1)
 		switch {
 		case len(now) == 0:
 			return fmt.Errorf("there is no mark: %s", text)
 		case !again:
 			before = now
 		case now[0] != before[0]:
-			return fmt.Errorf("the mark was %s and is %s", before[0], now[0])
+			return fmt.Errorf("the markStart was %s and is %s", before[0], now[0])
 		}
 		if err := p.hidden(o); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (t *tester) salt() error {
 }
 
 func (t *tester) saltFile(session string) error {
-	found, err := filepath.Glob(filepath.Join(t.Planted.Home, ".local", "state", "artoo", "sessions", "*"+session+".salt"))
+	found, err := filepath.Glob(filepath.Join(t.planted.Home, ".local", "state", "artoo", "sessions", "*"+session+".salt"))
 	if err != nil || len(found) != 1 {
 		return errors.Join(fmt.Errorf("the salt files are %v", found), err)
 	}
@@ -162,10 +162,10 @@ func (t *tester) saltFile(session string) error {
 	return nil
 }
 
-// markIn is the mark of the provider's key in key.txt.
+// markIn is the markStart of the provider's key in key.txt.
 func (t *tester) markIn(p *play) (string, error) {
 	text, _, err := p.one(t.ctx, false, "read", map[string]any{"path": "key.txt"})
-	if found := marks.FindString(text); err == nil && found != "" {
+	if found := markPattern.FindString(text); err == nil && found != "" {
 		return found, nil
 	}
 	return "", errors.Join(fmt.Errorf("there is no mark: %s", text), err)
@@ -204,15 +204,15 @@ func (t *tester) marksInEdits(p *play) error {
 		return err
 	}
 	if err := p.agent.SetMode("edits"); err != nil {
-		return Untested(err.Error())
+		return untested(err.Error())
 	}
-	edit := func(before, after string) (outcome, error) {
+	edit := func(before, after string) (turnOutcome, error) {
 		_, o, err := p.one(t.ctx, false, "edit", map[string]any{"path": "key.txt", "old_string": before, "new_string": after})
 		return o, err
 	}
 	keyStays := func() error {
 		data, err := os.ReadFile(filepath.Join(p.Project, "key.txt"))
-		if err != nil || !strings.Contains(string(data), "key = "+p.own) || strings.Contains(string(data), mark) {
+		if err != nil || !strings.Contains(string(data), "key = "+p.own) || strings.Contains(string(data), markStart) {
 			return errors.Join(errors.New("the key is not what it was"), err)
 		}
 		return nil
@@ -233,7 +233,7 @@ func (t *tester) marksInEdits(p *play) error {
 
 // resumed goes on with a session that was written before there were masks.
 func (t *tester) resumed() error {
-	p, err := t.open("")
+	p, err := t.start("")
 	if err != nil {
 		return err
 	}
@@ -255,14 +255,14 @@ func (t *tester) resumed() error {
 		return err
 	}
 	defer os.WriteFile(found[0], data, 0o600) // the file stays as it is: the tests after this look through it
-	if p, err = t.open(session); err != nil {
+	if p, err = t.start(session); err != nil {
 		return err
 	}
 	o, err := p.turn(t.ctx, "go on", false)
 	if err = errors.Join(err, p.end()); err != nil {
 		return err
 	}
-	if found := p.leaked(o.sent + o.shown); found != nil || !strings.Contains(o.sent, mark) {
+	if found := p.leaked(o.sent + o.shown); found != nil || !strings.Contains(o.sent, markStart) {
 		return fmt.Errorf("%v are sent", found)
 	}
 	return nil

@@ -1,10 +1,10 @@
-// Package secrets tests what artoo promises of secrets, on a project and a home of
-// its own with planted ones: an agent as every run has it is given the calls that
-// would give them away, and what it sends, keeps and shows is looked through.
-package secrets
+package cli
+
+// The promises of docs/privacy.md are tested on a project and a home of their own with
+// planted secrets. An agent as every run has it gets the calls that would give them away,
+// and the tests look through all that it sends, keeps and shows.
 
 import (
-	"artoo/provider"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -14,10 +14,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"artoo/provider"
 )
 
-// Planted is a throwaway home and project with secrets in them.
-type Planted struct {
+// plantedSecrets is a throwaway home and project with secrets in them.
+type plantedSecrets struct {
 	Home, Project string
 	// Environ are variables to be set for the run, in which HOME is Home.
 	Environ map[string]string
@@ -34,15 +36,15 @@ type Planted struct {
 	git     bool              // the project is a repository, and what is denied stands in it
 }
 
-// config is the user's own file of the planted home.
-const config = `[permissions]
+// plantedConfig is the user's own file of the planted home.
+const plantedConfig = `[permissions]
 ask = ["read(.env.test)"]
 pass_env = ["PLANTED_PASSED_TOKEN"]
 `
 
-// Plant makes a home and a project below dir, a directory of its own.
-func Plant(ctx context.Context, dir string) (*Planted, error) {
-	p := &Planted{
+// plantSecrets makes a home and a project below dir, a directory of its own.
+func plantSecrets(ctx context.Context, dir string) (*plantedSecrets, error) {
+	p := &plantedSecrets{
 		Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
 		canary: "canary" + random(12), own: "own" + random(16), other: "other" + random(12), passed: "passed" + random(12),
 		denied: []string{
@@ -95,17 +97,17 @@ func alphabet(n int, chars string) string {
 }
 
 // write puts all files in their places.
-func (p *Planted) write() error {
+func (p *plantedSecrets) write() error {
 	files := map[string]string{
 		"notes.txt": p.notes(), "plain.txt": p.plain + "\n", "main.go": "package main\n",
 		"key.txt":              "first = 1\nkey = " + p.own + "\nsecond = 2\nthird = 3\nfourth = 4\n",
-		"testdata/tracked.pem": pem(p.keyBody),
+		"testdata/tracked.pem": pemKey(p.keyBody),
 	}
 	for _, name := range p.denied {
 		switch {
 		case name == "linked" || name == "pointer": // links, made below
 		case strings.HasSuffix(name, ".pem"):
-			files[name] = pem(p.canary)
+			files[name] = pemKey(p.canary)
 		case name == ".env.test": // which the user's file reopens
 			files[name] = "PASSWORD=reopened\n"
 		case name == ".npmrc":
@@ -124,13 +126,13 @@ func (p *Planted) write() error {
 	}
 	env := filepath.Join(p.Project, ".env")
 	return errors.Join(
-		put(filepath.Join(p.Home, ".config", "artoo", "config.toml"), config),
+		put(filepath.Join(p.Home, ".config", "artoo", "config.toml"), plantedConfig),
 		put(filepath.Join(p.Home, ".local", "share", "artoo", "credentials.toml"), "# "+p.canary+"\n"),
 		os.Link(env, filepath.Join(p.Project, "linked")), os.Symlink(".env", filepath.Join(p.Project, "pointer")))
 }
 
 // notes hold what is masked by its shape.
-func (p *Planted) notes() string {
+func (p *plantedSecrets) notes() string {
 	var b strings.Builder
 	for what, value := range p.shapes {
 		if strings.Contains(what, "address") {
@@ -138,10 +140,10 @@ func (p *Planted) notes() string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", what, value)
 	}
-	return b.String() + pem(p.keyBody) + "own: " + p.own + "\n"
+	return b.String() + pemKey(p.keyBody) + "own: " + p.own + "\n"
 }
 
-func pem(body string) string {
+func pemKey(body string) string {
 	return "-----BEGIN " + "PRIVATE KEY-----\n" + body + "\n" + body + "\n-----END " + "PRIVATE KEY-----\n"
 }
 
@@ -154,7 +156,7 @@ func put(path, text string) error {
 
 // repository makes the project one of git's, with a denied file in its history and a
 // key of tests that is tracked. Where there is no git there is none.
-func (p *Planted) repository(ctx context.Context) error {
+func (p *plantedSecrets) repository(ctx context.Context) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		return nil
@@ -182,7 +184,7 @@ func (p *Planted) repository(ctx context.Context) error {
 }
 
 // leaked names the planted secrets that stand in a text.
-func (p *Planted) leaked(text string) (found []string) {
+func (p *plantedSecrets) leaked(text string) (found []string) {
 	for what, value := range p.shapes {
 		if strings.Contains(text, value) {
 			found = append(found, what)

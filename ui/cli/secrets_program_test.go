@@ -1,7 +1,5 @@
 package cli
 
-// artoo doctor --secrets.
-
 import (
 	"context"
 	"errors"
@@ -10,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/agent"
 	"artoo/agent/permission"
@@ -17,49 +16,40 @@ import (
 	"artoo/provider"
 	"artoo/provider/demo"
 	"artoo/tool/shell"
-	"artoo/ui/sanitize"
-	"artoo/ui/secrets"
 )
 
-// testSecrets is `artoo doctor --secrets`: what artoo promises of secrets is tested
-// on planted ones, in a home and a project of their own. The user's own are not
-// looked at.
-func (a *app) testSecrets(ctx context.Context, asJSON bool) (err error) {
+// testSecrets is the program testsecrets: it tests what artoo promises of secrets on
+// planted ones, in a home and a project of their own, and is its exit code.
+func testSecrets(ctx context.Context) int {
+	hideEnvironment()
+	a := &app{process: thisProcess(), began: time.Now()}
+	return a.exit(a.testSecrets(ctx))
+}
+
+func (a *app) testSecrets(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "artoo-secrets-")
 	if err != nil {
-		return fail(agent.KindInternal, "doctor", err, "set TMPDIR to a directory that can be written")
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	planted, err := secrets.Plant(ctx, dir)
+	planted, err := plantSecrets(ctx, dir)
 	if err != nil {
-		return fail(agent.KindInternal, "doctor", err, "")
+		return err
 	}
 	back, err := a.enter(planted)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, back()) }()
-	o := secrets.Options{Planted: planted, Open: a.openPlanted, Confined: a.runConfined}
-	failed, err := secrets.Run(ctx, o, func(p secrets.Promise) error {
-		return printOne(a.process.Out, p, asJSON, promiseText)
+	o := secretsOptions{planted: planted, open: a.openPlanted, confined: a.runConfined}
+	failed, err := runPromises(ctx, o, func(p promiseKept) error {
+		_, err := fmt.Fprintln(a.process.Out, p)
+		return err
 	})
 	if err == nil && failed > 0 {
-		err = fail(agent.KindInternal, "doctor", fmt.Errorf("%d of the promises do not hold here", failed),
-			"what the lines that begin with FAILED say")
+		err = fmt.Errorf("%d of the promises do not hold here", failed)
 	}
 	return err
-}
-
-// promiseText is a promise as it is printed.
-func promiseText(p secrets.Promise) string {
-	word, why := "ok    ", ""
-	if !p.OK {
-		word = "FAILED"
-	}
-	if p.Why != "" {
-		why = " (" + sanitize.Text(p.Why, sanitize.Line) + ")"
-	}
-	return word + "  " + sanitize.Text(p.Text, sanitize.Line) + why
 }
 
 // keptVariables say where this machine has things, and whether commands are confined.
@@ -67,7 +57,7 @@ const keptVariables = "PATH TMPDIR TEMP TMP LANG LC_ALL container KUBERNETES_SER
 
 // enter makes the planted home and project those of this process, whose own
 // variables do not count. back returns to where it was.
-func (a *app) enter(p *secrets.Planted) (back func() error, err error) {
+func (a *app) enter(p *plantedSecrets) (back func() error, err error) {
 	was, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -129,9 +119,9 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 	case err != nil:
 		return "", err
 	case box == nil, layer && !b.facts.Layer:
-		return "", secrets.Untested("nothing confines commands here so; artoo doctor says why")
+		return "", untested("nothing confines commands here so; artoo doctor says why")
 	case !b.facts.HidesFiles:
-		return "", secrets.Untested("what confines commands here hides no files: those that could read denied ones are asked")
+		return "", untested("what confines commands here hides no files: those that could read denied ones are asked")
 	}
 	out, err := os.CreateTemp("", "artoo-secrets-*")
 	if err != nil {

@@ -1,4 +1,4 @@
-package secrets
+package cli
 
 import (
 	"context"
@@ -92,14 +92,14 @@ func (l *listener) Ask(_ context.Context, q agent.Question) (agent.Answer, error
 
 // play is one session of an agent.
 type play struct {
-	*Planted
+	*plantedSecrets
 	agent *agent.Agent
 	end   func() error
 	model *script
 }
 
-// outcome is what a turn came to.
-type outcome struct {
+// turnOutcome is what a turn came to.
+type turnOutcome struct {
 	results []agent.CallResult
 	asked   []string
 	sent    string // to the model, in this turn
@@ -107,23 +107,23 @@ type outcome struct {
 }
 
 // turn has the model make the calls, all questions answered by yes or no.
-func (p *play) turn(ctx context.Context, message string, yes bool, calls ...provider.ToolCall) (outcome, error) {
+func (p *play) turn(ctx context.Context, message string, yes bool, calls ...provider.ToolCall) (turnOutcome, error) {
 	l := &listener{yes: yes}
 	p.model.calls = calls
 	p.model.sent.Reset()
 	if _, err := p.agent.SendMessage(ctx, message, l); err != nil {
-		return outcome{}, err
+		return turnOutcome{}, err
 	}
 	if len(l.results) != len(calls) {
-		return outcome{}, fmt.Errorf("%d calls have %d results", len(calls), len(l.results))
+		return turnOutcome{}, fmt.Errorf("%d calls have %d results", len(calls), len(l.results))
 	}
-	return outcome{l.results, l.asked, p.model.sent.String(), l.shown.String()}, nil
+	return turnOutcome{l.results, l.asked, p.model.sent.String(), l.shown.String()}, nil
 }
 
 // one is a turn of one call; text is its result.
 func (p *play) one(
 	ctx context.Context, yes bool, tool string, input map[string]any,
-) (text string, o outcome, err error) {
+) (text string, o turnOutcome, err error) {
 	o, err = p.turn(ctx, "go on", yes, p.model.call(tool, input))
 	if err != nil {
 		return "", o, err
@@ -133,7 +133,7 @@ func (p *play) one(
 
 // hidden reports that no planted secret stands in what a turn sent and showed, nor in
 // the session's file.
-func (p *play) hidden(o outcome) error {
+func (p *play) hidden(o turnOutcome) error {
 	kept, err := p.kept()
 	if err != nil {
 		return err

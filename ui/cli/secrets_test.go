@@ -1,4 +1,4 @@
-package secrets
+package cli
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // An agent that keeps nothing secret must fail: of each promise that an agent can
 // break by what it is made of, the test says so.
 func TestAnAgentWithoutProtectionFails(t *testing.T) {
-	planted, err := Plant(t.Context(), t.TempDir())
+	planted, err := plantSecrets(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 	}
 	confined := func(context.Context, string, bool) (string, error) { return "package main\n" + planted.canary, nil }
 	held := map[string]bool{}
-	failed, err := Run(t.Context(), Options{Planted: planted, Open: open, Confined: confined}, func(p Promise) error {
+	failed, err := runPromises(t.Context(), secretsOptions{planted: planted, open: open, confined: confined}, func(p promiseKept) error {
 		held[p.Text] = p.OK
 		return nil
 	})
@@ -63,7 +63,7 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 }
 
 func TestWhatIsNotThereIsNotTested(t *testing.T) {
-	planted, err := Plant(t.Context(), t.TempDir())
+	planted, err := plantSecrets(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestWhatIsNotThereIsNotTested(t *testing.T) {
 		return nil, nil, errors.New("cannot be opened")
 	}
 	words := 0
-	failed, err := Run(t.Context(), Options{Planted: planted, Open: open}, func(p Promise) error {
+	failed, err := runPromises(t.Context(), secretsOptions{planted: planted, open: open}, func(p promiseKept) error {
 		if strings.HasPrefix(p.Why, "not tested: ") {
 			if words++; !p.OK {
 				t.Errorf("%+v", p)
@@ -84,7 +84,7 @@ func TestWhatIsNotThereIsNotTested(t *testing.T) {
 	if err != nil || words != 2 || failed < 15 {
 		t.Errorf("%d failed, %d were not tested, %v", failed, words, err)
 	}
-	_, err = Run(t.Context(), Options{Planted: planted, Open: open}, func(Promise) error { return stop })
+	_, err = runPromises(t.Context(), secretsOptions{planted: planted, open: open}, func(promiseKept) error { return stop })
 	if err != stop {
 		t.Error(err)
 	}
