@@ -237,7 +237,7 @@ func (s *Screen) stillRuns(r *running, now time.Time) {
 		still, last = still+", "+last, ""
 	}
 	if s.lastRun == r.call.ID {
-		s.print(s.ranLine(r.call, still, ""))
+		s.print(s.ranLine(r.call, still, 0))
 	} else {
 		s.print(s.callLine(r.call, still))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool"
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -47,9 +48,9 @@ func (s *Screen) object(c agent.Call) string {
 	switch n := strings.Count(rest, "\n") + 1; {
 	case !more || listed(c):
 	case s.opt.Profile == Spoken:
-		first += ", and " + Count(n, "more line")
+		first += ", and " + texts.Count(n, "more line")
 	default:
-		first += fmt.Sprintf(" %s %s", s.ellipsis(), Count(n, "more line"))
+		first += fmt.Sprintf(" %s %s", s.ellipsis(), texts.Count(n, "more line"))
 	}
 	return s.ascii(first)
 }
@@ -73,16 +74,16 @@ func (s *Screen) list(c agent.Call) string {
 	more := ""
 	if n := len(lines) - maxListed; n > 0 {
 		lines = lines[:maxListed]
-		more = s.prose(Count(n, "more line"), before)
+		more = s.prose(texts.Count(n, "more line"), before)
 	}
 	return s.prose(strings.Join(lines, "\n"), before) + more
 }
 
 // callLine is the line of a call with its result; "" when it has none yet.
-func (s *Screen) callLine(c agent.Call, result string) string { return s.callLineIn(c, result, "") }
+func (s *Screen) callLine(c agent.Call, result string) string { return s.callLineIn(c, result, 0) }
 
-// callLineIn is callLine with a style for the result; "" is none.
-func (s *Screen) callLineIn(c agent.Call, result string, ink styleName) string {
+// callLineIn is callLine with a style for the result; 0 is no style.
+func (s *Screen) callLineIn(c agent.Call, result string, ink style) string {
 	if s.opt.Profile == Spoken {
 		return s.spokenCall(c, result)
 	}
@@ -91,7 +92,7 @@ func (s *Screen) callLineIn(c agent.Call, result string, ink styleName) string {
 }
 
 // ranLine is the end of a call whose own line stands right above.
-func (s *Screen) ranLine(c agent.Call, result string, ink styleName) string {
+func (s *Screen) ranLine(c agent.Call, result string, ink style) string {
 	if s.opt.Profile == Spoken {
 		return s.spokenCall(c, result)
 	}
@@ -103,7 +104,7 @@ type callText struct {
 	verb, object, result string
 	edge                 int  // the column where the result ends if it can
 	bare                 bool // without styles
-	ink                  styleName
+	ink                  style
 }
 
 // lay sets verb, object and result on one line. Where rows are seen, an
@@ -112,7 +113,7 @@ func (s *Screen) lay(l callText) string {
 	at := len(margin) + max(cells(l.verb), verbCells)
 	verb := l.verb
 	if !l.bare {
-		verb = s.ink(inkDim).Sprint(verb)
+		verb = s.ink(dim).Sprint(verb)
 	}
 	head := margin + verb
 	if l.object == "" && l.result == "" {
@@ -191,7 +192,7 @@ func (s *Screen) lastLines(text string, n int) string {
 	}
 	var b strings.Builder
 	if s.opt.Profile == Spoken {
-		fmt.Fprintf(&b, "tool: output, last %s:\n", Count(len(lines), "line"))
+		fmt.Fprintf(&b, "tool: output, last %s:\n", texts.Count(len(lines), "line"))
 		for _, l := range lines {
 			b.WriteString(s.heard(strings.TrimSpace(l)) + "\n")
 		}
@@ -211,21 +212,7 @@ func (s *Screen) lastLines(text string, n int) string {
 }
 
 // Count is a number with its noun.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return group(n) + " " + noun + "s"
-}
-
-// group writes a number with commas between thousands.
-func group(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Count(n int, noun string) string { return texts.Count(n, noun) }
 
 // maxOneLine is the most bytes of a line that tells of a call or a failure.
 const maxOneLine = 2000
@@ -235,9 +222,6 @@ func (s *Screen) oneLine(text string) string {
 	if len(text) <= maxOneLine {
 		return text
 	}
-	keep := maxOneLine
-	for keep > 0 && !utf8.RuneStart(text[keep]) {
-		keep--
-	}
-	return fmt.Sprintf("%s %s %s", text[:keep], s.ellipsis(), Count(utf8.RuneCountInString(text[keep:]), "more character"))
+	kept := texts.Cut(text, maxOneLine)
+	return fmt.Sprintf("%s %s %s", kept, s.ellipsis(), texts.Count(utf8.RuneCountInString(text[len(kept):]), "more character"))
 }

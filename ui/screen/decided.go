@@ -111,7 +111,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 			s.must(s.decidedLine(keptOrNot(q, a)))
 			return
 		}
-		text, ink, own := "", styleName(""), q.OwnPrograms() && a.Rule == ""
+		text, ink, own := "", style(0), q.OwnPrograms() && a.Rule == ""
 		switch {
 		case own && a.Verdict == agent.YesForSession:
 			text = "the project's own programs run without a question in this session"
@@ -128,10 +128,10 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case a.Verdict == agent.YesForever:
 			text = fmt.Sprintf("allowed in this project: %s%s", rule, s.remark("config.toml to change"))
 		case a.Verdict == agent.StopTurn:
-			r.decision, ink = denied, inkError
+			r.decision, ink = denied, errorStyle
 			text = "denied; turn stopped"
 		default:
-			r.decision, ink = denied, inkError
+			r.decision, ink = denied, errorStyle
 			text = "denied"
 			if a.Reason != "" {
 				text += ": " + line(a.Reason)
@@ -169,15 +169,15 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 
 // decidedLine is a decision in the transcript. It begins as its question does,
 // so that nothing else can look like it.
-func (s *Screen) decidedLine(text string) string { return s.decidedIn(text, "") }
+func (s *Screen) decidedLine(text string) string { return s.decidedIn(text, 0) }
 
-// decidedIn is decidedLine with a style for the decision; "" is none.
-func (s *Screen) decidedIn(text string, ink styleName) string {
+// decidedIn is decidedLine with a style for the decision; 0 is no style.
+func (s *Screen) decidedIn(text string, ink style) string {
 	if s.opt.Profile == Spoken {
 		text = strings.TrimRight(text, ".") + "."
 	}
 	rows := s.wrap(text, approve, s.hanging())
-	return string(ours) + s.promptStyle().Sprint(approve) + s.painted(rows[len(approve):], ink)
+	return string(ours) + s.ink(promptStyle).Sprint(approve) + s.painted(rows[len(approve):], ink)
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.

@@ -7,6 +7,7 @@ import (
 	"github.com/fatih/color"
 
 	"artoo/agent"
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -16,7 +17,7 @@ func (b *asking) change(q agent.Question) {
 	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
 	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)
 	if s.opt.Profile == Spoken {
-		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), Count(a.Added, "line"),
+		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), texts.Count(a.Added, "line"),
 			a.Removed), "", ""))
 		if b.left = b.cut && s.tooLong(lines); !b.cut { // the question says how much; `p` reads it
 			s.spokenDiff(&b.Builder, lines)
@@ -39,34 +40,19 @@ func (b *asking) diff(lines []string) { b.rows(b.diffRows(lines)) }
 
 func (b *asking) diffRows(lines []string) (rows []string) {
 	s := b.s
-	inks := map[styleName]*color.Color{}
+	inks := map[style]*color.Color{}
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
 		if b.cut {
-			name := diffInk(l, namesFile(lines, i))
-			if inks[name] == nil {
-				inks[name] = s.ink(name)
+			st := diffStyle(l, namesFile(lines, i))
+			if inks[st] == nil {
+				inks[st] = s.ink(st)
 			}
-			folded = colored(inks[name], folded)
+			folded = colored(inks[st], folded)
 		}
 		rows = append(rows, folded...)
 	}
 	return rows
-}
-
-// diffInk is the style of a line of a diff, which may name a file.
-func diffInk(line string, names bool) styleName {
-	switch {
-	case names:
-		return inkMeta
-	case strings.HasPrefix(line, "+"):
-		return inkAdd
-	case strings.HasPrefix(line, "-"):
-		return inkRemove
-	case strings.HasPrefix(line, "@@"):
-		return inkFrag
-	}
-	return inkContext
 }
 
 // namesFile reports whether line i of a diff names a file: those lines begin with -

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -149,7 +150,7 @@ func (s *Screen) SoFar() bool {
 			case !r.any:
 				text = "no " + text
 			case r.lines > kept:
-				text = "last " + Count(kept, "line") + " of the " + text
+				text = "last " + texts.Count(kept, "line") + " of the " + text
 			}
 			if took := passed(s.opt.Now().Sub(r.since)); took != "" {
 				text = took + ", " + text

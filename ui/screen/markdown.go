@@ -157,8 +157,8 @@ func (m *Markdown) Column() int { return m.col }
 // Room is how many cells the open row has left.
 func (m *Markdown) Room() int { return m.guard.width - m.guard.col }
 
-// Style is the sequence that the open row's style begins with; "" for none.
-func (m *Markdown) Style() string { return m.style.sgr(m.opt.Palette) }
+// Style is the sequence that the open row's style begins with; "" without a style.
+func (m *Markdown) Style() string { return m.opt.Palette.begin(m.style) }
 
 // Close writes what was held back and ends the row.
 func (m *Markdown) Close() error {
@@ -248,14 +248,13 @@ func (m *Markdown) setStyle(st style) {
 		return
 	}
 	if m.style != 0 {
-		m.buf = append(m.buf, "\x1b[0m"...)
+		m.buf = append(m.buf, endStyle...)
 	}
-	begin := st.sgr(m.opt.Palette)
-	if begin == "" {
-		st = 0
+	begin := m.opt.Palette.begin(st)
+	if m.style = st; begin == "" {
+		m.style = 0
 	}
 	m.buf = append(m.buf, begin...)
-	m.style = st
 }
 
 // raw puts text on the row.

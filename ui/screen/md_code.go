@@ -53,6 +53,24 @@ func (f fence) left(line string) bool {
 	return f.quoted && !strings.HasPrefix(strings.TrimLeft(line[:min(len(line), maxHeld+1)], " "), ">")
 }
 
+// isDiff reports whether what stands behind the marks that open a fence says
+// that it holds a diff.
+func isDiff(info string) bool {
+	words := strings.Fields(info)
+	return len(words) > 0 && (strings.EqualFold(words[0], "diff") || strings.EqualFold(words[0], "patch"))
+}
+
+// lineStyle is the style of a line inside a fence.
+func (f fence) lineStyle(line string) style {
+	if !f.diff {
+		return 0
+	}
+	for range f.indent {
+		line = strings.TrimPrefix(line, " ")
+	}
+	return diffStyle(line, strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
+}
+
 // readFenced reads a whole line inside a fence, or as much as cannot be its end.
 func (m *Markdown) readFenced(s string) string {
 	end := strings.IndexByte(s, '\n')

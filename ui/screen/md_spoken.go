@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -58,7 +59,7 @@ func (m *Markdown) flushCode() {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			n++
 		}
-		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, Count(n, "line")))
+		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, texts.Count(n, "line")))
 		m.codeRows(text, c.quotes)
 	}
 	if m.col > 0 {

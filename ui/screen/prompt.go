@@ -64,7 +64,7 @@ func (s *Screen) bolded(prompt string) string {
 	var b strings.Builder
 	for row := range strings.Lines(prompt[:n]) {
 		row, end := strings.CutSuffix(row, "\n")
-		if b.WriteString(s.promptStyle().Sprint(row)); end {
+		if b.WriteString(s.ink(promptStyle).Sprint(row)); end {
 			b.WriteByte('\n')
 		}
 	}

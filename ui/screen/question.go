@@ -8,6 +8,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/tool"
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -155,9 +156,9 @@ func warning(h sanitize.Hidden, what string) string {
 	case h.Total() == 0:
 		return ""
 	case h.Others == 0:
-		return "warning: " + Count(h.Marks, "invisible direction mark") + " in this " + what
+		return "warning: " + texts.Count(h.Marks, "invisible direction mark") + " in this " + what
 	}
-	return "warning: " + Count(h.Total(), "hidden character") + " in this " + what
+	return "warning: " + texts.Count(h.Total(), "hidden character") + " in this " + what
 }
 
 // head is the first line of a question, never cut.
@@ -204,7 +205,7 @@ func (b *asking) command(q agent.Question) {
 	case len(lines) == 1 && !b.s.tooLong(lines):
 		b.WriteString(b.s.head(verb, lines[0]) + "\n")
 	default:
-		b.WriteString(b.s.head(verb, Count(len(lines), "line")) + ":\n")
+		b.WriteString(b.s.head(verb, texts.Count(len(lines), "line")) + ":\n")
 		b.rows(b.s.fold(lines, "", "", b.cut))
 		b.WriteString("end command.\n")
 	}

@@ -5,6 +5,7 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -43,9 +44,9 @@ func (b *asking) changedText(diff string) {
 	switch n := len(b.diffRows(lines)); {
 	case b.cut && n > mostDiffRows:
 		b.left = true
-		text := Count(n, "row") + " of changed text: p shows all, and only then y counts"
+		text := texts.Count(n, "row") + " of changed text: p shows all, and only then y counts"
 		if spoken {
-			text = Count(n, "row") + " of changed text: p reads all, and only then y counts"
+			text = texts.Count(n, "row") + " of changed text: p reads all, and only then y counts"
 		}
 		b.WriteString(b.s.bodyLine(text, true))
 	case !spoken:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	texts "artoo/tool/text"
 	"github.com/clipperhouse/displaywidth"
 )
 
@@ -31,9 +32,9 @@ func (b *asking) rows(rows []string) {
 		case i == headRows:
 			b.left = true
 			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.s.ellipsis(),
-				Count(more, "more row"))
+				texts.Count(more, "more row"))
 			if b.s.opt.Profile == Spoken {
-				text = Count(more, "more row") + ". p reads all, and only then y, a and capital A count."
+				text = texts.Count(more, "more row") + ". p reads all, and only then y, a and capital A count."
 			}
 			b.WriteString(b.s.wrap(text, b.s.bodyIndent(), b.s.bodyIndent()))
 		}
@@ -52,7 +53,7 @@ func (b *asking) dimmed(head, verb string) string {
 	if !b.cut || b.s.opt.Profile == Spoken {
 		return head
 	}
-	return margin + b.s.ink(inkDim).Sprint(verb) + strings.TrimPrefix(head, margin+verb)
+	return margin + b.s.ink(dim).Sprint(verb) + strings.TrimPrefix(head, margin+verb)
 }
 
 // tooLong reports whether lines take more rows than a question shows.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -148,7 +149,7 @@ func (s *Screen) Stopped(words, queued int) {
 		s.closeReply()
 		text := "stopped"
 		if words > 0 {
-			text = fmt.Sprintf("stopped after %s; the text so far is kept", Count(words, "word"))
+			text = fmt.Sprintf("stopped after %s; the text so far is kept", texts.Count(words, "word"))
 		}
 		switch {
 		case queued == 1:

@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
+	texts "artoo/tool/text"
 )
 
 // spokenCall is a call in a sentence. What it works on is said once: of the call
@@ -62,7 +63,7 @@ func spokenSpan(d time.Duration) string {
 		name      string
 	}{{3600, 1 << 30, "hour"}, {60, 60, "minute"}, {1, 60, "second"}} {
 		if k := n / unit.in % unit.below; k > 0 {
-			parts = append(parts, Count(k, unit.name))
+			parts = append(parts, texts.Count(k, unit.name))
 		}
 	}
 	if parts == nil {
@@ -83,7 +84,7 @@ func (s *Screen) spanWords(d time.Duration) string {
 func spokenSize(n int) string {
 	number, thousands := conversation.Scaled(n)
 	if thousands == 0 {
-		return Count(n, "byte")
+		return texts.Count(n, "byte")
 	}
 	return number + [...]string{"", " kilobytes", " megabytes"}[thousands]
 }

@@ -8,6 +8,7 @@ import (
 
 	"artoo/conversation"
 	"artoo/provider"
+	texts "artoo/tool/text"
 )
 
 // StatusMode is how much the status line tells: the words of ARTOO_STATUS.
@@ -63,7 +64,7 @@ func (s *Screen) Status(info StatusInfo) {
 			return
 		}
 		for l := range strings.Lines(s.wrap(text, margin, margin)) {
-			s.print(margin + s.ink(inkDim).Sprint(strings.TrimSpace(l)) + "\n")
+			s.print(margin + s.ink(dim).Sprint(strings.TrimSpace(l)) + "\n")
 		}
 	})
 }
@@ -131,7 +132,7 @@ func cents(usd float64) string {
 	case usd > 0 && n == 0:
 		return "less than a cent"
 	case n < 100:
-		return Count(n, "cent")
+		return texts.Count(n, "cent")
 	default:
 		return fmt.Sprintf("%d dollars %d", n/100, n%100)
 	}

@@ -149,9 +149,9 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		// An error that begins with what the call works on need not say it again.
 		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")
 		failed := r.Status != agent.CallOK
-		ink := styleName("")
+		ink := style(0)
 		if failed && r.Status != agent.CallInterrupted {
-			ink = inkError
+			ink = errorStyle
 		}
 		switch {
 		case run.decision == applied && !failed:

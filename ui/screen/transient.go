@@ -92,7 +92,7 @@ func (s *Screen) paint(now time.Time) {
 	back := cells(old.line[keep:])
 	if old.line == "" || old.width != width || keep == 0 || back > 8 {
 		if s.transient.style != "" && old.line == "" {
-			next = "\x1b[0m" + next
+			next = endStyle + next
 		}
 		s.sink.writeErr(now, old.wipe()+next)
 		return
@@ -141,10 +141,10 @@ func (s *Screen) transientText(now time.Time, width int) string {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
 		if live := s.lastOf(r); live != "" && len(s.calls) == 1 {
-			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true, ""})
+			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true, 0})
 			return s.cut(s.marked(head)+"  "+live, width-1)
 		}
-		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true, ""})), width-1)
+		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true, 0})), width-1)
 	}
 	since := s.busy.since
 	if s.busy.until.After(since) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -138,5 +139,5 @@ func (s *Screen) TrustDecided(q TrustQuestion, yes bool) {
 // TrustLine is a file of a repository as it is listed: its name, size in bytes and
 // the program it is for.
 func TrustLine(name string, size int, program string) string {
-	return fmt.Sprintf("%s  (%s, for %s)", name, Count(size, "byte"), program)
+	return fmt.Sprintf("%s  (%s, for %s)", name, texts.Count(size, "byte"), program)
 }

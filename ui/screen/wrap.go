@@ -84,7 +84,7 @@ func (s *Screen) hanging() string { return s.before("") }
 // labelled is a line of status behind a label in the style of errors.
 func (s *Screen) labelled(before, label, text string) string {
 	rows := s.wrap(label+" "+text, before, margin)
-	return before + s.ink(inkError).Sprint(label) + rows[len(before)+len(label):]
+	return before + s.ink(errorStyle).Sprint(label) + rows[len(before)+len(label):]
 }
 
 // prose makes whole rows of text of several lines, each after the given margin

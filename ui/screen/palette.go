@@ -1,0 +1,186 @@
+package screen
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/fatih/color"
+)
+
+// style is how a stretch of text looks: a set of the styles below.
+type style uint16
+
+const (
+	bold style = 1 << iota
+	italic
+	underlined
+	struck
+	promptStyle // begins what artoo asks; nothing that a model writes looks like it
+	errorStyle
+	addedStyle
+	removedStyle
+	metaStyle
+	fragStyle
+	contextStyle
+	codeStyle
+	dim
+
+	diffStyles = addedStyle | removedStyle | metaStyle | fragStyle | contextStyle
+)
+
+// palette holds every style. Those with a name can be changed, see Palette. Of the sixteen
+// colours red, green and magenta are used: they read on black and on white, by the palette
+// of xterm with contrasts of at least 3.6, 2.2 and 4.4. Yellow, cyan and the bright ones have
+// less than 2 on white, except for bright blue, which few take for an addition.
+var palette = []struct {
+	style style
+	name  string
+	look  []color.Attribute
+}{
+	{bold, "", []color.Attribute{color.Bold}},
+	{italic, "", []color.Attribute{color.Italic}},
+	{underlined, "", []color.Attribute{color.Underline}},
+	{struck, "", []color.Attribute{color.CrossedOut}},
+	{promptStyle, "", []color.Attribute{color.Bold, color.ReverseVideo}},
+	{errorStyle, "error", []color.Attribute{color.FgRed}},
+	{addedStyle, "add", []color.Attribute{color.FgGreen}},
+	{removedStyle, "remove", []color.Attribute{color.FgRed}},
+	{metaStyle, "meta", []color.Attribute{color.Bold}},
+	{fragStyle, "frag", nil},
+	{contextStyle, "context", nil},
+	{codeStyle, "code", []color.Attribute{color.FgMagenta}},
+	{dim, "dim", []color.Attribute{color.Faint}},
+}
+
+// StyleNames are the names of all styles that a Palette can change.
+func StyleNames() (names []string) {
+	for _, p := range palette {
+		if p.name != "" {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// Palette is the SGR parameters, such as "1;31", of what stands out, by the names of
+// StyleNames; "" is no style. A nil Palette has the defaults. Safe for concurrent use.
+type Palette struct {
+	own map[string]string
+	git func() map[string]string
+}
+
+// NewPalette makes a Palette of styles that go before the defaults. git returns those of
+// diffs that own does not name; it is called once, when the first diff is coloured, on
+// that goroutine. own and git may be nil.
+func NewPalette(own map[string]string, git func() map[string]string) *Palette {
+	if git == nil {
+		git = func() map[string]string { return nil }
+	}
+	return &Palette{own: own, git: sync.OnceValue(git)}
+}
+
+// look is the attributes of a style that stands in the palette.
+func (p *Palette) look(s style, name string, look []color.Attribute) []color.Attribute {
+	if p == nil || name == "" {
+		return look
+	}
+	sgr, set := p.own[name]
+	if !set && s&diffStyles != 0 {
+		sgr, set = p.git()[name]
+	}
+	if !set {
+		return look
+	}
+	look = nil
+	for field := range strings.FieldsFuncSeq(sgr, func(r rune) bool { return r == ';' }) {
+		if n, err := strconv.Atoi(field); err == nil { // config refuses everything else
+			look = append(look, color.Attribute(n))
+		}
+	}
+	return look
+}
+
+// color is the colour of a set of styles, switched off where it has none or on is false.
+// fatih/color's own guess looks at stdout only.
+func (p *Palette) color(s style, on bool) *color.Color {
+	c, none := color.New(), true
+	for _, d := range palette {
+		if on && s&d.style != 0 {
+			look := p.look(d.style, d.name, d.look)
+			c.Add(look...)
+			none = none && len(look) == 0
+		}
+	}
+	if c.EnableColor(); none {
+		c.DisableColor()
+	}
+	return c
+}
+
+// begin is the sequence that the style begins with; "" where it has none.
+func (p *Palette) begin(s style) string {
+	var b strings.Builder
+	p.color(s, true).SetWriter(&b)
+	return b.String()
+}
+
+// endStyle is the sequence that ends every style.
+var endStyle = func() string {
+	var b strings.Builder
+	(*Palette)(nil).color(bold, true).UnsetWriter(&b)
+	return b.String()
+}()
+
+// ink is a style for Err.
+func (s *Screen) ink(st style) *color.Color { return s.opt.Palette.color(st, s.opt.ErrColor) }
+
+// painted is rows in a style that ends with each of them and leaves their indent out.
+func (s *Screen) painted(rows string, st style) string {
+	if st == 0 {
+		return rows
+	}
+	var b strings.Builder
+	c := s.ink(st)
+	for row := range strings.Lines(rows) {
+		text := strings.TrimLeft(row, " ")
+		b.WriteString(row[:len(row)-len(text)])
+		text, end := strings.CutSuffix(text, "\n")
+		if text != "" {
+			b.WriteString(c.Sprint(text))
+		}
+		if end {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// keywordStyle and literalStyle are those of words and texts in code.
+const (
+	keywordStyle = bold
+	literalStyle = codeStyle
+)
+
+// headingStyle makes the upper headings of an answer differ from the lower ones.
+func headingStyle(level int) style {
+	if level <= 2 {
+		return bold | underlined
+	}
+	return bold
+}
+
+// diffStyle is the style of a line of a diff. names says that it names a file.
+func diffStyle(line string, names bool) style {
+	switch {
+	case names:
+		return metaStyle
+	case strings.HasPrefix(line, "+"):
+		return addedStyle
+	case strings.HasPrefix(line, "-"):
+		return removedStyle
+	case strings.HasPrefix(line, "@@"):
+		return fragStyle
+	}
+	return contextStyle
+}
