@@ -122,7 +122,7 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 		c = <-first
 	default:
 		s.Notice(
-			fmt.Sprintf("no input came within %s; going on without it (--stdin never leaves it alone from the start)",
+			fmt.Sprintf("no input within %s; continuing without it (--stdin=never skips the wait)",
 				s.Wait))
 		return Input{Text: s.Prompt, State: "skipped", skipped: s.File}, nil
 	}
@@ -160,7 +160,7 @@ func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chu
 		case <-over:
 			return chunk{}, false, nil
 		case <-notice:
-			s.Notice("waiting for stdin; Ctrl-C stops, --stdin never ignores it")
+			s.Notice("waiting for stdin; Ctrl-C to stop, --stdin=never to ignore it")
 		case <-ctx.Done():
 			return chunk{}, false, context.Cause(ctx)
 		}

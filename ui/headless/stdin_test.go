@@ -223,8 +223,8 @@ func TestASilentPipeIsNotWaitedFor(t *testing.T) {
 	if err != nil || in.Text != "look" || in.State != "skipped" || in.Late() {
 		t.Fatalf("%+v, %v", in, err)
 	}
-	if len(notices) != 1 || !strings.Contains(notices[0], "no input came within 1s") ||
-		!strings.Contains(notices[0], "--stdin never") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "no input within 1s") ||
+		!strings.Contains(notices[0], "--stdin=never") {
 		t.Errorf("notices %q", notices)
 	}
 	// What comes now came too late.

@@ -7,6 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/yuin/goldmark/ast"
+	extensionast "github.com/yuin/goldmark/extension/ast"
+
 	"artoo/ui/sanitize"
 )
 
@@ -19,68 +22,58 @@ const maxScanned = 8 << 20
 func (m *Markdown) spent() bool { return m.scanned >= maxScanned }
 
 // tokens is a run of words that holds no open span, safe to show. Where a style
-// says it, code has no backticks. Without links those within the label of a link
-// show as text.
-func (m *Markdown) tokens(run string, links bool) []token {
-	in := scanInline(run)
-	styles := make([]style, len(in.pieces))
-	for _, s := range in.spans {
-		for i := s.from; i < s.to; i++ {
-			styles[i] |= s.style
-		}
-		if s.style == struck { // few terminals strike text out: its marks stay
-			begin, end := "~~", "~~"
-			if m.opt.Spoken {
-				begin, end = "struck out: ", ""
-			}
-			in.pieces[s.from-1] = piece{kind: pieceMark, text: begin, left: 1}
-			in.pieces[s.to] = piece{kind: pieceMark, text: end, left: 1}
-		}
-	}
-	var tokens []token
-	for i, p := range in.pieces {
-		t := token{style: styles[i]}
-		switch p.kind {
-		case pieceLink:
-			label := []token{{text: sanitize.Text(unescape(p.text), sanitize.Prose)}}
-			if links {
-				label = m.tokens(p.text, false)
-			}
-			for _, l := range m.link(label, sanitize.Text(unmark(p.url), sanitize.Line)) {
-				l.style |= styles[i]
-				tokens = append(tokens, l)
-			}
-			continue
-		case pieceCode:
-			t.text, t.style = sanitize.Text(unmark(p.text), sanitize.Code), t.style|codeStyle
+// says it, code has no backticks.
+func (m *Markdown) tokens(run string) []token {
+	root, source := parseInline(run)
+	return m.inline(root, source, 0)
+}
+
+// inline is what stands within a node of a run.
+func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []token) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			tokens = append(tokens, token{text: sanitize.Text(unescape(string(n.Value(source))), sanitize.Prose), style: st})
+		case *ast.CodeSpan:
+			code := sanitize.Text(codeSource(n, source), sanitize.Code)
 			if m.opt.Spoken || m.opt.Color {
-				t.text = bareCode(t.text)
+				code = bareCode(code)
 			}
-		case pieceMark:
-			t.text = strings.Repeat(p.text, p.left)
-		default:
-			t.text = sanitize.Text(unescape(p.text), sanitize.Prose)
+			tokens = append(tokens, token{text: code, style: st | codeStyle})
+		case *ast.Emphasis:
+			tokens = append(tokens, m.inline(n, source, st|[]style{italic, bold}[n.Level-1])...)
+		case *extensionast.Strikethrough: // few terminals strike text out: its marks stay
+			before, behind := token{text: "~~", style: st}, token{text: "~~", style: st}
+			if m.opt.Spoken {
+				before.text, behind.text = "struck out: ", ""
+			}
+			tokens = append(append(append(tokens, before), m.inline(n, source, st|struck)...), behind)
+		case *ast.Link:
+			tokens = append(tokens, m.link(m.inline(n, source, st), n.Destination, st)...)
+		case *ast.Image:
+			tokens = append(tokens, m.link(m.inline(n, source, st), n.Destination, st)...)
+		case *ast.AutoLink:
+			tokens = append(tokens, m.link(nil, n.Label(source), st)...)
 		}
-		tokens = append(tokens, t)
 	}
 	return tokens
 }
 
 // link is a link as it is shown: its label, and the address in parentheses
 // unless that is its label.
-func (m *Markdown) link(label []token, url string) []token {
-	text := ""
+func (m *Markdown) link(label []token, destination []byte, st style) []token {
+	url, text := sanitize.Text(string(destination), sanitize.Line), ""
 	for _, t := range label {
 		text += t.text
 	}
-	address := token{text: url, link: m.opt.Links && linkable(url)}
+	address := token{text: url, style: st, link: m.opt.Links && linkable(url)}
 	switch {
 	case text == "" || text == url:
 		return []token{address}
 	case url == "":
 		return label
 	}
-	return append(label, token{text: " ("}, address, token{text: ")"})
+	return append(label, token{text: " (", style: st}, address, token{text: ")", style: st})
 }
 
 // bareCode takes the backticks of a code span away, and the one blank beside

@@ -82,7 +82,7 @@ func (m *Markdown) layTable(rows []string) {
 	}
 	for i, row := range rows {
 		if i != 1 {
-			t.rows = append(t.rows, m.cellsOf(row))
+			t.rows = append(t.rows, m.parseRow(row))
 		}
 	}
 	for _, heading := range t.rows[0] {
@@ -99,15 +99,9 @@ func (m *Markdown) layTable(rows []string) {
 		m.sentences(t)
 	default:
 		m.labelLine()
-		if rows := m.columns(t, m.width-1-len(head)); len(rows) > 0 {
-			for _, row := range rows {
-				m.raw(head)
-				m.buf = m.guard.styled(m.buf, row)
-				m.newline()
-			}
-			return
+		if !m.columns(head, t) {
+			m.records(head, t)
 		}
-		m.records(head, t)
 	}
 }
 
@@ -120,15 +114,15 @@ func (m *Markdown) textRow(head, row string) {
 	m.feed(strings.TrimRight(row, " \t") + "\n")
 }
 
-// cellsOf parts a row at its bars and styles each cell.
-func (m *Markdown) cellsOf(row string) [][]word {
+// parseRow parts a row at its bars and styles each cell.
+func (m *Markdown) parseRow(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
-		if m.spent() || scanInline(text).openAt >= 0 {
+		if m.spent() || openAt(text) >= 0 {
 			out = append(out, splitWords([]token{{text: sanitize.Text(text, sanitize.Prose)}}))
 			continue
 		}
-		out = append(out, splitWords(m.tokens(text, true)))
+		out = append(out, splitWords(m.tokens(text)))
 	}
 	return out
 }
@@ -205,11 +199,70 @@ func (t *table) dashes(row string) bool {
 	return len(t.right) > 0
 }
 
-// columns is how many cells the longest row has.
-func (t *table) columns() int {
-	n := len(t.right)
+// columnGap is how many cells stand between two columns.
+const columnGap = 2
+
+// columns shows the rows, their cells below each other and a line below the first. It reports
+// false, and shows nothing, where a row would be as wide as the terminal.
+func (m *Markdown) columns(head string, t table) bool {
+	widths := make([]int, len(t.right))
 	for _, row := range t.rows {
-		n = max(n, len(row))
+		for c, cell := range row {
+			if c == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[c] = max(widths[c], cellsOf(cell))
+		}
+	}
+	all := columnGap * (len(widths) - 1)
+	for _, width := range widths {
+		all += width
+	}
+	if all > m.width-1-len(head) {
+		return false
+	}
+	for i, row := range t.rows {
+		m.raw(head)
+		at, col := 0, 0 // where the text ends, and where the column begins
+		for c, cell := range row {
+			begin := col
+			if c < len(t.right) && t.right[c] {
+				begin += widths[c] - cellsOf(cell)
+			}
+			if len(cell) > 0 {
+				m.raw(strings.Repeat(" ", begin-at))
+				m.phrase(cell)
+				at = begin + cellsOf(cell)
+			}
+			col += widths[c] + columnGap
+		}
+		m.newline()
+		if i == 0 {
+			m.raw(head + strings.Repeat("-", all))
+			m.newline()
+		}
+	}
+	return true
+}
+
+// cellsOf is the width of words one blank apart.
+func cellsOf(words []word) int {
+	n := max(len(words)-1, 0)
+	for _, w := range words {
+		n += w.cells()
 	}
 	return n
+}
+
+// phrase puts words on the row, one blank apart.
+func (m *Markdown) phrase(words []word) {
+	for i, w := range words {
+		if i > 0 {
+			m.between(w, 1)
+		}
+		for _, t := range w {
+			m.put(t)
+		}
+	}
+	m.setStyle(0)
 }

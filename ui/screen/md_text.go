@@ -118,7 +118,7 @@ func (m *Markdown) openAt() int {
 		return -1
 	}
 	m.scanned += len(m.word)
-	return scanInline(string(m.word)).openAt
+	return openAt(string(m.word))
 }
 
 // mayGrow reports whether the span that is open at a place may become longer. One
@@ -169,7 +169,7 @@ func (m *Markdown) putRun() {
 		m.putWords(run)
 		return
 	}
-	m.placeAll(splitWords(m.tokens(run, true)))
+	m.placeAll(splitWords(m.tokens(run)))
 }
 
 // placeAll puts words on the row, one blank apart.
@@ -191,7 +191,7 @@ const literalMark = '\x01'
 func (m *Markdown) giveUp() {
 	run := string(m.word)
 	m.scanned += len(run)
-	at := scanInline(run).openAt
+	at := openAt(run)
 	m.clearWord()
 	m.size -= len(run)
 	end := at + 1

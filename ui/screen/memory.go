@@ -39,7 +39,7 @@ func (s *Screen) MemoryDecided(yes bool) {
 		s.endAsking()
 		text := "not added"
 		if yes {
-			text = "added; the model is told with your next message, /undo takes it back"
+			text = "added; the model gets it with your next message; /undo removes it"
 		}
 		s.must(s.decidedLine(text))
 	})
