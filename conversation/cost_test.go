@@ -2,12 +2,12 @@ package conversation
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"github.com/google/go-cmp/cmp"
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +36,7 @@ func TestLinesAreFoundAcrossBlocks(t *testing.T) {
 			})
 			must(t, err)
 			want := strings.Split(strings.TrimSuffix(file.String(), "\n"), "\n")
-			if !reflect.DeepEqual(got, want) || isTorn != (torn != "") || lines != len(lengths)+1 {
+			if !slices.Equal(got, want) || isTorn != (torn != "") || lines != len(lengths)+1 {
 				t.Errorf("%v %q: %d lines, torn %v", lengths, torn, len(got), isTorn)
 			}
 		}
@@ -65,52 +65,21 @@ func TestAFaultOfReadingIsReturned(t *testing.T) {
 	}
 }
 
-// TestShortReadings holds what lists read of lines to what all else reads of them.
-func TestShortReadings(t *testing.T) {
-	cost := 0.25
-	lines := func(payloads ...any) (all [][]byte) {
-		for _, p := range payloads {
-			line, err := encodeEntry(entry{head{Type: "x", ID: "1", Parent: "0", Time: testStore(t).now()}, p})
-			must(t, err)
-			all = append(all, bytes.TrimSpace(line))
+// TestHeaderWithoutSystem reads what a list says of a header past its system prompt.
+func TestHeaderWithoutSystem(t *testing.T) {
+	h := testHeader()
+	h.V, h.ID, h.ForkOf, h.Headless = 2, "s", "f", true
+	for _, system := range []string{"", "be brief", `say "a" \\`, `\`, `"`} {
+		h.System = system
+		line, err := encodeEntry(entry{head{Type: typeSession, ID: "1", Time: testStore(t).now()}, &h})
+		must(t, err)
+		e, err := decodeEntry(withoutSystem(bytes.TrimSpace(line)))
+		must(t, err)
+		want := h
+		want.System, want.Started = "", e.Time
+		if diff := cmp.Diff(&want, e.payload); diff != "" {
+			t.Errorf("%q: %s", system, diff)
 		}
-		return all
-	}
-	full := testHeader()
-	full.V, full.ID, full.System, full.ForkOf, full.Outputs = 2, "s", "say \"a\" \\ {", "f", []string{"o"}
-	for _, line := range lines(&Header{}, &full) {
-		h, ok := scanHeader(line)
-		var want Header
-		must(t, json.Unmarshal(line, &want))
-		want.V, want.ID, want.System, want.Version, want.Outputs, want.Started = 0, "", "", "", nil, h.Started
-		if !ok || h.Started.IsZero() || !reflect.DeepEqual(*h, want) {
-			t.Errorf("%s: %+v, %v", line, h, ok)
-		}
-	}
-	for _, line := range []string{`{"type":"session","v":"2"}`, `{"type":"session","v":1e0}`,
-		`{"type":"session","v":99999999999999999999}`} {
-		if _, err := decodeEntry([]byte(line)); err == nil {
-			t.Errorf("%s can be read", line)
-		}
-		if _, ok := scanHeader([]byte(line)); ok {
-			t.Errorf("%s is listed, though opening calls it no header", line)
-		}
-	}
-	used := provider.Usage{Input: 3}
-	for _, line := range lines(&turnRecord{}, &turnRecord{Messages: 3, Model: "m", First: "f ü", Name: "n",
-		Totals: &Totals{Requests: 2, Usage: used, CostUSD: &cost, Unpriced: 1}}, &turnRecord{Totals: &Totals{}}) {
-		got, ok := scanTurn(line)
-		var want turnRecord
-		must(t, json.Unmarshal(line, &want))
-		if want.Totals != nil {
-			want.Totals.Requests, want.Totals.Usage = 0, provider.Usage{}
-		}
-		if !ok || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, %v", line, got, ok)
-		}
-	}
-	if _, ok := scanTurn([]byte(`{"type":"turn","messages":3,"later":1}`)); ok {
-		t.Error("a field of another version is passed over")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"artoo/provider"
 )
@@ -19,6 +18,7 @@ import (
 type describer struct {
 	head, tail []byte
 	size       int64 // of the file
+	counted    counting
 }
 
 // describe describes a file; after an error it is what is known of it.
@@ -59,49 +59,28 @@ func (d *describer) header(f io.ReaderAt, info *Info) bool {
 	if !whole || !isType(line, typeSession) {
 		return false
 	}
-	h, ok := scanHeader(line)
-	if !ok {
-		e, err := decodeEntry(line)
-		if err != nil {
-			return false
-		}
-		h = e.payload.(*Header)
+	e, err := decodeEntry(withoutSystem(line))
+	if err != nil {
+		return false
 	}
+	h := e.payload.(*Header)
 	info.begun(h)
 	return true
 }
 
-// scanHeader reads what a list says of a header. The system prompt, most of it, is
-// passed over.
-func scanHeader(line []byte) (h *Header, ok bool) {
-	h = &Header{}
-	s := provider.Scanner{Data: line}
-	s.Object(func(name []byte) {
-		switch string(name) {
-		case "time":
-			var err error
-			if h.Started, err = time.Parse(time.RFC3339, s.String()); err != nil {
-				s.Fail()
-			}
-		case "cwd":
-			h.CWD = s.String()
-		case "provider":
-			h.Provider = s.String()
-		case "model":
-			h.Model = s.String()
-		case "fork_of":
-			h.ForkOf = s.String()
-		case "headless":
-			h.Headless = s.Bool()
-		case "v": // of another kind it is no header for who opens the session
-			s.Int()
-		case "type", "id", "parent", "session", "artoo", "system", "outputs":
-			s.Raw()
-		default:
-			s.Fail() // encoding/json takes names in upper case too
+// withoutSystem is a header's line without the system prompt, which is most of it.
+func withoutSystem(line []byte) []byte {
+	before, prompt, _ := bytes.Cut(line, []byte(`,"system":"`))
+	for end := 0; ; end++ {
+		next := bytes.IndexByte(prompt[end:], '"')
+		if next < 0 {
+			return line
 		}
-	})
-	return h, s.Done()
+		end += next
+		if backslashes := end - len(bytes.TrimRight(prompt[:end], `\`)); backslashes%2 == 0 {
+			return slices.Concat(before, prompt[end+1:])
+		}
+	}
 }
 
 // begun takes what the header says.
@@ -115,6 +94,7 @@ func (info *Info) begun(h *Header) {
 // end reads the end of the file: how many messages there are, who answered last, and
 // what it cost.
 func (d *describer) end(f io.ReaderAt, info *Info) error {
+	counted := &d.counted
 	for _, length := range []int64{tailBytes, longTail} {
 		from := max(0, d.size-length)
 		tail, err := d.from(f, from)
@@ -124,7 +104,7 @@ func (d *describer) end(f io.ReaderAt, info *Info) error {
 		if from > 0 {
 			_, tail, _ = bytes.Cut(tail, []byte{'\n'})
 		}
-		counted := counting{known: from == 0}
+		*counted = counting{known: from == 0}
 		for line := range bytes.Lines(tail) {
 			counted.line(bytes.TrimRight(line, "\n"))
 		}
@@ -133,7 +113,7 @@ func (d *describer) end(f io.ReaderAt, info *Info) error {
 			return nil
 		}
 	}
-	counted := counting{known: true}
+	*counted = counting{known: true}
 	_, _, err := eachLine(f, func(_ place, _ int, line []byte) { counted.line(line) })
 	counted.tell(info)
 	return err
@@ -168,17 +148,19 @@ func (c *counting) line(line []byte) {
 	}
 	switch k := b.kindOf(); {
 	case k == kindTurn:
-		turn, ok := scanTurn(line)
-		if !ok && json.Unmarshal(line, &turn) != nil {
+		before := c.turnRecord
+		c.turnRecord = turnRecord{}
+		if json.Unmarshal(line, &c.turnRecord) != nil {
+			c.turnRecord = before
 			return
 		}
-		c.turnRecord, c.known = turn, true
-		if c.older = turn.Totals == nil; !c.older {
-			c.totals = *turn.Totals
+		c.known, c.older = true, c.Totals == nil
+		if !c.older {
+			c.totals = *c.Totals
 		}
 	case k == kindUsage:
-		u, ok := scanUsage(line)
-		if ok || json.Unmarshal(line, &u) == nil {
+		var u UsageRecord
+		if json.Unmarshal(line, &u) == nil {
 			c.totals.add(u)
 		}
 	case k == kindName:
@@ -194,81 +176,11 @@ func (c *counting) line(line []byte) {
 	}
 }
 
-// scanTurn reads what a list says of a turn: of its sums only the cost.
-func scanTurn(line []byte) (turn turnRecord, ok bool) {
-	s := provider.Scanner{Data: line}
-	s.Object(func(name []byte) {
-		switch string(name) {
-		case "messages":
-			turn.Messages = s.Int()
-		case "model":
-			turn.Model = s.String()
-		case "first":
-			turn.First = s.String()
-		case "name":
-			turn.Name = s.String()
-		case "totals":
-			turn.Totals = scanCost(&s)
-		case "type", "id", "parent", "time":
-			s.Raw()
-		default:
-			s.Fail()
-		}
-	})
-	if !s.Done() {
-		return turnRecord{}, false
-	}
-	return turn, true
-}
-
-// scanUsage reads what a request cost, and nothing else of its record.
-func scanUsage(line []byte) (u UsageRecord, ok bool) {
-	s := provider.Scanner{Data: line}
-	s.Object(func(name []byte) {
-		switch string(name) {
-		case "cost_usd":
-			u.CostUSD = scanPrice(&s)
-		case "type", "id", "parent", "time", "model", "usage", "sent", "factors":
-			s.Raw()
-		default:
-			s.Fail()
-		}
-	})
-	if !s.Done() {
-		return UsageRecord{}, false
-	}
-	return u, true
-}
-
-// scanPrice reads US dollars; null is nil.
-func scanPrice(s *provider.Scanner) *float64 {
-	if s.Null() {
-		return nil
-	}
-	cost := s.Float()
-	return &cost
-}
-
-func scanCost(s *provider.Scanner) *Totals {
-	var t Totals
-	s.Object(func(name []byte) {
-		switch string(name) {
-		case "cost_usd":
-			t.CostUSD = scanPrice(s)
-		case "unpriced":
-			t.Unpriced = s.Int()
-		case "requests", "usage":
-			s.Raw()
-		default:
-			s.Fail()
-		}
-	})
-	return &t
-}
-
 func (c *counting) tell(info *Info) {
-	if e, err := decodeEntry(c.asked); c.First == "" && err == nil {
-		c.First = firstWords(e.payload.(*messageRecord).Message)
+	if c.First == "" {
+		if e, err := decodeEntry(c.asked); err == nil {
+			c.First = firstWords(e.payload.(*messageRecord).Message)
+		}
 	}
 	info.Messages, info.First, info.Name = c.Messages, c.First, c.Name
 	if c.Model != "" {

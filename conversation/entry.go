@@ -128,12 +128,14 @@ func encodeEntry(e entry) ([]byte, error) {
 }
 
 // decodeEntry reads a line without its newline.
-func decodeEntry(line []byte) (entry, error) {
-	if e, ok := decodeMessage(line); ok {
-		return e, nil
+func decodeEntry(line []byte) (e entry, err error) {
+	b, written := cutBeginning(line)
+	if written {
+		e.head, err = b.head()
+	} else {
+		err = json.Unmarshal(line, &e.head)
 	}
-	var e entry
-	if err := json.Unmarshal(line, &e.head); err != nil {
+	if err != nil {
 		return entry{}, err
 	}
 	switch e.Type {
@@ -142,7 +144,15 @@ func decodeEntry(line []byte) (entry, error) {
 	case typeSession:
 		e.payload = &Header{}
 	case typeMessage:
-		e.payload = &messageRecord{}
+		record := &messageRecord{}
+		_, body, found := bytes.Cut(b.rest, []byte(`","message":`))
+		if e.payload = record; written && found { // nearly all bytes of a file are such: they are read once
+			err = record.Message.UnmarshalJSON(body[:len(body)-1])
+		} else {
+			err = json.Unmarshal(line, record)
+		}
+		markNotes(&record.Message)
+		return e, err
 	case typeUsage:
 		e.payload = &UsageRecord{}
 	case typeTrim:
@@ -158,39 +168,11 @@ func decodeEntry(line []byte) (entry, error) {
 	default:
 		return e, nil
 	}
-	if err := json.Unmarshal(line, e.payload); err != nil {
-		return entry{}, err
+	err = json.Unmarshal(line, e.payload)
+	if h, ok := e.payload.(*Header); ok {
+		h.Started = e.Time
 	}
-	switch p := e.payload.(type) {
-	case *Header:
-		p.Started = e.Time
-	case *messageRecord:
-		markNotes(&p.Message)
-	}
-	return e, nil
-}
-
-// decodeMessage reads a message as the encoder writes it: nearly all bytes of a file
-// are such, and are read once.
-func decodeMessage(line []byte) (e entry, ok bool) {
-	b, ok := cutBeginning(line)
-	if !ok || string(b.kind) != typeMessage {
-		return e, false
-	}
-	written, body, ok := bytes.Cut(b.rest[len(timeField):], []byte(`","message":`))
-	if !ok {
-		return e, false
-	}
-	at, err := time.Parse(time.RFC3339, string(written))
-	if err != nil {
-		return e, false
-	}
-	var record messageRecord
-	if err := record.Message.UnmarshalJSON(body[:len(body)-1]); err != nil {
-		return e, false
-	}
-	markNotes(&record.Message)
-	return entry{head{typeMessage, string(b.id), string(b.parent), at}, &record}, true
+	return e, err
 }
 
 // The beginnings of lines; the encoder always writes the type first.

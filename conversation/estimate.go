@@ -22,6 +22,83 @@ const (
 	uncertain = 0.15
 )
 
+const (
+	// firstFactor is rather too high: too low an estimate costs a refusal.
+	firstFactor = 1.1
+	leastFactor = 0.45
+	mostFactor  = 6   // small local models may count a token a byte
+	learnRate   = 0.6 // the share of an error that a count corrects
+)
+
+// factors are how many tokens of each kind a model counts for one that was guessed.
+type factors struct {
+	of   [kinds]float64
+	seen [kinds]bool // a count included the kind
+}
+
+func newFactors() (f factors) {
+	for k := range f.of {
+		f.of[k] = firstFactor
+	}
+	f.of[picture] = 1
+	return f
+}
+
+// tokens estimates what was guessed.
+func (f *factors) tokens(guess [kinds]int) (sum float64) {
+	for k, n := range guess {
+		sum += f.of[k] * float64(n)
+	}
+	return sum
+}
+
+// learn corrects the factors by the server's count of what was guessed. A kind takes of
+// the error by its share of the tokens; one that was never counted takes all of it.
+func (f *factors) learn(guess [kinds]int, counted float64) {
+	var share [kinds]float64
+	all, squares := 0.0, 0.0
+	for k, n := range guess {
+		share[k] = f.of[k] * math.Abs(float64(n))
+		all += share[k]
+		squares += share[k] * share[k]
+	}
+	expected := f.tokens(guess)
+	if expected <= 0 {
+		return
+	}
+	off := counted/expected - 1
+	for k := range f.of {
+		rate := learnRate * share[k] * all / squares
+		if !f.seen[k] && content(k) != picture {
+			rate = 1
+		}
+		f.seen[k] = f.seen[k] || share[k] > 0.1*all
+		f.of[k] = min(max(f.of[k]*(1+rate*off), leastFactor), mostFactor)
+	}
+}
+
+// byName are the factors as a session file keeps them, nil before anything was
+// learned.
+func (f *factors) byName() map[string]float64 {
+	if f.of == newFactors().of {
+		return nil
+	}
+	named := make(map[string]float64, kinds)
+	for k, name := range kindNames {
+		named[name] = math.Round(f.of[k]*1000) / 1000
+	}
+	return named
+}
+
+// restore takes the factors of a session file.
+func (f *factors) restore(named map[string]float64) {
+	for k, name := range kindNames {
+		if of, ok := named[name]; ok {
+			f.of[k], f.seen[k] = min(max(of, leastFactor), mostFactor), true
+		}
+	}
+}
+
 // meter estimates the tokens of the history. It starts from the provider's own
 // count of the last request and adds an estimate for what came since.
 type meter struct {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"artoo/provider"
 )
@@ -182,6 +183,14 @@ func cutBeginning(line []byte) (b beginning, ok bool) {
 	}
 	b.rest = rest
 	return b, bytes.HasPrefix(rest, []byte(timeField))
+}
+
+// head is the beginning as it was meant.
+func (b beginning) head() (h head, err error) {
+	at, _, _ := bytes.Cut(b.rest[len(timeField):], []byte{'"'})
+	h = head{Type: string(b.kind), ID: string(b.id), Parent: string(b.parent)}
+	h.Time, err = time.Parse(time.RFC3339, string(at))
+	return h, err
 }
 
 // How lines go on: behind the ids, and a message behind the time.

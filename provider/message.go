@@ -207,14 +207,6 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
 // error: dropping it silently would break the pairing of calls and results.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	if read, ok := scanMessage(data); ok {
-		*m = read
-		return nil
-	}
-	return m.decode(data)
-}
-
-func (m *Message) decode(data []byte) error {
 	var in messageJSON[partJSON]
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
