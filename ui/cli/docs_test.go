@@ -57,7 +57,7 @@ func TestThePermissionsPageIsShort(t *testing.T) {
 func TestPagesOnPermissionsAreInPlainWords(t *testing.T) {
 	odd := regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but for|whoever|nobody is there|(is|are) told|outside of)\b`)
 	for _, name := range []string{"permissions.md", "rules.md", "trust.md", "privacy.md", "reading.md", "dev/security.md",
-		"coding-clis.md"} {
+		"connect.md"} {
 		for _, found := range odd.FindAllString(docsPage(t, name), -1) {
 			t.Errorf("docs/%s says %q", name, found)
 		}

@@ -194,38 +194,9 @@ What artoo promises of the terminal. Words in italics say where it differs from 
 
 const securityHead = `<!-- Made by TestSecurityDoc from testdata/security_rows.txt; go test ./ui/cli -update rewrites it. -->
 
-# Security
+# Promises of security, and their tests
 
-artoo runs what a model asks for in your source tree. It defends against a model that is mistaken or was misled by what it read, and against a
-repository from elsewhere. It does not defend against you, against your other programs, or against a fault of the kernel. What you let run outside
-the sandbox has your rights.
-
-## What remains possible
-
-With layers, within what you approve:
-
-| who | ` + "`ask` | `edits` | `auto`" + ` |
-|---|---|---|---|
-| a hostile repository, once its programs run | reads what is not denied; leaves build output that you later run | also changes files | the same, unasked |
-| a hostile model | sends what it reads to its provider; shapes build output; tires you with diffs | also changes code that you later run outside | also runs the project's own programs unasked |
-| a clumsy model | leaves build output only | makes changes that undo restores | the same |
-
-` + "`plan`" + ` changes nothing. Deleted build and dependency directories are not kept for undo. Files in caches never reach the project, but later lines
-see them. A line can steer the session's background servers over the loopback.
-
-` + "`artoo doctor` and `/status`" + ` print what confines commands here:
-
-| | namespaces | Landlock | macOS | nothing |
-|---|---|---|---|---|
-| needs | Linux 5.12, user namespaces | Linux 5.13 | sandbox-exec; not run yet | |
-| layers, judged effects | where overlay works: no network file system, nothing mounted below the project | no | no | no |
-| network | loopback only | open | closed | open |
-| denied files | absent | readable; lines beside them ask | closed by path | closed to artoo's own tools |
-| writes | to the layer | by entry; permissions, times and owners are not held | by path | not held |
-| other processes | absent | seen, not signalled | seen | not held |
-
-Without layers a yes covers everything that the line does, so each mode is as safe as the lines that you approve. A hostile program that you let
-run can change every file of the project, except guarded files where the mechanism holds them.
+[The sandbox](../sandbox.md) says what artoo defends against, and what remains possible.
 
 Each promise below is held by the tests named with it. Words in italics say where it ends.
 `

@@ -15,7 +15,7 @@ import (
 // jsonVersion is the "v" of the export. Within a version fields are only added.
 const jsonVersion = 1
 
-// jsonSession is the export, field by field. docs/sessions.md documents it.
+// jsonSession is the export, field by field. docs/formats.md documents it.
 type jsonSession struct {
 	V        int            `json:"v"`
 	Type     string         `json:"type"` // always "session_export"

@@ -7,7 +7,7 @@ import (
 )
 
 // The lines of the jsonl format before its result. A type's fields are always
-// all there; docs/headless.md tells what they mean. Fields may be added.
+// all there; docs/formats.md tells what they mean. Fields may be added.
 
 type sessionEvent struct {
 	Type      string `json:"type"` // session

@@ -51,9 +51,9 @@ func TestResult(t *testing.T) {
 }
 
 // TestFieldsAreDocumented wants each type and field of what stdout may hold in
-// docs/headless.md.
+// docs/formats.md.
 func TestFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "headless.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "formats.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 				continue // there in rare cases, and explained in sessions.md
 			}
 			if !bytes.Contains(page, []byte("`"+name+"`")) {
-				t.Errorf("docs/headless.md does not have the field %s of %s", name, kind.Name())
+				t.Errorf("docs/formats.md does not have the field %s of %s", name, kind.Name())
 			}
 		}
 	}
