@@ -151,7 +151,7 @@ func (t *turn) runsOwn(p *pending) bool {
 // store of objects where it holds denied files, except where the command only reads.
 func (t *turn) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	w := t.opt.Workspace
-	if reads || w == nil || !w.Project.Git || t.trackedSecret() == "" {
+	if reads || w == nil || !w.Project.Git || t.opt.Policy.TrackedSecret() == "" {
 		return nil, nil
 	}
 	store, err := w.Project.ObjectStore()
@@ -159,22 +159,6 @@ func (t *turn) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	flags := strings.TrimSpace(tool.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
 	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
 	return []string{store}, err
-}
-
-// trackedSecret is a denied file that the project's repository holds, "" for none.
-// Where that cannot be told it counts as one.
-func (t *turn) trackedSecret() string {
-	if t.opt.Policy.GitSecrets == nil {
-		return ""
-	}
-	names, err := t.opt.Policy.GitSecrets(t.opt.Policy.Root)
-	switch {
-	case err != nil:
-		return "a file that cannot be told"
-	case len(names) > 0:
-		return t.namesOf(names[:1])[0]
-	}
-	return ""
 }
 
 // layerTakesLong is how long a command runs on a layer before the user is told that
@@ -390,7 +374,7 @@ func (t *turn) nameWalls(p *pending, result *tool.Result) {
 	}
 	words = append(words, t.hiddenFrom(p, result)...)
 	if !p.readsAlone() && p.decision.Git {
-		if name := t.trackedSecret(); name != "" {
+		if name := t.opt.Policy.TrackedSecret(); name != "" {
 			words = append(words, name+" is hidden here, not deleted")
 		}
 	}

@@ -211,7 +211,7 @@ func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(), TrustsPrograms: c.trusted,
 		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
-	opt.Sandbox, opt.Guard = c, permission.NewGuard([]string{files.Root()}, nil)
+	opt.Sandbox, opt.Guard = c, permission.NewGuard(tool.Project{Root: files.Root()})
 	c.state = t.TempDir()
 	opt.Journal = func(session, _ string) (*journal.Journal, error) {
 		return journal.Open(journal.Config{Dir: journal.Dir(c.state, files.Root(), session), Root: files.Root()})

@@ -89,9 +89,8 @@ func plantedPlaces() []planted {
 				o.Tools = append(o.Tools, crashing(tool.KindRead, true, false))
 			}, ""},
 		{"deciding", permission.ModeEdits, fake.ToolCall("c1", "bash", `{"command":"cat a.txt"}`),
-			func(_ *testing.T, o *agent.Options, _ *confinement, p *trap) {
-				o.Policy.Reach = func(string, string, bool) error { p.spring(); return nil }
-			}, ""},
+			func(_ *testing.T, o *agent.Options, _ *confinement, _ *trap) { o.Policy.World.Files = new(tool.Files) },
+			"this call crashed: "},
 		{"begin of the journal's step", permission.ModeEdits, write,
 			func(t *testing.T, o *agent.Options, _ *confinement, p *trap) { journaled(t, o, atHead(p)) }, ""},
 		{"keeping what a tool changes", permission.ModeEdits, fake.ToolCall("c1", "fill", `{}`),

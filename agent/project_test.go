@@ -34,24 +34,8 @@ func TestThePolicyInARealProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.Close()
-	find := tool.Repository
-	policy := &permission.Policy{
-		Mode: permission.ModeAsk, Root: root, Reach: files.Reach,
-		GitRuns: func(dir string) error {
-			p, err := find(dir)
-			if err != nil {
-				return err
-			}
-			return p.GitRuns()
-		},
-		GitSecrets: func(dir string) ([]string, error) {
-			p, err := find(dir)
-			if err != nil {
-				return nil, err
-			}
-			return new(tool.Histories).Secrets(p, os.Environ())
-		},
-	}
+	policy := &permission.Policy{Mode: permission.ModeAsk, Root: root,
+		World: permission.World{Files: files, Environ: os.Environ(), Secrets: new(tool.Histories)}}
 	check := func(want map[string]permission.Verdict) {
 		t.Helper()
 		for line, effect := range want {

@@ -1,7 +1,7 @@
 package agent_test
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -59,12 +59,14 @@ func (s situation) restrict(t *testing.T, p *permission.Policy) {
 		p.DenyRules = rules(t, "bash("+permission.ReadGroup+")")
 	}
 	if s.shown {
-		p.Reach = func(_, _ string, recursive bool) error {
-			if recursive {
-				return errors.New("there is .env")
-			}
-			return nil
+		p.Root = cmp.Or(p.Root, t.TempDir())
+		write(t, "X=1", p.Root, ".env")
+		files, err := tool.OpenFiles(tool.FilesConfig{Root: p.Root})
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { files.Close() })
+		p.World.Files = files
 	}
 }
 

@@ -175,14 +175,13 @@ func TestCommandsThatNoLongerOnlyReadRunOneAfterAnother(t *testing.T) {
 	opt := c.options(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "fill", `{}`),
 		fake.ToolCall("c2", "bash", `{"command":"cat gate a.txt; cat gate"}`), fake.ToolCall("c3", "bash", `{"command":"cat gate; cat a.txt"}`)), fake.Say("ok"))
 	opt.Sandbox = c
-	changed := false
-	opt.Policy.Reach = func(string, string, bool) error {
-		if changed {
-			return errors.New("it became a link")
+	opt.Policy.World.Files = opt.Env.Files
+	gate := filepath.Join(opt.Policy.Root, "gate")
+	opt.Tools = append(opt.Tools, fill(opt.Policy.Root, func() {
+		if err := errors.Join(os.Remove(gate), os.Symlink(t.TempDir(), gate)); err != nil {
+			t.Error(err)
 		}
-		return nil
-	}
-	opt.Tools = append(opt.Tools, fill(opt.Policy.Root, func() { changed = true }))
+	}))
 	write(t, "x", opt.Policy.Root, "gate")
 	a := made(t, opt)
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.Yes}}}

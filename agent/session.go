@@ -219,7 +219,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	}
 	w := a.opt.Workspace
 	if w != nil && a.opt.Env.Files == nil { // what denied files there are decides about the rights
-		if err := w.openFiles(a.opt.Env, nil); err != nil {
+		if err := w.openFiles(a.opt.Env, a.opt.Policy, nil); err != nil {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		return err
 	}
 	if w != nil {
-		if err := w.openFiles(a.opt.Env, read); err != nil {
+		if err := w.openFiles(a.opt.Env, a.opt.Policy, read); err != nil {
 			return err
 		}
 	}

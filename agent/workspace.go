@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/tempdir"
@@ -111,8 +112,8 @@ func (w *Workspace) OpenFiles(read []string) (*tool.Files, error) {
 	return tool.OpenFiles(cfg)
 }
 
-// openFiles opens the files of a session in env anew.
-func (w *Workspace) openFiles(env *tool.Env, read []string) error {
+// openFiles opens the files of a session again, for its tools and its policy.
+func (w *Workspace) openFiles(env *tool.Env, policy *permission.Policy, read []string) error {
 	files, err := w.OpenFiles(read)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (w *Workspace) openFiles(env *tool.Env, read []string) error {
 			return err
 		}
 	}
-	env.Files = files
+	env.Files, policy.World.Files = files, files
 	return nil
 }
 

@@ -79,14 +79,11 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	}
 	t.Cleanup(func() { files.Close() })
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
-	var histories tool.Histories
 	project, err := tool.FindProject(tr.root, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooks := project.HookFinder()
-	denied := func(string) ([]string, error) { return histories.Secrets(project, environ) }
-	guard := permission.NewGuard([]string{tr.root}, hooks)
+	guard := permission.NewGuard(project)
 	if tr.store, err = project.ObjectStore(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +97,9 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 			t.Error(err)
 		}
 	})
-	tr.policy = &permission.Policy{Root: tr.root, Reach: files.Reach, GitSecrets: denied,
-		GitRuns:        func(string) error { return project.GitRuns() },
-		OthersRun:      func() func(string) string { return project.OthersRun(hooks) },
-		TrustsPrograms: true,
-		Getenv:         tool.Variable(environ),
-		Program:        func(name string, version bool) error { return tool.ProgramOf(environ, tr.root, name, version) },
-		Confinement:    permission.Confinement{Sandbox: true, Layer: facts.Layer, First: facts.Still, Auto: facts.HidesFiles}}
+	tr.policy = &permission.Policy{Root: tr.root, TrustsPrograms: true,
+		World:       permission.World{Files: files, Environ: environ, Guard: guard, Secrets: new(tool.Histories)},
+		Confinement: permission.Confinement{Sandbox: true, Layer: facts.Layer, First: facts.Still, Auto: facts.HidesFiles}}
 	if tr.script, err = os.Create(filepath.Join(base, "output")); err != nil {
 		t.Fatal(err)
 	}

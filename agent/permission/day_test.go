@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -22,7 +24,7 @@ func dayPolicy(t *testing.T, mode Mode, trusts bool) *Policy {
 		putFile(t, filepath.Join(root, filepath.FromSlash(name)), "x\n")
 	}
 	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
-	p.TrustsPrograms, p.Program = trusts, nil
+	p.TrustsPrograms, p.World.Environ = trusts, nil
 	return p
 }
 
@@ -100,18 +102,16 @@ func TestTheRightsHoldForADay(t *testing.T) {
 		}
 	}
 	p := dayPolicy(t, ModeAsk, false)
+	secret := filepath.Join(p.Root, ".env")
 	for name, can := range confinements {
 		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
 			for n := range 8 {
 				p.Mode, p.Confinement, p.TrustsPrograms = mode, can, n&1 != 0
-				p.Reach = func(string, string, bool) error { return nil }
-				if n&2 != 0 {
-					p.Reach = func(_, arg string, recursive bool) error {
-						if recursive && arg == "." && !can.Layer {
-							return errors.New("there is .env")
-						}
-						return nil
-					}
+				if err := os.Remove(secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+				if n&2 != 0 && !can.Layer {
+					putFile(t, secret, "X=1\n")
 				}
 				r := p.Rights(n&4 != 0)
 				for _, line := range linesOf(t, "day.txt") {

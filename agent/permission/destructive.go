@@ -24,11 +24,8 @@ func (p *Policy) destroys(s simple) (what string, yes bool) {
 	if what, yes := destructive(s); yes && (path.Base(s.name()) != "mv" || len(s.words) < 3) {
 		return what, true
 	}
-	if p.Loses == nil {
-		return "", false
-	}
 	for _, file := range p.overwritten(s) {
-		if lost := p.Loses(file); lost != "" {
+		if lost := p.World.loses(file); lost != "" {
 			return lost, true
 		}
 	}

@@ -1,23 +1,11 @@
 package permission
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // TestWhatThrowsWorkAwayIsAskedWhateverTheMode has lines that a rule for every
 // command does not cover, and lines that look like them.
 func TestWhatThrowsWorkAwayIsAskedWhateverTheMode(t *testing.T) {
-	policy := func(allow string) *Policy {
-		p := testPolicy(t, ModeAsk, allow, "", "")
-		p.Loses = func(path string) string {
-			if strings.HasSuffix(path, "/old.txt") {
-				return "it replaces " + path
-			}
-			return ""
-		}
-		return p
-	}
+	policy := func(allow string) *Policy { return testPolicy(t, ModeAsk, allow, "", "") }
 	for _, line := range []string{
 		"git reset --hard", "git reset --merge HEAD", "git clean -fd", "git checkout -f", "git checkout -- a",
 		"git checkout old.txt", "git checkout HEAD old.txt", "git checkout .", "git switch -f x",

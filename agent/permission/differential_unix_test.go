@@ -72,7 +72,7 @@ func newTrial(t testing.TB) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.p = &Policy{Mode: ModeAsk, Root: tr.root, Reach: files.Reach, AllowRules: rules}
+	tr.p = &Policy{Mode: ModeAsk, Root: tr.root, World: World{Files: files}, AllowRules: rules}
 	tr.findShells(t, base)
 	tr.before = treeState(t, tr.root)
 	return tr

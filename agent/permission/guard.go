@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool"
 	"artoo/tool/names"
 )
 
@@ -18,7 +19,8 @@ import (
 // called from any goroutine.
 type Guard struct {
 	roots  []string
-	hooks  func() []string // directories that git's configuration names; may be nil
+	git    tool.Project
+	hooks  func() []string // directories that git's configuration names
 	byName func(path string) bool
 	finder *names.Finder
 	links  *names.Finder
@@ -28,10 +30,9 @@ type Guard struct {
 	at   time.Time
 }
 
-// NewGuard makes a Guard for what is below the roots, absolute and without links.
-// hooks lists the directories that core.hooksPath names; it may be nil.
-func NewGuard(roots []string, hooks func() []string) *Guard {
-	g := &Guard{roots: roots, hooks: hooks, byName: OthersRunByName()}
+// NewGuard makes a Guard for what is below a project's root.
+func NewGuard(project tool.Project) *Guard {
+	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: OthersRunByName()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
@@ -81,12 +82,10 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 		}
 	}
 	found.Outside = g.gathered(names.Outside(found.Outside))
-	if g.hooks != nil {
-		for _, dir := range g.hooks() {
-			inside := slices.ContainsFunc(g.roots, func(root string) bool { return dir != root && within(root, dir) })
-			if inside && exists(dir) {
-				found.Paths = append(found.Paths, dir)
-			}
+	for _, dir := range g.hooks() {
+		inside := slices.ContainsFunc(g.roots, func(root string) bool { return dir != root && within(root, dir) })
+		if inside && exists(dir) {
+			found.Paths = append(found.Paths, dir)
 		}
 	}
 	slices.Sort(found.Paths)
@@ -122,6 +121,35 @@ func (g *Guard) Recent() (GuardedFiles, error) {
 		return last, nil
 	}
 	return g.Look()
+}
+
+// guardedOnce looks once, when first asked, at what is guarded now though its name does
+// not show it.
+type guardedOnce struct {
+	guard *Guard // may be nil
+	look  sync.Once
+	byGit func(path string) string
+	found GuardedFiles
+	err   error
+}
+
+// why says in words why the file at a path is guarded though its own name does not show
+// it, "" for a file like any other.
+func (o *guardedOnce) why(path string) string {
+	if o == nil || o.guard == nil {
+		return ""
+	}
+	o.look.Do(func() {
+		o.byGit = o.guard.git.OthersRun(o.guard.hooks)
+		o.found, o.err = o.guard.Recent()
+	})
+	switch why := o.byGit(path); {
+	case why != "":
+		return why
+	case o.err != nil:
+		return "it is not known whether others run it: " + o.err.Error()
+	}
+	return o.found.Why(path)
 }
 
 // Why says in words why a file is guarded though its own name does not tell: a guarded

@@ -43,27 +43,12 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}
-	histories := new(tool.Histories)
-	ask := func(dir string, ask func(tool.Project) error) error {
-		project, err := tool.FindProject(dir, "", false)
-		if err != nil {
-			return err
-		}
-		return ask(project)
+	project, err := tool.FindProject(root, "", false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return &Policy{
-		Mode: mode, Root: root, Reach: files.Reach, Getenv: tool.Variable(environ),
-		Program: func(name string, version bool) error { return tool.ProgramOf(environ, root, name, version) },
-		GitRuns: func(dir string) error { return ask(dir, tool.Project.GitRuns) },
-		GitSecrets: func(dir string) (names []string, err error) {
-			err = ask(dir, func(p tool.Project) error {
-				names, err = histories.Secrets(p, environ)
-				return err
-			})
-			return names, err
-		},
-	}
+	return &Policy{Mode: mode, Root: root, World: World{Files: files, Guard: NewGuard(project), Secrets: new(tool.Histories),
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}}}
 }
 
 func putFile(t *testing.T, path, text string) {
@@ -117,7 +102,7 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
-	p.Program = nil // what is installed here does not matter
+	p.World.Environ = nil // what is installed here does not matter
 	for _, row := range []struct {
 		name        string
 		least, most int
@@ -141,7 +126,7 @@ func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
 // program as a here-document, as with -c, beside those that are given a file as well.
 func TestATextInTheLineIsNoProgramOfTheProject(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
-	p.Confinement, p.Program = Confinement{Sandbox: true, Layer: true, Auto: true}, nil
+	p.Confinement, p.World.Environ = Confinement{Sandbox: true, Layer: true, Auto: true}, nil
 	for line, want := range map[string]Verdict{
 		"python3 - <<'E'\nprint(1)\nE":            Run,
 		"python3 <<'E'\nprint(1)\nE":              Run,

@@ -227,7 +227,7 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 		return "setuid or setgid"
 	case c.Special:
 		return "a device, FIFO or socket"
-	case w.p.DeniedName != nil && w.p.DeniedName(c.Path):
+	case w.p.World.deniedName(c.Path):
 		return "denied by its name"
 	case c.Hidden:
 		return "hidden here"
@@ -249,10 +249,8 @@ func (w *weigher) guarded(c sandbox.Change) string {
 		by, listed := OthersRun(name)
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
 	}
-	if w.p.OthersRun != nil {
-		if why := w.p.OthersRun()(c.Path); why != "" {
-			return why
-		}
+	if why := w.p.guarded.why(c.Path); why != "" {
+		return why
 	}
 	if c.Mode&fs.ModeSymlink == 0 {
 		return ""

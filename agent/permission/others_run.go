@@ -138,10 +138,7 @@ func (p *Policy) runByOthers(path string) (why string) {
 	if by, name := OthersRun(p.below(path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
-	if p.OthersRun != nil {
-		return p.OthersRun()(path)
-	}
-	return ""
+	return p.guarded.why(path)
 }
 
 // below is a path relative to the project root where it is in it.

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,28 +57,27 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
 		}
 	}
-	p := &Policy{OthersRun: func() func(string) string {
-		return func(path string) string {
-			if path == "/p/hooks/pre-commit" {
-				return "git's core.hooksPath names it"
-			}
-			return ""
-		}
-	}}
-	if why := p.runByOthers("/p/hooks/pre-commit"); why != "git's core.hooksPath names it" {
+	root := t.TempDir()
+	hooks := filepath.Join(root, "hooks")
+	p := hooked(root, func() []string { return []string{hooks} }).deciding()
+	if why := p.runByOthers(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hooksPath") {
 		t.Errorf("a directory that git's configuration names: %q", why)
 	}
-	if why := p.runByOthers("/p/.envrc"); why == "" {
+	if why := p.runByOthers(filepath.Join(root, ".envrc")); why == "" {
 		t.Error(".envrc is a file like any other")
 	}
 }
 
+// hooked is a policy for a project in which git names directories for hooks.
+func hooked(root string, dirs func() []string) *Policy {
+	guard := NewGuard(tool.Project{Root: root})
+	guard.hooks = dirs
+	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: guard}}
+}
+
 // Git is a process of its own, and agents read all the time.
 func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
-	p := &Policy{Root: "/p", OthersRun: func() func(string) string {
-		t.Error("git was asked")
-		return func(string) string { return "" }
-	}}
+	p := hooked("/p", func() []string { t.Error("git was asked"); return nil })
 	d := p.Decide("read", tool.Access{Kind: tool.KindRead, Paths: []string{"/p/dir/a.txt"}})
 	if d.Verdict != Run || d.Suggested != "read(dir/**)" {
 		t.Errorf("%+v", d)
@@ -86,20 +86,15 @@ func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
 
 // A line may change thousands of files, each of which would wait for git.
 func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
-	asked, hooks := 0, ""
-	p := &Policy{Root: "/p", Mode: ModeEdits, OthersRun: func() func(string) string {
+	asked, hooks, root := 0, "", t.TempDir()
+	p := hooked(root, func() []string {
 		asked++
-		return func(path string) string {
-			if hooks != "" && strings.HasPrefix(path, hooks) {
-				return "git runs it"
-			}
-			return ""
-		}
-	}}
+		return strings.Fields(hooks)
+	})
 	var changes []sandbox.Change
 	var paths []string
 	for i := range 50 {
-		path := fmt.Sprintf("/p/hooks/%d.txt", i)
+		path := fmt.Sprintf("%s/hooks/%d.txt", root, i)
 		paths = append(paths, path)
 		changes = append(changes, sandbox.Change{Path: path, Kind: sandbox.Created, Mode: 0o644})
 	}
@@ -111,9 +106,12 @@ func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
 		"a write": func() bool {
 			return p.Decide("write", tool.Access{Kind: tool.KindWrite, Paths: paths}).Verdict == Ask
 		},
-		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason(), "git runs it") },
+		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason(), "from which git runs hooks") },
 	} {
-		for _, hooks = range []string{"", "/p/hooks/"} {
+		for _, hooks = range []string{"", root + "/hooks"} {
+			if _, err := p.World.Guard.Look(); err != nil { // what was found a moment ago counts
+				t.Fatal(err)
+			}
 			asked = 0
 			if others := decide(); others != (hooks != "") {
 				t.Errorf("%s: git runs files of %q: %t", name, hooks, others)

@@ -62,7 +62,7 @@ func (p *Policy) needs(s simple) (need Need, why string) {
 	sub, next := subcommand(words)
 	if name == "git" && sub != "" {
 		if reads, _ := p.onlyReads(s); !reads {
-			if denied := p.tracked(); denied != "" {
+			if denied := p.TrackedSecret(); denied != "" {
 				return Home, "git tracks " + denied + ", which is hidden inside"
 			}
 			if program := p.signs(s, sub, words); program != "" {
@@ -109,16 +109,13 @@ func runs(name, sub string, words []string) (runner bool, program string) {
 	return false, ""
 }
 
-// tracked is a denied file that git in the project could show, "" for none; where that
-// cannot be told, the reason stands for it.
-func (p *Policy) tracked() string {
-	if p.GitSecrets == nil {
-		return ""
-	}
-	names, err := p.GitSecrets(p.Root)
+// TrackedSecret is a denied file that git in the project could show, "" for none; where
+// that is not known, that counts as one.
+func (p *Policy) TrackedSecret() string {
+	names, err := p.World.gitSecrets(p.Root)
 	switch {
 	case err != nil:
-		return err.Error()
+		return "an unknown file"
 	case len(names) > 0:
 		return p.below(names[0])
 	}
@@ -133,8 +130,8 @@ func (p *Policy) signs(s simple, sub string, words []string) string {
 	if haveOption(words, "-S --gpg-sign") || sub == "tag" && haveOption(words, "-s -u --sign --local-user") {
 		return "gpg"
 	}
-	for i := 0; p.GitSigns != nil && i < len(s.dirs); i++ {
-		if program := p.GitSigns(s.dirs[i]); program != "" {
+	for _, dir := range s.dirs {
+		if program := p.World.gitSigns(dir); program != "" {
 			return program
 		}
 	}

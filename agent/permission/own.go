@@ -118,13 +118,11 @@ func (p *Policy) runByGit(s simple) string {
 		return ""
 	}
 	for _, dir := range s.dirs {
-		if p.GitRuns != nil && p.GitRuns(dir) != nil {
+		if p.World.gitRuns(dir) != "" {
 			return "programs of git's configuration"
 		}
-		if p.GitHooks != nil {
-			if hooks := p.GitHooks(dir); len(hooks) > 0 {
-				return "git's hook " + strings.Join(hooks, ", ")
-			}
+		if hooks := p.World.gitHooks(dir); len(hooks) > 0 {
+			return "git's hook " + strings.Join(hooks, ", ")
 		}
 	}
 	return ""
@@ -169,7 +167,7 @@ func (p *Policy) installed(s simple, program string) bool {
 		for at := dir; ; at = filepath.Dir(at) {
 			for _, bin := range []string{"node_modules/.bin", ".venv/bin", "venv/bin"} {
 				path := filepath.Join(at, filepath.FromSlash(bin), program)
-				if _, err := os.Lstat(path); err == nil && (p.Reach == nil || p.Reach(at, path, false) == nil) {
+				if _, err := os.Lstat(path); err == nil && p.World.mayRead([]string{at}, path, false) == "" {
 					return true
 				}
 			}

@@ -157,11 +157,14 @@ func TestAnInstalledProgramNeedsNoNetwork(t *testing.T) {
 
 func TestWritingGitCommandsLeaveWhereGitTracksASecret(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAuto)
-	for _, denied := range [][]string{nil, {filepath.Join(root, ".env")}} {
-		p.GitSecrets = func(string) ([]string, error) { return denied, nil }
+	for _, tracked := range []bool{false, true} {
+		if tracked {
+			putFile(t, filepath.Join(root, ".env"), "X=1\n")
+			gitIn(t, root, "add", ".env")
+		}
 		for _, line := range []string{"git add -A", "git show HEAD:.env | tr a b", "env git stash"} {
-			if d := decideIn(p, root, line); (d.Place == PlaceHost && d.Verdict == Ask) != (denied != nil) {
-				t.Errorf("%v: %s: %s in %q", denied, line, d.Verdict, d.Place)
+			if d := decideIn(p, root, line); (d.Place == PlaceHost && d.Verdict == Ask) != tracked {
+				t.Errorf("%v: %s: %s in %q", tracked, line, d.Verdict, d.Place)
 			}
 		}
 	}
@@ -179,7 +182,8 @@ func TestASignedCommitLeaves(t *testing.T) {
 	if d := decideIn(p, root, "git commit -S -m x"); d.Place != PlaceHost || !strings.Contains(d.Reason(), "gpg") {
 		t.Errorf("%+v", d)
 	}
-	p.GitSigns = func(string) string { return "ssh-keygen" }
+	gitIn(t, root, "config", "commit.gpgsign", "true")
+	gitIn(t, root, "config", "gpg.format", "ssh")
 	if d := decideIn(p, root, "git commit -m x"); d.Place != PlaceHost || !strings.Contains(d.Reason(), "ssh-keygen") {
 		t.Errorf("%+v", d)
 	}
@@ -190,7 +194,11 @@ func TestASignedCommitLeaves(t *testing.T) {
 
 func TestHooksAreOwnPrograms(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
-	p.GitHooks = func(string) []string { return []string{"pre-commit"} }
+	hook := filepath.Join(root, ".git", "hooks", "pre-commit")
+	putFile(t, hook, "#!/bin/sh\n")
+	if err := os.Chmod(hook, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if d := decideIn(p, root, "git commit -m x"); d.Verdict != Ask || !strings.Contains(d.Reason(), "pre-commit") {
 		t.Errorf("%+v", d)
 	}
@@ -283,7 +291,6 @@ func judged(root, path string, kind sandbox.Kind, now, before fs.FileMode) sandb
 
 func TestEffectsDecide(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
-	p.DeniedName = func(path string) bool { return filepath.Base(path) == ".env" }
 	change := func(path string, kind sandbox.Kind, now, before fs.FileMode) []sandbox.Change {
 		return []sandbox.Change{judged(root, path, kind, now, before)}
 	}
@@ -356,7 +363,7 @@ func TestEffectsDecide(t *testing.T) {
 		{"what the journal cannot hold", huge, false, all},
 		{"a hook", change(".git/hooks/pre-commit", sandbox.Created, 0o755, 0), false, all},
 		{"a workflow in a new place", change("sub/.github/workflows/ci.yml", sandbox.Created, 0o644, 0), false, all},
-		{"a link with such a name", link(".envrc", "x/env"), false, all},
+		{"a link with such a name", link(".exrc", "x/rc"), false, all},
 		{"a link to such a file", link("x", ".github/workflows"), false, all},
 		{"a link that leads out", link("x", "/etc"), false, all},
 		{"a link to what is above the home", link("x", "/"), false, all},

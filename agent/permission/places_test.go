@@ -106,14 +106,7 @@ func placesPolicy(t *testing.T) *Policy {
 	for _, name := range []string{"build.sh", "build.py", "build.js", "lost/x", ".env", "AGENTS.md", "README.md"} {
 		putFile(t, filepath.Join(root, name), "x\n")
 	}
-	p.Program = nil // what is installed here is of no matter
-	p.GitRuns, p.GitSecrets = nil, nil
-	p.Loses = func(path string) string {
-		if path == filepath.Join(root, "a.txt") {
-			return "a.txt has changes that are not committed"
-		}
-		return ""
-	}
+	p.World.Environ = nil // what is installed here is of no matter
 	return p
 }
 

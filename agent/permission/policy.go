@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"artoo/tool"
 )
@@ -39,7 +38,7 @@ type Confinement struct {
 // every line asked about that does more than read.
 func (p *Policy) holds() Confinement {
 	can := p.Confinement
-	if can.Shows && !can.Layer && (p.mayRead([]string{p.Root}, ".", true) != "" || p.tracked() != "") {
+	if can.Shows && !can.Layer && (p.World.mayRead([]string{p.Root}, ".", true) != "" || p.TrackedSecret() != "") {
 		can.First, can.Auto = false, false
 	}
 	return can
@@ -54,7 +53,7 @@ func (p *Policy) trustAnswers() bool {
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,
 // except that what the user allowed in this session beats an ask rule. It
-// changes nothing; what it must know of the world comes through its funcs.
+// changes nothing.
 // Not safe for concurrent use.
 type Policy struct {
 	Mode Mode
@@ -68,47 +67,15 @@ type Policy struct {
 	Confinement Confinement
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
-	// Reach tells whether a command may read what its argument names without being
-	// asked: the path (or glob) as the shell would see it in dir, recursive when
-	// the command descends into directories. The error says why not: outside the
-	// project, or a secret. Options that take no file may be passed too; what does
-	// not exist is no reason. nil lets all pass.
-	Reach func(dir, arg string, recursive bool) error
-	// Program says why the program of this name is not one of the system's, or,
-	// with version, may look into the project to see which it shall be. nil
-	// lets all pass.
-	Program func(name string, version bool) error
+	// World is what it can look at besides.
+	World World
 	// TrustsPrograms says that the project's own programs may run in the sandbox
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
-	// Loses says in words what is lost when the file at an absolute path is
-	// replaced: it is there, and not as a commit has it; "" for nothing. nil
-	// knows of none.
-	Loses func(path string) string
-	// Getenv is a variable of the environment that commands get; nil knows none.
-	Getenv func(name string) string
-	// GitRuns tells whether git in dir would run programs named by the
-	// repository's own configuration, in words. nil lets all pass.
-	GitRuns func(dir string) error
-	// GitSecrets lists the files of the deny list, absolute, that git in dir
-	// could show: the repository tracks them, or did. nil knows none.
-	GitSecrets func(dir string) ([]string, error)
-	// OthersRun returns a func that says in words why the file at an absolute path is
-	// run by others though its names do not tell (a directory of core.hooksPath, a
-	// bare repository); "" when it is not. It is asked anew for each decision, and
-	// once, however many files that is about: it may start git. nil knows of none.
-	OthersRun func() func(path string) string
-	// DeniedName reports whether a file at an absolute path would be on the deny list.
-	// nil denies none.
-	DeniedName func(path string) bool
-	// GitSigns names the program by which git in dir would sign a commit, "" where it
-	// signs none. nil signs none.
-	GitSigns func(dir string) string
-	// GitHooks names the hooks of the repository that git in dir would run. nil knows of none.
-	GitHooks func(dir string) []string
 
 	session []Rule
 	kept    map[string][]string // what lines may change on a layer, approved in this session
+	guarded *guardedOnce        // during one decision
 }
 
 // ForSubAgent is the policy of a sub-agent that begins now: the same mode and rules.
@@ -191,11 +158,8 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 // deciding is the policy for one decision, throughout which git's configuration is
 // what it was when first asked for.
 func (p *Policy) deciding() *Policy {
-	if p.OthersRun == nil {
-		return p
-	}
 	own := *p
-	own.OthersRun = sync.OnceValue(p.OthersRun)
+	own.guarded = &guardedOnce{guard: p.World.Guard}
 	return &own
 }
 

@@ -127,7 +127,7 @@ func (p *Policy) speaksOf(r Rule, name string, s simple) (hit, maybe bool) {
 func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
 	tame := !s.opaque && !s.hides && !s.loose && len(s.outputs) == 0
 	for _, in := range s.inputs {
-		tame = tame && in.known && p.mayRead(s.dirs, in.text, false) == "" && len(s.dirs) > 0
+		tame = tame && in.known && p.World.mayRead(s.dirs, in.text, false) == "" && len(s.dirs) > 0
 	}
 	for _, r := range rules {
 		if !r.names(name, tool.KindRun) || r.Arg == ReadGroup {

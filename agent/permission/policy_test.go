@@ -2,6 +2,8 @@ package permission
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,23 +11,42 @@ import (
 	"artoo/tool"
 )
 
-// testReach grants what is below /p, but for names that begin with .env, which
-// are in /p and /p/sub.
-func testReach(dir, arg string, recursive bool) error {
-	path := filepath.Clean(arg)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, arg)
+// testRoot is the project of testPolicy, "/p" in the tests' paths: secrets lie in
+// its directory sub, and it has files that no commit has.
+var testRoot, testFiles = "", (*tool.Files)(nil)
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "permission")
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		for _, name := range []string{"sub/.env", "old.txt", "sub/old.txt"} {
+			path := filepath.Join(dir, "p", name)
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("X=1\n"), 0o644))
+		}
+		testRoot = filepath.Join(dir, "p")
+		var open error
+		testFiles, open = tool.OpenFiles(tool.FilesConfig{Root: testRoot})
+		if err = errors.Join(err, open); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		defer testFiles.Close()
+		return m.Run()
+	}())
+}
+
+// inTestRoot is a text with testRoot in place of /p.
+func inTestRoot(text string) string {
+	for _, before := range []string{"/", " ", "("} {
+		text = strings.ReplaceAll(text, before+"/p/", before+testRoot+"/")
 	}
-	if recursive && (path == "/p" || path == "/p/sub") {
-		return errors.New("sub/.env holds secrets")
+	if rest, ok := strings.CutPrefix(text, "/p/"); ok {
+		return testRoot + "/" + rest
 	}
-	if path != "/p" && !strings.HasPrefix(path, "/p/") {
-		return errors.New(arg + " is outside the project")
-	}
-	if strings.HasPrefix(filepath.Base(path), ".env") {
-		return errors.New(arg + " holds secrets")
-	}
-	return nil
+	return text
 }
 
 // ParseRules reads several; all mistakes are in the error.
@@ -49,18 +70,19 @@ func testPolicy(t *testing.T, mode Mode, allow, ask, deny string) *Policy {
 		if s == "" {
 			return nil
 		}
-		list, err := ParseRules(strings.Split(s, "|"))
+		list, err := ParseRules(strings.Split(inTestRoot(s), "|"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return list
 	}
-	return &Policy{Mode: mode, Root: "/p", Reach: testReach, AllowRules: rules(allow), AskRules: rules(ask),
+	return &Policy{Mode: mode, Root: testRoot, World: World{Files: testFiles}, AllowRules: rules(allow), AskRules: rules(ask),
 		DenyRules: rules(deny)}
 }
 
 func run(command string) tool.Access {
-	return tool.Access{Kind: tool.KindRun, Command: command, Dir: "/p", Object: command}
+	command = inTestRoot(command)
+	return tool.Access{Kind: tool.KindRun, Command: command, Dir: testRoot, Object: command}
 }
 
 // shellLines are lines with what is decided of them under some rules.
@@ -235,6 +257,9 @@ var callsOnFiles = []struct {
 func TestFilesAndModes(t *testing.T) {
 	for _, c := range callsOnFiles {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
+		for i, path := range c.access.Paths {
+			c.access.Paths[i] = inTestRoot(path)
+		}
 		if got := p.Decide(c.name, c.access); got.Verdict != c.want {
 			t.Errorf("%s, allow %q ask %q deny %q: %s %v: got %s (%s), want %s",
 				c.mode, c.allow, c.ask, c.deny, c.name, c.access.Paths, got.Verdict, got.Reason(), c.want)
@@ -260,8 +285,8 @@ func TestTheNarrowRuleAllowsTheCall(t *testing.T) {
 		{"bash", run("go test ./...")},
 		{"bash", run("cat a > b; X=1 make && git reset --hard")},
 		{"bash", run("echo 'unclosed")},
-		{"write", tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/a[1].go"}}},
-		{"edit", tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/.git/config"}}},
+		{"write", tool.Access{Kind: tool.KindWrite, Paths: []string{testRoot + "/a[1].go"}}},
+		{"edit", tool.Access{Kind: tool.KindWrite, Paths: []string{testRoot + "/.git/config"}}},
 		{"write", tool.Access{Kind: tool.KindWrite, Paths: []string{"/elsewhere/a"}}},
 		{"web_fetch", host("go.dev:443")}, {"web_fetch", host("localhost:8080")}, {"web_fetch", host("[2606:4700::1]:443")},
 	}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool"
 )
 
 // onlyReads reports whether a simple command is one of the reading commands,
@@ -71,7 +73,7 @@ func (p *Policy) surroundings(s simple, r reading) (why string) {
 		if !input.known {
 			return "the file that " + name + " reads, " + input.text + ", is not known before it runs"
 		}
-		if why := p.mayRead(s.dirs, input.text, false); why != "" {
+		if why := p.World.mayRead(s.dirs, input.text, false); why != "" {
 			return name + " would read a file that it may not: " + why
 		}
 	}
@@ -92,10 +94,10 @@ func (s simple) starter() string {
 // somebody put into the project; version asks for more: that it does not look
 // into the project to see what it shall be.
 func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
-	if p.Program == nil || shellBuiltin(name) {
+	if shellBuiltin(name) {
 		return true, ""
 	}
-	if err := p.Program(name, version); err != nil {
+	if err := tool.ProgramOf(p.World.Environ, p.Root, name, version); err != nil {
 		return false, err.Error()
 	}
 	return true, ""
@@ -124,7 +126,7 @@ func (p *Policy) globsRead(s simple, r reading) (why string) {
 			case p.Shell.kind() != "bash" && strings.Contains(w.text, "**"):
 				return "what " + w.text + " stands for differs from shell to shell"
 			}
-			if why := p.mayRead(s.dirs, w.text, false); why != "" {
+			if why := p.World.mayRead(s.dirs, w.text, false); why != "" {
 				return why
 			}
 		}
@@ -160,22 +162,8 @@ func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string
 		files = append(files, ".")
 	}
 	for _, f := range files {
-		if why := p.mayRead(dirs, f, o.recursive); why != "" {
+		if why := p.World.mayRead(dirs, f, o.recursive); why != "" {
 			return why
-		}
-	}
-	return ""
-}
-
-// mayRead says why a command in any of these directories may not read what arg
-// names, "" when it may.
-func (p *Policy) mayRead(dirs []string, arg string, recursive bool) (why string) {
-	if arg == "" || p.Reach == nil {
-		return ""
-	}
-	for _, dir := range dirs {
-		if err := p.Reach(dir, arg, recursive); err != nil {
-			return err.Error()
 		}
 	}
 	return ""

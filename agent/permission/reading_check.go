@@ -48,7 +48,7 @@ func (p *Policy) judge(s simple, r reading) (ok bool, why string) {
 			return false, s.name() + " with " + w + " is not known to do nothing but read"
 		}
 		if !isOption(w) && w != "" {
-			if why := p.mayRead(s.dirs, w, false); why != "" {
+			if why := p.World.mayRead(s.dirs, w, false); why != "" {
 				return false, why
 			}
 		}

@@ -62,7 +62,7 @@ func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string
 		case listed("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
 			words = words[1:]
 		case words[0] == "-C" && len(words) > 1 && words[1] != "":
-			if why := p.mayRead(dirs, words[1], false); why != "" {
+			if why := p.World.mayRead(dirs, words[1], false); why != "" {
 				return nil, nil, why
 			}
 			dirs, words = into(dirs, words[1]), words[2:]
@@ -77,10 +77,8 @@ func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string
 func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why string) {
 	broad := gitShowsMuch(sub, words)
 	for _, dir := range dirs {
-		if p.GitRuns != nil {
-			if err := p.GitRuns(dir); err != nil {
-				return err.Error()
-			}
+		if why := p.World.gitRuns(dir); why != "" {
+			return why
 		}
 		if !broad {
 			continue
@@ -116,13 +114,13 @@ func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 	if option {
 		path = optionValue(w)
 	}
-	if why := p.mayRead(dirs, path, false); why != "" {
+	if why := p.World.mayRead(dirs, path, false); why != "" {
 		return why
 	}
 	for rest, found := w, true; found; {
 		// A path in a revision starts at the root of the repository.
 		if _, rest, found = strings.Cut(rest, ":"); found {
-			if why := p.mayRead(append(slices.Clip(dirs), p.Root), rest, false); why != "" {
+			if why := p.World.mayRead(append(slices.Clip(dirs), p.Root), rest, false); why != "" {
 				return why
 			}
 		}

@@ -121,10 +121,7 @@ func gitOnlyNamed(words []string) bool {
 // gitSecrets says which file of the deny list a command would show, that looks
 // at all that its pathspecs do not leave out.
 func (p *Policy) gitSecrets(dir string, words []string) (why string) {
-	if p.GitSecrets == nil {
-		return ""
-	}
-	names, err := p.GitSecrets(dir)
+	names, err := p.World.gitSecrets(dir)
 	if err != nil {
 		return err.Error()
 	}

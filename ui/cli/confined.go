@@ -83,10 +83,6 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	}
 	config.Read = append(config.Read, goSettings(tool.Variable(env.Environ), config.Home)...)
 	policy.Confinement = a.confinement()
-	policy.DeniedName = func(path string) bool {
-		place, err := env.Files.Resolve(path, true)
-		return err != nil || place.Denied
-	}
 	confiner := confine.New(config, a.facts)
 	// The first command finds less to do. What fails here, or crashes, does so for it too.
 	go func() { _ = panics.Try(func() { _, _ = a.guard.Look() }) }()

@@ -64,60 +64,20 @@ func (a *app) readRules() (s ruleSet, err error) {
 }
 
 func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
-	var histories tool.Histories // what repositories hold that is secret
+	a.guard = permission.NewGuard(a.project)
 	p := &permission.Policy{
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
-		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
-		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
-		OthersRun: a.guardedBy,
-		GitHooks:  func(dir string) []string { return tool.HooksIn(dir, a.hookDirs()) },
-		GitSigns:  func(dir string) string { return tool.GitSigns(env.Environ, dir) },
-		Shell:     permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
-		Program: func(name string, version bool) error {
-			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
-		},
-		Loses:  func(path string) string { return tool.Loses(env.Environ, path) },
-		Getenv: tool.Variable(env.Environ),
-		GitSecrets: func(dir string) (names []string, err error) {
-			err = inRepository(env.Files, dir, func(p tool.Project) error {
-				names, err = histories.Secrets(p, env.Environ)
-				return err
-			})
-			return names, err
-		},
+		Shell: permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
+		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: a.guard, Secrets: new(tool.Histories)},
 	}
 	var err error
 	if p.TrustsPrograms, err = a.trustsPrograms(); err != nil {
 		return nil, err
 	}
-	a.guard = permission.NewGuard([]string{a.project.Root}, a.hookDirs)
 	if err := a.setRules(p); err != nil {
 		return nil, err
 	}
 	return p, p.CheckMode()
-}
-
-// guardedBy returns a func that says in words why the file at a path is guarded though
-// its own name does not tell.
-func (a *app) guardedBy() func(path string) string {
-	git := a.project.OthersRun(a.hookDirs)
-	found, err := a.guard.Recent()
-	return func(path string) string {
-		switch why := git(path); {
-		case why != "":
-			return why
-		case err != nil:
-			return "it is not known whether others run it: " + err.Error()
-		}
-		return found.Why(path)
-	}
-}
-
-// hookDirs are the directories that git takes hooks from. All that ask share what git
-// said last.
-func (a *app) hookDirs() []string {
-	a.hooks.Do(func() { a.findHooks = a.project.HookFinder() })
-	return a.findHooks()
 }
 
 // setRules puts the rules in force, each that allows bound to what was approved.

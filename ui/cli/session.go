@@ -199,18 +199,6 @@ func (a *app) toResume(store conversation.Store) (*conversation.Session, error) 
 	return nil, nil
 }
 
-// inRepository asks the repository that git would work on in dir.
-func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) error {
-	p, err := tool.Repository(dir)
-	if err != nil {
-		return err
-	}
-	if err := p.WithinGrants(files); err != nil {
-		return err
-	}
-	return ask(p)
-}
-
 // tools are those that are offered, those that are offered once plan mode is on, and
 // the sub-agents that one of them names. What asks the user is left out where nobody
 // answers.

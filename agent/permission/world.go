@@ -1,0 +1,103 @@
+package permission
+
+import (
+	"artoo/tool"
+)
+
+// World is what a policy can look at: the files and the repositories that calls work on.
+// The zero value knows of nothing, and nothing in it is out of reach.
+type World struct {
+	Files   *tool.Files // what commands may read; nil for everything, then no repository is looked at
+	Environ []string    // of commands
+	Guard   *Guard      // finds guarded files whose names do not show it; may be nil
+	Secrets *tool.Histories
+}
+
+// mayRead says why a command in any of these directories may not read what arg
+// names, "" when it may. With recursive it descends into directories.
+func (w World) mayRead(dirs []string, arg string, recursive bool) (why string) {
+	if arg == "" || w.Files == nil {
+		return ""
+	}
+	for _, dir := range dirs {
+		if err := w.Files.Reach(dir, arg, recursive); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// deniedName reports whether a file at an absolute path would be on the deny list.
+func (w World) deniedName(path string) bool {
+	if w.Files == nil {
+		return false
+	}
+	place, err := w.Files.Resolve(path, true)
+	return err != nil || place.Denied
+}
+
+// repository is the one that git would work on in dir, if all of it may be read.
+func (w World) repository(dir string) (tool.Project, error) {
+	found, err := tool.Repository(dir)
+	if err != nil {
+		return found, err
+	}
+	return found, found.WithinGrants(w.Files)
+}
+
+// gitRuns says why git in dir could run programs that the repository's own
+// configuration names, "" when it runs none.
+func (w World) gitRuns(dir string) (why string) {
+	if w.Files == nil {
+		return ""
+	}
+	found, err := w.repository(dir)
+	if err == nil {
+		err = found.GitRuns()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// gitSecrets lists the files of the deny list, absolute, that git in dir could show:
+// the repository tracks them, or did.
+func (w World) gitSecrets(dir string) ([]string, error) {
+	if w.Files == nil || w.Secrets == nil {
+		return nil, nil
+	}
+	found, err := w.repository(dir)
+	if err != nil {
+		return nil, err
+	}
+	return w.Secrets.Secrets(found, w.Environ)
+}
+
+// gitHooks names the hooks that git in dir would run.
+func (w World) gitHooks(dir string) []string {
+	if w.Files == nil {
+		return nil
+	}
+	var dirs []string
+	if w.Guard != nil {
+		dirs = w.Guard.hooks()
+	}
+	return tool.HooksIn(dir, dirs)
+}
+
+// gitSigns names the program by which git in dir would sign a commit, "" for none.
+func (w World) gitSigns(dir string) string {
+	if w.Files == nil {
+		return ""
+	}
+	return tool.GitSigns(w.Environ, dir)
+}
+
+// loses says what is lost when the file at an absolute path is replaced, "" for nothing.
+func (w World) loses(path string) string {
+	if w.Files == nil {
+		return ""
+	}
+	return tool.Loses(w.Environ, path)
+}
