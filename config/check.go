@@ -40,8 +40,8 @@ func (c *Config) check() error {
 			key = "shell_timeout_max"
 		}
 		why := fmt.Sprintf("the default of a command, %s, is more than the most it may get, %s",
-			formatDuration(c.ShellTimeout), formatDuration(c.ShellTimeoutMax))
-		return c.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+formatDuration(c.ShellTimeout))
+			c.ShellTimeout, c.ShellTimeoutMax)
+		return c.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+c.ShellTimeout.String())
 	}
 	return nil
 }

@@ -1,8 +1,15 @@
-// Package config is what the user wrote, as plain data: the settings with
-// their defaults, the config file, the ARTOO_* variables and the flags, merged
-// in that order, with the place each value came from. It also knows where
-// artoo's files live, where keys come from, and which provider and model the
-// settings mean. It opens no network and prints nothing; warnings are returned.
+// Package config is the user's settings as plain data: defaults, config file, ARTOO_*
+// variables and flags, merged in that order, with the place that each value came from. It
+// also knows where artoo's files live, where keys come from, and which provider and model
+// the settings mean. It opens no network and prints nothing; warnings are returned.
+//
+// envconfig decodes the variables into Settings, in spite of these defects, which a test
+// asserts: its tag envconfig also reads the name without prefix; its tag default overwrites
+// what the file set; an empty variable counts as set; its error shows the value; it replaces
+// plain lists and cuts them at every comma; plain booleans do not know yes and on, plain
+// durations need a unit; a nested struct adds its name to the variable, and a nil pointer to
+// one is allocated. So Settings is flat, its types decode themselves, those tags are not used,
+// empty variables are removed first, and only the cause of an error is shown.
 package config
 
 // Config is every setting after the merge, and what the file says besides. It is

@@ -14,7 +14,7 @@ func (c *Config) Endpoint(name string) (address, source string, err error) {
 	}
 	if f, _ := provider.FactsOf(name); f.URLVar != "" {
 		if text, _ := c.lookup(f.URLVar); text != "" {
-			if _, err := checkURL(text); err != nil && f.Local == nil {
+			if err := checkURL(text); err != nil && f.Local == nil {
 				return "", "", because(kindUsage, f.URLVar, err.Error(), err, "unset "+f.URLVar)
 			}
 			return text, f.URLVar, nil

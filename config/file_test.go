@@ -83,14 +83,14 @@ func TestFileSettings(t *testing.T) {
 	if len(c.Warnings) != 0 {
 		t.Errorf("warnings %q", c.Warnings)
 	}
-	if c.Provider != "groq" || *c.Temperature != 0 || c.IdleTimeout != 90*time.Second || c.MaxContextTokens != 1000 ||
-		c.MaxTime != 10*time.Minute || c.Approval != "ask" || c.History || c.StdinMax != 2<<20 {
+	if c.Provider != "groq" || !c.IsSet("temperature") || c.Temperature != 0 || c.IdleTimeout != Time(90*time.Second) || c.MaxContextTokens != 1000 ||
+		c.MaxTime != Time(10*time.Minute) || c.Approval != "ask" || bool(c.History) || c.StdinMax != 2<<20 {
 		t.Errorf("%+v", c)
 	}
 	if diff := cmp.Diff(providersOfEverySection(), c.Providers); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"bash(go test:*)", "write(docs/**)"}, c.Allow); diff != "" {
+	if diff := cmp.Diff(List{"bash(go test:*)", "write(docs/**)"}, c.Allow); diff != "" {
 		t.Error(diff)
 	}
 	rules := []RuleText{

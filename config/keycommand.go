@@ -42,7 +42,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	switch {
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = ctx.Err()
-		return fail("took longer than " + formatDuration(keyCommandLimit))
+		return fail("took longer than " + keyCommandLimit.String())
 	case ctx.Err() != nil:
 		return Key{}, ctx.Err()
 	case errors.As(err, &exit):

@@ -54,7 +54,7 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 		if ctx.Err() != nil {
 			return Key{}, context.Cause(ctx)
 		}
-		return fail(c.APIKeyFile+" gave nothing within "+formatDuration(keyCommandLimit), limited.Err())
+		return fail(c.APIKeyFile+" gave nothing within "+keyCommandLimit.String(), limited.Err())
 	}
 }
 

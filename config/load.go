@@ -52,6 +52,7 @@ func Load(o LoadOptions) (*Config, error) {
 			return nil, fmt.Errorf("default of %s: %w", o.Key, err)
 		}
 	}
+	dropEmptyVariables()
 	c.Warnings = unknownVariables()
 	if err := c.readFile(o); err != nil {
 		return nil, err

@@ -14,13 +14,13 @@ func TestDefaults(t *testing.T) {
 	world(t)
 	c := mustLoad(t, LoadOptions{})
 	if diff := cmp.Diff(Settings{
-		IdleTimeout: 5 * time.Minute,
+		IdleTimeout: Time(5 * time.Minute),
 		MaxTokens:   8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, Compact: "ask", MaxTurns: 50,
-		MaxRetryTime: 2 * time.Minute, MaxConcurrentTools: 4,
-		ShellTimeout: 2 * time.Minute, ShellTimeoutMax: 30 * time.Minute,
+		MaxRetryTime: Time(2 * time.Minute), MaxConcurrentTools: 4,
+		ShellTimeout: Time(2 * time.Minute), ShellTimeoutMax: Time(30 * time.Minute),
 		Approval: "ask", Sandbox: "auto",
 		Output: "text", UI: "auto", Color: "auto", Status: "short", Notify: "off", History: true,
-		EditMode: "emacs", Stdin: "auto", StdinWait: 3 * time.Second, StdinMax: 1 << 30,
+		EditMode: "emacs", Stdin: "auto", StdinWait: Time(3 * time.Second), StdinMax: 1 << 30,
 	}, c.Settings); diff != "" {
 		t.Error(diff)
 	}
@@ -74,17 +74,17 @@ func TestRulesOfSeveralPlacesAddUp(t *testing.T) {
 	t.Setenv("ARTOO_ALLOW", "bash(git log, git status)\nread , write(a,b)")
 	t.Setenv("ARTOO_TOOLS", "-bash")
 	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"allow": {"x", "y,z"}, "add_dirs": {"/a,b", "/c:rw"}}})
-	if diff := cmp.Diff([]string{"a", "bash(git log, git status)", "read", "write(a,b)", "x", "y", "z"},
+	if diff := cmp.Diff(List{"a", "bash(git log, git status)", "read", "write(a,b)", "x", "y", "z"},
 		c.Allow); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"d1", "d2"}, c.Deny); diff != "" {
+	if diff := cmp.Diff(List{"d1", "d2"}, c.Deny); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"/a,b", "/c:rw"}, c.AddDirs); diff != "" {
+	if diff := cmp.Diff(List{"/a,b", "/c:rw"}, c.AddDirs); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"read", "bash", "-bash"}, c.Tools); diff != "" {
+	if diff := cmp.Diff(Tools{"read", "bash", "-bash"}, c.Tools); diff != "" {
 		t.Error(diff)
 	}
 	if got, want := c.Origin("allow"), "config.toml line 2, ARTOO_ALLOW, --allow"; got != want {
@@ -99,29 +99,29 @@ func TestValuesAreReadAsWritten(t *testing.T) {
 		get       func(*Config) any
 		want      any
 	}{
-		{"ARTOO_QUIET", "YES", func(c *Config) any { return c.Quiet }, true},
-		{"ARTOO_QUIET", "On", func(c *Config) any { return c.Quiet }, true},
-		{"ARTOO_HISTORY", "off", func(c *Config) any { return c.History }, false},
-		{"ARTOO_HISTORY", "0", func(c *Config) any { return c.History }, false},
-		{"ARTOO_HISTORY", "No", func(c *Config) any { return c.History }, false},
-		{"ARTOO_HISTORY", "", func(c *Config) any { return c.History }, true},
-		{"ARTOO_MAX_TURNS", " 12 ", func(c *Config) any { return c.MaxTurns }, 12},
-		{"ARTOO_MAX_TURNS", "", func(c *Config) any { return c.MaxTurns }, 50},
-		{"ARTOO_MAX_TIME", "90", func(c *Config) any { return c.MaxTime }, 90 * time.Second},
-		{"ARTOO_MAX_TIME", "1h30m", func(c *Config) any { return c.MaxTime }, 90 * time.Minute},
-		{"ARTOO_STDIN_WAIT", "0.5", func(c *Config) any { return c.StdinWait }, 500 * time.Millisecond},
-		{"ARTOO_IDLE_TIMEOUT", "0", func(c *Config) any { return c.IdleTimeout }, time.Duration(0)},
+		{"ARTOO_QUIET", "YES", func(c *Config) any { return c.Quiet }, Switch(true)},
+		{"ARTOO_QUIET", "On", func(c *Config) any { return c.Quiet }, Switch(true)},
+		{"ARTOO_HISTORY", "off", func(c *Config) any { return c.History }, Switch(false)},
+		{"ARTOO_HISTORY", "0", func(c *Config) any { return c.History }, Switch(false)},
+		{"ARTOO_HISTORY", "No", func(c *Config) any { return c.History }, Switch(false)},
+		{"ARTOO_HISTORY", "", func(c *Config) any { return c.History }, Switch(true)},
+		{"ARTOO_MAX_TURNS", " 12 ", func(c *Config) any { return c.MaxTurns }, Whole(12)},
+		{"ARTOO_MAX_TURNS", "", func(c *Config) any { return c.MaxTurns }, Whole(50)},
+		{"ARTOO_MAX_TIME", "90", func(c *Config) any { return c.MaxTime }, Time(90 * time.Second)},
+		{"ARTOO_MAX_TIME", "1h30m", func(c *Config) any { return c.MaxTime }, Time(90 * time.Minute)},
+		{"ARTOO_STDIN_WAIT", "0.5", func(c *Config) any { return c.StdinWait }, Time(500 * time.Millisecond)},
+		{"ARTOO_IDLE_TIMEOUT", "0", func(c *Config) any { return c.IdleTimeout }, Time(0)},
 		{"ARTOO_STDIN_MAX", "512KiB", func(c *Config) any { return c.StdinMax }, Bytes(512 << 10)},
 		{"ARTOO_STDIN_MAX", "2 gb", func(c *Config) any { return c.StdinMax }, Bytes(2e9)},
 		{"ARTOO_STDIN_MAX", "1.5k", func(c *Config) any { return c.StdinMax }, Bytes(1536)},
 		{"ARTOO_STDIN_MAX", "77", func(c *Config) any { return c.StdinMax }, Bytes(77)},
-		{"ARTOO_TEMPERATURE", "0", func(c *Config) any { return *c.Temperature }, 0.0},
-		{"ARTOO_MAX_COST", "0.25", func(c *Config) any { return c.MaxCost }, 0.25},
+		{"ARTOO_TEMPERATURE", "0", func(c *Config) any { return c.Temperature }, Number(0)},
+		{"ARTOO_MAX_COST", "0.25", func(c *Config) any { return c.MaxCost }, Number(0.25)},
 		{"ARTOO_COLOR", "Never", func(c *Config) any { return c.Color }, "never"},
 		{"ARTOO_COLORS", "error=1;38;5;208:meta=:", func(c *Config) any { return fmt.Sprint(c.Styles()) }, "map[error:1;38;5;208 meta:]"},
 		{"ARTOO_APPROVAL", "prompt", func(c *Config) any { return c.Approval }, "ask"},
 		{"ARTOO_SYSTEM", "  two  blanks ", func(c *Config) any { return c.System }, "  two  blanks "},
-		{"ARTOO_DEBUG", "1", func(c *Config) any { return c.Debug }, true},
+		{"ARTOO_DEBUG", "1", func(c *Config) any { return c.Debug }, Switch(true)},
 	} {
 		t.Run(test.env+"="+test.text, func(t *testing.T) {
 			world(t)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Kind is the type of an option's value.
@@ -80,7 +79,7 @@ var options = sync.OnceValue(func() (all []Option) {
 // describe reads the tags of a setting's field.
 func describe(f reflect.StructField) Option {
 	o := Option{
-		Kind: kindOf(f.Type), Default: f.Tag.Get("preset"), DefaultNote: f.Tag.Get("shown"), Meaning: f.Tag.Get("meaning"),
+		Kind: cmp.Or(kinds[f.Type], KindString), Default: f.Tag.Get("preset"), DefaultNote: f.Tag.Get("shown"), Meaning: f.Tag.Get("meaning"),
 		synonym: f.Tag.Get("synonym"),
 		unsplit: f.Tag.Get("unsplit") != "", empty: f.Tag.Get("empty") != "", zero: f.Tag.Get("zero") != "",
 	}
@@ -88,7 +87,7 @@ func describe(f reflect.StructField) Option {
 	if o.Key, o.Aliases = keys[0], keys[1:]; o.Key == "-" {
 		o.Key, o.NoFile = strings.ToLower(f.Name), true
 	}
-	if f.Tag.Get("env") == "" {
+	if f.Tag.Get("ignored") == "" {
 		o.Env = envPrefix + "_" + strings.ToUpper(o.Key)
 	}
 	for _, word := range strings.Fields(f.Tag.Get("flag")) {
@@ -113,25 +112,9 @@ func describe(f reflect.StructField) Option {
 	return o
 }
 
-// kindOf is the kind that a field's type stands for.
-func kindOf(typ reflect.Type) Kind {
-	switch typ {
-	case reflect.TypeFor[time.Duration]():
-		return KindDuration
-	case reflect.TypeFor[Bytes]():
-		return KindBytes
-	case reflect.TypeFor[*float64]():
-		return KindFloat
-	}
-	switch typ.Kind() {
-	case reflect.Bool:
-		return KindBool
-	case reflect.Int:
-		return KindInt
-	case reflect.Float64:
-		return KindFloat
-	case reflect.Slice:
-		return KindList
-	}
-	return KindString
+// kinds are what the types of settings stand for; a string is another one.
+var kinds = map[reflect.Type]Kind{
+	reflect.TypeFor[Switch](): KindBool, reflect.TypeFor[Whole](): KindInt, reflect.TypeFor[Number](): KindFloat,
+	reflect.TypeFor[Time](): KindDuration, reflect.TypeFor[Bytes](): KindBytes,
+	reflect.TypeFor[List](): KindList, reflect.TypeFor[Tools](): KindList,
 }

@@ -84,7 +84,7 @@ func (c *Config) addProvider(t *table, name string) {
 	}
 	p := ProviderTable{Name: name, Origin: t.doc.where(t.path...)}
 	if t.text("base_url", &p.BaseURL) {
-		if _, err := checkURL(p.BaseURL); err != nil {
+		if err := checkURL(p.BaseURL); err != nil {
 			t.doc.wrong(t.at("base_url"), t.name("base_url")+" "+err.Error(), `base_url = "http://localhost:8080/v1"`)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // hidden stands wherever a secret would be printed.
@@ -22,6 +23,9 @@ func NewSecret(text string) Secret {
 	}
 	return Secret{text: &text}
 }
+
+// Decode takes a key over, without the space around it.
+func (s *Secret) Decode(text string) error { *s = NewSecret(strings.TrimSpace(text)); return nil }
 
 // Reveal returns the secret itself, "" when there is none.
 func (s Secret) Reveal() string {

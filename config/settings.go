@@ -1,118 +1,116 @@
 package config
 
-import "time"
-
-// Settings is all that can be set: a setting is one field. Its type says how the
-// value is written, and its tags what follows from it, for the config file, the
-// variables, the flags, the help, the documentation and /config:
+// Settings is all that can be set: a setting is one field. Its type decodes the value, and
+// its tags hold all else, for the config file, the variables, the flags, the help, the
+// documentation and /config:
 //
 //	section, group  of a heading: section of the file, heading of the help for the fields below
-//	toml            key in the file, then other keys that are accepted; - for none
-//	env             - for no variable; else it is ARTOO_ and the field's words
-//	flag            as the help shows it; none without
-//	preset, shown   default as it would be written; what is shown instead where that says too little
+//	toml            key in the file, then other keys that are accepted; - for no key
+//	split_words     names the variable for envconfig: ARTOO_ and the field's words
+//	ignored         excludes the variable
+//	flag            as the help shows it
+//	preset, shown   default as it would be written; text that is shown instead
 //	choices         all values, in the order in which they are listed
 //	synonym         other word for a choice
-//	max, zero       largest number; whether 0 is one
+//	max, zero       largest number; whether 0 is a value
 //	empty, unsplit  whether the empty text is a value; whether a flag's commas are part of its value
 //	meaning         for people, lower case, without full stop
 //
 // A number or time without preset is 0 as long as it is not set, and 0 cannot be
-// written for it. A list of several places adds up, but for tools.
+// written for it. A list of several places adds up, except tools.
 type Settings struct {
 	_ heading `section:"provider" group:"Model"`
 
 	// Model is "" for the default of the provider, Provider where Choose decides.
-	Model      string `toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
-	Provider   string `toml:"provider,default" flag:"--provider NAME" shown:"the one whose key is at hand" meaning:"provider name: a known one or one of the config file"`
-	APIKey     Secret `toml:"api_key" meaning:"key for the chosen provider, over every other source"`
-	APIKeyFile string `toml:"api_key_file" meaning:"file whose first line is that key"`
-	BaseURL    string `toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`
-	CAFile     string `toml:"ca_file" meaning:"PEM file of root certificates to trust besides the system's"`
-	ModelsURL  string `toml:"models_url" meaning:"address of newer facts about models, in the form of models.dev's api.json; only artoo models --update asks it"`
-	Offline    bool   `toml:"offline" meaning:"refuse every address that is not loopback or private; public names are not looked up, and no proxy is used"`
-	Effort     string `toml:"effort" flag:"--effort LEVEL" shown:"the model's own" choices:"off,low,medium,high,max" meaning:"reasoning effort"`
-	// Temperature is nil where it is not set.
-	Temperature    *float64      `toml:"temperature" shown:"not sent" zero:"ok" max:"2" meaning:"sampling temperature, sent only when set"`
-	IdleTimeout    time.Duration `toml:"idle_timeout" preset:"5m" shown:"5m; 10m before the first byte; none for loopback and private addresses" zero:"ok" meaning:"longest silence within a reply; 0 for none"`
-	RequestTimeout time.Duration `toml:"request_timeout" shown:"none" meaning:"longest time for the whole of one request"`
+	Model          string `split_words:"true" toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
+	Provider       string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one whose key is at hand" meaning:"provider name: a known one or one of the config file"`
+	APIKey         Secret `split_words:"true" toml:"api_key" meaning:"key for the chosen provider, over every other source"`
+	APIKeyFile     string `split_words:"true" toml:"api_key_file" meaning:"file whose first line is that key"`
+	BaseURL        string `split_words:"true" toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`
+	CAFile         string `split_words:"true" toml:"ca_file" meaning:"PEM file of root certificates to trust besides the system's"`
+	ModelsURL      string `split_words:"true" toml:"models_url" meaning:"address of newer facts about models, in the form of models.dev's api.json; only artoo models --update asks it"`
+	Offline        Switch `split_words:"true" toml:"offline" meaning:"refuse every address that is not loopback or private; public names are not looked up, and no proxy is used"`
+	Effort         string `split_words:"true" toml:"effort" flag:"--effort LEVEL" shown:"the model's own" choices:"off,low,medium,high,max" meaning:"reasoning effort"`
+	Temperature    Number `split_words:"true" toml:"temperature" shown:"not sent" zero:"ok" max:"2" meaning:"sampling temperature, sent only when set"`
+	IdleTimeout    Time   `split_words:"true" toml:"idle_timeout" preset:"5m" shown:"5m; 10m before the first byte; none for loopback and private addresses" zero:"ok" meaning:"longest silence within a reply; 0 for none"`
+	RequestTimeout Time   `split_words:"true" toml:"request_timeout" shown:"none" meaning:"longest time for the whole of one request"`
 
 	_ heading `section:"agent" group:"Limits"`
 
-	MaxTurns           int           `toml:"max_turns" flag:"--max-turns N" preset:"50" shown:"50; headless 200" meaning:"steps (requests to the model) per turn"`
-	MaxCost            float64       `toml:"max_cost" flag:"--max-cost USD" shown:"no cap" meaning:"US dollars per run; needs a model whose price is known"`
-	DailyCost          float64       `toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day over all runs of this user; needs a model whose price is known"`
-	MaxTotalTokens     int           `toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
-	MaxTime            time.Duration `toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall clock per run (90s, 10m), less waiting for the user"`
-	MaxRetryTime       time.Duration `toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
-	MaxConcurrentTools int           `toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`
-	ShellTimeout       time.Duration `toml:"shell_timeout" preset:"120s" meaning:"time a shell command gets when the model names none"`
-	ShellTimeoutMax    time.Duration `toml:"shell_timeout_max" preset:"30m" meaning:"most time the model may ask for"`
+	MaxTurns           Whole  `split_words:"true" toml:"max_turns" flag:"--max-turns N" preset:"50" shown:"50; headless 200" meaning:"steps (requests to the model) per turn"`
+	MaxCost            Number `split_words:"true" toml:"max_cost" flag:"--max-cost USD" shown:"no cap" meaning:"US dollars per run; needs a model whose price is known"`
+	DailyCost          Number `split_words:"true" toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day over all runs of this user; needs a model whose price is known"`
+	MaxTotalTokens     Whole  `split_words:"true" toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
+	MaxTime            Time   `split_words:"true" toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall clock per run (90s, 10m), less waiting for the user"`
+	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
+	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`
+	ShellTimeout       Time   `split_words:"true" toml:"shell_timeout" preset:"120s" meaning:"time a shell command gets when the model names none"`
+	ShellTimeoutMax    Time   `split_words:"true" toml:"shell_timeout_max" preset:"30m" meaning:"most time the model may ask for"`
 
 	_ heading `section:"agent" group:"Context and tools"`
 
-	MaxTokens          int    `toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
-	MaxContextTokens   int    `toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
-	ToolResultMaxChars int    `toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read has up to ten times as much, 100 KB at most; one of grep half of that"`
-	Compact            string `toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: the oldest is left out; auto: the model sums it up; ask: the user decides, trim where no one can answer"`
+	MaxTokens          Whole  `split_words:"true" toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
+	MaxContextTokens   Whole  `split_words:"true" toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
+	ToolResultMaxChars Whole  `split_words:"true" toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read has up to ten times as much, 100 KB at most; one of grep half of that"`
+	Compact            string `split_words:"true" toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: the oldest is left out; auto: the model sums it up; ask: the user decides, trim where no one can answer"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
-	Tools        []string `toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
-	System       string   `toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
-	AppendSystem string   `toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"is added to the system prompt"`
-	AddDirs      []string `toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
+	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
+	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
+	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"is added to the system prompt"`
+	AddDirs      List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`
 
-	Approval string   `toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
-	Allow    []string `toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
-	Ask      []string `toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
-	Deny     []string `toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`
-	Sandbox  string   `toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
+	Approval string `split_words:"true" toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
+	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
+	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
+	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`
+	Sandbox  string `split_words:"true" toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
-	Writable   []string `toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
-	Toolchains []string `toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`
-	Loopback   []string `toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
-	PassEnv    []string `toml:"pass_env" meaning:"credential-like variables that commands may see"`
+	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
+	Toolchains List `split_words:"true" toml:"toolchains" unsplit:"yes" meaning:"directory with programs that confined commands may run, besides the system's and those on PATH"`
+	Loopback   List `split_words:"true" toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
+	PassEnv    List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
 	_ heading `section:"web" group:"Web search"`
 
 	// The first that is set is asked; see SearchEngine for the usual variables.
-	SearxngURL   string `toml:"searxng_url" meaning:"address of a SearXNG server for web_search, with json among its formats"`
-	BraveAPIKey  Secret `toml:"brave_api_key" meaning:"key for web_search with Brave"`
-	TavilyAPIKey Secret `toml:"tavily_api_key" meaning:"key for web_search with Tavily"`
+	SearxngURL   string `split_words:"true" toml:"searxng_url" meaning:"address of a SearXNG server for web_search, with json among its formats"`
+	BraveAPIKey  Secret `split_words:"true" toml:"brave_api_key" meaning:"key for web_search with Brave"`
+	TavilyAPIKey Secret `split_words:"true" toml:"tavily_api_key" meaning:"key for web_search with Tavily"`
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
-	Output string `toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`
-	Quiet  bool   `toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
-	UI     string `toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
-	Color  string `toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
+	Output string `split_words:"true" toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`
+	Quiet  Switch `split_words:"true" toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
+	UI     string `split_words:"true" toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
+	Color  string `split_words:"true" toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`
 	// Colors is as it was written, see Styles.
-	Colors  string `toml:"colors" meaning:"styles other than the defaults, as SGR numbers by name, like error=31:add=32; the names are error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff comes before the defaults"`
-	Status  string `toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command whose first line is shown; it reads the turn's numbers as JSON, and has 2 s"`
-	Notify  string `toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
-	History bool   `toml:"history" preset:"on" meaning:"keep what was typed for the next session"`
+	Colors  string `split_words:"true" toml:"colors" meaning:"styles other than the defaults, as SGR numbers by name, like error=31:add=32; the names are error, add, remove, meta, frag, context, code, dim; in diffs git's color.diff comes before the defaults"`
+	Status  string `split_words:"true" toml:"status" preset:"short" meaning:"status line after each turn: full, short, off, or a command whose first line is shown; it reads the turn's numbers as JSON, and has 2 s"`
+	Notify  string `split_words:"true" toml:"notify" preset:"off" meaning:"when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing. The first turn over 30 s offers it once"`
+	History Switch `split_words:"true" toml:"history" preset:"on" meaning:"keep what was typed for the next session"`
 	// Pager is "" for $PAGER, then less, unless IsSet.
-	Pager    string `toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`
-	EditMode string `toml:"edit_mode" preset:"emacs" choices:"emacs,vi" meaning:"keys of the prompt"`
+	Pager    string `split_words:"true" toml:"pager" shown:"$PAGER, then less" empty:"ok" meaning:"program that shows long texts; cat: none"`
+	EditMode string `split_words:"true" toml:"edit_mode" preset:"emacs" choices:"emacs,vi" meaning:"keys of the prompt"`
 
 	_ heading `section:"ui" group:"Input"`
 
-	Stdin     string        `toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
-	StdinWait time.Duration `toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe where nobody watches"`
-	StdinMax  Bytes         `toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`
+	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
+	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe where nobody watches"`
+	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`
 
 	_ heading `section:"session" group:"Session"`
 
-	Print       bool   `toml:"-" env:"-" flag:"-p --print" meaning:"print the answer and leave; never asks"`
-	Interactive bool   `toml:"-" env:"-" flag:"--interactive" meaning:"make a conversation of any streams: one line is one message"`
-	Continue    bool   `toml:"-" env:"-" flag:"-c --continue" meaning:"go on with the newest session of this directory"`
-	Resume      string `toml:"-" env:"-" flag:"-r --resume ID" meaning:"go on with this session; a unique prefix will do"`
-	Ephemeral   bool   `toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
-	Debug       bool   `toml:"debug" flag:"-v --verbose" meaning:"what is sent and received, to stderr, secrets masked"`
-	Log         string `toml:"log" meaning:"file that gets the same as JSON lines"`
-	Config      string `toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
-	NoProject   bool   `toml:"no_project" flag:"--no-project" meaning:"ignore everything the repository brings"`
+	Print       Switch `toml:"-" ignored:"true" flag:"-p --print" meaning:"print the answer and leave; never asks"`
+	Interactive Switch `toml:"-" ignored:"true" flag:"--interactive" meaning:"make a conversation of any streams: one line is one message"`
+	Continue    Switch `toml:"-" ignored:"true" flag:"-c --continue" meaning:"go on with the newest session of this directory"`
+	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"go on with this session; a unique prefix will do"`
+	Ephemeral   Switch `split_words:"true" toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
+	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"what is sent and received, to stderr, secrets masked"`
+	Log         string `split_words:"true" toml:"log" meaning:"file that gets the same as JSON lines"`
+	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
+	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore everything the repository brings"`
 }
 
 // heading begins a group of settings.

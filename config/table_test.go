@@ -13,9 +13,9 @@ import (
 
 // TestTheTagsOfSettingsAreRight reads what describe takes for granted.
 func TestTheTagsOfSettingsAreRight(t *testing.T) {
-	known := []string{"toml", "env", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
+	known := []string{"toml", "split_words", "ignored", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
 		"empty", "unsplit", "meaning"}
-	pair := regexp.MustCompile(`([a-z]+):"(?:[^"\\]|\\.)*" ?`)
+	pair := regexp.MustCompile(`([a-z_]+):"(?:[^"\\]|\\.)*" ?`)
 	settings := reflect.TypeFor[Settings]()
 	for i := range settings.NumField() {
 		f := settings.Field(i)

@@ -5,16 +5,6 @@ import (
 	"strings"
 )
 
-// relative reports whether every element adds or takes away.
-func relative(elems []string) bool {
-	for _, e := range elems {
-		if !strings.HasPrefix(e, "+") && !strings.HasPrefix(e, "-") {
-			return false
-		}
-	}
-	return len(elems) > 0
-}
-
 // SelectTools turns the tools setting into names: all is every tool there is,
 // on those of the default set, both in the order to keep. A list that begins
 // with +name or -name starts from the default set. Elements with a * at the

@@ -1,10 +1,8 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
-	"strconv"
-	"strings"
-	"time"
 )
 
 // Value is one setting as /config shows it.
@@ -29,30 +27,10 @@ func (c *Config) show(o *Option) string {
 	if o.Default == "" && !c.IsSet(o.Key) && o.Kind != KindString && o.Kind != KindEnum {
 		return "" // not the number 0
 	}
-	switch p := c.target(o).(type) {
-	case *string:
-		if o.Key == "base_url" {
-			return redact(*p)
-		}
-		return *p
-	case *Secret:
-		return p.String()
-	case *bool:
-		return strconv.FormatBool(*p)
-	case *int:
-		return strconv.Itoa(*p)
-	case *float64:
-		return strconv.FormatFloat(*p, 'f', -1, 64)
-	case **float64:
-		return strconv.FormatFloat(**p, 'f', -1, 64)
-	case *time.Duration:
-		return formatDuration(*p)
-	case *Bytes:
-		return p.String()
-	case *[]string:
-		return strings.Join(*p, ", ")
+	if o.Key == "base_url" {
+		return redact(c.BaseURL)
 	}
-	return ""
+	return fmt.Sprint(c.field(o).Interface())
 }
 
 // redact hides the password of an address.

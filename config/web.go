@@ -22,7 +22,7 @@ type SearchEngine struct {
 // an *Error: an address that is none.
 func (c *Config) SearchEngine() (SearchEngine, error) {
 	if address := cmp.Or(c.SearxngURL, c.usual("searxng_url")); address != "" {
-		if _, err := checkURL(address); err != nil {
+		if err := checkURL(address); err != nil {
 			return SearchEngine{}, because(kindConfig, "SEARXNG_URL", err.Error(), err, "http://localhost:8888")
 		}
 		return SearchEngine{Name: "searxng", Address: address}, nil

@@ -110,7 +110,7 @@ func (a *app) probes(offline bool) *doctor.Probes {
 		Input: a.streams.in, Output: a.streams.err, Profile: profile.String(), Why: why, Columns: columns,
 		Color: a.colored(a.streams.err), UTF8: a.utf8(),
 	}
-	w.NoNetwork, w.Offline, w.CAFile = offline, a.cfg.Offline, a.cfg.CAFile
+	w.NoNetwork, w.Offline, w.CAFile = offline, bool(a.cfg.Offline), a.cfg.CAFile
 	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
 	if line := a.ignored(); line != "" {
 		w.Warnings = append(slices.Clone(w.Warnings), line)
@@ -181,7 +181,7 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 		return nil, err
 	}
 	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: registry.Address(name, address), Key: key,
-		Headers: map[string]string{}, Offline: a.cfg.Offline, Form: a.cfg.Form(name)}
+		Headers: map[string]string{}, Offline: bool(a.cfg.Offline), Form: a.cfg.Form(name)}
 	for header, value := range a.cfg.Providers[name].ExtraHeaders {
 		s.Headers[header] = value.Reveal()
 	}

@@ -163,7 +163,7 @@ func (a *app) readKey(ctx context.Context, name string, piped bool) (string, err
 		}
 		came <- line{text, err}
 	}()
-	wait := time.NewTimer(a.cfg.StdinWait)
+	wait := time.NewTimer(time.Duration(a.cfg.StdinWait))
 	defer wait.Stop()
 	for {
 		select {

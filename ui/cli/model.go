@@ -36,7 +36,7 @@ type found struct {
 // transport makes the HTTP client and the record of what passes.
 func (a *app) transport() error {
 	a.log = &transport.Log{Text: a.screen.Note}
-	a.log.SetOn(a.cfg.Debug)
+	a.log.SetOn(bool(a.cfg.Debug))
 	if a.cfg.Log != "" {
 		f, err := os.OpenFile(a.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
@@ -45,13 +45,13 @@ func (a *app) transport() error {
 		a.log.JSON = f // open until the process ends, like every log
 	}
 	var err error
-	options := transport.Options{CAFile: a.cfg.CAFile, Offline: a.cfg.Offline, Log: a.log}
+	options := transport.Options{CAFile: a.cfg.CAFile, Offline: bool(a.cfg.Offline), Log: a.log}
 	if a.http, err = transport.New(options); err != nil {
 		return err
 	}
 	base, err := transport.Plain(options)
 	a.web = &web.Client{Base: base, Around: a.log.Around, UserAgent: "artoo/" + a.process.build().Version,
-		Offline: a.cfg.Offline}
+		Offline: bool(a.cfg.Offline)}
 	return err
 }
 
@@ -246,13 +246,17 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 		return agent.Model{}, err
 	}
 	info, known := a.catalog.Lookup(choice.Provider, choice.Model)
+	var temperature *float64
+	if a.cfg.IsSet("temperature") {
+		temperature = (*float64)(&a.cfg.Temperature)
+	}
 	m := agent.Model{
 		Provider: &provider.Retrier{
-			Provider: wire, MaxTime: cmp.Or(a.cfg.MaxRetryTime, -1), NewKey: a.newKey(choice.Provider),
+			Provider: wire, MaxTime: cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1), NewKey: a.newKey(choice.Provider),
 		},
 		Name: choice.Provider,
 		Defaults: provider.Options{
-			Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature,
+			Model: choice.Model, MaxTokens: int(a.cfg.MaxTokens), Temperature: temperature,
 			Effort: provider.Effort(a.cfg.Effort),
 		},
 		Other: func(model string) provider.ModelInfo {

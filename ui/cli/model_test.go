@@ -70,7 +70,7 @@ func TestAnOldPriceUnderACapIsSaidOnce(t *testing.T) {
 		"the price of no": {1, 0, provider.ModelInfo{}, ""},
 	} {
 		var shown bytes.Buffer
-		a := &app{began: day, cfg: &config.Config{Settings: config.Settings{MaxCost: test.cost, DailyCost: test.daily}},
+		a := &app{began: day, cfg: &config.Config{Settings: config.Settings{MaxCost: config.Number(test.cost), DailyCost: config.Number(test.daily)}},
 			screen: screen.New(screen.Options{Out: io.Discard, Err: &shown, Profile: screen.Plain})}
 		a.warnOfOldPrice(test.model)
 		a.warnOfOldPrice(test.model)

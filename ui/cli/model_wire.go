@@ -43,7 +43,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 func (a *app) window(choice config.Choice) int {
 	asked := a.cfg.Providers[choice.Provider].Models[choice.Model].Context
 	if a.cfg.IsSet("max_context_tokens") {
-		if budget := a.cfg.MaxContextTokens + a.cfg.MaxTokens; asked == 0 || budget < asked {
+		if budget := int(a.cfg.MaxContextTokens + a.cfg.MaxTokens); asked == 0 || budget < asked {
 			return budget
 		}
 	}
@@ -72,7 +72,7 @@ func (a *app) server(name string) (provider.Server, error) {
 	}
 	address = registry.Address(name, address)
 	local := localAddress(address)
-	idle := a.cfg.IdleTimeout
+	idle := time.Duration(a.cfg.IdleTimeout)
 	switch {
 	case !a.cfg.IsSet("idle_timeout") && local:
 		idle = 0 // a local server may think for as long as it likes
@@ -87,7 +87,7 @@ func (a *app) server(name string) (provider.Server, error) {
 	a.found.keys.Store(name, keys)
 	return provider.Server{
 		Form: a.cfg.Form(name), Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
-		Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Setting: source,
+		Idle: idle, RequestTimeout: time.Duration(a.cfg.RequestTimeout), Local: local, Setting: source,
 		Catalog: a.catalog,
 	}, nil
 }
@@ -99,16 +99,16 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 		return nil, fail(agent.KindConfig, name, why, "a local server, with ARTOO_BASE_URL")
 	}
 	c := &cli.CLI{
-		Name: name, Dir: a.project.Dir, Root: a.project.Root, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Name: name, Dir: a.project.Dir, Root: a.project.Root, Limit: time.Duration(a.cfg.RequestTimeout), Trace: a.log.Record,
 		Mode:         func() string { return string(a.agent.Policy().Mode) },
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
 	}
-	c.MaxRetry = cmp.Or(a.cfg.MaxRetryTime, -1)
+	c.MaxRetry = cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1)
 	c.Catalog = a.catalog
 	c.Caps, c.Reads, c.Trusted = a.caps, a.longInput, a.trustsNow
 	if a.cfg.IsSet("idle_timeout") {
-		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
+		if c.Idle = time.Duration(a.cfg.IdleTimeout); c.Idle == 0 {
 			c.Idle = -1
 		}
 	}
@@ -126,7 +126,7 @@ func (a *app) caps() cli.Caps {
 	money, tokens := a.agent.Left()
 	caps := cli.Caps{Money: money, Tokens: tokens}
 	if a.cfg.IsSet("max_turns") {
-		caps.Steps = a.cfg.MaxTurns
+		caps.Steps = int(a.cfg.MaxTurns)
 	}
 	return caps
 }
@@ -145,7 +145,7 @@ func (a *app) longInput() []string {
 
 // pace lets the user watch the demo.
 func (a *app) pace() func(context.Context, time.Duration) {
-	if a.streams.headless || a.cfg.Interactive {
+	if a.streams.headless || bool(a.cfg.Interactive) {
 		return nil
 	}
 	return demo.Wait

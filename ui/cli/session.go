@@ -48,8 +48,8 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	environ, withheld := a.childEnviron()
-	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars,
-		ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
+	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: int(a.cfg.ToolResultMaxChars),
+		ShellTimeout: time.Duration(a.cfg.ShellTimeout), ShellTimeoutMax: time.Duration(a.cfg.ShellTimeoutMax),
 		Secrets: a.secretsIn, Web: a.web}
 	if a.cfg.Sandbox != "off" { // then no launcher runs either
 		host := &confine.Host{Warn: a.warn}
@@ -101,14 +101,14 @@ func (a *app) open(ctx context.Context) (err error) {
 		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
 		Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Sandbox: confined, Guard: a.guard, Checks: a.checks(),
 		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
-		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
-			MaxTime: a.cfg.MaxTime, DailyCost: a.cfg.DailyCost},
+		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
+			MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)},
 		Ledger: a.ledger,
-		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,
+		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Version: a.process.build().Version,
 			First: session},
 		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
-		Concurrency:      a.cfg.MaxConcurrentTools,
-		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
+		Concurrency:      int(a.cfg.MaxConcurrentTools),
+		MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
 		Compact: agent.Compaction(a.cfg.Compact),
 	})
 	return err
@@ -145,7 +145,7 @@ func (a *app) steps() int {
 	if a.streams.headless && !a.cfg.IsSet("max_turns") {
 		return headlessSteps
 	}
-	return a.cfg.MaxTurns
+	return int(a.cfg.MaxTurns)
 }
 
 // workspace is the project, and what may be reached besides.
@@ -155,7 +155,7 @@ func (a *app) workspace() *agent.Workspace {
 		added = append(added, dir+":rw")
 	}
 	w := &agent.Workspace{
-		Project: a.project, NoProject: a.cfg.NoProject, Shell: shell.Find(),
+		Project: a.project, NoProject: bool(a.cfg.NoProject), Shell: shell.Find(),
 		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
 		Headless: a.unanswered(), Began: a.began, AddDirs: added, Asked: a.reopened,
 	}
@@ -193,7 +193,7 @@ func (a *app) toResume(store conversation.Store) (*conversation.Session, error) 
 	switch {
 	case a.cfg.Resume != "":
 		return store.Open(a.cfg.Resume)
-	case a.cfg.Continue:
+	case bool(a.cfg.Continue):
 		return store.Newest(a.project.Dir)
 	}
 	return nil, nil
@@ -204,7 +204,7 @@ func (a *app) toResume(store conversation.Store) (*conversation.Session, error) 
 // answers.
 func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
 	all := tool.BuiltIn(tool.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
-		Timeout: a.cfg.ShellTimeout})
+		Timeout: time.Duration(a.cfg.ShellTimeout)})
 	engine, err := a.searchEngine()
 	if err != nil {
 		return nil, nil, nil, err

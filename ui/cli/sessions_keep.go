@@ -133,7 +133,7 @@ func (a *app) importSession(store conversation.Store, inv Invocation) (err error
 	if err := a.marks.begin(s); err != nil {
 		return err
 	}
-	c := conversation.New(conversation.Config{ToolResultMaxChars: a.cfg.ToolResultMaxChars, OutputDir: s.OutputDir(),
+	c := conversation.New(conversation.Config{ToolResultMaxChars: int(a.cfg.ToolResultMaxChars), OutputDir: s.OutputDir(),
 		Mask: a.mask}, s)
 	for _, m := range found.Messages {
 		if err := c.AppendMasked(m); err != nil {

@@ -53,7 +53,7 @@ func (a *app) format() headless.Format {
 }
 
 // canAsk reports whether somebody can be asked beside a pipe.
-func (a *app) canAsk() bool { return !a.cfg.Print && a.streams.watched }
+func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched }
 
 // unanswered reports whether questions get no answer in this session.
 func (a *app) unanswered() bool {
@@ -62,7 +62,7 @@ func (a *app) unanswered() bool {
 
 // headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
-	if prompt == "" && !dash && !a.cfg.Print && a.streams.in && !a.streams.err {
+	if prompt == "" && !dash && !bool(a.cfg.Print) && a.streams.in && !a.streams.err {
 		return usage("stderr", "not a terminal, and a conversation needs one there",
 			"artoo | tee log, which keeps the answers; script log, then artoo, which keeps the whole screen")
 	}
@@ -87,11 +87,11 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	}
 	in := headless.Stdin{
 		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: message.Text, Dash: dash,
-		Patient: a.streams.watched, Wait: a.cfg.StdinWait,
+		Patient: a.streams.watched, Wait: time.Duration(a.cfg.StdinWait),
 		Max: int64(a.cfg.StdinMax), Dir: a.agent.OutputDir(), Notice: func(text string) { a.screen.Note(text) },
 	}
 	if a.cfg.MaxTime > 0 {
-		in.Until = a.began.Add(a.cfg.MaxTime)
+		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
 	}
 	input, err := in.Read(ctx)
 	if err != nil {

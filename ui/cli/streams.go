@@ -31,7 +31,7 @@ func (a *app) look(prompt bool) streams {
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	w := streams{in: tty(a.process.In), out: tty(a.process.Out), err: tty(a.process.Err)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
-	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
+	w.headless = !bool(cfg.Interactive) && (bool(cfg.Print) || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(a.process.Err)
 	return w
 }
@@ -66,7 +66,7 @@ func (a *app) newScreen() *screen.Screen {
 		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err), Palette: a.palette(),
 		Links: screen.LinkDecision(os.Getenv, a.streams.out && profile == screen.Rich),
 		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
-		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
+		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: bool(cfg.Quiet), Verbose: bool(cfg.Debug),
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Dir, Home: home,
 		Broken: func(err error) { a.broken(err) },

@@ -63,7 +63,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return fail(agent.KindUsage, a.cfg.Origin("status"), err, "full, short, off, or a command whose first line is shown")
 	}
 	t, err := ui.New(ui.Options{
-		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
+		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: bool(a.cfg.Interactive), First: first,
 		Notify: notify, Offer: a.offerNotify(profile, &notify), StatusLine: status, Trust: a.askFirst(),
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
@@ -118,7 +118,7 @@ func (a *app) notifier(how string, profile screen.Profile) (*ui.Notifier, error)
 // offerNotify is the offer to be notified, nil where the user has set something, or there
 // is no terminal that could do it. What is taken stands in notify.
 func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.NotifyOffer {
-	if a.cfg.IsSet("notify") || !a.streams.err || profile == screen.Plain || a.cfg.Interactive || a.choice.Provider == demo.Name {
+	if a.cfg.IsSet("notify") || !a.streams.err || profile == screen.Plain || bool(a.cfg.Interactive) || a.choice.Provider == demo.Name {
 		return nil
 	}
 	return &ui.NotifyOffer{Bell: ui.OnlyRings(os.Getenv), Take: func(how string) (*ui.Notifier, string, error) {

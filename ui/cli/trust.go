@@ -116,7 +116,7 @@ func (a *app) matters() []trust.File {
 // unused says in one line which commands and skills of the project this version does not
 // use; "" for none, and where a coding CLI answers, which has its own.
 func (a *app) unused() string {
-	if a.cfg.NoProject || a.project.None != "" || isProgram(a.choice.Provider) {
+	if bool(a.cfg.NoProject) || a.project.None != "" || isProgram(a.choice.Provider) {
 		return ""
 	}
 	var names []string

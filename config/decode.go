@@ -1,0 +1,201 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types of settings. Each decodes a text as people write it, which envconfig calls for
+// variables; String is the value as /config shows it.
+type (
+	// Switch is on or off.
+	Switch bool
+	// Whole is a whole number.
+	Whole int
+	// Number may have a fraction.
+	Number float64
+	// Time is a duration.
+	Time time.Duration
+	// Bytes is a size in bytes.
+	Bytes int64
+	// List adds up over the places that set it.
+	List []string
+	// Tools is a list that replaces what an earlier place said, unless it is relative to it.
+	Tools []string
+)
+
+// decoder is envconfig's.
+type decoder interface{ Decode(text string) error }
+
+// Decode implements envconfig.Decoder.
+func (s *Switch) Decode(text string) error {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "1", "true", "yes", "on":
+		*s = true
+	case "0", "false", "no", "off":
+		*s = false
+	default:
+		return fmt.Errorf("%q is not one of 1, true, yes, on, 0, false, no, off", text)
+	}
+	return nil
+}
+
+// Decode implements envconfig.Decoder.
+func (w *Whole) Decode(text string) error {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%s is too large", text)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not a whole number", text)
+	}
+	*w = Whole(n)
+	return nil
+}
+
+// Decode implements envconfig.Decoder.
+func (n *Number) Decode(text string) error {
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("%q is not a number", text)
+	}
+	*n = Number(f)
+	return nil
+}
+
+// String has no exponent.
+func (n Number) String() string { return strconv.FormatFloat(float64(n), 'f', -1, 64) }
+
+// Decode takes Go's notation and bare numbers, which are seconds.
+func (t *Time) Decode(text string) error {
+	text = strings.TrimSpace(text)
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		d := seconds * float64(time.Second)
+		if math.IsNaN(d) || math.Abs(d) >= math.MaxInt64 {
+			return fmt.Errorf("%q is too long a time", text)
+		}
+		*t = Time(d)
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a time like 90s, 10m or 1h30m", text)
+	}
+	*t = Time(d)
+	return nil
+}
+
+// String leaves the zero parts of Go's notation out: 5m, not 5m0s.
+func (t Time) String() string {
+	s := time.Duration(t).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Decode takes a number and a unit: B, K M G T and KiB MiB GiB TiB count in 1024s,
+// KB MB GB TB in 1000s.
+func (b *Bytes) Decode(text string) error {
+	text = strings.TrimSpace(text)
+	at := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	number, unit := text, ""
+	if at >= 0 {
+		number, unit = text[:at], strings.ToLower(strings.TrimSpace(text[at:]))
+	}
+	bad := fmt.Errorf("%q is not a size like 512KiB or 1GiB", text)
+	factor := 1.0
+	if unit != "" && unit != "b" {
+		power := strings.IndexByte("kmgt", unit[0]) + 1
+		base, ok := map[string]float64{"": 1024, "ib": 1024, "b": 1000}[unit[1:]]
+		if power == 0 || !ok {
+			return bad
+		}
+		factor = math.Pow(base, float64(power))
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return bad
+	}
+	if f*factor >= math.MaxInt64 {
+		return fmt.Errorf("%q is too large", text)
+	}
+	*b = Bytes(f * factor)
+	return nil
+}
+
+// String is the size in the largest binary unit that loses nothing.
+func (b Bytes) String() string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	n, i := int64(b), 0
+	for n != 0 && n%1024 == 0 && i < len(units)-1 {
+		n, i = n/1024, i+1
+	}
+	return strconv.FormatInt(n, 10) + units[i]
+}
+
+// lister is a setting of several elements.
+type lister interface{ add(elements []string) }
+
+// Decode implements envconfig.Decoder.
+func (l *List) Decode(text string) error { l.add(splitList(text)); return nil }
+
+func (l *List) add(elements []string) { *l = append(*l, elements...) }
+
+// String is all elements in one line.
+func (l List) String() string { return strings.Join(l, ", ") }
+
+// Decode implements envconfig.Decoder.
+func (t *Tools) Decode(text string) error { t.add(splitList(text)); return nil }
+
+func (t *Tools) add(elements []string) {
+	if !relative(elements) {
+		*t = nil
+	}
+	*t = append(*t, elements...)
+}
+
+// String is all elements in one line.
+func (t Tools) String() string { return strings.Join(t, ", ") }
+
+// relative reports whether every element adds or takes away.
+func relative(elements []string) bool {
+	absolute := func(e string) bool { return !strings.HasPrefix(e, "+") && !strings.HasPrefix(e, "-") }
+	return len(elements) > 0 && !slices.ContainsFunc(elements, absolute)
+}
+
+// splitList takes a list apart at newlines, and at commas that stand outside
+// parentheses, since a rule may hold a comma inside its own.
+func splitList(text string) []string {
+	var elems []string
+	depth, start := 0, 0
+	add := func(end int) {
+		if e := strings.TrimSpace(text[start:end]); e != "" {
+			elems = append(elems, e)
+		}
+		start = end + 1
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		case c == '\n':
+			depth = 0
+			add(i)
+		case c == ',' && depth == 0:
+			add(i)
+		}
+	}
+	add(len(text))
+	return elems
+}
