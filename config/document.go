@@ -36,7 +36,7 @@ func parseDocument(path string, data []byte) (*document, error) {
 			line, _ := syntax.Position()
 			e.Where = fmt.Sprintf("%s line %d", path, line)
 			e.Why = strings.TrimPrefix(e.Why, "toml: ")
-			e.Hint = "mend the line, or choose another file with --config"
+			e.Hint = "fix the line, or choose another file with --config"
 		}
 		return nil, e
 	}

@@ -29,7 +29,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
 	d, err := parseDocument(shorten(path, c.lookup), data)
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Hint = "mend the line, or --no-project for a run without the file"
+		e.Hint = "fix the line, or --no-project for a run without the file"
 	}
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestAProjectCanOnlyTighten(t *testing.T) {
 		"[agent]\ntools = \"-bash\"":        {"line 2: agent.tools must be an array of strings, not a string", ""},
 		"[permissions]\ndeny = [1]":         {"line 2: permissions.deny must be an array of strings", ""},
 		"[permissions]\nDENY = [\"write\"]": {"line 2: permissions.DENY: ", ""},
-		"not toml [[":                       {"line 1: ", "mend the line, or --no-project for a run without the file"},
+		"not toml [[":                       {"line 1: ", "fix the line, or --no-project for a run without the file"},
 	} {
 		c := mustLoad(t, LoadOptions{})
 		err := c.ApplyProject("/src/shop", []byte(text))

@@ -1,7 +1,7 @@
 package demo
 
 // Prompt is the user's first message, the one the script is written for.
-const Prompt = "The test in this directory fails. Find out why and mend it."
+const Prompt = "The test in this directory fails. Find out why and fix it."
 
 // Name is the provider's name and that of its only model.
 const Name = "demo"

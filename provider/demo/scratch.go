@@ -6,7 +6,7 @@ import (
 )
 
 // Scratch writes Files into a new directory of their own and returns it, links
-// resolved. It stays: the mended program is what the demonstration leaves.
+// resolved. It stays: the fixed program is what the demonstration leaves.
 func Scratch() (string, error) {
 	dir, err := os.MkdirTemp("", "artoo-demo-")
 	if err != nil {

@@ -42,11 +42,11 @@ func (s scene) act(tools offered) move {
 	}
 	if s.look != nil {
 		if s.look.result.IsError {
-			return s.end("Not mended", "I could not read `"+source+"`: "+quote(s.look.result.Text),
+			return s.end("Not fixed", "I could not read `"+source+"`: "+quote(s.look.result.Text),
 				"I do not change a file I have not seen, so I stop here.")
 		}
 		if !strings.Contains(s.look.result.Text, wrong) {
-			return s.end("Not mended", "`"+source+"` is not the file I know. It begins with "+quote(s.look.result.Text),
+			return s.end("Not fixed", "`"+source+"` is not the file I know. It begins with "+quote(s.look.result.Text),
 				"I am a script and have no other plan, so I stop here.")
 		}
 	}
@@ -55,15 +55,15 @@ func (s scene) act(tools offered) move {
 	case len(s.checks) == 0 && tools["bash"]:
 		return s.run(goCheck, s.greet(s.guess()+" **The test decides**, so I run it."))
 	case v == passed:
-		return s.end("Nothing to mend", "`"+x.command()+"` passes as it is.", "I changed nothing.")
+		return s.end("Nothing to fix", "`"+x.command()+"` passes as it is.", "I changed nothing.")
 	case v == useless && x.command() == goCheck:
 		return s.run(shellCheck, "The test cannot run here. The shell said:\n\n"+block(tail(x.result.Text, 3))+
 			"\n\nIt takes a working [Go](https://go.dev). I go on with a plainer check: is the price multiplied by the count anywhere?")
 	case s.fixed():
-		return s.end("Not mended", "`"+source+"` already has the line I would write, yet no check has passed.",
+		return s.end("Not fixed", "`"+source+"` already has the line I would write, yet no check has passed.",
 			"I am a script and have no other plan, so I stop here.")
 	case !tools["edit"]:
-		return s.end("Not mended", "The line `"+wrong+"` ignores how many pieces were bought.",
+		return s.end("Not fixed", "The line `"+wrong+"` ignores how many pieces were bought.",
 			"I have no `edit` tool in this run, so **the file stays broken**.")
 	}
 	return s.change(x, v)
@@ -163,7 +163,7 @@ func Scripted(c provider.ToolCall) bool {
 
 func (s scene) afterEdit(tools offered) move {
 	if s.edit.result.IsError {
-		return s.end("Not mended", "The edit was not made: "+quote(s.edit.result.Text),
+		return s.end("Not fixed", "The edit was not made: "+quote(s.edit.result.Text),
 			"I stop here; `"+source+"` is as it was.")
 	}
 	x, v := last(s.checks)
@@ -178,9 +178,9 @@ func (s scene) afterEdit(tools offered) move {
 		if x.command() == shellCheck {
 			how = "The same check failed before the change and passes now. It only looks at the text: **the test itself was not run**."
 		}
-		return s.end("Mended", "`Total` ignored how many pieces of an item were bought.", how, changed)
+		return s.end("Fixed", "`Total` ignored how many pieces of an item were bought.", how, changed)
 	case failed:
-		return s.end("Not mended", "The check still fails after the change:\n\n"+block(failures(x.result.Text)), changed)
+		return s.end("Not fixed", "The check still fails after the change:\n\n"+block(failures(x.result.Text)), changed)
 	}
 	why := "Nothing could be run to check it."
 	if len(s.recheck) > 0 {

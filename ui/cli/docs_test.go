@@ -53,13 +53,18 @@ func TestThePermissionsPageIsShort(t *testing.T) {
 	}
 }
 
-// TestPagesOnPermissionsAreInPlainWords keeps out words that readers stumble over.
-func TestPagesOnPermissionsAreInPlainWords(t *testing.T) {
-	odd := regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but for|whoever|nobody is there|(is|are) told|outside of)\b`)
-	for _, name := range []string{"permissions.md", "rules.md", "trust.md", "privacy.md", "reading.md", "dev/security.md",
-		"connect.md"} {
-		for _, found := range odd.FindAllString(docsPage(t, name), -1) {
-			t.Errorf("docs/%s says %q", name, found)
+// stumbling are words that readers stumble over; english.md has better ones.
+var stumbling = regexp.MustCompile(`(?i)\b(mend(s|ed)?|anew|but\s+for|whoever|nobody\s+is\s+there|(is|are)\s+told|outside\s+of)\b`)
+
+// TestPlainWords keeps words that readers stumble over out of pages and help.
+func TestPlainWords(t *testing.T) {
+	texts := map[string]string{"help": output(t, "--help"), "help environment": output(t, "help environment"), "manual": manPage()}
+	for _, path := range pages(t) {
+		texts[path] = pageText(t, path)
+	}
+	for name, text := range texts {
+		for _, found := range stumbling.FindAllString(text, -1) {
+			t.Errorf("%s says %q", name, found)
 		}
 	}
 }

@@ -261,6 +261,6 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 	if mended, why := demo.Outcome(a.agent.Conversation().Messages()); !mended {
 		return fail(agent.KindInternal, demo.Name, errors.New(why), "artoo demo, with nothing denied and its tools on")
 	}
-	a.screen.Note("the mended program is in " + dir)
+	a.screen.Note("the fixed program is in " + dir)
 	return nil
 }

@@ -142,7 +142,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	case refused && source == "":
 		return Refused, fail(topic, "artoo login "+s.Provider, "%s wants a key (%d)", s.Provider, status)
 	case refused:
-		return Refused, fail(topic, "artoo login "+s.Provider+", or mend the key"+from, "%s refuses the key%s (%d)",
+		return Refused, fail(topic, "artoo login "+s.Provider+", or fix the key"+from, "%s refuses the key%s (%d)",
 			s.Provider, from, status)
 	case status == 402:
 		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider",

@@ -20,7 +20,7 @@ func checkConfig(_ context.Context, w *Probes) []Finding {
 	}
 	found := []Finding{ok(topic, "%s", text)}
 	for _, line := range w.Warnings {
-		found = append(found, warn(topic, "mend what it names", "%s", line))
+		found = append(found, warn(topic, "fix the setting that it names", "%s", line))
 	}
 	return found
 }
