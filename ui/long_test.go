@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/briandowns/spinner"
 	"github.com/creack/pty"
 
 	"artoo/agent"
@@ -135,6 +136,7 @@ func longSession(t *testing.T, resizes bool) string {
 			Out: slave, Err: slave, OutTTY: true, ErrTTY: true, OutColor: true, ErrColor: true,
 			Conversation: true, UTF8: true,
 			Width: func() int { cols, _ := l.terminalSize(); return cols }, Now: l.clock.Now, After: l.after,
+			Spin: func(sp *spinner.Spinner) func() { sp.WriterFile = slave; sp.Start(); return sp.Stop },
 		})
 	})
 	l.expect(pasteOn + boldOn + "you: ")
@@ -243,7 +245,7 @@ func (l *longTalk) turn(i int) {
 	case 5:
 		l.enter(fmt.Sprintf("wait %d", i))
 		<-l.going
-		l.clock.advance(700 * time.Millisecond) // the transient line is shown
+		l.clock.advance(700 * time.Millisecond) // the progress line is shown
 		queued := fmt.Sprintf("queued %d", i)
 		l.send(queued)
 		l.settle()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/briandowns/spinner"
+
 	"artoo/agent"
 	"artoo/tool"
 	"artoo/ui/screen"
@@ -327,6 +329,10 @@ func TestResizeKeepsLinesAboveTheSpinner(t *testing.T) {
 				Out: term, Err: term, OutTTY: true, ErrTTY: true, Conversation: true, Profile: screen.Rich, UTF8: true,
 				Width: func() int { return term.cols }, Now: func() time.Time { return now },
 				After: func(_ time.Duration, f func()) func() { wake = f; return func() {} },
+				Spin: func(sp *spinner.Spinner) func() {
+					wake = func() { sp.PreUpdate(sp); fmt.Fprintf(sp.Writer, "\r%s|%s", sp.Prefix, sp.Suffix) }
+					return func() {}
+				},
 			})
 			for i := range 30 {
 				s.Note(fmt.Sprintf("finished %02d", i))

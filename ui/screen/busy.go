@@ -14,7 +14,7 @@ type busy struct {
 	index int    // of that call
 	bytes int    // that came of it and are not shown
 	since time.Time
-	said  time.Time // the last line about it, where there is no transient line
+	said  time.Time // the last line about it, where there is no progress line
 	named bool      // a line said that a call is written
 	until time.Time // a retry waits until then; zero when none does
 }
@@ -99,7 +99,7 @@ func (s *Screen) lastOf(r *running) string {
 func (s *Screen) rest() {
 	s.busy, s.calls = busy{}, nil
 	s.endAsking()
-	s.hideTransient()
+	s.hideProgress()
 }
 
 // schedule sets the one timer to the next moment at which something is to be
@@ -125,7 +125,7 @@ func (s *Screen) schedule() {
 // wake does what is due.
 func (s *Screen) wake(id int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if s.timer == nil || id != s.timerID {
 		return // set anew in the meantime
 	}
@@ -136,7 +136,9 @@ func (s *Screen) wake(id int) {
 	}
 	s.showLive(now)
 	if s.moving() {
-		s.paint(now)
+		if at := s.nextSpin(); !at.IsZero() && !now.Before(at) {
+			s.spin()
+		}
 	} else {
 		s.report(now)
 	}
@@ -163,7 +165,7 @@ func (s *Screen) next() time.Time {
 	}
 	switch {
 	case s.moving():
-		if t := s.nextPaint(); !t.IsZero() {
+		if t := s.nextSpin(); !t.IsZero() {
 			add(t)
 		}
 	case !s.opt.Quiet && !s.asking && !s.paused:

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/briandowns/spinner"
+
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
@@ -72,6 +74,41 @@ func (c *clock) pass(d time.Duration) {
 	c.mu.Unlock()
 }
 
+// spinner draws the frames of a Spinner on the clock as its own goroutine does on the real one.
+func (c *clock) spinner(utf8 bool) func(sp *spinner.Spinner) (stop func()) {
+	frames := spinner.CharSets[framesASCII]
+	if utf8 {
+		frames = spinner.CharSets[framesBraille]
+	}
+	return func(sp *spinner.Spinner) (stop func()) { return c.spin(sp, frames) }
+}
+
+func (c *clock) spin(sp *spinner.Spinner, frames []string) (stop func()) {
+	var once sync.Mutex
+	stopped, i := false, 0
+	stopTimer := func() {}
+	var draw func()
+	draw = func() {
+		once.Lock()
+		defer once.Unlock()
+		if stopped {
+			return
+		}
+		fmt.Fprint(sp.Writer, "\r\033[K")
+		sp.PreUpdate(sp)
+		fmt.Fprintf(sp.Writer, "\r%s\x1b[37m%s\x1b[0m%s", sp.Prefix, frames[i%len(frames)], sp.Suffix)
+		i++
+		stopTimer = c.After(sp.Delay, draw)
+	}
+	stopTimer = c.After(0, draw)
+	return func() {
+		once.Lock()
+		defer once.Unlock()
+		stopped = true
+		stopTimer()
+	}
+}
+
 // waiting is how many timers are set.
 func (c *clock) waiting() int {
 	c.mu.Lock()
@@ -125,7 +162,7 @@ func newRig(change func(*Options)) *rig {
 	if opt.OutTTY && opt.ErrTTY {
 		r.out = r.err
 	}
-	opt.Out, opt.Err = r.out, r.err
+	opt.Out, opt.Err, opt.Spin = r.out, r.err, c.spinner(opt.UTF8)
 	r.Screen = New(opt)
 	return r
 }

@@ -89,7 +89,7 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 }
 
 // Decided prints the answer to a question and the rule that now holds; the
-// transient line may come back. A change that was allowed once is told by its
+// progress line may come back. A change that was allowed once is told by its
 // result line instead. Whoever called Question calls Decided, with the zero
 // Answer when none came.
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {

@@ -65,7 +65,7 @@ func (s *Screen) put(lines string) {
 // emit writes to Err whatever the settings. Rows that are not ours are kept from
 // beginning with our words.
 func (s *Screen) emit(text string) {
-	s.hideTransient()
+	s.hideProgress()
 	if s.prompt {
 		s.prompt = false
 		s.sink.writeErr(s.opt.Now(), "\n")

@@ -12,7 +12,7 @@ import (
 const (
 	// maxHeard is how much of a running call's output is kept, in bytes.
 	maxHeard = 64 << 10
-	// maxLive is how much of it the transient line looks at: a row is shorter.
+	// maxLive is how much of it the progress line looks at: a row is shorter.
 	maxLive = 1 << 10
 	// soFarLines is how many of its lines SoFar shows.
 	soFarLines = 400

@@ -19,7 +19,7 @@ func TestTheLastLineOfARunningCommandIsSeenAndLeavesNothing(t *testing.T) {
 		r.pass(3 * time.Second)
 		var v vt
 		v.write(r.err.String())
-		if want := "  run     make all  3s  compiling 2 of 9 xxxxxx"[:min(width-2, 44)]; v.bad != "" ||
+		if want := "  run     make all  3s  compiling 2 of 9 xxxxxx"[:min(width-5, 44)]; v.bad != "" ||
 			!strings.Contains(v.text(), want) {
 			t.Errorf("%d columns: %q, want %q, %s", width, v.text(), want, v.bad)
 		}

@@ -12,7 +12,7 @@ type MemoryQuestion struct {
 func (s *Screen) Memory(q MemoryQuestion) (prompt string, left bool) {
 	s.do(func() {
 		s.startAsking()
-		s.hideTransient()
+		s.hideProgress()
 		s.closeReply()
 		b := asking{s: s, cut: true}
 		b.changes(q.Diff)

@@ -108,7 +108,7 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.rest()
 		}
-		s.hideTransient()
+		s.hideProgress()
 		s.closeReply()
 		if !s.asking {
 			s.gap(promptLine)
@@ -143,7 +143,7 @@ func PromptWord(text string, n int) int {
 // included: it must have made its text safe. Only between Prompt and PromptDone.
 func (s *Screen) Draw(p []byte) {
 	s.do(func() {
-		s.hideTransient()
+		s.hideProgress()
 		s.sink.writeErr(s.opt.Now(), string(p))
 	})
 }

@@ -26,7 +26,7 @@ const (
 func (s *Screen) beginQuestion(q agent.Question) {
 	s.startAsking()
 	s.named = q.Call.ID
-	s.hideTransient()
+	s.hideProgress()
 	s.closeReply()
 	if r := s.running(q.Call.ID); r != nil {
 		r.started = true

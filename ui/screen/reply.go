@@ -20,14 +20,14 @@ func (w replyOut) Write(p []byte) (int, error) {
 	s.visible()
 	if !s.shown {
 		s.shown = true
-		s.hideTransient()
+		s.hideProgress()
 		if s.opt.ErrTTY {
 			s.gap(answer)
 		} else if s.plain.before {
 			s.sink.pending = append(s.sink.pending, '\n')
 		}
 	}
-	s.hideTransient()
+	s.hideProgress()
 	s.sink.pending = append(s.sink.pending, p...)
 	return len(p), nil
 }

@@ -2,7 +2,7 @@
 // through it, in a conversation and without one: answers to the first output,
 // all the rest (calls, questions, status) to the second, both sanitised, in a
 // scrolling transcript whose finished lines are never touched again. The words are
-// the same on every terminal; colour, alignment and one transient line at the
+// the same on every terminal; colour, alignment and one progress line at the
 // bottom are all that a rich one has more. There, what a style says needs no mark:
 // headings and inline code lose theirs.
 //
@@ -26,6 +26,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/briandowns/spinner"
 )
 
 // Options say what the outputs are and what may be shown.
@@ -56,7 +58,7 @@ type Options struct {
 	Links   bool // addresses of the web in answers can be clicked on, see LinkDecision; with Rich only
 	Quiet   bool // nothing but questions and failures on Err
 	Verbose bool // show the model's reasoning
-	SSH     bool // the transient line changes once a second, not twice
+	SSH     bool // the progress line changes once a second, not twice
 	Status  StatusMode
 	Root    string // absolute; paths below it are shown relative to it; may be ""
 	Home    string // absolute; shown as ~; may be ""
@@ -65,6 +67,9 @@ type Options struct {
 	// calls f once on any goroutine after d unless stop was called before.
 	Now   func() time.Time
 	After func(d time.Duration, f func()) (stop func())
+	// Spin starts a Spinner and returns what stops it; nil means its Start and Stop, which draw
+	// nothing where stderr is no terminal.
+	Spin func(sp *spinner.Spinner) (stop func())
 	// Broken is called once, on its own goroutine, with the first error of
 	// writing to Out or Err; nothing more is written there. May be nil.
 	Broken func(error)
@@ -98,10 +103,11 @@ type Screen struct {
 	waited  time.Duration // that questions stood open, in all
 	prompt  bool          // the prompt is open
 
-	transient transient
-	timer     func() // stops the one timer; nil when none is set
-	timerAt   time.Time
-	timerID   int
+	progress progress
+	ended    []func() // stop the Spinners of lines that have ended
+	timer    func()   // stops the one timer; nil when none is set
+	timerAt  time.Time
+	timerID  int
 }
 
 // section is what stands last on the terminal; it decides about blank lines.
@@ -129,6 +135,9 @@ func New(opt Options) *Screen {
 			return func() { t.Stop() }
 		}
 	}
+	if opt.Spin == nil {
+		opt.Spin = func(sp *spinner.Spinner) func() { sp.Start(); return sp.Stop }
+	}
 	s := &Screen{opt: opt}
 	s.sink = sink{out: opt.Out, err: opt.Err, broken: opt.Broken}
 	return s
@@ -141,7 +150,7 @@ func (s *Screen) same() bool { return s.opt.OutTTY && s.opt.ErrTTY }
 // on the terminal itself or behind a pipe.
 func (s *Screen) seen() bool { return s.opt.ErrTTY && (s.opt.OutTTY || s.opt.OutPipe) }
 
-// moving reports whether a transient line may ever be shown.
+// moving reports whether a progress line may ever be shown.
 func (s *Screen) moving() bool { return s.opt.Profile == Rich && s.same() && !s.opt.Quiet }
 
 func (s *Screen) width() int { return clampWidth(s.opt.Width()) }
@@ -149,7 +158,17 @@ func (s *Screen) width() int { return clampWidth(s.opt.Width()) }
 // do runs f as the only one that touches the screen.
 func (s *Screen) do(f func()) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	f()
 	s.schedule()
+}
+
+// unlock lets others touch the screen, and then stops the Spinners of lines that have ended.
+func (s *Screen) unlock() {
+	ended := s.ended
+	s.ended = nil
+	s.mu.Unlock()
+	for _, stop := range ended {
+		stop()
+	}
 }

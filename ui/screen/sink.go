@@ -98,7 +98,7 @@ func (s *Screen) Clipboard(text string) bool {
 		return false
 	}
 	s.do(func() {
-		s.hideTransient()
+		s.hideProgress()
 		s.sink.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
 	})
 	return true

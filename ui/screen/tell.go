@@ -93,7 +93,7 @@ func (s *Screen) input(in agent.ToolInput) {
 func (s *Screen) OnToolCall(call agent.Call) {
 	s.do(func() {
 		s.busy = busy{}
-		s.hideTransient()
+		s.hideProgress()
 		s.holdEnds()
 		s.closeReply()
 		s.beginParent(call)
@@ -114,7 +114,7 @@ func (s *Screen) beginParent(call agent.Call) {
 	}
 }
 
-// OnToolOutput implements agent.Callbacks. The last line stands in the transient line;
+// OnToolOutput implements agent.Callbacks. The last line stands in the progress line;
 // of a call that lasts, a conversation has the last lines below it from time to time.
 func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	s.do(func() {

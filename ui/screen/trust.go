@@ -32,7 +32,7 @@ const (
 func (s *Screen) Trust(q TrustQuestion) (prompt string, left bool) {
 	s.do(func() {
 		s.startAsking()
-		s.hideTransient()
+		s.hideProgress()
 		s.closeReply()
 		b := asking{s: s, cut: true}
 		if q.Run {

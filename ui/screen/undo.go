@@ -39,7 +39,7 @@ const undoChoices = "[y,n,p,?] (n) "
 func (s *Screen) Undo(q UndoQuestion) (prompt string, left bool) {
 	s.do(func() {
 		s.startAsking()
-		s.hideTransient()
+		s.hideProgress()
 		s.closeReply()
 		b := asking{s: s, cut: true}
 		b.undo(q)

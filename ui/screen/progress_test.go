@@ -75,7 +75,7 @@ func TestTheTransientLineStaysInItsRow(t *testing.T) {
 		v = vt{}
 		v.write(r.err.String())
 		if len(v.rows) != 3 || v.rows[2] != "  x" {
-			t.Errorf("%d: the transient line was not wiped: %q", width, v.rows)
+			t.Errorf("%d: the progress line was not wiped: %q", width, v.rows)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
 			before = r.err.Len()
 			r.pass(2 * time.Second)
 			if r.err.Len() == before {
-				t.Errorf("%s: the transient line did not come back", name)
+				t.Errorf("%s: the progress line did not come back", name)
 			}
 		}
 	}
@@ -159,14 +159,14 @@ func TestTimeOfAQuestionDoesNotCount(t *testing.T) {
 			r.pass(1100 * time.Millisecond)
 			var v vt
 			v.write(r.err.String())
-			if got := v.text(); !strings.HasSuffix(got, "and 1 more, 2s") {
+			if got := v.text(); !strings.HasSuffix(got, "and 1 more, 2s ⠹") {
 				t.Errorf("%s: %q", name, tailOf(got))
 			}
 			r.OnToolResult(other, ok("exit 0"))
 			r.pass(2 * time.Second)
 			v = vt{}
 			v.write(r.err.String())
-			if got := v.text(); !strings.HasSuffix(got, " 3s") {
+			if got := v.text(); !strings.HasSuffix(got, " 3s ⠸") {
 				t.Errorf("%s: %q", name, tailOf(got))
 			}
 			continue

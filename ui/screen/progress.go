@@ -1,0 +1,266 @@
+package screen
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/briandowns/spinner"
+	"github.com/clipperhouse/displaywidth"
+
+	"artoo/ui/sanitize"
+)
+
+// progress is the progress line: the one line that may change, the last without a newline, or
+// the end of it behind the text of an open row. A Spinner draws it from its start to its end,
+// each line has its own.
+type progress struct {
+	gate    *gate  // the Spinner's output; nil while no line stands
+	line    string // what stands there; "" before the first frame
+	behind  bool   // it stands behind text
+	style   string // SGR sequence that the text behind which it stands goes on in; may be ""
+	width   int    // of the screen when it was drawn
+	painted time.Time
+}
+
+// gate takes what a Spinner writes, strips its colour and decides what of it reaches the
+// terminal: the Spinner erases and writes the whole line for each frame, the gate draws what
+// has changed. The Spinner's width counts bytes, so it would erase rows above a line of other
+// letters: its erasing never passes.
+type gate struct {
+	s    *Screen
+	stop func() // the Spinner; never called with the lock of the screen held
+}
+
+// spin starts the progress line. The Spinner runs on its own goroutine and calls update and
+// Write there, with its own lock held.
+func (s *Screen) spin() {
+	g := &gate{s: s}
+	frames := spinner.CharSets[framesASCII]
+	if s.opt.UTF8 {
+		frames = spinner.CharSets[framesBraille]
+	}
+	sp := spinner.New(frames, s.pace(), spinner.WithWriter(g), spinner.WithHiddenCursor(false))
+	sp.WriterFile = os.Stderr // or Start refuses where stdout is a pipe
+	sp.PreUpdate = g.update
+	s.progress = progress{gate: g, behind: !s.rowIsFree(), painted: s.opt.Now()}
+	if s.progress.behind {
+		s.progress.style = s.md.Style()
+	}
+	g.stop = s.opt.Spin(sp)
+}
+
+// update sets what stands around the next frame. It calls no method of the Spinner, whose lock
+// is held.
+func (g *gate) update(sp *spinner.Spinner) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	if g.s.progress.gate == g {
+		sp.Prefix, sp.Suffix = g.s.progressText(g.s.opt.Now(), g.s.width())
+	}
+}
+
+// Write implements io.Writer for the Spinner.
+func (g *gate) Write(p []byte) (int, error) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	line := strings.TrimPrefix(sanitize.StripSequences(string(p)), "\r")
+	if g.s.progress.gate == g && line != "" && g.s.mayPaint() {
+		g.s.paint(line)
+	}
+	return len(p), nil
+}
+
+// Sets of spinner frames, as that library numbers them.
+const (
+	framesASCII   = 9
+	framesBraille = 14
+)
+
+// pace is how often the progress line may change.
+func (s *Screen) pace() time.Duration {
+	if s.opt.SSH {
+		return time.Second
+	}
+	return 500 * time.Millisecond
+}
+
+const (
+	// silence is how long an open row of text stands still before the time is shown behind it.
+	silence = time.Second
+	// roomBehind is how many cells of the row that needs: a blank, a frame, and one that stays free.
+	roomBehind = 3
+	// roomForFrame is how many cells a blank and a frame take.
+	roomForFrame = 2
+)
+
+// mayPaint reports whether the cursor stands at the start of a free line, or behind
+// text that leaves room.
+func (s *Screen) mayPaint() bool {
+	return !s.paused && !s.asking && !s.prompt && len(s.sink.pending) == 0 &&
+		(s.busy.doing != "" || len(s.calls) > 0) && (s.rowIsFree() || s.md.Room() >= roomBehind)
+}
+
+// nextSpin is when the progress line begins; zero for never, and while it stands.
+func (s *Screen) nextSpin() time.Time {
+	if s.progress.gate != nil || !s.mayPaint() {
+		return time.Time{}
+	}
+	at := s.busy.since
+	if len(s.calls) > 0 {
+		at = s.calls[0].since
+	}
+	if at = at.Add(spinnerDelay); !s.rowIsFree() {
+		at = s.sink.flushed.Add(silence)
+	}
+	if next := s.progress.painted.Add(s.pace()); next.After(at) {
+		return next
+	}
+	return at
+}
+
+// paint draws the progress line, changing as little as it can. The cursor never leaves the
+// line and is never hidden.
+func (s *Screen) paint(next string) {
+	now, width, old := s.opt.Now(), s.width(), s.progress
+	s.progress.line, s.progress.width, s.progress.painted = next, width, now
+	keep := commonPrefix(old.line, next)
+	back := cells(old.line[keep:])
+	if old.line == "" || old.width != width || keep == 0 || back > 8 {
+		if old.style != "" && old.line == "" {
+			next = endStyle + next
+		}
+		s.sink.writeErr(now, old.wipe()+next)
+		return
+	}
+	tail := next[keep:]
+	if cells(tail) < back {
+		tail += "\x1b[K"
+	}
+	s.sink.writeErr(now, strings.Repeat("\b", back)+tail)
+}
+
+// hideProgress wipes the progress line and ends it.
+func (s *Screen) hideProgress() {
+	p := s.progress
+	if p.gate == nil {
+		return
+	}
+	s.ended = append(s.ended, p.gate.stop)
+	s.progress = progress{painted: p.painted}
+	if p.line != "" {
+		s.sink.writeErr(s.opt.Now(), p.wipe()+p.style)
+	}
+}
+
+// wipe takes away what stands there.
+func (p progress) wipe() string {
+	switch {
+	case p.line == "":
+		return ""
+	case p.behind:
+		return strings.Repeat("\b", cells(p.line)) + "\x1b[K"
+	}
+	return "\r\x1b[K"
+}
+
+// progressText says what is going on, before and behind a frame, in less than a row.
+func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) {
+	if s.progress.behind {
+		if took := passed(now.Sub(s.sink.flushed)); took != "" && len("  x ")+cells(took) < s.md.Room() {
+			return "  ", " " + took
+		}
+		if s.md.Room() > roomBehind {
+			return "  ", ""
+		}
+		return " ", ""
+	}
+	return s.cut(s.ascii(s.activityText(now, width)), width-1-roomForFrame) + " ", ""
+}
+
+// activityText says what goes on.
+func (s *Screen) activityText(now time.Time, width int) string {
+	if len(s.calls) > 0 {
+		r := s.calls[0]
+		took := passed(now.Sub(r.since))
+		if n := len(s.calls) - 1; n > 0 {
+			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
+		}
+		if live := s.lastOf(r); live != "" && len(s.calls) == 1 {
+			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true, 0})
+			return s.marked(head) + "  " + live
+		}
+		edge := min(rightEdge, width-1) - roomForFrame
+		text := s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, edge, true, 0}))
+		return text + strings.Repeat(" ", max(edge-cells(text), 0))
+	}
+	if left := s.busy.until.Sub(now); left > 0 {
+		return "  waiting " + span(wholeWait(left))
+	}
+	since := s.busy.since
+	if s.busy.until.After(since) {
+		since = s.busy.until
+	}
+	took := ""
+	if t := passed(now.Sub(since)); t != "" {
+		took = ", " + t
+	}
+	text := "  " + s.activity(s.busy.doing, s.busy.tool, s.busy.bytes) + took
+	if cells(text) > width-1-roomForFrame {
+		text = "  " + s.activity(s.busy.doing, "", s.busy.bytes) + took
+	}
+	return text
+}
+
+// passed is the whole seconds that have passed, "" for none.
+func passed(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return span(d.Truncate(time.Second))
+}
+
+// cut shortens text to a number of cells.
+func (s *Screen) cut(text string, n int) string {
+	return displaywidth.TruncateString(text, max(n, 1), s.ellipsis())
+}
+
+func (s *Screen) ellipsis() string {
+	if s.opt.UTF8 {
+		return "…"
+	}
+	return "..."
+}
+
+// commonPrefix is how many bytes two texts share at their start, in whole runes.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
+		n--
+	}
+	return n
+}
+
+// Pause keeps the progress line away while something else owns the last line
+// (the prompt, a pager, an editor, the shell while artoo is stopped). Resume
+// lets it come back. A reply goes on in a row of its own: where the cursor will
+// be by then nobody knows.
+func (s *Screen) Pause() {
+	s.do(func() {
+		s.paused = true
+		s.hideProgress()
+		if s.replying() && s.same() && s.md.Column() > 0 {
+			s.breakRow()
+		}
+	})
+}
+
+// Resume ends Pause.
+func (s *Screen) Resume() {
+	s.do(func() { s.paused = false })
+}
