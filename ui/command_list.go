@@ -108,7 +108,8 @@ func runCompact(ctx context.Context, t *Terminal, keep string) error {
 		if text == "" {
 			return errors.New("there is no summary in this session")
 		}
-		return t.page(text)
+		t.Markdown(text)
+		return nil
 	}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
 		return t.opt.Agent.Compact(ctx, keep, t)

@@ -62,7 +62,7 @@ func (a *app) newScreen() *screen.Screen {
 	profile, _ := a.profile(a.streams.err)
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
-		Out: a.process.Out, Err: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
+		Out: a.process.Out, Err: a.process.Err, ErrFile: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
 		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err), Palette: a.palette(),
 		Links: screen.LinkDecision(os.Getenv, a.streams.out && profile == screen.Rich),
 		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },

@@ -92,27 +92,35 @@ func (p *Palette) look(s style, name string, look []color.Attribute) []color.Att
 	if !set {
 		return look
 	}
-	look = nil
+	return parseSGR(sgr)
+}
+
+// parseSGR is the attributes of SGR parameters such as "1;31". Config refuses everything else.
+func parseSGR(sgr string) (look []color.Attribute) {
 	for field := range strings.FieldsFuncSeq(sgr, func(r rune) bool { return r == ';' }) {
-		if n, err := strconv.Atoi(field); err == nil { // config refuses everything else
+		if n, err := strconv.Atoi(field); err == nil {
 			look = append(look, color.Attribute(n))
 		}
 	}
 	return look
 }
 
+// attributes are those of a set of styles; none where on is false.
+func (p *Palette) attributes(s style, on bool) (all []color.Attribute) {
+	for _, d := range palette {
+		if on && s&d.style != 0 {
+			all = append(all, p.look(d.style, d.name, d.look)...)
+		}
+	}
+	return all
+}
+
 // color is the colour of a set of styles, switched off where it has none or on is false.
 // fatih/color's own guess looks at stdout only.
 func (p *Palette) color(s style, on bool) *color.Color {
-	c, none := color.New(), true
-	for _, d := range palette {
-		if on && s&d.style != 0 {
-			look := p.look(d.style, d.name, d.look)
-			c.Add(look...)
-			none = none && len(look) == 0
-		}
-	}
-	if c.EnableColor(); none {
+	look := p.attributes(s, on)
+	c := color.New(look...)
+	if c.EnableColor(); len(look) == 0 {
 		c.DisableColor()
 	}
 	return c

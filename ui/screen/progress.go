@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,7 +42,9 @@ func (s *Screen) spin() {
 		frames = spinner.CharSets[framesBraille]
 	}
 	sp := spinner.New(frames, s.pace(), spinner.WithWriter(g), spinner.WithHiddenCursor(false))
-	sp.WriterFile = os.Stderr // or Start refuses where stdout is a pipe
+	if s.opt.ErrFile != nil {
+		sp.WriterFile = s.opt.ErrFile // or Start refuses where stdout is a pipe
+	}
 	sp.PreUpdate = g.update
 	s.progress = progress{gate: g, behind: !s.rowIsFree(), painted: s.opt.Now()}
 	if s.progress.behind {

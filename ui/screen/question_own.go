@@ -19,8 +19,7 @@ func (b *asking) plan(q agent.Question) {
 		b.rows(strings.Split(strings.TrimRight(indented(q.Plan, margin), "\n"), "\n"))
 		return
 	}
-	rows := RenderMarkdown(q.Plan, MarkdownOptions{Color: b.s.opt.ErrColor, Palette: b.s.opt.Palette, Spoken: b.s.opt.Profile == Spoken,
-		Width: func() int { return b.s.width() - len(margin) }})
+	rows := b.s.whole(q.Plan, b.s.width()-len(margin), "")
 	lines := strings.Split(strings.TrimRight(rows, "\n"), "\n")
 	for i, l := range lines {
 		if l != "" && b.s.opt.Profile != Spoken {

@@ -121,10 +121,7 @@ func (s *Screen) Markdown(text string) {
 			label = spokenAnswer
 		}
 		if s.opt.ErrTTY {
-			rows = RenderMarkdown(text, MarkdownOptions{
-				Width: s.opt.Width, Color: s.opt.ErrColor, Palette: s.opt.Palette, Links: s.opt.Links && s.opt.Profile == Rich,
-				Spoken: s.opt.Profile == Spoken, Label: label,
-			})
+			rows = s.whole(text, s.width(), label)
 		}
 		s.closeReply()
 		s.gap(answer)

@@ -6,23 +6,23 @@
 // bottom are all that a rich one has more. There, what a style says needs no mark:
 // headings and inline code lose theirs.
 //
-// What the libraries do, and why not more. glamour lays tables out, and its
-// highlighter (chroma) colours code line by line. Whole answers stay ours, also the
-// last one of a resumed session: for testdata/tour.md at 80 columns glamour 1.0
-// writes 5,464 bytes and this package 2,048, since it fills every row with blanks.
-// It breaks Chinese at blanks only (a row of 84 cells), makes an escape byte of
-// "&#27;" and joins an item's second paragraph to its first. A bold word takes it 35
-// times as long. /help is columns of text: as a table glamour gives it 38 rows at 80
-// columns, where the screen has 24 and ours fit. What `sessions show` prints is the
-// source, which pipes and pagers take; of a summary of 747 bytes glamour makes 3,904,
-// in colour 50,179. spinner lends its frames. Driven by itself it writes 896 bytes in
-// 43 writes in ten seconds, this package 138 in 20; it draws by a clock of its own,
-// also while something else is printed, and goes up a row where a window has become
-// narrower.
+// What the libraries do, and where they end:
+//
+//   - fatih/color has every style, see palette.go.
+//   - spinner drives the progress line. It erases and writes the whole line for each frame,
+//     colours the frame and counts its width in bytes, so gate draws what has changed instead
+//     (TestASpinnerWritesWholeLines).
+//   - glamour renders Markdown that arrives whole, on a rich terminal: plans, summaries, the
+//     last exchange of a resumed session. It breaks no row of Chinese, joins the paragraphs of an
+//     item and makes an escape byte of "&#27;": such texts are rendered as answers are, and no
+//     sequence but the palette's passes (TestWhatGlamourDoesNotKeep).
+//   - goldmark reads inline Markdown while an answer streams; what was written there is never
+//     touched again, which no renderer of whole texts can promise.
 package screen
 
 import (
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +34,8 @@ import (
 type Options struct {
 	Out io.Writer // takes answers; never nil
 	Err io.Writer // takes all status; never nil
+	// ErrFile is the terminal behind Err; without it no Spinner starts where stdout is none.
+	ErrFile *os.File
 	// OutTTY and ErrTTY tell whether they are terminals. When both are, they
 	// are taken to be the same one. An Out that is no terminal gets the answer's
 	// Markdown source, unsanitised: it is data there.
@@ -67,8 +69,7 @@ type Options struct {
 	// calls f once on any goroutine after d unless stop was called before.
 	Now   func() time.Time
 	After func(d time.Duration, f func()) (stop func())
-	// Spin starts a Spinner and returns what stops it; nil means its Start and Stop, which draw
-	// nothing where stderr is no terminal.
+	// Spin starts a Spinner and returns what stops it; nil means its Start and Stop.
 	Spin func(sp *spinner.Spinner) (stop func())
 	// Broken is called once, on its own goroutine, with the first error of
 	// writing to Out or Err; nothing more is written there. May be nil.

@@ -1,0 +1,175 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/glamour"
+	glamourstyle "github.com/charmbracelet/glamour/ansi"
+	"github.com/fatih/color"
+	"github.com/muesli/termenv"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+
+	"artoo/ui/sanitize"
+)
+
+// maxWhole is the longest text that glamour renders, in bytes: a bold word takes it 35 times
+// as long as it takes Markdown.
+const maxWhole = 64 << 10
+
+// whole is a Markdown text that arrived whole, in rows of less than width cells: glamour's on
+// a rich terminal, else those of an answer. It holds no sequences but those of the palette.
+func (s *Screen) whole(markdown string, width int, label string) string {
+	opt := MarkdownOptions{
+		Width: func() int { return width }, Color: s.opt.ErrColor, Palette: s.opt.Palette,
+		Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
+	}
+	if s.opt.Profile != Rich || len(markdown) > maxWhole || !glamourKeeps(markdown) {
+		return RenderMarkdown(markdown, opt)
+	}
+	r, err := glamour.NewTermRenderer(glamour.WithStyles(s.opt.Palette.glamour(s.opt.ErrColor)), glamour.WithWordWrap(width-1),
+		glamour.WithColorProfile(termenv.TrueColor), glamour.WithPreservedNewLines(), glamour.WithInlineTableLinks(true))
+	if err != nil {
+		return RenderMarkdown(markdown, opt)
+	}
+	rows, err := r.Render(sanitize.Text(markdown, sanitize.Mixed))
+	if err != nil {
+		return RenderMarkdown(markdown, opt)
+	}
+	return s.opt.Palette.trimmed(rows)
+}
+
+// glamourKeeps reports whether nothing in a text is among what glamour does not keep: it breaks
+// rows at blanks only, which Chinese has none of, and joins the paragraphs of an item.
+func glamourKeeps(markdown string) bool {
+	if strings.ContainsFunc(markdown, isIdeograph) {
+		return false
+	}
+	keeps := true
+	root := goldmark.DefaultParser().Parse(text.NewReader([]byte(markdown)))
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it has no errors of its own
+		if entering && n.Kind() == ast.KindParagraph && n.Parent().Kind() == ast.KindListItem && n.PreviousSibling() != nil {
+			keeps = false
+		}
+		return ast.WalkContinue, nil
+	})
+	return keeps
+}
+
+// glamour is the palette as a style of glamour's. Without colour the marks of headings and
+// code stay.
+func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
+	heading := func(level int) glamourstyle.StyleBlock {
+		look := p.primitive(headingStyle(level), on)
+		if look.BlockSuffix = "\n"; !on {
+			look.Prefix = strings.Repeat("#", level) + " "
+		}
+		return glamourstyle.StyleBlock{StylePrimitive: look}
+	}
+	token, none, line, margin := "> ", "", "-", uint(2)
+	code := p.primitive(codeStyle, on)
+	if !on {
+		code.Prefix, code.Suffix = "`", "`"
+	}
+	return glamourstyle.StyleConfig{
+		BlockQuote: glamourstyle.StyleBlock{Indent: ptr(uint(1)), IndentToken: &token},
+		List:       glamourstyle.StyleList{LevelIndent: 2},
+		H1:         heading(1), H2: heading(2), H3: heading(3), H4: heading(4), H5: heading(5), H6: heading(6),
+		Strikethrough:  glamourstyle.StylePrimitive{Prefix: "~~", Suffix: "~~"},
+		Emph:           p.primitive(italic, on),
+		Strong:         p.primitive(bold, on),
+		HorizontalRule: glamourstyle.StylePrimitive{Format: "\n---\n"},
+		Item:           glamourstyle.StylePrimitive{BlockPrefix: "- "},
+		Enumeration:    glamourstyle.StylePrimitive{BlockPrefix: ". "},
+		Task:           glamourstyle.StyleTask{Ticked: "- [x] ", Unticked: "- [ ] "},
+		Link:           glamourstyle.StylePrimitive{Prefix: "(", Suffix: ")"},
+		Image:          glamourstyle.StylePrimitive{Prefix: "(", Suffix: ")"},
+		Code:           glamourstyle.StyleBlock{StylePrimitive: code},
+		CodeBlock:      glamourstyle.StyleCodeBlock{StyleBlock: glamourstyle.StyleBlock{Margin: &margin}},
+		Table:          glamourstyle.StyleTable{ColumnSeparator: &none, CenterSeparator: &none, RowSeparator: &line},
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// primitive is a set of styles as glamour has them.
+func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) {
+	look := p.attributes(s, on)
+	for len(look) > 0 {
+		a, n := look[0], 1
+		switch {
+		case a == color.Bold:
+			out.Bold = ptr(true)
+		case a == color.Italic:
+			out.Italic = ptr(true)
+		case a == color.Underline:
+			out.Underline = ptr(true)
+		case a >= color.FgBlack && a <= color.FgWhite:
+			out.Color = ptr(fmt.Sprint(int(a - color.FgBlack)))
+		case a >= color.FgHiBlack && a <= color.FgHiWhite:
+			out.Color = ptr(fmt.Sprint(int(a - color.FgHiBlack + 8)))
+		case a == 38 && len(look) > 2 && look[1] == 5:
+			out.Color, n = ptr(fmt.Sprint(int(look[2]))), 3
+		case a == 38 && len(look) > 4 && look[1] == 2:
+			out.Color, n = ptr(fmt.Sprintf("#%02x%02x%02x", int(look[2]), int(look[3]), int(look[4]))), 5
+		}
+		look = look[n:]
+	}
+	return out
+}
+
+// trimmed is what glamour rendered without its padding, safe: of sequences only those of the
+// palette pass, since entities of a text become what they stand for, and each style ends with
+// its row.
+func (p *Palette) trimmed(rendered string) string {
+	allowed := append(p.attributes(bold|italic|underlined|codeStyle, true), color.Reset)
+	var out strings.Builder
+	style, before := "", "" // the style that is open in the source, and the row before
+	for row := range strings.SplitSeq(strings.Trim(rendered, "\n"), "\n") {
+		var b strings.Builder
+		written, blanks := "", ""
+		for row != "" {
+			n := strings.IndexByte(row, '\x1b')
+			if n < 0 {
+				n = len(row)
+			} else if n == 0 {
+				n = max(sanitize.SequenceAt(row), 1)
+			}
+			part := row[:n]
+			row = row[n:]
+			params, isSGR := strings.CutSuffix(strings.TrimPrefix(part, "\x1b["), "m")
+			if look := parseSGR(params); part[0] == '\x1b' && isSGR && !slices.ContainsFunc(look, func(a color.Attribute) bool { return !slices.Contains(allowed, a) }) {
+				if style += part; slices.Contains(look, color.Reset) {
+					style = ""
+				}
+				continue
+			}
+			text := sanitize.Text(part, sanitize.Prose)
+			words := strings.TrimLeft(text, " ")
+			blanks += text[:len(text)-len(words)]
+			if words == "" {
+				continue
+			}
+			if written != style && written != "" {
+				b.WriteString(endStyle)
+			}
+			if b.WriteString(blanks); written != style {
+				b.WriteString(style)
+			}
+			words, written = strings.TrimRight(words, " "), style
+			b.WriteString(words)
+			blanks = text[len(strings.TrimRight(text, " ")):]
+		}
+		if written != "" {
+			b.WriteString(endStyle)
+		}
+		if row = b.String(); row != "" || before != "" {
+			out.WriteString(row + "\n")
+		}
+		before = row
+	}
+	return out.String()
+}
