@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // Verdict is what becomes of a call, or of what a line changed.
@@ -38,17 +40,6 @@ const (
 	// PlaceDiscarded is confined, on a layer that is thrown away: for the user's own
 	// checks and language servers. Nothing is decided to run there.
 	PlaceDiscarded Place = "discarded"
-)
-
-// Need is what a line needs that the sandbox does not have.
-type Need string
-
-// The needs.
-const (
-	Network Need = "network"
-	Keys    Need = "keys"
-	Home    Need = "home"
-	Service Need = "another program's service"
 )
 
 // Class sorts effects, the mildest first. The strictest class of what a line did
@@ -181,10 +172,10 @@ func (r Reason) String() string {
 // Decision is a policy's word on one call.
 type Decision struct {
 	Verdict Verdict
-	Place   Place    // where a command runs if it may
-	Needs   []Need   // why it has to run on the host; nil elsewhere
-	Own     []string // the project's own programs that the line runs
-	Covers  Class    // the strictest effects that rules have approved beforehand
+	Place   Place       // where a command runs if it may
+	Needs   []line.Need // why it has to run on the host; nil elsewhere
+	Own     []string    // the project's own programs that the line runs
+	Covers  Class       // the strictest effects that rules have approved beforehand
 	// Builds says that the line consists of own and reading programs alone, so that
 	// ignored files which it makes are output.
 	Builds  bool

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -150,38 +151,38 @@ func treeState(t testing.TB, root string) string {
 }
 
 // try runs a line in every shell for which it passes, and checks what ran.
-func (tr *trial) try(t testing.TB, line string) {
+func (tr *trial) try(t testing.TB, text string) {
 	t.Helper()
 	for _, shell := range tr.shells {
 		tr.p.Shell.Name = shell.name
-		if tr.p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: tr.root}).Verdict != Run {
+		if tr.p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: tr.root}).Verdict != Run {
 			continue
 		}
 		tr.ran++
-		for _, c := range tr.run(t, shell, line) {
+		for _, c := range tr.run(t, shell, text) {
 			if !tr.mayRun(c) {
-				t.Errorf("%s -c %q ran %q in %s", shell.path, line, plain(c.words), c.dirs)
+				t.Errorf("%s -c %q ran %q in %s", shell.path, text, line.Texts(c.Words), c.Dirs)
 			}
 		}
 		if after := treeState(t, tr.root); after != tr.before {
-			t.Fatalf("%s -c %q changed the tree:\n%s", shell.path, line, after)
+			t.Fatalf("%s -c %q changed the tree:\n%s", shell.path, text, after)
 		}
 	}
 }
 
 // run runs a line as the tool does, and reads what the stubs wrote down.
-func (tr *trial) run(t testing.TB, shell trialShell, line string) (ran []simple) {
+func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Command) {
 	t.Helper()
 	if err := os.WriteFile(tr.log, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	limit := 700 * time.Millisecond
-	if strings.Contains(line, "while") || strings.Contains(line, "until") {
+	if strings.Contains(text, "while") || strings.Contains(text, "until") {
 		limit = 200 * time.Millisecond // without end, since the stubs say yes to everything
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	args := []string{"-c", "--", line}
+	args := []string{"-c", "--", text}
 	if shell.name == "bash" {
 		args = append([]string{"--noprofile", "--norc"}, args...)
 	}
@@ -202,9 +203,9 @@ func (tr *trial) run(t testing.TB, shell trialShell, line string) (ran []simple)
 		if err != nil || len(fields) < 3+n {
 			break // two wrote at once
 		}
-		c := simple{dirs: []string{string(fields[0])}}
+		c := line.Command{Dirs: []string{string(fields[0])}}
 		for _, w := range fields[2 : 3+n] {
-			c.words = append(c.words, word{text: string(w), known: true})
+			c.Words = append(c.Words, line.Word{Text: string(w), Known: true})
 		}
 		ran, fields = append(ran, c), fields[3+n:]
 	}
@@ -212,11 +213,11 @@ func (tr *trial) run(t testing.TB, shell trialShell, line string) (ran []simple)
 }
 
 // mayRun judges a command as it was really run.
-func (tr *trial) mayRun(c simple) bool {
+func (tr *trial) mayRun(c line.Command) bool {
 	if ok, _ := tr.p.onlyReads(c); ok {
 		return true
 	}
-	words := plain(c.words)
+	words := line.Texts(c.Words)
 	return words[0] == "make" || len(words) > 1 && words[0] == "go" && words[1] == "test" ||
 		slices.Equal(words, []string{"npm", "run", "build"})
 }

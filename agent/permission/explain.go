@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -137,23 +138,19 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 		}
 		return e
 	}
-	commands, _ := p.takeApart(access.Command, access.Dir)
 	if p.Confinement.Sandbox && d.Verdict != Refuse {
 		e.Place = cmp.Or(string(d.Place), "host")
 	}
-	for _, s := range commands {
+	for _, s := range line.Parse(access.Command, access.Dir, p.Shell).Commands {
 		part := p.explainPart(name, s)
+		known := slices.ContainsFunc(e.Parts, func(known ExplainedPart) bool { return known.Text == part.Text })
+		if !s.Certain && (known || part.Verdict != Refuse) {
+			continue
+		}
 		if d.Verdict == Run && part.Verdict == Ask { // what holds the whole line lets it pass
 			part.Verdict, part.Why = Run, part.Why+"; "+d.Reason()
 		}
 		e.Parts = append(e.Parts, part)
-	}
-	for _, s := range hiddenCommands(access.Command, access.Dir) {
-		part := p.explainPart(name, s)
-		known := slices.ContainsFunc(e.Parts, func(known ExplainedPart) bool { return known.Text == part.Text })
-		if part.Verdict == Refuse && !known {
-			e.Parts = append(e.Parts, part)
-		}
 	}
 	return e
 }
@@ -173,8 +170,8 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 	return "it names other files"
 }
 
-func (p *Policy) explainPart(name string, s simple) ExplainedPart {
-	part := ExplainedPart{Text: s.shown()}
+func (p *Policy) explainPart(name string, s line.Command) ExplainedPart {
+	part := ExplainedPart{Text: s.String()}
 	is := func(verdict Verdict, why string) ExplainedPart {
 		part.Verdict, part.Why = verdict, why
 		return part
@@ -205,7 +202,7 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 			return by(Ask, r, "an ask rule speaks of it")
 		}
 	}
-	if what, yes := p.destroys(s); yes && !p.Confinement.Layer && !p.namedExactly(name, s) {
+	if what := p.destroys(s); what != "" && !p.Confinement.Layer && !p.namedExactly(name, s) {
 		return is(Ask, Reason{Code: AlwaysAsked, Object: what}.String())
 	}
 	for _, r := range p.allowing() {
@@ -224,71 +221,49 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 
 // whyNot says why a rule for commands that begin as this one does not cover it;
 // "" for a rule that speaks of something else.
-func (p *Policy) whyNot(r Rule, name string, s simple) string {
+func (p *Policy) whyNot(r Rule, name string, s line.Command) string {
 	expected, open := r.command()
-	if !r.names(name, tool.KindRun) || r.Arg == ReadGroup || len(expected) == 0 || len(s.words) == 0 ||
-		!expected[0].matches(s.words[0].text, true) {
+	if !r.names(name, tool.KindRun) || r.Arg == ReadGroup || len(expected) == 0 || len(s.Words) == 0 ||
+		!expected[0].matches(s.Words[0].Text, true) {
 		return ""
 	}
 	if at := r.changed(); at != "" {
 		return p.below(at) + " has changed since it was allowed"
 	}
-	if why := s.untamed(); why != "" {
+	if why := modified(s); why != "" {
 		return why
 	}
 	for i, w := range expected {
 		switch {
 		case w.any():
 			return "an option stands before its subcommand, or the words behind * do not fit"
-		case i >= len(s.words):
-			return fmt.Sprintf("it wants %s, and the command ends before", strings.ReplaceAll(w.text, wildcard, "*"))
-		case !s.words[i].known || s.words[i].glob:
-			return fmt.Sprintf("what %s stands for is not known beforehand", s.words[i].text)
-		case !w.matches(s.words[i].text, false):
-			return fmt.Sprintf("it says %s, the command %s", strings.ReplaceAll(w.text, wildcard, "*"), s.words[i].text)
+		case i >= len(s.Words):
+			return fmt.Sprintf("it wants %s, and the command ends before", strings.ReplaceAll(w.Text, wildcard, "*"))
+		case !s.Words[i].Known || s.Words[i].Glob:
+			return fmt.Sprintf("what %s stands for is not known beforehand", s.Words[i].Text)
+		case !w.matches(s.Words[i].Text, false):
+			return fmt.Sprintf("it says %s, the command %s", strings.ReplaceAll(w.Text, wildcard, "*"), s.Words[i].Text)
 		}
 	}
-	if !open && len(s.words) > len(expected) {
-		next := s.words[len(expected)].text
+	if !open && len(s.Words) > len(expected) {
+		next := s.Words[len(expected)].Text
 		return "the command goes on with " + next + "; with :* at its end the rule would take more words"
 	}
 	return "a path in it leads elsewhere from where the command runs"
 }
 
-// untamed says what around a command keeps all rules for its words from
+// modified says what around a command keeps all rules for its words from
 // covering it, "" for nothing.
-func (s simple) untamed() string {
+func modified(s line.Command) string {
 	switch {
-	case len(s.outputs) > 0:
-		return "its output goes into " + s.outputs[0].text
-	case s.raised:
+	case len(s.Outputs) > 0:
+		return "its output goes into " + s.Outputs[0].Text
+	case s.Elevated:
 		return "it runs with more rights (sudo, doas)"
-	case s.assigns:
+	case s.SetsVariables:
 		return "variables are set for it"
-	case s.opaque, s.hides, s.loose:
+	case s.Compound, s.RunsUnknown, s.UnsafeExpansion:
 		return "it is more than a simple command, and what it runs is not seen"
 	}
 	return ""
-}
-
-// shown is a command as a line for people.
-func (s simple) shown() string {
-	var words []string
-	for _, w := range s.words {
-		text := w.text
-		if w.known && !w.glob && (text == "" || strings.ContainsAny(text, " \t\n'\"$&|;<>()*?[`\\")) {
-			text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-		}
-		words = append(words, text)
-	}
-	for _, in := range s.inputs {
-		words = append(words, "< "+in.text)
-	}
-	for _, out := range s.outputs {
-		words = append(words, "> "+out.text)
-	}
-	if n := len(s.layers); n > 0 {
-		words = append(words, " (by "+s.layers[n-1].words[0].text+")")
-	}
-	return strings.Join(words, " ")
 }

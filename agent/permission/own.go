@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // builders are programs that run what the project contains, with the subcommands
@@ -39,56 +41,56 @@ func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 		}
 		reads, _ := p.onlyReads(s)
 		builds = builds && (reads || program != "" && program != unseen || program == "" && inert(s)) &&
-			len(s.outputs) == 0 && !s.assigns && !p.fromOutside(s)
+			len(s.Outputs) == 0 && !s.SetsVariables && !p.fromOutside(s)
 	}
 	return own, builds && len(own) > 0
 }
 
 // fromOutside reports whether a command runs outside the project, is given a file from
 // there that is not the system's, or what is not known.
-func (p *Policy) fromOutside(s simple) bool {
+func (p *Policy) fromOutside(s line.Command) bool {
 	outside := func(file string) bool {
 		return !within(p.Root, realPath(file)) && !inSystem(file) && file != os.DevNull
 	}
-	return slices.ContainsFunc(s.dirs, outside) || slices.ContainsFunc(slices.Concat(s.words, s.inputs), func(w word) bool {
-		text := w.text
-		if _, value, ok := strings.Cut(text, "="); ok && isOption(text) {
+	return slices.ContainsFunc(s.Dirs, outside) || slices.ContainsFunc(slices.Concat(s.Words, s.Inputs), func(w line.Word) bool {
+		text := w.Text
+		if _, value, ok := strings.Cut(text, "="); ok && line.IsOption(text) {
 			text = value
-		} else if isOption(text) && len(text) > 2 {
+		} else if line.IsOption(text) && len(text) > 2 {
 			text = strings.TrimPrefix(text[2:], "file:")
 		}
-		return !w.known || slices.ContainsFunc(p.places(s, text), func(file string) bool { return exists(file) && outside(file) })
+		return !w.Known || slices.ContainsFunc(p.places(s, text), func(file string) bool { return exists(file) && outside(file) })
 	})
 }
 
 // inert reports whether a command of the shell does nothing to files.
-func inert(s simple) bool {
-	name := s.name()
-	return name == "" && !s.opaque && !s.hides && len(s.outputs) == 0 || shellBuiltin(name) ||
-		listed("export local declare typeset readonly set unset shift return exit let wait kill", name)
+func inert(s line.Command) bool {
+	name := s.Name()
+	return name == "" && !s.Compound && !s.RunsUnknown && len(s.Outputs) == 0 || shellBuiltin(name) ||
+		line.In("export local declare typeset readonly set unset shift return exit let wait kill", name)
 }
 
 // ownProgram names the program of the project that a command runs, "" for none.
-func (p *Policy) ownProgram(s simple) string {
-	name := s.name()
+func (p *Policy) ownProgram(s line.Command) string {
+	name := s.Name()
 	base := path.Base(name)
 	switch {
-	case s.hides, name == "" && !s.opaque && len(s.words) > 0:
+	case s.RunsUnknown, name == "" && !s.Compound && len(s.Words) > 0:
 		return unseen
 	case name == "", shellBuiltin(name):
 		return ""
 	case strings.Contains(name, "/") && !strings.HasPrefix(name, "/usr/") && !strings.HasPrefix(name, "/bin/"):
 		return name
-	case listed("fish csh tcsh nu xonsh elvish pwsh", base):
+	case line.In("fish csh tcsh nu xonsh elvish pwsh", base):
 		return unseen
 	case base == "git":
 		return p.runByGit(s)
 	}
-	program, words := programOf(s)
-	sub, _ := subcommand(words)
+	program, words := s.Program()
+	sub, _ := line.Subcommand(words)
 	for _, b := range builders {
-		if listed(b.programs, program) && (b.subcommands == "" || listed(b.subcommands, sub) ||
-			slices.ContainsFunc(words, func(w string) bool { return isOption(w) && listed(b.subcommands, w) })) {
+		if line.In(b.programs, program) && (b.subcommands == "" || line.In(b.subcommands, sub) ||
+			slices.ContainsFunc(words, func(w string) bool { return line.IsOption(w) && line.In(b.subcommands, w) })) {
 			if b.subcommands == "" {
 				return program
 			}
@@ -98,11 +100,11 @@ func (p *Policy) ownProgram(s simple) string {
 	if ok, _ := p.trusted(base, false); !ok {
 		return base
 	}
-	words = plain(s.words[1:])
-	if (interprets(base) || base == ".") && runsProjectCode(s, words) ||
-		listed("sed gsed awk gawk mawk nawk jq", base) && haveOption(words, "-f --file --from-file") {
+	words = line.Texts(s.Words[1:])
+	if (line.Interprets(base) || base == ".") && runsProjectCode(s, words) ||
+		line.In("sed gsed awk gawk mawk nawk jq", base) && line.HaveOption(words, "-f --file --from-file") {
 		for _, w := range words {
-			if !isOption(w) {
+			if !line.IsOption(w) {
 				return base + " " + w
 			}
 		}
@@ -113,11 +115,11 @@ func (p *Policy) ownProgram(s simple) string {
 
 // runByGit names what a git command runs of the repository's own: hooks, filters and
 // other configured programs.
-func (p *Policy) runByGit(s simple) string {
+func (p *Policy) runByGit(s line.Command) string {
 	if reads, _ := p.onlyReads(s); reads {
 		return ""
 	}
-	for _, dir := range s.dirs {
+	for _, dir := range s.Dirs {
 		if p.World.gitRuns(dir) != "" {
 			return "programs of git's configuration"
 		}
@@ -130,27 +132,27 @@ func (p *Policy) runByGit(s simple) string {
 
 // runsProjectCode reports whether an interpreter runs more than a text that stands in
 // the line: a file, a module or other input.
-func runsProjectCode(s simple, words []string) bool {
+func runsProjectCode(s line.Command, words []string) bool {
 	return !inlineCode(s, words) && !slices.ContainsFunc(words, func(w string) bool {
-		return listed("--version -V -v --help -h", w)
+		return line.In("--version -V -v --help -h", w)
 	})
 }
 
 // inlineCode reports whether an interpreter is given its program as text, by an option
 // or as a here-document, and no option before it loads a file of the project. What a
 // shell reads are commands, which are looked at one by one.
-func inlineCode(s simple, words []string) bool {
-	name := path.Base(s.name())
-	document := len(s.texts) > 0 && !s.unsure && len(s.inputs) == 0 && !isShell(name)
+func inlineCode(s line.Command, words []string) bool {
+	name := path.Base(s.Name())
+	document := len(s.Texts) > 0 && !s.UnknownText && len(s.Inputs) == 0 && !line.IsShell(name)
 	for _, w := range words {
 		switch {
 		case w == "-" && document:
 			return true
 		case w == "-r" && name == "php",
-			listed("-c -e -E -p -pe -ne -lne -lane -nle -ane -0pe --eval --print", w):
+			line.In("-c -e -E -p -pe -ne -lne -lane -nle -ane -0pe --eval --print", w):
 			return true
-		case w == "-m", !isOption(w), strings.HasPrefix(w, "-I"), strings.HasPrefix(w, "-r."), strings.HasPrefix(w, "-r/"),
-			w == "-r", hasOption(w, "--require --import --loader --experimental-loader"):
+		case w == "-m", !line.IsOption(w), strings.HasPrefix(w, "-I"), strings.HasPrefix(w, "-r."), strings.HasPrefix(w, "-r/"),
+			w == "-r", line.HasOption(w, "--require --import --loader --experimental-loader"):
 			return false
 		}
 	}
@@ -159,11 +161,11 @@ func inlineCode(s simple, words []string) bool {
 
 // installed reports whether a program that a package runner is asked for lies in the
 // project, also behind links, so that nothing is fetched for it.
-func (p *Policy) installed(s simple, program string) bool {
+func (p *Policy) installed(s line.Command, program string) bool {
 	if program == "" || strings.ContainsAny(program, "@/") {
 		return false
 	}
-	for _, dir := range s.dirs {
+	for _, dir := range s.Dirs {
 		for at := dir; ; at = filepath.Dir(at) {
 			for _, bin := range []string{"node_modules/.bin", ".venv/bin", "venv/bin"} {
 				path := filepath.Join(at, filepath.FromSlash(bin), program)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -63,7 +64,7 @@ type Policy struct {
 	Root      string // the project root, absolute
 	Dir       string // the working directory, absolute; "" is Root
 	// Shell runs the lines, Confinement is what can hold them.
-	Shell       Shell
+	Shell       line.Shell
 	Confinement Confinement
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
@@ -344,7 +345,7 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 		}
 		r.bound = nil
 		_, covers := p.exactly([]Rule{r}, l.tool, l.text, l.dir)
-		if covers || slices.ContainsFunc(l.commands, func(s simple) bool { return p.commandCovered([]Rule{r}, l.tool, s) }) {
+		if covers || slices.ContainsFunc(l.commands, func(s line.Command) bool { return p.commandCovered([]Rule{r}, l.tool, s) }) {
 			return r.String(), p.below(changed)
 		}
 	}

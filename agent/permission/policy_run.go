@@ -2,10 +2,10 @@ package permission
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -15,19 +15,20 @@ type parsed struct {
 	text string // the line without blank space around it
 	dir  string // where it runs
 
-	commands []simple
-	problem  string   // why the shell may take the line in another way; "" for nothing
-	seen     []simple // all that may run, with what is hidden in the line
+	commands []line.Command
+	problem  string         // why the shell may take the line in another way; "" for nothing
+	seen     []line.Command // also those that the line could run
 
-	rest  []simple // the commands that do more than read
-	why   string   // why the first of them that nearly reads does not
-	reads bool     // the line does nothing but read
+	rest  []line.Command // the commands that do more than read
+	why   string         // why the first of them that nearly reads does not
+	reads bool           // the line does nothing but read
 }
 
 func (p *Policy) parse(name string, access tool.Access) parsed {
 	l := parsed{tool: name, text: trimLine(access.Command), dir: access.Dir}
-	l.commands, l.problem = p.takeApart(access.Command, access.Dir)
-	l.seen = slices.Concat(l.commands, hiddenCommands(access.Command, access.Dir), resolved(access.Command, access.Dir))
+	read := line.Parse(access.Command, access.Dir, p.Shell)
+	l.seen, l.problem = read.Commands, read.Problem
+	l.commands = slices.DeleteFunc(slices.Clone(l.seen), func(s line.Command) bool { return !s.Certain })
 	l.rest, l.why = p.unread(name, l.commands)
 	l.reads = l.problem == "" && len(l.commands) > 0 && len(l.rest) == 0
 	return l
@@ -69,7 +70,7 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 		}
 		d.Own, d.Builds = p.ownPrograms(l)
 	}
-	d.Git = slices.ContainsFunc(l.seen, func(s simple) bool { return path.Base(s.name()) == "git" })
+	d.Git = slices.ContainsFunc(l.seen, func(s line.Command) bool { return s.Base() == "git" })
 	d.Narrow = whole.String()
 	d.Suggested = cmp.Or(wide, d.Narrow)
 	return d
@@ -133,7 +134,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 // coverage decides over a line by the rules that cover its commands, and else by its
 // place.
 func (p *Policy) coverage(d Decision, l parsed, rules []Rule) Decision {
-	uncovered := slices.ContainsFunc(l.rest, func(s simple) bool { return !p.commandCovered(rules, l.tool, s) })
+	uncovered := slices.ContainsFunc(l.rest, func(s line.Command) bool { return !p.commandCovered(rules, l.tool, s) })
 	if l.problem == "" && len(l.rest) > 0 && !uncovered {
 		d.Covers = Content
 		return d.because(Run, Reason{Code: RuleAllows})
@@ -197,7 +198,7 @@ func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) (_ Decision, 
 		if always != nil {
 			return d.because(Ask, always...), true
 		}
-		hides = hides || mentionsDestructive(l.text)
+		hides = hides || line.MentionsDestructive(l.text)
 	}
 	if r, ok := find(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }); ok && !hides {
 		d.Covers = Content
@@ -214,19 +215,19 @@ func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) (_ Decision, 
 // which it may do once the journal has them; nil where that is no cure.
 func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	curable := true
-	for i, s := range l.seen {
-		what, yes := p.destroys(s)
-		if !yes || p.namedExactly(l.tool, s) {
+	for _, s := range l.seen {
+		what := p.destroys(s)
+		if what == "" || p.namedExactly(l.tool, s) {
 			continue
 		}
 		if reasons == nil {
-			reasons = []Reason{{Code: AlwaysAsked, Object: what, Part: s.shown()}}
+			reasons = []Reason{{Code: AlwaysAsked, Object: what, Part: s.String()}}
 		}
-		plain := i < len(l.commands) && !s.opaque && !s.hides && !s.raised && !s.fed
-		if i < len(l.commands) {
-			curable = curable && plain && path.Base(s.name()) != "git" && p.writesWhatOthersRun(s) == ""
-			keep = append(keep, p.losable(s)...)
-		} else if !slices.ContainsFunc(l.commands, func(c simple) bool { _, too := p.destroys(c); return too }) {
+		simple := !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
+		if s.Certain {
+			curable = curable && simple && s.Base() != "git" && p.writesGuarded(s) == ""
+			keep = append(keep, p.couldLose(s)...)
+		} else if !slices.ContainsFunc(l.commands, func(c line.Command) bool { return p.destroys(c) != "" }) {
 			curable = false // it is hidden in the line
 		}
 	}
@@ -237,30 +238,11 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	return reasons, slices.Compact(keep)
 }
 
-// losable are the files and directories, absolute, that a command which throws work
-// away could remove or overwrite: the whole project where one of them is not known.
-func (p *Policy) losable(s simple) (paths []string) {
-	operands := operandsOf(s, "-s --size -n --iterations -S --suffix")
-	if path.Base(s.name()) == "mv" {
-		operands = append(operands, moved(operandsOf(s, "-t -S --suffix --target-directory"))...)
-	}
-	if path.Base(s.name()) == "find" || len(s.dirs) == 0 {
-		return []string{p.Root}
-	}
-	for _, w := range append(slices.Clip(operands), s.overwrites...) {
-		if !w.known || w.glob {
-			return []string{p.Root}
-		}
-		paths = append(paths, p.places(s, w.text)...)
-	}
-	return paths
-}
-
 // trimLine takes blank space off the ends of a command, but for what a shell
 // does not take for blank, and a line's end that a backslash takes away.
 func trimLine(command string) string {
-	if line := strings.Trim(command, " \t\n"); !strings.HasSuffix(line, `\`) {
-		return line
+	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
+		return text
 	}
 	return strings.TrimLeft(command, " \t\n")
 }

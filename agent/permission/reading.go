@@ -1,21 +1,20 @@
 package permission
 
 import (
-	"path/filepath"
-	"slices"
 	"strings"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
 // onlyReads reports whether a simple command is one of the reading commands,
 // used without options that write or execute, on files it may read. why says
 // what is in the way, as a sentence, "" when it is not such a command at all.
-func (p *Policy) onlyReads(s simple) (ok bool, why string) {
-	name := s.name()
+func (p *Policy) onlyReads(s line.Command) (ok bool, why string) {
+	name := s.Name()
 	r, listed := readingOf(name)
 	switch {
-	case s.opaque, s.hides:
+	case s.Compound, s.RunsUnknown:
 		return false, ""
 	case tellsVersion(s):
 		if why := p.surroundings(s, reading{is: pathless}); why != "" {
@@ -26,9 +25,9 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 		return false, ""
 	}
 	why = p.surroundings(s, r)
-	for _, w := range s.words[1:] {
-		if why == "" && !w.known && !(r.has(soft) && w.soft) {
-			why = "the value of " + w.text + " is not known before " + name + " runs"
+	for _, w := range s.Words[1:] {
+		if why == "" && !w.Known && !(r.has(soft) && w.Harmless) {
+			why = "the value of " + w.Text + " is not known before " + name + " runs"
 		}
 	}
 	if why == "" {
@@ -44,50 +43,40 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 		return p.judge(s, r)
 	}
 	if !r.has(pathless) || r.flags+r.values+r.long != "" {
-		why = p.wordsRead(s.dirs, r, name, plain(s.words[1:]))
+		why = p.wordsRead(s.Dirs, r, name, line.Texts(s.Words[1:]))
 	}
 	return why == "", why
 }
 
 // surroundings says what around a command, not in its words, keeps it from being
 // a reading one.
-func (p *Policy) surroundings(s simple, r reading) (why string) {
-	name := s.name()
+func (p *Policy) surroundings(s line.Command, r reading) (why string) {
+	name := s.Name()
 	switch {
-	case len(s.outputs) > 0:
-		return name + " writes its output into a file, " + s.outputs[0].text
-	case s.unsure:
+	case len(s.Outputs) > 0:
+		return name + " writes its output into a file, " + s.Outputs[0].Text
+	case s.UnknownText:
 		return "the text that " + name + " is given to read is not known before it runs"
-	case s.loose:
+	case s.UnsafeExpansion:
 		return "an expansion in what " + name + " is given can set variables or run commands"
-	case s.assigns:
+	case s.SetsVariables:
 		return "variables are set for " + name + ", which can change what it does"
-	case s.raised:
+	case s.Elevated:
 		return name + " runs with more rights than yours"
-	case s.fed:
-		return name + " is started by another command (" + s.starter() + "), which gives it further arguments"
-	case len(s.dirs) == 0 && (!r.has(pathless) || s.globs() || len(s.inputs) > 0):
+	case s.TakesArgs:
+		return name + " is started by another command (" + s.ArgsFrom() + "), which gives it further arguments"
+	case len(s.Dirs) == 0 && (!r.has(pathless) || s.Globs() || len(s.Inputs) > 0):
 		return "it is not known in which directory " + name + " runs"
 	}
-	for _, input := range s.inputs {
-		if !input.known {
-			return "the file that " + name + " reads, " + input.text + ", is not known before it runs"
+	for _, input := range s.Inputs {
+		if !input.Known {
+			return "the file that " + name + " reads, " + input.Text + ", is not known before it runs"
 		}
-		if why := p.World.mayRead(s.dirs, input.text, false); why != "" {
+		if why := p.World.mayRead(s.Dirs, input.Text, false); why != "" {
 			return name + " would read a file that it may not: " + why
 		}
 	}
 	return ""
-}
-
-// starter is the name of the command that gives this one its arguments.
-func (s simple) starter() string {
-	for _, l := range slices.Backward(s.layers) {
-		if w, ok := wrapperOf(filepath.Base(l.words[0].text)); ok && w.feeds {
-			return l.words[0].text
-		}
-	}
-	return "find"
 }
 
 // trusted says whether the program of this name is the system's, not one that
@@ -105,32 +94,32 @@ func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
 
 // shellBuiltin reports whether shells have this command within them.
 func shellBuiltin(name string) bool {
-	return listed("cd pwd echo printf true false : type command test [ [[", name)
+	return line.In("cd pwd echo printf true false : type command test [ [[", name)
 }
 
 // globsRead looks at what the shell makes of globs: any number of words, so that
 // what a glob stands for counts as files wherever it is.
-func (p *Policy) globsRead(s simple, r reading) (why string) {
+func (p *Policy) globsRead(s line.Command, r reading) (why string) {
 	ended := false
-	for i, w := range s.words {
-		if i == 0 && w.glob {
-			return "which program " + w.text + " stands for is not known before it runs"
+	for i, w := range s.Words {
+		if i == 0 && w.Glob {
+			return "which program " + w.Text + " stands for is not known before it runs"
 		}
-		if w.glob {
+		if w.Glob {
 			switch {
 			case r.has(globless) || r.operands > 0:
-				return "the pattern " + w.text + " may stand for several words, of which " + s.name() +
+				return "the pattern " + w.Text + " may stand for several words, of which " + s.Name() +
 					" could take one for something else than a file to read"
-			case r.has(risky) && !ended && strings.IndexAny(w.text, "*?[-") == 0:
-				return "the pattern " + w.text + " may stand for an option of " + s.name() + ": write ./" + w.text
-			case p.Shell.kind() != "bash" && strings.Contains(w.text, "**"):
-				return "what " + w.text + " stands for differs from shell to shell"
+			case r.has(risky) && !ended && strings.IndexAny(w.Text, "*?[-") == 0:
+				return "the pattern " + w.Text + " may stand for an option of " + s.Name() + ": write ./" + w.Text
+			case p.Shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
+				return "what " + w.Text + " stands for differs from shell to shell"
 			}
-			if why := p.World.mayRead(s.dirs, w.text, false); why != "" {
+			if why := p.World.mayRead(s.Dirs, w.Text, false); why != "" {
 				return why
 			}
 		}
-		ended = ended || w.text == "--"
+		ended = ended || w.Text == "--"
 	}
 	return ""
 }

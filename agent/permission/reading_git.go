@@ -3,6 +3,8 @@ package permission
 import (
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // gitReads reports whether a git command does nothing but read; why is the
@@ -39,7 +41,7 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 func (p *Policy) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
-		option := isOption(w) && !ended
+		option := line.IsOption(w) && !ended
 		signed := strings.Contains(w, "%G") || strings.Contains(w, "%(signature") || strings.Contains(w, "%(contents:sig")
 		if option && badGitOption(w) || signed { // to look at a signature git runs a program
 			return "the option " + w + " of git can write, execute or leave the repository"
@@ -57,15 +59,15 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 
 // gitGlobals takes git's own options off, which come before its command.
 func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string) {
-	for len(words) > 0 && isOption(words[0]) {
+	for len(words) > 0 && line.IsOption(words[0]) {
 		switch {
-		case listed("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
+		case line.In("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
 			words = words[1:]
 		case words[0] == "-C" && len(words) > 1 && words[1] != "":
 			if why := p.World.mayRead(dirs, words[1], false); why != "" {
 				return nil, nil, why
 			}
-			dirs, words = into(dirs, words[1]), words[2:]
+			dirs, words = line.PathsFrom(dirs, words[1]), words[2:]
 		default:
 			return nil, nil, "git " + words[0] + " is not known to do nothing but read"
 		}
@@ -133,7 +135,7 @@ func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 func gitShowsMuch(sub string, words []string) bool {
 	var patchless, counts, more, unlike bool // options of each kind: see below
 	for _, w := range words {
-		if !isOption(w) {
+		if !line.IsOption(w) {
 			continue
 		}
 		none := w == "-s" || w == "--no-patch"
@@ -149,7 +151,7 @@ func gitShowsMuch(sub string, words []string) bool {
 		return !gitOnlyNamed(words) && (!patchless || unlike)
 	case "status":
 		return slices.ContainsFunc(words, func(w string) bool {
-			return strings.HasPrefix(w, "--v") || isOption(w) && w[1] != '-' && strings.Contains(w, "v")
+			return strings.HasPrefix(w, "--v") || line.IsOption(w) && w[1] != '-' && strings.Contains(w, "v")
 		})
 	case "log", "reflog", "reflog show", "stash list":
 		return more
@@ -162,7 +164,7 @@ func gitShowsMuch(sub string, words []string) bool {
 // diffSummary names options that make diff tell names or counts, no content.
 func diffSummary(w string) bool {
 	name, _, _ := strings.Cut(w, "=")
-	return listed(`--stat --shortstat --numstat --name-only --name-status --summary --dirstat --compact-summary
+	return line.In(`--stat --shortstat --numstat --name-only --name-status --summary --dirstat --compact-summary
 		--quiet`, name)
 }
 
@@ -171,7 +173,7 @@ func summary(w string) bool {
 	name, _, _ := strings.Cut(w, "=")
 	return strings.Trim(w, "-0123456789") == "" || diffSummary(w) || strings.HasPrefix(w, "-n") ||
 		strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "-G") ||
-		listed(`--oneline --graph --all --decorate --no-decorate --format --pretty --abbrev-commit --since --until
+		line.In(`--oneline --graph --all --decorate --no-decorate --format --pretty --abbrev-commit --since --until
 			--after --before --author --committer --grep --max-count --no-merges --merges --reverse --date
 			--follow --tags --branches --remotes --first-parent --cached --staged -i -E -F -- --topo-order
 			--date-order --diff-filter --no-color --color --skip --left-right --cherry-pick --ancestry-path

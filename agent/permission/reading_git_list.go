@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // gitCommands are git's commands of the @read group, in the order of their
@@ -28,7 +30,7 @@ func gitMayWrite(sub string, words []string) (bad string) {
 		r, operands = reading{flags: "lin0123456789", long: listing}, 0
 		words = gitRevisionOptions(words)
 	case "remote":
-		if len(words) == 2 && words[0] == "get-url" && !isOption(words[1]) {
+		if len(words) == 2 && words[0] == "get-url" && !line.IsOption(words[1]) {
 			return ""
 		}
 		r, operands = reading{flags: "v", long: "verbose"}, 0
@@ -40,7 +42,7 @@ func gitMayWrite(sub string, words []string) (bad string) {
 		r = reading{flags: "tsep"}
 	case "reflog":
 		for i, w := range words {
-			if i == 0 && !isOption(w) || listed("expire delete drop write migrate", w) {
+			if i == 0 && !line.IsOption(w) || line.In("expire delete drop write migrate", w) {
 				return w // another command: git reflog expire
 			}
 		}
@@ -61,7 +63,7 @@ func gitMayWrite(sub string, words []string) (bad string) {
 	}
 	lists := slices.ContainsFunc(o.used, func(u string) bool {
 		name, _, _ := strings.Cut(u, "=")
-		return listed("list contains no-contains merged no-merged points-at", name) || name == "l" && sub == "tag"
+		return line.In("list contains no-contains merged no-merged points-at", name) || name == "l" && sub == "tag"
 	})
 	if operands >= 0 && len(o.operands) > operands && !lists {
 		return o.operands[operands]
@@ -74,10 +76,10 @@ func gitMayWrite(sub string, words []string) (bad string) {
 func gitRevisionOptions(words []string) []string {
 	words = slices.Clone(words)
 	for i, w := range words {
-		switch last := i+1 == len(words) || isOption(words[i+1]); {
-		case last && listed("--contains --no-contains --merged --no-merged --points-at", w):
+		switch last := i+1 == len(words) || line.IsOption(words[i+1]); {
+		case last && line.In("--contains --no-contains --merged --no-merged --points-at", w):
 			words[i] = w + "=HEAD"
-		case listed("-vv -avv -vva -rvv", w):
+		case line.In("-vv -avv -vva -rvv", w):
 			words[i] = "-v"
 		}
 	}
@@ -114,7 +116,7 @@ func gitConfigWrites(words []string) (bad string) {
 func gitOnlyNamed(words []string) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
 		_, path, _ := strings.Cut(w, ":")
-		return isOption(w) || path == ""
+		return line.IsOption(w) || path == ""
 	})
 }
 
@@ -148,7 +150,7 @@ func pathspecs(dir string, words []string) (include, exclude []string) {
 			if out, ok := leavesOut(w); ok {
 				exclude = append(exclude, filepath.Join(dir, out))
 			} else {
-				include = append(include, into([]string{dir}, w)...)
+				include = append(include, line.PathsFrom([]string{dir}, w)...)
 			}
 		}
 	}
@@ -162,7 +164,7 @@ func pathspecs(dir string, words []string) (include, exclude []string) {
 func leavesOut(w string) (what string, ok bool) {
 	for _, magic := range []string{":(exclude)", ":!", ":^"} {
 		if rest, cut := strings.CutPrefix(w, magic); cut {
-			return rest, rest != "" && strings.Trim(rest, wordCharacters+"*") == "" &&
+			return rest, rest != "" && strings.Trim(rest, line.WordCharacters+"*") == "" &&
 				!strings.ContainsAny(rest[:1], "/:!^") && !strings.Contains(rest, "..")
 		}
 	}
@@ -175,7 +177,7 @@ func leavesOut(w string) (what string, ok bool) {
 func covers(places []string, path string) bool {
 	const slash = string(filepath.Separator)
 	return slices.ContainsFunc(places, func(place string) bool {
-		fits := patternWord{text: strings.ReplaceAll(place, "*", wildcard)}
+		fits := patternWord{Text: strings.ReplaceAll(place, "*", wildcard)}
 		return place == path || strings.HasPrefix(path, strings.TrimSuffix(place, slash)+slash) ||
 			strings.ContainsAny(place, "?[") || fits.matches(path, true)
 	})

@@ -1,8 +1,9 @@
 package permission
 
 import (
-	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // options are the words of a command, sorted.
@@ -32,7 +33,7 @@ func (r reading) options(words []string) (o options, bad string) {
 		case w == "--":
 			o.operands = append(o.operands, words[i+1:]...)
 			return o, ""
-		case !isOption(w):
+		case !line.IsOption(w):
 			o.operands = append(o.operands, w)
 			continue
 		case r.has(anyOption):
@@ -101,8 +102,8 @@ func (o *options) cluster(r reading, letters, next string) (took, ok bool) {
 // note takes down what an option changes.
 func (o *options) note(r reading, name string) {
 	o.used = append(o.used, name)
-	o.recursive = o.recursive || listed(r.recursive, name)
-	o.given = o.given || listed("e f regexp file files type-list expression", name)
+	o.recursive = o.recursive || line.In(r.recursive, name)
+	o.given = o.given || line.In("e f regexp file files type-list expression", name)
 }
 
 func (o *options) value(name, v string, fileless bool) {
@@ -112,34 +113,6 @@ func (o *options) value(name, v string, fileless bool) {
 	}
 	o.files = append(o.files, v)
 	o.sure = o.sure && fileless
-}
-
-func isOption(w string) bool { return len(w) > 1 && w[0] == '-' }
-
-// hasOption reports whether a word is, or holds in a cluster, one of the
-// options. GNU programs take any unambiguous beginning of a long option, so a
-// beginning counts too.
-func hasOption(w, options string) bool {
-	if !isOption(w) {
-		return false
-	}
-	name, _, _ := strings.Cut(w, "=")
-	for o := range strings.FieldsSeq(options) {
-		switch {
-		case name == o:
-			return true
-		case strings.HasPrefix(o, "--") && strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(o, name):
-			return true
-		case len(o) == 2 && w[1] != '-' && strings.IndexByte(w[1:], o[1]) >= 0:
-			return true
-		}
-	}
-	return false
-}
-
-// haveOption reports whether one of the words has one of the options.
-func haveOption(words []string, options string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return hasOption(w, options) })
 }
 
 // optionValue is the part of an option word that may name a file.

@@ -3,6 +3,8 @@ package permission
 import (
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // trait is what is special about a reading command.
@@ -161,16 +163,11 @@ var readings = []reading{
 
 // readingOf is the row of a command; ok says that there is one.
 func readingOf(name string) (r reading, ok bool) {
-	i := slices.IndexFunc(readings, func(r reading) bool { return listed(r.names, name) })
+	i := slices.IndexFunc(readings, func(r reading) bool { return line.In(r.names, name) })
 	if i < 0 {
 		return reading{}, false
 	}
 	return readings[i], true
-}
-
-// listed reports whether a list of words with blanks between them holds a word.
-func listed(words, word string) bool {
-	return slices.Contains(strings.Fields(words), word)
 }
 
 // readingNames are the commands of the @read group; git and `TOOL --version`

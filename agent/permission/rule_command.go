@@ -3,6 +3,8 @@ package permission
 import (
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // wildcard stands for a * that means "any" in a pattern that was read: a
@@ -60,22 +62,22 @@ func (r Rule) command() (words []patternWord, open bool) {
 
 // patternWord is a word of a rule, without its quotes.
 type patternWord struct {
-	text   string // with wildcard for each * that means any characters
+	Text   string // with wildcard for each * that means any characters
 	quoted bool
 }
 
 // any reports whether the word is a * alone: any number of words.
-func (w patternWord) any() bool { return w.text == wildcard }
+func (w patternWord) any() bool { return w.Text == wildcard }
 
 // plain reports whether the word stands for one text only.
-func (w patternWord) plain() bool { return !strings.Contains(w.text, wildcard) }
+func (w patternWord) plain() bool { return !strings.Contains(w.Text, wildcard) }
 
 // matches reports whether the word stands for a text. A * does not cross a
 // slash, unless the rule is taken widely.
 func (w patternWord) matches(text string, wide bool) bool {
-	pieces := strings.Split(w.text, wildcard)
+	pieces := strings.Split(w.Text, wildcard)
 	if len(pieces) == 1 {
-		return text == w.text
+		return text == w.Text
 	}
 	rest, ok := strings.CutPrefix(text, pieces[0])
 	last := pieces[len(pieces)-1]
@@ -150,7 +152,7 @@ func patternWords(line string) (words []patternWord) {
 // any of dirs. A word that is not known, and one that the shell makes from a
 // glob, is never a match; a word that names a path is compared by where it
 // leads.
-func (r Rule) begins(words []word, dirs []string, root string) bool {
+func (r Rule) begins(words []line.Word, dirs []string, root string) bool {
 	expected, open := r.command()
 	if len(expected) == 0 {
 		return false
@@ -159,13 +161,13 @@ func (r Rule) begins(words []word, dirs []string, root string) bool {
 		script: scriptAt(words, dirs)}
 	yes, _ := m.from(0, 0)
 	// A rule that names all words speaks of known ones only.
-	return yes && (open || !slices.ContainsFunc(words, func(w word) bool { return !w.known || w.glob }))
+	return yes && (open || !slices.ContainsFunc(words, func(w line.Word) bool { return !w.Known || w.Glob }))
 }
 
 // match compares the words of a rule with those of a command.
 type match struct {
 	expected []patternWord
-	words    []word
+	words    []line.Word
 	dirs     []string
 	base     string
 	open     bool // more words may follow
@@ -194,7 +196,7 @@ func (m match) from(at, i int) (yes, maybe bool) {
 		return false, maybe
 	case i >= len(m.words):
 		return false, m.fed
-	case !m.words[i].known || m.words[i].glob:
+	case !m.words[i].Known || m.words[i].Glob:
 		return false, true
 	case m.wide && !m.couldMean(at, i), !m.wide && !m.same(at, i):
 		return false, false
@@ -206,41 +208,41 @@ func (m match) from(at, i int) (yes, maybe bool) {
 // one. An option before the subcommand can change what that means.
 func (m match) swallows(i int) bool {
 	w := m.words[i]
-	subcommand := slices.ContainsFunc(m.words[min(1, i):i], func(w word) bool { return w.known && !isOption(w.text) })
-	return m.wide || w.known && !w.glob && (!isOption(w.text) || subcommand)
+	subcommand := slices.ContainsFunc(m.words[min(1, i):i], func(w line.Word) bool { return w.Known && !line.IsOption(w.Text) })
+	return m.wide || w.Known && !w.Glob && (!line.IsOption(w.Text) || subcommand)
 }
 
 // mayFollow reports whether a * at the end may take all from this word on. Only
 // where a program's options can come before its subcommand are they told apart.
 func (m match) mayFollow(i int) bool {
 	const programs = `git hg svn docker podman kubectl helm gh glab npm pnpm yarn cargo systemctl terraform aws gcloud az`
-	if m.wide || i != 1 || i >= len(m.words) || !listed(programs, m.expected[0].text) {
+	if m.wide || i != 1 || i >= len(m.words) || !line.In(programs, m.expected[0].Text) {
 		return true
 	}
-	return m.words[i].known && !m.words[i].glob && !isOption(m.words[i].text)
+	return m.words[i].Known && !m.words[i].Glob && !line.IsOption(m.words[i].Text)
 }
 
 // same reports whether a word of an allow rule stands for one of the command.
 func (m match) same(at, i int) bool {
 	expected, w := m.expected[at], m.words[i]
-	isPath := i == m.script || namesPath(expected, w.text, m.base, m.dirs) && (i > 0 || strings.Contains(w.text, "/"))
+	isPath := i == m.script || namesPath(expected, w.Text, m.base, m.dirs) && (i > 0 || strings.Contains(w.Text, "/"))
 	if !isPath {
-		return expected.matches(w.text, false)
+		return expected.matches(w.Text, false)
 	}
-	if expected.plain() && strings.Contains(expected.text, "/") != strings.Contains(w.text, "/") && i == 0 {
+	if expected.plain() && strings.Contains(expected.Text, "/") != strings.Contains(w.Text, "/") && i == 0 {
 		return false // a name alone is looked up elsewhere
 	}
-	return leadsTo(expected, w.text, m.base, m.dirs)
+	return leadsTo(expected, w.Text, m.base, m.dirs)
 }
 
 // couldMean reports whether a word of a rule that refuses or asks may stand for
 // one of the command.
 func (m match) couldMean(at, i int) bool {
-	expected, text := m.expected[at], m.words[i].text
+	expected, text := m.expected[at], m.words[i].Text
 	if expected.matches(text, true) {
 		return true
 	}
-	lower := patternWord{text: strings.ToLower(expected.text)}
+	lower := patternWord{Text: strings.ToLower(expected.Text)}
 	if i == 0 && lower.matches(strings.ToLower(text), true) { // file systems that ignore case find RM too
 		return true
 	}

@@ -4,13 +4,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // speaksOf reports whether a deny or ask rule speaks of a command: by its name
 // or its path, with or without options before the words that count, and also of
 // the wrappers around it. maybe says that it could, but that a word which
 // decides is not known beforehand.
-func (r Rule) speaksOf(s simple) (yes, maybe bool) {
+func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 	if !r.HasArg {
 		return true, false
 	}
@@ -18,10 +20,10 @@ func (r Rule) speaksOf(s simple) (yes, maybe bool) {
 	if len(expected) == 0 || r.Arg == ReadGroup {
 		return false, false
 	}
-	lists := append([][]word{s.words}, each(s.layers, func(l layer) []word { return l.words })...)
+	lists := append([][]line.Word{s.Words}, each(s.Wrappers, func(w line.Wrapper) []line.Word { return w.Words })...)
 	for i, words := range lists {
 		for _, v := range variants(words) {
-			m := match{expected: expected, words: v, open: open, wide: true, fed: s.fed && i == 0, dirs: s.dirs,
+			m := match{expected: expected, words: v, open: open, wide: true, fed: s.TakesArgs && i == 0, dirs: s.Dirs,
 				base: r.base}
 			hit, unsure := m.compare()
 			if hit {
@@ -30,40 +32,36 @@ func (r Rule) speaksOf(s simple) (yes, maybe bool) {
 			maybe = maybe || unsure
 		}
 	}
-	return false, maybe || s.hides || readsScript(s)
+	return false, maybe || s.RunsUnknown || readsScript(s)
 }
 
 // readsScript reports whether a command is a shell that takes its commands from
 // its input, which is not seen.
-func readsScript(s simple) bool {
-	given := func(w word) bool { return !isOption(w.text) }
-	return shellName(path.Base(s.name())) && !slices.ContainsFunc(s.words[1:], given)
-}
-
-func shellName(name string) bool {
-	return listed("sh bash dash zsh ksh mksh ash fish", name)
+func readsScript(s line.Command) bool {
+	given := func(w line.Word) bool { return !line.IsOption(w.Text) }
+	return (line.IsShell(s.Base()) || s.Base() == "fish") && !slices.ContainsFunc(s.Words[1:], given)
 }
 
 // variants are the ways to read the words of a command: as they are, without
 // options, and for git without the options before its command.
-func variants(words []word) [][]word {
+func variants(words []line.Word) [][]line.Word {
 	if len(words) == 0 {
 		return nil
 	}
 	first := words[0]
-	if first.known {
-		first.text = path.Base(first.text)
+	if first.Known {
+		first.Text = path.Base(first.Text)
 	}
-	base := append([]word{first}, words[1:]...)
-	lists := [][]word{words, base, withoutOptions(base)}
-	if strings.EqualFold(first.text, "git") {
-		lists = append(lists, append([]word{first}, gitCommand(base[1:])...))
+	base := append([]line.Word{first}, words[1:]...)
+	lists := [][]line.Word{words, base, withoutOptions(base)}
+	if strings.EqualFold(first.Text, "git") {
+		lists = append(lists, append([]line.Word{first}, line.GitWords(base[1:])...))
 	}
 	return lists
 }
 
-func withoutOptions(words []word) []word {
-	return slices.DeleteFunc(slices.Clone(words), func(w word) bool { return w.known && isOption(w.text) })
+func withoutOptions(words []line.Word) []line.Word {
+	return slices.DeleteFunc(slices.Clone(words), func(w line.Word) bool { return w.Known && line.IsOption(w.Text) })
 }
 
 func (m match) compare() (yes, maybe bool) {
@@ -76,15 +74,15 @@ func (m match) compare() (yes, maybe bool) {
 
 // asText compares both as texts, in which a * of the rule stands for blanks too.
 func (m match) asText() bool {
-	pattern := strings.Join(each(m.expected, func(w patternWord) string { return w.text }), " ")
+	pattern := strings.Join(each(m.expected, func(w patternWord) string { return w.Text }), " ")
 	if m.open {
 		pattern += " " + wildcard
 	}
 	words := m.words
-	if at := slices.IndexFunc(words, func(w word) bool { return !w.known || w.glob }); at >= 0 {
+	if at := slices.IndexFunc(words, func(w line.Word) bool { return !w.Known || w.Glob }); at >= 0 {
 		words = words[:at]
 	}
-	return strings.Contains(pattern, wildcard) && patternWord{text: pattern}.matches(strings.Join(plain(words), " "), true)
+	return strings.Contains(pattern, wildcard) && patternWord{Text: pattern}.matches(strings.Join(line.Texts(words), " "), true)
 }
 
 // optionsAnywhere compares plain words in their order, and looks for the rule's
@@ -93,8 +91,8 @@ func (m match) optionsAnywhere() (yes, maybe bool) {
 	var plainExpected []patternWord
 	var options []string
 	for _, w := range m.expected {
-		if w.plain() && isOption(w.text) {
-			options = append(options, letters(w.text)...)
+		if w.plain() && line.IsOption(w.Text) {
+			options = append(options, line.Letters(w.Text)...)
 		} else {
 			plainExpected = append(plainExpected, w)
 		}
@@ -106,19 +104,11 @@ func (m match) optionsAnywhere() (yes, maybe bool) {
 	bare.expected, bare.words = plainExpected, withoutOptions(m.words)
 	yes, maybe = bare.from(0, 0)
 	for _, o := range options {
-		if slices.ContainsFunc(m.words, func(w word) bool { return w.known && hasOption(w.text, o) }) {
+		if slices.ContainsFunc(m.words, func(w line.Word) bool { return w.Known && line.HasOption(w.Text, o) }) {
 			continue
 		}
-		unknown := m.fed || slices.ContainsFunc(m.words, func(w word) bool { return !w.known })
+		unknown := m.fed || slices.ContainsFunc(m.words, func(w line.Word) bool { return !w.Known })
 		yes, maybe = false, unknown && (yes || maybe)
 	}
 	return yes, maybe
-}
-
-// letters are the options of a cluster such as -rf, one by one.
-func letters(option string) []string {
-	if len(option) < 3 || option[1] == '-' {
-		return []string{option}
-	}
-	return each([]rune(option[1:]), func(c rune) string { return "-" + string(c) })
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
@@ -50,7 +51,7 @@ var namedTools = []namedTool{
 // toolNamed finds a tool by its name, or by Claude Code's.
 func toolNamed(name string, foreign bool) (namedTool, bool) {
 	i := slices.IndexFunc(namedTools, func(t namedTool) bool {
-		return !foreign && t.name == name || foreign && listed(t.foreign, strings.ToLower(name))
+		return !foreign && t.name == name || foreign && line.In(t.foreign, strings.ToLower(name))
 	})
 	if i < 0 {
 		return namedTool{}, false
@@ -165,12 +166,12 @@ func (r *Rule) impossibleCommand() (why, try string) {
 		return "its quotes are not closed", ""
 	}
 	for i, w := range words {
-		bare := strings.ReplaceAll(w.text, wildcard, "*")
+		bare := strings.ReplaceAll(w.Text, wildcard, "*")
 		switch {
-		case !w.quoted && (strings.ContainsAny(w.text, ";|&<>`") || strings.Contains(w.text, "$(")):
+		case !w.quoted && (strings.ContainsAny(w.Text, ";|&<>`") || strings.Contains(w.Text, "$(")):
 			why = fmt.Sprintf("a pattern is for one simple command, and %.40s makes it more", bare)
 			return why, "bash(" + firstWords(words[:i]) + ":*)"
-		case strings.Contains(w.text, "/"+wildcard+wildcard), strings.HasPrefix(w.text, wildcard+wildcard+"/"):
+		case strings.Contains(w.Text, "/"+wildcard+wildcard), strings.HasPrefix(w.Text, wildcard+wildcard+"/"):
 			return "** is for files", "write(" + bare + ")"
 		}
 	}
@@ -178,7 +179,7 @@ func (r *Rule) impossibleCommand() (why, try string) {
 }
 
 func firstWords(words []patternWord) string {
-	texts := each(words, func(w patternWord) string { return strings.ReplaceAll(w.text, wildcard, "*") })
+	texts := each(words, func(w patternWord) string { return strings.ReplaceAll(w.Text, wildcard, "*") })
 	return cmp.Or(strings.Join(texts, " "), "go test")
 }
 
@@ -222,17 +223,17 @@ func (r Rule) Remark() string {
 		return "the network, your keys and your home: it runs outside of the sandbox"
 	}
 	_, wild := r.line()
-	words := append(plain(r.fixedWords()), "")
+	words := append(line.Texts(r.fixedWords()), "")
 	if r.Tool != "bash" || !r.HasArg || !wild || words[0] == "" {
 		return ""
 	}
 	name := path.Base(words[0])
 	for _, row := range remarks {
-		if listed(row.programs, name) && (row.subcommands == "" || listed(row.subcommands, words[1])) {
+		if line.In(row.programs, name) && (row.subcommands == "" || line.In(row.subcommands, words[1])) {
 			return row.what
 		}
 	}
-	if interprets(name) {
+	if line.Interprets(name) {
 		return "any program at all"
 	}
 	return ""

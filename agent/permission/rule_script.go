@@ -6,16 +6,17 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/agent/permission/line"
 )
 
 // namesPath reports whether a word of a rule, or the word of a command that it
 // is compared with, names a path: it is written as one, or something is there.
 func namesPath(expected patternWord, text, base string, dirs []string) bool {
-	if isOption(text) || strings.Contains(text, "://") || !strings.Contains(expected.text+text, "/") {
+	if line.IsOption(text) || strings.Contains(text, "://") || !strings.Contains(expected.Text+text, "/") {
 		return false
 	}
 	written := func(w string) bool {
@@ -26,7 +27,7 @@ func namesPath(expected patternWord, text, base string, dirs []string) bool {
 		_, err := os.Lstat(seenFrom(dir, text))
 		return err == nil
 	}
-	return written(expected.text) || written(text) || there(base) || slices.ContainsFunc(dirs, there)
+	return written(expected.Text) || written(text) || there(base) || slices.ContainsFunc(dirs, there)
 }
 
 // leadsTo reports whether a command's word leads, from each directory the
@@ -38,14 +39,14 @@ func leadsTo(expected patternWord, text, base string, dirs []string) bool {
 		}
 		dirs = []string{base}
 	}
-	fixed, rest := expected.text, ""
-	if i := strings.Index(expected.text, wildcard); i >= 0 {
-		cut := strings.LastIndex(expected.text[:i], "/") + 1
-		fixed, rest = expected.text[:cut], expected.text[cut:]
+	fixed, rest := expected.Text, ""
+	if i := strings.Index(expected.Text, wildcard); i >= 0 {
+		cut := strings.LastIndex(expected.Text[:i], "/") + 1
+		fixed, rest = expected.Text[:cut], expected.Text[cut:]
 	}
-	pattern := patternWord{text: realPath(seenFrom(base, fixed))}
+	pattern := patternWord{Text: realPath(seenFrom(base, fixed))}
 	if rest != "" {
-		pattern.text = strings.TrimSuffix(pattern.text, "/") + "/" + rest
+		pattern.Text = strings.TrimSuffix(pattern.Text, "/") + "/" + rest
 	}
 	return !slices.ContainsFunc(dirs, func(dir string) bool {
 		return !pattern.matches(realPath(seenFrom(dir, text)), false)
@@ -73,31 +74,24 @@ func realPath(path string) string {
 	return filepath.ToSlash(clean)
 }
 
-// interprets reports whether a program runs a script whose file it is given.
-func interprets(name string) bool {
-	name = strings.TrimRight(path.Base(name), "0123456789.")
-	return name == "" || listed(`sh bash dash zsh ksh ash fish source python pypy node nodejs perl ruby php lua Rscript
-		tclsh expect osascript pwsh deno bun tsx`, name)
-}
-
 // scriptAt is which word of a command is the script that its interpreter runs,
 // -1 for none: the first one that is a file, else the first that is named like
 // one.
-func scriptAt(words []word, dirs []string) int {
-	if len(words) < 2 || !words[0].known || words[0].text != "." && !interprets(words[0].text) {
+func scriptAt(words []line.Word, dirs []string) int {
+	if len(words) < 2 || !words[0].Known || words[0].Text != "." && !line.Interprets(words[0].Text) {
 		return -1
 	}
 	like := -1
 	for i, w := range words[1:] {
-		if !w.known || w.glob || isOption(w.text) {
+		if !w.Known || w.Glob || line.IsOption(w.Text) {
 			continue
 		}
 		for _, dir := range dirs {
-			if info, err := os.Stat(seenFrom(dir, w.text)); err == nil && info.Mode().IsRegular() {
+			if info, err := os.Stat(seenFrom(dir, w.Text)); err == nil && info.Mode().IsRegular() {
 				return i + 1
 			}
 		}
-		if like < 0 && strings.ContainsAny(w.text, "./") {
+		if like < 0 && strings.ContainsAny(w.Text, "./") {
 			like = i + 1
 		}
 	}
@@ -107,19 +101,19 @@ func scriptAt(words []word, dirs []string) int {
 // scripts are the whole paths of the scripts that a command of these words runs
 // in dir: the command itself where it is named by its path, and what an
 // interpreter is given. Programs of the system are none.
-func scripts(words []word, dir string) (paths []string) {
+func scripts(words []line.Word, dir string) (paths []string) {
 	add := func(text string) {
 		at := realPath(seenFrom(dir, text))
 		place := strings.SplitN(at, "/", 3)
-		if len(place) < 3 || place[0] != "" || !listed("usr bin sbin opt nix", place[1]) {
+		if len(place) < 3 || place[0] != "" || !line.In("usr bin sbin opt nix", place[1]) {
 			paths = append(paths, at)
 		}
 	}
-	if len(words) > 0 && words[0].known && !words[0].glob && strings.Contains(words[0].text, "/") {
-		add(words[0].text)
+	if len(words) > 0 && words[0].Known && !words[0].Glob && strings.Contains(words[0].Text, "/") {
+		add(words[0].Text)
 	}
 	if i := scriptAt(words, []string{dir}); i > 0 {
-		add(words[i].text)
+		add(words[i].Text)
 	}
 	return paths
 }
@@ -147,10 +141,13 @@ func (r Rule) bind(dir string, known map[string]string) Rule {
 // name.
 func (r Rule) namesScripts() (paths []string) {
 	text, wild := r.line()
-	if commands, ok := shellLine(text, r.base); ok && !wild {
-		for _, s := range commands {
-			for _, dir := range s.dirs {
-				paths = append(paths, scripts(s.words, dir)...)
+	if read := line.Parse(text, r.base, line.Shell{}); read.Problem == "" && !wild {
+		for _, s := range read.Commands {
+			for _, dir := range s.Dirs {
+				if !s.Certain {
+					continue
+				}
+				paths = append(paths, scripts(s.Words, dir)...)
 			}
 		}
 		return paths
@@ -159,13 +156,13 @@ func (r Rule) namesScripts() (paths []string) {
 }
 
 // fixedWords are the words of a rule for commands that stand before any *.
-func (r Rule) fixedWords() (fixed []word) {
+func (r Rule) fixedWords() (fixed []line.Word) {
 	expected, _ := r.command()
 	for _, w := range expected {
 		if !w.plain() {
 			break
 		}
-		fixed = append(fixed, word{text: w.text, known: true})
+		fixed = append(fixed, line.Word{Text: w.Text, Known: true})
 	}
 	return fixed
 }

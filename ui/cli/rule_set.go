@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	lines "artoo/agent/permission/line"
 	"artoo/config"
 	"artoo/tool"
 	"artoo/tool/shell"
@@ -67,7 +68,7 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 	a.guard = permission.NewGuard(a.project)
 	p := &permission.Policy{
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
-		Shell: permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
+		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
 		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: a.guard, Secrets: new(tool.Histories)},
 	}
 	var err error

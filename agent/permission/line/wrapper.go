@@ -1,4 +1,4 @@
-package permission
+package line
 
 import (
 	"path"
@@ -41,7 +41,7 @@ var wrappers = []wrapper{
 }
 
 func wrapperOf(name string) (wrapper, bool) {
-	i := slices.IndexFunc(wrappers, func(w wrapper) bool { return listed(w.names, name) })
+	i := slices.IndexFunc(wrappers, func(w wrapper) bool { return In(w.names, name) })
 	if i < 0 {
 		return wrapper{}, false
 	}
@@ -60,24 +60,24 @@ const (
 )
 
 // unwrap opens one wrapper.
-func unwrap(s simple) (inner simple, script string, how wrapping) {
-	name := path.Base(s.name())
-	if name == "." && s.name() != "." { // path.Base of an unknown name
+func unwrap(s Command) (inner Command, script string, how wrapping) {
+	name := path.Base(s.Name())
+	if name == "." && s.Name() != "." { // path.Base of an unknown name
 		return s, "", wrapsNothing
 	}
 	inner = s
-	inner.layers = append(slices.Clip(s.layers), layer{s.words, s.assigns})
-	if isShell(name) {
-		script, how = shellScript(s.words[1:])
+	inner.Wrappers = append(slices.Clip(s.Wrappers), Wrapper{s.Words, s.SetsVariables})
+	if IsShell(name) {
+		script, how = shellScript(s.Words[1:])
 		return inner, script, how
 	}
 	if name == "eval" {
-		if len(s.words) > 1 && s.known() && !s.globs() {
-			return inner, strings.Join(plain(s.words[1:]), " "), wrapsScript
+		if len(s.Words) > 1 && s.Known() && !s.Globs() {
+			return inner, strings.Join(Texts(s.Words[1:]), " "), wrapsScript
 		}
 		return s, "", wrapsUnseen
 	}
-	inner.opaque = s.opaque || name == "busybox" // its commands are not those of the system
+	inner.Compound = s.Compound || name == "busybox" // its commands are not those of the system
 	w, ok := wrapperOf(name)
 	if !ok {
 		return s, "", wrapsNothing
@@ -89,45 +89,45 @@ func unwrap(s simple) (inner simple, script string, how wrapping) {
 }
 
 // open finds the inner command behind a wrapper's own words.
-func open(s, inner simple, w wrapper) (simple, string, wrapping) {
-	inner.raised = s.raised || w.raises
-	inner.fed = s.fed || w.feeds
-	words, skip := s.words[1:], w.skip
+func open(s, inner Command, w wrapper) (Command, string, wrapping) {
+	inner.Elevated = s.Elevated || w.raises
+	inner.TakesArgs = s.TakesArgs || w.feeds
+	words, skip := s.Words[1:], w.skip
 	replace := "" // what xargs puts its input in place of
 	for i := 0; i < len(words); i++ {
 		at := words[i]
 		switch {
-		case !at.known || at.glob:
+		case !at.Known || at.Glob:
 			return s, "", wrapsUnseen
-		case at.text == "--":
+		case at.Text == "--":
 			continue
-		case strings.HasPrefix(at.text, "-"):
-			option, value, taken := optionOf(at.text, w)
-			inner.assigns = inner.assigns || w.env && !w.raises // -i, -u
+		case strings.HasPrefix(at.Text, "-"):
+			option, value, taken := optionOf(at.Text, w)
+			inner.SetsVariables = inner.SetsVariables || w.env && !w.raises // -i, -u
 			switch {
 			case option == "":
-				if s.name() == "command" && (at.text == "-v" || at.text == "-V") {
+				if s.Name() == "command" && (at.Text == "-v" || at.Text == "-V") {
 					return s, "", wrapsNothing // it only tells where the command is
 				}
 				return s, "", wrapsUnseen
 			case taken && value == "":
 				i++
 				if i < len(words) {
-					value = words[i].text
+					value = words[i].Text
 				}
 			}
 			if option == "-I" || option == "-J" || option == "-R" {
 				replace = value
 			}
-		case w.env && strings.Contains(at.text, "="):
-			inner.assigns = true
+		case w.env && strings.Contains(at.Text, "="):
+			inner.SetsVariables = true
 		case skip > 0:
 			skip--
 		default:
-			inner.words = slices.Clone(words[i:])
-			for j := range inner.words {
-				if replace != "" && strings.Contains(inner.words[j].text, replace) {
-					inner.words[j].known = false
+			inner.Words = slices.Clone(words[i:])
+			for j := range inner.Words {
+				if replace != "" && strings.Contains(inner.Words[j].Text, replace) {
+					inner.Words[j].Known = false
 				}
 			}
 			return inner, "", wrapsCommand
@@ -136,9 +136,9 @@ func open(s, inner simple, w wrapper) (simple, string, wrapping) {
 	return s, "", wrapsNothing // no inner command: judged by its own name
 }
 
-// system reports whether a command's name stands for a program of the system,
+// OfSystem reports whether a command's name stands for a program of the system,
 // not for a file of the project that has taken its name.
-func system(name string) bool {
+func OfSystem(name string) bool {
 	dir := path.Dir(name)
 	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
 }
@@ -146,46 +146,46 @@ func system(name string) bool {
 // optionOf reads an option word: its name, "" when it is not one of the
 // wrapper's, and the value in the same word. taken says that it takes a value.
 func optionOf(text string, w wrapper) (name, value string, taken bool) {
-	if listed(w.flags, text) {
+	if In(w.flags, text) {
 		return text, "", false
 	}
-	if listed(w.valued, text) {
+	if In(w.valued, text) {
 		return text, "", true
 	}
 	if strings.HasPrefix(text, "--") {
 		name, value, _ = strings.Cut(text, "=")
-		if listed(w.valued, name) && value != "" {
+		if In(w.valued, name) && value != "" {
 			return name, value, true
 		}
 		return "", "", false
 	}
-	if len(text) > 2 && listed(w.valued, text[:2]) {
+	if len(text) > 2 && In(w.valued, text[:2]) {
 		return text[:2], text[2:], true
 	}
 	if len(text) < 2 {
 		return "", "", false
 	}
 	for _, c := range []byte(text[1:]) { // a cluster of flags
-		if !listed(w.flags, "-"+string(rune(c))) {
+		if !In(w.flags, "-"+string(rune(c))) {
 			return "", "", false
 		}
 	}
 	return text[:2], "", false
 }
 
-// isShell reports whether a program takes lines as shells do.
-func isShell(name string) bool { return listed("sh bash dash ash zsh ksh ksh93 mksh yash rbash", name) }
+// IsShell reports whether a program takes lines as shells do.
+func IsShell(name string) bool { return In("sh bash dash ash zsh ksh ksh93 mksh yash rbash", name) }
 
 // shellScript is the line of `sh -c 'line'`. With options that only tell when
 // the shell gives up it means what it says; with others it may not.
-func shellScript(words []word) (string, wrapping) {
+func shellScript(words []Word) (string, wrapping) {
 	how := wrapsScript
 	for i := 0; i < len(words); i++ {
 		at := words[i]
-		if !at.known || at.glob {
+		if !at.Known || at.Glob {
 			return "", wrapsUnseen
 		}
-		switch text := at.text; {
+		switch text := at.Text; {
 		case text == "--noprofile", text == "--norc":
 		case strings.HasPrefix(text, "--"):
 			how = wrapsForeign
@@ -199,8 +199,8 @@ func shellScript(words []word) (string, wrapping) {
 				return "", wrapsUnseen
 			}
 			// These, by their long names, only tell when the shell gives up.
-			const tame = "pipefail errexit nounset"
-			if i++; i >= len(words) || !listed(tame, words[i].text) || strings.Trim(text[1:], "eu") != "o" {
+			const harmless = "pipefail errexit nounset"
+			if i++; i >= len(words) || !In(harmless, words[i].Text) || strings.Trim(text[1:], "eu") != "o" {
 				how = wrapsForeign
 			}
 		case strings.Trim(text[1:], "ceuflxaBCEHPTbhkmnprtv") != "":
@@ -213,8 +213,8 @@ func shellScript(words []word) (string, wrapping) {
 				continue
 			}
 			// What follows -c may be more options before the line.
-			if i++; i < len(words) && words[i].known && !words[i].glob && !strings.HasPrefix(words[i].text, "-") {
-				return words[i].text, how
+			if i++; i < len(words) && words[i].Known && !words[i].Glob && !strings.HasPrefix(words[i].Text, "-") {
+				return words[i].Text, how
 			}
 			return "", wrapsUnseen
 		}
@@ -223,76 +223,76 @@ func shellScript(words []word) (string, wrapping) {
 }
 
 // script walks the line that a shell is given.
-func (w *shellWalker) script(s, inner simple, script string, how wrapping) ends {
-	kind := path.Base(s.name())
+func (w *walker) script(c, inner Command, script string, how wrapping) (success, failure []string) {
+	kind := c.Base()
 	if kind == "eval" {
 		kind = w.kind
 	}
-	if how == wrapsForeign || kind != w.kind || inner.assigns {
+	if how == wrapsForeign || kind != w.kind || inner.SetsVariables {
 		// Another shell, or this one with other options, may take the line in
 		// another way: no rule for its words covers it.
 		w.unlike(script, inner)
-		s.opaque, s.hides = true, true
-		w.commands = append(w.commands, s)
-		return ends{s.dirs, s.dirs}
+		c.Compound, c.RunsUnknown = true, true
+		return w.append(c)
 	}
 	before := len(w.commands)
-	commands, ok := parseShell(script, inner.dirs, w.kind, w.depth+1)
+	commands, ok := read(script, place{inner.Dirs, inner.Dirs}, walker{kind: w.kind, depth: w.depth + 1, certain: w.certain})
 	w.ok = w.ok && ok
-	for _, c := range commands {
-		w.commands = append(w.commands, c.within(inner))
+	for _, found := range commands {
+		w.commands = append(w.commands, found.within(inner))
 	}
-	if len(w.commands) == before { // nothing in it, but for what is around it
-		w.commands = append(w.commands, s)
+	if len(w.commands) == before { // nothing in it, except what is around it
+		w.append(c)
 	}
-	if s.name() == "eval" {
-		return ends{}
+	if c.Name() == "eval" {
+		return nil, nil
 	}
-	return ends{s.dirs, s.dirs}
+	return c.Dirs, c.Dirs
 }
 
 // within is a command of a script with what surrounds the script.
-func (s simple) within(outer simple) simple {
-	s.raised, s.assigns, s.fed = s.raised || outer.raised, s.assigns || outer.assigns, s.fed || outer.fed
-	s.loose, s.unsure, s.opaque = s.loose || outer.loose, s.unsure || outer.unsure, s.opaque || outer.opaque
-	s.outputs = append(slices.Clip(outer.outputs), s.outputs...)
-	s.overwrites = append(slices.Clip(outer.overwrites), s.overwrites...)
-	s.inputs = append(slices.Clip(outer.inputs), s.inputs...)
-	s.layers = append(slices.Clip(outer.layers), s.layers...)
-	return s
+func (c Command) within(outer Command) Command {
+	c.Elevated, c.TakesArgs = c.Elevated || outer.Elevated, c.TakesArgs || outer.TakesArgs
+	c.SetsVariables, c.UnknownText = c.SetsVariables || outer.SetsVariables, c.UnknownText || outer.UnknownText
+	c.UnsafeExpansion, c.Compound = c.UnsafeExpansion || outer.UnsafeExpansion, c.Compound || outer.Compound
+	c.Outputs = append(slices.Clip(outer.Outputs), c.Outputs...)
+	c.Overwrites = append(slices.Clip(outer.Overwrites), c.Overwrites...)
+	c.Inputs = append(slices.Clip(outer.Inputs), c.Inputs...)
+	c.Wrappers = append(slices.Clip(outer.Wrappers), c.Wrappers...)
+	return c
 }
 
-// unlike collects what a text may run that is not for this shell, or not now:
-// for rules that deny or ask, and for what is asked always.
-func (w *shellWalker) unlike(script string, outer simple) {
-	commands, _ := parseShell(script, nil, "sh", w.depth+1)
-	for _, c := range commands {
-		c = c.within(outer)
-		c.opaque = true
-		w.commands = append(w.commands, c)
+// unlike collects the commands of a text that is not for this shell, or not for now: for
+// rules that deny or ask, and for what is always asked.
+func (w *walker) unlike(script string, outer Command) {
+	commands, _ := read(script, place{}, walker{kind: "sh", depth: w.depth + 1, certain: w.certain})
+	for _, found := range commands {
+		found = found.within(outer)
+		found.Compound = true
+		w.commands = append(w.commands, found)
 	}
 }
 
-// given collects what a command makes the shell run later or by another name,
-// and what a shell reads from its input.
-func (w *shellWalker) given(s simple) {
+// given collects the commands that a command makes the shell run later or by another name,
+// and those that a shell reads from its input.
+func (w *walker) given(c Command) {
 	last := len(w.commands) - 1
-	words := plain(s.words)
-	switch name := path.Base(s.name()); {
+	words := Texts(c.Words)
+	switch name := c.Base(); {
 	case name == "trap" && len(words) > 1:
-		w.unlike(strings.Join(words[1:], "\n"), s)
+		w.unlike(strings.Join(words[1:], "\n"), c)
 	case name == "alias":
 		for _, word := range words[1:] {
 			if _, value, ok := strings.Cut(word, "="); ok {
-				w.unlike(value, s)
+				w.unlike(value, c)
 			}
 		}
 	case name == "hash" && len(words) > 2, name == "enable" && slices.Contains(words, "-f"):
-		w.commands[last].hides = true // names stand for other programs from now on
-	case isShell(name) && !slices.ContainsFunc(words[1:], func(a string) bool { return !isOption(a) }):
-		w.commands[last].opaque, w.commands[last].hides = true, true
-		for _, text := range s.texts {
-			w.unlike(text, s)
+		w.commands[last].RunsUnknown = true // names stand for other programs from now on
+	case IsShell(name) && !slices.ContainsFunc(words[1:], func(a string) bool { return !IsOption(a) }):
+		w.commands[last].Compound, w.commands[last].RunsUnknown = true, true
+		for _, text := range c.Texts {
+			w.unlike(text, c)
 		}
 	}
 }

@@ -1,0 +1,144 @@
+package line
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// texts are texts of a line that may be run as lines, where it does something else too.
+type texts struct {
+	values  []string // of variables: run where a command's name is an expansion
+	expands bool     // there is such a command
+	given   []string // to commands, or printed by them: run where a shell reads them
+	shell   bool     // there is a shell that may read
+}
+
+// runTexts collects the commands of texts that the line may run, as seen from its end.
+func (w *walker) runTexts(at place) {
+	if w.later.expands {
+		w.mayRunTexts(at, w.later.values...)
+	}
+	if w.later.shell {
+		w.mayRunTexts(at, w.later.given...)
+	}
+}
+
+// mayRunTexts collects the commands of texts that the line may run.
+func (w *walker) mayRunTexts(at place, texts ...string) {
+	for _, text := range texts {
+		if text != w.text { // no text holds itself
+			commands, _ := read(text, at, walker{kind: w.kind, depth: w.depth + 1})
+			w.commands = append(w.commands, commands...)
+		}
+	}
+}
+
+// mayRun looks for texts in a command that may be run although they do not stand there as
+// commands: by itself, by a shell, or later. It is for rules that deny or ask, which rather
+// see too many commands, and so also for the words of wrappers that are not opened.
+func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at place) {
+	if len(c.Args) > 0 && len(c.Args[0].Parts) > 0 {
+		_, expands := c.Args[0].Parts[0].(*syntax.ParamExp)
+		w.later.expands = w.later.expands || expands
+	}
+	for _, r := range redirects {
+		given := r.Hdoc
+		if r.Op == syntax.WordHdoc {
+			given = r.Word
+		}
+		if text := w.plain(given); text != "" {
+			w.later.given = append(w.later.given, text)
+		}
+	}
+	words := each(c.Args, w.plain)
+	for i, word := range words {
+		rest, name := words[i+1:], path.Base(word)
+		w.later.shell = w.later.shell || IsShell(name) || In("fish source .", name)
+		switch name {
+		case "hash":
+			if p := slices.Index(rest, "-p"); p >= 0 && p+1 < len(rest) {
+				program := Word{Text: rest[p+1], Known: rest[p+1] != ""}
+				w.commands = append(w.commands, Command{Words: []Word{program}, Dirs: at.guess})
+			}
+		case "echo", "printf":
+			w.later.given = append(w.later.given, strings.Join(rest, " "))
+			w.evaluated(at, rest)
+		case "fish", "mapfile", "readarray", "compgen", "complete":
+			for j, option := range rest {
+				if In("-c --command -C -F", option) && j+1 < len(rest) {
+					w.mayRunTexts(at, rest[j+1])
+				}
+			}
+		case "bind": // -x '"key": line'
+			for _, r := range rest {
+				if _, line, ok := strings.Cut(r, ":"); ok {
+					w.mayRunTexts(at, strings.Trim(line, "\" "))
+				}
+			}
+		case "test", "[", "let", "unset", "declare", "typeset", "local", "export", "readonly":
+			w.evaluated(at, rest)
+		case "git":
+			for _, r := range rest {
+				if _, line, ok := strings.Cut(r, "=!"); ok { // -c alias.x='!line'
+					w.mayRunTexts(at, line)
+				}
+			}
+		}
+		if In("read mapfile readarray printf getopts", name) {
+			w.evaluated(at, rest)
+			for _, variable := range rest {
+				w.mayBeAnything(variable)
+			}
+		}
+	}
+}
+
+// evaluated looks at words with a subscript, whose substitutions some commands run
+// although they were quoted.
+func (w *walker) evaluated(at place, words []string) {
+	for _, word := range words {
+		if strings.Contains(word, "[") && strings.ContainsAny(word, "$`") {
+			w.mayRunTexts(at, ": "+word)
+		}
+	}
+}
+
+// declared records the assignments of a declaration, and looks at the quoted texts of a
+// construct that the parser takes for no command of words.
+func (w *walker) declared(node syntax.Node) {
+	declaration, ok := node.(*syntax.DeclClause)
+	if ok {
+		for _, a := range declaration.Args {
+			w.assign(a)
+		}
+	} else if _, ok := node.(*syntax.LetClause); !ok {
+		return
+	}
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			if quoted := w.part(n.(syntax.WordPart), true); quoted.Known {
+				w.evaluated(place{}, []string{quoted.Text})
+			}
+		}
+		return true
+	})
+}
+
+// plain is a word without its quotes, "" where it holds an expansion.
+func (w *walker) plain(word *syntax.Word) (text string) {
+	if word == nil {
+		return ""
+	}
+	for _, part := range word.Parts {
+		p := w.part(part, false)
+		if !p.Known {
+			return ""
+		}
+		text += p.Text
+	}
+	return text
+}

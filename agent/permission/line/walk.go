@@ -1,0 +1,401 @@
+package line
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// mostDirs bounds how many places a command may be in before they count as not
+// known.
+const mostDirs = 16
+
+// certainly is the round in which the values that a line gives its variables do not count.
+const certainly = -1
+
+// A walker collects the simple commands of a line in one walk over its syntax tree, and
+// follows where each may run.
+type walker struct {
+	commands []Command
+	text     string
+	kind     string // of the shell that runs the line
+	variant  syntax.LangVariant
+	certain  bool // the commands that it finds are certain
+	depth    int  // of scripts within scripts
+	ok       bool
+
+	items  map[string]Word   // loop variables, with the item that each stands for
+	values map[string][]Word // the values that the line has given its variables so far
+	round  int               // which of the values stands for its variable, or certainly
+	walked int               // rounds of loops
+	later  texts
+}
+
+// A place is the directories in which a command may run: those that are certain, and those that
+// the values of variables lead to. nil stands for "not known".
+type place struct{ sure, guess []string }
+
+func (p place) union(other place) place {
+	return place{union(p.sure, other.sure), union(p.guess, other.guess)}
+}
+
+func (p place) is(other place) bool { return same(p.sure, other.sure) && same(p.guess, other.guess) }
+
+// same reports whether two sets of directories are one.
+func same(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
+
+// ends are the directories a statement may leave the shell in.
+type ends struct{ success, failure place }
+
+func (e ends) any() place { return e.success.union(e.failure) }
+
+// union joins two sets of directories; nil stands for "not known".
+func union(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	out := slices.Clone(a)
+	for _, d := range b {
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	if len(out) > mostDirs {
+		return nil
+	}
+	return out
+}
+
+func (w *walker) list(stmts []*syntax.Stmt, at place) ends {
+	e := ends{at, at}
+	for i, s := range stmts {
+		if i > 0 {
+			at = e.any()
+		}
+		e = w.statement(s, at)
+	}
+	return e
+}
+
+func (w *walker) statement(s *syntax.Stmt, at place) ends {
+	still := ends{at, at}
+	for _, r := range s.Redirs {
+		w.nested(r, at)
+	}
+	call, isCall := s.Cmd.(*syntax.CallExpr)
+	test, isTest := s.Cmd.(*syntax.TestClause)
+	if len(s.Redirs) > 0 && !isCall && !isTest {
+		w.emit(at, w.append, func(dirs []string) Command {
+			c := w.redirects(s.Redirs, dirs)
+			if len(c.Outputs) > 0 || len(c.Inputs) > 0 || c.SetsVariables || c.UnsafeExpansion {
+				c.Words, c.Compound = []Word{{Text: w.source(s)}}, true
+			}
+			return c
+		})
+	}
+	e := still
+	switch c := s.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		e = w.call(call, s.Redirs, at)
+	case *syntax.Block:
+		e = w.list(c.Stmts, at)
+	case *syntax.Subshell:
+		w.list(c.Stmts, at)
+	case *syntax.BinaryCmd:
+		e = w.binary(c, at)
+	case *syntax.IfClause:
+		e = w.branches(c, at)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			e = w.statement(c.Stmt, at)
+		}
+	case *syntax.WhileClause:
+		w.list(c.Cond, place{})
+		w.list(c.Do, place{})
+		e = ends{}
+	case *syntax.ForClause:
+		e = w.loop(c, at)
+	case *syntax.TestClause:
+		w.test(test, s.Redirs, at)
+	default:
+		// Arithmetic, declarations, functions and the like can run
+		// commands or change what later ones mean in ways of their own.
+		w.compound(s.Cmd)
+		w.declared(s.Cmd)
+		w.nested(s.Cmd, place{})
+		e = ends{}
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		return still
+	}
+	if s.Negated {
+		e.success, e.failure = e.failure, e.success
+	}
+	return e
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, at place) ends {
+	switch c.Op {
+	case syntax.AndStmt:
+		x := w.statement(c.X, at)
+		y := w.statement(c.Y, x.success)
+		return ends{y.success, x.failure.union(y.failure)}
+	case syntax.OrStmt:
+		x := w.statement(c.X, at)
+		y := w.statement(c.Y, x.failure)
+		return ends{x.success.union(y.success), y.failure}
+	}
+	w.statement(c.X, at) // the parts of a pipe are shells of their own
+	w.statement(c.Y, at)
+	return ends{at, at}
+}
+
+func (w *walker) branches(c *syntax.IfClause, at place) ends {
+	if c == nil {
+		return ends{at, at}
+	}
+	if len(c.Cond) == 0 { // else
+		return w.list(c.Then, at)
+	}
+	cond := w.list(c.Cond, at)
+	then := w.list(c.Then, cond.success)
+	other := w.branches(c.Else, cond.failure)
+	return ends{then.success.union(other.success), then.failure.union(other.failure)}
+}
+
+// append adds a command as it is. It leaves the shell where it was.
+func (w *walker) append(c Command) (success, failure []string) {
+	if len(c.Words) > 0 {
+		c.Certain = w.certain
+		w.commands = append(w.commands, c)
+	}
+	return c.Dirs, c.Dirs
+}
+
+// compound adds a construct that is no simple command under its first word.
+func (w *walker) compound(node syntax.Node) {
+	text, _, _ := strings.Cut(strings.TrimSpace(w.source(node)), " ")
+	w.append(Command{Words: []Word{{Text: text, Known: true}}, Compound: true})
+}
+
+// emit adds the command that build makes of a statement, and those that it could be by the
+// values that the line gives its variables.
+func (w *walker) emit(at place, add func(Command) (success, failure []string), build func(dirs []string) Command) ends {
+	sure := build(at.sure)
+	success, failure := add(sure)
+	e := ends{place{success, success}, place{failure, failure}}
+	rounds := 1
+	for _, of := range w.values {
+		rounds = max(rounds, min(len(of), mostValues))
+	}
+	certain, first, known := w.certain, true, []Command{}
+	if same(at.sure, at.guess) {
+		known = append(known, sure)
+	}
+	w.certain = false
+	for w.round = range rounds {
+		guess := build(at.guess)
+		if slices.ContainsFunc(known, func(c Command) bool { return reflect.DeepEqual(c, guess) }) {
+			continue
+		}
+		known = append(known, guess)
+		round := w.round
+		success, failure := add(guess)
+		if w.round = round; first {
+			e.success.guess, e.failure.guess, first = success, failure, false
+			continue
+		}
+		e.success.guess, e.failure.guess = union(e.success.guess, success), union(e.failure.guess, failure)
+	}
+	w.certain, w.round = certain, certainly
+	return e
+}
+
+// nested walks the substitutions in a node.
+func (w *walker) nested(node syntax.Node, at place) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			if n.Backquotes {
+				w.compound(n) // backslashes in it mean something else to each shell
+			}
+			w.list(n.Stmts, at)
+			return false
+		case *syntax.ProcSubst:
+			w.list(n.Stmts, at)
+			return false
+		case *syntax.Stmt:
+			w.statement(n, at)
+			return false
+		}
+		return true
+	})
+}
+
+// call collects a simple command and what its words start.
+func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at place) ends {
+	for _, a := range c.Assigns {
+		w.nested(a, at)
+		w.assign(a)
+	}
+	for _, arg := range c.Args {
+		w.nested(arg, at)
+	}
+	w.mayRun(c, redirects, at)
+	add := w.add
+	if len(c.Args) == 0 {
+		add = w.append
+	}
+	return w.emit(at, add, func(dirs []string) Command {
+		s := w.redirects(redirects, dirs)
+		s.SetsVariables = s.SetsVariables || len(c.Assigns) > 0
+		for _, a := range c.Assigns {
+			s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(a)
+		}
+		for _, arg := range c.Args {
+			s.Words = append(s.Words, each(w.expanded(arg), w.literal)...)
+			s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(arg)
+		}
+		if len(s.Words) == 0 {
+			s.Words, s.Compound = []Word{{Text: w.source(c)}}, true
+		}
+		return s
+	})
+}
+
+// redirects is a command without words that runs in dirs with these redirections.
+func (w *walker) redirects(redirects []*syntax.Redirect, dirs []string) Command {
+	c := Command{Dirs: dirs}
+	for _, r := range redirects {
+		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+			c.SetsVariables = true // {name}>file sets the variable
+		}
+		c.UnsafeExpansion = c.UnsafeExpansion || unsafeExpansion(r)
+		target := w.literal(r.Word)
+		descriptor := target.Known && target.Text != "" && strings.Trim(target.Text, "0123456789-") == ""
+		switch r.Op {
+		case syntax.RdrIn:
+			c.Inputs = append(c.Inputs, target)
+		case syntax.DplIn:
+			c.UnsafeExpansion = c.UnsafeExpansion || !descriptor
+		case syntax.Hdoc, syntax.DashHdoc:
+			w.hereDocument(&c, r, target)
+		case syntax.WordHdoc:
+			c.UnknownText = c.UnknownText || !target.Known
+			c.Texts = append(c.Texts, target.Text)
+		case syntax.DplOut:
+			if !descriptor {
+				c.Outputs = append(c.Outputs, target)
+				c.Overwrites = append(c.Overwrites, target)
+			}
+		default:
+			if target.Known && In("/dev/null /dev/stderr /dev/stdout", target.Text) {
+				continue
+			}
+			c.Outputs = append(c.Outputs, target)
+			if r.Op == syntax.RdrOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll {
+				c.Overwrites = append(c.Overwrites, target)
+			}
+		}
+	}
+	return c
+}
+
+// hereDocument looks at a text that follows the line. Where it ends must be
+// plain, or the shell may find commands where the parser sees text.
+func (w *walker) hereDocument(c *Command, r *syntax.Redirect, end Word) {
+	quoted := len(r.Word.Parts) != 1
+	if !quoted {
+		_, bare := r.Word.Parts[0].(*syntax.Lit)
+		quoted = !bare || strings.Contains(w.source(r.Word), `\`)
+	}
+	if !end.Known || strings.ContainsAny(end.Text, "\n\\`$'\" ") {
+		w.ok = false
+	}
+	if r.Hdoc == nil {
+		return
+	}
+	c.Texts = append(c.Texts, w.source(r.Hdoc))
+	if quoted {
+		return
+	}
+	if strings.Contains(w.source(r.Hdoc), "\\\n") {
+		w.ok = false // the shell joins such lines before it looks for the end
+	}
+	for _, part := range r.Hdoc.Parts {
+		if _, text := part.(*syntax.Lit); !text {
+			c.UnknownText = true
+		}
+	}
+}
+
+// add adds a command, follows cd, and opens wrappers: the commands that they run count,
+// not the wrappers themselves, except for rules that deny or ask.
+func (w *walker) add(c Command) (success, failure []string) {
+	inner, script, how := unwrap(c)
+	if how != wrapsNothing && !OfSystem(c.Name()) {
+		w.append(c) // ./sudo is a program of its own
+	}
+	switch how {
+	case wrapsCommand:
+		success, failure := w.add(inner)
+		if c.Name() == "command" || c.Name() == "builtin" {
+			return success, failure
+		}
+		return c.Dirs, c.Dirs
+	case wrapsScript, wrapsForeign:
+		return w.script(c, inner, script, how)
+	case wrapsUnseen:
+		c.Compound, c.RunsUnknown = true, true
+	}
+	w.append(c)
+	w.found(c)
+	w.given(c)
+	switch name := c.Name(); {
+	case name == "cd":
+		return follow(c), c.Dirs
+	case c.ChangesShell() && name != "test" && name != "[":
+		return nil, nil
+	}
+	return c.Dirs, c.Dirs
+}
+
+// found collects the commands that find would start.
+func (w *walker) found(c Command) {
+	if filepath.Base(c.Name()) != "find" {
+		return
+	}
+	for i, at := range c.Words {
+		if !In("-exec -execdir -ok -okdir", at.Text) {
+			continue
+		}
+		inner := Command{TakesArgs: true, Compound: c.Compound, Elevated: c.Elevated, SetsVariables: c.SetsVariables,
+			UnsafeExpansion: c.UnsafeExpansion, Outputs: c.Outputs, Wrappers: c.Wrappers}
+		for _, arg := range c.Words[i+1:] {
+			if arg.Text == ";" || arg.Text == "+" {
+				break
+			}
+			arg.Known = arg.Known && !strings.Contains(arg.Text, "{}")
+			inner.Words = append(inner.Words, arg)
+		}
+		if len(inner.Words) > 0 {
+			w.add(inner)
+		}
+	}
+}
+
+// follow is where a cd leads, nil where that is not known.
+func follow(c Command) []string {
+	if !c.Known() || c.Globs() || c.SetsVariables || len(c.Words) != 2 || c.Dirs == nil {
+		return nil
+	}
+	to := c.Words[1].Text
+	if to == "" || strings.HasPrefix(to, "-") {
+		return nil
+	}
+	return c.Paths(to)
+}
