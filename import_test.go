@@ -66,14 +66,14 @@ var allowed = []struct {
 		"artoo/provider/redact",
 		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/journal", "artoo/tool/shell", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
-	{"artoo/ui/prompt", []string{"artoo/ui/sanitize"}},
+	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
 		"artoo/tool", "artoo/ui/screen"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.
 var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest",
-	"artoo/tool/pdf/pdftest"}
+	"artoo/tool/pdf/pdftest", "artoo/ui/prompt/prompttest"}
 
 // shared are packages that any other may import. They import nothing of artoo.
 var shared = []string{"artoo/tool/names", "artoo/tool/text"}

@@ -6,9 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -17,112 +20,184 @@ import (
 // message, never as an answer. The end of the input, a hang-up and Ctrl-C are
 // no; Ctrl-C stops the turn as well. Called by the agent's goroutine.
 func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	t.tellNotify()
+	t.showNotifyTrouble()
+	at := t.asker()
+	at.notify = t.opt.Notify
+	var d dialogue[agent.Answer]
 	switch q.Kind {
 	case agent.QuestionSteps:
-		return t.askGoOn(ctx, q)
+		d = goOn(q)
 	case agent.QuestionChoice, agent.QuestionCompact:
-		return t.askChoice(ctx, q)
+		d = choice(at.Screen, q)
+	default:
+		d = approval(at.Screen, q, func() ([]byte, error) { return t.editCall(ctx, q.Call) })
 	}
-	prompt := t.Question(q)
-	return askApproval(t.Screen, t.opt.Notify, q, asker{
-		line: func() (string, bool, error) {
-			l, err := t.console.ask(ctx,
-				lineRequest{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
-			if err != nil {
-				err = t.unanswered(ctx, err)
-			}
-			return l.text, l.burst, err
-		},
-		edit: func() ([]byte, error) { return t.editCall(ctx, q.Call) },
-		page: func(text string) {
-			if err := t.page(text); err != nil { // then it was printed
-				t.Note("pager: " + err.Error())
-			}
-		},
-	})
-}
-
-// asker is the place where a question is asked.
-type asker struct {
-	line func() (text string, burst bool, err error) // shows the prompt and waits for an answer
-	edit func() (input []byte, err error)            // lets the user change the call; nil for no change
-	page func(text string)
-}
-
-// askApproval asks until there is an answer. The question stands on the screen.
-func askApproval(s *screen.Screen, notify *Notifier, q agent.Question, a asker) (agent.Answer, error) {
-	unseen := s.Unseen(q)
-	notify.Question()
-	for {
-		text, burst, err := a.line()
-		if err != nil {
-			s.Decided(q, agent.Answer{})
-			return agent.Answer{}, err
-		}
-		r := parseAnswer(text).to(q)
-		if why := r.refused(q, burst, unseen); why != "" {
-			s.Note(why)
-			continue
-		}
-		switch r.step {
-		case stepDecide:
-			s.Decided(q, r.answer)
-			return r.answer, nil
-		case stepEdit:
-			input, err := a.edit()
-			switch {
-			case err != nil:
-				s.Note("not edited: " + err.Error())
-			case input != nil:
-				return agent.Answer{Input: input}, nil // the agent plans it anew, and asks again
-			default:
-				s.Note("unchanged")
-			}
-		case stepPage:
-			a.page(s.QuestionAll(q))
-			unseen = false
-		case stepHelp:
-			s.QuestionHelp(q)
-		default:
-			s.Note(answersThereAre(q))
-		}
-	}
-}
-
-// askGoOn asks whether a turn goes on. Nothing runs by the answer alone: anything
-// but a yes is no.
-func (t *Terminal) askGoOn(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	prompt := screen.GoOn(q)
-	t.opt.Notify.Question()
-	l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: func() string { return prompt }})
+	a, err := d.ask(ctx, at)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return agent.Answer{}, context.Cause(ctx)
-	case err != nil:
-		return agent.Answer{}, err
-	}
-	if r := parseAnswer(l.text); r.step == stepDecide && r.answer.Verdict == agent.Yes && !l.burst {
-		return agent.Answer{Verdict: agent.Yes}, nil
-	}
-	return agent.Answer{}, nil
-}
-
-// unanswered says what a question without an answer means to the agent.
-func (t *Terminal) unanswered(ctx context.Context, err error) error {
-	switch {
+	case err == nil || errors.Is(err, prompt.ErrInterrupted):
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, errInterrupted):
-		return err
-	case t.console.over() != nil:
-		return agent.ErrNobody // and nobody will be
+		err = context.Cause(ctx)
+	case t.prompt.Over() != nil:
+		err = agent.ErrNobody // and nobody will be
+	case q.Kind == agent.QuestionChoice || q.Kind == agent.QuestionCompact:
+		err = nil // Ctrl-D is no answer
+	default:
+		err = errNoAnswer
 	}
-	return errNoAnswer
+	return a, err
 }
 
 // errNoAnswer is Ctrl-D at a question.
 var errNoAnswer = errors.New("no answer")
+
+// AskOnTTY asks approval questions on the controlling terminal, for runs whose
+// standard input is something else, as sudo and ssh do. The screen's Err must be
+// that terminal. What was typed before a question stood there is thrown away.
+// Where there is no controlling terminal every answer is agent.ErrNobody. notify
+// calls the user for each question; it may be nil.
+func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	return func(ctx context.Context, q agent.Question) (a agent.Answer, err error) {
+		if err := notify.Trouble(); err != nil {
+			s.Note("notify: " + err.Error())
+		}
+		err = onTTY(s, notify, func(at asker) error {
+			a, err = approval(s, q, func() ([]byte, error) {
+				if !isCommand(q.Call) {
+					return nil, errors.New("only a command can be edited here; n REASON tells the model what to change")
+				}
+				return editCommand(q.Call, func(string) (string, error) {
+					l, err := at.ask(ctx, prompt.Question{Label: prompt.Label{Text: newCommand}})
+					return l.Text, err
+				})
+			}).ask(ctx, at)
+			return err
+		})
+		return a, err
+	}
+}
+
+// approval is the question whether something may be done, or whether what was done lands.
+// edit lets the user change the call; it gives nil for no change.
+func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err error)) dialogue[agent.Answer] {
+	return dialogue[agent.Answer]{
+		show: func() (string, bool) { line := s.Question(q); return line, s.Unseen(q) },
+		all:  func() string { return s.QuestionAll(q) },
+		help: func() { s.QuestionHelp(q) },
+		hint: "please answer " + answersOf(q) + " p, q or ? (Enter means n)",
+		read: func(text string) (agent.Answer, meaning, string) { return readApproval(q, text) },
+		edit: func() (agent.Answer, bool) {
+			input, err := edit()
+			switch {
+			case err != nil:
+				s.Note("not edited: " + err.Error())
+			case input == nil:
+				s.Note("unchanged")
+			}
+			return agent.Answer{Input: input}, err == nil && input != nil // the agent plans it again, and asks
+		},
+		decided: func(a agent.Answer) { s.Decided(q, a) },
+	}
+}
+
+// answersOf are the answers that a question has besides those which all have.
+func answersOf(q agent.Question) string {
+	switch q.Kind {
+	case agent.QuestionChanges:
+		if !q.Lasts {
+			return "y, n, n!,"
+		}
+		return "y, n, n!, a,"
+	case agent.QuestionOutside, agent.QuestionWhole:
+		return "y, n,"
+	case agent.QuestionPlan:
+		return "y, e, n,"
+	}
+	return "y, n, a, A, e,"
+}
+
+// readApproval is an answer as far as the question takes it: no rule stands for what a
+// command did, and none lets one out of the sandbox.
+func readApproval(q agent.Question, text string) (agent.Answer, meaning, string) {
+	a, m := parseAnswer(text)
+	v := a.Verdict
+	known := true
+	switch q.Kind {
+	case agent.QuestionPlan:
+		if m == edits { // yes, and edits pass
+			return agent.Answer{Verdict: agent.YesForSession}, grants, ""
+		}
+		known = v != agent.YesForSession && v != agent.YesForever && v != agent.Withhold
+	case agent.QuestionChanges:
+		known = v != agent.YesForever && m != edits && (v != agent.YesForSession || a.Rule == "" && q.Lasts)
+	case agent.QuestionOutside, agent.QuestionWhole:
+		known = v != agent.YesForever && v != agent.YesForSession && v != agent.Withhold && m != edits
+	default:
+		known = v != agent.Withhold
+	}
+	if !known {
+		return agent.Answer{}, unclear, ""
+	}
+	if m == grants && v != agent.Yes && q.Covers != nil && (a.Rule != "" || !q.OwnPrograms()) {
+		if err := q.Covers(cmp.Or(a.Rule, q.Rule)); err != nil {
+			return a, m, "not an answer: " + err.Error()
+		}
+	}
+	return a, m, ""
+}
+
+// goOn asks whether a turn goes on whose steps are used up. Nothing runs by the answer alone:
+// anything except a yes is no.
+func goOn(q agent.Question) dialogue[agent.Answer] {
+	return dialogue[agent.Answer]{
+		show: func() (string, bool) { return screen.GoOn(q), false },
+		read: func(text string) (agent.Answer, meaning, string) {
+			if a, m := parseAnswer(text); a.Verdict == agent.Yes {
+				return a, m, ""
+			}
+			return agent.Answer{}, declines, ""
+		},
+	}
+}
+
+// choice asks a question with choices: a number or a word of them stands for one.
+// To one of the model's own anything else is the answer itself.
+func choice(s *screen.Screen, q agent.Question) dialogue[agent.Answer] {
+	return dialogue[agent.Answer]{
+		show: func() (string, bool) { return s.Choice(q), false },
+		read: func(text string) (agent.Answer, meaning, string) {
+			text, known := chosen(q.Choices, text)
+			a, most := agent.Answer{Verdict: agent.Yes, Text: text}, strconv.Itoa(len(q.Choices))
+			switch {
+			case q.Kind == agent.QuestionCompact && text != "" && !slices.Contains(q.Choices, text):
+				return a, unclear, "please answer with a number from 1 to " + most + " (Enter trims)"
+			case q.Kind == agent.QuestionCompact && text != "":
+				return a, grants, ""
+			case !known:
+				return a, unclear, "no choice " + text + ": type a number from 1 to " + most + ", or your own words"
+			}
+			return a, declines, ""
+		},
+	}
+}
+
+// chosen is the choice that was meant by its number or its words, else the text as it
+// is. It is not known where it is the number of none.
+func chosen(choices []string, text string) (answer string, known bool) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.Atoi(text); err == nil && len(choices) > 0 {
+		if n < 1 || n > len(choices) {
+			return text, false
+		}
+		return choices[n-1], true
+	}
+	for _, c := range choices {
+		label, _, _ := strings.Cut(c, ":")
+		if text != "" && (strings.EqualFold(text, c) || strings.EqualFold(text, label)) {
+			return c, true
+		}
+	}
+	return text, true
+}
 
 // callInput is a call's input, laid out for people.
 func callInput(call agent.Call) string {
@@ -185,141 +260,59 @@ const newCommand = "new command (an empty line changes nothing): "
 // editLine edits a command where there is no editor: on a line that begins with
 // it, or, where lines come as they are, on a new one.
 func (t *Terminal) editLine(ctx context.Context, command string) (string, error) {
-	prompt := "command: "
-	if t.console.modes == nil {
-		prompt = newCommand
+	label := "command: "
+	if !t.prompt.Edits() {
+		label = newCommand
 	}
-	l, err := t.console.ask(ctx, lineRequest{prompt: prompt, initial: command})
+	l, err := t.prompt.Ask(ctx, prompt.Question{Label: prompt.Label{Text: label}, Initial: command})
 	if err != nil {
 		return "", errors.New("no command was given")
 	}
-	return l.text, nil
+	return l.Text, nil
 }
 
-// step is what the asker does next with an answer.
-type step uint8
-
-const (
-	stepAgain  step = iota // not understood: ask again
-	stepDecide             // the answer is in reply.answer
-	stepEdit
-	stepPage
-	stepHelp
-)
-
-// reply is an answer to an approval question, understood.
-type reply struct {
-	step   step
-	answer agent.Answer
+// Trust is the question whether to trust what the repository brings, which a
+// conversation begins with.
+type Trust struct {
+	Question screen.TrustQuestion
+	// Answered is called after a yes or a no. Its error ends the conversation.
+	Answered func(yes bool) error
 }
 
-// parseAnswer understands what was typed at an approval question. Nothing but
-// an explicit yes approves: an empty line is no, what is unknown asks again.
-// Letters count as they are, since a and A differ; words in any case.
-func parseAnswer(text string) reply {
-	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	rest = strings.TrimSpace(rest)
-	if len(word) > 1 {
-		word = strings.ToLower(word)
+// askTrust asks the first question, if there is one. A user who gives no answer (the
+// end of the input, Ctrl-C) is asked again the next time.
+func (t *Terminal) askTrust(ctx context.Context) error {
+	if t.opt.Trust == nil {
+		return nil
 	}
-	decide := func(v agent.Verdict) reply { return reply{stepDecide, agent.Answer{Verdict: v}} }
-	switch word {
-	case "":
-		return decide(agent.No)
-	case "n!", "no!":
-		return reply{stepDecide, agent.Answer{Verdict: agent.Withhold, Reason: rest}}
-	case "n", "no":
-		return reply{stepDecide, agent.Answer{Verdict: agent.No, Reason: rest}}
-	case "a", "always":
-		return reply{stepDecide, agent.Answer{Verdict: agent.YesForSession, Rule: rest}}
-	case "A", "forever":
-		return reply{stepDecide, agent.Answer{Verdict: agent.YesForever, Rule: rest}}
+	t.showNotifyTrouble()
+	at := t.asker()
+	at.notify = t.opt.Notify
+	yes, err := trust(t.Screen, t.opt.Trust.Question).ask(ctx, at)
+	if err != nil {
+		return nil // what ended the input ends the conversation at its prompt
 	}
-	if rest != "" { // "yes but not now" is no yes
-		return reply{}
-	}
-	switch word {
-	case "y", "yes":
-		return decide(agent.Yes)
-	case "q", "quit":
-		return decide(agent.StopTurn)
-	case "e", "edit", "edits":
-		return reply{step: stepEdit}
-	case "p", "page":
-		return reply{step: stepPage}
-	case "?", "help":
-		return reply{step: stepHelp}
-	}
-	return reply{}
+	return t.opt.Trust.Answered(yes)
 }
 
-// approves says whether the answer lets something run.
-func (r reply) approves() bool {
-	v := r.answer.Verdict
-	return r.step == stepDecide && (v == agent.Yes || v == agent.YesForSession || v == agent.YesForever)
+func trust(s *screen.Screen, q screen.TrustQuestion) dialogue[bool] {
+	d := dialogue[bool]{
+		show: func() (string, bool) { return s.Trust(q) }, help: func() { s.TrustHelp(q) },
+		decided: func(yes bool) { s.TrustDecided(q, yes) },
+	}
+	if !q.Run {
+		d.all = func() string { return s.TrustAll(q) }
+	}
+	return yesNo(d)
 }
 
-// to is the answer as far as the question takes it: no rule stands for what a
-// command did, and none lets one out of the sandbox.
-func (r reply) to(q agent.Question) reply {
-	v := r.answer.Verdict
-	switch q.Kind {
-	case agent.QuestionPlan:
-		if r.step == stepEdit { // yes, and edits pass
-			return reply{stepDecide, agent.Answer{Verdict: agent.YesForSession}}
-		}
-		if v == agent.YesForSession || v == agent.YesForever || v == agent.Withhold {
-			return reply{}
-		}
-	case agent.QuestionChanges:
-		if v == agent.YesForever || r.step == stepEdit || v == agent.YesForSession && (r.answer.Rule != "" || !q.Lasts) {
-			return reply{}
-		}
-	case agent.QuestionOutside, agent.QuestionWhole:
-		if v == agent.YesForever || v == agent.YesForSession || v == agent.Withhold || r.step == stepEdit {
-			return reply{}
-		}
-	default:
-		if v == agent.Withhold {
-			return reply{}
-		}
-	}
-	return r
-}
-
-// answersThereAre is said to what is none of them.
-func answersThereAre(q agent.Question) string {
-	switch q.Kind {
-	case agent.QuestionChanges:
-		if !q.Lasts {
-			return "please answer y, n, n!, p, q or ? (Enter means n)"
-		}
-		return "please answer y, n, n!, a, p, q or ? (Enter means n)"
-	case agent.QuestionOutside, agent.QuestionWhole:
-		return "please answer y, n, p, q or ? (Enter means n)"
-	case agent.QuestionPlan:
-		return "please answer y, e, n, p, q or ? (Enter means n)"
-	}
-	return "please answer y, n, a, A, e, p, q or ? (Enter means n)"
-}
-
-// refused says why an answer that would let something run does not: a part of
-// it was pasted (burst), a part of what it allows was not shown yet (unseen), or
-// its rule does not cover the call. It is "" for every other answer.
-func (r reply) refused(q agent.Question, burst, unseen bool) string {
-	switch {
-	case !r.approves():
-		return ""
-	case burst:
-		return lookedPasted
-	case unseen:
-		return notAllShown
-	case r.answer.Verdict == agent.Yes, q.Covers == nil, q.OwnPrograms() && r.answer.Rule == "":
-		return ""
-	}
-	rule := cmp.Or(r.answer.Rule, q.Rule)
-	if err := q.Covers(rule); err != nil {
-		return "not an answer: " + err.Error()
-	}
-	return ""
+// TrustOnTTY asks the question on the controlling terminal, for a command. The
+// screen's Err must be that terminal. Where there is none the error is
+// agent.ErrNobody.
+func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
+	err = onTTY(s, nil, func(at asker) error {
+		yes, err = trust(s, q).ask(ctx, at)
+		return err
+	})
+	return yes, err
 }

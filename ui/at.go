@@ -13,6 +13,7 @@ import (
 
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/ui/prompt"
 )
 
 // fileAccess is what the @paths of typed text may reach.
@@ -68,7 +69,7 @@ type Expansion struct {
 // tools read and ls would show it. A word that names nothing that exists is
 // text, and so is one whose @ was pasted. What exists but may not be read is
 // told in the notes.
-func (a fileAccess) expand(ctx context.Context, text string, pasted []Span) Expansion {
+func (a fileAccess) expand(ctx context.Context, text string, pasted []prompt.Span) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
 	done := 0
@@ -224,8 +225,8 @@ func singleLine(name string) string {
 // attach is the message of a typed line with what its @paths name; the user is
 // told what came along and what did not. What was pasted is data, but for the
 // images that were dropped.
-func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
-	e := t.access().expand(ctx, l.text, l.spans)
+func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
+	e := t.access().expand(ctx, l.Text, l.Pasted)
 	for _, note := range e.Notes {
 		t.Note(oneLine(note))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/provider"
+	"artoo/ui/prompt"
 )
 
 // screenshot is a small image.
@@ -58,7 +59,7 @@ func TestImagesAreAttached(t *testing.T) {
 		a.env.Dir + "/week.png\u3000\u898b\u3066":                      {typed: []string{one}, pasted: []string{one}},
 	} {
 		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil),
-			"pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
+			"pasted": a.expand(t.Context(), text, []prompt.Span{{From: 0, To: len(text)}})} {
 			names := want.typed
 			if kind == "pasted" {
 				names = want.pasted
@@ -116,9 +117,9 @@ func TestAnImageThatTheUserNamesMayBeAnywhere(t *testing.T) {
 		a.env.Dir + "/../" + filepath.Base(out) + "/out.png": {"outside the project", "outside the project"},
 	} {
 		for kind, words := range map[string]string{"typed": want.typed, "pasted": want.pasted} {
-			var pasted []Span
+			var pasted []prompt.Span
 			if kind == "pasted" {
-				pasted = []Span{{0, len(text)}}
+				pasted = []prompt.Span{{From: 0, To: len(text)}}
 			}
 			e := a.expand(t.Context(), text, pasted)
 			notes := strings.Join(e.Notes, "\n")

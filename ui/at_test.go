@@ -11,6 +11,7 @@ import (
 
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/ui/prompt"
 )
 
 // reaching is the access to a directory with the given files, whose names use
@@ -150,7 +151,7 @@ func TestAMissingFileIsSaid(t *testing.T) {
 			t.Errorf("%.40q: %q, sent %q", text, got, e.Text)
 		}
 	}
-	if e := a.expand(t.Context(), "@nofile.x", []Span{{0, 9}}); e.Notes != nil {
+	if e := a.expand(t.Context(), "@nofile.x", []prompt.Span{{From: 0, To: 9}}); e.Notes != nil {
 		t.Errorf("pasted: %q", e.Notes)
 	}
 }

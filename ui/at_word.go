@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"artoo/ui/prompt"
 )
 
 // atWord is a word of a text that begins with @ and may name a file: @week.go,
@@ -22,7 +24,7 @@ type atWord struct {
 // atWords finds the @ words of a text. An @ begins one at the start of the text
 // and after a blank, an opening bracket or a quote: so an address like
 // me@example.org is none. Nor does one that was pasted.
-func atWords(text string, pasted []Span) []atWord {
+func atWords(text string, pasted []prompt.Span) []atWord {
 	var words []atWord
 	for i := 0; i < len(text); {
 		switch {
@@ -41,6 +43,11 @@ func atWords(text string, pasted []Span) []atWord {
 		i++
 	}
 	return words
+}
+
+// inSpans says whether a byte of a text lies in one of the spans.
+func inSpans(spans []prompt.Span, at int) bool {
+	return slices.ContainsFunc(spans, func(s prompt.Span) bool { return s.From <= at && at < s.To })
 }
 
 func beginsWord(before string) bool {
@@ -132,7 +139,7 @@ type drop struct {
 
 // dropped are the images that a message brings along: all in what was typed,
 // and those that a pasted part begins with, because the rest of it is data.
-func dropped(text string, pasted []Span) []drop {
+func dropped(text string, pasted []prompt.Span) []drop {
 	var all []drop
 	typed := func(text string) {
 		for _, path := range droppedImages(text, false) {

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"artoo/tool"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -118,19 +120,45 @@ func (t *Terminal) page(text string) error {
 }
 
 // leftEarly says whether a pager ended because the user had seen enough: by a
-// signal from the keyboard, or by a pipe that nobody read any more.
+// signal from the keyboard, or by a pipe that nobody read any more. A shell reports its
+// child's signal as 128 and the number.
 func leftEarly(err error) bool {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return false
 	}
-	return keyboardSignal(exit.ProcessState)
+	signal := syscall.Signal(exit.ExitCode() - 128)
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		signal = status.Signal()
+	}
+	return slices.Contains([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE}, signal)
+}
+
+// ownSession lets a program run apart from the terminal: keys typed here do not
+// reach it, and it cannot wait for the terminal.
+func ownSession(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// stopCommand asks a command to end, or kills it: all of its group, if it has
+// one of its own. One that shares the terminal gets Ctrl-C by itself; it is
+// stopped only when the conversation ends.
+func stopCommand(command *exec.Cmd, kill bool) error {
+	pid, sig := command.Process.Pid, syscall.SIGTERM
+	if command.SysProcAttr != nil && command.SysProcAttr.Setsid {
+		pid, sig = -pid, syscall.SIGINT
+	}
+	if kill {
+		sig = syscall.SIGKILL
+	}
+	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }
 
 // hasTerminal says whether a child could talk to the user.
 func (t *Terminal) hasTerminal() bool {
 	in, ok := t.opt.In.(*os.File)
-	return ok && t.opt.Tty != nil && isTerminal(in) && !t.opt.Lines
+	return ok && t.opt.Tty != nil && prompt.IsTerminal(in) && !t.opt.Lines
 }
 
 // editText lets the user's editor change text. What the editor did not write,
@@ -155,7 +183,7 @@ func (t *Terminal) composeText(ctx context.Context, text string) (edited string,
 	switch {
 	case command != "":
 	case !t.hasTerminal():
-		return "", false, errors.New("no terminal to edit on: write the message on lines between " + fence)
+		return "", false, errors.New("no terminal to edit on: write the message on lines between \"\"\"")
 	case t.opt.Profile == screen.Plain:
 		return "", false, errors.New("no editor for a simple terminal: " +
 			"set EDITOR to one that needs no full screen, such as ed or emacsclient")
@@ -200,40 +228,12 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 	return edited, !info.ModTime().Equal(old), nil
 }
 
-// child runs a program that has the terminal to itself. Its input is the
-// terminal unless one is given. While it runs, Ctrl-C is for it alone, and a
-// signal that ends artoo ends it too. The terminal's modes are then as it left
-// them, unless it left them so that no line could be typed.
+// child runs a program that has the terminal to itself; in is its input, nil for the terminal.
 func (t *Terminal) child(argv, environ []string, in io.Reader) error {
-	return t.console.yield(func() error {
-		mend, err := watchModes(t.opt.In)
-		if err != nil {
-			return err
-		}
-		command := exec.Command(argv[0], argv[1:]...)
-		command.Env = environ
-		command.Stdin, command.Stdout, command.Stderr = in, t.opt.Tty, t.opt.Tty
-		if in == nil {
-			command.Stdin = t.opt.In
-		}
-		command.WaitDelay = shellPipeWait // what it left behind may hold its input and never read it
-		passTo, stop := passSignals()
-		defer stop()
-		if err := command.Start(); err != nil {
-			return err
-		}
-		passTo(command.Process)
-		return errors.Join(ranToEnd(command.Wait()), mend())
-	})
-}
-
-// ranToEnd is how a program ended. That something it left behind did not read the
-// rest is no failure of its own.
-func ranToEnd(err error) error {
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil
-	}
-	return err
+	command := exec.Command(argv[0], argv[1:]...)
+	command.Env, command.Stdin = environ, in
+	command.WaitDelay = shellPipeWait // what it left behind may hold its input and never read it
+	return t.prompt.Run(command)
 }
 
 // runEdit composes a message in the editor.
@@ -247,16 +247,16 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	why := ""
 	switch {
 	case err != nil:
-		why = err.Error()
+		why = "nothing was sent: " + err.Error()
 	case !saved:
-		why = "it was not saved"
+		why = "not saved, so nothing was sent"
 	case strings.TrimSpace(written) == "":
-		why = "it is empty"
+		why = "the text is empty, so nothing was sent"
 	default:
-		t.Said(t.prompt(), written)
+		t.Said(t.you(), written)
 		return t.turn(ctx, written, t.takeShared())
 	}
-	t.Note("nothing was sent: " + why)
+	t.Note(why)
 	t.giveBack(text)
 	return nil
 }
@@ -266,8 +266,8 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 func (t *Terminal) giveBack(text string) {
 	switch {
 	case strings.TrimSpace(text) == "":
-	case t.console.modes != nil:
-		t.initial = allPasted(text)
+	case t.prompt.Edits():
+		t.initial = prompt.Literal(text)
 	default:
 		t.Note("not sent: " + text)
 	}

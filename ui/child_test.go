@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -39,8 +40,6 @@ func TestMain(m *testing.M) {
 		os.Exit(childCrash())
 	case "ask":
 		os.Exit(childAsk())
-	case "history":
-		os.Exit(childHistory())
 	}
 	// Children inherit that hangups are ignored, as under nohup, but not where they
 	// are watched.
@@ -75,25 +74,24 @@ func childTalk() int {
 			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true,
 			Profile: screen.Rich, UTF8: true,
 		}),
-		Device: Device{In: os.Stdin, Tty: os.Stderr, Size: func() (int, int) {
+		Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Size: func() (int, int) {
 			if narrow.Load() {
 				panic("the size broke")
 			}
 			return 80, 24
-		}},
-		Ending: Ending{Quit: func() {
+		}, Ending: prompt.Ending{Quit: func() {
 			fmt.Fprintln(os.Stderr, "quitting")
-			fmt.Fprintln(os.Stderr, DieOfQuit())
-		}},
+			fmt.Fprintln(os.Stderr, prompt.DieOfQuit())
+		}}},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
-	term.complete = func(text string, _ int) completion {
+	term.opt.Complete = func(text string, _ int) prompt.Completion {
 		if text == "size" {
 			narrow.Store(true) // the next drawing
-			return completion{}
+			return prompt.Completion{}
 		}
 		panic("the completer broke")
 	}

@@ -1,15 +1,16 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"artoo/tool/spelling"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -18,11 +19,11 @@ type choices struct {
 	title string
 	// prompt is the question below the list; "" asks which one.
 	prompt string
-	list   []choice
+	list   []listed
 }
 
-// choice is one row of the list. All its text may come from outside.
-type choice struct {
+// listed is one row of the list. All its text may come from outside.
+type listed struct {
 	name  string   // a typed part of it chooses it; all of it does where several hold the part
 	also  string   // another name, which chooses it when all of it is typed; "" for none
 	cells []string // what is shown behind the number
@@ -36,42 +37,39 @@ const listedChoices = 20
 // nothingChosen is the index that stands for Enter alone.
 const nothingChosen = -1
 
-// choose shows the list and asks, through line, until one of it is chosen. It
-// returns its index, or nothingChosen for an empty line. The error is that of line.
-func choose(s *screen.Screen, c choices, line func(prompt string) (string, error)) (int, error) {
-	found := make([]int, len(c.list))
-	for i := range found {
-		found[i] = i
+// dialogue asks until one of the list is chosen: its index, or nothingChosen for an empty line.
+func (c choices) dialogue(s *screen.Screen) dialogue[int] {
+	all := make([]int, len(c.list))
+	for i := range all {
+		all[i] = i
 	}
-	c.show(s, c.title, found)
-	prompt := c.prompt
-	if prompt == "" {
-		prompt = "number or part of the name (Enter: no change): "
-	}
-	for {
-		text, err := line(prompt)
-		if err != nil {
-			return nothingChosen, err
-		}
-		text = strings.TrimSpace(text)
-		if text == "" {
-			return nothingChosen, nil
-		}
-		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.list) {
-			return n - 1, nil
-		}
-		switch found := c.find(text); len(found) {
-		case 0:
-			why := "nothing here is named " + strconv.Quote(oneLine(text))
-			if near := c.nearest(text); near != "" {
-				why += "; the nearest is " + oneLine(near)
+	return dialogue[int]{
+		show: func() (string, bool) {
+			c.show(s, c.title, all)
+			return cmp.Or(c.prompt, "number or part of the name (Enter: no change): "), false
+		},
+		read: func(typed string) (int, meaning, string) {
+			typed = strings.TrimSpace(typed)
+			if typed == "" {
+				return nothingChosen, declines, ""
 			}
-			s.Note(why)
-		case 1:
-			return found[0], nil
-		default:
-			c.show(s, fmt.Sprintf("%d match %q:", len(found), oneLine(text)), found)
-		}
+			if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(c.list) {
+				return n - 1, declines, ""
+			}
+			switch found := c.find(typed); len(found) {
+			case 0:
+				why := "nothing here is named " + strconv.Quote(oneLine(typed))
+				if near := c.nearest(typed); near != "" {
+					why += "; the nearest is " + oneLine(near)
+				}
+				return 0, unclear, why
+			case 1:
+				return found[0], declines, ""
+			default:
+				c.show(s, fmt.Sprintf("%d match %q:", len(found), oneLine(typed)), found)
+				return 0, unclear, ""
+			}
+		},
 	}
 }
 
@@ -126,11 +124,8 @@ func (c choices) nearest(text string) string {
 // choose asks in the conversation. Ctrl-C, Ctrl-D and the end of the input leave
 // everything as it is, as an empty line does.
 func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
-	i, err := choose(t.Screen, c, func(prompt string) (string, error) {
-		l, err := t.console.ask(ctx, lineRequest{prompt: prompt})
-		return l.text, err
-	})
-	if errors.Is(err, io.EOF) || errors.Is(err, errInterrupted) {
+	i, err := c.dialogue(t.Screen).ask(ctx, t.asker())
+	if errors.Is(err, io.EOF) || errors.Is(err, prompt.ErrInterrupted) {
 		return nothingChosen, nil
 	}
 	return i, err
@@ -142,17 +137,14 @@ func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
 func Choose(ctx context.Context, in io.Reader, s *screen.Screen, title string, names []string) (string, error) {
 	c := choices{title: title, prompt: "number or part of the name: "}
 	for _, name := range names {
-		c.list = append(c.list, choice{name: name, cells: []string{name}})
+		c.list = append(c.list, listed{name: name, cells: []string{name}})
 	}
-	i, err := choose(s, c, func(prompt string) (string, error) {
-		s.Prompt(prompt)
-		text, err := readPlainLine(in)
+	i, err := c.dialogue(s).ask(ctx, asker{Screen: s, ask: func(ctx context.Context, q prompt.Question) (prompt.Line, error) {
+		s.Prompt(q.Label.Text)
+		text, err := prompt.ReadPlainLine(in)
 		s.PromptDone()
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		return text, err
-	})
+		return prompt.Line{Text: text}, cmp.Or(err, context.Cause(ctx))
+	}})
 	switch {
 	case err != nil:
 		return "", err
@@ -160,82 +152,4 @@ func Choose(ctx context.Context, in io.Reader, s *screen.Screen, title string, n
 		return "", errors.New("no answer")
 	}
 	return names[i], nil
-}
-
-// readPlainLine reads one line and not a byte more: the rest is for the next
-// reader.
-func readPlainLine(in io.Reader) (string, error) {
-	var line []byte
-	var one [1]byte
-	for {
-		n, err := in.Read(one[:])
-		if n == 1 {
-			if one[0] == '\n' {
-				return string(line), nil
-			}
-			line = append(line, one[0])
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-}
-
-// errNoSecret is the end of a question by a signal where there is no way to die
-// of it.
-var errNoSecret = errors.New("interrupted")
-
-// ReadSecret asks on a terminal for a line that is not shown. The terminal is
-// left as it was found however the question ends: a signal ends the program by
-// that very signal, once the echo is back. The prompt must be safe to show.
-func ReadSecret(in *os.File, s *screen.Screen, prompt string) (string, error) {
-	echo, err := hideEcho(in)
-	if err != nil {
-		return "", err
-	}
-	defer echo.restore() // again at the end; it does nothing more then
-	signals, stop := watchSignals()
-	defer stop()
-	s.Prompt(prompt)
-	type line struct {
-		text string
-		err  error
-	}
-	came := make(chan line, 1)
-	go func() {
-		text, err := readPlainLine(in)
-		came <- line{text, err}
-	}()
-	for {
-		select {
-		case l := <-came:
-			s.PromptDone()
-			return l.text, errors.Join(l.err, dropRest(in), echo.restore())
-		case sig := <-signals:
-			if isResize(sig) {
-				continue
-			}
-			if isContinue(sig) { // the shell that stopped us may have its own idea of echo
-				if err := echo.hide(); err != nil {
-					return "", err
-				}
-				s.Draw([]byte(prompt))
-				continue
-			}
-			err := errors.Join(dropRest(in), echo.restore())
-			s.Draw([]byte("\n"))
-			s.PromptDone()
-			return "", errors.Join(errNoSecret, err, dieOf(sig))
-		}
-	}
-}
-
-// dropRest throws away what was typed or pasted beyond the line, or before a
-// signal: it may be the rest of a secret, and the shell would show it and run it.
-func dropRest(in *os.File) error {
-	if err := flushInput(in); !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
 }

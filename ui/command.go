@@ -11,6 +11,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool/spelling"
+	"artoo/ui/prompt"
 )
 
 // errLeave is returned by the commands that end the conversation.
@@ -29,7 +30,7 @@ type command struct {
 	// complete proposes whole arguments for one that begins as arg, filtered or
 	// not; nil proposes none. Called by the console's goroutine while a prompt
 	// stands: it must be quick, and may not touch the console.
-	complete func(t *Terminal, arg string) []candidate
+	complete func(t *Terminal, arg string) []prompt.Candidate
 }
 
 // commandState is what commands remember between them.
@@ -167,7 +168,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		return err
 	}
 	err := c.run(ctx, t, arg)
-	if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !isSignal(err) {
+	if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !prompt.IsSignal(err) {
 		t.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
 		return nil
 	}

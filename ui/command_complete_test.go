@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/ui/prompt"
 )
 
 // completed shows what the candidates make of a text, whose cursor is at the
@@ -18,8 +20,8 @@ func completed(t *Terminal, text string) []string {
 	before, after, _ := strings.Cut(text, "|")
 	c := t.completions(before+after, len(before))
 	var all []string
-	for _, cand := range c.candidates {
-		all = append(all, (before + after)[:c.from]+cand.text+"|"+(before + after)[c.to:])
+	for _, cand := range c.Candidates {
+		all = append(all, (before + after)[:c.From]+cand.Text+"|"+(before + after)[c.To:])
 	}
 	return all
 }
@@ -35,7 +37,7 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := slices.MinFunc(earlier, strings.Compare)
-	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Clock: Clock{}.orReal()}}
+	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Options: prompt.Options{Clock: prompt.Clock{}.OrReal()}}}
 	term.outputs.add(output{verb: "run", object: "ls"})
 	for text, want := range map[string][]string{
 		"/he|":       {"/help |"},

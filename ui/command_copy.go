@@ -133,7 +133,10 @@ func runClipboard(ctx context.Context, argv, environ []string, text string) erro
 	command.Stdin = bytes.NewReader(data)
 	command.WaitDelay = shellPipeWait // one that stays may hold its end of the pipe and never read it
 	ownSession(command)
-	return ranToEnd(command.Run())
+	if err := command.Run(); !errors.Is(err, exec.ErrWaitDelay) {
+		return err
+	}
+	return nil
 }
 
 // utf16Bytes is text in UTF-16, little endian with a byte order mark.

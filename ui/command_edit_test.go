@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -29,16 +30,16 @@ func TestOnlyWhatIsSavedIsSent(t *testing.T) {
 		sent               []string
 		says               string
 	}{
-		{"unsaved", "true", "some text", nil, "nothing was sent: it was not saved"},
+		{"unsaved", "true", "some text", nil, "not saved, so nothing was sent"},
 		{"failed", "false", "some text", nil, "nothing was sent: false: exit status 1"},
 		{"failed after saving", failing, "some text", nil, "VISUAL or EDITOR names another"},
 		{"not there", "/nowhere/ed", "some text", nil, "status 127"},
-		{"emptied", emptying, "some text", nil, "nothing was sent: it is empty"},
-		{"blank", blank, "some text", nil, "nothing was sent: it is empty"},
+		{"emptied", emptying, "some text", nil, "the text is empty, so nothing was sent"},
+		{"blank", blank, "some text", nil, "the text is empty, so nothing was sent"},
 		{"saved as it was", "touch", "some text", []string{"some text"}, ""},
-		{"touched without text", "touch", "", nil, "nothing was sent: it is empty"},
+		{"touched without text", "touch", "", nil, "the text is empty, so nothing was sent"},
 		{"written", writing, "some text", []string{"/quit\nis a command"}, "you: /quit"},
-		{"with arguments", writing + " " + t.TempDir() + "/first", "", nil, "it was not saved"},
+		{"with arguments", writing + " " + t.TempDir() + "/first", "", nil, "not saved, so"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := startPTY(t, &sender{}, withEditor("VISUAL="+test.editor, "EDITOR=false"))
@@ -68,7 +69,7 @@ func TestOnlyWhatIsSavedIsSent(t *testing.T) {
 func TestTheLineIsEdited(t *testing.T) {
 	k := startPTY(t, &sender{}, withEditor("EDITOR="+script(t, `printf ' and more\n' >>"$1"`)))
 	k.expect("you: ")
-	if err := k.term.act(t.Context(), line{action: actEdit, text: "a line\nof two"}); err != nil {
+	if err := k.term.act(t.Context(), prompt.Line{Action: prompt.Compose, Text: "a line\nof two"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"a line\nof two\n and more"}, k.sender.messages()); diff != "" {
@@ -98,7 +99,7 @@ func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
 		o.KeyVariables, o.Pager = []string{"OPENAI_API_KEY", "WORK"}, script(t, `echo pager `+said+`; cat`)
 	})
 	k.expect("you: ")
-	if err := k.term.act(t.Context(), line{action: actEdit, text: "x"}); err != nil {
+	if err := k.term.act(t.Context(), prompt.Line{Action: prompt.Compose, Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"editor ,,,mine"}, k.sender.messages()); diff != "" {

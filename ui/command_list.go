@@ -23,6 +23,15 @@ import (
 // oneLine makes text from outside fit to stand within a line.
 func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
 
+// firstLine is what a text of several lines is shown as.
+func firstLine(text string) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more && strings.TrimSpace(rest) != "" {
+		return first + " …"
+	}
+	return first
+}
+
 // columns prints rows indented, all but their last column padded.
 func (t *Terminal) columns(rows [][]string) { columns(t.Screen, rows) }
 

@@ -32,26 +32,19 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 	if rel, err := filepath.Rel(t.opt.Agent.Env().Dir, m.Path); err == nil {
 		name = rel
 	}
-	t.tellNotify()
-	t.opt.Notify.Question()
-	var failed error
 	s, q := t.Screen, screen.MemoryQuestion{File: name, Diff: m.Diff}
-	yes, err := confirm(s, confirmation{
-		show: func() (string, bool) { return s.Memory(q) }, all: func() string { return s.ChangesAll(q.Diff) },
-		help: s.MemoryHelp, decided: func(yes bool) {
-			if yes {
-				if failed = t.opt.Agent.Remember(m); failed != nil {
-					return
-				}
-			}
-			s.MemoryDecided(yes)
-		},
-	}, t.truster(ctx, func() string { prompt, _ := s.Memory(q); return prompt }))
-	switch {
-	case failed != nil:
-		t.Note("#: " + oneLine(failed.Error()))
-	case !yes && err == nil:
-		t.Note("a blank before the # makes it a message")
+	yes, err := yesNo(dialogue[bool]{
+		show: func() (string, bool) { return s.Memory(q) }, all: func() string { return s.ChangesAll(q.Diff) }, help: s.MemoryHelp,
+	}).ask(ctx, t.asker())
+	if yes {
+		if err := t.opt.Agent.Remember(m); err != nil {
+			t.Note("#: " + oneLine(err.Error()))
+			return nil
+		}
+	}
+	s.MemoryDecided(yes)
+	if !yes && err == nil {
+		t.Note("with a space before the # it is a message")
 	}
 	return nil // what ended the input ends the conversation at its prompt
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -81,12 +82,12 @@ func TestShiftTabGoesThroughTheModes(t *testing.T) {
 	k := startPTY(t, &sender{}, busy(t))
 	k.expect("you: ")
 	for _, want := range []string{"approval: edits", "approval: plan", "approval: ask"} {
-		if err := k.term.act(t.Context(), line{action: actMode, text: "half"}); err != nil {
+		if err := k.term.act(t.Context(), prompt.Line{Action: prompt.NextMode, Text: "half"}); err != nil {
 			t.Fatal(err)
 		}
 		k.expect(want)
-		if k.term.initial.text != "half" {
-			t.Errorf("the text is %q", k.term.initial.text)
+		if k.term.initial.Text != "half" {
+			t.Errorf("the text is %q", k.term.initial.Text)
 		}
 	}
 	k.send("\x04")

@@ -13,6 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/ui/prompt"
 )
 
 // approvalModes are the modes in the order in which they are listed.
@@ -23,7 +24,7 @@ func approvalModes() []permission.Mode {
 func runApproval(_ context.Context, t *Terminal, arg string) error {
 	switch {
 	case arg == "":
-		t.tellMode()
+		t.showMode()
 		t.Note("/approval ask, edits, auto or plan changes it; next goes through ask, edits and plan")
 		return nil
 	case arg == "next":
@@ -42,11 +43,11 @@ func (t *Terminal) setMode(mode permission.Mode) error {
 		// which speaks of the command line
 		return errors.New(strings.TrimPrefix(err.Error(), "--approval "+string(mode)+": "))
 	}
-	t.tellMode()
+	t.showMode()
 	return nil
 }
 
-func (t *Terminal) tellMode() {
+func (t *Terminal) showMode() {
 	t.Note(oneLine("approval: " + approvalText(t.opt.Agent)))
 }
 
@@ -73,7 +74,7 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 	case !planning && arg == "":
 		return t.setMode(permission.ModePlan)
 	case !planning:
-		t.tellMode()
+		t.showMode()
 		return nil
 	}
 	return t.setMode(t.opt.Agent.BeforePlan())
@@ -86,7 +87,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 		}
 		return t.dropRule(which)
 	}
-	t.tellMode()
+	t.showMode()
 	t.Note(oneLine(t.opt.Program.Confined()[0]))
 	var rows [][]string
 	dropped := false
@@ -130,11 +131,11 @@ func (t *Terminal) dropRule(which string) error {
 	return nil
 }
 
-func completeRules(t *Terminal, _ string) []candidate {
-	var all []candidate
+func completeRules(t *Terminal, _ string) []prompt.Candidate {
+	var all []prompt.Candidate
 	for _, r := range t.opt.Agent.Rules() {
 		if r.Session {
-			all = append(all, candidate{text: "rm " + r.Rule, help: string(r.Verdict) + ", " + r.Origin})
+			all = append(all, prompt.Candidate{Text: "rm " + r.Rule, Help: string(r.Verdict) + ", " + r.Origin})
 		}
 	}
 	return all
@@ -193,7 +194,7 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 	if err := t.opt.Program.SwitchModel(ctx, found.Provider+"/"+found.Model); err != nil {
 		return err
 	}
-	t.tellModel()
+	t.showModel()
 	if !found.Known && !found.Listed {
 		t.Note(oneLine(found.Provider + " lists no models, so the name was not checked"))
 	}
@@ -211,14 +212,14 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 		t.Note(oneLine(text))
 		return "switch to " + oneLine(found.Model) + " all the same? [y,n] (n) ", false
 	}
-	yes, err := confirm(t.Screen, confirmation{show: show,
+	yes, err := yesNo(dialogue[bool]{show: show,
 		help: func() { t.Note("y: the next message goes to it; n: the model stays. /model list shows what there is") },
 		decided: func(yes bool) {
 			if !yes {
-				t.tellModel()
+				t.showModel()
 			}
 		},
-	}, t.truster(ctx, func() string { prompt, _ := show(); return prompt }))
+	}).ask(ctx, t.asker())
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -241,7 +242,7 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 	}
 	c := choices{title: oneLine("model: " + now.String() + "; known of " + now.Name + ":")}
 	for _, m := range list {
-		c.list = append(c.list, choice{name: m.ID, cells: []string{m.ID, m.About()}, now: m.ID == now.Defaults.Model})
+		c.list = append(c.list, listed{name: m.ID, cells: []string{m.ID, m.About()}, now: m.ID == now.Defaults.Model})
 	}
 	i, err := t.choose(ctx, c)
 	if err != nil || i == nothingChosen {
@@ -250,11 +251,11 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 	if err := t.opt.Program.SwitchModel(ctx, now.Name+"/"+list[i].ID); err != nil {
 		return err
 	}
-	t.tellModel()
+	t.showModel()
 	return nil
 }
 
-func (t *Terminal) tellModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
+func (t *Terminal) showModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
 
 // listModels is /model list.
 func listModels(ctx context.Context, t *Terminal) error {
@@ -276,15 +277,15 @@ func listModels(ctx context.Context, t *Terminal) error {
 	return nil
 }
 
-func completeModels(t *Terminal, arg string) []candidate {
-	var all []candidate
+func completeModels(t *Terminal, arg string) []prompt.Candidate {
+	var all []prompt.Candidate
 	for _, m := range t.opt.Program.Models() {
-		all = append(all, candidate{text: m.ID, help: m.About()})
+		all = append(all, prompt.Candidate{Text: m.ID, Help: m.About()})
 	}
-	all = append(all, candidate{text: "list", help: "those known"})
+	all = append(all, prompt.Candidate{Text: "list", Help: "those known"})
 	if arg != "" {
 		for _, p := range completeProviders(t, arg) {
-			all = append(all, candidate{text: p.text + "/", help: "a model of " + p.text})
+			all = append(all, prompt.Candidate{Text: p.Text + "/", Help: "a model of " + p.Text})
 		}
 	}
 	return all
@@ -295,7 +296,7 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 		if err := t.opt.Program.SwitchProvider(ctx, name); err != nil {
 			return err
 		}
-		t.tellModel()
+		t.showModel()
 		return nil
 	}
 	list, err := t.opt.Program.Providers()
@@ -312,11 +313,11 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 	return err
 }
 
-func completeProviders(t *Terminal, _ string) []candidate {
+func completeProviders(t *Terminal, _ string) []prompt.Candidate {
 	list, _ := t.opt.Program.Providers() // the command itself says what is wrong
-	var all []candidate
+	var all []prompt.Candidate
 	for _, c := range list {
-		all = append(all, candidate{text: c.Provider, help: c.Model})
+		all = append(all, prompt.Candidate{Text: c.Provider, Help: c.Model})
 	}
 	return all
 }

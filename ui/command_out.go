@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"artoo/ui/sanitize"
 )
 
@@ -127,10 +128,10 @@ func (o output) whole() (text, why string) {
 	return string(data), ""
 }
 
-func completeOutputs(t *Terminal, _ string) []candidate {
-	all := []candidate{{text: "list", help: "the last calls"}}
+func completeOutputs(t *Terminal, _ string) []prompt.Candidate {
+	all := []prompt.Candidate{{Text: "list", Help: "the last calls"}}
 	for i, o := range t.outputs.all() {
-		all = append(all, candidate{text: strconv.Itoa(i + 1), help: o.verb + " " + firstLine(o.object)})
+		all = append(all, prompt.Candidate{Text: strconv.Itoa(i + 1), Help: o.verb + " " + firstLine(o.object)})
 	}
 	return all
 }

@@ -9,88 +9,93 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/tool/text"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
 // runQueue shows and changes the lines that wait.
 func runQueue(_ context.Context, t *Terminal, arg string) error {
 	var err error
-	t.console.do(func() { err = t.console.queued(arg) })
+	t.prompt.Queue(func(q *prompt.Queue) { err = queue{q, t.Screen}.run(arg) })
 	return err
 }
 
-// atOnce carries out a line that is not to wait for the end of the turn: the
-// queue can be looked at and mended while there is one. It reports false for
-// all others. Called by the console's goroutine.
-func (c *console) atOnce(l line) bool {
-	if !c.announce || c.interrupt == nil || l.action != actSend || l.pasted {
+// queued hears of a line that came before it was wanted: it is shown, or carried out if it is
+// /queue, which can be used during a turn. It implements prompt.Options.Queued.
+func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
+	if !t.prompt.Typed() {
 		return false
 	}
-	name, arg := cutWord(l.text)
-	if name != "/queue" {
+	name, arg := cutWord(l.Text)
+	if !q.InTurn() || l.Literal || name != "/queue" {
+		t.Queued(firstLine(l.Text))
 		return false
 	}
-	if err := c.queued(arg); err != nil {
-		c.screen.Note("/queue: " + oneLine(err.Error()))
+	if err := (queue{q, t.Screen}).run(arg); err != nil {
+		t.Note("/queue: " + oneLine(err.Error()))
 	}
 	return true
 }
 
-// queued is /queue with its argument. Called by the console's goroutine.
-func (c *console) queued(arg string) error {
+// queue is the lines that wait, with the screen that shows them.
+type queue struct {
+	*prompt.Queue
+	screen *screen.Screen
+}
+
+// run is /queue with its argument.
+func (q queue) run(arg string) error {
 	what, which := cutWord(arg)
 	switch {
 	case what == "":
-		c.showQueue()
+		q.show()
 		return nil
 	case what == "now":
-		return c.sendNow(which)
+		return q.sendNow(which)
 	case what != "drop" && what != "edit":
 		return fmt.Errorf("%q is neither now, drop N, drop all nor edit N", arg)
 	case what == "drop" && which == "all":
-		c.screen.Note("dropped " + screen.Count(len(c.queue), "line"))
-		c.queue, c.backlog = nil, 0
+		dropped := q.Remove(func(int, prompt.Line) bool { return true })
+		q.screen.Note("dropped " + text.Count(len(dropped), "line"))
 		return nil
 	case which == "":
 		return fmt.Errorf("%s which line? /queue numbers them", what)
 	}
-	i, err := c.waiting(which)
+	i, err := q.find(which)
 	if err != nil {
 		return err
 	}
-	l := c.queue[i]
-	reader, canEdit := c.reader.(prefiller)
-	if what == "edit" && !canEdit {
-		return fmt.Errorf("a line cannot be edited here; /queue drop %d, then write it anew: %s", i+1, firstLine(l.text))
+	l := q.Lines()[i]
+	first := firstLine(l.Text)
+	said := "dropped: "
+	if what == "edit" {
+		if said = "taken back, it is in the next prompt: "; !q.Prefill(prompt.Draft{Text: l.Text, Pasted: l.Pasted}) {
+			return fmt.Errorf("a line cannot be edited here; /queue drop %d, then write it again: %s", i+1, first)
+		}
 	}
-	c.queue = slices.Delete(c.queue, i, i+1)
-	c.backlog -= len(l.text)
-	if what == "drop" {
-		c.screen.Note("dropped: " + oneLine(firstLine(l.text)))
-		return nil
-	}
-	c.screen.Note("taken back, it is in the next prompt: " + oneLine(firstLine(l.text)))
-	reader.prefill(draft{l.text, l.spans})
+	q.Remove(func(at int, _ prompt.Line) bool { return at == i })
+	q.screen.Note(said + oneLine(first))
 	return nil
 }
 
-func (c *console) showQueue() {
-	if len(c.queue) == 0 {
-		c.screen.Note("nothing waits")
+func (q queue) show() {
+	if len(q.Lines()) == 0 {
+		q.screen.Note("nothing waits")
 	}
-	for i, l := range c.queue {
+	for i, l := range q.Lines() {
 		when := ""
-		if l.now {
+		if l.Now {
 			when = "at the next step: "
 		}
-		c.screen.Row(strconv.Itoa(i+1)+"  ", when+oneLine(firstLine(l.text)))
+		q.screen.Row(strconv.Itoa(i+1)+"  ", when+oneLine(firstLine(l.Text)))
 	}
 }
 
-// waiting is the index of the line that waits with this number.
-func (c *console) waiting(number string) (int, error) {
+// find is the index of the line that waits with this number.
+func (q queue) find(number string) (int, error) {
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 || n > len(c.queue) {
+	if err != nil || n < 1 || n > len(q.Lines()) {
 		return 0, fmt.Errorf("no line %q waits; /queue numbers them", number)
 	}
 	return n - 1, nil
@@ -98,29 +103,29 @@ func (c *console) waiting(number string) (int, error) {
 
 // sendNow has lines that wait reach the model at its next step: the one with this
 // number, or with "" and "all" those that can.
-func (c *console) sendNow(which string) error {
+func (q queue) sendNow(which string) error {
+	one := -1
 	switch {
-	case c.interrupt == nil:
-		return errors.New("now is for a turn that runs: what waits is sent next")
-	case len(c.queue) == 0:
+	case !q.InTurn():
+		return errors.New("now works only during a turn; queued lines go next anyway")
+	case len(q.Lines()) == 0:
 		return errors.New("nothing waits")
 	case which != "" && which != "all":
-		i, err := c.waiting(which)
-		if err != nil {
+		var err error
+		if one, err = q.find(which); err != nil {
 			return err
 		}
-		if !c.steers(i) {
+		if !q.steers(one) {
 			return fmt.Errorf("only a message can reach the model during a turn, this waits for its end: %s",
-				firstLine(c.queue[i].text))
+				firstLine(q.Lines()[one].Text))
 		}
-		c.markNow(i)
-		return nil
 	}
 	marked := false
-	for i := range c.queue {
-		if c.steers(i) {
-			c.markNow(i)
-			marked = true
+	for i := range q.Lines() {
+		if (one < 0 || i == one) && q.steers(i) {
+			l := &q.Lines()[i]
+			l.Now, marked = true, true
+			q.screen.Note("sent at the next step, or else when the turn ends: " + oneLine(firstLine(l.Text)))
 		}
 	}
 	if !marked {
@@ -129,26 +134,17 @@ func (c *console) sendNow(which string) error {
 	return nil
 }
 
-func (c *console) markNow(i int) {
-	c.queue[i].now = true
-	c.screen.Note("sent at the next step, or else when the turn ends: " + oneLine(firstLine(c.queue[i].text)))
-}
-
 // steers reports whether a line that waits is a message that is whole: no command,
 // and not a part of one that takes several lines.
-func (c *console) steers(i int) bool {
-	l := c.queue[i]
-	if l.pasted {
+func (q queue) steers(i int) bool {
+	l := q.Lines()[i]
+	if l.Literal {
 		return true
 	}
-	whole := func(l line) bool {
-		_, _, whole := compose(l.text)
-		return whole && !fenced(l.text)
-	}
-	word := strings.TrimSpace(l.text)
-	return whole(l) && (i == 0 || c.queue[i-1].pasted || whole(c.queue[i-1])) && l.action == actSend &&
+	word := strings.TrimSpace(l.Text)
+	return l.Whole() && (i == 0 || q.Lines()[i-1].Whole()) &&
 		!slices.Contains([]string{"", "quit", "exit", "help", "?"}, word) && !strings.HasPrefix(word, "!") && !isMemory(word) &&
-		(!strings.HasPrefix(word, "/") || len(droppedImages(l.text, true)) > 0)
+		(!strings.HasPrefix(word, "/") || len(droppedImages(l.Text, true)) > 0)
 }
 
 // steering implements agent.Message: the lines that the user wants to reach the model
@@ -157,16 +153,8 @@ func (t *Terminal) steering(ctx context.Context) []agent.Message {
 	if ctx.Err() != nil {
 		return nil
 	}
-	var lines []line
-	t.console.do(func() {
-		for _, l := range t.console.queue {
-			if l.now {
-				lines = append(lines, l)
-				t.console.backlog -= len(l.text)
-			}
-		}
-		t.console.queue = slices.DeleteFunc(t.console.queue, func(l line) bool { return l.now })
-	})
+	var lines []prompt.Line
+	t.prompt.Queue(func(q *prompt.Queue) { lines = q.Remove(func(_ int, l prompt.Line) bool { return l.Now }) })
 	var messages []agent.Message
 	for _, l := range lines {
 		t.echo(l)
@@ -174,13 +162,4 @@ func (t *Terminal) steering(ctx context.Context) []agent.Message {
 		messages = append(messages, agent.Message{Text: text, Attachments: parts})
 	}
 	return messages
-}
-
-// prefiller is a lineReader whose next prompt can begin with a text.
-type prefiller interface{ prefill(text draft) }
-
-// prefill puts text before what is typed already.
-func (f *keyReader) prefill(text draft) {
-	f.ed.load(text.join(f.ed.draft()))
-	f.draw()
 }

@@ -142,7 +142,7 @@ func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
 func TestQueueAtThePrompt(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/queue": "nothing waits", "/queue drop all": "dropped 0 lines", "/queue edit 1": `no line "1" waits`,
-		"/queue now": "now is for a turn that runs",
+		"/queue now": "now works only during a turn",
 	} {
 		if shown, sent := say(t, nil, typed); !strings.Contains(shown, want) || sent != nil {
 			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)

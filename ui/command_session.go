@@ -13,6 +13,7 @@ import (
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/ui/export"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -79,7 +80,7 @@ func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
 		if r.CostUSD != nil {
 			cost = fmt.Sprintf("$%.2f", *r.CostUSD)
 		}
-		c.list = append(c.list, choice{name: r.ID + " " + title, also: r.Name, now: r.ID == t.opt.Agent.SessionID(),
+		c.list = append(c.list, listed{name: r.ID + " " + title, also: r.Name, now: r.ID == t.opt.Agent.SessionID(),
 			cells: []string{r.ID, age(t.opt.Clock.Now().Sub(r.Updated)), screen.Count(r.Messages, "message"), cost, about}})
 	}
 	return c
@@ -160,18 +161,18 @@ func (t *Terminal) forget() {
 }
 
 // completeSessions proposes the ids of the sessions that go on here.
-func completeSessions(t *Terminal, _ string) []candidate {
+func completeSessions(t *Terminal, _ string) []prompt.Candidate {
 	rows, err := t.opt.Agent.Sessions()
 	if err != nil {
 		return nil // the command itself says why
 	}
-	var all []candidate
+	var all []prompt.Candidate
 	rows = slices.DeleteFunc(rows, isHeadlessRun)
 	for _, r := range rows[:min(len(rows), listedChoices)] {
 		if r.Name != "" {
-			all = append(all, candidate{text: r.Name, help: r.ID})
+			all = append(all, prompt.Candidate{Text: r.Name, Help: r.ID})
 		}
-		all = append(all, candidate{text: r.ID, help: age(t.opt.Clock.Now().Sub(r.Updated)) + ", " + firstLine(r.First)})
+		all = append(all, prompt.Candidate{Text: r.ID, Help: age(t.opt.Clock.Now().Sub(r.Updated)) + ", " + firstLine(r.First)})
 	}
 	return all
 }

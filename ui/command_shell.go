@@ -78,13 +78,14 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.withPath(t.opt.Environ)
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
+	keys := make(interrupts, 1)
 	run := func() error {
-		how, err = t.runShown(command, out)
+		how, err = t.runShown(command, out, keys)
 		return err
 	}
 	if t.hasTerminal() {
 		command.Stdin = t.opt.In
-		err = t.console.yield(run)
+		err = t.prompt.Lend(keys.add, run)
 		return how, err
 	}
 	ownSession(command) // no terminal that it could wait for
@@ -93,7 +94,7 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 }
 
 // runShown runs the command and shows its output.
-func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput) (how string, err error) {
+func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts) (how string, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return "", err
@@ -101,23 +102,21 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput) (how string, er
 	command.Stdout, command.Stderr = w, w
 	out.begin()
 	defer out.end()
-	started, over, keys := make(chan struct{}), make(chan struct{}), make(interrupts, 1)
+	started, over := make(chan struct{}), make(chan struct{})
 	stop := t.shellStopper(command, over)
-	t.console.beginTurn(func() { keys.add(); <-started; stop() }) // first: what is shown can be interrupted
-	t.console.do(func() { t.console.overheard = keys.add })
-	defer t.console.do(func() { t.console.overheard = nil })
+	t.prompt.BeginTurn(func() { keys.add(); <-started; stop() }) // first: what is shown can be interrupted
 	err = command.Start()
-	t.console.complain(w.Close())
+	t.complain(w.Close())
 	if err != nil {
 		close(over)
 		close(started)
-		t.console.endTurn(false)
+		t.prompt.EndTurn(false)
 		return "", errors.Join(err, r.Close())
 	}
 	close(started)
 	exited, copied := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer t.console.guard()
+		defer t.prompt.Guard()
 		defer close(copied)
 		t.copyShell(r, out, exited)
 	}()
@@ -125,9 +124,9 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput) (how string, er
 	close(over)
 	close(exited)
 	t.awaitShown(out, copied, keys)
-	t.console.complain(r.Close())
+	t.complain(r.Close())
 	how = howItEnded(command.ProcessState)
-	t.console.endTurn(how == exitedWell)
+	t.prompt.EndTurn(how == exitedWell)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
 		return how, nil // how says it; what stays in the background is no failure
@@ -146,26 +145,32 @@ func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() 
 		default:
 		}
 		kill := asked
-		t.console.complain(stopCommand(command, kill))
+		t.complain(stopCommand(command, kill))
 		if asked {
 			return
 		}
 		asked = true
 		late := t.opt.Clock.After(signalWait)
 		go func() {
-			defer t.console.guard()
+			defer t.prompt.Guard()
 			select {
 			case <-over:
 			case <-late:
-				t.console.post(func() {
+				t.prompt.Post(func() {
 					select {
 					case <-over:
 					default:
-						t.console.complain(stopCommand(command, true))
+						t.complain(stopCommand(command, true))
 					}
 				})
 			}
 		}()
+	}
+}
+
+func (t *Terminal) complain(err error) {
+	if err != nil {
+		t.Note("error: " + err.Error())
 	}
 }
 

@@ -47,7 +47,7 @@ func newShellOutput(t *Terminal, max int) *shellOutput {
 	o := &shellOutput{
 		draw: func(text string) { t.Draw([]byte(text)) }, mark: t.Marked,
 		open: func() { t.Prompt("") }, close: t.PromptDone,
-		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max}, ended: make(chan struct{}),
+		after: t.opt.Clock.After, guard: t.prompt.Guard, keep: excerpt{max: max}, ended: make(chan struct{}),
 	}
 	o.clean = shell.NewCleaner(cleanLines{o})
 	return o
@@ -230,7 +230,7 @@ func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited <-chan struct{
 	chunks, stop := make(chan []byte), make(chan struct{})
 	defer close(stop)
 	go func() {
-		defer t.console.guard()
+		defer t.prompt.Guard()
 		defer close(chunks)
 		for {
 			b := make([]byte, 32<<10)

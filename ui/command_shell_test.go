@@ -189,11 +189,18 @@ func TestShellCommandIsInterrupted(t *testing.T) {
 			})
 			k.send("!" + test.command + "\n")
 			k.expect("ready\n")
-			for range test.times {
-				k.term.console.signals <- syscall.SIGINT
+			for len(k.clock.set) > 0 {
+				<-k.clock.set
+			}
+			for i := range test.times {
+				if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					<-k.clock.set // the first was dealt with: its timer runs
+				}
 			}
 			if test.late {
-				k.term.console.do(func() {}) // the signal was dealt with: its timer runs
 				k.clock.advance(signalWait)
 			}
 			k.expect("signal: ")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"artoo/tool/journal"
+	"artoo/ui/prompt"
 )
 
 // errNoJournal is what commands about changes say where none are kept.
@@ -43,10 +44,7 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 		u.Done(p, journal.Report{})
 		return nil
 	}
-	t.tellNotify()
-	t.opt.Notify.Question()
-	q := u.question(p)
-	yes, err := u.ask(p, t.truster(ctx, func() string { prompt, _ := t.Screen.Undo(q); return prompt }))
+	yes, err := u.ask(ctx, p, t.asker())
 	if err != nil || !yes { // what ended the input ends the conversation at its prompt
 		return nil
 	}
@@ -112,25 +110,25 @@ func turnList(turns []int) string {
 }
 
 // completeTurns and completeCount run while a turn may: only the journal is asked.
-func completeTurns(t *Terminal, _ string) (all []candidate) {
+func completeTurns(t *Terminal, _ string) (all []prompt.Candidate) {
 	u, err := t.changes()
 	if err != nil {
 		return nil
 	}
 	for _, n := range slices.Backward(u.Journal.Turns()) {
-		all = append(all, candidate{text: strconv.Itoa(n), help: "what turn " + strconv.Itoa(n) + " changed"})
+		all = append(all, prompt.Candidate{Text: strconv.Itoa(n), Help: "what turn " + strconv.Itoa(n) + " changed"})
 	}
 	return all
 }
 
-func completeCount(t *Terminal, _ string) (all []candidate) {
+func completeCount(t *Terminal, _ string) (all []prompt.Candidate) {
 	u, err := t.changes()
 	if err != nil {
 		return nil
 	}
 	turns := u.Journal.Turns()
 	for i := range turns {
-		all = append(all, candidate{text: strconv.Itoa(i + 1), help: "back to before turn " + strconv.Itoa(turns[len(turns)-1-i])})
+		all = append(all, prompt.Candidate{Text: strconv.Itoa(i + 1), Help: "back to before turn " + strconv.Itoa(turns[len(turns)-1-i])})
 	}
 	return all
 }

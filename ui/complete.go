@@ -6,101 +6,96 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chzyer/readline"
+
 	"artoo/tool"
+	"artoo/ui/prompt"
 )
-
-// completion is what Tab may put in place of a part of the text.
-type completion struct {
-	from, to   int // bytes of the text that a candidate replaces
-	candidates []candidate
-}
-
-// candidate is one way to go on. Both come from outside in part (file names):
-// they are sanitised before they are shown.
-type candidate struct {
-	text string // replaces the bytes; a closing blank is its own
-	help string // beside it in a list; may be ""
-}
-
-// completer proposes candidates for a text with the cursor at a byte of it,
-// within 50 ms. Called by the console's goroutine: it may not touch the console.
-type completer func(text string, cursor int) completion
 
 // completions is what may stand at the cursor: after a slash at the start of the
 // text the names of the commands, then their arguments; after an @ files. It is
-// a completer.
-func (t *Terminal) completions(text string, cursor int) completion {
+// a prompt.Completer.
+func (t *Terminal) completions(text string, cursor int) prompt.Completion {
 	cursor = min(max(cursor, 0), len(text))
 	before := text[:cursor]
-	if strings.HasPrefix(before, "/") && !strings.Contains(before, "\n") {
-		if name, arg, inArg := strings.Cut(before[1:], " "); inArg {
-			if c := t.completeArgument(name, arg, cursor); c.candidates != nil {
+	if name, _, inArgument := strings.Cut(before, " "); strings.HasPrefix(before, "/") && !strings.Contains(before, "\n") &&
+		(inArgument || strings.Count(name, "/") == 1) {
+		for _, alias := range []bool{false, true} { // an alias where no name begins so
+			if c := t.completeCommand(before, text[cursor:], alias); c.Candidates != nil {
 				return c
 			}
-		} else if !strings.Contains(name, "/") {
-			return completeName(text, name, cursor)
 		}
 	}
 	return t.access().complete(text, cursor, completeWait)
 }
 
-// completeName proposes commands by their names, and by an alias where no name
-// begins so. The whole word under the cursor is replaced.
-func completeName(text, typed string, cursor int) completion {
-	end := cursor
-	for end < len(text) && text[end] != ' ' && text[end] != '\n' {
-		end++
-	}
-	blank := ""
-	if end == len(text) {
-		blank = " "
-	}
-	c := completion{from: 0, to: end}
-	propose := func(name string, of command) {
-		if strings.HasPrefix(name, typed) && of.run != nil {
-			after := ""
-			if of.args != "" {
-				after = blank
+// completeCommand proposes commands by their names, or by their aliases, and behind the name
+// whole arguments. Of a name the whole word under the cursor is replaced.
+func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Completion {
+	_, argument, inArgument := strings.Cut(before, " ")
+	argument = strings.TrimLeft(argument, " ")
+	known := map[string]prompt.Candidate{} // what may stand there, by how it begins
+	root := readline.NewPrefixCompleter()
+	add := func(c command, name string) {
+		candidate := prompt.Candidate{Text: "/" + name, Help: c.help}
+		if c.args != "" && wordLength(after) == len(after) {
+			candidate.Text += " "
+		}
+		known["/"+name] = candidate
+		arguments := readline.PcItemDynamic(func(string) (list []string) {
+			if c.complete == nil || !inArgument {
+				return nil
 			}
-			c.candidates = append(c.candidates, candidate{text: "/" + name + after, help: of.help})
+			for _, candidate := range c.complete(t, argument) {
+				known[candidate.Text] = candidate
+				list = append(list, candidate.Text)
+			}
+			return list
+		})
+		root.SetChildren(append(root.GetChildren(), readline.PcItem("/"+name, arguments)))
+	}
+	for _, c := range commands() {
+		names := []string{c.name}
+		if alias {
+			names = c.aliases
+		}
+		for _, name := range names {
+			if c.run != nil {
+				add(c, name)
+			}
 		}
 	}
-	for _, of := range commands() {
-		propose(of.name, of)
+	typed := before
+	c := prompt.Completion{To: len(before) + wordLength(after)}
+	if inArgument {
+		typed, c = argument, prompt.Completion{From: len(before) - len(argument), To: len(before)}
 	}
-	if c.candidates == nil {
-		for _, of := range commands() {
-			for _, alias := range of.aliases {
-				propose(alias, of)
-			}
+	rests, _ := root.Do([]rune(before), len([]rune(before)))
+	for _, rest := range rests {
+		if candidate, ok := known[typed+strings.TrimSuffix(string(rest), " ")]; ok {
+			c.Candidates = append(c.Candidates, candidate)
 		}
 	}
-	slices.SortFunc(c.candidates, func(a, b candidate) int { return strings.Compare(a.text, b.text) })
+	if !inArgument {
+		slices.SortFunc(c.Candidates, func(a, b prompt.Candidate) int { return strings.Compare(a.Text, b.Text) })
+	}
 	return c
 }
 
-// completeArgument proposes whole arguments of a command.
-func (t *Terminal) completeArgument(name, arg string, cursor int) completion {
-	of, ok := findCommand(name)
-	if !ok || of.complete == nil {
-		return completion{}
+// wordLength is how many bytes of a text stand before its first blank.
+func wordLength(text string) int {
+	if i := strings.IndexAny(text, " \n"); i >= 0 {
+		return i
 	}
-	arg = strings.TrimLeft(arg, " ")
-	c := completion{from: cursor - len(arg), to: cursor}
-	for _, cand := range of.complete(t, arg) {
-		if strings.HasPrefix(cand.text, arg) {
-			c.candidates = append(c.candidates, cand)
-		}
-	}
-	return c
+	return len(text)
 }
 
 // oneOf proposes arguments that are always the same.
-func oneOf(list ...string) func(*Terminal, string) []candidate {
-	return func(*Terminal, string) []candidate {
-		all := make([]candidate, 0, len(list))
+func oneOf(list ...string) func(*Terminal, string) []prompt.Candidate {
+	return func(*Terminal, string) []prompt.Candidate {
+		all := make([]prompt.Candidate, 0, len(list))
 		for _, w := range list {
-			all = append(all, candidate{text: w})
+			all = append(all, prompt.Candidate{Text: w})
 		}
 		return all
 	}
@@ -118,21 +113,21 @@ const (
 // cursor may be meant to name, as many as it finds while wait lasts, and nothing
 // where there is no such word. A word without a slash that no name here begins
 // with is looked for in all directories below.
-func (a fileAccess) complete(text string, cursor int, wait time.Duration) completion {
+func (a fileAccess) complete(text string, cursor int, wait time.Duration) prompt.Completion {
 	w, ok := wordAt(text[:cursor])
 	if !ok || a.env.Files == nil {
-		return completion{}
+		return prompt.Completion{}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	c := completion{from: w.from, to: cursor}
+	c := prompt.Completion{From: w.from, To: cursor}
 	after := text[cursor:]
 	if w.quoted && strings.HasPrefix(after, `"`) {
-		c.to, after = c.to+1, after[1:]
+		c.To, after = c.To+1, after[1:]
 	}
 	dir, entries := a.entries(ctx, w.path)
 	for _, e := range entries {
-		c.candidates = append(c.candidates, w.candidate(dir, e, strings.HasPrefix(after, " ")))
+		c.Candidates = append(c.Candidates, w.candidate(dir, e, strings.HasPrefix(after, " ")))
 	}
 	return c
 }
@@ -176,25 +171,25 @@ func (a fileAccess) entries(ctx context.Context, path string) (dir string, entri
 
 // candidate is the entry as the word would be written; a directory is left open
 // for what is below it.
-func (w atWord) candidate(dir string, e tool.NameEntry, blank bool) candidate {
+func (w atWord) candidate(dir string, e tool.NameEntry, blank bool) prompt.Candidate {
 	path := dir + e.Path
 	if e.Dir {
 		path += "/"
 	}
-	c := candidate{text: "@" + escapeAt(path, w.quoted)}
+	c := prompt.Candidate{Text: "@" + escapeAt(path, w.quoted)}
 	if w.quoted {
-		c.text = `@"` + escapeAt(path, true)
+		c.Text = `@"` + escapeAt(path, true)
 	}
 	if !e.Dir {
 		if w.quoted {
-			c.text += `"`
+			c.Text += `"`
 		}
 		if !blank {
-			c.text += " "
+			c.Text += " "
 		}
 	}
 	if e.Ignored {
-		c.help = "ignored"
+		c.Help = "ignored"
 	}
 	return c
 }

@@ -20,8 +20,8 @@ func results(t *testing.T, a fileAccess, text string) []string {
 	text = text[:cursor] + text[cursor+1:]
 	c := a.complete(text, cursor, time.Hour)
 	var got []string
-	for _, k := range c.candidates {
-		got = append(got, text[:c.from]+k.text+text[c.to:])
+	for _, k := range c.Candidates {
+		got = append(got, text[:c.From]+k.Text+text[c.To:])
 	}
 	return got
 }
@@ -71,7 +71,7 @@ func TestFileNamesAreCompleted(t *testing.T) {
 	if got := results(t, a, "@"+a.env.Dir+"/app|"); len(got) != 2 || got[0] != "@"+a.env.Dir+"/apple/" {
 		t.Errorf("an absolute path: %q", got)
 	}
-	if c := a.complete("@app.l", 6, time.Hour); c.candidates[0].help != "ignored" {
+	if c := a.complete("@app.l", 6, time.Hour); c.Candidates[0].Help != "ignored" {
 		t.Errorf("%+v", c)
 	}
 	if got := results(t, fileAccess{env: &tool.Env{}}, "@a|"); got != nil {
@@ -95,7 +95,7 @@ func TestFileNamesFromBelow(t *testing.T) {
 // When the time is over what was found by then is proposed.
 func TestFileNamesEndInTime(t *testing.T) {
 	a := reaching(t, map[string]string{"a.go": ""})
-	if c := a.complete("@a.go", 5, 1); len(c.candidates) > 1 {
+	if c := a.complete("@a.go", 5, 1); len(c.Candidates) > 1 {
 		t.Errorf("%+v", c)
 	}
 }

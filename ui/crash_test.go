@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
+	"golang.org/x/sys/unix"
 )
 
 // crashed is the exit status of a child whose Crash was told.
@@ -42,7 +44,7 @@ func childCrash() int {
 				agent.Question{Covers: func(string) error { panic("at the question") }, Rule: "x"})
 			return nil, err
 		case "console":
-			term.console.do(func() { panic("in the console") })
+			term.prompt.Queue(func(*prompt.Queue) { panic("in the console") })
 		}
 		return &agent.Response{}, nil
 	}}
@@ -54,9 +56,9 @@ func childCrash() int {
 	now := func() time.Time { return time.Unix(seconds.Add(1), 0) }
 	var err error
 	term, err = New(Options{
-		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: profile, Clock: Clock{Now: now},
-		Screen: newTestScreen(os.Stdout, os.Stderr, profile, nil),
-		Device: Device{In: os.Stdin, Tty: os.Stderr}, Ending: Ending{Crash: crash},
+		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: profile,
+		Screen:  newTestScreen(os.Stdout, os.Stderr, profile, nil),
+		Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Clock: prompt.Clock{Now: now}, Ending: prompt.Ending{Crash: crash}},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -98,7 +100,7 @@ func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 			if code := exitOf(t, command); code != crashed {
 				t.Errorf("exit %d", code)
 			}
-			if after := termios(t, k.tty); !usable(after) {
+			if after := termios(t, k.tty); after.Lflag&unix.ICANON == 0 || after.Lflag&unix.ECHO == 0 || after.Oflag&unix.OPOST == 0 {
 				t.Errorf("the modes are %+v", after)
 			}
 			shown := k.status.String()

@@ -100,10 +100,7 @@ func TestAPagersKeysAreNoAnswers(t *testing.T) {
 	const taken = "another program has the terminal"
 	nobody := fmt.Sprintf(`verdict="" reason="" rule="" input= err=%v.`, agent.ErrNobody)
 	keysOneByOne := func(k *talk) {
-		fd, err := fdOf(k.tty)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fd := ttyFd(t, k.tty)
 		modes := termios(t, k.tty)
 		modes.Lflag &^= unix.ICANON
 		modes.Cc[unix.VMIN] = 1

@@ -4,6 +4,7 @@ package ui
 
 import (
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"context"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestEscapeInAConversation(t *testing.T) {
 	wanted(k, began)
 	k.send("\x1b")
 	k.settle()
-	k.clock.advance(escWait)
+	k.clock.advance(50 * time.Millisecond)
 	k.expect("stopped")
 	k.expect(pasteOn + "you: ")
 }
@@ -337,14 +338,30 @@ func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 	}
 }
 
-// The timer of an Esc may be late when the next key comes: it is still no Alt-key.
-func TestAKeyAfterALateTimerIsWhole(t *testing.T) {
-	b := newBare(t, nil, nil)
-	b.read("")
-	b.f.take(chunk{data: []byte("one\x1b"), at: b.now})
-	b.now = b.now.Add(escWait)
-	b.f.take(chunk{data: []byte("y"), at: b.now})
-	if got := b.line(); got != "oney|" {
-		t.Errorf("the line is %q", got)
+// A Ctrl-C right behind Enter stops the turn that has not begun yet: what is
+// attached is read first.
+func TestCtrlCWhileFilesAreRead(t *testing.T) {
+	causes := make(chan error, 1)
+	var k *talk
+	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(waitLimit):
+		}
+		causes <- context.Cause(ctx)
+		return &agent.Response{}, context.Cause(ctx)
+	}}, func(o *Options) {
+		*o.Agent.Env() = *reaching(t, map[string]string{"a.go": "package a\n"}).env
+		o.Agent.Env().PageMax = func() int { // which reading a file asks for
+			k.send("\x03")
+			k.settle()
+			return 0
+		}
+	})
+	k.expect("you: ")
+	k.enter("go @a.go")
+	if err := wanted(k, causes); err != prompt.ErrInterrupted {
+		t.Errorf("the turn was ended by %v", err)
 	}
+	k.expect("you: ")
 }

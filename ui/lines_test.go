@@ -183,15 +183,15 @@ func TestPlainTerminalQuestions(t *testing.T) {
 func (k *talk) answerLine(text string) {
 	k.Helper()
 	k.clock.advance(quiet)
+	before := k.term.prompt.Taken()
 	k.send(text)
 	deadline := time.Now().Add(waitLimit)
-	for held := false; !held; {
-		k.term.console.do(func() { held = k.term.console.reader.(*plainReader).answer != nil })
+	for k.term.prompt.Taken() < before+len(text) {
 		if time.Now().After(deadline) {
 			k.Fatalf("%q is no answer; the terminal shows %q", text, k.status)
 		}
 	}
-	k.clock.advance(followWait)
+	k.clock.advance(20 * time.Millisecond)
 }
 
 // startPlainAsking is a conversation on a plain terminal whose first message leads
@@ -272,10 +272,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	k.send("one\n")
 	wanted(k, ready)
 	k.send("\x04")
-	deadline := time.Now().Add(waitLimit)
-	for asleep := false; !asleep && time.Now().Before(deadline); {
-		k.term.console.do(func() { asleep = k.term.console.reader.(*plainReader).asleep })
-	}
+	k.settle()
 	k.send("two\n")
 	goOn <- struct{}{}
 	wanted(k, ready)
@@ -348,10 +345,7 @@ func TestAConversationInComint(t *testing.T) {
 		return &agent.Response{}, nil
 	}}, func(o *Options) {
 		o.Profile, o.Environ = screen.Plain, []string{"TERM=dumb", "INSIDE_EMACS=29.4,comint"}
-		fd, err := fdOf(o.Tty)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fd := ttyFd(t, o.Tty)
 		raw := termios(t, o.Tty)
 		raw.Lflag &^= unix.ECHO
 		raw.Oflag &^= unix.OPOST

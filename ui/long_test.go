@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/ui/prompt/prompttest"
 	"artoo/ui/screen"
 )
 
@@ -77,9 +80,9 @@ func checkSequences(t *testing.T, raw string) {
 
 // checkRows plays the session to a terminal and watches how far up the cursor
 // goes: never above the row where the prompt began. It returns that terminal.
-func checkRows(t *testing.T, raw string) *vt {
+func checkRows(t *testing.T, raw string) *prompttest.VT {
 	t.Helper()
-	v := newVT(80, 24)
+	v := prompttest.New(80, 24)
 	raw = strings.ReplaceAll(raw, "\r\n", "\n")
 	for i, part := range strings.SplitAfter(raw, pasteOn) {
 		part = anySequence.ReplaceAllStringFunc(part, func(s string) string {
@@ -88,25 +91,25 @@ func checkRows(t *testing.T, raw string) *vt {
 			}
 			return s
 		})
-		base := v.row + len(v.scrolled)
-		v.top = base
+		base := v.Row + len(v.Scrolled)
+		v.Top = base
 		before, after, _ := strings.Cut(part, cleared+"\x1b[H")
 		_, _ = v.Write([]byte(before))
-		if i > 0 && v.top < base {
-			t.Fatalf("prompt %d went up to row %d, but begins in row %d: %q", i, v.top, base, part)
+		if i > 0 && v.Top < base {
+			t.Fatalf("prompt %d went up to row %d, but begins in row %d: %q", i, v.Top, base, part)
 		}
 		if after != "" { // Ctrl-L: a new top
 			_, _ = v.Write([]byte(cleared + "\x1b[H"))
-			base = v.row + len(v.scrolled)
-			v.top = base
+			base = v.Row + len(v.Scrolled)
+			v.Top = base
 			_, _ = v.Write([]byte(after))
-			if v.top < base {
-				t.Fatalf("after Ctrl-L prompt %d went up to row %d, but begins in row %d", i, v.top, base)
+			if v.Top < base {
+				t.Fatalf("after Ctrl-L prompt %d went up to row %d, but begins in row %d", i, v.Top, base)
 			}
 		}
 	}
-	if v.err != nil {
-		t.Error(v.err)
+	if v.Err != nil {
+		t.Error(v.Err)
 	}
 	return v
 }
@@ -182,8 +185,9 @@ func (l *longTalk) resize(cols int) {
 		l.Fatal(err)
 	}
 	if l.term != nil { // the test is not in the terminal's group: no signal comes by itself
-		c := l.term.console
-		c.do(func() { c.reader.(terminalReader).resized() })
+		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
+			l.Fatal(err)
+		}
 	}
 }
 

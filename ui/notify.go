@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"artoo/tool/shell"
+	"artoo/ui/prompt"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
@@ -38,7 +39,7 @@ type NotifyOptions struct {
 	Environ []string
 	// Env looks up what the environment says of the terminal; nil knows nothing.
 	Env   func(name string) string
-	Clock Clock
+	Clock prompt.Clock
 }
 
 // Notifier calls a user who looks elsewhere: when a question waits, and when
@@ -51,7 +52,7 @@ type Notifier struct {
 	environ  []string
 	dir      string
 	ascii    bool
-	clock    Clock
+	clock    prompt.Clock
 	quit     chan struct{}
 	running  sync.WaitGroup
 
@@ -66,7 +67,7 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
 	}
-	n := &Notifier{screen: o.Screen, environ: o.Environ, clock: o.Clock.orReal(), ascii: !screen.UTF8Decision(o.Env),
+	n := &Notifier{screen: o.Screen, environ: o.Environ, clock: o.Clock.OrReal(), ascii: !screen.UTF8Decision(o.Env),
 		quit: make(chan struct{})}
 	n.dir = filepath.Base(o.Dir)
 	bell := func(string) string { return "\a" }

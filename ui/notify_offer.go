@@ -1,12 +1,15 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -28,7 +31,7 @@ type NotifyOffer struct {
 // comes no second time in a conversation, and after an answer in none.
 func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	offer := t.opt.Offer
-	if offer == nil || took <= offerAfter || t.console.modes == nil || t.console.busy() {
+	if offer == nil || took <= offerAfter || !t.prompt.Edits() || t.busy() {
 		return
 	}
 	t.opt.Offer = nil
@@ -38,66 +41,65 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	if offer.Bell {
 		choices, hows = choices[1:], hows[1:]
 	}
-	show := func() string {
-		return t.Screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
-	}
-	prompt := show()
-	for {
-		l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: func() string { prompt = show(); return prompt }})
-		if err != nil {
-			return // what ended the input ends the conversation at its prompt
-		}
-		text := strings.TrimSpace(l.text)
-		if text == "" {
-			text = "no"
-		}
-		answer, _ := chosen(choices, text)
-		how, known := "", false
-		for i, choice := range choices {
-			if choice == answer {
-				how, known = hows[i], true
+	type answer struct{ how, text string }
+	line, retry := "", false
+	ask := dialogue[answer]{
+		show: func() (string, bool) {
+			if !retry {
+				line = t.Screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
 			}
-		}
-		if !known {
-			t.initial = draft{text: l.text}
+			retry = false
+			return line, false
+		},
+		read: func(text string) (answer, meaning, string) {
+			choice, _ := chosen(choices, cmp.Or(strings.TrimSpace(text), "no"))
+			if i := slices.Index(choices, choice); i >= 0 {
+				return answer{how: hows[i]}, declines, ""
+			}
+			return answer{"", text}, declines, ""
+		},
+	}
+	at := t.asker()
+	for {
+		a, err := ask.ask(ctx, at)
+		switch {
+		case err != nil:
+			return // what ended the input ends the conversation at its prompt
+		case a.text != "":
+			t.initial = prompt.Draft{Text: a.text}
 			t.Note("that was no answer: nothing is kept, and what you typed is back")
 			return
-		}
-		if how == "" {
-			if how, err = t.notifyCommand(ctx); err != nil {
+		case a.how == "":
+			if a.how, err = notifyCommand().ask(ctx, at); err != nil {
 				return
 			}
 		}
-		n, kept, err := offer.Take(how)
+		n, kept, err := offer.Take(a.how)
 		if err != nil {
 			t.Note(err.Error())
+			retry = true
 			continue
 		}
 		t.opt.Notify = n
-		t.Note("notify = " + how + "; " + kept)
+		t.Note("notify = " + a.how + "; " + kept)
 		return
 	}
 }
 
 // notifyCommand asks for the command of a notification.
-func (t *Terminal) notifyCommand(ctx context.Context) (string, error) {
-	for {
-		l, err := t.console.ask(ctx, lineRequest{prompt: screen.OfferCommand, again: func() string { return screen.OfferCommand }})
-		if err != nil {
-			return "", err
-		}
-		words, err := splitWords(l.text)
-		if err == nil && len(words) > 0 {
-			_, err = exec.LookPath(words[0])
-		}
-		switch {
-		case l.burst:
-			t.Note(lookedPasted)
-		case err != nil:
-			t.Note(cannotRun(err))
-		default:
-			return strings.TrimSpace(l.text), nil
-		}
+func notifyCommand() dialogue[string] {
+	return dialogue[string]{
+		show: func() (string, bool) { return screen.OfferCommand, false },
+		read: func(text string) (string, meaning, string) {
+			words, err := splitWords(text)
+			if err == nil {
+				_, err = exec.LookPath(words[0])
+			}
+			if err != nil {
+				return "", unclear, cannotRun(err)
+			}
+			return strings.TrimSpace(text), grants, ""
+		},
 	}
 }
 
@@ -110,7 +112,7 @@ func cannotRun(err error) string {
 }
 
 // busy reports whether lines wait to be sent, or no more will come.
-func (c *console) busy() (busy bool) {
-	c.do(func() { busy = len(c.queue) > 0 || c.ending != nil })
-	return busy
+func (t *Terminal) busy() (busy bool) {
+	t.prompt.Queue(func(q *prompt.Queue) { busy = len(q.Lines()) > 0 })
+	return busy || t.prompt.Over() != nil
 }

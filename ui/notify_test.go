@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -25,7 +26,7 @@ func notifier(t *testing.T, change func(*NotifyOptions)) (*Notifier, *sink, *man
 	shown, clock := newSink(), newManual()
 	o := NotifyOptions{
 		How: "bell", TTY: true, Profile: screen.Rich, Dir: "/home/me/shop",
-		Clock:   Clock{Now: clock.Now, After: clock.After},
+		Clock:   prompt.Clock{Now: clock.Now, After: clock.After},
 		Environ: os.Environ(),
 		Env:     func(name string) string { return map[string]string{"LANG": "C.UTF-8", "TERM": "xterm"}[name] },
 		Screen:  newTestScreen(shown, shown, screen.Rich, clock.Now),

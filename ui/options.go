@@ -3,20 +3,20 @@ package ui
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
-	"time"
 
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
 	"artoo/ui/doctor"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
 // Options are what a conversation is made of. Agent, Program, Screen and In have
-// to be filled; the rest may stay empty.
+// to be set; the rest may stay empty.
 type Options struct {
+	// The terminal. New sets its Screen, Plain, Spoken, Env, Complete, Queued, Output and Kill.
+	prompt.Options
 	// Agent is whose conversation this is: slash commands show and change it
 	// between turns, and a session that it resumed is shown at the start.
 	Agent *agent.Agent
@@ -26,12 +26,8 @@ type Options struct {
 	Screen  *screen.Screen
 	// Profile Plain reads plain lines and leaves the terminal's modes alone.
 	Profile screen.Profile
-	// Lines is --interactive: any streams, one line is one message, and a
-	// question is answered by the next line that comes after it was written.
-	Lines bool
-	Trust *Trust // asked before the first message; nil asks nothing
-	First string // the first message, "" for none
-	Clock Clock
+	Trust   *Trust // asked before the first message; nil asks nothing
+	First   string // the first message, "" for none
 	// Notify calls the user when a question waits and when a long turn has
 	// ended; nil calls nobody.
 	Notify *Notifier
@@ -39,35 +35,13 @@ type Options struct {
 	StatusLine *StatusLine
 	// Offer offers to be notified, where nothing was set; nil offers nothing.
 	Offer *NotifyOffer
-	Device
-	Editing
-	Children
-	Ending
-}
-
-// Device is the terminal, or what stands in its place.
-type Device struct {
-	// In is where lines are read; an *os.File where it is a terminal. Nothing
-	// else may read it while Run runs.
-	In io.Reader
-	// Tty is the terminal's output for children (editor, pager); nil where
-	// there is none. The conversation itself writes through Screen only.
-	Tty *os.File
-	// Size is the terminal's columns and rows, asked before each drawing; nil
-	// means 80 and 24. Absurd sizes do no harm.
-	Size func() (cols, rows int)
 	// Piped says that answers go somewhere else than to the terminal: then
 	// nothing is paged.
 	Piped bool
 	// Discard throws away what a slow terminal has not shown yet, and says whether
 	// it is one; called by an interrupt, on any goroutine. nil throws nothing away.
 	Discard func() (slow bool, err error)
-}
-
-// Editing is how lines are edited.
-type Editing struct {
-	History string // the path of the history file; "" keeps none
-	ViKeys  bool   // vi's keys instead of emacs'
+	Children
 }
 
 // Children are the programs that run for the user: commands, editor, pager.
@@ -84,21 +58,6 @@ type Children struct {
 	// Pager is the user's pager command line; "" means PAGER, then less, and cat
 	// none.
 	Pager string
-}
-
-// Ending is how the process ends where the conversation cannot.
-type Ending struct {
-	// Crash is told of a panic after the terminal was given back, with what was
-	// thrown and the trace of its goroutine, on any goroutine. It has to end the
-	// program. nil lets the panic end it.
-	Crash func(value any, stack []byte)
-	// Quit ends the program after a SIGQUIT (Ctrl-\ in a turn), when the terminal was
-	// given back. It is called by the console's goroutine and does not return; nil dies
-	// of the signal.
-	Quit func()
-	// Exit ends the process with a code when a signal is to end it and the
-	// terminal holds everything up; nil leaves it to hang.
-	Exit func(code int)
 }
 
 // Sender runs turns; *agent.Agent is one.
@@ -162,46 +121,10 @@ func New(opt Options) (*Terminal, error) {
 	if opt.Sender == nil {
 		opt.Sender = opt.Agent
 	}
-	if opt.Quit == nil {
-		opt.Quit = func() { opt.Screen.Note("error: " + DieOfQuit().Error()) }
-	}
-	opt.Clock = opt.Clock.orReal()
-	opt.Size = saneSize(opt.Size)
 	t := &Terminal{Screen: opt.Screen, opt: opt}
-	t.complete = t.completions
+	o := &t.opt.Options
+	o.Screen, o.Plain, o.Spoken = opt.Screen, opt.Profile == screen.Plain, opt.Profile == screen.Spoken
+	o.Clock, o.Env, o.Kill = o.Clock.OrReal(), t.variable, opt.Sender.Kill
+	o.Complete, o.Queued, o.Output = t.completions, t.queued, opt.Screen.SoFar
 	return t, nil
-}
-
-// saneSize bounds what a terminal says of its size: serial lines and expect
-// scripts have terminals without one.
-func saneSize(size func() (cols, rows int)) func() (int, int) {
-	return func() (cols, rows int) {
-		if size != nil {
-			cols, rows = size()
-		}
-		if cols <= 0 {
-			cols = 80
-		}
-		if rows <= 0 {
-			rows = 24
-		}
-		return max(cols, 10), max(rows, 2)
-	}
-}
-
-// Clock is where the terminal's timing rules take the time from. Main leaves
-// both nil for the real one.
-type Clock struct {
-	Now   func() time.Time
-	After func(time.Duration) <-chan time.Time
-}
-
-func (c Clock) orReal() Clock {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.After == nil {
-		c.After = time.After
-	}
-	return c
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -16,8 +17,8 @@ import (
 // next, unless the turn did not end well: then it is put into the prompt for
 // the user to decide.
 func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
-	interrupted := errors.Is(context.Cause(ctx), errInterrupted)
-	var back []line
+	interrupted := errors.Is(context.Cause(ctx), prompt.ErrInterrupted)
+	var back []prompt.Line
 	if end.err != nil || interrupted {
 		back = t.unqueue()
 	}
@@ -43,12 +44,12 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	if end.response != nil || outcome != screen.OutcomeDone { // else no turn was made
 		t.showStatus(end.response, outcome, took)
 	}
-	t.tellNotify()
+	t.showNotifyTrouble()
 	if !interrupted { // who interrupts is there
 		t.opt.Notify.Done(took)
 	}
 	for _, l := range back {
-		t.Note("not sent: " + l.text)
+		t.Note("not sent: " + l.Text)
 	}
 }
 
@@ -81,16 +82,16 @@ func wordCount(r *agent.Response) int {
 // each, so that every one keeps its meaning; what it returns could not be: there
 // are plain lines, or no next prompt. Lines from a script stay: nobody is there
 // to send them.
-func (t *Terminal) unqueue() []line {
-	if !t.console.announce {
+func (t *Terminal) unqueue() (lines []prompt.Line) {
+	if !t.prompt.Typed() {
 		return nil
 	}
-	lines := t.console.takeQueue()
-	if t.console.modes == nil || t.console.over() != nil {
+	t.prompt.Queue(func(q *prompt.Queue) { lines = q.Remove(func(int, prompt.Line) bool { return true }) })
+	if !t.prompt.Edits() || t.prompt.Over() != nil {
 		return lines
 	}
 	for _, l := range lines {
-		t.returned = append(t.returned, draft{l.text, l.spans})
+		t.returned = append(t.returned, prompt.Draft{Text: l.Text, Pasted: l.Pasted})
 	}
 	return nil
 }
@@ -123,8 +124,8 @@ func (t *Terminal) countFrom() {
 	}
 }
 
-// tellNotify tells once that notifications do not work.
-func (t *Terminal) tellNotify() {
+// showNotifyTrouble says once that notifications do not work.
+func (t *Terminal) showNotifyTrouble() {
 	if err := t.opt.Notify.Trouble(); err != nil {
 		t.Screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "notify: " + err.Error()})
 	}

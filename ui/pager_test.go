@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -190,23 +189,6 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 		if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
 			t.Errorf("%s: the modes are not as they were: %s", how, diff)
 		}
-	}
-}
-
-// A signal of the keyboard may reach artoo after the child that it was for.
-func TestALateSignalIsTheChilds(t *testing.T) {
-	died := 0
-	c := &console{modes: &ttyModes{fd: -1}, quitted: func() { died++ }}
-	c.returned = time.Now().Add(time.Minute) // just now, however slow the test is
-	c.signal(syscall.SIGQUIT)
-	c.signal(syscall.SIGINT)
-	if died != 0 || c.early {
-		t.Errorf("died %d times, interrupt %v", died, c.early)
-	}
-	c.returned = time.Now().Add(-lateSignals)
-	c.signal(syscall.SIGQUIT)
-	if died != 1 {
-		t.Errorf("later Ctrl-\\ ended it %d times", died)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/ui/prompt"
 )
 
 // projectIn is an agent over a tree, with a session that holds one exchange; kept
@@ -61,8 +62,8 @@ func TestFilesAreCompleted(t *testing.T) {
 		"@zzz": nil, "a": nil,
 	} {
 		var got []string
-		for _, c := range term.completions(text, len(text)).candidates {
-			got = append(got, c.text)
+		for _, c := range term.completions(text, len(text)).Candidates {
+			got = append(got, c.Text)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", text, diff)
@@ -84,14 +85,14 @@ func TestPastedPathsAreData(t *testing.T) {
 	}
 	k := startLines(t, &sender{}, opt)
 	for _, tt := range []struct {
-		line  line
+		line  prompt.Line
 		text  string
 		parts int
 	}{
-		{line{text: "@week.go"}, "@week.go", 1},
-		{blockLine("@week.go"), "@week.go", 0},
-		{line{text: `see \@a, @week.go`, spans: []Span{{4, 18}}}, `see \@a, @week.go`, 0},
-		{line{text: `say @"x, see @week.go`, spans: []Span{{0, 7}}}, `say @"x, see @week.go`, 1},
+		{prompt.Line{Text: "@week.go"}, "@week.go", 1},
+		{prompt.Line{Text: "@week.go", Literal: true, Pasted: prompt.Literal("@week.go").Pasted}, "@week.go", 0},
+		{prompt.Line{Text: `see \@a, @week.go`, Pasted: []prompt.Span{{From: 4, To: 18}}}, `see \@a, @week.go`, 0},
+		{prompt.Line{Text: `say @"x, see @week.go`, Pasted: []prompt.Span{{From: 0, To: 7}}}, `say @"x, see @week.go`, 1},
 	} {
 		if got, parts := k.term.attach(t.Context(), tt.line); len(parts) != tt.parts || got != tt.text {
 			t.Errorf("%+v: %q, %v", tt.line, got, parts)

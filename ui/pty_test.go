@@ -19,6 +19,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -188,23 +189,23 @@ func startPTY(t *testing.T, s *sender, change func(*Options)) *talk {
 // blocks would keep the file from being closed.
 func readAll(t *testing.T, master *os.File, to io.Writer) (stop func()) {
 	t.Helper()
-	w, err := newWaiter(master)
-	if err != nil {
-		t.Fatal(err)
-	}
-	quit, read := make(chan struct{}), make(chan struct{})
+	fd, quit, read := ttyFd(t, master), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(read)
 		buf := make([]byte, 32<<10)
 		for {
-			readable, err := w.wait(false)
+			var set unix.FdSet
+			set.Set(fd)
+			n, err := unix.Select(fd+1, &set, nil, nil, &unix.Timeval{Usec: 20_000})
 			select {
 			case <-quit:
 				return
 			default:
 			}
-			if err == nil && readable {
-				var n int
+			switch {
+			case errors.Is(err, unix.EINTR), err == nil && n == 0:
+				continue
+			case err == nil:
 				n, err = master.Read(buf)
 				_, _ = to.Write(buf[:n])
 			}
@@ -215,18 +216,40 @@ func readAll(t *testing.T, master *os.File, to io.Writer) (stop func()) {
 	}()
 	return sync.OnceFunc(func() {
 		close(quit)
-		w.wake()
 		<-read
-		_ = w.close()
 	})
 }
+
+// ttyFd is the descriptor of a file, whose mode stays as it is.
+func ttyFd(t *testing.T, f *os.File) (fd int) {
+	t.Helper()
+	conn, err := f.SyscallConn()
+	if err == nil {
+		err = conn.Control(func(u uintptr) { fd = int(u) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+// What a terminal is sent, and what it sends.
+const (
+	pasteOn    = "\x1b[?2004h"
+	pasteOff   = "\x1b[?2004l"
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+	boldOn     = "\x1b[1;7m"
+)
+
+// quiet is how long nothing must have been typed before a question takes an answer.
+const quiet = 300 * time.Millisecond
 
 func (k *talk) start(in io.Reader, status io.Writer, change func(*Options)) {
 	k.Helper()
 	opt := Options{
 		Agent: testAgent(k), Sender: k.sender, Profile: screen.Rich,
-		Clock:  Clock{Now: k.clock.Now, After: k.clock.After},
-		Device: Device{In: in, Size: func() (int, int) { return 80, 24 }},
+		Options: prompt.Options{In: in, Size: func() (int, int) { return 80, 24 }, Clock: prompt.Clock{Now: k.clock.Now, After: k.clock.After}},
 	}
 	opt.Program = &testProgram{agent: opt.Agent}
 	if change != nil {
@@ -282,14 +305,6 @@ func (k *talk) await(s *sink, from int, text string) int {
 
 func (k *talk) send(keys string) {
 	k.Helper()
-	if k.sent == 0 && k.tty != nil {
-		c := k.term.console
-		c.do(func() {
-			if raw, ok := c.reader.(*keyReader); ok {
-				c.reader = &counting{keyReader: raw}
-			}
-		})
-	}
 	if _, err := io.WriteString(k.in, keys); err != nil {
 		k.Fatal(err)
 	}
@@ -305,24 +320,13 @@ func (k *talk) enter(text string) {
 	k.expect(pasteOff)
 }
 
-// counting counts the bytes that the editor has dealt with.
-type counting struct {
-	*keyReader
-	taken int
-}
-
-func (c *counting) take(next chunk) {
-	c.keyReader.take(next)
-	c.taken += len(next.data)
-}
-
 // settle waits until all keys sent so far were dealt with. The kernel hands
 // them over in its own time, so there is no other way to know.
 func (k *talk) settle() {
 	k.Helper()
 	deadline := time.Now().Add(waitLimit)
 	for taken := -1; taken < k.sent; {
-		k.term.console.do(func() { taken = k.term.console.reader.(*counting).taken })
+		taken = k.term.prompt.Taken()
 		if time.Now().After(deadline) {
 			k.Fatalf("%d of %d bytes were taken", taken, k.sent)
 		}

@@ -1,10 +1,7 @@
 package ui
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestTailKeepsCodeCode(t *testing.T) {
@@ -24,36 +21,6 @@ func TestTailKeepsCodeCode(t *testing.T) {
 		got, before := tail(c.text, c.n)
 		if got != c.want || before != c.before {
 			t.Errorf("%s: %q, %d lines before; want %q, %d", c.name, got, before, c.want, c.before)
-		}
-	}
-}
-
-func TestPromptsBreakAtBlanks(t *testing.T) {
-	same := func(s string) string { return s }
-	for _, c := range []struct {
-		prompt, text string
-		cols         int
-		want         []string
-	}{
-		{"you: ", "abc", 40, []string{"you: abc"}},
-		{"Apply this change? [y,n,a,A,e,p,q,?] (n) ", "y", 40, []string{"Apply this change? ", "[y,n,a,A,e,p,q,?] (n) y"}},
-		{"Run this in ~/a/very/long/path/that/does/not/fit? (n) ", "", 20,
-			[]string{"Run this in ~/a/ver", "y/long/path/that/do", "es/not/fit? (n) "}},
-	} {
-		l := place(c.prompt, c.text, len(c.text), c.cols, same)
-		var rows []string
-		for _, r := range l.rows {
-			rows = append(rows, r.text)
-		}
-		if diff := cmp.Diff(c.want, rows); diff != "" {
-			t.Errorf("%q in %d columns: %s", c.prompt, c.cols, diff)
-		}
-		last := c.want[len(c.want)-1]
-		if l.row != len(c.want)-1 || l.col != len(last) {
-			t.Errorf("%q: the cursor is at %d, %d", c.prompt, l.row, l.col)
-		}
-		if strings.Join(rows, "") != c.prompt+c.text {
-			t.Errorf("%q: rows %q", c.prompt, rows)
 		}
 	}
 }

@@ -58,8 +58,8 @@ func TestOnlyANearNameIsGuessed(t *testing.T) {
 func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
 	term := &Terminal{opt: Options{Agent: testAgent(t)}}
 	proposed := map[string]bool{}
-	for _, c := range term.completions("/", 1).candidates {
-		proposed[strings.TrimSpace(c.text)] = true
+	for _, c := range term.completions("/", 1).Candidates {
+		proposed[strings.TrimSpace(c.Text)] = true
 	}
 	for _, c := range commands() {
 		if c.run != nil && !proposed["/"+c.name] {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"artoo/tool/shell"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -24,13 +25,13 @@ const (
 type StatusLine struct {
 	words   []string
 	environ []string
-	clock   Clock
+	clock   prompt.Clock
 	failed  bool // that was said
 }
 
 // NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode.
 // No shell reads the command. The error says what is wrong with it.
-func NewStatusLine(setting string, environ []string, clock Clock) (*StatusLine, error) {
+func NewStatusLine(setting string, environ []string, clock prompt.Clock) (*StatusLine, error) {
 	switch screen.StatusMode(setting) {
 	case "", screen.StatusShort, screen.StatusFull, screen.StatusOff:
 		return nil, nil
@@ -42,7 +43,7 @@ func NewStatusLine(setting string, environ []string, clock Clock) (*StatusLine, 
 	if err != nil {
 		return nil, err
 	}
-	return &StatusLine{words: words, environ: environ, clock: clock.orReal()}, nil
+	return &StatusLine{words: words, environ: environ, clock: clock.OrReal()}, nil
 }
 
 // statusInput is what the command reads, as one line of JSON.

@@ -13,6 +13,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -26,7 +27,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 		`true`:                                 "! it printed nothing",
 		`head -c 100000 /dev/zero`:             strings.Repeat("\x00", statusBytes),
 	} {
-		l, err := NewStatusLine(command, os.Environ(), Clock{})
+		l, err := NewStatusLine(command, os.Environ(), prompt.Clock{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 		}
 	}
 	for setting, wrong := range map[string]bool{"short": false, "full": false, "off": false, "": false, "shrot": true, "sh 'x": true} {
-		if l, err := NewStatusLine(setting, nil, Clock{}); (err != nil) != wrong || l != nil {
+		if l, err := NewStatusLine(setting, nil, prompt.Clock{}); (err != nil) != wrong || l != nil {
 			t.Errorf("%q: %v, %v", setting, l, err)
 		}
 	}
@@ -48,7 +49,7 @@ func TestTheStatusMayBeACommand(t *testing.T) {
 // A command that hangs holds the prompt for two seconds at most, with what it started.
 func TestAStatusCommandHasTwoSeconds(t *testing.T) {
 	clock := newManual()
-	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, os.Environ(), Clock{Now: clock.Now, After: clock.After})
+	l, err := NewStatusLine(`sh -c 'sleep 1000 & sleep 1000'`, os.Environ(), prompt.Clock{Now: clock.Now, After: clock.After})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,7 @@
 // Package ui is the conversation in a terminal: lines scroll, and only the rows
 // of the prompt being edited move. Terminal reads a line, runs a slash command
 // or a turn of the agent with it, and shows the next prompt. Package screen does
-// all showing; this one reads.
-//
-// Of chzyer/readline the line buffer and the history are used, 18 % of its
-// statements (v1.5.1, go test -coverpkg). The rest reads and draws the terminal by
-// itself, and there pastes, the end of the input (it sends the line), Ctrl-Z, the
-// Delete key and sequences that it does not know go wrong; its words are ASCII and
-// its characters single runes. See editor.
+// all showing and package prompt all reading.
 package ui
 
 import (
@@ -23,6 +17,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -32,14 +27,13 @@ type Terminal struct {
 	*screen.Screen
 	commandState
 	opt      Options
-	console  *console
+	prompt   *prompt.Prompt
 	listed   []conversation.Info   // as /sessions numbered them
-	initial  draft                 // for the next prompt
-	returned []draft               // for the prompts after it: what was queued and not sent
-	complete completer             // what Tab proposes
+	initial  prompt.Draft          // for the next prompt
+	returned []prompt.Draft        // for the prompts after it: what was queued and not sent
 	lastInt  time.Time             // of the Ctrl-C that said how to leave
 	spent    float64               // US dollars, as far as they are known
-	began    atomic.Bool           // there is a console
+	began    atomic.Bool           // there is a prompt
 	lost     atomic.Pointer[error] // why the output that is lost ends the conversation
 }
 
@@ -58,12 +52,15 @@ const (
 // also when Run panics. ctx ends the conversation too. An error is one of the
 // terminal itself; errors of turns are shown and the conversation goes on.
 func (t *Terminal) Run(ctx context.Context) (code int, err error) {
-	stop, err := t.open()
-	if err != nil {
+	if t.prompt, err = prompt.Open(t.opt.Options); err != nil {
 		return exitError, err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	defer t.console.guard()
+	t.began.Store(true)
+	if lost := t.lost.Load(); lost != nil {
+		t.prompt.End(*lost)
+	}
+	defer func() { err = errors.Join(err, t.prompt.Close()) }()
+	defer t.prompt.Guard()
 	if err := t.askTrust(ctx); err != nil {
 		return exitError, err
 	}
@@ -71,8 +68,8 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 		t.showResumed(resumed)
 	}
 	if t.opt.First != "" {
-		t.Said(t.prompt(), t.opt.First)
-		text, parts := t.attach(ctx, line{text: t.opt.First})
+		t.Said(t.you(), t.opt.First)
+		text, parts := t.attach(ctx, prompt.Line{Text: t.opt.First})
 		if err := t.turn(ctx, text, parts); err != nil {
 			return t.leave(err)
 		}
@@ -95,15 +92,15 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 
 // leave turns what ended a line or a turn into an exit code; -1 goes on.
 func (t *Terminal) leave(err error) (code int, left error) {
-	var signal *signalError
+	var signal *prompt.SignalError
 	switch {
 	case errors.As(err, &signal):
-		return exitCode(signal.signal), nil
+		return signal.Code(), nil
 	case errors.Is(err, errLeave), errors.Is(err, errLost), errors.Is(err, io.EOF):
 		return 0, nil
 	case errors.Is(err, errStuck):
 		return exitInterrupt, nil
-	case !errors.Is(err, errInterrupted):
+	case !errors.Is(err, prompt.ErrInterrupted):
 		return exitError, err
 	}
 	t.opt.Sender.Kill()
@@ -116,74 +113,50 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	return -1, nil
 }
 
-// prompt is the prompt for a message, in the mode in force.
-func (t *Terminal) prompt() string { return screen.YouIn(t.opt.Agent.Policy().Mode) }
+// you is the label of a message, in the mode in force.
+func (t *Terminal) you() string { return screen.YouIn(t.opt.Agent.Policy().Mode) }
 
 // readMessage reads one whole message, which may take several lines.
-func (t *Terminal) readMessage(ctx context.Context) (line, error) {
+func (t *Terminal) readMessage(ctx context.Context) (prompt.Line, error) {
 	initial := t.initial
-	t.initial = draft{}
-	if initial.text == "" && len(t.returned) > 0 {
+	t.initial = prompt.Draft{}
+	if initial.Text == "" && len(t.returned) > 0 {
 		initial, t.returned = t.returned[0], t.returned[1:]
 	}
-	prompt := t.prompt()
-	l, err := t.console.readLine(ctx, prompt, initial)
-	if err != nil || t.console.modes != nil { // an editor sends whole messages
-		t.echo(l)
-		return l, err
-	}
-	if l.pasted { // whole as it is
-		t.echo(l)
-		return l, nil
-	}
-	text := l.text
-	for {
-		message, rest, whole := compose(text)
-		if whole {
-			if l.text = message; fenced(text) {
-				queued := l.queued
-				l = blockLine(message)
-				l.queued = queued
-			}
-			t.echo(l)
-			return l, nil
-		}
-		next, err := t.console.readLine(ctx, screen.Indent(prompt), draft{})
-		if err != nil {
-			return line{}, err // half a message is not sent
-		}
-		text = rest + next.text
-	}
+	you := t.you()
+	l, err := t.prompt.ReadLine(ctx, prompt.Label{Text: you, Bold: t.Bold(you)}, initial)
+	t.echo(l)
+	return l, err
 }
 
 // echo shows a message that was queued where it now stands in the conversation.
-func (t *Terminal) echo(l line) {
-	if l.queued {
-		t.Said(t.prompt(), l.text)
+func (t *Terminal) echo(l prompt.Line) {
+	if l.Queued {
+		t.Said(t.you(), l.Text)
 	}
 }
 
 // handle does what a message says.
-func (t *Terminal) handle(ctx context.Context, l line) error {
+func (t *Terminal) handle(ctx context.Context, l prompt.Line) error {
 	t.lastInt = time.Time{}
-	if l.action != actSend {
+	if l.Action != prompt.Send {
 		return t.act(ctx, l)
 	}
-	word := strings.TrimSpace(l.text)
+	word := strings.TrimSpace(l.Text)
 	switch {
 	case word == "":
 		return nil
-	case l.pasted:
+	case l.Literal:
 	case word == "quit" || word == "exit":
 		return t.runCommand(ctx, "/quit")
 	case word == "help" || word == "?":
 		return t.runCommand(ctx, "/help")
-	case strings.HasPrefix(l.text, "/") && len(droppedImages(l.text, true)) == 0:
-		return t.runCommand(ctx, l.text)
-	case strings.HasPrefix(l.text, "!"):
-		return t.shell(ctx, l.text)
-	case isMemory(l.text):
-		return t.remember(ctx, l.text)
+	case strings.HasPrefix(l.Text, "/") && len(droppedImages(l.Text, true)) == 0:
+		return t.runCommand(ctx, l.Text)
+	case strings.HasPrefix(l.Text, "!"):
+		return t.shell(ctx, l.Text)
+	case isMemory(l.Text):
+		return t.remember(ctx, l.Text)
 	}
 	text, parts := t.attach(ctx, l)
 	return t.turn(ctx, text, append(t.takeShared(), parts...))
@@ -218,10 +191,10 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	began, waited := t.opt.Clock.Now(), t.Waited()
 	stuck := make(chan struct{}, 1)
 	t.countFrom()
-	t.console.beginTurn(t.interrupter(cancel, stuck))
+	t.prompt.BeginTurn(t.interrupter(cancel, stuck))
 	done := make(chan ended, 1)
 	go func() {
-		defer t.console.guard()
+		defer t.prompt.Guard()
 		response, err := work(ctx)
 		t.Finish() // a slow terminal takes its time for the answer, and Ctrl-C stops that too
 		done <- ended{response, err}
@@ -238,15 +211,15 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 			return errStuck
 		case <-t.died():
 			t.opt.Sender.Kill()
-			return t.console.over()
+			return t.prompt.Over()
 		}
 	}
-	t.console.endTurn(end.err == nil)
+	t.prompt.EndTurn(end.err == nil)
 	took := t.opt.Clock.Now().Sub(began) - (t.Waited() - waited)
 	t.showEnd(ctx, end, took)
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
-	if err := t.console.over(); isSignal(err) {
+	if err := t.prompt.Over(); prompt.IsSignal(err) {
 		t.opt.Sender.Kill() // what ends artoo leaves no time for more
 		return err
 	}
@@ -256,15 +229,10 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	return nil
 }
 
-func isSignal(err error) bool {
-	var signal *signalError
-	return errors.As(err, &signal)
-}
-
 // died fires when a signal wants the conversation to end and the turn had its
 // time to.
 func (t *Terminal) died() <-chan time.Time {
-	if !isSignal(t.console.over()) {
+	if !prompt.IsSignal(t.prompt.Over()) {
 		return nil
 	}
 	return t.opt.Clock.After(signalWait)
@@ -272,14 +240,14 @@ func (t *Terminal) died() <-chan time.Time {
 
 // interrupter is what Ctrl-C does in a turn: it stops it. Another one kills the
 // commands that do not stop. A turn that has not ended a while later can be left
-// behind, and artoo with it. Called by the console's goroutine.
+// behind, and artoo with it. Called by the prompt's goroutine.
 func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
 	var first time.Time
 	return func() {
 		now := t.opt.Clock.Now()
 		if first.IsZero() {
 			first = now
-			cancel(errInterrupted)
+			cancel(prompt.ErrInterrupted)
 			t.discard()
 			return
 		}
@@ -308,34 +276,36 @@ func (t *Terminal) discard() {
 	}
 }
 
-// action is what a key asks for besides sending a line. The reader finishes the
-// wanted line with it: the conversation carries it out between turns and shows
-// the prompt again with the text as it was. During a turn and at a question
-// these keys only beep, but for Ctrl-O while a call runs: see screen.SoFar.
-type action uint8
-
-const (
-	actSend   action = iota // Enter: the line is a message
-	actEdit                 // Ctrl-G, Ctrl-X Ctrl-E: compose the text in the editor
-	actMode                 // Shift-Tab: the next approval mode
-	actOutput               // Ctrl-O: the last tool's whole output, as /out
-	actRewind               // Esc Esc on an empty line: what /undo is for
-)
-
 // act carries out what a key asked for; the text it stood in comes back with
 // the next prompt.
-func (t *Terminal) act(ctx context.Context, l line) error {
-	if l.action == actEdit {
-		return t.editMessage(ctx, l.text) // it gives the text back itself
+func (t *Terminal) act(ctx context.Context, l prompt.Line) error {
+	if l.Action == prompt.Compose {
+		return t.editMessage(ctx, l.Text) // it gives the text back itself
 	}
-	t.initial = draft{l.text, l.spans}
-	switch l.action {
-	case actMode:
+	t.initial = prompt.Draft{Text: l.Text, Pasted: l.Pasted}
+	switch l.Action {
+	case prompt.NextMode:
 		return t.runCommand(ctx, "/approval next")
-	case actOutput:
+	case prompt.LastOutput:
 		return t.runCommand(ctx, "/out")
-	case actRewind:
+	case prompt.Rewind:
 		return t.runCommand(ctx, "/undo")
 	}
 	return nil
 }
+
+// Lose ends the conversation at once because an output cannot be written any
+// more: what is not seen must not go on. The caller says why. A terminal that is
+// gone is a hang-up. It may be called by any goroutine, at any time.
+func (t *Terminal) Lose(err error) {
+	if !prompt.IsHangup(err) {
+		err = errLost
+	}
+	t.lost.Store(&err)
+	if t.began.Load() {
+		t.prompt.End(err)
+	}
+}
+
+// errLost ends a conversation whose output is lost. The caller of Lose says why.
+var errLost = errors.New("an output cannot be written")

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"artoo/ui/prompt"
+	"artoo/ui/prompt/prompttest"
 	"artoo/ui/screen"
 )
 
@@ -47,10 +49,7 @@ func TestNoEscapeEntersThePipe(t *testing.T) {
 
 func termios(t *testing.T, f *os.File) unix.Termios {
 	t.Helper()
-	fd, err := fdOf(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := ttyFd(t, f)
 	got, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {
 		t.Fatal(err)
@@ -134,10 +133,10 @@ func TestPasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 	k.send("\x04")
 	k.end()
 	k.expect(pasteOff)
-	term := newVT(80, 24)
+	term := prompttest.New(80, 24)
 	_, _ = term.Write([]byte(strings.ReplaceAll(k.status.String(), "\r\n", "\n")))
-	if term.err != nil || term.paste {
-		t.Errorf("%v, paste mode %v", term.err, term.paste)
+	if term.Err != nil || term.Paste {
+		t.Errorf("%v, paste mode %v", term.Err, term.Paste)
 	}
 }
 
@@ -230,8 +229,8 @@ func TestAnIdlePromptIsIdle(t *testing.T) {
 		timers := len(k.clock.timers)
 		k.clock.mu.Unlock()
 		k.clock.advance(time.Minute)
-		k.term.console.do(func() {})
-		k.term.console.do(func() {})
+		k.term.prompt.Queue(func(*prompt.Queue) {})
+		k.term.prompt.Queue(func(*prompt.Queue) {})
 		if got := k.status.String(); got != before {
 			t.Errorf("%v: an idle minute wrote %q", profile, got[len(before):])
 		}

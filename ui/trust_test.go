@@ -2,11 +2,13 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -40,17 +42,17 @@ func TestTrustIsGivenByATypedYesOnceAllWasShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var err, out bytes.Buffer
 			s := screen.New(screen.Options{Out: &out, Err: &err, Conversation: true})
-			yes, failed := askTrust(s, test.q, truster{
-				line: func(prompt string) (string, bool, error) {
-					if !strings.HasPrefix(prompt, "approve: trust what /src/shop brings? ") {
-						t.Errorf("asked %q", prompt)
+			yes, failed := trust(s, test.q).ask(t.Context(), asker{Screen: s,
+				ask: func(_ context.Context, q prompt.Question) (prompt.Line, error) {
+					if !strings.HasPrefix(q.Label.Text, "approve: trust what /src/shop brings? ") {
+						t.Errorf("asked %q", q.Label.Text)
 					}
 					if len(test.answers) == 0 {
-						return "", false, errors.New("end")
+						return prompt.Line{}, errors.New("end")
 					}
 					a := test.answers[0]
 					test.answers = test.answers[1:]
-					return a.text, a.burst, nil
+					return prompt.Line{Text: a.text, Burst: a.burst}, nil
 				},
 				page: func(text string) {
 					if !strings.Contains(text, test.q.All) {

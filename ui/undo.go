@@ -14,6 +14,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/journal"
+	"artoo/tool/text"
 	"artoo/ui/screen"
 )
 
@@ -29,7 +30,11 @@ type Undo struct {
 // screen's Err must be that terminal. Where there is none the error is
 // agent.ErrNobody.
 func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
-	return onTTY(ctx, u.Screen, func(a truster) (bool, error) { return u.ask(p, a) })
+	err = onTTY(u.Screen, nil, func(at asker) error {
+		yes, err = u.ask(ctx, p, at)
+		return err
+	})
+	return yes, err
 }
 
 // Show prints what the plan says without asking.
@@ -39,22 +44,22 @@ func (u Undo) Show(p journal.Plan) { u.Screen.Undo(u.question(p)) }
 func (u Undo) Decided(p journal.Plan, yes bool) { u.Screen.UndoDecided(u.question(p), yes) }
 
 // ask shows what a plan would do and asks; twice where the repository has moved on.
-func (u Undo) ask(p journal.Plan, a truster) (yes bool, err error) {
+func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err error) {
 	q := u.question(p)
-	yes, err = u.confirm(q, a)
+	yes, err = u.dialogue(q).ask(ctx, at)
 	if err != nil || !yes || !p.HeadMoved {
 		return yes, err
 	}
 	q.Head = "the repository is not at the commit, or on the branch, where it was then: what is restored belongs to that one"
 	q.Steps, q.Rows, q.Object = nil, nil, q.Object+" across that"
-	return u.confirm(q, a)
+	return u.dialogue(q).ask(ctx, at)
 }
 
-func (u Undo) confirm(q screen.UndoQuestion, a truster) (bool, error) {
-	return confirm(u.Screen, confirmation{
+func (u Undo) dialogue(q screen.UndoQuestion) dialogue[bool] {
+	return yesNo(dialogue[bool]{
 		show: func() (string, bool) { return u.Screen.Undo(q) }, all: func() string { return u.Screen.UndoAll(q) },
 		help: func() { u.Screen.UndoHelp(q) }, decided: func(yes bool) { u.Screen.UndoDecided(q, yes) },
-	}, a)
+	})
 }
 
 // question puts a plan into words.
@@ -144,17 +149,9 @@ func renames(changes []journal.Change) map[string]bool {
 func stepNames(steps []journal.StepInfo) []string {
 	var names []string
 	for _, s := range steps {
-		names = append(names, clip(s.What, 60))
+		names = append(names, text.Clip(s.What, 60))
 	}
 	return names
-}
-
-// clip shortens a text to n characters.
-func clip(text string, n int) string {
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return text
 }
 
 // turns names turns, the last first.

@@ -11,6 +11,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/ui"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -37,7 +38,7 @@ func broken(where string) int {
 		}
 		t, err := ui.New(ui.Options{
 			Agent: scripted, Sender: breaking{}, Program: a, Screen: a.screen, Profile: screen.Rich,
-			Device: ui.Device{In: os.Stdin, Tty: os.Stderr}, Ending: ui.Ending{Crash: a.crash, Quit: a.quit},
+			Options: prompt.Options{In: os.Stdin, Tty: os.Stderr, Ending: prompt.Ending{Crash: a.crash, Quit: a.quit}},
 		})
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"artoo/agent"
-	"artoo/ui"
+	"artoo/ui/prompt"
 )
 
 // guarded runs f. A panic of its goroutine becomes the error that ends the
@@ -62,7 +62,7 @@ func (a *app) quit() {
 	}
 	last := &app{process: a.process}
 	last.show(failure)
-	last.show(fail(agent.KindInternal, "quit", ui.DieOfQuit(), ""))
+	last.show(fail(agent.KindInternal, "quit", prompt.DieOfQuit(), ""))
 	a.process.Exit(128 + int(syscall.SIGQUIT))
 }
 

@@ -18,6 +18,7 @@ import (
 	"artoo/provider/redact"
 	"artoo/ui"
 	"artoo/ui/doctor"
+	"artoo/ui/prompt"
 )
 
 // keySays shows what a key command says while it runs.
@@ -142,7 +143,7 @@ func (a *app) readKey(ctx context.Context, name string, piped bool) (string, err
 		if !a.streams.err {
 			return "", usage("login", "no one can answer: stderr is no terminal", hint)
 		}
-		text, err := ui.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
+		text, err := prompt.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
 		if errors.Is(err, io.EOF) {
 			err = nil // an empty line is answered the same way
 		}

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/term"
 
-	"artoo/ui"
 	"artoo/ui/headless"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -22,17 +22,17 @@ type streams struct {
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
 
-	outputs []*ui.Output // of the screen, to the terminals
+	outputs []*prompt.Output // of the screen, to the terminals
 }
 
 // look finds out what the streams are.
-func (a *app) look(prompt bool) streams {
+func (a *app) look(given bool) streams {
 	cfg := a.cfg
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	w := streams{in: tty(a.process.In), out: tty(a.process.Out), err: tty(a.process.Err)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
-	w.headless = !bool(cfg.Interactive) && (bool(cfg.Print) || !w.in || !w.err || prompt && (!w.out || ci))
-	w.watched = w.err && ui.Foreground(a.process.Err)
+	w.headless = !bool(cfg.Interactive) && (bool(cfg.Print) || !w.in || !w.err || given && (!w.out || ci))
+	w.watched = w.err && prompt.Foreground(a.process.Err)
 	return w
 }
 
@@ -98,7 +98,7 @@ func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer 
 			reset = "\x18\x1b]8;;\x1b\\\x1b[0m\n"
 		}
 	}
-	out := ui.NewOutput(w, reset)
+	out := prompt.NewOutput(w, reset)
 	a.streams.outputs = append(a.streams.outputs, out)
 	return out
 }

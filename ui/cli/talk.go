@@ -15,6 +15,7 @@ import (
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/headless"
+	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
 
@@ -58,17 +59,17 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return err
 	}
 	defer func() { notify.Close() }()
-	status, err := ui.NewStatusLine(a.cfg.Status, a.environ, ui.Clock{})
+	status, err := ui.NewStatusLine(a.cfg.Status, a.environ, prompt.Clock{})
 	if err != nil {
 		return fail(agent.KindUsage, a.cfg.Origin("status"), err, "full, short, off, or a command whose first line is shown")
 	}
 	t, err := ui.New(ui.Options{
-		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: bool(a.cfg.Interactive), First: first,
+		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, First: first,
 		Notify: notify, Offer: a.offerNotify(profile, &notify), StatusLine: status, Trust: a.askFirst(),
-		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
-		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
+		Options: prompt.Options{In: a.process.In, Tty: a.process.Err, Size: a.size, History: history, ViKeys: a.cfg.EditMode == "vi",
+			Lines: bool(a.cfg.Interactive), Ending: prompt.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit}},
+		Piped: !a.streams.out, Discard: a.discard,
 		Children: ui.Children{Environ: os.Environ(), Path: a.path, KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
-		Ending:   ui.Ending{Crash: a.crash, Quit: a.quit, Exit: a.process.Exit},
 	})
 	if err != nil {
 		return err

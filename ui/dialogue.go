@@ -1,0 +1,195 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"artoo/agent"
+	"artoo/ui/prompt"
+	"artoo/ui/screen"
+)
+
+// asker is where questions are asked: in the conversation, or on the controlling terminal.
+type asker struct {
+	*screen.Screen
+	ask    func(ctx context.Context, q prompt.Question) (prompt.Line, error)
+	page   func(text string)
+	notify *Notifier // nil where the user is there
+}
+
+// asker asks in the conversation a user who is there.
+func (t *Terminal) asker() asker {
+	return asker{Screen: t.Screen, ask: t.prompt.Ask, page: func(text string) {
+		if err := t.page(text); err != nil { // then it was printed
+			t.Note("pager: " + err.Error())
+		}
+	}}
+}
+
+// onTTY asks on the controlling terminal, which the screen's Err must be. Where there is none,
+// or another program has it, the error is agent.ErrNobody.
+func onTTY(s *screen.Screen, notify *Notifier, ask func(asker) error) error {
+	tty, err := prompt.OpenTTY(s)
+	if err == nil {
+		err = ask(asker{s, tty.Ask, s.Block, notify}) // a pager would take the Ctrl-C that stops the run
+		if closed := tty.Close(); err == nil {
+			err = closed
+		}
+	}
+	if errors.Is(err, prompt.ErrNobody) {
+		return agent.ErrNobody
+	}
+	return err
+}
+
+// meaning is what an answer asks for.
+type meaning uint8
+
+const (
+	unclear  meaning = iota // no answer: ask again
+	declines                // it allows nothing
+	grants                  // it lets something happen
+	edits                   // the user changes what is asked about
+	pages                   // all of it is shown
+	helps                   // the answers are explained
+)
+
+// What is said to an answer that does not count.
+const (
+	lookedPasted = "that looked pasted, so it was ignored; please type your answer"
+	notAllShown  = "not everything was shown. Type p to see the rest; y counts after that"
+)
+
+// dialogue is a question that is asked until there is an answer. All questions follow one
+// rule: what lets something happen has to be typed, alone and with its Enter, after all that
+// it allows was shown.
+type dialogue[Answer any] struct {
+	// show prints the question and gives its last line; left says that a part of it was
+	// left to the pager.
+	show func() (line string, left bool)
+	all  func() string // what p shows; nil where show prints everything
+	help func()        // nil where ? is no answer
+	hint string        // what is said to what is no answer
+	kept bool          // a no is kept: it has to be typed, too
+	// read understands an answer; why says what is wrong with it, "" for nothing.
+	read func(text string) (a Answer, m meaning, why string)
+	// edit lets the user change what is asked about; done is false where the question stays.
+	edit func() (a Answer, done bool)
+	// decided prints the answer; its zero value where none came. It may be nil.
+	decided func(Answer)
+}
+
+// ask asks until there is an answer. The error says why none came.
+func (d dialogue[Answer]) ask(ctx context.Context, at asker) (Answer, error) {
+	line, left := d.show()
+	q := prompt.Question{Label: at.label(line), IsAnswer: isAnswer}
+	q.Again = func() prompt.Label {
+		line, _ := d.show()
+		q.Label = at.label(line)
+		return q.Label
+	}
+	at.notify.Question()
+	for {
+		l, err := at.ask(ctx, q)
+		if err != nil {
+			var none Answer
+			d.decide(none)
+			return none, err
+		}
+		a, m, why := d.read(l.Text)
+		switch {
+		case l.Burst && (m == grants || m == declines && d.kept):
+			at.Note(lookedPasted)
+		case m == grants && left:
+			at.Note(notAllShown)
+		case why != "":
+			at.Note(why)
+		case m == grants, m == declines:
+			d.decide(a)
+			return a, nil
+		case m == pages && d.all != nil:
+			at.page(d.all())
+			left = false
+		case m == helps && d.help != nil:
+			d.help()
+		case m == edits && d.edit != nil:
+			if a, done := d.edit(); done {
+				return a, nil
+			}
+		case d.hint != "":
+			at.Note(d.hint)
+		}
+	}
+}
+
+func (d dialogue[Answer]) decide(a Answer) {
+	if d.decided != nil {
+		d.decided(a)
+	}
+}
+
+// label is the last line of a question.
+func (at asker) label(line string) prompt.Label {
+	return prompt.Label{Text: line, Bold: at.Bold(line), Keys: len(line) - max(strings.LastIndexByte(line, '['), 0)}
+}
+
+// yesNo completes a dialogue that a yes or a no answers.
+func yesNo(d dialogue[bool]) dialogue[bool] {
+	d.hint = "please answer y, n, p or ? (Enter means n)"
+	if d.all == nil {
+		d.hint = "please answer y, n or ? (Enter means n)"
+	}
+	d.kept = true
+	d.read = func(text string) (bool, meaning, string) {
+		a, m := parseAnswer(strings.ToLower(text))
+		if m == edits || m < edits && a.Verdict != agent.Yes && a.Verdict != agent.No {
+			m = unclear
+		}
+		return a.Verdict == agent.Yes, m, ""
+	}
+	return d
+}
+
+// isAnswer reports whether a text answers questions.
+func isAnswer(text string) bool {
+	_, m := parseAnswer(text)
+	return m != unclear
+}
+
+// parseAnswer understands what was typed at a question. Nothing but
+// an explicit yes approves: an empty line is no, what is unknown asks again.
+// Letters count as they are, since a and A differ; words in any case.
+func parseAnswer(text string) (agent.Answer, meaning) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	if len(word) > 1 {
+		word = strings.ToLower(word)
+	}
+	switch word {
+	case "n!", "no!":
+		return agent.Answer{Verdict: agent.Withhold, Reason: rest}, declines
+	case "", "n", "no":
+		return agent.Answer{Verdict: agent.No, Reason: rest}, declines
+	case "a", "always":
+		return agent.Answer{Verdict: agent.YesForSession, Rule: rest}, grants
+	case "A", "forever":
+		return agent.Answer{Verdict: agent.YesForever, Rule: rest}, grants
+	}
+	if rest != "" { // "yes but not now" is no yes
+		return agent.Answer{}, unclear
+	}
+	switch word {
+	case "y", "yes":
+		return agent.Answer{Verdict: agent.Yes}, grants
+	case "q", "quit":
+		return agent.Answer{Verdict: agent.StopTurn}, declines
+	case "e", "edit", "edits":
+		return agent.Answer{}, edits
+	case "p", "page":
+		return agent.Answer{}, pages
+	case "?", "help":
+		return agent.Answer{}, helps
+	}
+	return agent.Answer{}, unclear
+}

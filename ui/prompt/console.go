@@ -1,0 +1,506 @@
+package prompt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime/debug"
+	"time"
+)
+
+// request is a line that is being waited for.
+type request struct {
+	label    Label
+	initial  Draft
+	question bool // an answer, not a message
+	again    func() Label
+	isAnswer func(text string) bool
+	reply    chan result
+}
+
+type result struct {
+	line Line
+	err  error
+}
+
+// lineReader is how lines are typed: with an editor in raw mode, or as the system
+// gives them. All its methods are called by the prompt's goroutine.
+type lineReader interface {
+	begin(w *request) // show the label
+	take(c chunk)     // input came
+	end()             // the line is no longer wanted
+}
+
+// maxQueued bounds what is read ahead, in bytes.
+const maxQueued = 16 << 20
+
+// Prompt takes a conversation's lines. One goroutine owns all of its state;
+// the others post funcs to it. Make one with Open.
+type Prompt struct {
+	opt     Options
+	in      *input
+	reader  lineReader
+	keys    *keyboard // the reader, where lines are edited; else nil
+	modes   *ttyModes // nil where the terminal is not touched
+	screen  Screen
+	typed   bool // a user types the lines
+	unwatch func()
+
+	calls   chan func()
+	signals chan os.Signal
+	quit    chan struct{}
+	ended   chan struct{}
+
+	want      *request
+	queue     Queue
+	interrupt func()    // stops the running turn; nil between turns
+	early     bool      // a Ctrl-C came after the line was entered and before its turn began
+	lent      bool      // a child has the terminal
+	overheard func()    // hears of a Ctrl-C that is for the child; may be nil
+	returned  time.Time // when the last child gave it back
+	ending    error     // no more lines will come, and why
+	taken     int
+}
+
+func (p *Prompt) run() {
+	defer close(p.ended)
+	defer p.Guard()
+	for {
+		chunks := p.in.chunks
+		if p.lent || p.queue.bytes > maxQueued {
+			chunks = nil
+		} else if len(p.in.held) > 0 {
+			next := p.in.held[0]
+			p.in.held = p.in.held[1:]
+			p.take(next)
+			continue
+		}
+		select {
+		case next := <-chunks:
+			p.take(next)
+		case f := <-p.calls:
+			f()
+		case s := <-p.signals:
+			p.signal(s)
+		case <-p.quit:
+			return
+		}
+	}
+}
+
+func (p *Prompt) take(c chunk) {
+	p.reader.take(c)
+	if p.taken += len(c.data); c.err != nil {
+		p.taken++
+	}
+}
+
+// Taken is how many bytes of input were dealt with by now; its end counts as one. Tests wait
+// for it.
+func (p *Prompt) Taken() (n int) {
+	p.do(func() { n = p.taken })
+	return n
+}
+
+// Post has f run by the prompt's goroutine. It reports false when that ended.
+func (p *Prompt) Post(f func()) bool {
+	select {
+	case p.calls <- f:
+		return true
+	case <-p.ended:
+		return false
+	}
+}
+
+// later has f run by the prompt's goroutine once the timer fires.
+func (p *Prompt) later(timer <-chan time.Time, f func()) {
+	go func() {
+		defer p.Guard()
+		select {
+		case <-timer:
+			p.Post(f)
+		case <-p.quit:
+		}
+	}()
+}
+
+// do is Post that waits.
+func (p *Prompt) do(f func()) {
+	done := make(chan struct{})
+	if p.Post(func() { defer close(done); f() }) {
+		select {
+		case <-done:
+		case <-p.ended:
+		}
+	}
+}
+
+func (p *Prompt) wait(ctx context.Context, w *request) (Line, error) {
+	w.reply = make(chan result, 1)
+	if !p.Post(func() { p.start(w) }) {
+		return Line{}, io.EOF
+	}
+	select {
+	case r := <-w.reply:
+		return r.line, r.err
+	case <-p.ended:
+		return Line{}, io.EOF
+	case <-ctx.Done():
+	}
+	p.do(func() {
+		if p.want == w {
+			p.finish(result{err: context.Cause(ctx)})
+		}
+	})
+	select {
+	case r := <-w.reply:
+		return r.line, r.err
+	default:
+		return Line{}, context.Cause(ctx)
+	}
+}
+
+func (p *Prompt) start(w *request) {
+	switch {
+	case !w.question && len(p.queue.lines) > 0 && w.initial.Text == "":
+		w.reply <- result{line: p.queue.remove(0)}
+	case p.ending != nil:
+		w.reply <- result{err: p.ending}
+	case w.question && p.queue.bytes > maxQueued:
+		w.reply <- result{err: io.EOF} // what waits unread are messages: no answer can get past them
+	default:
+		p.want, p.early = w, false
+		p.reader.begin(w)
+	}
+}
+
+// finish gives the wanted line, or why there is none.
+func (p *Prompt) finish(r result) {
+	w := p.want
+	p.want, p.early = nil, false
+	p.reader.end()
+	w.reply <- r
+}
+
+// enqueue keeps a line for the next time one is wanted.
+func (p *Prompt) enqueue(l Line) {
+	if p.opt.Queued != nil && p.opt.Queued(&p.queue, l) {
+		return
+	}
+	l.Queued = true
+	p.early = false // it was meant for what came before
+	p.queue.lines = append(p.queue.lines, l)
+	p.queue.bytes += len(l.Text)
+}
+
+// Queue holds the lines that came before they were wanted. It may be used only within
+// Prompt.Queue and Options.Queued.
+type Queue struct {
+	prompt *Prompt
+	lines  []Line
+	bytes  int // of their texts
+}
+
+// Queue has f look at and change the queue, and waits for it.
+func (p *Prompt) Queue(f func(q *Queue)) { p.do(func() { f(&p.queue) }) }
+
+// Lines are the lines in their order. The caller may change them where they stand, except
+// their text.
+func (q *Queue) Lines() []Line { return q.lines }
+
+// InTurn reports whether a turn runs.
+func (q *Queue) InTurn() bool { return q.prompt.interrupt != nil }
+
+func (q *Queue) remove(i int) Line {
+	l := q.lines[i]
+	q.bytes -= len(l.Text)
+	q.lines = append(q.lines[:i:i], q.lines[i+1:]...)
+	return l
+}
+
+// Remove takes the lines out that match, in their order.
+func (q *Queue) Remove(match func(i int, l Line) bool) (removed []Line) {
+	var kept []Line
+	for i, l := range q.lines {
+		if match(i, l) {
+			removed = append(removed, l)
+			q.bytes -= len(l.Text)
+		} else {
+			kept = append(kept, l)
+		}
+	}
+	q.lines = kept
+	return removed
+}
+
+// Prefill puts text before what is typed already. It reports false where lines are not
+// edited.
+func (q *Queue) Prefill(text Draft) bool {
+	k := q.prompt.keys
+	if k == nil {
+		return false
+	}
+	k.ed.load(text.join(k.ed.draft()))
+	k.draw()
+	return true
+}
+
+// BeginTurn says what Ctrl-C does until EndTurn: the prompt's goroutine calls interrupt.
+func (p *Prompt) BeginTurn(interrupt func()) {
+	p.do(func() {
+		p.interrupt = interrupt
+		if p.early {
+			p.early = false
+			interrupt()
+		}
+	})
+}
+
+// EndTurn says that the turn is over, and whether it came to a good end.
+func (p *Prompt) EndTurn(good bool) {
+	p.do(func() {
+		p.interrupt = nil
+		if p.keys != nil {
+			p.keys.turned(good)
+		}
+	})
+}
+
+// Over says why no more lines will come; nil while they may.
+func (p *Prompt) Over() error {
+	var err error
+	p.do(func() { err = p.ending })
+	return err
+}
+
+// interrupted is a Ctrl-C that did not just clear a line.
+func (p *Prompt) interrupted() {
+	if p.interrupt != nil {
+		p.interrupt() // first: whoever asked must find the turn stopped, not go on with a no
+	}
+	p.early = p.interrupt == nil && p.want == nil
+	if p.want != nil {
+		p.finish(result{err: ErrInterrupted})
+	}
+}
+
+// hungUp is the end of the input. A line that was begun is not sent.
+func (p *Prompt) hungUp(err error) {
+	if p.ending == nil {
+		p.ending = err
+	}
+	if p.want != nil {
+		p.finish(result{err: p.ending})
+	}
+}
+
+// End stops the turn and takes no line any more, for that reason. A terminal that is gone is
+// a hang-up. It may be called by any goroutine, and does not wait.
+func (p *Prompt) End(why error) {
+	if IsHangup(why) {
+		why = &SignalError{hangup}
+	}
+	p.Post(func() { p.end(why) })
+}
+
+// end is End for the prompt's goroutine. A signal is a better reason than any before.
+func (p *Prompt) end(why error) {
+	if p.interrupt != nil {
+		p.interrupt()
+	}
+	if IsSignal(why) && !IsSignal(p.ending) {
+		p.ending = nil
+	}
+	p.hungUp(why)
+}
+
+// Run runs a program that has the terminal to itself. Its input is the terminal unless it
+// has one. While it runs, Ctrl-C is for it alone, and a signal that ends artoo ends it too.
+// The terminal's modes are then as it left them, unless it left them so that no line could
+// be typed.
+func (p *Prompt) Run(command *exec.Cmd) error {
+	return p.Lend(nil, func() error {
+		repair, err := watchModes(p.opt.In)
+		if err != nil {
+			return err
+		}
+		command.Stdout, command.Stderr = p.opt.Tty, p.opt.Tty
+		if command.Stdin == nil {
+			command.Stdin = p.opt.In
+		}
+		passTo, stop := passSignals()
+		defer stop()
+		if err := command.Start(); err != nil {
+			return err
+		}
+		passTo(command.Process)
+		err = command.Wait()
+		if errors.Is(err, exec.ErrWaitDelay) {
+			err = nil // what it left behind did not read the rest
+		}
+		return errors.Join(err, repair())
+	})
+}
+
+// Lend runs f while the terminal is as it was found and nothing reads it. heard hears of each
+// Ctrl-C meanwhile, on the prompt's goroutine; it may be nil.
+func (p *Prompt) Lend(heard func(), f func() error) error {
+	var resume func()
+	var err error
+	p.do(func() {
+		p.lent, p.overheard = true, heard
+		resume = p.in.pause()
+		if p.keys != nil {
+			err = p.keys.release()
+		}
+	})
+	if resume == nil {
+		return io.EOF
+	}
+	if err == nil {
+		err = f()
+	}
+	p.do(func() {
+		if p.keys != nil {
+			err = errors.Join(err, p.keys.reclaim())
+		}
+		p.lent, p.overheard, p.returned = false, nil, time.Now()
+		resume()
+	})
+	return err
+}
+
+// lateSignals is how long after a child's end a signal of the keyboard is still
+// taken for the child's. The kernel and the runtime may hand it to us after the
+// child has died of it; a user who means artoo is not as quick as this.
+const lateSignals = 200 * time.Millisecond
+
+// childs reports whether a signal of the keyboard is for the child, not for us.
+func (p *Prompt) childs() bool {
+	return p.lent || time.Since(p.returned) < lateSignals
+}
+
+func (p *Prompt) signal(s os.Signal) {
+	switch {
+	case isResize(s):
+		if p.keys != nil && !p.lent {
+			p.keys.resized()
+		}
+	case isContinue(s):
+		if p.keys != nil && !p.lent {
+			p.complain(p.modes.again())
+			p.keys.continued()
+		}
+	case (isInterrupt(s) || isQuit(s)) && p.childs():
+		if isInterrupt(s) && p.overheard != nil {
+			p.overheard()
+		}
+	case isInterrupt(s):
+		p.interrupted()
+	case isQuit(s):
+		p.dump()
+	default:
+		p.end(&SignalError{s})
+	}
+}
+
+// dump ends the program as SIGQUIT does, but with a sane terminal.
+func (p *Prompt) dump() {
+	if p.keys != nil {
+		p.keys.abandon()
+	}
+	if p.modes != nil {
+		p.complain(p.modes.leave())
+	}
+	p.opt.Quit()
+}
+
+func (p *Prompt) complain(err error) {
+	if err != nil {
+		p.screen.Note("error: " + err.Error())
+	}
+}
+
+// How long the program may take to end after a signal that ends it, and how long the
+// processes of a tool then have to be killed.
+const (
+	endWait  = 2500 * time.Millisecond
+	killWait = 200 * time.Millisecond
+)
+
+// watchdog ends the program when a signal is to end it and it does not come to
+// that: a terminal that takes no output (Ctrl-S, a link that died) holds whoever
+// writes to it for as long as it likes, and the prompt's goroutine with it. It
+// asks nobody who might be held. stop is for an end without a signal; after one
+// the watch goes on until the process is gone.
+func (p *Prompt) watchdog() (stop func()) {
+	if p.opt.Exit == nil {
+		return func() {}
+	}
+	came, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(came, endingSignals()...)
+	go func() {
+		var s os.Signal
+		select {
+		case s = <-came:
+		case <-over:
+			return
+		}
+		<-p.opt.Clock.After(endWait)
+		if p.opt.Kill != nil {
+			p.opt.Kill()
+		}
+		<-p.opt.Clock.After(killWait)
+		if p.modes != nil {
+			_ = p.modes.leave() // there is nobody left to tell
+		}
+		p.opt.Exit((&SignalError{s}).Code())
+	}()
+	return func() { signal.Stop(came); close(over) }
+}
+
+// crashWait is how long a crash waits for a terminal that does not take what is
+// written to it.
+const crashWait = time.Second
+
+// Guard is deferred by every goroutine of a conversation: after a panic it leaves
+// the terminal as it was found and the cursor at the start of a line, and then
+// calls Ending.Crash.
+func (p *Prompt) Guard() {
+	if value := recover(); value != nil {
+		p.crashed(value)
+	}
+}
+
+// crashed gives the terminal back after a panic and ends the program.
+func (p *Prompt) crashed(value any) {
+	stack := debug.Stack()
+	var err error
+	if p.modes != nil {
+		err = p.modes.leave()
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		// It may have been the screen that broke: then there is no more to say.
+		defer func() { _ = recover() }()
+		if p.keys != nil {
+			p.keys.abandon()
+		} else {
+			p.screen.Draw([]byte("\n"))
+		}
+		p.complain(err)
+	}()
+	select {
+	case <-told:
+	case <-time.After(crashWait):
+	}
+	if p.opt.Crash != nil {
+		p.opt.Crash(value, stack)
+	}
+	panic(fmt.Sprint(value, "\n", string(stack)))
+}

@@ -1,0 +1,395 @@
+package prompt
+
+import (
+	"bytes"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// How long the decoder waits for the rest. A lone Esc is a key after escWait;
+// the middle of a longer sequence is dropped after sequenceWait (slow links
+// deliver it in pieces); a paste whose end never comes is given up after
+// pasteWait, so that the keyboard is not lost.
+const (
+	escWait      = 50 * time.Millisecond
+	sequenceWait = 500 * time.Millisecond
+	pasteWait    = 2 * time.Second
+)
+
+// A string sequence (OSC, DCS, …) longer than this is not one.
+const maxSequence = 64 << 10
+
+const (
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// decoder turns the terminal's bytes into keys, however they are cut into
+// reads. Not safe for concurrent use.
+//
+// The parser of charmbracelet/x/ansi (v0.10.2) could stand for 45 lines of it,
+// and would be wrong for a keyboard: a Ctrl-C within a string sequence that never
+// ends is swallowed with it, half a character passes for a whole one, and the keys
+// of the Linux console (ESC [ [ A) and of SS3 (ESC O A) come in two parts. With
+// what puts that right nothing is saved.
+type decoder struct {
+	rest    []byte // not decoded yet
+	paste   []byte
+	pasting bool
+	keys    []key
+	// closed says that a paste ended in this chunk. What follows it in the same
+	// read was not typed: its Enter must not submit.
+	closed bool
+	// chorded says that a Ctrl-X came: what follows is its second half, and
+	// means nothing by itself.
+	chorded bool
+	meta    bool // an Esc stands before the sequence being decoded
+}
+
+// feed decodes a chunk as it was read. Incomplete ends wait for the next.
+func (d *decoder) feed(chunk []byte) []key {
+	if d.pasting && isCtrlC(chunk) {
+		return append(d.endPaste(), key{kind: keyInterrupt}) // a Ctrl-C by itself was typed, not pasted
+	}
+	d.closed = false
+	d.rest = append(d.rest, chunk...)
+	return d.run(false)
+}
+
+// isCtrlC says whether a chunk is a Ctrl-C and nothing else.
+func isCtrlC(chunk []byte) bool {
+	keys := (&decoder{}).feed(chunk)
+	return len(keys) == 1 && keys[0] == key{kind: keyInterrupt}
+}
+
+// wait is how long the input may stay silent before expire has to be called; 0
+// when nothing is half decoded.
+func (d *decoder) wait() time.Duration {
+	switch {
+	case d.pasting:
+		return pasteWait
+	case len(d.rest) == 0:
+		return 0
+	case len(bytes.Trim(d.rest, "\x1b")) == 0:
+		return escWait
+	}
+	return sequenceWait
+}
+
+// expire decides about what stayed incomplete for as long as wait said.
+func (d *decoder) expire() []key {
+	if d.pasting {
+		return d.endPaste()
+	}
+	return d.run(true)
+}
+
+func (d *decoder) endPaste() []key {
+	d.paste = append(d.paste, d.rest...)
+	d.rest, d.pasting, d.keys = nil, false, nil
+	d.addPaste()
+	return d.keys
+}
+
+func (d *decoder) addPaste() {
+	if text := cleanPaste(d.paste); text != "" {
+		d.keys = append(d.keys, key{kind: keyPaste, text: text})
+	}
+	d.paste = nil
+}
+
+func (d *decoder) run(silent bool) []key {
+	d.keys = nil
+	for len(d.rest) > 0 {
+		chorded, before := d.chorded, len(d.keys)
+		n := d.step(silent)
+		if n == 0 {
+			if !silent {
+				break
+			}
+			n = len(d.rest)
+		}
+		if chorded {
+			d.chorded = false // whatever it was, known or not
+		}
+		d.rest = d.rest[n:]
+		for i := before; i < len(d.keys); i++ {
+			d.keys[i].followed = len(d.rest) > 0
+		}
+	}
+	if len(d.rest) == 0 {
+		d.rest = nil
+	}
+	return d.keys
+}
+
+func (d *decoder) add(kind keyKind, text string) {
+	if kind == keyEnter && d.closed {
+		kind = keyNewline
+	}
+	switch {
+	case d.chorded && kind == keyText:
+		if text = text[clusterBytes(text):]; text == "" {
+			return
+		}
+	case d.chorded && kind != keyInterrupt:
+		return
+	}
+	if d.meta {
+		kind = metaSequence(kind)
+	}
+	d.keys = append(d.keys, key{kind: kind, text: text})
+}
+
+// step decodes one key and says how many bytes it took; 0 means that more are
+// needed.
+func (d *decoder) step(silent bool) int {
+	b := d.rest
+	switch {
+	case d.pasting:
+		return d.stepPaste()
+	case b[0] == 0x1b:
+		return d.stepEscape(silent)
+	case b[0] < 0x20 || b[0] == 0x7f:
+		d.stepControl(b[0])
+		return 1
+	}
+	return d.stepText()
+}
+
+func (d *decoder) stepControl(b byte) {
+	if kind, ok := keyOf(chordKeys[:], rune(b)); ok && d.chorded {
+		d.chorded = false
+		d.add(kind, "")
+		return
+	}
+	if kind, ok := keyOf(controlKeys[:], rune(b)); ok {
+		d.add(kind, "")
+	}
+	d.chorded = b == chord && !d.chorded
+}
+
+// stepText takes a run of printable characters. Bytes that are no UTF-8
+// are dropped: nobody typed them.
+func (d *decoder) stepText() int {
+	var text []rune
+	n := 0
+	for n < len(d.rest) && d.rest[n] >= 0x20 && d.rest[n] != 0x7f {
+		if !utf8.FullRune(d.rest[n:]) {
+			break
+		}
+		r, size := utf8.DecodeRune(d.rest[n:])
+		n += size
+		if isTypable(r, size) {
+			text = append(text, r)
+		}
+	}
+	if len(text) > 0 {
+		d.add(keyText, string(text))
+	}
+	return n
+}
+
+func isTypable(r rune, size int) bool {
+	invalid := r == utf8.RuneError && size == 1
+	control := r < 0x20 || r >= 0x7f && r < 0xa0
+	return !invalid && !control
+}
+
+// stepEscape decodes what begins with Esc.
+func (d *decoder) stepEscape(silent bool) int {
+	b := d.rest
+	if len(b) == 1 {
+		if silent {
+			d.add(keyEscape, "")
+			return 1
+		}
+		return 0
+	}
+	switch b[1] {
+	case 0x1b:
+		return d.stepTwoEscapes(silent)
+	case '[':
+		return d.stepCSI()
+	case 'O':
+		return d.stepSS3()
+	case ']', 'P', 'X', '^', '_': // OSC, DCS, SOS, PM, APC: replies nobody asked for
+		return stringLength(b)
+	}
+	if !utf8.FullRune(b[1:]) {
+		return 0
+	}
+	r, size := utf8.DecodeRune(b[1:])
+	if kind, ok := keyOf(metaKeys[:], r); ok {
+		d.add(kind, "")
+	} else if _, control := keyOf(controlKeys[:], rune(b[1])); control {
+		return 1 // Esc, then a key such as Ctrl-C: only the Esc is dropped
+	}
+	return 1 + size
+}
+
+// stepTwoEscapes decodes an Esc after an Esc: two keys, unless the second
+// begins a sequence, which then is that of Alt and a key.
+func (d *decoder) stepTwoEscapes(silent bool) int {
+	b := d.rest
+	switch {
+	case len(b) == 2 && !silent:
+		return 0
+	case len(b) > 2 && (b[2] == '[' || b[2] == 'O'):
+		d.rest, d.meta = b[1:], true
+		n := d.stepEscape(silent)
+		d.rest, d.meta = b, false
+		if n == 0 {
+			return 0
+		}
+		return n + 1
+	}
+	d.add(keyEscape, "") // the first was a key of its own
+	return 1
+}
+
+func (d *decoder) stepCSI() int {
+	b := d.rest
+	i := 2
+	if len(b) > 2 && b[2] == '[' { // the Linux console's function keys have one byte more
+		i = 3
+	}
+	for ; i < len(b); i++ {
+		switch {
+		case b[i] < 0x20 || b[i] == 0x7f:
+			return i // broken off; the control byte is a key of its own
+		case b[i] >= 0x80:
+			return i + 1
+		case b[i] >= 0x40:
+			d.csi(string(b[2:i]), b[i])
+			return i + 1
+		}
+	}
+	if i > maxSequence {
+		return i
+	}
+	return 0
+}
+
+func (d *decoder) csi(params string, final byte) {
+	switch {
+	case final == '~' && params == "200":
+		d.pasting, d.paste = true, nil
+	case strings.Trim(params, "0123456789;:") != "":
+	case final == 'u':
+		code, modifiers, _ := strings.Cut(params, ";")
+		d.stepCoded(code, modifiers)
+	case final == '~' && strings.HasPrefix(params, "27;"): // the same from xterm's modifyOtherKeys
+		modifiers, code, _ := strings.Cut(params[len("27;"):], ";")
+		d.stepCoded(code, modifiers)
+	default:
+		if kind, ok := sequenceKey(params, final); ok {
+			d.add(kind, "")
+		}
+	}
+}
+
+// stepCoded decodes a key that the terminal reports as the number of its
+// character, with its modifiers: see keysOn.
+func (d *decoder) stepCoded(code, modifiers string) {
+	m := modifiersOf(modifiers)
+	c := codedChar(code, m)
+	if i := int(c - keypadBegin); i >= 0 && i < len(keypadKeys) {
+		d.add(keypadKeys[i].kind, keypadKeys[i].text)
+		return
+	}
+	if m > shift|alt|ctrl { // such as Super
+		return
+	}
+	switch {
+	case c == '\r' && m != 0:
+		d.add(keyNewline, "")
+		return
+	case c == '\t' && m == shift:
+		d.add(keyMode, "")
+		return
+	case m&ctrl != 0:
+		c = controlChar(c)
+	case m&alt == 0 && c >= ' ' && c != 0x7f:
+		return // typed characters arrive as they are
+	}
+	switch kind, ok := keyOf(metaKeys[:], c); {
+	case m&alt != 0 && ok:
+		d.add(kind, "")
+	case m&alt != 0:
+	case c == 0x1b:
+		d.add(keyEscape, "")
+	default:
+		d.stepControl(byte(c))
+	}
+}
+
+func (d *decoder) stepSS3() int {
+	b := d.rest
+	for i := 2; i < len(b); i++ {
+		switch {
+		case b[i] >= '0' && b[i] <= '9' || b[i] == ';':
+		case b[i] < 0x20 || b[i] == 0x7f:
+			return i
+		default:
+			if kind, ok := sequenceKey(string(b[2:i]), b[i]); ok && b[i] < 0x80 {
+				d.add(kind, "")
+			}
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// stringLength finds the end of a string sequence. Esc and Ctrl-C break it off,
+// so that a stray introducer cannot take the keyboard away.
+func stringLength(b []byte) int {
+	for i := 2; i < len(b); i++ {
+		switch b[i] {
+		case 0x07, 0x18:
+			return i + 1
+		case 0x03:
+			return i
+		case 0x1b:
+			switch {
+			case i+1 == len(b):
+				return 0
+			case b[i+1] == '\\':
+				return i + 2
+			}
+			return i
+		}
+	}
+	if len(b) > maxSequence {
+		return len(b)
+	}
+	return 0
+}
+
+func (d *decoder) stepPaste() int {
+	i := bytes.Index(d.rest, []byte(pasteEnd))
+	if i < 0 {
+		// The end mark may be cut; all before it is text.
+		n := max(len(d.rest)-len(pasteEnd)+1, 0)
+		d.paste = append(d.paste, d.rest[:n]...)
+		return n
+	}
+	d.paste = append(d.paste, d.rest[:i]...)
+	d.pasting, d.closed = false, true
+	d.addPaste()
+	return i + len(pasteEnd)
+}
+
+// cleanPaste makes a paste safe to insert: one kind of line end, no last
+// newline, tabs kept, no escapes or other control bytes.
+func cleanPaste(raw []byte) string {
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(string(raw), "\uFFFD"))
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || isTypable(r, 2) {
+			return r
+		}
+		return -1
+	}, text)
+	return strings.TrimSuffix(text, "\n")
+}

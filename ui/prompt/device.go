@@ -1,0 +1,272 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ttyModes is the one thing that changes the terminal's modes. leave may be
+// called at any time, from any goroutine, any number of times: on return, on a
+// panic, on a signal. Editing wants every byte as it comes, without echo and
+// without the kernel's own meaning of Ctrl-C and Ctrl-Z; output stays as it is.
+type ttyModes struct {
+	fd    int
+	mu    sync.Mutex
+	saved *unix.Termios // as it was found; nil while nothing is changed
+}
+
+func newTTYModes(f *os.File) (*ttyModes, error) {
+	fd, err := fdOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unix.IoctlGetTermios(fd, getTermios); err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	return &ttyModes{fd: fd}, nil
+}
+
+// enter sets the editing mode. What was there is read again each time: a child
+// that had the terminal may have left it changed on purpose. In the background
+// the terminal is another's: there it stops, as whatever reads a terminal does,
+// until it is brought to the foreground.
+func (m *ttyModes) enter() error {
+	for !m.foreground() {
+		if !stopFor(syscall.SIGTTIN) {
+			return errBackground
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved != nil {
+		return nil
+	}
+	found, err := unix.IoctlGetTermios(m.fd, getTermios)
+	if err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	edit := editing(*found)
+	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	m.saved = found
+	return nil
+}
+
+// errBackground says that artoo runs in the background and nothing brings it
+// back: no shell with job control is above it.
+var errBackground = errors.New("the terminal is another program's: artoo runs in the background")
+
+// foreground says whether the terminal is ours to change. One that does not
+// control this process has no background, and group 0 is one that cannot be seen
+// from within a container.
+func (m *ttyModes) foreground() bool {
+	group, err := unix.IoctlGetInt(m.fd, unix.TIOCGPGRP)
+	return err != nil || group == 0 || group == unix.Getpgrp()
+}
+
+// editing is t for editing: every byte as it comes, no echo, no meaning.
+func editing(t unix.Termios) unix.Termios {
+	t.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
+	t.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
+	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
+	return t
+}
+
+// leave puts the modes back as they were found.
+func (m *ttyModes) leave() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved == nil {
+		return nil
+	}
+	if !m.foreground() { // whoever has the terminal now has set it for itself
+		m.saved = nil
+		return nil
+	}
+	err := unix.IoctlSetTermios(m.fd, setTermios, m.saved)
+	m.saved = nil
+	if err != nil && !IsHangup(err) { // nobody is left to find it as it was
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
+// again sets the editing mode once more after something else had its way with
+// the terminal, such as the shell in whose hands we were while stopped. What
+// leave puts back stays what it was.
+func (m *ttyModes) again() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved == nil || !m.foreground() {
+		return nil
+	}
+	edit := editing(*m.saved)
+	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
+// fdOf gives the descriptor without changing how the runtime uses the file;
+// File.Fd would make it blocking.
+func fdOf(f *os.File) (int, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd := -1
+	err = conn.Control(func(u uintptr) { fd = int(u) })
+	return fd, err
+}
+
+// fileWaiter waits with select(2): poll(2) does not know terminals on macOS.
+type fileWaiter struct {
+	fd   int
+	r, w *os.File // a pipe that wakes it
+	rfd  int
+}
+
+func newWaiter(reader io.Reader) (waiter, error) {
+	f, ok := reader.(*os.File)
+	if !ok {
+		return nil, nil
+	}
+	fd, err := fdOf(f)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	rfd, err := fdOf(r)
+	if err == nil && max(fd, rfd) >= unix.FD_SETSIZE {
+		err = fmt.Errorf("input: descriptor %d is too large for select", max(fd, rfd))
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close(), w.Close())
+	}
+	return &fileWaiter{fd: fd, r: r, w: w, rfd: rfd}, nil
+}
+
+func (w *fileWaiter) wait(poll bool) (bool, error) {
+	for {
+		var set unix.FdSet
+		set.Zero()
+		set.Set(w.fd)
+		var timeout *unix.Timeval
+		if poll {
+			timeout = &unix.Timeval{}
+		} else {
+			set.Set(w.rfd)
+		}
+		_, err := unix.Select(max(w.fd, w.rfd)+1, &set, nil, nil, timeout)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("input: %w", err)
+		}
+		if !poll && set.IsSet(w.rfd) {
+			if _, err := w.r.Read(make([]byte, 64)); err != nil {
+				return false, fmt.Errorf("input: %w", err)
+			}
+		}
+		return set.IsSet(w.fd), nil
+	}
+}
+
+func (w *fileWaiter) wake() {
+	// The pipe takes far more wakes than can be waiting; a full one wakes too.
+	_, _ = w.w.Write([]byte{0})
+}
+
+func (w *fileWaiter) close() error { return errors.Join(w.r.Close(), w.w.Close()) }
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool {
+	fd, err := fdOf(f)
+	if err != nil {
+		return false
+	}
+	_, err = unix.IoctlGetTermios(fd, getTermios)
+	return err == nil
+}
+
+// IsHangup reports whether a read failed because the terminal is gone.
+func IsHangup(err error) bool { return errors.Is(err, unix.EIO) }
+
+// Foreground reports whether this process may talk to the terminal f: it is its
+// controlling terminal, and the process is in the foreground there.
+func Foreground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// inLines reports whether the terminal f gives whole lines. Where it does not,
+// another program reads its keys one by one.
+func inLines(f *os.File) bool {
+	t, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil && t.Lflag&unix.ICANON != 0
+}
+
+// flushInput throws away what was typed and not read yet.
+func flushInput(f *os.File) error {
+	fd, err := fdOf(f)
+	if err != nil {
+		return err
+	}
+	return flushQueue(fd, inputQueue)
+}
+
+// readable waits until f has input, for timeout at most. It uses select: macOS
+// cannot poll a terminal.
+func readable(f *os.File, timeout time.Duration) (bool, error) {
+	fd := int(f.Fd())
+	var set unix.FdSet
+	set.Zero()
+	set.Set(fd)
+	limit := unix.NsecToTimeval(timeout.Nanoseconds())
+	n, err := unix.Select(fd+1, &set, nil, nil, &limit)
+	if errors.Is(err, unix.EINTR) {
+		return false, nil
+	}
+	return n > 0, err
+}
+
+// terminalQueue gives the means to throw away and to count what the system holds
+// for a terminal; nil for what is none. A pseudo terminal of Linux counts
+// nothing, and keeps the 4,095 bytes that its other end could read already.
+func terminalQueue(out io.Writer) (flush func() error, waiting func() int) {
+	f, ok := out.(*os.File)
+	if !ok || !IsTerminal(f) {
+		return nil, nil
+	}
+	flush = func() error {
+		fd, err := fdOf(f)
+		if err != nil {
+			return err
+		}
+		return flushQueue(fd, outputQueue)
+	}
+	waiting = func() int {
+		fd, err := fdOf(f)
+		if err != nil {
+			return 0
+		}
+		n, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return flush, waiting
+}

@@ -1,0 +1,460 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// canvas is the line on the screen, with its label: the only rows that are ever rewritten. It
+// knows what stands there and writes the difference, so that a key at the end
+// of a line costs as many bytes as the key has. Not safe for concurrent use.
+type canvas struct {
+	out  io.Writer // never fails: the screen deals with a terminal that is gone
+	now  layout
+	open bool
+	// sections tells the terminal where prompts, lines and output begin; nil where
+	// it would not understand.
+	sections *sections
+	unmarked bool // the rows are drawn again, and have no marks yet
+	// coded says that the terminal can report keys by number while a line is read.
+	coded bool
+	// drawn is open, for a goroutine that finds the program broken.
+	drawn atomic.Bool
+}
+
+// Bracketed paste is on only while a line is read: whatever runs in between
+// must find the terminal as it expects it.
+const (
+	pasteOn  = "\x1b[?2004h"
+	pasteOff = "\x1b[?2004l"
+)
+
+// Where the terminal is known for it, keys that share a byte are told apart while
+// a line is read, Shift-Enter from Enter among them: kitty's keyboard protocol with
+// its flags 1, which reports the keys that bytes cannot tell apart by number, and 4,
+// which adds the character that the key has on an American keyboard. The terminal
+// keeps a stack of such states: what it was in before is what it goes back to.
+const (
+	keysOn  = "\x1b[>1u\x1b[=4;2u"
+	keysOff = "\x1b[<u"
+)
+
+// on is written before the rows of a prompt, off behind them.
+func (c *canvas) on() string {
+	if c.coded {
+		return keysOn + pasteOn
+	}
+	return pasteOn
+}
+
+func (c *canvas) off() string {
+	if c.coded {
+		return pasteOff + keysOff
+	}
+	return pasteOff
+}
+
+// What is bold is so for a part of one row only.
+const (
+	boldOn  = "\x1b[1;7m"
+	boldOff = "\x1b[22;27m"
+)
+
+// show draws the wanted rows over those that are there. start is the prompt by
+// itself.
+func (c *canvas) show(start, want layout) {
+	var b strings.Builder
+	if !c.open {
+		b.WriteString(c.on())
+		c.now, c.open = layout{rows: []row{{}}}, true
+		c.drawn.Store(true)
+		c.unmarked = true
+	}
+	if c.sections != nil && c.unmarked {
+		b.WriteString(c.sections.begin())
+		c.draw(&b, start)
+		b.WriteString(markTyped)
+	}
+	c.unmarked = false
+	c.draw(&b, want)
+	c.write(b.String())
+}
+
+func (c *canvas) draw(b *strings.Builder, want layout) {
+	p := pen{b: b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+	for i, r := range want.rows {
+		old := row{}
+		if i < len(c.now.rows) {
+			old = c.now.rows[i]
+		}
+		p.rewrite(i, old, r)
+	}
+	if last := len(want.rows) - 1; last < len(c.now.rows)-1 {
+		p.to(last, want.rows[last].width)
+		b.WriteString("\x1b[J")
+	}
+	p.to(want.row, want.col)
+	c.now = want
+}
+
+// end leaves the prompt as a finished line that ends in mark, and the cursor
+// below it.
+func (c *canvas) end(mark string) {
+	if !c.open {
+		return
+	}
+	var b strings.Builder
+	p := pen{b: &b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+	last := len(c.now.rows) - 1
+	p.to(last, c.now.rows[last].width)
+	b.WriteString(mark + c.off() + "\n")
+	c.close()
+	c.write(b.String())
+}
+
+// entered is end for a line that is sent: what follows is its output.
+func (c *canvas) entered() {
+	if !c.open {
+		return
+	}
+	c.end("")
+	if c.sections != nil {
+		c.write(c.sections.output())
+	}
+}
+
+func (c *canvas) close() {
+	c.open = false
+	c.drawn.Store(false)
+}
+
+// erase takes the prompt away, for what must be printed in its place.
+func (c *canvas) erase() {
+	if !c.open {
+		return
+	}
+	var b strings.Builder
+	p := pen{b: &b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+	p.to(0, 0)
+	b.WriteString("\x1b[J" + c.off())
+	c.close()
+	c.write(b.String())
+}
+
+// resized forgets where the rows stand after the terminal changed its size, and
+// begins them anew. Some terminals rewrap rows that are too long now, some cut
+// them; nothing tells which. The rows above the cursor are never fewer than were
+// drawn, so going up by that many never reaches what stands above the prompt:
+// where rows were rewrapped, a piece of the old prompt stays.
+func (c *canvas) resized() {
+	if !c.open {
+		return
+	}
+	var b strings.Builder
+	b.WriteByte('\r')
+	if c.now.row > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", c.now.row)
+	}
+	b.WriteString("\x1b[J")
+	c.now, c.unmarked = layout{rows: []row{{}}}, true
+	c.write(b.String())
+}
+
+// clear empties the screen and keeps what was on it in the scrollback: it is
+// pushed up by as many line breaks as the screen has rows.
+func (c *canvas) clear(height int) {
+	c.write(strings.Repeat("\n", height) + "\x1b[H")
+	if c.open {
+		c.now, c.unmarked = layout{rows: []row{{}}}, true
+	}
+}
+
+func (c *canvas) beep() { c.write("\a") }
+
+func (c *canvas) write(s string) {
+	if s != "" {
+		_, _ = io.WriteString(c.out, s)
+	}
+}
+
+// pen moves and writes within the rows of a frame.
+type pen struct {
+	b        *strings.Builder
+	row, col int
+	rows     int // how many exist on the screen
+}
+
+// to moves to a cell in as few bytes as plain sequences allow.
+func (p *pen) to(row, col int) {
+	if row < p.row {
+		fmt.Fprintf(p.b, "\x1b[%dA", p.row-row)
+	}
+	for ; p.row < row; p.row++ { // a line break, not cursor-down: it makes the row if there is none
+		p.b.WriteByte('\n')
+		p.col = 0
+	}
+	p.row = row
+	p.rows = max(p.rows, row+1)
+	switch back := p.col - col; {
+	case back == 0:
+	case col == 0:
+		p.b.WriteByte('\r')
+	case back > 0 && back <= 4:
+		p.b.WriteString(strings.Repeat("\b", back))
+	case back > 0:
+		fmt.Fprintf(p.b, "\x1b[%dD", back)
+	default:
+		fmt.Fprintf(p.b, "\x1b[%dC", -back)
+	}
+	p.col = col
+}
+
+// rewrite makes row i read want where it read old.
+func (p *pen) rewrite(i int, old, want row) {
+	if old.text == want.text && old.bold == want.bold && i < p.rows {
+		return
+	}
+	same, cells := commonStart(old.text, want.text)
+	if least := min(old.bold, want.bold); old.bold != want.bold && same > least {
+		same, cells = commonStart(old.text[:least], want.text)
+	}
+	p.to(i, cells)
+	if same < want.bold {
+		p.b.WriteString(boldOn + want.text[same:want.bold] + boldOff)
+		same = want.bold
+	}
+	p.b.WriteString(want.text[same:])
+	p.col = want.width
+	if old.width > want.width {
+		p.b.WriteString("\x1b[K")
+	}
+}
+
+// commonStart is how many bytes and cells two rows share, in whole clusters.
+func commonStart(a, b string) (bytes, cells int) {
+	x, y := displaywidth.StringGraphemes(a), displaywidth.StringGraphemes(b)
+	for x.Next() && y.Next() && x.Value() == y.Value() {
+		bytes += len(x.Value())
+		cells += x.Width()
+	}
+	return bytes, cells
+}
+
+// row is one row of the prompt as it stands on the screen.
+type row struct {
+	text  string
+	width int // cells
+	bold  int // how many bytes of its beginning are bold
+}
+
+// layout breaks a prompt and the edited text into rows, and finds the cursor.
+type layout struct {
+	rows     []row
+	row, col int // the cursor's cell
+}
+
+// tabCells is how a tab within an edited line is shown: as blanks, since a real
+// one would depend on the column.
+const tabCells = "    "
+
+// lay lays out label and text in rows of at most cols cells, the text's further lines behind
+// an indent. cursor is a byte offset into text. The last column stays free: what a terminal
+// does after writing there differs, and moving away from it is wrong on half of them.
+func lay(label Label, indent, text string, cursor, cols int) layout {
+	p := placer{cols: max(cols-1, 2)}
+	p.words(label.Text, label.Keys)
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		if cursor >= 0 && cursor <= len(line) {
+			p.withCursor(line, cursor)
+		} else {
+			p.put(display(line), -1)
+		}
+		if !more {
+			break
+		}
+		cursor -= len(line) + 1
+		text = rest
+		p.end()
+		p.put(indent, -1)
+	}
+	p.end()
+	p.embolden(label.Bold)
+	return p.layout
+}
+
+// indent begins the further lines of a message behind its label. An answer has its own.
+func indent(label string) string {
+	return strings.Repeat(" ", displaywidth.String(cmp.Or(label, "you: ")))
+}
+
+type placer struct {
+	layout
+	cols  int
+	b     strings.Builder
+	cells int
+}
+
+// withCursor puts a line with the cursor before one of its bytes. The line is
+// measured as a whole: a character may join with the one on the cursor's other
+// side.
+func (p *placer) withCursor(line string, cursor int) {
+	shown, before := display(line), display(line[:cursor])
+	if !strings.HasPrefix(shown, before) { // what is shown of a half depends on the other
+		shown = before + display(line[cursor:])
+	}
+	p.put(shown, len(before))
+}
+
+// put writes text, and marks the cursor's cell before its byte at; -1 for none.
+// A wide character that does not fit begins the next row, and so does a cursor
+// before it.
+func (p *placer) put(s string, at int) {
+	end := 0
+	for clusters := displaywidth.StringGraphemes(s); clusters.Next(); {
+		value, width := clusters.Value(), clusters.Width()
+		end += len(value)
+		if value == "\t" {
+			value, width = tabCells, len(tabCells)
+		}
+		if p.cells+width > p.cols && p.cells > 0 {
+			p.end()
+		}
+		if at >= 0 && at < end {
+			p.mark()
+			at = -1
+		}
+		p.b.WriteString(value)
+		p.cells += width
+	}
+	if at >= 0 {
+		p.mark()
+	}
+}
+
+// words puts a label that is wider than a row, breaking it at blanks, which stay
+// behind their word: a row does not begin with one. The last keys bytes are one word, if
+// that fits into a row.
+func (p *placer) words(s string, keys int) {
+	for s != "" {
+		end := strings.IndexByte(s, ' ')
+		if end < 0 || len(s) == keys && displaywidth.String(strings.TrimRight(s, " ")) <= p.cols {
+			end = len(s)
+		}
+		word := s[:min(end+1, len(s))]
+		s = s[len(word):]
+		if width := displaywidth.String(word); p.cells > 0 && p.cells+width > p.cols && width <= p.cols {
+			p.end()
+		}
+		p.put(word, -1)
+	}
+}
+
+// mark remembers the cursor. At the end of a full row it stands in the next,
+// which is where the next character goes.
+func (p *placer) mark() {
+	if p.cells >= p.cols {
+		p.end()
+	}
+	p.row, p.col = len(p.rows), p.cells
+}
+
+func (p *placer) end() {
+	p.rows = append(p.rows, row{text: p.b.String(), width: p.cells})
+	p.b.Reset()
+	p.cells = 0
+}
+
+// embolden makes the first n bytes of what was laid out bold.
+func (l layout) embolden(n int) {
+	for i := range l.rows {
+		l.rows[i].bold = min(n, len(l.rows[i].text))
+		n -= l.rows[i].bold
+	}
+}
+
+// clip keeps at most height rows, those around the cursor: rows that have left
+// the screen cannot be reached any more, and going up to them would overwrite
+// the transcript.
+func (l layout) clip(height int) layout {
+	height = max(height, 1)
+	if len(l.rows) <= height {
+		return l
+	}
+	top := min(max(l.row-height+1, 0), len(l.rows)-height)
+	return layout{rows: l.rows[top : top+height], row: l.row - top, col: l.col}
+}
+
+// What terminals are told of the transcript's structure, so that they can jump
+// from prompt to prompt and select one output: OSC 133 with A before a prompt,
+// B where typing begins, C where the output does, D where it ended.
+const (
+	markPrompt = "\x1b]133;A\x1b\\"
+	markTyped  = "\x1b]133;B\x1b\\"
+	markOutput = "\x1b]133;C\x1b\\"
+)
+
+// sections knows which of these are due.
+type sections struct {
+	ran  bool // a line was sent, and its end was not told yet
+	exit int  // how it ended, as a shell says it; -1 when nobody knows
+}
+
+// begin is what stands before a prompt.
+func (s *sections) begin() string {
+	if !s.ran {
+		return markPrompt
+	}
+	s.ran = false
+	done := "\x1b]133;D"
+	if s.exit >= 0 {
+		done += ";" + strconv.Itoa(s.exit)
+	}
+	return done + "\x1b\\" + markPrompt
+}
+
+// output is what stands before the output of a line.
+func (s *sections) output() string {
+	s.ran, s.exit = true, -1
+	return markOutput
+}
+
+// isModern says whether the environment names a terminal that is known to take
+// such marks, or to ignore them as it ignores any sequence that it does not know: others
+// show them, and a screen reader in front of a terminal speaks them. The same holds
+// for keysOn. Nothing is asked of the terminal itself. A nil env names none.
+func isModern(env func(name string) string) bool {
+	if env == nil {
+		return false
+	}
+	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} { // what TERM_PROGRAM names is behind these
+		if env(name) != "" {
+			return false
+		}
+	}
+	term := env("TERM")
+	for _, prefix := range []string{"vt", "screen", "tmux", "eterm"} {
+		if strings.HasPrefix(term, prefix) {
+			return false
+		}
+	}
+	switch term {
+	case "", "dumb", "unknown", "linux", "cons25":
+		return false
+	}
+	for _, name := range []string{"KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "WT_SESSION", "VTE_VERSION"} {
+		if env(name) != "" {
+			return true
+		}
+	}
+	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour", "alacritty",
+		"alacritty-direct"}, term) ||
+		slices.Contains([]string{"iTerm.app", "WezTerm", "ghostty", "vscode", "WarpTerminal", "rio"}, env("TERM_PROGRAM"))
+}

@@ -1,0 +1,181 @@
+package prompt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"artoo/provider/redact"
+	"artoo/tool/atomicfile"
+)
+
+// historyFile keeps the lines the user sent, one JSON string per line, so that
+// a line with newlines in it comes back as it was. Several artoo may use one
+// file: each line is one write at the end, under a lock.
+type historyFile struct {
+	path   string // "" keeps nothing
+	warn   func(text string)
+	warned bool
+}
+
+// trimFactor is how far the file may outgrow what is kept before it is cut.
+const trimFactor = 2
+
+// historyWait is how long another artoo may take with the file: one that was
+// stopped in the middle must not stop this one too.
+const historyWait = 500 * time.Millisecond
+
+// historyRetry is how often it is looked at meanwhile.
+const historyRetry = 10 * time.Millisecond
+
+// keeps says whether there is a file to keep the lines in. A device, such as
+// /dev/null behind a link, keeps none, and is not for us to change; nor is
+// anything else that is no file. A missing one is made.
+func (h *historyFile) keeps() bool {
+	if h.path == "" {
+		return false
+	}
+	info, err := os.Stat(h.path)
+	if err != nil || info.Mode().IsRegular() {
+		return true
+	}
+	if info.Mode()&fs.ModeDevice == 0 {
+		h.complain(fmt.Errorf("%s is no file", h.path))
+	}
+	return false
+}
+
+// load returns the newest entries, oldest first. A line that is no JSON string
+// (torn by a full disk) is passed over.
+func (h *historyFile) load() []string {
+	if !h.keeps() {
+		return nil
+	}
+	data, err := os.ReadFile(h.path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			h.complain(err)
+		}
+		return nil
+	}
+	entries, lines := parseHistory(data)
+	if lines > trimFactor*historyEntries {
+		if err := h.trim(); err != nil {
+			h.complain(err)
+		}
+	}
+	return entries
+}
+
+func parseHistory(data []byte) (entries []string, lines int) {
+	for line := range bytes.Lines(data) {
+		lines++
+		var entry string
+		if json.Unmarshal(line, &entry) == nil && entry != "" {
+			entries = append(entries, entry)
+		}
+	}
+	return entries[max(len(entries)-historyEntries, 0):], lines
+}
+
+// add appends a line, unless it is one of those that are not kept.
+func (h *historyFile) add(entry string) {
+	if !keepsHistory(entry) || !h.keeps() {
+		return
+	}
+	if err := h.locked(func() error { return h.write(entry) }); err != nil {
+		h.complain(err)
+	}
+}
+
+// keepsHistory says whether a line is remembered: blank ones are not, nor those
+// that begin with a space, as in the shells, nor those with a key in them.
+func keepsHistory(entry string) bool {
+	return strings.TrimSpace(entry) != "" && entry[0] != ' ' && !redact.Holds(entry)
+}
+
+func (h *historyFile) write(entry string) (err error) {
+	line, err := json.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := f.Chmod(0o600); err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	// A torn last line must not swallow this one.
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	n, err := f.Write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// trim keeps the newest entries. It reads the file again under the lock, so that
+// lines other processes added are kept too.
+func (h *historyFile) trim() error {
+	return h.locked(func() error {
+		data, err := os.ReadFile(h.path)
+		if err != nil {
+			return err
+		}
+		entries, _ := parseHistory(data)
+		var b bytes.Buffer
+		for _, entry := range entries {
+			line, err := json.Marshal(entry)
+			if err != nil {
+				return err
+			}
+			b.Write(append(line, '\n'))
+		}
+		return atomicfile.Write(h.path, b.Bytes(), 0o600)
+	})
+}
+
+// locked runs f while no other artoo writes the file, or not at all if one takes
+// longer with it than historyWait. The lock is a file of its
+// own, because trimming replaces the other one.
+func (h *historyFile) locked(f func() error) (err error) {
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(h.path+".lock", flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), historyWait)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, historyRetry); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another artoo holds %s.lock", h.path)
+	} else if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	return f()
+}
+
+// complain warns once: without its history a conversation goes on.
+func (h *historyFile) complain(err error) {
+	if !h.warned && h.warn != nil {
+		h.warned = true
+		h.warn(fmt.Sprintf("history: %v", err))
+	}
+}

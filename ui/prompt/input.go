@@ -1,0 +1,232 @@
+package prompt
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// chunk is what one read brought, with the time it came.
+type chunk struct {
+	data []byte
+	at   time.Time
+	err  error         // the input ended, and why
+	mark chan struct{} // not input: everything that was there when flush was asked has been delivered
+}
+
+// input is the pump: one goroutine that owns the conversation's stdin for the
+// whole session. Nothing else may read it. It reads ahead, so that what is
+// typed while the model works is taken as it comes, and can be made to let go
+// while a child process has the terminal.
+type input struct {
+	reader io.Reader
+	waiter waiter // nil where the reader cannot be waited for
+	now    func() time.Time
+	chunks chan chunk
+	held   []chunk // taken out of chunks already, to be dealt with first
+
+	requests chan order
+	quit     chan struct{}
+	ended    chan struct{}
+	once     sync.Once
+}
+
+// readSize is the most one read takes. The kernel's own line buffer is no
+// larger.
+const readSize = 4096
+
+// startInput starts the pump. An *os.File is waited for before it is read, on
+// systems that can; other readers are simply read.
+func startInput(reader io.Reader, now func() time.Time) (*input, error) {
+	w, err := newWaiter(reader)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{
+		reader: reader, waiter: w, now: now,
+		chunks:   make(chan chunk),
+		requests: make(chan order, 4),
+		quit:     make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	go in.run()
+	return in, nil
+}
+
+func (in *input) run() {
+	defer close(in.ended)
+	for {
+		if in.waiter != nil {
+			readable, err := in.waiter.wait(false)
+			if err != nil {
+				in.deliver(chunk{err: err})
+				if !in.rest() {
+					return
+				}
+				continue
+			}
+			granted, ok := in.serve()
+			if !ok {
+				return
+			}
+			if granted || !readable { // a grant may have read what was readable
+				continue
+			}
+		}
+		if !in.read() && !in.rest() {
+			return
+		}
+	}
+}
+
+// read reads once. It reports false at the end of the input.
+func (in *input) read() bool {
+	buf := make([]byte, readSize)
+	n, err := in.reader.Read(buf)
+	if n > 0 && !in.deliver(chunk{data: buf[:n]}) {
+		return false
+	}
+	if err != nil {
+		in.deliver(chunk{err: err})
+	}
+	return err == nil
+}
+
+func (in *input) deliver(c chunk) bool {
+	c.at = in.now()
+	select {
+	case in.chunks <- c:
+		return true
+	case <-in.quit:
+		return false
+	}
+}
+
+// waiter waits until a file can be read without blocking.
+type waiter interface {
+	// wait returns when the file is readable, or when wake was called; poll
+	// only looks.
+	wait(poll bool) (readable bool, err error)
+	wake()
+	close() error
+}
+
+type order struct {
+	flush  chan struct{} // deliver what is there, then this mark
+	pause  chan struct{} // closed once the reader is out of the way
+	resume chan struct{}
+}
+
+// stop ends the pump. Where the reader cannot be waited for, its goroutine ends
+// with the next read.
+func (in *input) stop() error {
+	var err error
+	in.once.Do(func() {
+		close(in.quit)
+		if in.waiter != nil {
+			in.waiter.wake()
+			<-in.ended
+			err = in.waiter.close()
+		}
+	})
+	return err
+}
+
+// pause makes the pump let go of the input until resume is called. It returns
+// at once where the reader cannot be waited for. Chunks that were on their way
+// are kept in held. Called by the goroutine that takes the chunks.
+func (in *input) pause() (resume func()) {
+	if in.waiter == nil {
+		return func() {}
+	}
+	r := order{pause: make(chan struct{}), resume: make(chan struct{})}
+	in.ask(r)
+	for {
+		select {
+		case c := <-in.chunks:
+			in.held = append(in.held, c)
+		case <-r.pause:
+			return func() { close(r.resume) }
+		case <-in.ended:
+			return func() {}
+		}
+	}
+}
+
+// flush has everything delivered that is there to be read now, and then mark.
+// It reports false where that cannot be known. Called by the goroutine that
+// takes the chunks.
+func (in *input) flush(mark chan struct{}) bool {
+	if in.waiter == nil {
+		return false
+	}
+	return in.ask(order{flush: mark})
+}
+
+func (in *input) ask(r order) bool {
+	for {
+		select {
+		case <-in.ended:
+			return false
+		default:
+		}
+		select {
+		case in.requests <- r:
+			in.waiter.wake()
+			return true
+		case c := <-in.chunks:
+			in.held = append(in.held, c)
+		case <-in.ended:
+			return false
+		}
+	}
+}
+
+// serve grants all requests that wait: one wake may stand for several. ok is
+// false when the pump has to end.
+func (in *input) serve() (granted, ok bool) {
+	for {
+		select {
+		case r := <-in.requests:
+			in.grant(r)
+			granted = true
+		case <-in.quit:
+			return granted, false
+		default:
+			return granted, true
+		}
+	}
+}
+
+// rest waits after the end of the input. The end of a terminal's input may be a
+// Ctrl-D that came at a time when it means nothing: a order to flush makes
+// the pump read again. It reports false when the pump has to end.
+func (in *input) rest() bool {
+	for {
+		select {
+		case <-in.quit:
+			return false
+		case r := <-in.requests:
+			in.grant(r)
+			if r.flush != nil {
+				return true
+			}
+		}
+	}
+}
+
+func (in *input) grant(r order) {
+	if r.pause != nil {
+		close(r.pause)
+		select {
+		case <-r.resume:
+		case <-in.quit:
+		}
+		return
+	}
+	for more := true; more; {
+		readable, err := in.waiter.wait(true)
+		more = err == nil && readable && in.read()
+	}
+	in.deliver(chunk{mark: r.flush})
+}

@@ -1,0 +1,644 @@
+package prompt
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"artoo/tool/text"
+	"artoo/ui/sanitize"
+)
+
+// quiet is how long nothing must have been typed before a question takes an
+// answer: a sentence that was being typed when it appeared must not be one.
+const quiet = 300 * time.Millisecond
+
+// twiceWait is how long a second Esc still counts with the first.
+const twiceWait = 2 * time.Second
+
+// keyboard edits lines on a terminal in a mode of artoo's own, held for the
+// whole session. The editor always has a line; during a turn it is just not
+// shown.
+type keyboard struct {
+	*Prompt
+	remember func(text string) // keeps a line in the history file
+	stop     func() bool       // stops the process until it is continued; false where it cannot
+	spoken   bool              // what is there is never drawn over: it would be read again
+	sections *sections         // for messages, not for questions; may be nil
+
+	ed      *editor
+	canvas  canvas
+	cols    int // of the terminal when the prompt was last drawn
+	sizes   int // counts the changes of its width; the wait for an older one is void
+	decoder decoder
+	waits   int           // counts the waits for the rest of a sequence; older ones are void
+	due     time.Time     // when the newest ends; zero when nothing is awaited
+	shown   bool          // the wanted line's prompt is on the screen
+	mark    chan struct{} // being waited for, before a question may be shown
+	answer  answerState
+	vi      *vi       // nil with emacs' keys
+	search  *search   // nil but while the history is searched
+	sought  string    // the last pattern
+	escaped time.Time // of an Esc at the prompt that may be the first of two; zero after another key
+	kept    *kept     // the line a key took away to have something done
+}
+
+// newKeyboard puts the pieces together.
+func newKeyboard(p *Prompt, ed *editor, remember func(string)) *keyboard {
+	kb := &keyboard{Prompt: p, ed: ed, canvas: canvas{out: drawer{p.screen}}, remember: remember, stop: suspend, spoken: p.opt.Spoken}
+	if !kb.spoken && isModern(p.opt.Env) {
+		kb.sections, kb.canvas.coded = &sections{exit: -1}, true
+	}
+	if p.opt.ViKeys {
+		kb.vi = &vi{}
+	}
+	return kb
+}
+
+// display makes text from outside safe to show.
+func display(s string) string { return sanitize.Text(s, sanitize.Prose) }
+
+func (kb *keyboard) begin(w *request) {
+	if w.question {
+		// What was typed by now is taken as typed for a message, not for this.
+		kb.mark = make(chan struct{})
+		if kb.in.flush(kb.mark) {
+			return
+		}
+		kb.mark = nil
+	}
+	kb.show()
+}
+
+func (kb *keyboard) show() {
+	w := kb.want
+	kb.shown = true
+	kb.screen.Prompt("") // the frame draws its text
+	kb.answer = answerState{question: w.question, isAnswer: w.isAnswer}
+	kb.canvas.sections = nil
+	var held []key
+	if w.question {
+		kb.answer.lastInput = kb.opt.Clock.Now()
+		kb.answer.aside = kb.ed.snapshot()
+		kb.ed.load(w.initial)
+		kb.ed.forgetChanges() // nothing of the message can be undone into the answer
+	} else {
+		kb.canvas.sections = kb.sections
+		held = kb.restore(w.initial)
+	}
+	kb.draw()
+	if len(held) > 0 {
+		kb.keys(held, kb.opt.Clock.Now())
+	}
+}
+
+func (kb *keyboard) end() {
+	kb.mark = nil
+	if !kb.shown {
+		return
+	}
+	kb.shown = false
+	kb.canvas.end("")
+	kb.screen.PromptDone()
+	kb.search = nil
+	if kb.answer.question {
+		kb.ed.restore(kb.answer.aside)
+		kb.goOn(kb.answer.early)
+		kb.ed.forgetChanges()
+	}
+}
+
+func (kb *keyboard) draw() {
+	if !kb.shown {
+		return
+	}
+	cols, rows := kb.opt.Size()
+	kb.cols = cols
+	line := kb.ed.Runes()
+	label, text, cursor := kb.want.label, kb.ed.shown(line), len(kb.ed.shown(line[:kb.ed.Pos()]))
+	if kb.search != nil {
+		label, text, cursor = kb.searchView()
+	}
+	further := indent(kb.want.label.Text)
+	if kb.want.question {
+		further = indent("")
+	}
+	start := lay(kb.want.label, further, "", 0, cols).clip(rows - 1)
+	kb.canvas.show(start, lay(label, further, text, cursor, cols).clip(rows-1))
+}
+
+func (kb *keyboard) take(c chunk) {
+	switch {
+	case c.mark != nil:
+		if kb.mark == c.mark {
+			kb.mark = nil
+			kb.show()
+		}
+		return
+	case IsHangup(c.err):
+		kb.Prompt.end(&SignalError{hangup})
+		return
+	case c.err != nil:
+		if !errors.Is(c.err, io.EOF) {
+			kb.complain(c.err)
+		}
+		kb.hungUp(io.EOF)
+		return
+	}
+	if !kb.due.IsZero() && !c.at.Before(kb.due) { // the silence was long enough, and its timer is late
+		kb.keys(kb.decoder.expire(), c.at)
+	}
+	kb.keys(kb.decoder.feed(c.data), c.at)
+	kb.waits++
+	n, wait := kb.waits, kb.decoder.wait()
+	if kb.due = (time.Time{}); wait == 0 {
+		return
+	}
+	// A silence ends an incomplete sequence.
+	kb.due = kb.opt.Clock.Now().Add(wait)
+	kb.later(kb.opt.Clock.After(wait), func() {
+		if n == kb.waits {
+			kb.due = time.Time{}
+			kb.keys(kb.decoder.expire(), kb.opt.Clock.Now())
+		}
+	})
+}
+
+// keys carries out keys that came at a time, and then draws once.
+func (kb *keyboard) keys(keys []key, at time.Time) {
+	for _, k := range keys {
+		switch {
+		case kb.shown && kb.answer.question:
+			kb.answerKey(k, at)
+		case kb.holds(k):
+			kb.kept.keys = append(kb.kept.keys, k)
+		default:
+			kb.messageKey(k, at)
+		}
+	}
+	kb.draw()
+}
+
+// messageKey is a key while a message is typed, before a prompt or not.
+func (kb *keyboard) messageKey(k key, at time.Time) {
+	if k.kind != keyEscape {
+		kb.escaped = time.Time{}
+	}
+	if kb.search != nil && kb.searchKey(k) {
+		return
+	}
+	if kb.vi != nil && kb.viKey(k) {
+		return
+	}
+	switch k.kind {
+	case keyText:
+		kb.ed.insert(k.text, false)
+	case keyPaste:
+		kb.ed.insert(k.text, true)
+	case keyEnter:
+		kb.enter()
+	case keyEOF:
+		switch {
+		case kb.ed.Len() > 0:
+			kb.ed.do(keyDelete)
+		case kb.shown:
+			kb.hungUp(io.EOF)
+		}
+	case keyInterrupt:
+		kb.ctrlC()
+	case keyEscape:
+		kb.escape(k, at)
+	case keyTab, keySearch, keySearchBack, keyMode, keyOutput, keyEdit:
+		kb.special(k.kind)
+	case keySuspend, keyQuit, keyClear:
+		kb.control(k.kind)
+	default:
+		if !kb.ed.do(k.kind) && kb.shown {
+			kb.canvas.beep()
+		}
+	}
+}
+
+// enter sends the message, or goes on with its next line.
+func (kb *keyboard) enter() {
+	l := kb.line()
+	if !l.Literal {
+		message, _, whole := compose(l.Text)
+		if !whole && kb.nextLine() {
+			return
+		}
+		if fenced(l.Text) {
+			l = block(message)
+		}
+	}
+	kb.draw()
+	kb.shelve()
+	switch {
+	case kb.shown:
+		kb.canvas.entered()
+		kb.finish(result{line: l})
+	case l.Text != "":
+		kb.enqueue(l)
+	}
+}
+
+// line is what stands in the editor.
+func (kb *keyboard) line() Line {
+	d := kb.ed.draft()
+	return Line{Text: d.Text, Pasted: d.Pasted, Literal: kb.ed.beginsPasted()}
+}
+
+// nextLine goes on with the message's next line, in place of the backslash at
+// the end of this one. It reports false for a backslash that was pasted, which
+// is a character like any other.
+func (kb *keyboard) nextLine() bool {
+	line := kb.ed.Runes()
+	end := len(line)
+	if !fenced(kb.ed.text()) {
+		if end--; line[end] != '\\' {
+			return false
+		}
+	}
+	kb.ed.splice(end, len(line), '\n')
+	if kb.vi != nil {
+		kb.vi.reset()
+	}
+	return true
+}
+
+// shelve puts the line into the history and begins the next.
+func (kb *keyboard) shelve() {
+	kb.remember(kb.ed.text())
+	kb.ed.submit(true)
+	if kb.vi != nil {
+		kb.vi.reset()
+	}
+}
+
+// special carries out a key that wants more than the line changed. During a turn
+// there is nobody to do it, but what a running command wrote so far can be shown.
+func (kb *keyboard) special(kind keyKind) {
+	if !kb.shown {
+		if kind == keyOutput && kb.interrupt != nil && kb.opt.Output != nil && kb.opt.Output() {
+			return
+		}
+		kb.canvas.beep()
+		return
+	}
+	switch kind {
+	case keyTab:
+		kb.completeLine()
+	case keySearch, keySearchBack:
+		kb.startSearch()
+	case keyMode:
+		kb.act(NextMode)
+	case keyOutput:
+		kb.act(LastOutput)
+	case keyEdit:
+		kb.act(Compose)
+	}
+}
+
+// control carries out the keys that mean the same everywhere.
+func (kb *keyboard) control(kind keyKind) {
+	switch kind {
+	case keySuspend:
+		kb.suspend()
+	case keyQuit:
+		if kb.interrupt != nil { // at the prompt it is an unbound key
+			kb.dump()
+		}
+	case keyClear:
+		if kb.shown {
+			_, rows := kb.opt.Size()
+			kb.canvas.clear(rows)
+		}
+	}
+}
+
+// ctrlC clears the line that is shown; if there is nothing to clear it is an
+// interrupt. A cleared line can be called back.
+func (kb *keyboard) ctrlC() {
+	if !kb.shown || kb.ed.Len() == 0 {
+		kb.interrupted()
+		return
+	}
+	kb.draw() // what came in the same read
+	kb.canvas.end("^C")
+	kb.screen.PromptDone()
+	kb.screen.Prompt("")
+	kb.shelve()
+}
+
+// escape is Esc by itself. In a turn it stops it. At the prompt two of them
+// clear the line, or want to go back when there is none.
+func (kb *keyboard) escape(k key, at time.Time) {
+	switch {
+	case !kb.shown:
+		if kb.interrupt != nil && !k.followed { // among other bytes it was not typed by itself
+			kb.interrupted()
+		}
+	case kb.escaped.IsZero() || at.Sub(kb.escaped) > twiceWait:
+		kb.escaped = at
+	case kb.ed.Len() == 0:
+		kb.escaped = time.Time{}
+		kb.act(Rewind)
+	default:
+		kb.escaped = time.Time{}
+		if kb.spoken {
+			kb.leaveRows()
+			kb.screen.Prompt("")
+		}
+		kb.shelve()
+	}
+}
+
+// kept is a line that a key took away, to have something done that needs its
+// rows. It comes back with the next prompt as it was.
+type kept struct {
+	snapshot
+	text string
+	keys []key // typed meanwhile: they belong to the line
+}
+
+// act finishes the wanted line with an action.
+func (kb *keyboard) act(a Action) {
+	kb.kept = &kept{snapshot: kb.ed.snapshot(), text: kb.ed.text()}
+	l := kb.line()
+	l.Action = a
+	kb.ed.restore(snapshot{})
+	kb.leaveRows()
+	kb.shown = false // its rows are gone already
+	kb.finish(result{line: l})
+}
+
+// holds says whether a key waits for the line that was taken away: between the
+// prompts, and not for a turn that was begun instead.
+func (kb *keyboard) holds(k key) bool {
+	return kb.kept != nil && !kb.shown && kb.interrupt == nil && k.kind != keyInterrupt
+}
+
+// restore begins the wanted line: with the text that was handed back, and after
+// that what was typed meanwhile. It returns the keys that are still to be
+// carried out.
+func (kb *keyboard) restore(back Draft) []key {
+	was := kb.kept
+	if was == nil {
+		was = &kept{}
+	}
+	kb.kept = nil
+	typed := kb.ed.draft()
+	if kb.vi != nil && back.Text == "" && typed.Text == "" {
+		kb.vi.reset()
+	}
+	switch {
+	case back.Text == "":
+	case typed.Text == "" && back.Text == was.text:
+		kb.ed.restore(was.snapshot)
+	default:
+		kb.ed.load(back.join(typed))
+	}
+	return was.keys
+}
+
+// suspend stops artoo as the kernel would, with the terminal as it was found.
+func (kb *keyboard) suspend() {
+	resume := kb.in.pause()
+	kb.complain(kb.release())
+	stopped := kb.stop()
+	kb.complain(kb.reclaim())
+	resume()
+	if !stopped {
+		kb.canvas.beep()
+	}
+}
+
+// release gives the terminal back as it was found. The prompt's rows go, as
+// they will be drawn anew.
+func (kb *keyboard) release() error {
+	if kb.shown {
+		kb.canvas.erase()
+		kb.screen.PromptDone()
+	}
+	kb.screen.Pause()
+	return kb.modes.leave()
+}
+
+func (kb *keyboard) reclaim() error {
+	err := kb.modes.enter()
+	kb.screen.Resume()
+	if kb.shown {
+		kb.answer.listening, kb.answer.lastInput = false, kb.opt.Clock.Now()
+		kb.screen.Prompt("")
+	}
+	kb.draw()
+	return err
+}
+
+func (kb *keyboard) resized() {
+	if !kb.shown {
+		return
+	}
+	cols, _ := kb.opt.Size()
+	if cols != kb.cols && kb.want.again != nil {
+		kb.settle()
+	}
+	kb.canvas.resized()
+	kb.draw()
+}
+
+// continued draws the prompt again after the process was stopped: others may have
+// written below it since. What a question is about stands there whole again.
+func (kb *keyboard) continued() {
+	kb.resized()
+	if kb.shown && kb.want.again != nil {
+		kb.answer.moved, kb.answer.listening = true, false
+		kb.askAgain()
+	}
+}
+
+// above prints something where the prompt stands, and the prompt again below.
+func (kb *keyboard) above(print func()) {
+	if !kb.shown {
+		print()
+		return
+	}
+	kb.leaveRows()
+	print()
+	kb.screen.Prompt("")
+	kb.draw()
+}
+
+// leaveRows makes room for what is printed next: the prompt's rows go, or stay
+// as they are where nothing is drawn over.
+func (kb *keyboard) leaveRows() {
+	if kb.spoken {
+		kb.canvas.end("")
+		kb.screen.PromptDone()
+		return
+	}
+	kb.canvas.erase()
+	kb.screen.PromptErased()
+}
+
+// complain says what is wrong with the terminal, above the prompt.
+func (kb *keyboard) complain(err error) {
+	if err != nil {
+		kb.above(func() { kb.Prompt.complain(err) })
+	}
+}
+
+// turned is told how a turn ended, for the terminal's marks.
+func (kb *keyboard) turned(good bool) {
+	switch {
+	case kb.sections == nil || !kb.sections.ran:
+	case good:
+		kb.sections.exit = 0
+	default:
+		kb.sections.exit = 1
+	}
+}
+
+// abandon leaves the cursor at the start of a free row, and paste mode off.
+// It may be called by any goroutine: the program is about to end.
+func (kb *keyboard) abandon() {
+	if kb.canvas.drawn.Load() {
+		kb.screen.Draw([]byte(kb.canvas.off() + "\n"))
+		return
+	}
+	kb.screen.Pause()            // takes the transient line away
+	kb.screen.Draw([]byte("\n")) // an answer may go somewhere else that is this terminal all the same
+}
+
+// drawer lets the frame write through the screen, the one door to the terminal.
+type drawer struct{ screen Screen }
+
+func (d drawer) Write(p []byte) (int, error) {
+	d.screen.Draw(p)
+	return len(p), nil
+}
+
+// close ends the line and gives the terminal back.
+func (kb *keyboard) close() error {
+	if kb.shown {
+		kb.end()
+	}
+	return kb.modes.leave()
+}
+
+// answerState belongs to the question that is shown.
+type answerState struct {
+	question  bool
+	lastInput time.Time
+	listening bool // it was quiet; keys count
+	begun     bool // keys have counted before
+	burst     bool // a part of the answer was pasted
+	// The message that was being typed when the question came, and what was
+	// typed of it before it was quiet. It comes back with the next prompt; no
+	// part of it can become an answer.
+	aside snapshot
+	early []key
+	// moved says that the terminal changed its width, and what the question is
+	// about was not printed again yet.
+	moved    bool
+	isAnswer func(text string) bool
+}
+
+// answerKey is a key while a question is shown.
+func (kb *keyboard) answerKey(k key, at time.Time) {
+	if k.kind == keyInterrupt {
+		kb.interrupted()
+		return
+	}
+	if !kb.answer.listening {
+		if kb.answer.moved || at.Sub(kb.answer.lastInput) < quiet {
+			kb.answer.lastInput = at
+			if !kb.answer.begun {
+				kb.answer.early = append(kb.answer.early, k)
+			}
+			return
+		}
+		kb.answer.listening, kb.answer.begun = true, true
+	}
+	kb.answer.lastInput = at
+	switch k.kind {
+	case keyText:
+		kb.ed.insert(k.text, false)
+	case keyPaste:
+		kb.answer.burst = true
+		kb.ed.insert(text.FirstLine(k.text), true)
+	case keyEnter, keyNewline:
+		l := Line{Text: kb.ed.text(), Burst: kb.answer.burst || k.followed}
+		kb.ed.do(keyEnd)
+		kb.draw()
+		kb.finish(result{line: l})
+	case keyEOF:
+		if kb.ed.Len() > 0 {
+			kb.ed.do(keyDelete)
+			return
+		}
+		kb.finish(result{err: io.EOF})
+	case keySuspend, keyQuit, keyClear:
+		kb.control(k.kind)
+	case keyUp, keyDown, keyPrev, keyNext, keyLastArgument: // there is no history of answers
+		kb.canvas.beep()
+	default:
+		if !kb.ed.do(k.kind) {
+			kb.canvas.beep()
+		}
+	}
+}
+
+// goOn types on what came of a message after a question had interrupted it. An
+// Enter in it sends nothing: who typed it had not seen the question, and reads
+// the line first. A lone letter or word that answers questions was meant as one.
+func (kb *keyboard) goOn(keys []key) {
+	var typed strings.Builder
+	for _, k := range keys {
+		typed.WriteString(k.text)
+	}
+	if is := kb.answer.isAnswer; kb.ed.Len() == 0 && (typed.Len() == 0 || is != nil && is(typed.String())) {
+		return
+	}
+	for len(keys) > 0 && keys[len(keys)-1].kind == keyEnter {
+		keys = keys[:len(keys)-1]
+	}
+	for _, k := range keys {
+		switch k.kind {
+		case keyText, keyPaste:
+			kb.ed.insert(k.text, k.kind == keyPaste)
+		case keyEnter, keyNewline:
+			kb.ed.insert("\n", false)
+		default:
+			kb.ed.do(k.kind) // what is no editing has no meaning here
+		}
+	}
+}
+
+// settle prints once more what the open question is about when the terminal has
+// kept its width for a while: one that cuts rows has cut the command, one that
+// rewraps may have left a part of an old prompt below it. No answer counts until
+// then. A window that is dragged changes its width many times.
+func (kb *keyboard) settle() {
+	kb.answer.moved, kb.answer.listening = true, false
+	kb.sizes++
+	n := kb.sizes
+	kb.later(kb.opt.Clock.After(quiet), func() {
+		if n == kb.sizes {
+			kb.askAgain()
+		}
+	})
+}
+
+// askAgain shows the question whole.
+func (kb *keyboard) askAgain() {
+	if !kb.shown || !kb.answer.moved {
+		return
+	}
+	kb.leaveRows()
+	kb.want.label = kb.want.again()
+	kb.answer.moved, kb.answer.lastInput = false, kb.opt.Clock.Now()
+	kb.screen.Prompt("")
+	kb.draw()
+}

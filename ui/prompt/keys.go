@@ -1,0 +1,235 @@
+package prompt
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// keyKind says what the user did. The terminal's bytes are decoded into these
+// before anything else looks at them; what has no meaning here never becomes a
+// key, so it can neither enter the text nor submit it.
+type keyKind uint8
+
+const (
+	keyText  keyKind = iota // printable characters, in key.text
+	keyPaste                // pasted text, cleaned, in key.text
+	keyEnter
+	keyNewline   // Ctrl-J, Alt-Enter, Shift-Enter where it can be told
+	keyInterrupt // Ctrl-C
+	keyEOF       // Ctrl-D: leaves on an empty line, else deletes
+	keyDelete    // the Delete key: never leaves
+	keySuspend   // Ctrl-Z
+	keyQuit      // Ctrl-\
+	keyEscape    // Esc by itself
+	keyClear     // Ctrl-L
+	keyLeft
+	keyRight
+	keyUp
+	keyDown
+	keyPrev // Ctrl-P, PageUp: history whatever the line holds
+	keyNext
+	keyHome
+	keyEnd
+	keyWordLeft
+	keyWordRight
+	keyBackspace
+	keyKillEnd
+	keyKillStart
+	keyKillWordLeft
+	keyKillWordRight
+	keyYank
+	keyTranspose
+	keyUndo         // Ctrl-_
+	keyLastArgument // Alt-.
+	keyTab          // completes
+	keySearch       // Ctrl-R: back through the history
+	keySearchBack   // Ctrl-S: the other way
+	keyMode         // Shift-Tab
+	keyOutput       // Ctrl-O
+	keyEdit         // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
+)
+
+// metaSequence is the meaning of Alt and a key that sends a sequence, where the
+// terminal puts an Esc before it.
+func metaSequence(kind keyKind) keyKind {
+	switch kind {
+	case keyLeft:
+		return keyWordLeft
+	case keyRight:
+		return keyWordRight
+	case keyDelete:
+		return keyKillWordRight
+	}
+	return kind
+}
+
+// key is one decoded key.
+type key struct {
+	kind keyKind
+	text string
+	// followed marks a key after which more stood in the same read. Several keys
+	// that were typed can arrive in one read (ssh over a slow line, mosh, expect),
+	// and an answer with its Enter is then the whole of it. Text that a terminal
+	// pastes without brackets goes on behind its first line. The terminal need not
+	// be known for that: every one is taken for one without bracketed paste.
+	followed bool
+}
+
+// chord begins a key of two control bytes.
+const chord = 0x18 // Ctrl-X
+
+// Bytes and characters that are keys; what is not in a table is none. Alt with a
+// character sends an Esc before it.
+var (
+	controlKeys = [0x80]keyKind{
+		0x01: keyHome, 0x02: keyLeft, 0x03: keyInterrupt, 0x04: keyEOF, 0x05: keyEnd, 0x06: keyRight, 0x07: keyEdit,
+		0x08: keyBackspace, 0x09: keyTab, 0x0a: keyNewline, 0x0b: keyKillEnd, 0x0c: keyClear, 0x0d: keyEnter, 0x0e: keyNext,
+		0x0f: keyOutput, 0x10: keyPrev, 0x12: keySearch, 0x13: keySearchBack, 0x14: keyTranspose, 0x15: keyKillStart,
+		0x17: keyKillWordLeft, 0x19: keyYank, 0x1a: keySuspend, 0x1c: keyQuit, 0x1f: keyUndo, 0x7f: keyBackspace,
+	}
+	chordKeys = [0x20]keyKind{0x05: keyEdit, 0x15: keyUndo}
+	metaKeys  = [0x80]keyKind{
+		'b': keyWordLeft, 'B': keyWordLeft, 'f': keyWordRight, 'F': keyWordRight, 'd': keyKillWordRight,
+		'D': keyKillWordRight, '.': keyLastArgument,
+		0x08: keyKillWordLeft, 0x7f: keyKillWordLeft, 0x17: keyKillWordLeft, '\r': keyNewline, '\n': keyNewline,
+	}
+)
+
+// keyOf finds a byte or character in one of the tables.
+func keyOf(table []keyKind, r rune) (keyKind, bool) {
+	if int(r) >= len(table) || table[r] == keyText {
+		return 0, false
+	}
+	return table[r], true
+}
+
+// modifiers are the keys held with another, as terminals count them.
+type modifiers int
+
+const (
+	shift modifiers = 1
+	alt   modifiers = 2
+	ctrl  modifiers = 4
+	// Caps Lock and Num Lock change no key's meaning.
+	locks modifiers = 64 | 128
+)
+
+// modifiersOf reads the parameter of a sequence, which is 1 more than their sum.
+// An empty one is none.
+func modifiersOf(param string) modifiers {
+	number, _, _ := strings.Cut(param, ":") // what follows says whether it is pressed or repeated
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return modifiers(n-1) &^ locks
+}
+
+// codedChar is the character of a key that is reported by number: its own, the one
+// that Shift makes of it, and the one in its place on an American keyboard, parted
+// by colons, the last two where they are known. Ctrl-C is that key on a Cyrillic
+// keyboard, too. 0 is none.
+func codedChar(param string, m modifiers) rune {
+	var chars [3]int
+	for i, number := range strings.SplitN(param, ":", len(chars)) {
+		n, err := strconv.Atoi(number)
+		if err != nil && number != "" {
+			return 0
+		}
+		chars[i] = n
+	}
+	c := chars[0]
+	if m&shift != 0 && chars[1] != 0 {
+		c = chars[1]
+	}
+	if c > 0x7f && chars[2] != 0 {
+		c = chars[2]
+	}
+	if c <= 0 || c > unicode.MaxRune {
+		return 0
+	}
+	return rune(c)
+}
+
+// controlChar is what Ctrl makes of a character, 0 for nothing.
+func controlChar(c rune) rune {
+	switch {
+	case c >= '@' && c <= '_', c >= 'a' && c <= 'z':
+		return c & 0x1f
+	case c == '/', c == '-':
+		return 0x1f
+	case c == 0x7f:
+		return '\b'
+	}
+	return 0
+}
+
+// keypadBegin is the number of the first of keypadKeys.
+const keypadBegin = 57399
+
+var keypadKeys = [...]struct {
+	kind keyKind
+	text string
+}{
+	{text: "0"}, {text: "1"}, {text: "2"}, {text: "3"}, {text: "4"}, {text: "5"}, {text: "6"}, {text: "7"}, {text: "8"},
+	{text: "9"}, {text: "."}, {text: "/"}, {text: "*"}, {text: "-"}, {text: "+"}, {kind: keyEnter}, {text: "="}, {text: ","},
+	{kind: keyLeft}, {kind: keyRight}, {kind: keyUp}, {kind: keyDown}, {kind: keyPrev}, {kind: keyNext}, {kind: keyHome},
+	{kind: keyEnd},
+}
+
+// sequenceKey is the meaning of a CSI or SS3 sequence, given what stands
+// between its introducer and its final byte. Terminals, tmux, screen and the
+// Linux console send different ones for the same key.
+func sequenceKey(params string, final byte) (keyKind, bool) {
+	arg, modifier, more := strings.Cut(params, ";")
+	m := modifiersOf(modifier)
+	word := m == ctrl || m == alt || !more && arg == "5" // rxvt leaves the 1 out
+	switch final {
+	case 'A':
+		return keyUp, true
+	case 'B':
+		return keyDown, true
+	case 'C', 'c', 'D', 'd':
+		left := final == 'D' || final == 'd'
+		switch word = word || final >= 'a'; {
+		case word && left:
+			return keyWordLeft, true
+		case word:
+			return keyWordRight, true
+		case left:
+			return keyLeft, true
+		}
+		return keyRight, true
+	case 'H':
+		return keyHome, true
+	case 'F':
+		return keyEnd, true
+	case 'Z':
+		return keyMode, true
+	case 'M': // the keypad's Enter in application mode
+		return keyEnter, params == ""
+	case '~':
+		return tildeKey(arg, m)
+	}
+	return 0, false
+}
+
+func tildeKey(arg string, m modifiers) (keyKind, bool) {
+	switch arg {
+	case "1", "7":
+		return keyHome, true
+	case "4", "8":
+		return keyEnd, true
+	case "3":
+		if m == ctrl || m == alt {
+			return keyKillWordRight, true
+		}
+		return keyDelete, true
+	case "5":
+		return keyPrev, true
+	case "6":
+		return keyNext, true
+	}
+	return 0, false
+}

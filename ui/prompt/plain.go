@@ -1,0 +1,331 @@
+package prompt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// followWait is how long after a line more has to come for it to be part of a
+// paste: a terminal that gives whole lines gives those of a paste one by one.
+const followWait = 20 * time.Millisecond
+
+// plainReader takes lines as they come: from a pipe, from an editor's shell
+// buffer, or from a terminal that can do no more. It writes no escape and
+// changes no mode.
+type plainReader struct {
+	*Prompt
+	tty bool // the input is a terminal, which echoes what is typed
+	// forget throws away the line that was begun at the terminal, which keeps it
+	// until its Enter; nil where there is none to be kept.
+	forget func() error
+
+	partial []byte
+	old     bool          // partial began before the question was shown
+	mark    chan struct{} // being waited for, before a question may be shown
+	asleep  bool          // the terminal's input ended at a time when that means nothing
+	open    bool          // a prompt stands at the end of the screen
+	shownAt time.Time     // when the question was
+	answer  *Line         // came, and it is not known yet whether more follows
+	more    chan struct{} // being waited for, to know that
+	pasted  *gathered     // the message that is coming, typed by the user; nil when none is
+}
+
+// gathered is a message whose lines come one by one, at once: a paste.
+type gathered struct {
+	lines []string
+	short bool          // a line of it was cut by the terminal
+	more  chan struct{} // being waited for, to know whether another line follows
+}
+
+// take adds a line. limit is how long a line is that may have been cut.
+func (g *gathered) take(text string, limit int) {
+	g.lines = append(g.lines, text)
+	g.short = g.short || len(text) >= limit
+}
+
+// line is the message; what was pasted is text, and no command.
+func (g *gathered) line() Line {
+	if len(g.lines) == 1 {
+		return Line{Text: g.lines[0]}
+	}
+	return block(strings.Join(g.lines, "\n"))
+}
+
+func (f *plainReader) begin(w *request) {
+	switch {
+	case w.question:
+		// What is there already was sent before the question could be read: it
+		// is read first, as messages.
+		f.mark = make(chan struct{})
+		if !f.in.flush(f.mark) {
+			f.mark = nil
+			f.show()
+		}
+	case f.asleep:
+		f.in.flush(make(chan struct{}))
+		f.show()
+	default:
+		f.show()
+	}
+	f.asleep = false
+}
+
+func (f *plainReader) show() {
+	if f.want.question && f.forget != nil {
+		// What stands in the line now was typed for a message; the Enter after
+		// it must not make an answer of it.
+		if err := f.forget(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			f.complain(err)
+		}
+	}
+	f.old = len(f.partial) > 0
+	f.open = true
+	f.shownAt = f.opt.Clock.Now()
+	f.screen.Prompt(f.want.label.Text)
+}
+
+func (f *plainReader) end() {
+	f.mark, f.answer, f.more = nil, nil, nil
+	f.close(false)
+}
+
+// close ends the prompt's row, with a line break unless a terminal echoed one.
+func (f *plainReader) close(echoed bool) {
+	if !f.open {
+		return
+	}
+	f.open = false
+	if !echoed {
+		f.screen.Draw([]byte("\n"))
+	}
+	f.screen.PromptDone()
+}
+
+func (f *plainReader) take(c chunk) {
+	switch {
+	case c.mark != nil:
+		switch c.mark {
+		case f.mark:
+			f.mark = nil
+			f.show()
+		case f.more:
+			f.Prompt.finish(result{line: *f.answer})
+		default:
+			if f.pasted != nil && c.mark == f.pasted.more {
+				f.gathered()
+			}
+		}
+	case c.err != nil:
+		f.finished(c.err)
+	default:
+		f.partial = append(f.partial, c.data...)
+		f.split(c.at)
+	}
+}
+
+// split takes the whole lines of what came at a time.
+func (f *plainReader) split(at time.Time) {
+	for {
+		i := bytes.IndexByte(f.partial, '\n')
+		if i < 0 {
+			return
+		}
+		text := cleanLine(bytes.TrimSuffix(f.partial[:i], []byte("\r")))
+		f.partial = append([]byte(nil), f.partial[i+1:]...)
+		old := f.old
+		f.old = false
+		switch {
+		case f.answer != nil:
+			f.answer.Burst = true
+			f.enqueue(Line{Text: text})
+			continue
+		case f.want == nil || f.mark != nil || old && f.want.question:
+			if f.typed {
+				f.collect(text)
+			} else {
+				f.enqueue(Line{Text: text})
+			}
+			continue
+		case f.want.question && f.typed:
+			f.answered(text, at)
+			continue
+		case f.typed:
+			f.close(f.tty)
+			f.collect(text)
+			continue
+		}
+		f.close(f.tty)
+		f.finish(result{line: Line{Text: text}})
+	}
+}
+
+// collect takes a line of a message, and waits a moment for those that were
+// pasted with it.
+func (f *plainReader) collect(text string) {
+	if f.pasted == nil {
+		f.pasted = &gathered{}
+	}
+	g := f.pasted
+	g.take(text, lineLimit())
+	g.more = nil
+	n := len(g.lines)
+	f.later(time.After(followWait), func() { f.last(g, n) }) // how long a terminal takes does not depend on a test's clock
+}
+
+// last ends a message unless more came than n lines, once all that is there is
+// read.
+func (f *plainReader) last(g *gathered, n int) {
+	if f.pasted != g || len(g.lines) != n {
+		return
+	}
+	g.more = make(chan struct{})
+	if !f.in.flush(g.more) {
+		f.gathered()
+	}
+}
+
+// gathered hands the message over, or queues it while none is wanted. One that
+// the terminal has cut is not sent.
+func (f *plainReader) gathered() {
+	g := f.pasted
+	f.pasted = nil
+	wanted := f.want != nil && !f.want.question
+	switch {
+	case g.short:
+		f.tooLong()
+		if wanted {
+			f.show()
+		}
+	case wanted:
+		f.close(f.tty)
+		f.finish(result{line: g.line()})
+	default:
+		f.enqueue(g.line())
+	}
+}
+
+// tooLong tells of a line that was cut.
+func (f *plainReader) tooLong() {
+	f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
+		`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
+}
+
+// lineLimit is how many bytes of a line a terminal gives that hands over whole
+// lines; what was typed beyond it is lost. Linux keeps 4,096 with the line's end,
+// the BSDs and macOS their MAX_CANON of 1,024.
+func lineLimit() int {
+	if runtime.GOOS == "linux" {
+		return 4095
+	}
+	return 1023
+}
+
+// answered takes the line that the user typed at a question. One that came too
+// soon was typed before the question could be read, and is a message.
+func (f *plainReader) answered(text string, at time.Time) {
+	f.close(f.tty)
+	if at.Sub(f.shownAt) < quiet {
+		if strings.TrimSpace(text) != "" {
+			f.enqueue(Line{Text: text})
+		}
+		f.show()
+		return
+	}
+	held := &Line{Text: text}
+	f.answer = held
+	f.later(f.opt.Clock.After(followWait), func() { f.alone(held) })
+}
+
+// alone finishes the question with an answer once all that came is read.
+func (f *plainReader) alone(answer *Line) {
+	if f.answer != answer {
+		return
+	}
+	f.more = make(chan struct{})
+	if !f.in.flush(f.more) {
+		f.Prompt.finish(result{line: *answer})
+	}
+}
+
+// finished is the end of the input, or a Ctrl-D on a terminal.
+func (f *plainReader) finished(err error) {
+	if IsHangup(err) {
+		f.Prompt.end(&SignalError{hangup})
+		return
+	}
+	if !errors.Is(err, io.EOF) {
+		f.complain(err)
+	}
+	if f.pasted != nil {
+		f.gathered()
+	}
+	if len(f.partial) > 0 {
+		if !f.tty {
+			f.close(false)
+			f.screen.Note("the last line has no end and was not sent")
+		}
+		f.partial = nil
+	}
+	if f.tty && (f.want == nil || f.mark != nil) {
+		f.asleep = true // nobody waits for a line: not the end
+		if f.mark != nil {
+			f.mark = nil
+			f.show()
+			f.in.flush(make(chan struct{}))
+		}
+		return
+	}
+	if f.tty && f.want != nil && f.want.question {
+		f.asleep = true
+		f.Prompt.finish(result{err: io.EOF}) // no to this question, not the end of the conversation
+		return
+	}
+	f.hungUp(io.EOF)
+}
+
+// cleanLine drops what is no text: control bytes but the tab, and whole escape
+// sequences, which the arrow keys of a simple terminal leave in its lines.
+func cleanLine(raw []byte) string {
+	var text []byte
+	d := decoder{rest: raw}
+	for len(d.rest) > 0 {
+		n := 1
+		if d.rest[0] != 0x1b {
+			text = append(text, d.rest[0])
+		} else if n = d.stepEscape(true); n == 0 {
+			break
+		}
+		d.rest = d.rest[n:]
+	}
+	return cleanPaste(text)
+}
+
+// fence opens and closes a message of several lines.
+const fence = `"""`
+
+// compose says whether text is a whole message, and which. A text that begins
+// with a fence goes on until one ends a line; one that ends in a backslash goes
+// on with the next line. If it is not whole, rest is the text so far, to which
+// the next line is added.
+func compose(text string) (message, rest string, whole bool) {
+	if inner, ok := strings.CutPrefix(strings.TrimLeft(text, " \t"), fence); ok {
+		body, closed := strings.CutSuffix(strings.TrimRight(inner, " \t\n"), fence)
+		if !closed {
+			return "", text + "\n", false
+		}
+		return strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n"), "", true
+	}
+	slashes := len(text) - len(strings.TrimRight(text, `\`))
+	if slashes%2 == 1 {
+		return "", text[:len(text)-1] + "\n", false
+	}
+	return text, "", true
+}
+
+// fenced says whether text is a block between fences.
+func fenced(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t"), fence) }

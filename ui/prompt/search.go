@@ -1,0 +1,186 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"artoo/tool/text"
+)
+
+// search is a search through the history while its pattern is typed. The line
+// itself is not changed before it ends.
+type search struct {
+	searchState
+	before []searchState // of each character of the pattern, for Backspace
+}
+
+type searchState struct {
+	pattern string
+	at      int // which entry was found; len(history) for none yet
+	failed  bool
+}
+
+// direction is where a search goes from what it found.
+type direction int
+
+const (
+	older direction = -1
+	newer direction = 1
+)
+
+// startSearch begins a search. Nothing is found before there is a pattern.
+func (kb *keyboard) startSearch() {
+	kb.search = &search{searchState: searchState{at: len(kb.ed.history)}}
+	if kb.spoken {
+		kb.leaveRows()
+		kb.screen.Prompt("")
+	}
+}
+
+// searchKey is a key while the history is searched. It reports false for one
+// that ended the search and is still to be carried out.
+func (kb *keyboard) searchKey(k key) bool {
+	s := kb.search
+	switch k.kind {
+	case keyText, keyPaste:
+		typed := k.text
+		if k.kind == keyPaste {
+			typed = text.FirstLine(typed)
+		}
+		for typed != "" {
+			n := clusterBytes(typed)
+			s.before = append(s.before, s.searchState)
+			s.pattern += typed[:n]
+			s.find(kb.ed.history, min(s.at, len(kb.ed.history)-1), older)
+			typed = typed[n:]
+		}
+		if s.failed {
+			kb.canvas.beep()
+		}
+	case keyBackspace:
+		if n := len(s.before) - 1; n >= 0 {
+			s.searchState, s.before = s.before[n], s.before[:n]
+		} else {
+			kb.canvas.beep()
+		}
+	case keySearch:
+		kb.searchOn(older)
+	case keySearchBack:
+		kb.searchOn(newer)
+	case keyEdit, keyInterrupt: // Ctrl-G and Ctrl-C give the old line back
+		kb.endSearch()
+	case keyEscape, keyEOF:
+		kb.acceptFound()
+	case keyEnter:
+		found := kb.acceptFound()
+		// What was not seen is not sent: where rows are not drawn over, the line
+		// is shown for the first time now.
+		return kb.spoken || kb.viSearch(found)
+	case keySuspend, keyQuit, keyClear:
+		kb.control(k.kind)
+	default:
+		kb.acceptFound()
+		return false
+	}
+	return true
+}
+
+// viSearch says whether Enter only ends the search: vi's / is a motion.
+func (kb *keyboard) viSearch(found bool) bool { return kb.vi != nil && kb.vi.normal && found }
+
+// searchOn looks for the next entry that matches.
+func (kb *keyboard) searchOn(d direction) {
+	s := kb.search
+	if s.pattern == "" && kb.sought != "" {
+		s.before = append(s.before, s.searchState)
+		s.pattern = kb.sought
+	}
+	if s.pattern == "" || !s.find(kb.ed.history, s.at+int(d), d) {
+		kb.canvas.beep()
+		return
+	}
+	if kb.spoken {
+		kb.above(func() { kb.screen.Note("found: " + kb.ed.history[s.at].text) })
+	}
+}
+
+// find looks for the pattern from an entry on. A repetition of what was found
+// last is passed over. It reports false, and stays where it is, when there is
+// nothing.
+func (s *search) find(history []entry, from int, d direction) bool {
+	last := ""
+	if s.at < len(history) && from != s.at {
+		last = history[s.at].text
+	}
+	for i := from; i >= 0 && i < len(history); i += int(d) {
+		if matchAt(history[i].text, s.pattern) >= 0 && history[i].text != last {
+			s.at, s.failed = i, false
+			return true
+		}
+	}
+	s.failed = true
+	return false
+}
+
+// matchAt is where a pattern stands in a text, in bytes; -1 if it does not.
+// Capitals count only where the pattern has some.
+func matchAt(text, pattern string) int {
+	if i := strings.Index(text, pattern); i >= 0 || strings.ContainsFunc(pattern, unicode.IsUpper) {
+		return i
+	}
+	lower := strings.ToLower(text)
+	i := strings.Index(lower, pattern)
+	if i > 0 && len(lower) != len(text) { // letters whose other case is longer
+		return 0
+	}
+	return i
+}
+
+// searchView is what is shown while searching.
+func (kb *keyboard) searchView() (label Label, text string, cursor int) {
+	s := kb.search
+	if kb.spoken {
+		return Label{Text: "search: "}, s.pattern, len(s.pattern)
+	}
+	state := "search"
+	if s.failed {
+		state = "no more"
+	}
+	line, pos := kb.found()
+	return Label{Text: fmt.Sprintf("(%s '%s'): ", state, display(s.pattern))}, kb.ed.shown(line), len(kb.ed.shown(line[:pos]))
+}
+
+// found is the line the search has come to, with the cursor at what matches.
+func (kb *keyboard) found() (line []rune, pos int) {
+	s := kb.search
+	if s.at >= len(kb.ed.history) {
+		return kb.ed.Runes(), kb.ed.Pos()
+	}
+	line = kb.ed.called(s.at)
+	if pos = kb.ed.runeAt(line, max(matchAt(kb.ed.history[s.at].text, s.pattern), 0)); pos < 0 { // within a collapsed paste
+		pos = len(line)
+	}
+	return line, pos
+}
+
+// acceptFound ends the search with what it found in the line. It reports
+// whether there was anything.
+func (kb *keyboard) acceptFound() bool {
+	found := kb.search.at < len(kb.ed.history)
+	if found {
+		kb.ed.set(kb.found())
+	}
+	kb.endSearch()
+	return found
+}
+
+// endSearch shows the line again.
+func (kb *keyboard) endSearch() {
+	kb.sought = kb.search.pattern
+	if kb.spoken {
+		kb.leaveRows()
+		kb.screen.Prompt("")
+	}
+	kb.search = nil
+}

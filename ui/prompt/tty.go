@@ -1,0 +1,80 @@
+package prompt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// ErrNobody says that no one can answer.
+var ErrNobody = errors.New("no one can answer")
+
+// TTY asks questions on the controlling terminal, for programs whose standard input is
+// something else, as sudo and ssh do.
+type TTY struct {
+	screen Screen
+	file   *os.File
+}
+
+// OpenTTY opens the controlling terminal, to which the screen must write. Where there is none
+// the error is ErrNobody.
+func OpenTTY(s Screen) (*TTY, error) {
+	file, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrNobody
+	}
+	return &TTY{s, file}, nil
+}
+
+// Close closes the terminal.
+func (t *TTY) Close() error { return t.file.Close() }
+
+// Ask shows the question's label and reads the line that is typed after it. What was typed
+// before is thrown away. The end of the input is an empty line.
+func (t *TTY) Ask(ctx context.Context, q Question) (Line, error) {
+	if !inLines(t.file) {
+		return Line{}, t.taken()
+	}
+	if err := flushInput(t.file); err != nil {
+		return Line{}, ErrNobody
+	}
+	t.screen.Prompt(q.Label.Text)
+	defer t.screen.PromptDone()
+	return t.readLine(ctx)
+}
+
+// taken says that the keys typed are another program's, such as those of a pager
+// at the end of the pipe: one of them must not become an answer.
+func (t *TTY) taken() error {
+	t.screen.Note("another program has the terminal, such as a pager: the question cannot be asked")
+	return ErrNobody
+}
+
+// readLine reads one line. No read is ever left behind: it would take the next line from
+// whichever program it is for.
+func (t *TTY) readLine(ctx context.Context) (Line, error) {
+	for {
+		ready, err := readable(t.file, 100*time.Millisecond)
+		switch {
+		case ctx.Err() != nil:
+			return Line{}, context.Cause(ctx)
+		case err != nil:
+			return Line{}, ErrNobody
+		case !ready:
+			continue
+		case !inLines(t.file):
+			return Line{}, t.taken()
+		}
+		buf := make([]byte, 4096) // a terminal gives a line at a time, at most this long
+		n, err := t.file.Read(buf)
+		line, rest, whole := bytes.Cut(buf[:n], []byte("\n"))
+		if err != nil || !whole { // Ctrl-D: no Enter was pressed
+			return Line{}, nil
+		}
+		// Nobody types a second line within this time: what follows was pasted.
+		more, err := readable(t.file, 20*time.Millisecond)
+		return Line{Text: string(line), Burst: len(rest) > 0 || more || err != nil}, nil
+	}
+}

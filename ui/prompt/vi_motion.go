@@ -1,0 +1,268 @@
+package prompt
+
+import (
+	"slices"
+	"unicode"
+)
+
+// moveBy moves by a motion, or has the waiting operator work on what lies
+// between.
+func (v *vi) moveBy(e *editor, motion rune) bool {
+	op := v.op
+	v.op = 0
+	n := v.take()
+	line, pos := e.line(), e.Pos()
+	to, inclusive, ok := v.target(line, pos, motion, n, op != 0)
+	if !ok {
+		return false
+	}
+	if op == 'c' && (motion == 'w' || motion == 'W') && pos < len(line) && !unicode.IsSpace(line[pos]) {
+		// To change a word is to change it without the blanks behind it.
+		to, inclusive = wordsEnd(line, runEnd(line, pos, motion == 'W'), n-1, motion == 'W'), true
+	}
+	to = clusterStart(line, to)
+	if op == 0 {
+		e.move(to)
+		return to != pos
+	}
+	if inclusive {
+		to = min(clusterRight(line, to), len(line))
+	}
+	from, to := min(pos, to), max(pos, to)
+	return v.operate(e, op, from, to, false)
+}
+
+// target is where a motion leads. An inclusive one takes the character it leads
+// to with it.
+func (v *vi) target(line []rune, pos int, motion rune, n int, op bool) (to int, inclusive, ok bool) {
+	start, end := lineStart(line, pos), lineEnd(line, pos)
+	switch motion {
+	case 'h':
+		return leftBy(line, pos, n), false, true
+	case 'l', ' ':
+		return rightBy(line, pos, n), false, true
+	case '0':
+		return start, false, true
+	case '^':
+		return firstInLine(line, pos), false, true
+	case '$':
+		return end, false, true
+	case 'w', 'W':
+		return wordsRight(line, pos, n, motion == 'W', op), false, true
+	case 'b', 'B':
+		return wordsLeft(line, pos, n, motion == 'B'), false, true
+	case 'e', 'E':
+		return wordsEnd(line, pos, n, motion == 'E'), true, true
+	case ';', ',':
+		kind := v.find.kind
+		if motion == ',' {
+			kind = map[rune]rune{'f': 'F', 'F': 'f', 't': 'T', 'T': 't'}[kind]
+		}
+		return findChar(line, pos, kind, v.find.char, n, true)
+	}
+	return findChar(line, pos, motion, v.find.char, n, false)
+}
+
+// findChar is f, F, t and T: the n-th char in the line, or the place before it.
+// Repeated, t does not stop at the char it already stands before.
+func findChar(line []rune, pos int, kind, char rune, n int, again bool) (to int, inclusive, ok bool) {
+	step, till := 1, kind == 't' || kind == 'T'
+	switch kind {
+	case 'f', 't':
+	case 'F', 'T':
+		step = -1
+	default: // nothing was looked for yet
+		return pos, false, false
+	}
+	start, end := lineStart(line, pos), lineEnd(line, pos)
+	to = pos
+	if next := pos + step; till && again && next >= start && next < end && line[next] == char {
+		to = next
+	}
+	for ; n > 0; n-- {
+		to += step
+		for to >= start && to < end && line[to] != char {
+			to += step
+		}
+		if to < start || to >= end {
+			return pos, false, false
+		}
+	}
+	if till {
+		to -= step
+	}
+	return to, step > 0, true
+}
+
+// operate is d, c and y on a part of the text.
+func (v *vi) operate(e *editor, op rune, from, to int, lines bool) bool {
+	v.clear()
+	if from == to && op != 'c' && !lines {
+		return false
+	}
+	v.lines = lines
+	e.keep(from, to)
+	switch op {
+	case 'y':
+		e.move(from)
+		return true
+	case 'c':
+		v.normal = false
+	case 'd':
+		if lines { // with the newline that parts them from the rest
+			switch {
+			case to < e.Len():
+				to++
+			case from > 0:
+				from--
+			}
+		}
+	}
+	e.remove(from, to, false)
+	if op == 'd' && lines {
+		e.move(lineStart(e.line(), e.Pos()))
+	}
+	return true
+}
+
+// wholeLines is an operator doubled, or with j or k.
+func (v *vi) wholeLines(e *editor, op, motion rune) bool {
+	n, line, at := v.take(), e.line(), e.Pos()
+	from, to := lineStart(line, at), lineEnd(line, at)
+	if motion == 0 {
+		n--
+	}
+	for ; n > 0; n-- {
+		switch {
+		case motion == 'k' && from > 0:
+			from = lineStart(line, from-1)
+		case motion != 'k' && to < len(line):
+			to = lineEnd(line, to+1)
+		case motion != 0:
+			v.clear()
+			return false
+		}
+	}
+	done := v.operate(e, op, from, to, true)
+	if op == 'y' && motion != 'k' {
+		e.move(at)
+	}
+	return done
+}
+
+// vertical is j and k: through the lines of the text, then the history.
+func (v *vi) vertical(e *editor, r rune) bool {
+	kind := keyDown
+	if r == 'k' {
+		kind = keyUp
+	}
+	done := false
+	for range v.take() {
+		if !e.do(kind) {
+			break
+		}
+		done = true
+	}
+	return done
+}
+
+// rightBy is n characters to the right within the line.
+func rightBy(line []rune, pos, n int) int {
+	if n <= 0 {
+		return pos
+	}
+	end := lineEnd(line, pos)
+	for at := range clusterEnds(line[pos:end]) {
+		if n--; n == 0 {
+			return pos + at
+		}
+	}
+	return end
+}
+
+// leftBy is n characters to the left within the line.
+func leftBy(line []rune, pos, n int) int {
+	start := lineStart(line, pos)
+	ends := slices.Collect(clusterEnds(line[start:pos]))
+	if n <= 0 {
+		return pos
+	}
+	if n >= len(ends) {
+		return start
+	}
+	return start + ends[len(ends)-1-n]
+}
+
+// firstInLine is the first character of the line that is no blank.
+func firstInLine(line []rune, pos int) int {
+	pos, end := lineStart(line, pos), lineEnd(line, pos)
+	for pos < end && unicode.IsSpace(line[pos]) {
+		pos++
+	}
+	return pos
+}
+
+// class tells blanks, words and other characters apart; with big words there
+// are only blanks and words.
+func class(r rune, big bool) int {
+	switch {
+	case unicode.IsSpace(r):
+		return 0
+	case big || isWord(r):
+		return 1
+	}
+	return 2
+}
+
+func wordsRight(line []rune, pos, n int, big, op bool) int {
+	for ; n > 0 && pos < len(line); n-- {
+		kind := class(line[pos], big)
+		for pos < len(line) && kind != 0 && class(line[pos], big) == kind {
+			pos++
+		}
+		for pos < len(line) && unicode.IsSpace(line[pos]) {
+			if op && n == 1 && line[pos] == '\n' { // an operator stays in the line
+				break
+			}
+			pos++
+		}
+	}
+	return pos
+}
+
+func wordsLeft(line []rune, pos, n int, big bool) int {
+	for ; n > 0 && pos > 0; n-- {
+		for pos > 0 && unicode.IsSpace(line[pos-1]) {
+			pos--
+		}
+		if pos == 0 {
+			break
+		}
+		for kind := class(line[pos-1], big); pos > 0 && class(line[pos-1], big) == kind; {
+			pos--
+		}
+	}
+	return pos
+}
+
+// runEnd is the last character of the word, or of what is none, at pos.
+func runEnd(line []rune, pos int, big bool) int {
+	for kind := class(line[pos], big); pos+1 < len(line) && class(line[pos+1], big) == kind; {
+		pos++
+	}
+	return pos
+}
+
+func wordsEnd(line []rune, pos, n int, big bool) int {
+	for ; n > 0; n-- {
+		next := pos + 1
+		for next < len(line) && unicode.IsSpace(line[next]) {
+			next++
+		}
+		if next >= len(line) {
+			return max(len(line)-1, 0)
+		}
+		pos = runEnd(line, next, big)
+	}
+	return pos
+}

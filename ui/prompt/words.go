@@ -1,0 +1,186 @@
+package prompt
+
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// do carries out an editing key. It reports false for a key that did nothing,
+// which is worth a beep, and for one it does not know.
+func (e *editor) do(kind keyKind) bool {
+	if kind != keyLastArgument {
+		e.argument = lastArgument{}
+	}
+	before := e.snapshot()
+	line, pos := e.line(), e.Pos()
+	switch kind {
+	case keyUp:
+		if to, ok := lineUp(line, pos); ok {
+			e.move(to)
+		} else {
+			e.recall(-1)
+		}
+	case keyDown:
+		if to, ok := lineDown(line, pos); ok {
+			e.move(to)
+		} else {
+			e.recall(1)
+		}
+	case keyPrev:
+		e.recall(-1)
+	case keyNext:
+		e.recall(1)
+	case keyTranspose:
+		if len(line) > 1 { // of a line of one the buffer puts the cursor beyond the end
+			e.Transpose()
+			e.changed(before, false)
+		}
+	case keyYank:
+		e.write(e.kill, true)
+	case keyNewline:
+		e.insert("\n", false)
+	case keyUndo:
+		return e.undo()
+	case keyLastArgument:
+		return e.insertArgument()
+	case keyBackspace:
+		e.remove(clusterLeft(line, pos), pos, false)
+	case keyDelete:
+		e.remove(pos, clusterRight(line, pos), false)
+	case keyKillEnd:
+		end := lineEnd(line, pos)
+		if end == pos {
+			end++ // at a line's end the newline goes, as everywhere
+		}
+		e.remove(pos, end, true)
+	case keyKillStart:
+		e.remove(lineStart(line, pos), pos, true)
+	case keyKillWordLeft:
+		e.remove(wordsLeft(line, pos, 1, true), pos, true) // between blanks, as the shells do
+	case keyKillWordRight:
+		e.remove(pos, wordRight(line, pos), true)
+	case keyLeft:
+		e.move(clusterLeft(line, pos))
+	case keyRight:
+		e.move(clusterRight(line, pos))
+	case keyHome:
+		e.move(lineStart(line, pos))
+	case keyEnd:
+		e.move(lineEnd(line, pos))
+	case keyWordLeft:
+		e.move(wordLeft(line, pos))
+	case keyWordRight:
+		e.move(wordRight(line, pos))
+	}
+	return !e.snapshot().same(before)
+}
+
+// The motions below see what the user sees: characters of several runes, words of any script,
+// lines. Each takes the line and the cursor and returns where the cursor goes.
+
+// clusterLeft is the start of the grapheme cluster before pos.
+func clusterLeft(line []rune, pos int) int {
+	return clusterStart(line, max(pos-1, 0))
+}
+
+// clusterRight is the end of the grapheme cluster at pos.
+func clusterRight(line []rune, pos int) int {
+	for end := range clusterEnds(line) {
+		if end > pos {
+			return end
+		}
+	}
+	return len(line)
+}
+
+// clusterStart is the start of the grapheme cluster pos is in.
+func clusterStart(line []rune, pos int) int {
+	start := 0
+	for end := range clusterEnds(line) {
+		if end > pos {
+			return start
+		}
+		start = end
+	}
+	return start
+}
+
+// clusterEnds goes through the ends of the grapheme clusters.
+func clusterEnds(line []rune) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		at := 0
+		for clusters := displaywidth.StringGraphemes(string(line)); clusters.Next(); {
+			at += utf8.RuneCountInString(clusters.Value())
+			if !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// clusterBytes is the length of the first grapheme cluster of s.
+func clusterBytes(s string) int {
+	if clusters := displaywidth.StringGraphemes(s); clusters.Next() {
+		return len(clusters.Value())
+	}
+	return 0
+}
+
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_' || r >= collapsedBit
+}
+
+func wordLeft(line []rune, pos int) int {
+	for pos > 0 && !isWord(line[pos-1]) {
+		pos--
+	}
+	for pos > 0 && isWord(line[pos-1]) {
+		pos--
+	}
+	return pos
+}
+
+func wordRight(line []rune, pos int) int {
+	for pos < len(line) && !isWord(line[pos]) {
+		pos++
+	}
+	for pos < len(line) && isWord(line[pos]) {
+		pos++
+	}
+	return pos
+}
+
+func lineStart(line []rune, pos int) int {
+	for pos > 0 && line[pos-1] != '\n' {
+		pos--
+	}
+	return pos
+}
+
+func lineEnd(line []rune, pos int) int {
+	for pos < len(line) && line[pos] != '\n' {
+		pos++
+	}
+	return pos
+}
+
+// lineUp is the same column of the line above, within a text of several lines.
+func lineUp(line []rune, pos int) (int, bool) {
+	start := lineStart(line, pos)
+	if start == 0 {
+		return pos, false
+	}
+	above := lineStart(line, start-1)
+	return min(above+pos-start, start-1), true
+}
+
+func lineDown(line []rune, pos int) (int, bool) {
+	end := lineEnd(line, pos)
+	if end == len(line) {
+		return pos, false
+	}
+	return min(end+1+pos-lineStart(line, pos), lineEnd(line, end+1)), true
+}
