@@ -85,7 +85,7 @@ func TestAQuestionOfTheModelIsAnsweredInATerminal(t *testing.T) {
 		const asks = "answer: [1-2, or your words] (none) "
 		heard := ""
 		for _, c := range []struct{ asks, answer, then, hears string }{
-			{asks, "3", "there is no choice 3", ""},
+			{asks, "3", "no choice 3", ""},
 			{asks, "2", "Postgres", "The user answers: Postgres"},
 			{asks, "sqlite", "SQLite: one file", "The user answers: SQLite: one file"},
 			{asks, "neither, use files", "neither, use files", "The user answers: neither, use files"},
