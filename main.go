@@ -3,9 +3,14 @@
 package main
 
 import (
-	"artoo/ui/cli"
+	"embed"
 	"os"
+
+	"artoo/ui/cli"
 )
+
+//go:embed docs/*.md
+var docs embed.FS // of artoo help
 
 // Set by the Makefile's -ldflags.
 var (
@@ -17,6 +22,6 @@ var (
 func main() {
 	os.Exit(cli.Main(cli.Process{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Version: version, Commit: commit, Date: date, Exit: os.Exit,
+		Version: version, Commit: commit, Date: date, Exit: os.Exit, Docs: docs,
 	}))
 }

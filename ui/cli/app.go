@@ -22,7 +22,6 @@ import (
 	"artoo/config"
 	"artoo/config/keyring"
 	"artoo/provider"
-	"artoo/provider/demo"
 	"artoo/provider/redact"
 	"artoo/provider/transport"
 	"artoo/tool"
@@ -41,46 +40,9 @@ func Main(p Process) int {
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }
 
-// run does what the arguments ask for.
-func (a *app) run(ctx context.Context) error {
-	inv, err := parse(a.process.Args)
-	if err != nil {
-		return err
-	}
-	switch inv.Command {
-	case "":
-		return a.talk(ctx, inv)
-	case demo.Name:
-		return a.demo(ctx, inv)
-	case "sessions":
-		return a.sessions(inv)
-	case "models":
-		return a.listModels(ctx, inv)
-	case "rules":
-		return a.listRules(ctx, inv)
-	case "usage":
-		return a.usage(inv)
-	case "undo":
-		return a.undo(ctx, inv)
-	case "trust":
-		return a.trustCommand(ctx, inv)
-	case "login":
-		return a.login(ctx, inv)
-	case "logout":
-		return a.logout(ctx, inv)
-	case "doctor":
-		return a.doctor(ctx, inv)
-	case "version":
-		inv.Page = a.process.build().String()
-	case "--version":
-		inv.Page = "artoo " + a.process.build().Version + "\n"
-	}
-	_, err = io.WriteString(a.process.Out, inv.Page)
-	return err
-}
-
 // app is one run.
 type app struct {
+	flags   map[string][]string // of settings, by key
 	process Process
 	began   time.Time
 	cfg     *config.Config
@@ -115,7 +77,8 @@ type app struct {
 
 // load reads the settings and makes the screen; what is wrong with the settings
 // can be shown even so.
-func (a *app) load(inv Invocation, prompt bool) error {
+// With trust it takes over what a trusted project sets.
+func (a *app) load(prompt, trust bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
@@ -123,7 +86,7 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if a.project, err = findProject(dir); err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, Keyring: keyring.System{},
+	a.cfg, err = config.Load(config.LoadOptions{Flags: a.flags, Keyring: keyring.System{},
 		KeySays: a.keySays, Mask: redact.Mask})
 	if err != nil {
 		return err
@@ -136,7 +99,7 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if err := a.ownPath(); err != nil {
 		return err
 	}
-	if slices.Contains([]string{"", "rules", "doctor"}, inv.Command) {
+	if trust {
 		if err := errors.Join(a.findTrust(), a.applyTrust()); err != nil {
 			return err
 		}

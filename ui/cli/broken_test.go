@@ -20,7 +20,7 @@ import (
 func broken(where string) int {
 	a := &app{process: thisProcess()}
 	err := a.guarded(func() error {
-		if err := a.load(Invocation{}, false); err != nil {
+		if err := a.load(false, false); err != nil {
 			return err
 		}
 		if where == "runtime" {

@@ -2,15 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"artoo/agent"
 	"artoo/agent/permission"
@@ -23,44 +27,44 @@ func TestInvocations(t *testing.T) {
 	on := []string{"true"}
 	for _, test := range []struct {
 		args string
-		want Invocation
+		want invocation
 	}{
-		{"", Invocation{}},
-		{"fix it", Invocation{Words: []string{"fix", "it"}}},
-		{"-p fix -q it -m x", Invocation{Words: []string{"fix", "it"},
+		{"", invocation{}},
+		{"fix it", invocation{Words: []string{"fix", "it"}}},
+		{"-p fix -q it -m x", invocation{Words: []string{"fix", "it"},
 			Flags: flags{"print": on, "quiet": on, "model": {"x"}}}},
-		{"-pqm x fix", Invocation{Words: []string{"fix"}, Flags: flags{"print": on, "quiet": on, "model": {"x"}}}},
-		{"-pm sessions fix", Invocation{Words: []string{"fix"}, Flags: flags{"print": on, "model": {"sessions"}}}},
-		{"--allow a --allow=b,c x", Invocation{Words: []string{"x"}, Flags: flags{"allow": {"a", "b,c"}}}},
-		{"--quiet=no --model=", Invocation{Flags: flags{"quiet": {"no"}, "model": {""}}}},
-		{"-v -- login -p fails", Invocation{Words: []string{"login", "-p", "fails"}, Flags: flags{"debug": on}}},
-		{"-- demo", Invocation{Words: []string{"demo"}}},
-		{"login_fails_on_staging", Invocation{Words: []string{"login fails on staging"}}},
-		{"why login", Invocation{Words: []string{"why", "login"}}},
-		{"_ sessions", Invocation{Words: []string{" ", "sessions"}}},
-		{"- sessions", Invocation{Words: []string{"-", "sessions"}}},
-		{"--version", Invocation{Command: "--version", Own: flags{"version": on}}},
-		{"version", Invocation{Command: "version"}},
-		{"demo", Invocation{Command: "demo"}},
-		{"-v demo --yes --ui plain", Invocation{Command: "demo", Flags: flags{"debug": on, "ui": {"plain"}},
+		{"-pqm x fix", invocation{Words: []string{"fix"}, Flags: flags{"print": on, "quiet": on, "model": {"x"}}}},
+		{"-pm sessions fix", invocation{Words: []string{"fix"}, Flags: flags{"print": on, "model": {"sessions"}}}},
+		{"--allow a --allow=b,c x", invocation{Words: []string{"x"}, Flags: flags{"allow": {"a", "b,c"}}}},
+		{"--quiet=no --model=", invocation{Flags: flags{"quiet": {"no"}, "model": {""}}}},
+		{"-v -- login -p fails", invocation{Words: []string{"login", "-p", "fails"}, Flags: flags{"debug": on}}},
+		{"-- demo", invocation{Words: []string{"demo"}}},
+		{"login_fails_on_staging", invocation{Words: []string{"login fails on staging"}}},
+		{"why login", invocation{Words: []string{"why", "login"}}},
+		{"_ sessions", invocation{Words: []string{" ", "sessions"}}},
+		{"- sessions", invocation{Words: []string{"-", "sessions"}}},
+		{"--version", invocation{Own: flags{"version": on}}},
+		{"version", invocation{Command: "version"}},
+		{"demo", invocation{Command: "demo"}},
+		{"-v demo --yes --ui plain", invocation{Command: "demo", Flags: flags{"debug": on, "ui": {"plain"}},
 			Own: flags{"yes": on}}},
-		{"sessions", Invocation{Command: "sessions"}},
-		{"sessions list --json", Invocation{Command: "sessions", Verb: "list", Own: flags{"json": on}}},
-		{"sessions show abc", Invocation{Command: "sessions", Verb: "show", Words: []string{"abc"}}},
-		{"sessions export abc a.html", Invocation{Command: "sessions", Verb: "export", Words: []string{"abc", "a.html"}}},
-		{"sessions export --format html abc", Invocation{Command: "sessions", Verb: "export", Words: []string{"abc"},
+		{"sessions", invocation{Command: "sessions"}},
+		{"sessions list --json", invocation{Command: "sessions list", Own: flags{"json": on}}},
+		{"sessions show abc", invocation{Command: "sessions show", Words: []string{"abc"}}},
+		{"sessions export abc a.html", invocation{Command: "sessions export", Words: []string{"abc", "a.html"}}},
+		{"sessions export --format html abc", invocation{Command: "sessions export", Words: []string{"abc"},
 			Own: flags{"format": {"html"}}}},
-		{"login", Invocation{Command: "login"}},
-		{"login openai --no-check", Invocation{Command: "login", Words: []string{"openai"}, Own: flags{"no-check": on}}},
-		{"-q logout openai", Invocation{Command: "logout", Words: []string{"openai"}, Flags: flags{"quiet": on}}},
-		{"doctor -m x", Invocation{Command: "doctor", Flags: flags{"model": {"x"}}}},
-		{"doctor --offline --json", Invocation{Command: "doctor", Own: flags{"offline": on, "json": on}}},
-		{"rules", Invocation{Command: "rules"}},
-		{"rules list --json --allow x", Invocation{Command: "rules", Verb: "list", Flags: flags{"allow": {"x"}},
+		{"login", invocation{Command: "login"}},
+		{"login openai --no-check", invocation{Command: "login", Words: []string{"openai"}, Own: flags{"no-check": on}}},
+		{"-q logout openai", invocation{Command: "logout", Words: []string{"openai"}, Flags: flags{"quiet": on}}},
+		{"doctor -m x", invocation{Command: "doctor", Flags: flags{"model": {"x"}}}},
+		{"doctor --offline --json", invocation{Command: "doctor", Own: flags{"offline": on, "json": on}}},
+		{"rules", invocation{Command: "rules"}},
+		{"rules list --json --allow x", invocation{Command: "rules list", Flags: flags{"allow": {"x"}},
 			Own: flags{"json": on}}},
-		{"rules explain git_push_--force", Invocation{Command: "rules", Verb: "explain",
+		{"rules explain git_push_--force", invocation{Command: "rules explain",
 			Words: []string{"git push --force"}}},
-		{"rules explain --allow x -- git push -f", Invocation{Command: "rules", Verb: "explain",
+		{"rules explain --allow x -- git push -f", invocation{Command: "rules explain",
 			Words: []string{"git", "push", "-f"}, Flags: flags{"allow": {"x"}}}},
 	} {
 		t.Run(test.args, func(t *testing.T) {
@@ -160,40 +164,19 @@ func TestWhatIsListed(t *testing.T) {
 	}
 }
 
-func TestWhichSessionIsWrittenWhere(t *testing.T) {
-	for _, test := range []struct {
-		line string
-		want exported
-		why  string
-	}{
-		{line: "sessions"},
-		{line: "sessions show abc", want: exported{id: "abc", brief: true}},
-		{line: "sessions show abc --json", want: exported{id: "abc", format: "json"}},
-		{line: "sessions export abc", want: exported{id: "abc"}},
-		{line: "sessions export abc a.html", want: exported{id: "abc", file: "a.html"}},
-		{line: "sessions export --format html abc", want: exported{id: "abc", format: "html"}},
-		{line: "sessions show a --format md", why: "sessions show: does not take --format\nartoo sessions show ID"},
-		{line: "sessions --format json", why: "sessions list: does not take --format\nartoo sessions list --json"},
-		{
-			line: "sessions export a --format md --json",
-			why:  "sessions export: takes --json or --format, not both\nartoo sessions export ID [FILE]",
-		},
-		{
-			line: "sessions export a b.md --format json",
-			why:  "sessions export: the end of the file's name decides the format\nartoo sessions export ID [FILE]",
-		},
+func TestFlagsOfSessionsGoWithTheirVerbs(t *testing.T) {
+	for line, why := range map[string]string{
+		"sessions show a --format md": "sessions show: does not take --format\nartoo sessions show ID",
+		"sessions --format json":      "sessions list: does not take --format\nartoo sessions list --json",
+		"sessions export a --format md --json": "sessions export: takes --json or --format, not both\n" +
+			"artoo sessions export ID [FILE]",
+		"sessions export a b.md --format json": "sessions export: the end of the file's name decides the format\n" +
+			"artoo sessions export ID [FILE]",
 	} {
-		inv, err := parse(strings.Fields(test.line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := exportOf(inv)
+		a := &app{process: Process{Args: strings.Fields(line)}}
 		var usage *agent.Failure
-		switch {
-		case test.why == "" && (err != nil || got != test.want):
-			t.Errorf("%s: %+v, %v", test.line, got, err)
-		case test.why != "" && (!errors.As(err, &usage) || usage.Error()+"\n"+usage.Hint != test.why):
-			t.Errorf("%s: %v", test.line, err)
+		if err := a.run(t.Context()); !errors.As(err, &usage) || usage.Error()+"\n"+usage.Hint != why {
+			t.Errorf("%s: %v", line, err)
 		}
 	}
 }
@@ -210,7 +193,7 @@ func TestUsageErrors(t *testing.T) {
 		{"completion bash please", `completion bash: cannot take "please"`, "artoo -- completion bash please"},
 		{"completion tcsh", `completion: cannot take "tcsh"`,
 			"artoo completion bash|zsh|fish, or artoo -- completion tcsh"},
-		{"help me", `help: cannot take "me"`, "artoo -- help me"},
+		{"help me", `help: cannot take "me"`, "artoo help topics, or artoo -- help me"},
 		{"rules for naming", `rules: cannot take "for naming"`, "artoo -- rules for naming"},
 		{"completion", "completion: for which shell?", "artoo completion bash, zsh or fish"},
 		{"rules explain", "rules explain: which command?", "artoo rules explain 'git push'"},
@@ -260,7 +243,7 @@ func TestPrompt(t *testing.T) {
 		{"", "", false}, {"fix it", "fix it", false}, {"-", "", true}, {"- explain this", "explain this", true},
 		{"explain -", "explain", true}, {"5 - 3", "5 - 3", false}, {"- -", "", true},
 	} {
-		text, stdin := Invocation{Words: strings.Fields(test.words)}.Prompt()
+		text, stdin := promptOf(strings.Fields(test.words))
 		if text != test.text || stdin != test.stdin {
 			t.Errorf("%q gives %q, %v", test.words, text, stdin)
 		}
@@ -282,6 +265,43 @@ func TestAWriterThatFailsIsSaid(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
+}
+
+// invocation is what a command line asks for.
+type invocation struct {
+	Command    string // with its verb; "" for none
+	Words      []string
+	Flags, Own map[string][]string // of settings by key, and of the command
+	Page       string              // that it prints by itself
+}
+
+// parse has cobra parse a command line, whose command is not run unless it only prints.
+func parse(args []string) (inv invocation, err error) {
+	a := &app{process: Process{Args: args, Docs: os.DirFS(moduleDir)}}
+	root := a.commands()
+	var each func(c *cobra.Command)
+	each = func(c *cobra.Command) {
+		if c.RunE != nil && !slices.Contains([]string{"help", "completion"}, topCommand(c).Name()) {
+			c.RunE = func(c *cobra.Command, words []string) error {
+				inv.Command, inv.Words = strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "artoo"), " "), words
+				inv.Flags, inv.Own = a.flags, map[string][]string{}
+				c.Flags().Visit(func(f *pflag.Flag) {
+					if _, ofSetting := f.Value.(*settingFlag); !ofSetting {
+						inv.Own[f.Name] = []string{f.Value.String()}
+					}
+				})
+				return nil
+			}
+		}
+		for _, sub := range c.Commands() {
+			each(sub)
+		}
+	}
+	each(root)
+	var out bytes.Buffer
+	err = a.execute(context.Background(), root, &out)
+	inv.Page = out.String()
+	return inv, err
 }
 
 // output is what a command line prints by itself.
@@ -328,7 +348,7 @@ func TestCompletion(t *testing.T) {
 		want []string
 	}{
 		{[]string{"--output", ""}, []string{"text", "json", "jsonl"}},
-		{[]string{"d"}, []string{"demo", "doctor"}},
+		{[]string{"d"}, []string{"doctor", "demo"}},
 		{[]string{"login", "an"}, []string{"anthropic"}},
 		{[]string{"logout", "o"}, both},
 		{[]string{"login", "openai", ""}, nil},

@@ -1,145 +1,208 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"artoo/config"
 	"artoo/provider/demo"
 )
 
-// subcommand is a row of the table of subcommands.
-type subcommand struct {
-	name  string
-	args  string // after the name, for the usage line
-	short string
-	verbs []verb // what its first word can be; nil where there are none
-	most  int    // words that it takes without a verb, -1 for any
-	// missing says what is asked of somebody who wrote too few words behind a verb.
-	missing string
-	options []string        // keys of the settings it takes as flags; nil for all
-	own     []config.Option // flags that no setting has, with the tags of one
-	of      string          // key of the setting whose values its word can be; "" for none
-	// page makes the text that is all it is for; nil where there is more to do.
-	page func(l line, inv Invocation) (string, error)
-}
+// run does what the arguments ask for. cobra parses them, finds the command and runs it,
+// prints the help and answers the shells' questions for completion.
+func (a *app) run(ctx context.Context) error { return a.execute(ctx, a.commands(), a.process.Out) }
 
-// verb is what the first word of a subcommand can be, with how many words follow.
-type verb struct {
-	name        string
-	least, most int    // -1 for any
-	example     string // of those words
-	session     bool   // they are sessions, the first at least
-	file        bool   // the first of them is a file
-	missing     string // as the subcommand's, where it is another
-}
-
-// root is what artoo does without a subcommand: any words, all settings.
-func root() subcommand {
-	version := config.Option{Flag: "version", Kind: config.KindBool, Meaning: "name and version"}
-	return subcommand{most: -1, own: []config.Option{version}}
-}
-
-// commands is the table of subcommands, in the order of the help.
-func commands() []subcommand {
-	asJSON := config.Option{Flag: "json", Kind: config.KindBool, Meaning: "as JSON, a line each"}
-	format := config.Option{
-		Flag: "format", Arg: "FORMAT", Choices: []string{"md", "json", "html"},
-		Meaning: "of export to stdout: md, json or html",
+func (a *app) execute(ctx context.Context, root *cobra.Command, w io.Writer) error {
+	args, err := a.arguments(root)
+	if err != nil {
+		return err
 	}
-	with := func(keys ...string) []string { return append(keys, "ui", "color", "quiet", "debug", "config") }
-	own := func(name, meaning string) config.Option {
-		return config.Option{Flag: name, Kind: config.KindBool, Meaning: meaning}
+	out := &checkedWriter{Writer: w} // cobra ignores what the writer of a page says
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(io.Discard)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return err
 	}
-	return []subcommand{
-		{
-			name: "sessions", args: "[list|show|export|grep|rm|import]", short: "the sessions kept so far",
-			missing: "which session?",
-			verbs: []verb{
-				{name: "list"}, {name: "show", least: 1, most: 1, example: "ID", session: true},
-				{name: "export", least: 1, most: 2, example: "ID [FILE]", session: true},
-				{name: "grep", least: 1, most: -1, example: "WORD ...", missing: "which words?"},
-				{name: "rm", most: -1, example: "ID ...", session: true},
-				{name: "import", least: 1, most: 1, example: "FILE", file: true, missing: "which file?"},
-			},
-			options: with(), own: []config.Option{asJSON, format,
-				{Flag: "older", Arg: "AGE", Meaning: "of rm: all not written for so long, as 30d or 12h"}},
-		},
-		{
-			name: "models", args: "[provider] | --update [FILE|URL]", most: 1,
-			short: "the models a provider has, with windows and prices; --update: newer ones",
-			of:    "provider", options: with("provider", "models_url"), own: []config.Option{asJSON,
-				own("update", "take the facts of FILE or URL, else of models_url")},
-		},
-		{
-			name: "login", args: "[provider] [--stdin]", short: "store a key", most: 1, of: "provider", options: with(),
-			own: []config.Option{own("no-check", "store the key without trying it"),
-				own("stdin", "the key is the first line of a pipe or file")},
-		},
-		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: with()},
-		{
-			name: "rules", args: "[list|explain 'COMMAND']", short: "the rules in force, and which one decides over a call",
-			verbs:   []verb{{name: "list"}, {name: "explain", least: 1, most: -1, example: "'git push'"}},
-			missing: "which command?",
-			options: with("approval", "allow", "ask", "deny", "no_project"), own: []config.Option{asJSON},
-		},
-		{
-			name: "trust", args: "[list|rm] [--run] [--yes] [DIR]", most: 1,
-			short:   "trust the settings that a repository brings, as they are now; with --run, its own programs",
-			verbs:   []verb{{name: "list"}, {name: "rm", most: 1, example: "DIR"}},
-			options: with(), own: []config.Option{asJSON,
-				own("run", "let the project's own programs run in the sandbox without a question"),
-				own("yes", "trust it without a question"), own("list", "as list"), own("revoke", "as rm")},
-		},
-		{
-			name: "undo", args: "[ID] [-n N] [--redo] [--list] [--yes]", most: 1,
-			short:   "take back what the last session here changed, or that of an ID, without a model",
-			options: with(), own: []config.Option{asJSON,
-				{Flag: "turns", Short: "n", Arg: "N", Kind: config.KindInt, Meaning: "how many turns; 1 unless given"},
-				own("redo", "bring back what was taken back"), own("list", "list what each session changed"),
-				own("yes", "without a question; twice where the repository has moved since")},
-		},
-		{
-			name: "usage", args: "[--days N] [--json]", short: "what all runs spent, by day, model and directory",
-			options: with(), own: []config.Option{asJSON,
-				{Flag: "days", Arg: "N", Kind: config.KindInt, Meaning: "how many days, today's the last; 7 unless given"}},
-		},
-		{
-			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs",
-			options: with("model", "provider"),
-			own: []config.Option{asJSON, own("offline", "ask no server"),
-				own("paths", "list what artoo wrote, and nothing else")},
-		},
-		{
-			name: demo.Name, args: "[--yes]", short: "see artoo work, without key or network",
-			options: with("print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "max_turns"),
-			own:     []config.Option{own("yes", "approve its calls")},
-		},
-		{
-			name: "completion", args: "bash|zsh|fish", short: "completion script for a shell", options: []string{},
-			verbs: []verb{{name: "bash"}, {name: "zsh"}, {name: "fish"}}, page: completionScript,
-		},
-		{name: "version", short: "version, commit, date, Go, platform", options: []string{}},
-		{name: "help", args: "[environment|COMMAND]", short: "a page of help", most: 1, options: []string{},
-			page: helpPage},
-	}
+	return out.err
 }
 
-// findCommand is the subcommand of that name.
-func findCommand(name string) (subcommand, bool) {
-	list := commands()
-	if at := slices.IndexFunc(list, func(c subcommand) bool { return c.name == name }); at >= 0 {
-		return list[at], true
-	}
-	return subcommand{}, false
+// checkedWriter remembers its first error.
+type checkedWriter struct {
+	io.Writer
+	err error
 }
 
-// takes are the flags of a command: those of its settings, and its own.
-func (c subcommand) takes() []config.Option {
-	list := []config.Option{{Flag: "help", Short: "h", Kind: config.KindBool, Meaning: "this page"}}
-	for _, o := range config.Options() {
-		if o.Flag != "" && (c.options == nil || slices.Contains(c.options, o.Key)) {
-			list = append(list, o)
+// Write implements io.Writer.
+func (w *checkedWriter) Write(data []byte) (int, error) {
+	n, err := w.Writer.Write(data)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// commands is artoo without a subcommand, and below it the subcommands in the order of the
+// help.
+func (a *app) commands() *cobra.Command {
+	cobra.EnableCommandSorting = false
+	a.flags = map[string][]string{}
+	root := a.command("artoo", "", nil)
+	version := root.Flags().Bool("version", false, "name and version")
+	root.Args = cobra.ArbitraryArgs
+	root.RunE = func(c *cobra.Command, words []string) error {
+		if *version {
+			_, err := io.WriteString(c.OutOrStdout(), "artoo "+a.process.build().Version+"\n")
+			return err
 		}
+		return a.talk(c.Context(), words)
 	}
-	return append(list, c.own...)
+	root.SuggestionsMinimumDistance = 2
+	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
+	root.SetHelpTemplate(helpTemplate)
+	root.SetFlagErrorFunc(a.flagError)
+	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newUndo(a),
+		newUsage(a), newDoctor(a), newDemo(a), newCompletion(a), newVersion(a))
+	help := newHelp(a, root)
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
+	return root
+}
+
+// noSettings is for a command that reads none.
+var noSettings = []string{}
+
+// common are the settings that most subcommands take as flags, beside others.
+func common(keys ...string) []string { return append(keys, "ui", "color", "quiet", "debug", "config") }
+
+// command is one with the settings of these keys as flags, all of them for nil. Words are
+// refused unless its Args are set.
+func (a *app) command(use, short string, keys []string) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: a.words(0, 0, ""), DisableFlagsInUseLine: true,
+		SilenceErrors: true, SilenceUsage: true, ValidArgsFunction: cobra.NoFileCompletions}
+	c.Flags().BoolP("help", "h", false, "this page")
+	flags := c.PersistentFlags() // of its verbs, too
+	if keys == nil {
+		flags = c.Flags()
+	}
+	for _, o := range config.Options() {
+		if o.Flag == "" || keys != nil && !slices.Contains(keys, o.Key) {
+			continue
+		}
+		flag := flags.VarPF(&settingFlag{o.Key, o.Arg, a.flags}, o.Flag, o.Short, o.Meaning)
+		if o.Kind == config.KindBool {
+			flag.NoOptDefVal = "true"
+			continue
+		}
+		mustOffer(c, o.Flag, a.completeValue(o))
+	}
+	return c
+}
+
+// verb adds a subcommand to one that has several; its flags are those of c.
+func (a *app) verb(c *cobra.Command, use string, run func(ctx context.Context, words []string) error) *cobra.Command {
+	v := &cobra.Command{Use: use, Args: a.words(0, 0, ""), DisableFlagsInUseLine: true, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, words []string) error { return run(c.Context(), words) }}
+	v.Flags().BoolP("help", "h", false, "this page")
+	c.AddCommand(v)
+	return v
+}
+
+// jsonFlag adds --json.
+func jsonFlag(c *cobra.Command) *bool {
+	return c.PersistentFlags().Bool("json", false, "as JSON, a line each")
+}
+
+// textFlag adds a flag with a value, for which the shell offers the choices.
+func textFlag(c *cobra.Command, name, short, arg, meaning string, choices ...string) *string {
+	value := &textValue{arg: arg}
+	c.PersistentFlags().VarP(value, name, short, meaning)
+	mustOffer(c, name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+	return &value.text
+}
+
+// textValue is the value of a flag; arg stands for it in the help.
+type textValue struct{ arg, text string }
+
+// Set implements pflag.Value.
+func (v *textValue) Set(text string) error { v.text = text; return nil }
+
+// String implements pflag.Value.
+func (v *textValue) String() string { return v.text }
+
+// Type implements pflag.Value.
+func (v *textValue) Type() string { return v.arg }
+
+// settingFlag keeps each value that was given for a setting.
+type settingFlag struct {
+	key, arg string
+	into     map[string][]string
+}
+
+// Set implements pflag.Value.
+func (f *settingFlag) Set(text string) error {
+	f.into[f.key] = append(f.into[f.key], text)
+	return nil
+}
+
+// String implements pflag.Value; a flag has no default of its own.
+func (f *settingFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (f *settingFlag) Type() string { return f.arg }
+
+// words allows least to most words, any number for -1. missing asks for those that lack.
+func (a *app) words(least, most int, missing string) cobra.PositionalArgs {
+	return func(c *cobra.Command, words []string) error {
+		name := strings.TrimPrefix(c.CommandPath(), "artoo ")
+		switch {
+		case most >= 0 && len(words) > most:
+			hint, extra := "", words
+			if c.HasSubCommands() && most == 0 && len(words) == 1 { // more likely a slip than a prompt
+				hint = c.UseLine() + ", or "
+			}
+			if c.Parent().HasParent() {
+				extra = words[most:]
+			}
+			return a.cannotTake(c, name, extra, hint)
+		case len(words) < least, least > 0 && strings.TrimSpace(strings.Join(words, " ")) == "":
+			return usage(name, missing, c.UseLine())
+		}
+		return nil
+	}
+}
+
+// first is the first word, "" where there is no word.
+func first(words []string) string { return strings.Join(words[:min(1, len(words))], "") }
+
+func newDemo(a *app) *cobra.Command {
+	c := a.command(demo.Name+" [--yes]", "see artoo work, without key or network",
+		common("print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "max_turns"))
+	yes := c.Flags().Bool("yes", false, "approve its calls")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), *yes) }
+	return c
+}
+
+func newVersion(a *app) *cobra.Command {
+	c := a.command("version", "version, commit, date, Go, platform", noSettings)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		_, err := io.WriteString(c.OutOrStdout(), a.process.build().String())
+		return err
+	}
+	return c
+}
+
+// ownFlags are all flags of a command but --help, by name.
+func ownFlags(c *cobra.Command) (flags []*pflag.Flag) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			flags = append(flags, f)
+		}
+	})
+	return flags
 }

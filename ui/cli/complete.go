@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"bytes"
+	"context"
 	"io"
 	"maps"
 	"os"
@@ -16,74 +16,25 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// commandTree is the command line as cobra knows it, which makes the scripts for
-// shells and answers what they ask.
-func commandTree(out io.Writer) (*cobra.Command, error) {
-	tree := func(c subcommand, name string) (*cobra.Command, error) {
-		cmd := &cobra.Command{
-			Use: name, Short: c.short, Run: func(*cobra.Command, []string) {}, SilenceErrors: true, SilenceUsage: true,
-			ValidArgsFunction: c.completeWords, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+// newCompletion is `artoo completion SHELL`.
+func newCompletion(a *app) *cobra.Command {
+	c := a.command("completion bash|zsh|fish", "completion script for a shell", noSettings)
+	c.RunE = func(*cobra.Command, []string) error {
+		return usage("completion", "for which shell?", "artoo completion bash, zsh or fish")
+	}
+	script := func(shell string, write func(root *cobra.Command, w io.Writer) error) {
+		a.verb(c, shell, func(context.Context, []string) error { return write(c.Root(), c.OutOrStdout()) })
+	}
+	script("bash", func(root *cobra.Command, w io.Writer) error {
+		if err := root.GenBashCompletionV2(w, true); err != nil {
+			return err
 		}
-		cmd.Flags().AddFlagSet(c.flags())
-		for _, o := range c.takes() {
-			if o.Kind == config.KindBool {
-				continue
-			}
-			if err := cmd.RegisterFlagCompletionFunc(o.Flag, completeValue(o)); err != nil {
-				return nil, err
-			}
-		}
-		return cmd, nil
-	}
-	root, err := tree(root(), "artoo")
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range commands() {
-		cmd, err := tree(c, c.name)
-		if err != nil {
-			return nil, err
-		}
-		if root.AddCommand(cmd); c.name == "help" {
-			root.SetHelpCommand(cmd)
-		}
-	}
-	root.SetOut(out)
-	root.SetErr(io.Discard)
-	return root, nil
-}
-
-// offer answers a shell that asks what a line could go on with.
-func (l line) offer() (Invocation, error) {
-	var out bytes.Buffer
-	root, err := commandTree(&out)
-	if err != nil {
-		return Invocation{}, err
-	}
-	root.SetArgs(l.args)
-	err = root.Execute()
-	return Invocation{Command: "completion", Page: out.String()}, err
-}
-
-// completionScript is `artoo completion SHELL`.
-func completionScript(_ line, inv Invocation) (string, error) {
-	var out bytes.Buffer
-	root, err := commandTree(&out)
-	if err != nil {
-		return "", err
-	}
-	switch inv.Verb {
-	case "bash":
-		err = root.GenBashCompletionV2(&out, true)
-		out.WriteString(bashAlone)
-	case "zsh":
-		err = root.GenZshCompletion(&out)
-	case "fish":
-		err = root.GenFishCompletion(&out, true)
-	default:
-		err = usage("completion", "for which shell?", "artoo completion bash, zsh or fish")
-	}
-	return out.String(), err
+		_, err := io.WriteString(w, bashAlone)
+		return err
+	})
+	script("zsh", (*cobra.Command).GenZshCompletion)
+	script("fish", func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) })
+	return c
 }
 
 // bashAlone takes the place of a func of the generated script, which needs the
@@ -103,41 +54,44 @@ __artoo_init_completion()
 }
 `
 
-// completeWords makes the shell offer the verbs or values of the first word,
-// sessions behind a verb that takes one, and no files.
-func (c subcommand) completeWords(
-	cmd *cobra.Command, before []string, begun string,
-) ([]string, cobra.ShellCompDirective) {
-	var words []candidate
-	switch {
-	case len(before) == 0 && c.name == "help":
-		words = append(words, candidate{word: "environment"})
-		for _, c := range commands() {
-			words = append(words, candidate{c.name, c.short})
+// offerSessions makes the shell offer sessions for each of the first n words, for all
+// words with -1.
+func (a *app) offerSessions(n int) cobra.CompletionFunc {
+	return func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if n >= 0 && len(before) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-	case len(before) == 0 && c.of != "":
-		words = known(given(cmd), c.of)
-	case len(before) == 0:
-		for _, v := range c.verbs {
-			words = append(words, candidate{word: v.name})
-		}
-	default:
-		at := slices.IndexFunc(c.verbs, func(v verb) bool { return v.name == before[0] })
-		switch {
-		case at < 0:
-		case c.verbs[at].file && len(before) == 1:
-			return nil, cobra.ShellCompDirectiveDefault
-		case c.verbs[at].session && (len(before) == 1 || c.verbs[at].most < 0):
-			words = known(given(cmd), "resume")
-		}
+		return offered(a.known("resume"), begun)
 	}
-	return offered(words, begun)
+}
+
+// offerProviders makes the shell offer the providers for the first word.
+func (a *app) offerProviders(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(before) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return offered(a.known("provider"), begun)
+}
+
+// offerFile makes the shell offer files for the first word.
+func offerFile(_ *cobra.Command, before []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(before) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// mustOffer sets what the shell is offered for the value of a flag.
+func mustOffer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(flag, f); err != nil {
+		panic(err) // the flag is not there, or has one already
+	}
 }
 
 // completeValue makes the shell offer what a flag can be: the words of an enum,
 // files and directories where they are wanted, and for the rest what is known,
 // never file names.
-func completeValue(o config.Option) cobra.CompletionFunc {
+func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
 	switch {
 	case len(o.Choices) > 0:
 		return cobra.FixedCompletions(o.Choices, cobra.ShellCompDirectiveNoFileComp)
@@ -146,8 +100,8 @@ func completeValue(o config.Option) cobra.CompletionFunc {
 	case strings.HasPrefix(o.Arg, "DIR"):
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
-	return func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return offered(known(given(cmd), o.Key), begun)
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return offered(a.known(o.Key), begun)
 	}
 }
 
@@ -181,25 +135,14 @@ func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompD
 	return slices.Compact(words), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// given are the settings whose flags stand in the line so far.
-func given(cmd *cobra.Command) *config.Config {
-	flags := map[string][]string{}
-	for _, o := range config.Options() {
-		if f := cmd.Flags().Lookup(o.Flag); f != nil && f.Changed {
-			flags[o.Key] = f.Value.(*raw).values
-		}
-	}
+// known is what an option can be, as far as config file, catalogue and the heads
+// of session files tell. It asks nobody.
+func (a *app) known(key string) (words []candidate) {
 	// What is wrong with the settings is not said here: the run that follows says it.
-	cfg, _ := config.Load(config.LoadOptions{Flags: flags})
+	cfg, _ := config.Load(config.LoadOptions{Flags: a.flags})
 	if cfg == nil {
 		cfg = new(config.Config)
 	}
-	return cfg
-}
-
-// known is what an option can be, as far as config file, catalogue and the heads
-// of session files tell. It asks nobody.
-func known(cfg *config.Config, key string) (words []candidate) {
 	names := provider.Names()
 	switch key {
 	case "provider":

@@ -1,7 +1,5 @@
 package cli
 
-// What artoo doctor looks at.
-
 import (
 	"context"
 	"errors"
@@ -13,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"artoo/agent"
 	"artoo/provider"
@@ -26,23 +26,36 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// doctor is `artoo doctor`. It goes on where the settings cannot be used: that
-// is when it is needed most.
-func (a *app) doctor(ctx context.Context, inv Invocation) error {
-	err := a.load(inv, false)
-	if inv.has("paths") {
+// doctorCommand is `artoo doctor`.
+type doctorCommand struct {
+	*app
+	json, offline, paths *bool
+}
+
+func newDoctor(a *app) *cobra.Command {
+	c := a.command("doctor [--offline] [--paths]", "check what artoo needs", common("model", "provider"))
+	d := doctorCommand{a, jsonFlag(c), c.Flags().Bool("offline", false, "ask no server"),
+		c.Flags().Bool("paths", false, "list what artoo wrote, and nothing else")}
+	c.RunE = func(c *cobra.Command, _ []string) error { return d.run(c.Context()) }
+	return c
+}
+
+// run goes on where the settings cannot be used: that is when it is needed most.
+func (a doctorCommand) run(ctx context.Context) error {
+	err := a.load(false, true)
+	if *a.paths {
 		if err != nil {
 			return err
 		}
-		return a.listPaths(inv.has("json"))
+		return a.listPaths()
 	}
 	p := a.machine()
 	if a.cfg != nil {
-		p = a.probes(inv.has("offline"))
+		p = a.probes(*a.offline)
 	}
 	p.ConfigErr = err
 	failed, err := doctor.Run(ctx, p, func(f doctor.Finding) error {
-		return printOne(a.process.Out, f, inv.has("json"), findingText)
+		return printOne(a.process.Out, f, *a.json, findingText)
 	})
 	if err == nil && failed > 0 {
 		things := "1 thing keeps"
@@ -189,7 +202,7 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 }
 
 // listPaths is `artoo doctor --paths`.
-func (a *app) listPaths(asJSON bool) error {
+func (a doctorCommand) listPaths() error {
 	there := inside(slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists }))
 	var ring []string
 	for _, name := range a.cfg.ProviderNames() {
@@ -200,7 +213,7 @@ func (a *app) listPaths(asJSON bool) error {
 	if ring != nil {
 		a.screen.Note("also in the keyring: the keys of " + strings.Join(ring, ", ") + "; artoo logout removes them")
 	}
-	return printEach(a.process.Out, there, asJSON, placeText)
+	return printEach(a.process.Out, there, *a.json, placeText)
 }
 
 // inside adds what projects have in the places: their journals and the caches of

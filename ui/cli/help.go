@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"artoo/agent"
 	"artoo/config"
@@ -18,59 +23,95 @@ const (
 	flagColumn     = 28
 	variableColumn = 31
 	commandColumn  = 16
+	exitColumn     = 5
 )
 
-// helpPage is `artoo help [environment|COMMAND]`.
-func helpPage(l line, inv Invocation) (string, error) {
-	c, isCommand := findCommand(inv.word())
+// helpTemplate prints every page of help.
+const helpTemplate = `{{range $i, $s := sections .}}{{if $i}}
+{{end}}{{with $s.Title}}{{.}}:
+{{end}}{{$s.Text}}{{range $s.Rows}}{{row $s.Column .}}{{end}}{{end}}`
+
+func init() {
+	cobra.AddTemplateFunc("sections", helpSections)
+	cobra.AddTemplateFunc("row", helpRow)
+}
+
+// helpSection is a part of a page of help: a heading, a text, and rows with what begins at the
+// column; each may be empty.
+type helpSection struct {
+	Title, Text string
+	Column      int
+	Rows        [][2]string
+}
+
+// environment is the name of the page of variables.
+const environment = "environment"
+
+// helpSections are the parts of the page of a command.
+func helpSections(c *cobra.Command) []helpSection {
+	c = topCommand(c)
+	words := c.Flags().Args()
 	switch {
-	case len(inv.Words) == 0:
-		return mainPage(), nil
-	case inv.word() == "environment":
-		return environmentPage(), nil
-	case isCommand:
-		return commandPage(c), nil
+	case c.Name() == environment, !c.HasParent() && slices.Equal(words, []string{environment}):
+		return environmentPage()
+	case !c.HasParent():
+		return mainPage(c)
 	}
-	return "", l.cannotTake("help", inv.Words, "")
+	parts := []helpSection{
+		{Title: "Usage", Column: width, Rows: [][2]string{{"artoo " + c.Use}}},
+		{Text: strings.ToUpper(c.Short[:1]) + c.Short[1:] + ".\n"},
+	}
+	flags := helpSection{Title: "Flags", Column: flagColumn}
+	for _, f := range ownFlags(c) {
+		arg := f.Value.Type()
+		if f.NoOptDefVal != "" {
+			arg = ""
+		}
+		flags.Rows = append(flags.Rows, [2]string{flagText(f.Shorthand, f.Name, arg), f.Usage})
+	}
+	if len(flags.Rows) > 0 {
+		parts = append(parts, flags)
+	}
+	return parts
 }
 
 // mainPage is `artoo --help`.
-func mainPage() string {
-	var b page
-	b.heading("Usage:")
-	for _, u := range usages() {
-		b.row(u[0], variableColumn, u[1])
-	}
+func mainPage(root *cobra.Command) []helpSection {
+	page := []helpSection{{Title: "Usage", Column: variableColumn, Rows: usages()}}
 	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
-		b.heading(g.name + ":")
+		s := helpSection{Title: g.name, Column: flagColumn}
 		for _, o := range g.options {
-			b.row(flagText(o), flagColumn, describe(o))
+			s.Rows = append(s.Rows, [2]string{flagText(o.Short, o.Flag, o.Arg), describe(o)})
+		}
+		page = append(page, s)
+	}
+	page = append(page, helpSection{Title: "Help", Column: flagColumn, Rows: [][2]string{
+		{"-h, --help", "this page"},
+		{"    --version", "name and version"},
+		{"artoo help environment", "settings as variables, and the variables of others that are honoured"},
+		{"artoo help topics", "the pages of the documentation; artoo help TOPIC prints one"},
+	}})
+	commands, exits := helpSection{Title: "Commands", Column: commandColumn}, helpSection{Title: "Exit codes", Column: exitColumn}
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			commands.Rows = append(commands.Rows, [2]string{c.Name(), c.Short})
 		}
 	}
-	b.heading("Help:")
-	b.row("-h, --help", flagColumn, "this page")
-	b.row("    --version", flagColumn, "name and version")
-	b.row("artoo help environment", flagColumn, "settings as variables, and the variables of others that are honoured")
-	b.heading("Commands:")
-	for _, c := range commands() {
-		b.row(c.name, commandColumn, c.short)
-	}
-	b.heading("Exit codes:")
 	for _, e := range agent.Exits {
-		b.row(strconv.Itoa(e.Code), 5, e.Meaning)
+		exits.Rows = append(exits.Rows, [2]string{strconv.Itoa(e.Code), e.Meaning})
 	}
-	b.heading("Examples:")
+	lines := helpSection{Title: "Examples", Column: width}
 	for _, e := range examples() {
-		b.WriteString("  " + e[0] + "\n")
+		lines.Rows = append(lines.Rows, [2]string{e[0]})
 	}
-	return b.String()
+	return append(page, commands, exits, lines)
 }
 
 // usages are the ways to call artoo, with what each does.
 func usages() [][2]string {
 	return [][2]string{
 		{"artoo [flags] [prompt ...]", "talk; a prompt is the first message"},
-		{"artoo -p \"prompt\"", "print the answer and leave; never asks"},
+		{"artoo -p \"prompt\"", "print the answer and exit; never prompts"},
 		{"command | artoo \"prompt\"", "the same; the input follows the prompt"},
 		{"artoo COMMAND", "see Commands; artoo -- WORDS is always a prompt"},
 	}
@@ -88,49 +129,113 @@ func examples() [][2]string {
 	}
 }
 
-// commandPage is `artoo COMMAND --help`.
-func commandPage(c subcommand) string {
-	var b page
-	b.heading("Usage:")
-	b.row("artoo "+strings.TrimSpace(c.name+" "+c.args), width, "")
-	b.WriteString("\n" + strings.ToUpper(c.short[:1]) + c.short[1:] + ".\n")
-	flags := c.takes()[1:] // but for --help
-	slices.SortFunc(flags, func(a, b config.Option) int { return strings.Compare(a.Flag, b.Flag) })
-	if len(flags) > 0 {
-		b.heading("Flags:")
-	}
-	for _, o := range flags {
-		b.row(flagText(o), flagColumn, o.Meaning)
-	}
-	return b.String()
-}
-
 const environmentIntro = "" +
 	"Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case, " +
 	"in the section that its heading names. A key in another section is an error. " +
 	"Flags win over variables, variables over the file. An empty variable counts as not set."
 
 // environmentPage is `artoo help environment`.
-func environmentPage() string {
-	var b page
-	for _, line := range wrap(environmentIntro, width) {
-		b.WriteString(line + "\n")
-	}
+func environmentPage() []helpSection {
+	page := []helpSection{{Text: strings.Join(wrap(environmentIntro, width), "\n") + "\n"}}
 	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
-		b.heading(g.inFile() + ":")
+		s := helpSection{Title: g.inFile(), Column: variableColumn}
 		for _, o := range g.options {
-			b.row(o.Env, variableColumn, describe(o))
+			s.Rows = append(s.Rows, [2]string{o.Env, describe(o)})
 		}
+		page = append(page, s)
 	}
-	b.heading("Variables of others that are honoured:")
+	others := helpSection{Title: "Variables of others that are honoured", Column: variableColumn}
 	for _, v := range config.ForeignVariables() {
-		b.row(v.Name, variableColumn, v.Meaning)
+		others.Rows = append(others.Rows, [2]string{v.Name, v.Meaning})
 	}
-	b.heading("Files:")
+	files := helpSection{Title: "Files", Column: variableColumn}
 	for _, f := range config.Files() {
-		b.row(f.Name, variableColumn, f.Meaning)
+		files.Rows = append(files.Rows, [2]string{f.Name, f.Meaning})
 	}
-	return b.String()
+	return append(page, others, files)
+}
+
+// newHelp is `artoo help [TOPIC]`: a command's page, a page of the documentation, or both.
+func newHelp(a *app, root *cobra.Command) *cobra.Command {
+	c := a.command("help [environment|COMMAND|TOPIC]", "a page of help or of the documentation", noSettings)
+	c.Args = cobra.ArbitraryArgs
+	c.ValidArgsFunction = func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(before) > 0 {
+			return cobra.NoFileCompletions(nil, nil, "")
+		}
+		words := []candidate{{word: environment}}
+		for _, c := range root.Commands() {
+			if !c.Hidden {
+				words = append(words, candidate{c.Name(), c.Short})
+			}
+		}
+		for _, t := range a.topics() {
+			words = append(words, candidate{t, ""})
+		}
+		return offered(words, begun)
+	}
+	c.RunE = func(c *cobra.Command, words []string) error { return a.help(c, words) }
+	return c
+}
+
+// help prints the page of a word.
+func (a *app) help(c *cobra.Command, words []string) error {
+	topic := first(words)
+	about, _, err := c.Root().Find([]string{topic})
+	page, readErr := fs.ReadFile(a.docs(), path.Join("docs", topic+".md"))
+	isCommand := err == nil && about.HasParent()
+	switch {
+	case len(words) == 0:
+		return c.Root().Help()
+	case len(words) > 1, !isCommand && readErr != nil && topic != environment && topic != "topics":
+		return a.cannotTake(c, "help", words, a.topicHint(words))
+	case topic == environment:
+		about = &cobra.Command{Use: environment}
+		c.Root().AddCommand(about)
+		return about.Help()
+	case topic == "topics":
+		page = []byte(strings.Join(a.topics(), "\n") + "\n")
+	case isCommand:
+		if err := about.Help(); err != nil || readErr != nil {
+			return err
+		}
+		page = append([]byte("\n"), page...)
+	}
+	_, err = c.OutOrStdout().Write(page)
+	return err
+}
+
+// topicHint lists the topics for one word that is no topic, which may be a slip.
+func (a *app) topicHint(words []string) string {
+	if len(words) == 1 {
+		return "artoo help topics, or "
+	}
+	return ""
+}
+
+// docs are the pages of the documentation.
+func (a *app) docs() fs.FS {
+	if a.process.Docs == nil {
+		return noPages{}
+	}
+	return a.process.Docs
+}
+
+// noPages is the documentation of a process that has no pages.
+type noPages struct{}
+
+// Open implements fs.FS.
+func (noPages) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// topics are the pages of the documentation, by name.
+func (a *app) topics() (names []string) {
+	found, _ := fs.Glob(a.docs(), "docs/*.md") // the pattern is well formed
+	for _, name := range found {
+		names = append(names, strings.TrimSuffix(path.Base(name), ".md"))
+	}
+	return names
 }
 
 // group are the settings under one heading.
@@ -158,12 +263,12 @@ func groups(keep func(config.Option) bool) (all []group) {
 }
 
 // flagText is a flag as the help shows it, its long form below that of the others.
-func flagText(o config.Option) string {
+func flagText(short, long, arg string) string {
 	text := "    "
-	if o.Short != "" {
-		text = "-" + o.Short + ", "
+	if short != "" {
+		text = "-" + short + ", "
 	}
-	return strings.TrimRight(text+"--"+o.Flag+" "+o.Arg, " ")
+	return strings.TrimRight(text+"--"+long+" "+arg, " ")
 }
 
 // describe is an option's meaning with its choices, unless the meaning names
@@ -187,49 +292,32 @@ func namesAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w+":") })
 }
 
-// page is a help page in the making.
-type page struct{ strings.Builder }
-
-// heading starts a part of the page.
-func (b *page) heading(text string) {
-	if b.Len() > 0 {
-		b.WriteByte('\n')
-	}
-	b.WriteString(text + "\n")
-}
-
-// row writes left at the margin and text beside it from column at, broken at
-// blanks; when left is too long, text begins on the next line.
-func (b *page) row(left string, at int, text string) {
-	left = "  " + left
-	lines := wrap(text, width-at)
-	if utf8.RuneCountInString(left) > at-2 || len(lines) == 0 {
+// helpRow is the first text at the margin and the second beside it from the column, broken at
+// spaces; where the first is too long, the second begins on the next line.
+func helpRow(column int, texts [2]string) string {
+	var b strings.Builder
+	left, lines := "  "+texts[0], wrap(texts[1], width-column)
+	if utf8.RuneCountInString(left) > column-2 || len(lines) == 0 {
 		b.WriteString(left + "\n")
 		left = ""
 	}
 	for _, l := range lines {
-		b.WriteString(left + strings.Repeat(" ", at-utf8.RuneCountInString(left)) + l + "\n")
+		fmt.Fprintf(&b, "%-*s%s\n", column, left, l)
 		left = ""
 	}
+	return b.String()
 }
 
-// wrap breaks text at blanks into lines of at most n characters; a word that
+// wrap breaks text at spaces into lines of at most n characters; a word that
 // is longer stands alone.
 func wrap(text string, n int) (lines []string) {
-	line := ""
 	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > n:
-			lines = append(lines, line)
-			line = word
-		default:
-			line += " " + word
+		last := len(lines) - 1
+		if last < 0 || utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) > n {
+			lines = append(lines, word)
+			continue
 		}
-	}
-	if line != "" {
-		lines = append(lines, line)
+		lines[last] += " " + word
 	}
 	return lines
 }

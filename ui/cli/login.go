@@ -1,7 +1,5 @@
 package cli
 
-// Keys: artoo login and artoo logout.
-
 import (
 	"bufio"
 	"context"
@@ -11,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"artoo/agent"
 	"artoo/config"
@@ -28,16 +28,39 @@ func (a *app) keySays(line string) {
 	}
 }
 
-// login is `artoo login [provider]`.
-func (a *app) login(ctx context.Context, inv Invocation) error {
-	if err := a.load(inv, false); err != nil {
+// loginCommand is `artoo login` and `artoo logout`.
+type loginCommand struct {
+	*app
+	untried, piped *bool // nil in logout
+}
+
+func newLogin(a *app) *cobra.Command {
+	c := a.command("login [provider] [--stdin]", "enter and store an API key", common())
+	l := loginCommand{a, c.Flags().Bool("no-check", false, "store the key without trying it"),
+		c.Flags().Bool("stdin", false, "the key is the first line of a pipe or file")}
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerProviders
+	c.RunE = func(c *cobra.Command, words []string) error { return l.login(c.Context(), first(words)) }
+	return c
+}
+
+func newLogout(a *app) *cobra.Command {
+	c := a.command("logout [provider]", "forget a stored key", common())
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerProviders
+	c.RunE = func(c *cobra.Command, words []string) error {
+		return loginCommand{app: a}.logout(c.Context(), first(words))
+	}
+	return c
+}
+
+func (a loginCommand) login(ctx context.Context, name string) error {
+	if err := a.load(false, false); err != nil {
 		return err
 	}
-	name, err := a.keyOwner(ctx, inv.word(), "login")
+	name, err := a.keyOwner(ctx, name, "login")
 	if err != nil {
 		return err
 	}
-	text, err := a.readKey(ctx, name, inv.has("stdin"))
+	text, err := a.readKey(ctx, name, *a.piped)
 	if err != nil {
 		return err
 	}
@@ -49,7 +72,7 @@ func (a *app) login(ctx context.Context, inv Invocation) error {
 	if doubt != "" {
 		a.warn(doubt)
 	}
-	if !inv.has("no-check") && !isLocalServer(name) { // which answers whatever the key
+	if !*a.untried && !isLocalServer(name) { // which answers whatever the key
 		if err := a.tryKey(ctx, name, key); err != nil {
 			return err
 		}
@@ -67,7 +90,7 @@ func (a *app) login(ctx context.Context, inv Invocation) error {
 }
 
 // warnOfOtherKey says what comes before the key that login has just stored.
-func (a *app) warnOfOtherKey(name string) error {
+func (a loginCommand) warnOfOtherKey(name string) error {
 	if uses, why := a.cfg.UsesStored(name); !uses {
 		a.warn("the stored key is not used: " + why)
 		return nil
@@ -82,12 +105,11 @@ func (a *app) warnOfOtherKey(name string) error {
 	return nil
 }
 
-// logout is `artoo logout [provider]`.
-func (a *app) logout(ctx context.Context, inv Invocation) error {
-	if err := a.load(inv, false); err != nil {
+func (a loginCommand) logout(ctx context.Context, name string) error {
+	if err := a.load(false, false); err != nil {
 		return err
 	}
-	name, err := a.keyOwner(ctx, inv.word(), "logout")
+	name, err := a.keyOwner(ctx, name, "logout")
 	if err != nil {
 		return err
 	}
@@ -109,7 +131,7 @@ func (a *app) logout(ctx context.Context, inv Invocation) error {
 
 // keyOwner is the provider whose key is meant: the one named, the chosen one, or
 // the one the user picks.
-func (a *app) keyOwner(ctx context.Context, name, command string) (string, error) {
+func (a loginCommand) keyOwner(ctx context.Context, name, command string) (string, error) {
 	names := slices.DeleteFunc(a.cfg.ProviderNames(), func(name string) bool { return !a.cfg.NeedsKey(name) })
 	switch {
 	case name != "" && !a.cfg.IsProvider(name):
@@ -137,7 +159,7 @@ const maxKey = 64 << 10
 
 // readKey asks for a key on the terminal, unseen. The first line of a file or pipe is
 // one only when piped says so: what a script pipes by accident is not stored.
-func (a *app) readKey(ctx context.Context, name string, piped bool) (string, error) {
+func (a loginCommand) readKey(ctx context.Context, name string, piped bool) (string, error) {
 	hint := "artoo login " + name + " --stdin < FILE, whose first line is the key"
 	if a.streams.in {
 		if !a.streams.err {
@@ -184,7 +206,7 @@ func (a *app) readKey(ctx context.Context, name string, piped bool) (string, err
 
 // tryKey asks the provider whether it knows the key. Only its plain no is an
 // error: a key may be stored while the network is away.
-func (a *app) tryKey(ctx context.Context, name string, key config.Secret) error {
+func (a loginCommand) tryKey(ctx context.Context, name string, key config.Secret) error {
 	if err := a.transport(); err != nil {
 		return err
 	}

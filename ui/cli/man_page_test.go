@@ -41,8 +41,8 @@ func manPage() string {
 	}
 	m.section("COMMANDS")
 	m.text("The first word decides. Words that a command cannot take are most often a prompt: artoo -- WORDS sends them.")
-	for _, c := range commands() {
-		m.item(strings.TrimSpace(c.name+" "+c.args), c.short)
+	for _, c := range new(app).commands().Commands() {
+		m.item(c.Use, c.Short)
 	}
 	m.section("OPTIONS")
 	manOptions(&m)
@@ -87,7 +87,7 @@ func manOptions(m *manual) {
 	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
 		m.request(".SS " + g.name)
 		for _, o := range g.options {
-			m.item(strings.TrimLeft(flagText(o), " "), describe(o))
+			m.item(strings.TrimLeft(flagText(o.Short, o.Flag, o.Arg), " "), describe(o))
 		}
 	}
 	m.request(".SS Help")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
@@ -17,19 +19,34 @@ import (
 	"artoo/ui"
 )
 
-// listModels is `artoo models`. A server that cannot be asked costs no more than
-// a note: the catalogue then stands for it.
-func (a *app) listModels(ctx context.Context, inv Invocation) error {
-	if err := a.load(inv, false); err != nil {
+// modelsCommand is `artoo models`.
+type modelsCommand struct {
+	*app
+	json, update *bool
+}
+
+func newModels(a *app) *cobra.Command {
+	c := a.command("models [provider] | --update [FILE|URL]",
+		"the models a provider has, with windows and prices; --update: newer ones", common("provider", "models_url"))
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerProviders
+	m := modelsCommand{a, jsonFlag(c), c.Flags().Bool("update", false, "take the facts of FILE or URL, else of models_url")}
+	c.RunE = func(c *cobra.Command, words []string) error { return m.run(c.Context(), first(words)) }
+	return c
+}
+
+// run lists the models. A server that cannot be asked costs no more than a note: the
+// catalogue then stands for it.
+func (a modelsCommand) run(ctx context.Context, word string) error {
+	if err := a.load(false, false); err != nil {
 		return err
 	}
-	if inv.has("update") {
-		return a.updateModels(ctx, inv)
+	if *a.update {
+		return a.updateCatalog(ctx, word)
 	}
 	if err := a.transport(); err != nil {
 		return err
 	}
-	names, ask, err := a.listed(inv.word())
+	names, ask, err := a.listed(word)
 	if err != nil {
 		return err
 	}
@@ -67,7 +84,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 			rows = append(rows, a.row(m, lists[i]))
 		}
 	}
-	return printModels(a.process.Out, rows, a.began, inv.has("json"))
+	return printModels(a.process.Out, rows, a.began, *a.json)
 }
 
 // listed are the providers whose models are listed: the one that is named, else

@@ -77,9 +77,9 @@ func capped(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// updateModels is `artoo models --update`.
-func (a *app) updateModels(ctx context.Context, inv Invocation) error {
-	where := cmp.Or(inv.word(), a.cfg.ModelsURL)
+// updateCatalog is `artoo models --update`.
+func (a modelsCommand) updateCatalog(ctx context.Context, where string) error {
+	where = cmp.Or(where, a.cfg.ModelsURL)
 	if where == "" {
 		return usage("models --update", "no FILE or URL given, and models_url is not set",
 			"artoo models --update "+publicFacts+", or set models_url under [provider] in config.toml")
@@ -114,7 +114,7 @@ func (a *app) updateModels(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return fail(agent.KindInternal, "models --update", err, "a cache directory that can be written, by XDG_CACHE_HOME")
 	}
-	return printUpdate(a.process.Out, compareCatalogs(a.catalog, newer, models, from), inv.has("json"))
+	return printUpdate(a.process.Out, compareCatalogs(a.catalog, newer, models, from), *a.json)
 }
 
 // fetchFacts reads a list, and says where and of which day it is: the day of asking for

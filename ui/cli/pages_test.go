@@ -55,7 +55,7 @@ func TestCommandsOnThePagesAreRight(t *testing.T) {
 }
 
 // flagsAreRight looks at the values of a command line's flags, rules included.
-func flagsAreRight(inv Invocation) error {
+func flagsAreRight(inv invocation) error {
 	c, err := config.Load(config.LoadOptions{Flags: inv.Flags})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -20,6 +21,7 @@ type Process struct {
 	// Exit ends the process at once. It is called on the goroutine that crashed,
 	// where Main cannot return any more.
 	Exit func(code int)
+	Docs fs.FS // has the pages of the documentation in docs; nil for none
 
 	openSession func(path string, flags int) (conversation.File, error) // nil but in tests: conversation.Store's own
 }

@@ -1,35 +1,63 @@
 package cli
 
-// artoo rules.
-
 import (
 	"context"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"artoo/agent/permission"
 	"artoo/tool/shell"
 	"artoo/ui/sanitize"
 )
 
-// listRules is `artoo rules`: the rules in force, or which one decides over a call.
-func (a *app) listRules(ctx context.Context, inv Invocation) error {
-	if err := a.load(inv, false); err != nil {
+// rulesCommand is `artoo rules`.
+type rulesCommand struct {
+	*app
+	json *bool
+}
+
+func newRules(a *app) *cobra.Command {
+	c := a.command("rules [list|explain 'COMMAND']", "list the rules, and explain which applies to a call",
+		common("approval", "allow", "ask", "deny", "no_project"))
+	r := rulesCommand{a, jsonFlag(c)}
+	list := func(*cobra.Command, []string) error { return r.list() }
+	c.RunE = list
+	a.verb(c, "list", nil).RunE = list
+	a.verb(c, "explain 'git push'", r.explainLine).Args = a.words(1, -1, "which command?")
+	return c
+}
+
+// open reads the settings, and warns of a project's that are ignored.
+func (a rulesCommand) open() error {
+	if err := a.load(false, true); err != nil {
 		return err
 	}
 	if line := a.ignored(); line != "" {
 		a.warn(line)
 	}
-	if inv.Verb == "explain" {
-		e, err := a.explain(ctx, strings.Join(inv.Words, " "))
-		if err != nil {
-			return err
-		}
-		return printOne(a.process.Out, e, inv.has("json"), explanation)
+	return nil
+}
+
+func (a rulesCommand) explainLine(ctx context.Context, words []string) error {
+	if err := a.open(); err != nil {
+		return err
+	}
+	e, err := a.explain(ctx, strings.Join(words, " "))
+	if err != nil {
+		return err
+	}
+	return printOne(a.process.Out, e, *a.json, explanation)
+}
+
+func (a rulesCommand) list() error {
+	if err := a.open(); err != nil {
+		return err
 	}
 	p := permission.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
-	return printRules(a.process.Out, p.InForce(), inv.has("json"))
+	return printRules(a.process.Out, p.InForce(), *a.json)
 }
 
 // printRules prints the rules, a line each.

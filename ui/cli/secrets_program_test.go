@@ -91,11 +91,11 @@ func (a *app) openPlanted(
 
 func (a *app) planted(ctx context.Context, model provider.Provider, session string) (*app, error) {
 	b := &app{process: a.process, began: a.began, scripted: model}
-	flags := map[string][]string{"quiet": {"true"}, "print": {"true"}}
+	b.flags = map[string][]string{"quiet": {"true"}, "print": {"true"}}
 	if session != "" {
-		flags["resume"] = []string{session}
+		b.flags["resume"] = []string{session}
 	}
-	if err := b.load(Invocation{Flags: flags}, true); err != nil {
+	if err := b.load(true, true); err != nil {
 		return nil, err
 	}
 	b.choice = config.Choice{Provider: demo.Name, Model: b.defaultModel(demo.Name)}

@@ -1,12 +1,14 @@
 package cli
 
-// artoo sessions.
-
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -14,40 +16,94 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// sessions is `artoo sessions`.
-func (a *app) sessions(inv Invocation) error {
-	e, err := exportOf(inv)
+// sessionsCommand is `artoo sessions`.
+type sessionsCommand struct {
+	*app
+	json   *bool
+	format *string // of export
+	older  *string // of rm
+	store  conversation.Store
+}
+
+func newSessions(a *app) *cobra.Command {
+	c := a.command("sessions [list|show|export|grep|rm|import]", "the sessions kept so far", common())
+	s := &sessionsCommand{app: a, json: jsonFlag(c),
+		format: textFlag(c, "format", "", "FORMAT", "of export to stdout: md, json or html", "md", "json", "html"),
+		older:  textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
+	list := func(c *cobra.Command, _ []string) error {
+		if err := s.open("list", nil); err != nil {
+			return err
+		}
+		return s.list()
+	}
+	c.RunE = list
+	a.verb(c, "list", nil).RunE = list
+	one := a.words(1, 1, "which session?")
+	verbs := []struct {
+		use     string
+		args    cobra.PositionalArgs
+		offered cobra.CompletionFunc
+		run     func(words []string) error
+	}{
+		{"show ID", one, a.offerSessions(1), func(words []string) error { return s.write(words, true) }},
+		{"export ID [FILE]", a.words(1, 2, "which session?"), a.offerSessions(1),
+			func(words []string) error { return s.write(words, false) }},
+		{"grep WORD ...", a.words(1, -1, "which words?"), nil, s.grep},
+		{"rm ID ...", cobra.ArbitraryArgs, a.offerSessions(-1), s.remove},
+		{"import FILE", a.words(1, 1, "which file?"), offerFile, s.importFile},
+	}
+	for _, v := range verbs {
+		name, _, _ := strings.Cut(v.use, " ")
+		verb := a.verb(c, v.use, func(_ context.Context, words []string) error {
+			if err := s.open(name, words); err != nil {
+				return err
+			}
+			return v.run(words)
+		})
+		verb.Args = v.args
+		if v.offered != nil {
+			verb.ValidArgsFunction = v.offered
+		}
+	}
+	return c
+}
+
+// open looks whether the flags go with the verb, and opens the store.
+func (s *sessionsCommand) open(verb string, words []string) error {
+	wrong := func(why, hint string) error { return usage("sessions "+verb, why, "artoo sessions "+hint) }
+	const exporting = "export ID [FILE]"
+	switch {
+	case verb == "show" && *s.format != "":
+		return wrong("does not take --format", "show ID")
+	case verb != "export" && *s.format != "":
+		return wrong("does not take --format", "list --json")
+	case *s.format != "" && *s.json:
+		return wrong("takes --json or --format, not both", exporting)
+	case verb == "export" && len(words) == 2 && (*s.format != "" || *s.json):
+		return wrong("the end of the file's name decides the format", exporting)
+	case verb == "rm" && *s.older == "" && len(words) == 0:
+		return wrong("which session?", "rm ID ..., or --older 30d")
+	case *s.older != "" && (verb != "rm" || len(words) > 0):
+		return usage("sessions", "--older stands with rm, without an ID", "artoo sessions rm --older 30d")
+	}
+	if _, err := s.age(); err != nil {
+		return err
+	}
+	if err := s.load(false, false); err != nil {
+		return err
+	}
+	dir, err := s.cfg.Paths.Sessions()
+	s.store = conversation.Store{Dir: dir}
+	return err
+}
+
+func (s *sessionsCommand) list() error {
+	list, err := s.store.List()
 	if err != nil {
 		return err
 	}
-	older, err := olderOf(inv)
-	if err != nil {
-		return err
-	}
-	if err := a.load(inv, false); err != nil {
-		return err
-	}
-	dir, err := a.cfg.Paths.Sessions()
-	if err != nil {
-		return err
-	}
-	store := conversation.Store{Dir: dir}
-	switch inv.Verb {
-	case "show", "export":
-		return a.export(store, e)
-	case "grep":
-		return a.grepSessions(store, inv)
-	case "rm":
-		return a.removeSessions(store, inv, older)
-	case "import":
-		return a.importSession(store, inv)
-	}
-	list, err := store.List()
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(a.process.Out)
-	return errors.Join(printEach(out, list, inv.has("json"), sessionLine), out.Flush())
+	out := bufio.NewWriter(s.process.Out)
+	return errors.Join(printEach(out, list, *s.json, sessionLine), out.Flush())
 }
 
 // sessionLine is a session as it is listed.
@@ -89,68 +145,33 @@ func printOne[T any](w io.Writer, v T, asJSON bool, text func(T) string) error {
 	return err
 }
 
-// exported is a session that is to be written.
-type exported struct {
-	id     string // or the beginning of it; "" where the list is asked for
-	file   string // "" is stdout
-	format string // md, json, html; "" where the file's name decides
-	brief  bool   // without what the tool calls came to
-}
-
-// exportOf is what `artoo sessions show` and `export` are to write.
-func exportOf(inv Invocation) (e exported, err error) {
-	formats, asJSON := inv.Own["format"], inv.has("json")
-	wrong := func(why, hint string) (exported, error) {
-		verb := "list"
-		if inv.Verb != "" {
-			verb = inv.Verb
-		}
-		return e, usage("sessions "+verb, why, "artoo sessions "+hint)
-	}
-	const exporting = "export ID [FILE]"
-	switch {
-	case inv.Verb == "show" && formats != nil:
-		return wrong("does not take --format", "show ID")
-	case inv.Verb != "export" && formats != nil:
-		return wrong("does not take --format", "list --json")
-	case formats != nil && asJSON:
-		return wrong("takes --json or --format, not both", exporting)
-	case len(inv.Words) == 2 && (formats != nil || asJSON):
-		return wrong("the end of the file's name decides the format", exporting)
-	case len(inv.Words) == 2:
-		e.file = inv.Words[1]
-	case formats != nil:
-		e.format = formats[len(formats)-1]
-	case asJSON:
-		e.format = "json"
-	}
-	e.id, e.brief = inv.word(), inv.Verb == "show" && !asJSON
-	return e, nil
-}
-
-// export writes one session.
-func (a *app) export(store conversation.Store, e exported) error {
-	kept, err := store.Read(e.id)
+// write is `artoo sessions show` and `export`.
+func (s *sessionsCommand) write(words []string, show bool) error {
+	kept, err := s.store.Read(words[0])
 	if err != nil {
 		return err
 	}
 	for _, n := range kept.Notices() {
-		a.warn(n)
+		s.warn(n)
 	}
-	s := export.Of(kept)
-	if e.brief {
-		return export.Summary(a.process.Out, s)
-	}
-	if e.file == "" {
-		format, err := export.FormatOf(e.format)
+	session := export.Of(kept)
+	switch {
+	case show && !*s.json:
+		return export.Summary(s.process.Out, session)
+	case len(words) == 1:
+		name := *s.format
+		if *s.json {
+			name = "json"
+		}
+		format, err := export.FormatOf(name)
 		if err != nil {
 			return err
 		}
-		return export.Write(a.process.Out, format, s)
+		return export.Write(s.process.Out, format, session)
 	}
-	path, err := export.File(a.project.Dir, e.file, s)
+	path, err := export.File(s.project.Dir, words[1], session)
 	if err == nil {
-		a.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
+		s.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
 	}
 	return err
 }

@@ -1,7 +1,5 @@
 package cli
 
-// artoo sessions grep, rm and import.
-
 import (
 	"bufio"
 	"errors"
@@ -20,18 +18,18 @@ import (
 	"artoo/ui/screen"
 )
 
-// grepSessions is `artoo sessions grep`: a line for each message that holds all words.
-func (a *app) grepSessions(store conversation.Store, inv Invocation) error {
-	out := bufio.NewWriter(a.process.Out)
+// grep is `artoo sessions grep`: a line for each message that holds all words.
+func (s *sessionsCommand) grep(words []string) error {
+	out := bufio.NewWriter(s.process.Out)
 	found := false
 	var failed error
-	err := store.Grep(inv.Words, nil, func(m conversation.Match) bool {
+	err := s.store.Grep(words, nil, func(m conversation.Match) bool {
 		found = true
-		failed = printOne(out, m, inv.has("json"), matchLine)
+		failed = printOne(out, m, *s.json, matchLine)
 		return failed == nil
 	})
 	if !found && err == nil {
-		a.screen.Note("no message of any session holds all of: " + sanitize.Text(strings.Join(inv.Words, " "), sanitize.Line))
+		s.screen.Note("no message of any session holds all of: " + sanitize.Text(strings.Join(words, " "), sanitize.Line))
 	}
 	return errors.Join(err, failed, out.Flush())
 }
@@ -41,18 +39,12 @@ func matchLine(m conversation.Match) string {
 		sanitize.Text(m.Text, sanitize.Line))
 }
 
-// olderOf is the age that --older names, 0 for none.
-func olderOf(inv Invocation) (time.Duration, error) {
-	given := inv.Own["older"]
-	switch {
-	case given == nil && inv.Verb == "rm" && len(inv.Words) == 0:
-		return 0, usage("sessions rm", "which session?", "artoo sessions rm ID ..., or --older 30d")
-	case given == nil:
+// age is what --older names, 0 where it was not given.
+func (s *sessionsCommand) age() (time.Duration, error) {
+	text := *s.older
+	if text == "" {
 		return 0, nil
-	case inv.Verb != "rm" || len(inv.Words) > 0:
-		return 0, usage("sessions", "--older stands with rm, without an ID", "artoo sessions rm --older 30d")
 	}
-	text := given[len(given)-1]
 	age, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
@@ -65,33 +57,31 @@ func olderOf(inv Invocation) (time.Duration, error) {
 	return age, nil
 }
 
-// removeSessions is `artoo sessions rm`: the sessions with their outputs, and what was
-// kept of them for undo.
-func (a *app) removeSessions(store conversation.Store, inv Invocation, older time.Duration) error {
-	ids := inv.Words
-	if older > 0 {
-		list, err := store.List()
+// remove is `artoo sessions rm`: the sessions with their outputs, and their undo journals.
+func (s *sessionsCommand) remove(ids []string) error {
+	if older, _ := s.age(); older > 0 { // open has looked at it
+		list, err := s.store.List()
 		if err != nil {
 			return err
 		}
-		for _, s := range list {
-			if time.Since(s.Updated) > older {
-				ids = append(ids, s.ID)
+		for _, info := range list {
+			if time.Since(info.Updated) > older {
+				ids = append(ids, info.ID)
 			}
 		}
 	}
-	removed, err := store.Remove(ids...)
-	state, stateErr := a.cfg.Paths.StateDir()
+	removed, err := s.store.Remove(ids...)
+	state, stateErr := s.cfg.Paths.StateDir()
 	if err = errors.Join(err, stateErr); stateErr == nil {
-		for _, s := range removed {
-			err = errors.Join(err, removeJournals(state, s.ID))
+		for _, info := range removed {
+			err = errors.Join(err, removeJournals(state, info.ID))
 		}
 	}
-	err = errors.Join(err, printEach(a.process.Out, removed, inv.has("json"), func(s conversation.Info) string {
-		return "deleted: " + sessionLine(s)
+	err = errors.Join(err, printEach(s.process.Out, removed, *s.json, func(info conversation.Info) string {
+		return "deleted: " + sessionLine(info)
 	}))
 	if len(ids) == 0 {
-		a.screen.Note("no session is as old as that")
+		s.screen.Note("no session is as old as that")
 	}
 	return err
 }
@@ -108,10 +98,10 @@ func removeJournals(state, id string) error {
 	return err
 }
 
-// importSession is `artoo sessions import`: a new session with what another agent's
-// file tells. It is of the directory that one was in.
-func (a *app) importSession(store conversation.Store, inv Invocation) (err error) {
-	name := inv.word()
+// importFile is `artoo sessions import`: a new session with the messages of another
+// agent's file, in the directory of that session.
+func (s *sessionsCommand) importFile(words []string) (err error) {
+	name := words[0]
 	f, err := os.Open(name)
 	if err != nil {
 		return fail(agent.KindUsage, name, errors.Unwrap(err), "artoo sessions import FILE")
@@ -126,15 +116,15 @@ func (a *app) importSession(store conversation.Store, inv Invocation) (err error
 	}
 	dir := found.Dir
 	if !filepath.IsAbs(dir) {
-		dir = a.project.Dir
+		dir = s.project.Dir
 	}
-	s := store.Create(conversation.Header{CWD: dir, Version: a.process.build().Version, Model: found.Model})
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := a.marks.begin(s); err != nil {
+	imported := s.store.Create(conversation.Header{CWD: dir, Version: s.process.build().Version, Model: found.Model})
+	defer func() { err = errors.Join(err, imported.Close()) }()
+	if err := s.marks.begin(imported); err != nil {
 		return err
 	}
-	c := conversation.New(conversation.Config{ToolResultMaxChars: int(a.cfg.ToolResultMaxChars), OutputDir: s.OutputDir(),
-		Mask: a.mask}, s)
+	c := conversation.New(conversation.Config{ToolResultMaxChars: int(s.cfg.ToolResultMaxChars), OutputDir: imported.OutputDir(),
+		Mask: s.mask}, imported)
 	for _, m := range found.Messages {
 		if err := c.AppendMasked(m); err != nil {
 			return err
@@ -144,13 +134,13 @@ func (a *app) importSession(store conversation.Store, inv Invocation) (err error
 		return err
 	}
 	if found.Skipped > 0 {
-		a.warn(fmt.Sprintf("%s of the file cannot be read and are left out", screen.Count(found.Skipped, "line")))
+		s.warn(fmt.Sprintf("%s of the file cannot be read and are left out", screen.Count(found.Skipped, "line")))
 	}
-	a.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s goes on with it", found.Agent,
-		screen.Count(len(found.Messages), "message"), s.ID()))
-	info, err := s.Info()
+	s.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s goes on with it", found.Agent,
+		screen.Count(len(found.Messages), "message"), imported.ID()))
+	info, err := imported.Info()
 	if err != nil {
 		return err
 	}
-	return printOne(a.process.Out, info, inv.has("json"), sessionLine)
+	return printOne(s.process.Out, info, *s.json, sessionLine)
 }

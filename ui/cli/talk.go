@@ -20,10 +20,10 @@ import (
 )
 
 // talk is `artoo [prompt]`: a conversation, or a headless run.
-func (a *app) talk(ctx context.Context, inv Invocation) error {
-	a.outcome.asked = requestedFormat(inv)
-	prompt, dash := inv.Prompt()
-	if err := a.load(inv, prompt != ""); err != nil {
+func (a *app) talk(ctx context.Context, words []string) error {
+	a.outcome.asked = a.requestedFormat()
+	prompt, dash := promptOf(words)
+	if err := a.load(prompt != "", true); err != nil {
 		return err
 	}
 	if a.streams.headless {
@@ -220,9 +220,9 @@ func (a *app) changed(key string) (now, by string) {
 
 // demo is `artoo demo`: the scripted model on a small broken program, in a
 // directory of its own. Where no one can answer it approves its own calls.
-func (a *app) demo(ctx context.Context, inv Invocation) error {
-	a.outcome.asked = requestedFormat(inv)
-	if err := a.load(inv, true); err != nil {
+func (a *app) demo(ctx context.Context, yes bool) error {
+	a.outcome.asked = a.requestedFormat()
+	if err := a.load(true, false); err != nil {
 		return err
 	}
 	dir, err := demo.Scratch()
@@ -237,7 +237,7 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
 	a.cfg.MaxCost, a.cfg.DailyCost, a.free = 0, 0, true
-	a.streams.headless = a.streams.headless || inv.has("yes")
+	a.streams.headless = a.streams.headless || yes
 	a.screen = a.newScreen()
 	if !a.streams.headless {
 		if err := a.open(ctx); err != nil {

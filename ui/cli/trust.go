@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"artoo/agent"
 	"artoo/config"
 	"artoo/config/trust"
@@ -272,30 +274,57 @@ func (a *app) tighten() error {
 }
 
 // trustCommand is `artoo trust`.
-func (a *app) trustCommand(ctx context.Context, inv Invocation) error {
-	if err := a.load(inv, false); err != nil {
+type trustCommand struct {
+	*app
+	json, programs, yes, list, revoked *bool
+}
+
+func newTrust(a *app) *cobra.Command {
+	c := a.command("trust [list|rm] [--run] [--yes] [DIR]",
+		"trust a project's settings as they are now; with --run, its own programs", common())
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), nil
+	flag := func(name, meaning string) *bool { return c.PersistentFlags().Bool(name, false, meaning) }
+	t := trustCommand{app: a, json: jsonFlag(c),
+		programs: flag("run", "let the project's own programs run in the sandbox without a question"),
+		yes:      flag("yes", "trust it without a question"), list: flag("list", "as list"), revoked: flag("revoke", "as rm")}
+	run := func(ctx context.Context, words []string) error { return t.run(ctx, first(words)) }
+	c.RunE = func(c *cobra.Command, words []string) error { return run(c.Context(), words) }
+	a.verb(c, "list", func(ctx context.Context, words []string) error {
+		*t.list = true
+		return run(ctx, words)
+	})
+	rm := a.verb(c, "rm", func(ctx context.Context, words []string) error {
+		*t.revoked = true
+		return run(ctx, words)
+	})
+	rm.Args, rm.ValidArgsFunction = a.words(0, 1, ""), nil
+	return c
+}
+
+func (a trustCommand) run(ctx context.Context, dir string) error {
+	if err := a.load(false, false); err != nil {
 		return err
 	}
 	store, err := a.trustStore()
 	if err != nil {
 		return err
 	}
-	if inv.Verb == "list" || inv.has("list") {
-		return a.listTrust(store, inv.has("json"))
+	if *a.list {
+		return a.listTrust(store)
 	}
-	if dir := inv.word(); dir != "" {
+	if dir != "" {
 		if a.project, err = findProject(dir); err != nil {
 			return fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
 		}
 	}
-	if inv.Verb == "rm" || inv.has("revoke") {
-		return a.revoke(store, inv.has("run"))
+	if *a.revoked {
+		return a.revoke(store)
 	}
 	if a.project.None != "" {
 		return fail(agent.KindUsage, "trust", errors.New("there is no project to trust: "+a.project.None), "cd into one")
 	}
-	if inv.has("run") {
-		return a.askToRun(ctx, store, inv.has("yes"))
+	if *a.programs {
+		return a.askToRun(ctx, store)
 	}
 	a.cfg.NoProject = false // it is what the command is about
 	if err := a.findTrust(); err != nil {
@@ -304,7 +333,7 @@ func (a *app) trustCommand(ctx context.Context, inv Invocation) error {
 	if a.brought.refused != nil {
 		return fail(agent.KindConfig, "trust", a.brought.refused, "remove it, or fix it")
 	}
-	return a.askToTrust(ctx, inv.has("yes"))
+	return a.askToTrust(ctx)
 }
 
 // The kinds of answer in a list.
@@ -326,13 +355,13 @@ type listedRun struct {
 }
 
 // listTrust prints the answers of both kinds.
-func (a *app) listTrust(store trust.Store, asJSON bool) error {
+func (a trustCommand) listTrust(store trust.Store) error {
 	answers, err := store.Answers()
 	if err != nil {
 		return a.storeFailure(store, err)
 	}
 	for _, answer := range answers {
-		if err := printOne(a.process.Out, listedAnswer{kindSettings, answer}, asJSON, listedAnswer.text); err != nil {
+		if err := printOne(a.process.Out, listedAnswer{kindSettings, answer}, *a.json, listedAnswer.text); err != nil {
 			return err
 		}
 	}
@@ -341,7 +370,7 @@ func (a *app) listTrust(store trust.Store, asJSON bool) error {
 		return a.storeFailure(store, err)
 	}
 	for _, p := range programs {
-		if err := printOne(a.process.Out, listedRun{kindRun, p}, asJSON, listedRun.text); err != nil {
+		if err := printOne(a.process.Out, listedRun{kindRun, p}, *a.json, listedRun.text); err != nil {
 			return err
 		}
 	}
@@ -369,9 +398,9 @@ func trustRow(word string, at time.Time, root, object string) string {
 
 // revoke takes back what was said of a project's settings, or, with run, that it may
 // run its own programs.
-func (a *app) revoke(store trust.Store, run bool) error {
+func (a trustCommand) revoke(store trust.Store) error {
 	root := sanitize.Text(a.project.Root, sanitize.Line)
-	if run {
+	if *a.programs {
 		was, err := store.RevokePrograms(a.project.Root)
 		text := root + " was not trusted to run its own programs"
 		if was {
@@ -395,13 +424,13 @@ func (a *app) revoke(store trust.Store, run bool) error {
 }
 
 // askToTrust shows what is brought and asks, unless it is trusted already.
-func (a *app) askToTrust(ctx context.Context, yes bool) error {
+func (a trustCommand) askToTrust(ctx context.Context) error {
 	if a.brought.trusted() {
 		names := tool.ListUpTo(3, slices.Sorted(maps.Keys(a.brought.Sums())))
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it brings nothing"))
 		return nil
 	}
-	yes, err := a.answerTrust(ctx, a.trustQuestion(), yes, "artoo trust --yes, once you have looked")
+	yes, err := a.answerTrust(ctx, a.trustQuestion(), "artoo trust --yes, once you have looked")
 	if err != nil {
 		return err
 	}
@@ -416,7 +445,7 @@ func (a *app) askToTrust(ctx context.Context, yes bool) error {
 
 // askToRun says what it means that the project may run its own programs, and asks,
 // unless it may already.
-func (a *app) askToRun(ctx context.Context, store trust.Store, yes bool) error {
+func (a trustCommand) askToRun(ctx context.Context, store trust.Store) error {
 	trusts, err := store.TrustsPrograms(a.project.Root)
 	if err != nil {
 		return a.storeFailure(store, err)
@@ -425,19 +454,19 @@ func (a *app) askToRun(ctx context.Context, store trust.Store, yes bool) error {
 		a.screen.Line(sanitize.Text(a.project.Root, sanitize.Line) + " is trusted to run its own programs")
 		return nil
 	}
-	yes, err = a.answerTrust(ctx, screen.TrustQuestion{Dir: a.project.Root, Run: true}, yes, "artoo trust --run --yes")
+	yes, err := a.answerTrust(ctx, screen.TrustQuestion{Dir: a.project.Root, Run: true}, "artoo trust --run --yes")
 	if err != nil || !yes {
 		return err
 	}
 	return a.trustPrograms()
 }
 
-// answerTrust shows a question and asks it on the terminal; yes is the answer that the
-// command line gave already. hint is what to write where no one can be asked.
-func (a *app) answerTrust(ctx context.Context, q screen.TrustQuestion, yes bool, hint string) (bool, error) {
+// answerTrust shows a question and asks it on the terminal, unless --yes answered it. hint
+// is what to write where no one can be asked.
+func (a trustCommand) answerTrust(ctx context.Context, q screen.TrustQuestion, hint string) (bool, error) {
 	nobody := fail(agent.KindApproval, "trust", agent.ErrNobody, hint)
 	switch {
-	case yes:
+	case *a.yes:
 		a.screen.Trust(q)
 		a.screen.TrustDecided(q, true)
 		return true, nil

@@ -1,8 +1,7 @@
 package cli
 
-// artoo undo, and what a killed artoo left undone.
-
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/spf13/cobra"
 
 	"artoo/agent"
 	"artoo/conversation"
@@ -46,12 +47,33 @@ func (a *app) recover(environ []string) {
 	}
 }
 
-// undo is `artoo undo`.
-func (a *app) undo(ctx context.Context, inv Invocation) error {
-	if err := a.load(inv, false); err != nil {
+// undoCommand is `artoo undo`.
+type undoCommand struct {
+	*app
+	json, redo, list *bool
+	turns            *string
+	yes              *int // how many questions are answered
+}
+
+func newUndo(a *app) *cobra.Command {
+	c := a.command("undo [ID] [-n N] [--redo] [--list] [--yes]",
+		"revert changes made here by the last session, or by session ID; needs no model", common())
+	c.Args = a.words(0, 1, "")
+	u := undoCommand{
+		app: a, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
+		list:  c.Flags().Bool("list", false, "list what each session changed"),
+		turns: textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
+		yes:   c.Flags().Count("yes", "without a question; twice where HEAD has moved since then"),
+	}
+	c.RunE = func(c *cobra.Command, words []string) error { return u.run(c.Context(), first(words)) }
+	return c
+}
+
+func (a undoCommand) run(ctx context.Context, id string) error {
+	if err := a.load(false, false); err != nil {
 		return err
 	}
-	n, err := turnsOf(inv)
+	n, err := a.count()
 	if err != nil {
 		return err
 	}
@@ -65,10 +87,10 @@ func (a *app) undo(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		a.warn("not every journal could be read: " + err.Error())
 	}
-	if inv.has("list") {
-		return printEach(a.process.Out, a.changedTurns(sessions), inv.has("json"), changedText)
+	if *a.list {
+		return printEach(a.process.Out, a.changedTurns(sessions), *a.json, changedText)
 	}
-	session, err := chosenSession(sessions, inv.word())
+	session, err := chosenSession(sessions, id)
 	if err != nil {
 		return err
 	}
@@ -84,19 +106,15 @@ func (a *app) undo(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return err
 	}
-	err = a.undoIn(ctx, j, session.ID, n, inv)
+	err = a.undoIn(ctx, j, session.ID, n)
 	return errors.Join(err, j.Close())
 }
 
-// turnsOf is how many turns are meant.
-func turnsOf(inv Invocation) (int, error) {
-	given := inv.Own["turns"]
-	if len(given) == 0 {
-		return 1, nil
-	}
-	n, err := strconv.Atoi(given[len(given)-1])
+// count is how many turns are meant.
+func (a undoCommand) count() (int, error) {
+	n, err := strconv.Atoi(cmp.Or(*a.turns, "1"))
 	if err != nil || n < 1 {
-		return 0, usage("--turns", fmt.Sprintf("%q is no number of turns", given[len(given)-1]), "artoo undo -n 2")
+		return 0, usage("--turns", fmt.Sprintf("%q is no number of turns", *a.turns), "artoo undo -n 2")
 	}
 	return n, nil
 }
@@ -142,11 +160,11 @@ func of(turns []string, n int) string {
 }
 
 // undoIn shows what would be done in a session, asks and does it.
-func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n int, inv Invocation) error {
+func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session string, n int) error {
 	const list = "artoo undo --list"
-	p, err := j.Plan(ctx, n, inv.has("redo"))
+	p, err := j.Plan(ctx, n, *a.redo)
 	switch {
-	case errors.Is(err, journal.ErrNothing) && inv.has("redo"):
+	case errors.Is(err, journal.ErrNothing) && *a.redo:
 		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be brought back"), list)
 	case errors.Is(err, journal.ErrNothing):
 		return fail(agent.KindUsage, "undo", errors.New("nothing is left to undo in session "+session), list)
@@ -156,9 +174,9 @@ func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n 
 	said := a.said(session)
 	u := ui.Undo{Journal: j, Root: a.project.Root, Screen: a.screen, Said: func(turn int) string { return of(said, turn) }}
 	result := undoResult(session, p, said)
-	yes, err := a.approveUndo(ctx, u, p, len(inv.Own["yes"]))
+	yes, err := a.approveUndo(ctx, u, p, *a.yes)
 	if err != nil || !yes {
-		if inv.has("json") {
+		if *a.json {
 			err = errors.Join(printOne(a.process.Out, result, true, nil), err)
 		}
 		if err == nil {
@@ -173,7 +191,7 @@ func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n 
 		}
 	}
 	u.Done(p, report)
-	if !inv.has("json") {
+	if !*a.json {
 		return nil
 	}
 	result.add(report)

@@ -1,7 +1,5 @@
 package cli
 
-// artoo usage.
-
 import (
 	"cmp"
 	"fmt"
@@ -9,6 +7,8 @@ import (
 	"strconv"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"artoo/agent/ledger"
 	"artoo/conversation"
@@ -29,21 +29,29 @@ type usedRow struct {
 	Unpriced int            `json:"unpriced"` // requests whose price is not
 }
 
-const usualDays = 7
+// usageCommand is `artoo usage`.
+type usageCommand struct {
+	*app
+	json *bool
+	days *string
+}
 
-// usage is `artoo usage`.
-func (a *app) usage(inv Invocation) error {
-	days := usualDays
-	if given := inv.Own["days"]; len(given) > 0 {
-		var err error
-		if days, err = strconv.Atoi(given[len(given)-1]); err != nil || days < 1 || days > 36600 {
-			return usage("usage --days", strconv.Quote(given[len(given)-1])+" is not a number of days", "artoo usage --days 30")
-		}
+func newUsage(a *app) *cobra.Command {
+	c := a.command("usage [--days N] [--json]", "what all runs spent, by day, model and directory", common())
+	u := usageCommand{a, jsonFlag(c), textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
+	c.RunE = func(*cobra.Command, []string) error { return u.run() }
+	return c
+}
+
+func (u usageCommand) run() error {
+	days, err := strconv.Atoi(cmp.Or(*u.days, "7"))
+	if err != nil || days < 1 || days > 36600 {
+		return usage("usage --days", strconv.Quote(*u.days)+" is not a number of days", "artoo usage --days 30")
 	}
-	if err := a.load(inv, false); err != nil {
+	if err := u.load(false, false); err != nil {
 		return err
 	}
-	dir, err := a.cfg.Paths.Ledger()
+	dir, err := u.cfg.Paths.Ledger()
 	if err != nil {
 		return err
 	}
@@ -57,10 +65,10 @@ func (a *app) usage(inv Invocation) error {
 		}
 		rows = append(rows, usedOn(date, spent)...)
 	}
-	if inv.has("json") {
-		return printEach(a.process.Out, rows, true, nil)
+	if *u.json {
+		return printEach(u.process.Out, rows, true, nil)
 	}
-	return a.usageTable(rows)
+	return u.table(rows)
 }
 
 // usedOn sums up a day, what cost most first.
@@ -108,13 +116,13 @@ func (r *usedRow) cost() string {
 	return fmt.Sprintf("$%.4f and %s of unknown price", *r.CostUSD, screen.Count(r.Unpriced, "request"))
 }
 
-// usageTable prints a row a line and their sum.
-func (a *app) usageTable(rows []usedRow) error {
+// table prints a row a line and their sum.
+func (u usageCommand) table(rows []usedRow) error {
 	if len(rows) == 0 {
-		a.screen.Note("nothing was spent in these days")
+		u.screen.Note("nothing was spent in these days")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.process.Out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(u.process.Out, 0, 0, 2, ' ', 0)
 	var sum usedRow
 	program := false
 	for _, r := range rows {
@@ -125,9 +133,9 @@ func (a *app) usageTable(rows []usedRow) error {
 		program = program || isProgram(r.Provider) && r.CostUSD != nil
 		printUsed(table, r.Day, r, r.Provider+"/"+r.Model, cmp.Or(r.Dir, "(sessions that were not kept)"))
 	}
-	printUsed(table, "together", sum, "", "")
+	printUsed(table, "total", sum, "", "")
 	if program {
-		a.screen.Note("the cost of a coding CLI is what it reports; a subscription may be billed otherwise")
+		u.screen.Note("the cost of a coding CLI is what it reports; a subscription may be billed otherwise")
 	}
 	return table.Flush()
 }
