@@ -183,6 +183,9 @@ type Decision struct {
 	Reasons []Reason // the one that decided first
 	Keep    []string // with Ask: absolute paths with which in the journal the command may run unasked
 
+	Parts  []Part       // the simple commands of a line; nil for other tools
+	Missed []MissedRule // allow rules for the tool that do not cover the call
+
 	Rule      string // the rule that decided, "" when the mode did
 	Narrow    string // the narrowest rule that would allow this very call; "" when none can
 	Suggested string // a wider one that a user may want; may equal Narrow

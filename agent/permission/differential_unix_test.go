@@ -92,7 +92,7 @@ func (tr *trial) findShells(t testing.TB, base string) {
 			t.Fatal(err)
 		}
 		stub := "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$#\" \"${0##*/}\" \"$@\" >>'" + tr.log + "'\n"
-		for _, name := range append(readingNames(), "git", "go", "make", "npm", "uniq", "touch", "rm", "tee",
+		for _, name := range append(readOnlyNames(), "git", "go", "make", "npm", "uniq", "touch", "rm", "tee",
 			"cp", "mv", "awk", "jq", "xargs",
 			"node", "python3", "yarn", "vi", "less", "ps", "env", "perl", "ln", "dd", "mkdir", "chmod", "busybox",
 			"dash", "zsh", "ksh", "x", "sudo") {
@@ -214,7 +214,7 @@ func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Co
 
 // mayRun judges a command as it was really run.
 func (tr *trial) mayRun(c line.Command) bool {
-	if ok, _ := tr.p.onlyReads(c); ok {
+	if ok, _ := tr.p.reader().check(c); ok {
 		return true
 	}
 	words := line.Texts(c.Words)
@@ -254,7 +254,7 @@ func (m *lineMaker) word() string {
 }
 
 func (m *lineMaker) name() string {
-	return m.pick(append(readingNames(), "git", "go test", "make", "uniq", "touch", "rm", "env", "timeout 5",
+	return m.pick(append(readOnlyNames(), "git", "go test", "make", "uniq", "touch", "rm", "env", "timeout 5",
 		"nice", "command", "eval", "exec", "bash -c",
 		"sh -c", "bash -euc", "bash -O dotglob -c", "dash -c", "x=1", "PATH=.", "time", "noglob", "builtin",
 		"busybox", "nohup")...)

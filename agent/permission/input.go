@@ -11,14 +11,14 @@ func (p *Policy) decideInput(name string, access tool.Access) Decision {
 		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	l := p.parse("bash", access)
-	if r, denied, _ := p.speaks(p.DenyRules, "bash", l.text, l.seen); denied {
-		return Decision{}.by(Refuse, RuleDenies, r)
+	if l.denies != nil {
+		return Decision{}.by(Refuse, RuleDenies, *l.denies)
 	}
 	if p.Mode == ModePlan {
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
-	if r, ok := p.asked("bash", l.text, l.seen, false); ok {
-		return d.by(Ask, RuleAsks, r)
+	if l.asks != nil {
+		return d.by(Ask, RuleAsks, *l.asks)
 	}
 	if p.Confinement.Sandbox && access.ToConfined {
 		d.Place = PlaceBackground

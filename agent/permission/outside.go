@@ -14,7 +14,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 		d.Reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
 		return true
 	}
-	for _, s := range l.commands {
+	for _, s := range l.certain() {
 		need, why := p.needs(s)
 		if need == "" {
 			continue
@@ -27,16 +27,16 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 
 // needs says what a command needs that the sandbox does not have, "" for nothing, and
 // why in words.
-func (p *Policy) needs(s line.Command) (need line.Need, why string) {
+func (p *Policy) needs(s part) (need line.Need, why string) {
 	if s.Elevated {
 		return line.Service, s.String() + " asks for more rights than yours"
 	}
 	if words := line.Texts(s.Git()); len(words) > 0 {
-		if reads, _ := p.onlyReads(s); !reads {
+		if !s.reads {
 			if denied := p.TrackedSecret(); denied != "" {
 				return line.Home, "git tracks " + denied + ", which is hidden inside"
 			}
-			if program := p.signs(s, words[0], words); program != "" {
+			if program := p.signs(s.Command, words[0], words); program != "" {
 				return line.Keys, "git signs with " + program
 			}
 		}
@@ -47,7 +47,7 @@ func (p *Policy) needs(s line.Command) (need line.Need, why string) {
 		return "", ""
 	case fetched != "":
 		runner, program, _ := strings.Cut(fetched, " ")
-		if p.installed(s, program) {
+		if p.installed(s.Command, program) {
 			return "", ""
 		}
 		return need, strings.TrimSpace(runner+" "+program) + " is not installed in the project, so it needs the network"
@@ -101,5 +101,5 @@ func (p *Policy) coveredOutside(l parsed) bool {
 	if slices.ContainsFunc(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }) {
 		return true
 	}
-	return len(l.rest) > 0 && !slices.ContainsFunc(l.rest, func(s line.Command) bool { return !p.commandCovered(rules, l.tool, s) })
+	return len(l.rest()) > 0 && !slices.ContainsFunc(l.rest(), func(s part) bool { return !p.commandCovered(rules, l.tool, s.Command) })
 }

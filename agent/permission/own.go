@@ -33,15 +33,14 @@ func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
 	}
-	builds = len(l.commands) > 0
-	for _, s := range l.commands {
+	builds = len(l.certain()) > 0
+	for _, s := range l.certain() {
 		program := p.ownProgram(s)
 		if program != "" && !slices.Contains(own, program) {
 			own = append(own, program)
 		}
-		reads, _ := p.onlyReads(s)
-		builds = builds && (reads || program != "" && program != unseen || program == "" && inert(s)) &&
-			len(s.Outputs) == 0 && !s.SetsVariables && !p.fromOutside(s)
+		builds = builds && (s.reads || program != "" && program != unseen || program == "" && inert(s.Command)) &&
+			len(s.Outputs) == 0 && !s.SetsVariables && !p.fromOutside(s.Command)
 	}
 	return own, builds && len(own) > 0
 }
@@ -71,7 +70,7 @@ func inert(s line.Command) bool {
 }
 
 // ownProgram names the program of the project that a command runs, "" for none.
-func (p *Policy) ownProgram(s line.Command) string {
+func (p *Policy) ownProgram(s part) string {
 	name := s.Name()
 	base := path.Base(name)
 	switch {
@@ -97,11 +96,11 @@ func (p *Policy) ownProgram(s line.Command) string {
 			return strings.TrimSpace(program + " " + sub)
 		}
 	}
-	if ok, _ := p.trusted(base, false); !ok {
+	if ok, _ := p.reader().trusted(base, false); !ok {
 		return base
 	}
 	words = line.Texts(s.Words[1:])
-	if (line.Interprets(base) || base == ".") && runsProjectCode(s, words) ||
+	if (line.Interprets(base) || base == ".") && runsProjectCode(s.Command, words) ||
 		line.In("sed gsed awk gawk mawk nawk jq", base) && line.HaveOption(words, "-f --file --from-file") {
 		for _, w := range words {
 			if !line.IsOption(w) {
@@ -115,8 +114,8 @@ func (p *Policy) ownProgram(s line.Command) string {
 
 // runByGit names what a git command runs of the repository's own: hooks, filters and
 // other configured programs.
-func (p *Policy) runByGit(s line.Command) string {
-	if reads, _ := p.onlyReads(s); reads {
+func (p *Policy) runByGit(s part) string {
+	if s.reads {
 		return ""
 	}
 	for _, dir := range s.Dirs {

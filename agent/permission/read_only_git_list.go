@@ -21,25 +21,25 @@ func gitCommands() []string {
 func gitMayWrite(sub string, words []string) (bad string) {
 	const listing = ` list contains= no-contains= merged= no-merged= points-at= sort= format= ignore-case column? no-column
 		color? no-color`
-	r, operands := reading{}, -1 // how many plain words it may have, -1 for any
+	r, operands := readOnly{}, -1 // how many plain words it may have, -1 for any
 	switch sub {
 	case "branch":
-		r, operands = reading{flags: "arv", long: "all remotes verbose show-current abbrev? no-abbrev" + listing}, 0
+		r, operands = readOnly{flags: "arv", long: "all remotes verbose show-current abbrev? no-abbrev" + listing}, 0
 		words = gitRevisionOptions(words)
 	case "tag":
-		r, operands = reading{flags: "lin0123456789", long: listing}, 0
+		r, operands = readOnly{flags: "lin0123456789", long: listing}, 0
 		words = gitRevisionOptions(words)
 	case "remote":
 		if len(words) == 2 && words[0] == "get-url" && !line.IsOption(words[1]) {
 			return ""
 		}
-		r, operands = reading{flags: "v", long: "verbose"}, 0
+		r, operands = readOnly{flags: "v", long: "verbose"}, 0
 	case "config":
 		return gitConfigWrites(words)
 	case "symbolic-ref":
-		r, operands = reading{flags: "q", long: "quiet short"}, 1
+		r, operands = readOnly{flags: "q", long: "quiet short"}, 1
 	case "cat-file":
-		r = reading{flags: "tsep"}
+		r = readOnly{flags: "tsep"}
 	case "reflog":
 		for i, w := range words {
 			if i == 0 && !line.IsOption(w) || line.In("expire delete drop write migrate", w) {
@@ -48,7 +48,7 @@ func gitMayWrite(sub string, words []string) (bad string) {
 		}
 		return ""
 	case "grep":
-		r = reading{flags: "niIwvhHEFGPlLzcpWqoaruv", values: "eABCm", is: numbers, long: `line-number ignore-case
+		r = readOnly{flags: "niIwvhHEFGPlLzcpWqoaruv", values: "eABCm", is: numbers, long: `line-number ignore-case
 			word-regexp invert-match extended-regexp basic-regexp fixed-strings perl-regexp files-with-matches
 			files-without-match name-only count cached text break heading show-function function-context
 			after-context= before-context= context= max-count= quiet all-match and or not full-name null column
@@ -92,7 +92,7 @@ func gitConfigWrites(words []string) (bad string) {
 	if len(words) > 0 && words[0] == "get" {
 		words = words[1:]
 	}
-	r := reading{flags: "z", long: `get get-all local global system worktree show-origin show-scope null name-only bool
+	r := readOnly{flags: "z", long: `get get-all local global system worktree show-origin show-scope null name-only bool
 		int path type= includes no-includes all`}
 	o, bad := r.options(words)
 	switch {
@@ -120,9 +120,9 @@ func gitOnlyNamed(words []string) bool {
 	})
 }
 
-// gitSecrets says which file of the deny list a command would show, that looks
+// secretShown says which file of the deny list a command would show, that looks
 // at all that its pathspecs do not leave out.
-func (p *Policy) gitSecrets(dir string, words []string) (why string) {
+func (p reader) secretShown(dir string, words []string) (why string) {
 	names, err := p.World.gitSecrets(dir)
 	if err != nil {
 		return err.Error()

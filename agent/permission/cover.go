@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,22 +9,6 @@ import (
 	"artoo/agent/permission/line"
 	"artoo/tool"
 )
-
-// unread are the commands that need a rule: those that are not of the reading
-// kind, and all where reading is not free. why is the reason of the first that
-// nearly is.
-func (p *Policy) unread(name string, commands []line.Command) (rest []line.Command, why string) {
-	_, taken := p.group(p.DenyRules, name)
-	for _, s := range commands {
-		ok, reason := p.onlyReads(s)
-		if r, _ := readingOf(s.Name()); ok && !p.NoProject && (!taken || r.has(pathless) || s.Name() == "cd") {
-			continue
-		}
-		why = cmp.Or(why, reason)
-		rest = append(rest, s)
-	}
-	return rest, why
-}
 
 // group finds the rule for the reading commands.
 func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
@@ -48,45 +31,13 @@ func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
 	return Rule{}, false
 }
 
-// speaks finds a rule that speaks of the line or any command in it; without
-// one, maybe says that a rule (r) may, which cannot be told beforehand.
-func (p *Policy) speaks(rules []Rule, name, text string, commands []line.Command) (r Rule, yes, maybe bool) {
-	for _, rule := range rules {
-		if rule.namesWidely(name, tool.KindRun) && (!rule.HasArg || rule.is(text)) {
-			return rule, true, false
-		}
-		for _, s := range commands {
-			hit, unsure := p.speaksOf(rule, name, s)
-			if hit {
-				return rule, true, false
-			}
-			if unsure && !maybe {
-				r, maybe = rule, true
-			}
-		}
-	}
-	return r, false, maybe
-}
-
-// asked finds an ask rule that holds: one that speaks, or may speak, of a
-// command which the user did not allow in this session.
-func (p *Policy) asked(name, text string, commands []line.Command, reads bool) (Rule, bool) {
-	return find(p.AskRules, func(r Rule) bool {
-		all := r.names(name, tool.KindRun) && (!r.HasArg || r.is(text) || r.Arg == ReadGroup && reads)
-		return all && len(commands) == 0 || slices.ContainsFunc(commands, func(s line.Command) bool {
-			hit, maybe := p.speaksOf(r, name, s)
-			return (all || hit || maybe) && !p.commandCovered(p.session, name, s)
-		})
-	})
-}
-
 // speaksOf reports whether a rule of the user's that denies or asks speaks of a command,
 // or may: by its words, or where it is for reading, by the files that the command names.
 func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool) {
 	if r.namesWidely(name, tool.KindRun) {
 		return r.speaksOf(s)
 	}
-	row, reads := readingOf(s.Name())
+	row, reads := readOnlyRow(s.Name())
 	reads = reads && !row.has(pathless) && len(s.Words) > 0
 	if !r.names("read", tool.KindRead) || !r.HasArg && !reads {
 		return false, false
@@ -121,34 +72,86 @@ func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool)
 	return false, maybe
 }
 
-// commandCovered reports whether an allow rule covers a command. Rights raised
+// commandCovered reports whether one of the rules allows a command.
+func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { yes, _ := p.coversCommand(r, name, s); return yes })
+}
+
+// coversCommand reports whether an allow rule covers a command; why says why a rule for
+// commands that begin as this one does not. Rights raised
 // by sudo, redirections into files, variables set for a command, and what
 // changes the shell itself are covered only by a rule for the whole tool or the
 // whole line, or one that names the wrapper.
-func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool {
-	tame := !s.Compound && !s.RunsUnknown && !s.UnsafeExpansion && len(s.Outputs) == 0
+func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, why string) {
+	switch {
+	case !r.names(name, tool.KindRun), r.Arg == ReadGroup:
+		return false, ""
+	case !r.HasArg:
+		return true, ""
+	}
+	_, wild := r.line()
+	expected, open := r.command()
+	why = p.modified(s)
+	if at := r.changed(); why == "" && at != "" {
+		why = p.below(at) + " has changed since it was allowed"
+	}
+	switch {
+	case why != "":
+	case slices.ContainsFunc(s.Wrappers, func(w line.Wrapper) bool { return !w.SetsVariables && r.begins(w.Words, s.Dirs, p.Root) }):
+		return true, ""
+	case s.Elevated:
+		why = "it runs with more rights (sudo, doas)"
+	case s.SetsVariables:
+		why = "variables are set for it"
+	case wild && s.ChangesShell():
+		why = "it changes what later commands mean"
+	case r.begins(s.Words, s.Dirs, p.Root):
+		return true, ""
+	default:
+		why = differs(expected, open, s.Words)
+	}
+	if len(expected) == 0 || len(s.Words) == 0 || !expected[0].matches(s.Words[0].Text, true) {
+		return false, ""
+	}
+	return false, why
+}
+
+// modified says what around a command keeps every rule for its words from covering it, ""
+// for nothing.
+func (p *Policy) modified(s line.Command) string {
+	switch {
+	case len(s.Outputs) > 0:
+		return "its output goes into " + s.Outputs[0].Text
+	case s.Compound, s.RunsUnknown, s.UnsafeExpansion:
+		return "it is more than a simple command, and the commands that it runs are not seen"
+	}
 	for _, in := range s.Inputs {
-		tame = tame && in.Known && p.World.mayRead(s.Dirs, in.Text, false) == "" && len(s.Dirs) > 0
-	}
-	for _, r := range rules {
-		if !r.names(name, tool.KindRun) || r.Arg == ReadGroup {
-			continue
-		}
-		if !r.HasArg {
-			return true
-		}
-		if !tame || r.changed() != "" {
-			continue
-		}
-		_, wild := r.line()
-		if !s.Elevated && !s.SetsVariables && !(wild && s.ChangesShell()) && r.begins(s.Words, s.Dirs, p.Root) {
-			return true
-		}
-		if slices.ContainsFunc(s.Wrappers, func(w line.Wrapper) bool { return !w.SetsVariables && r.begins(w.Words, s.Dirs, p.Root) }) {
-			return true
+		if !in.Known || len(s.Dirs) == 0 || p.World.mayRead(s.Dirs, in.Text, false) != "" {
+			return "it reads " + in.Text + ", which may be denied"
 		}
 	}
-	return false
+	return ""
+}
+
+// differs says where the words of a rule for commands and those of a command differ.
+func differs(expected []patternWord, open bool, words []line.Word) string {
+	for i, w := range expected {
+		pattern := strings.ReplaceAll(w.Text, wildcard, "*")
+		switch {
+		case w.any():
+			return "an option stands before its subcommand, or the words behind * do not fit"
+		case i >= len(words):
+			return "it wants " + pattern + ", and the command ends before"
+		case !words[i].Known || words[i].Glob:
+			return "the value of " + words[i].Text + " is not known beforehand"
+		case !w.matches(words[i].Text, false):
+			return "it says " + pattern + ", the command " + words[i].Text
+		}
+	}
+	if !open && len(words) > len(expected) {
+		return "the command goes on with " + words[len(expected)].Text + "; with :* at its end the rule would take more words"
+	}
+	return "a path in it leads elsewhere from where the command runs"
 }
 
 // namedExactly reports whether an allow rule for a command says by its own words
@@ -172,14 +175,14 @@ func (p *Policy) namedExactly(name string, s line.Command) bool {
 // suggestRun is a wider rule for a line in which one kind of command needs it:
 // its name and subcommand; "" when there is none that a user should be
 // offered.
-func suggestRun(name string, rest []line.Command) string {
+func suggestRun(name string, rest []part) string {
 	if len(rest) == 0 {
 		return ""
 	}
-	first := strings.Join(commandWords(rest[0]), " ")
+	first := strings.Join(commandWords(rest[0].Command), " ")
 	for _, s := range rest {
 		alone := s.Elevated || s.SetsVariables || len(s.Outputs) > 0 || !s.Known() || s.TakesArgs || s.ChangesShell()
-		if alone || strings.Join(commandWords(s), " ") != first {
+		if alone || strings.Join(commandWords(s.Command), " ") != first {
 			return ""
 		}
 	}
@@ -197,7 +200,7 @@ func commandWords(s line.Command) []string {
 		return nil
 	}
 	base := path.Base(words[0])
-	if _, reads := readingOf(base); reads && base != "git" { // it was asked for where it reads
+	if _, reads := readOnlyRow(base); reads && base != "git" { // it was asked for where it reads
 		return nil
 	}
 	if line.In(`rm mv cp dd ln chmod chown find tee rsync scp python python3 node perl ruby php lua deno bun npx bunx uvx
@@ -211,4 +214,21 @@ func commandWords(s line.Command) []string {
 		return nil // the options before its command can make it run anything
 	}
 	return words[:1]
+}
+
+// changedScript finds a rule that would cover a line if a script that it names had not
+// changed since it was approved; at is that script, "" for none.
+func (p *Policy) changedScript(l parsed) (rule, at string) {
+	for _, r := range p.allowing() {
+		changed := r.changed()
+		if changed == "" {
+			continue
+		}
+		r.bound = nil
+		_, covers := p.exactly([]Rule{r}, l.tool, l.text, l.dir)
+		if covers || slices.ContainsFunc(l.certain(), func(s part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
+			return r.String(), p.below(changed)
+		}
+	}
+	return "", ""
 }

@@ -1,23 +1,33 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
 )
 
-// onlyReads reports whether a simple command is one of the reading commands,
+// A reader tells read-only commands from others.
+type reader struct {
+	World
+	root  string
+	shell line.Shell
+}
+
+func (p *Policy) reader() reader { return reader{p.World, p.Root, p.Shell} }
+
+// check reports whether a simple command is one of the reading commands,
 // used without options that write or execute, on files it may read. why says
 // what is in the way, as a sentence, "" when it is not such a command at all.
-func (p *Policy) onlyReads(s line.Command) (ok bool, why string) {
+func (p reader) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
-	r, listed := readingOf(name)
+	r, listed := readOnlyRow(name)
 	switch {
 	case s.Compound, s.RunsUnknown:
 		return false, ""
 	case tellsVersion(s):
-		if why := p.surroundings(s, reading{is: pathless}); why != "" {
+		if why := p.surroundings(s, readOnly{is: pathless}); why != "" {
 			return false, why
 		}
 		return p.trusted(name, !listed)
@@ -40,7 +50,7 @@ func (p *Policy) onlyReads(s line.Command) (ok bool, why string) {
 		return false, why
 	}
 	if r.has(special) {
-		return p.judge(s, r)
+		return p.special(s, r)
 	}
 	if !r.has(pathless) || r.flags+r.values+r.long != "" {
 		why = p.wordsRead(s.Dirs, r, name, line.Texts(s.Words[1:]))
@@ -50,7 +60,7 @@ func (p *Policy) onlyReads(s line.Command) (ok bool, why string) {
 
 // surroundings says what around a command, not in its words, keeps it from being
 // a reading one.
-func (p *Policy) surroundings(s line.Command, r reading) (why string) {
+func (p reader) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
 	case len(s.Outputs) > 0:
@@ -72,7 +82,7 @@ func (p *Policy) surroundings(s line.Command, r reading) (why string) {
 		if !input.Known {
 			return "the file that " + name + " reads, " + input.Text + ", is not known before it runs"
 		}
-		if why := p.World.mayRead(s.Dirs, input.Text, false); why != "" {
+		if why := p.mayRead(s.Dirs, input.Text, false); why != "" {
 			return name + " would read a file that it may not: " + why
 		}
 	}
@@ -82,11 +92,11 @@ func (p *Policy) surroundings(s line.Command, r reading) (why string) {
 // trusted says whether the program of this name is the system's, not one that
 // somebody put into the project; version asks for more: that it does not look
 // into the project to see what it shall be.
-func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
+func (p reader) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
 	}
-	if err := tool.ProgramOf(p.World.Environ, p.Root, name, version); err != nil {
+	if err := tool.ProgramOf(p.Environ, p.root, name, version); err != nil {
 		return false, err.Error()
 	}
 	return true, ""
@@ -99,7 +109,7 @@ func shellBuiltin(name string) bool {
 
 // globsRead looks at what the shell makes of globs: any number of words, so that
 // what a glob stands for counts as files wherever it is.
-func (p *Policy) globsRead(s line.Command, r reading) (why string) {
+func (p reader) globsRead(s line.Command, r readOnly) (why string) {
 	ended := false
 	for i, w := range s.Words {
 		if i == 0 && w.Glob {
@@ -112,10 +122,10 @@ func (p *Policy) globsRead(s line.Command, r reading) (why string) {
 					" could take one for something else than a file to read"
 			case r.has(risky) && !ended && strings.IndexAny(w.Text, "*?[-") == 0:
 				return "the pattern " + w.Text + " may stand for an option of " + s.Name() + ": write ./" + w.Text
-			case p.Shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
+			case p.shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
 				return "what " + w.Text + " stands for differs from shell to shell"
 			}
-			if why := p.World.mayRead(s.Dirs, w.Text, false); why != "" {
+			if why := p.mayRead(s.Dirs, w.Text, false); why != "" {
 				return why
 			}
 		}
@@ -125,7 +135,7 @@ func (p *Policy) globsRead(s line.Command, r reading) (why string) {
 }
 
 // wordsRead judges the words of a reading command by its options.
-func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string) (why string) {
+func (p reader) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {
 		return "the option " + bad + " of " + name + " is not one that is known to do nothing but read"
@@ -151,9 +161,65 @@ func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string
 		files = append(files, ".")
 	}
 	for _, f := range files {
-		if why := p.World.mayRead(dirs, f, o.recursive); why != "" {
+		if why := p.mayRead(dirs, f, o.recursive); why != "" {
 			return why
 		}
 	}
 	return ""
+}
+
+// versionFlags are the options by which a well-known tool tells its version and
+// does nothing else; none for others. Tools that look into the project to find
+// out which version of themselves to run, or to run a file of it, are not among
+// them (yarn, pnpm, bundle, dotnet, gradle, mvn, and pytest, which loads conftest.py).
+func versionFlags(name string) string {
+	for _, row := range []struct{ flags, names string }{
+		{"--version -v", "node npm ruby perl php gcc g++ clang clang++ cc c++"},
+		{"--version -V", "python python2 python3 pip pip3 make gmake"},
+		{"--version -version", "java javac"},
+		{"--version", `git cargo rustc rustup gem cmake ninja docker podman deno curl wget jq tmux vim nvim
+			gh psql mysql sqlite3 ffmpeg pandoc ghc ocaml lua Rscript julia swift zig uv ruff black
+			gofmt gopls staticcheck shellcheck hadolint helm tree awk gawk xargs`},
+	} {
+		if line.In(row.names, name) {
+			return row.flags
+		}
+	}
+	if r, ok := readOnlyRow(name); ok && !shellBuiltin(name) && !r.has(special|pathless) {
+		return "--version --help"
+	}
+	return ""
+}
+
+// tellsVersion reports whether a command does nothing but tell its version.
+func tellsVersion(s line.Command) bool {
+	return len(s.Words) == 2 && s.Words[1].Known && !s.Words[1].Glob && line.In(versionFlags(s.Name()), s.Words[1].Text)
+}
+
+// special judges a reading command whose words are more than options and files. ok
+// says that it only reads, why what is in the way; neither, that it is not of the
+// reading kind at all.
+func (p reader) special(s line.Command, r readOnly) (ok bool, why string) {
+	words := line.Texts(s.Words[1:])
+	switch s.Name() {
+	case "git":
+		return p.gitReads(s.Dirs, words)
+	}
+	for _, w := range words {
+		odd := strings.Contains(w, "[") && strings.ContainsAny(w, "$`") || s.Name() == "date" && !strings.HasPrefix(w, "+") && !line.In("-u -R -I", w)
+		if r.not == "" || line.In(r.not, w) || strings.HasPrefix(w, "--") || odd {
+			return false, s.Name() + " with " + w + " is not known to do nothing but read"
+		}
+		if !line.IsOption(w) && w != "" {
+			if why := p.mayRead(s.Dirs, w, false); why != "" {
+				return false, why
+			}
+		}
+	}
+	return true, ""
+}
+
+// without are the words except those of a list.
+func without(words []string, list string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return line.In(list, w) })
 }

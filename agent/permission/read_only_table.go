@@ -25,7 +25,7 @@ const (
 // reading is a row of the @read group: commands with the options that only read.
 // Listed are those that mean the same to GNU and BSD; one that is missing is
 // not forbidden, it is asked about.
-type reading struct {
+type readOnly struct {
 	names  string
 	flags  string // letters of options without a value
 	values string // letters of options with a value that names no file
@@ -42,10 +42,10 @@ type reading struct {
 	note     string // what of its options is not for reading, for the documentation
 }
 
-func (r reading) has(t trait) bool { return r.is&t != 0 }
+func (r readOnly) has(t trait) bool { return r.is&t != 0 }
 
-// readings is the @read group, in the order of its documentation.
-var readings = []reading{
+// readOnlyCommands is the @read group, in the order of its documentation.
+var readOnlyCommands = []readOnly{
 	{names: "ls", flags: "aAbBcCdfFgGhHiklmnNopqQrRsStTuUvxXZ1", values: "Iw", note: "not -L, which follows links",
 		long: `all almost-all author escape block-size= ignore-backups color? directory classify? file-type format=
 			full-time group-directories-first no-group human-readable si dereference-command-line hide= hyperlink?
@@ -162,18 +162,18 @@ var readings = []reading{
 }
 
 // readingOf is the row of a command; ok says that there is one.
-func readingOf(name string) (r reading, ok bool) {
-	i := slices.IndexFunc(readings, func(r reading) bool { return line.In(r.names, name) })
+func readOnlyRow(name string) (r readOnly, ok bool) {
+	i := slices.IndexFunc(readOnlyCommands, func(r readOnly) bool { return line.In(r.names, name) })
 	if i < 0 {
-		return reading{}, false
+		return readOnly{}, false
 	}
-	return readings[i], true
+	return readOnlyCommands[i], true
 }
 
-// readingNames are the commands of the @read group; git and `TOOL --version`
+// readOnlyNames are the commands of the @read group; git and `TOOL --version`
 // are lists of their own.
-func readingNames() (names []string) {
-	for _, r := range readings[:len(readings)-1] {
+func readOnlyNames() (names []string) {
+	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
 		names = append(names, strings.Fields(r.names)...)
 	}
 	return names
@@ -183,9 +183,9 @@ func readingNames() (names []string) {
 // Markdown.
 func ReadingDoc() string {
 	var notes strings.Builder
-	names := readingNames()
+	names := readOnlyNames()
 	for _, name := range names {
-		if r, _ := readingOf(name); r.note != "" {
+		if r, _ := readOnlyRow(name); r.note != "" {
 			notes.WriteString("- `" + name + "`: " + r.note + "\n")
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // gitReads reports whether a git command does nothing but read; why is the
 // reason when it is of the reading kind and yet does not.
-func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
+func (p reader) gitReads(dirs, words []string) (ok bool, why string) {
 	dirs, words, why = p.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {
 		return false, why
@@ -38,7 +38,7 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 }
 
 // gitWords checks the words of a git command that may be options or paths.
-func (p *Policy) gitWords(dirs, words []string) (why string) {
+func (p reader) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
@@ -58,13 +58,13 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 }
 
 // gitGlobals takes git's own options off, which come before its command.
-func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string) {
+func (p reader) gitGlobals(dirs, words []string) (in, rest []string, why string) {
 	for len(words) > 0 && line.IsOption(words[0]) {
 		switch {
 		case line.In("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
 			words = words[1:]
 		case words[0] == "-C" && len(words) > 1 && words[1] != "":
-			if why := p.World.mayRead(dirs, words[1], false); why != "" {
+			if why := p.mayRead(dirs, words[1], false); why != "" {
 				return nil, nil, why
 			}
 			dirs, words = line.PathsFrom(dirs, words[1]), words[2:]
@@ -76,16 +76,16 @@ func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string
 }
 
 // gitRepository asks about the repository itself.
-func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why string) {
+func (p reader) gitRepository(dirs []string, sub string, words []string) (why string) {
 	broad := gitShowsMuch(sub, words)
 	for _, dir := range dirs {
-		if why := p.World.gitRuns(dir); why != "" {
+		if why := p.gitRuns(dir); why != "" {
 			return why
 		}
 		if !broad {
 			continue
 		}
-		if why := p.gitSecrets(dir, words); why != "" {
+		if why := p.secretShown(dir, words); why != "" {
 			return why
 		}
 	}
@@ -108,7 +108,7 @@ func badGitOption(w string) bool {
 
 // gitWord checks what may be a path in a word: the word itself, or what follows
 // a colon, as in HEAD:a.go and -L1,5:a.go.
-func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
+func (p reader) gitWord(dirs []string, w string, option bool) (why string) {
 	if !option && len(w) > 1 && w[0] == ':' && strings.IndexByte("(/!^", w[1]) >= 0 {
 		return w + " is a pattern of git's own"
 	}
@@ -116,13 +116,13 @@ func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 	if option {
 		path = optionValue(w)
 	}
-	if why := p.World.mayRead(dirs, path, false); why != "" {
+	if why := p.mayRead(dirs, path, false); why != "" {
 		return why
 	}
 	for rest, found := w, true; found; {
 		// A path in a revision starts at the root of the repository.
 		if _, rest, found = strings.Cut(rest, ":"); found {
-			if why := p.World.mayRead(append(slices.Clip(dirs), p.Root), rest, false); why != "" {
+			if why := p.mayRead(append(slices.Clip(dirs), p.root), rest, false); why != "" {
 				return why
 			}
 		}

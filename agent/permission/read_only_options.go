@@ -19,7 +19,7 @@ type options struct {
 // options sorts words, and says which of them is not known to only read.
 // Values count as what they are only before the first operand: after it BSD
 // takes every word for an operand, GNU does not.
-func (r reading) options(words []string) (o options, bad string) {
+func (r readOnly) options(words []string) (o options, bad string) {
 	o.sure = true
 	o.recursive = r.recursive == "*"
 	for i := 0; i < len(words); i++ {
@@ -55,7 +55,7 @@ func (r reading) options(words []string) (o options, bad string) {
 }
 
 // long takes a long option; took says that its value is the next word.
-func (o *options) long(r reading, text, next string) (took, ok bool) {
+func (o *options) long(r readOnly, text, next string) (took, ok bool) {
 	name, value, has := strings.Cut(text, "=")
 	for spec := range strings.FieldsSeq(r.long) {
 		if strings.TrimRight(spec, "=@?") != name {
@@ -77,7 +77,7 @@ func (o *options) long(r reading, text, next string) (took, ok bool) {
 
 // cluster takes options of one letter each; took says that the value of the
 // last is the next word.
-func (o *options) cluster(r reading, letters, next string) (took, ok bool) {
+func (o *options) cluster(r readOnly, letters, next string) (took, ok bool) {
 	for i := range len(letters) {
 		c := letters[i : i+1]
 		fileless := strings.Contains(r.values, c)
@@ -100,7 +100,7 @@ func (o *options) cluster(r reading, letters, next string) (took, ok bool) {
 }
 
 // note takes down what an option changes.
-func (o *options) note(r reading, name string) {
+func (o *options) note(r readOnly, name string) {
 	o.used = append(o.used, name)
 	o.recursive = o.recursive || line.In(r.recursive, name)
 	o.given = o.given || line.In("e f regexp file files type-list expression", name)

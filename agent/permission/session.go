@@ -1,0 +1,130 @@
+package permission
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"artoo/tool"
+)
+
+// ForSubAgent is the policy of a sub-agent that begins now: the same mode and rules.
+// What is allowed to it does not hold for p.
+func (p *Policy) ForSubAgent() *Policy {
+	own := *p
+	own.session, own.kept = p.SessionRules(), maps.Clone(p.kept)
+	own.AllowRules = slices.Clip(p.AllowRules)
+	return &own
+}
+
+// SessionRules are the rules the user allowed in this session.
+func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...) }
+
+// allowing are all rules that allow, those of this session first.
+func (p *Policy) allowing() []Rule { return append(p.SessionRules(), p.AllowRules...) }
+
+// AllowInSession adds an allow rule for the rest of the session, if it allows
+// the call it was given for; the error says why it does not.
+func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
+	r, err := p.Covers(rule, name, access)
+	if err == nil {
+		p.session = append(p.session, p.inPlace(r, access))
+	}
+	return err
+}
+
+// inPlace is a rule given at a question, which speaks of the files as they are
+// seen from where the call works.
+func (p *Policy) inPlace(r Rule, access tool.Access) Rule {
+	r.Origin = ofSession
+	return r.bind(cmp.Or(access.Dir, p.workDir()), nil)
+}
+
+// workDir is where relative paths start.
+func (p *Policy) workDir() string {
+	return cmp.Or(p.Dir, p.Root)
+}
+
+// Bind fixes what the rules mean from here on: paths are seen from the working
+// directory, and a script that an allow rule names is bound to its present
+// content, or to the one that was approved before, which approved tells for a
+// rule (nil for none; may be nil). Called once, when the rules are set.
+func (p *Policy) Bind(approved func(rule string) *Approval) {
+	for i, r := range p.AllowRules {
+		then := &Approval{Dir: p.workDir()}
+		if approved != nil {
+			then = cmp.Or(approved(r.String()), then)
+		}
+		p.AllowRules[i] = r.bind(then.Dir, then.Scripts)
+	}
+	for _, rules := range [][]Rule{p.AskRules, p.DenyRules} {
+		for i := range rules {
+			rules[i].base = p.workDir()
+		}
+	}
+}
+
+// Approval is what a rule spoke of when it was approved for good: the directory
+// its paths are seen from, and the contents of the scripts it names, by path.
+type Approval struct {
+	Dir     string            `json:"dir"`
+	Scripts map[string]string `json:"scripts"`
+}
+
+// Covers reads a rule that has to allow a call.
+func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
+	r, err := ParseRule(rule)
+	if err != nil {
+		return Rule{}, err
+	}
+	with := *p
+	with.session = append(p.SessionRules(), p.inPlace(r, access))
+	if with.Decide(name, access).Verdict != Run {
+		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
+	}
+	return r, nil
+}
+
+// DropInSession takes back the rules of this text that AllowInSession added. It
+// reports whether there was one.
+func (p *Policy) DropInSession(rule string) bool {
+	before := len(p.session)
+	p.session = slices.DeleteFunc(p.session, func(r Rule) bool { return r.String() == rule })
+	return len(p.session) < before
+}
+
+// Where a rule that was given at a question stands.
+const (
+	ofSession = "this session"
+	ofProject = "your config file, for this project"
+)
+
+// Keep notes that rules of this text, which AllowInSession added, are written
+// down for good.
+func (p *Policy) Keep(rule string) {
+	parsed, err := ParseRule(rule)
+	for i, r := range p.session {
+		if err == nil && r.String() == parsed.String() {
+			p.session[i].Origin = ofProject
+		}
+	}
+}
+
+// Approved is what a rule that AllowInSession added speaks of; nil for another.
+func (p *Policy) Approved(rule string) *Approval {
+	parsed, err := ParseRule(rule)
+	if err != nil {
+		return nil
+	}
+	for _, r := range slices.Backward(p.session) {
+		if r.String() == parsed.String() {
+			return &Approval{Dir: r.base, Scripts: maps.Clone(r.bound)}
+		}
+	}
+	return nil
+}
+
+// ForgetSession takes back all that AllowInSession and KeepForLine added: another
+// session begins.
+func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
