@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"slices"
 	"strings"
 
 	"artoo/agent/permission/line"
@@ -49,11 +48,13 @@ func (p reader) check(s line.Command) (ok bool, why string) {
 	if ok, why = p.trusted(name, false); !ok {
 		return false, why
 	}
-	if r.has(special) {
+	switch {
+	case r.has(special):
 		return p.special(s, r)
-	}
-	if !r.has(pathless) || r.flags+r.values+r.long != "" {
-		why = p.wordsRead(s.Dirs, r, name, line.Texts(s.Words[1:]))
+	case r.has(wordless) && len(s.Words) > 1:
+		return false, name + " with " + s.Words[1].Text + " may do more than read"
+	case !r.has(pathless):
+		why = p.wordsRead(s.Dirs, r, name, s.Args())
 	}
 	return why == "", why
 }
@@ -138,7 +139,7 @@ func (p reader) globsRead(s line.Command, r readOnly) (why string) {
 func (p reader) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {
-		return "the option " + bad + " of " + name + " is not one that is known to do nothing but read"
+		return name + " " + bad + " can write, run programs or read elsewhere"
 	}
 	if r.operands > 0 && len(o.operands) > r.operands {
 		return name + " would write into " + o.operands[r.operands] + ", or do more than read"
@@ -146,21 +147,14 @@ func (p reader) wordsRead(dirs []string, r readOnly, name string, words []string
 	if n := len(words); r.has(optionsFirst) && len(o.operands) > 0 && words[n-1] != o.operands[len(o.operands)-1] {
 		return name + " would write into " + words[n-1] + ": its options stand before the file"
 	}
-	if r.has(pathless) {
-		return ""
+	places := o.operands
+	if r.has(patternFirst) && !o.given && len(places) > 0 {
+		places = places[1:]
 	}
-	files := append(o.files, o.operands...)
-	places := len(o.operands)
-	if r.has(patternFirst) && !o.given && places > 0 {
-		places--
-		if o.sure {
-			files = append(o.files, o.operands[1:]...)
-		}
+	if o.recursive && len(places) == 0 {
+		places = []string{"."}
 	}
-	if o.recursive && places == 0 {
-		files = append(files, ".")
-	}
-	for _, f := range files {
+	for _, f := range append(o.files, places...) {
 		if why := p.mayRead(dirs, f, o.recursive); why != "" {
 			return why
 		}
@@ -196,19 +190,16 @@ func tellsVersion(s line.Command) bool {
 	return len(s.Words) == 2 && s.Words[1].Known && !s.Words[1].Glob && line.In(versionFlags(s.Name()), s.Words[1].Text)
 }
 
-// special judges a reading command whose words are more than options and files. ok
-// says that it only reads, why what is in the way; neither, that it is not of the
-// reading kind at all.
+// special judges a command whose words are more than options and files.
 func (p reader) special(s line.Command, r readOnly) (ok bool, why string) {
-	words := line.Texts(s.Words[1:])
-	switch s.Name() {
-	case "git":
-		return p.gitReads(s.Dirs, words)
+	if s.Name() == "git" {
+		return p.gitReads(s.Dirs, s.Args())
 	}
-	for _, w := range words {
-		odd := strings.Contains(w, "[") && strings.ContainsAny(w, "$`") || s.Name() == "date" && !strings.HasPrefix(w, "+") && !line.In("-u -R -I", w)
-		if r.not == "" || line.In(r.not, w) || strings.HasPrefix(w, "--") || odd {
-			return false, s.Name() + " with " + w + " is not known to do nothing but read"
+	for _, w := range s.Args() {
+		subscript := strings.Contains(w, "[") && strings.ContainsAny(w, "$`")
+		sets := s.Name() == "date" && !strings.HasPrefix(w, "+") && !line.In("-u -R -I", w)
+		if line.In(r.not, w) || strings.HasPrefix(w, "--") || subscript || sets {
+			return false, s.Name() + " " + w + " may do more than read"
 		}
 		if !line.IsOption(w) && w != "" {
 			if why := p.mayRead(s.Dirs, w, false); why != "" {
@@ -217,9 +208,4 @@ func (p reader) special(s line.Command, r readOnly) (ok bool, why string) {
 		}
 	}
 	return true, ""
-}
-
-// without are the words except those of a list.
-func without(words []string, list string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return line.In(list, w) })
 }

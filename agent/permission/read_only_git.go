@@ -99,11 +99,9 @@ func badGitOption(w string) bool {
 	if strings.HasPrefix(w, "-O") {
 		return true
 	}
-	name, _, _ := strings.Cut(w, "=")
-	return strings.HasPrefix(name, "--") && len(name) > 2 && slices.ContainsFunc(strings.Fields(`--output --ext-diff
-		--textconv --no-index --contents --open-files-in-pager --exec --upload-pack --paginate --show-signature --submodule
-		--recurse-submodules --stdin --remerge-diff --help --untracked --no-exclude-standard --filters --batch --edit
-		--alternate-refs`), func(bad string) bool { return strings.HasPrefix(bad, name) })
+	return line.HasOption(w, `--output --ext-diff --textconv --no-index --contents --open-files-in-pager --exec
+		--upload-pack --paginate --show-signature --submodule --recurse-submodules --stdin --remerge-diff --help --untracked
+		--no-exclude-standard --filters --batch --edit --alternate-refs`)
 }
 
 // gitWord checks what may be a path in a word: the word itself, or what follows
@@ -133,22 +131,17 @@ func (p reader) gitWord(dirs []string, w string, option bool) (why string) {
 // gitShowsMuch reports whether the command shows what is in files that its
 // words do not name one by one.
 func gitShowsMuch(sub string, words []string) bool {
-	var patchless, counts, more, unlike bool // options of each kind: see below
+	var counts, more bool // there are options that only count, and others than those of summaries
 	for _, w := range words {
-		if !line.IsOption(w) {
-			continue
-		}
-		none := w == "-s" || w == "--no-patch"
-		patchless = patchless || none || diffSummary(w)
-		counts = counts || diffSummary(w)
-		more = more || !summary(w)
-		unlike = unlike || !none && !summary(w)
+		patchless := sub == "show" && line.In("-s --no-patch", w)
+		counts = counts || patchless || diffSummary(w)
+		more = more || line.IsOption(w) && !patchless && !summary(w)
 	}
 	switch sub {
 	case "grep", "cat-file", "stash show":
 		return true
 	case "show": // one file each is looked at by its name
-		return !gitOnlyNamed(words) && (!patchless || unlike)
+		return !gitOnlyNamed(words) && (!counts || more)
 	case "status":
 		return slices.ContainsFunc(words, func(w string) bool {
 			return strings.HasPrefix(w, "--v") || line.IsOption(w) && w[1] != '-' && strings.Contains(w, "v")

@@ -16,98 +16,65 @@ func gitCommands() []string {
 		`show-ref|for-each-ref|symbolic-ref|count-objects|check-ignore|worktree list|version`, "|")
 }
 
-// gitMayWrite finds the word that makes a git command of the reading kind do
+// gitWrites are the options by which git's commands of the @read group do more than read.
+var gitWrites = map[string]string{
+	"branch": `-d -D -m -M -c -C -f -u -t --delete --move --copy --force --set-upstream-to --unset-upstream --track
+		--no-track --edit-description --create-reflog`,
+	"tag": `-a -s -u -m -F -e -d -f -v --annotate --sign --local-user --message --file --edit --delete --force --verify
+		--cleanup --trailer --create-reflog`,
+	"symbolic-ref": "-d -m --delete",
+	"grep":         "-f -O",
+}
+
+// gitMayWrite finds the word that makes a git command of the read-only kind do
 // more than read, "" when there is none.
 func gitMayWrite(sub string, words []string) (bad string) {
-	const listing = ` list contains= no-contains= merged= no-merged= points-at= sort= format= ignore-case column? no-column
-		color? no-color`
-	r, operands := readOnly{}, -1 // how many plain words it may have, -1 for any
-	switch sub {
-	case "branch":
-		r, operands = readOnly{flags: "arv", long: "all remotes verbose show-current abbrev? no-abbrev" + listing}, 0
-		words = gitRevisionOptions(words)
-	case "tag":
-		r, operands = readOnly{flags: "lin0123456789", long: listing}, 0
-		words = gitRevisionOptions(words)
-	case "remote":
-		if len(words) == 2 && words[0] == "get-url" && !line.IsOption(words[1]) {
-			return ""
+	for i, w := range words {
+		if line.HasOption(w, gitWrites[sub]) || strings.HasPrefix(sub, "reflog") &&
+			(i == 0 && !line.IsOption(w) || line.In("expire delete drop write migrate", w)) {
+			return w
 		}
-		r, operands = readOnly{flags: "v", long: "verbose"}, 0
-	case "config":
+	}
+	operands := slices.DeleteFunc(slices.Clone(words), line.IsOption)
+	lists := line.HaveOption(words, "--list --contains --no-contains --merged --no-merged --points-at") ||
+		sub == "tag" && line.HaveOption(words, "-l")
+	switch {
+	case sub == "config":
 		return gitConfigWrites(words)
-	case "symbolic-ref":
-		r, operands = readOnly{flags: "q", long: "quiet short"}, 1
-	case "cat-file":
-		r = readOnly{flags: "tsep"}
-	case "reflog":
-		for i, w := range words {
-			if i == 0 && !line.IsOption(w) || line.In("expire delete drop write migrate", w) {
-				return w // another command: git reflog expire
-			}
-		}
-		return ""
-	case "grep":
-		r = readOnly{flags: "niIwvhHEFGPlLzcpWqoaruv", values: "eABCm", is: numbers, long: `line-number ignore-case
-			word-regexp invert-match extended-regexp basic-regexp fixed-strings perl-regexp files-with-matches
-			files-without-match name-only count cached text break heading show-function function-context
-			after-context= before-context= context= max-count= quiet all-match and or not full-name null column
-			only-matching color? no-color max-depth= threads=`}
-		words = without(words, "( )")
-	default:
-		return ""
-	}
-	o, bad := r.options(words)
-	if bad != "" {
-		return bad
-	}
-	lists := slices.ContainsFunc(o.used, func(u string) bool {
-		name, _, _ := strings.Cut(u, "=")
-		return line.In("list contains no-contains merged no-merged points-at", name) || name == "l" && sub == "tag"
-	})
-	if operands >= 0 && len(o.operands) > operands && !lists {
-		return o.operands[operands]
+	case sub == "remote" && len(operands) > 0 && (words[0] != "get-url" || len(operands) != 2),
+		(sub == "branch" || sub == "tag") && len(operands) > 0 && !lists:
+		return operands[0]
+	case sub == "symbolic-ref" && len(operands) > 1:
+		return operands[1]
 	}
 	return ""
 }
 
-// gitRevisionOptions gives the options whose commit may be left out the one they
-// take then.
-func gitRevisionOptions(words []string) []string {
-	words = slices.Clone(words)
-	for i, w := range words {
-		switch last := i+1 == len(words) || line.IsOption(words[i+1]); {
-		case last && line.In("--contains --no-contains --merged --no-merged --points-at", w):
-			words[i] = w + "=HEAD"
-		case line.In("-vv -avv -vva -rvv", w):
-			words[i] = "-v"
-		}
-	}
-	return words
-}
-
-// gitConfigWrites finds the word by which git config does more than tell the
+// gitConfigWrites finds the word by which git config does more than print the
 // value of a key that holds nothing to hide.
 func gitConfigWrites(words []string) (bad string) {
 	if len(words) > 0 && words[0] == "get" {
 		words = words[1:]
 	}
-	r := readOnly{flags: "z", long: `get get-all local global system worktree show-origin show-scope null name-only bool
-		int path type= includes no-includes all`}
-	o, bad := r.options(words)
-	switch {
-	case bad != "":
-		return bad
-	case len(o.operands) == 0:
-		return "without a key"
-	case len(o.operands) > 1:
-		return o.operands[1]
+	key := ""
+	for _, w := range words {
+		option, _, _ := strings.Cut(w, "=")
+		switch {
+		case line.IsOption(w) && !line.In(`-z --get --get-all --local --global --system --worktree --show-origin --show-scope
+				--null --name-only --bool --int --path --type --includes --no-includes --all`, option), !line.IsOption(w) && key != "":
+			return w
+		case !line.IsOption(w):
+			key = w
+		}
 	}
-	key := strings.ToLower(o.operands[0])
+	lower := strings.ToLower(key)
 	private := slices.ContainsFunc(strings.Fields("token secret extraheader credential pass key cookie auth"),
-		func(part string) bool { return strings.Contains(key, part) })
-	if private && key != "user.signingkey" || !strings.Contains(key, ".") || strings.HasPrefix(key, "url.") {
-		return o.operands[0]
+		func(part string) bool { return strings.Contains(lower, part) })
+	switch {
+	case key == "":
+		return "without a key"
+	case private && lower != "user.signingkey" || !strings.Contains(lower, ".") || strings.HasPrefix(lower, "url."):
+		return key
 	}
 	return ""
 }

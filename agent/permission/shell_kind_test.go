@@ -83,10 +83,10 @@ func TestReasonsAreSentences(t *testing.T) {
 	for line, want := range map[string]string{
 		"echo x > out.txt":      "echo writes its output into a file, out.txt",
 		"ls | xargs cat":        "cat is started by another command (xargs), which gives it further arguments",
-		"find . -exec true \\;": "find with -exec is not known to do nothing but read",
+		"find . -exec true \\;": "find -exec may do more than read",
 		"X=1 ls":                "variables are set for ls, which can change what it does",
 		"cat \"$x\"":            "the value of \"$x\" is not known before cat runs",
-		"sort -o a b":           "the option -o of sort is not one that is known to do nothing but read",
+		"sort -o a b":           "sort -o can write, run programs or read elsewhere",
 		"cd $x; cat a":          "the value of $x is not known before cd runs",
 		"sudo ls":               "ls runs with more rights than yours",
 		"cat ../x":              testRoot + "/../x is outside the project " + testRoot + " (--add-dir opens further directories)",
