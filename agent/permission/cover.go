@@ -10,16 +10,16 @@ import (
 	"artoo/tool"
 )
 
-// group finds the rule for the reading commands.
-func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
+// readGroup finds the rule for the read-only commands.
+func readGroup(rules []Rule, name string) (Rule, bool) {
 	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
 }
 
 // exactly finds a rule for this very line, where it holds: in the directory it
 // was given for, as long as the scripts it names are what they were.
-func (p *Policy) exactly(rules []Rule, name, text, dir string) (Rule, bool) {
+func exactly(rules []Rule, l parsed, root string) (Rule, bool) {
 	return find(rules, func(r Rule) bool {
-		return r.names(name, tool.KindRun) && r.is(text) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == ""
+		return r.names(l.tool, tool.KindRun) && r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(root)) && r.changed() == ""
 	})
 }
 
@@ -91,9 +91,9 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	}
 	_, wild := r.line()
 	expected, open := r.command()
-	why = p.modified(s)
+	why = p.project().modified(s)
 	if at := r.changed(); why == "" && at != "" {
-		why = p.below(at) + " has changed since it was allowed"
+		why = below(p.Root, at) + " has changed since it was allowed"
 	}
 	switch {
 	case why != "":
@@ -118,7 +118,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 
 // modified says what around a command keeps every rule for its words from covering it, ""
 // for nothing.
-func (p *Policy) modified(s line.Command) string {
+func (p project) modified(s line.Command) string {
 	switch {
 	case len(s.Outputs) > 0:
 		return "its output goes into " + s.Outputs[0].Text
@@ -225,9 +225,9 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 			continue
 		}
 		r.bound = nil
-		_, covers := p.exactly([]Rule{r}, l.tool, l.text, l.dir)
+		_, covers := exactly([]Rule{r}, l, p.Root)
 		if covers || slices.ContainsFunc(l.certain(), func(s part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
-			return r.String(), p.below(changed)
+			return r.String(), below(p.Root, changed)
 		}
 	}
 	return "", ""

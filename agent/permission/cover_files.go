@@ -8,7 +8,7 @@ import (
 
 // covered finds a rule for the paths or host of a call. An allow rule (all)
 // must cover every path, a deny or ask rule any of them.
-func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
+func (p project) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
 		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) {
 			continue
@@ -36,7 +36,7 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 }
 
 // rulesFor are the narrowest rule for a call on files or hosts and a wider one.
-func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested string) {
+func (p project) rulesFor(name string, access tool.Access) (narrow, suggested string) {
 	switch {
 	case access.Host != "":
 		r := ruleForHost(name, access.Host).String()
@@ -44,7 +44,7 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	case len(access.Paths) != 1:
 		return name, name
 	}
-	path := p.below(access.Paths[0])
+	path := below(p.Root, access.Paths[0])
 	if filepath.IsAbs(path) {
 		path = "/" + path
 	}
@@ -61,8 +61,8 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 	switch {
 	case p.Mode == ModePlan:
 		return "plan mode only reads, whatever the rules"
-	case !p.coversOthersRun(r, access):
-		return p.writesForOthers(access)
+	case !p.project().coversOthersRun(r, access):
+		return p.project().writesForOthers(access)
 	case access.Kind == tool.KindNetwork:
 		return "it names other hosts"
 	}

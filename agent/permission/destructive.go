@@ -6,7 +6,7 @@ import (
 
 // destroys names commands that throw work away, and those that write guarded files; they are
 // asked in every mode, unless a rule names the very command. "" for others.
-func (p *Policy) destroys(s line.Command) (what string) {
+func (p project) destroys(s line.Command) (what string) {
 	if why := p.writesGuarded(s); why != "" {
 		return why
 	}
@@ -33,7 +33,7 @@ func (p *Policy) destroys(s line.Command) (what string) {
 
 // couldLose are the files and directories, absolute, that a command which throws work
 // away could remove or overwrite: the whole project where one of them is not known.
-func (p *Policy) couldLose(s line.Command) (paths []string) {
+func (p project) couldLose(s line.Command) (paths []string) {
 	for _, w := range s.Loses() {
 		paths = append(paths, p.places(s, w.Text)...)
 	}
@@ -44,7 +44,7 @@ func (p *Policy) couldLose(s line.Command) (paths []string) {
 }
 
 // places are where a path of a command may lie, absolute.
-func (p *Policy) places(s line.Command, to string) (files []string) {
+func (p project) places(s line.Command, to string) (files []string) {
 	if len(s.Dirs) == 0 {
 		return line.PathsFrom([]string{p.Root}, to)
 	}

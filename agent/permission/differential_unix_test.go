@@ -214,7 +214,7 @@ func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Co
 
 // mayRun judges a command as it was really run.
 func (tr *trial) mayRun(c line.Command) bool {
-	if ok, _ := tr.p.reader().check(c); ok {
+	if ok, _ := tr.p.project().check(c); ok {
 		return true
 	}
 	words := line.Texts(c.Words)

@@ -7,7 +7,7 @@ import "artoo/tool"
 // rule that denies or asks about a command in the text holds.
 func (p *Policy) decideInput(name string, access tool.Access) Decision {
 	d := Decision{Narrow: name, Suggested: name}
-	if r, ok := p.covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
+	if r, ok := p.project().covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
 		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	l := p.parse("bash", access)

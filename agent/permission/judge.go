@@ -169,7 +169,7 @@ func (w *weigher) lookUp(changes []sandbox.Change) {
 
 // add sorts one change, and returns its class; Nothing for one that is forbidden.
 func (w *weigher) add(c sandbox.Change) Class {
-	e, name, what := w.effects, w.p.below(c.Path), became(c)
+	e, name, what := w.effects, below(w.p.Root, c.Path), became(c)
 	if why := w.forbidden(c); why != "" {
 		e.note(Never, name, "("+why+")")
 		return Nothing
@@ -231,7 +231,7 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 		return "denied by its name"
 	case c.Hidden:
 		return "hidden here"
-	case tool.GitData(filepath.ToSlash(w.p.below(c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
+	case tool.GitData(filepath.ToSlash(below(w.p.Root, c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
 		return "not a plain file, in git's data"
 	}
 	return ""
@@ -244,7 +244,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if c.Kind == sandbox.Deleted {
 		return ""
 	}
-	name := w.p.below(c.Path)
+	name := below(w.p.Root, c.Path)
 	if w.byName(name) {
 		by, listed := OthersRun(name)
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
@@ -259,10 +259,10 @@ func (w *weigher) guarded(c sandbox.Change) string {
 		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
 	}
 	to := w.target(c)
-	if why := w.p.runByOthers(to); why != "" {
+	if why := w.p.project().runByOthers(to); why != "" {
 		return "a link: " + why
 	}
-	if by, listed := holdsOthersRun(w.p.below(to)); by != "" {
+	if by, listed := holdsOthersRun(below(w.p.Root, to)); by != "" {
 		return fmt.Sprintf("a link to the place of %s, which %s runs or obeys", listed, by)
 	}
 	if !within(w.p.Root, to) && writable(to) {
@@ -410,7 +410,7 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 		if why == "" && c.Target != "" {
 			continue
 		}
-		e.note(RunsAutomatically, p.below(path), leads(c)+"("+cmp.Or(why, "git runs or obeys it")+")")
+		e.note(RunsAutomatically, below(p.Root, path), leads(c)+"("+cmp.Or(why, "git runs or obeys it")+")")
 		e.Apply = append(e.Apply, c)
 	}
 	return e
@@ -418,7 +418,7 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 
 // IsGuarded reports whether programs run or obey the file at an absolute path
 // automatically.
-func (p *Policy) IsGuarded(path string) bool { return p.deciding().runByOthers(path) != "" }
+func (p *Policy) IsGuarded(path string) bool { return p.deciding().project().runByOthers(path) != "" }
 
 // matchesAny reports whether a name fits one of the patterns of a list.
 func matchesAny(list, name string) bool {

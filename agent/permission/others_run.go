@@ -135,23 +135,23 @@ func passesThrough(parts, names []string) bool {
 // runByOthers says in words why a write to a path is asked whatever the mode,
 // "" when it is a file like any other. Below the project root, and for a
 // relative path, only the names from there on count.
-func (p *Policy) runByOthers(path string) (why string) {
-	if by, name := OthersRun(p.below(path)); by != "" {
+func (p project) runByOthers(path string) (why string) {
+	if by, name := OthersRun(below(p.Root, path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
 	return p.guarded.why(path)
 }
 
 // below is a path relative to the project root where it is in it.
-func (p *Policy) below(path string) string {
-	if rel, err := filepath.Rel(p.Root, path); err == nil && filepath.IsLocal(rel) {
+func below(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path
 }
 
 // writesForOthers is runByOthers for the first file of a call that others run.
-func (p *Policy) writesForOthers(access tool.Access) (why string) {
+func (p project) writesForOthers(access tool.Access) (why string) {
 	if access.Kind != tool.KindWrite {
 		return ""
 	}
@@ -170,7 +170,7 @@ func (p *Policy) writesForOthers(access tool.Access) (why string) {
 // others run: one for this very file may, and one whose fixed words name all
 // that the path goes through, as write(.github/workflows/**) does. Git's own
 // files need the first.
-func (p *Policy) coversOthersRun(r Rule, access tool.Access) bool {
+func (p project) coversOthersRun(r Rule, access tool.Access) bool {
 	if r.exact() || p.writesForOthers(access) == "" {
 		return true
 	}
@@ -183,7 +183,7 @@ func (p *Policy) coversOthersRun(r Rule, access tool.Access) bool {
 			continue
 		}
 		inGit := slices.ContainsFunc(partsOf(file), func(part string) bool { return strings.EqualFold(part, ".git") })
-		names := othersRunNames(p.below(file))
+		names := othersRunNames(below(p.Root, file))
 		unnamed := slices.ContainsFunc(names, func(n runByOther) bool { return !slices.Contains(named, n) })
 		if len(names) == 0 || inGit || unnamed { // without a name only git's configuration knows it
 			return false
@@ -194,7 +194,7 @@ func (p *Policy) coversOthersRun(r Rule, access tool.Access) bool {
 
 // writesGuarded says which file that others run a command writes, as far
 // as its words tell, "" when there is none.
-func (p *Policy) writesGuarded(s line.Command) (why string) {
+func (p project) writesGuarded(s line.Command) (why string) {
 	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
 		words = words[1:] // git takes no value beside a list of all
 		lists := len(words) > 0 && words[0].Known && line.In("-l --list list", words[0].Text)

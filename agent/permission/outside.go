@@ -15,7 +15,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 		return true
 	}
 	for _, s := range l.certain() {
-		need, why := p.needs(s)
+		need, why := p.project().needs(s)
 		if need == "" {
 			continue
 		}
@@ -27,13 +27,13 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 
 // needs says what a command needs that the sandbox does not have, "" for nothing, and
 // why in words.
-func (p *Policy) needs(s part) (need line.Need, why string) {
+func (p project) needs(s part) (need line.Need, why string) {
 	if s.Elevated {
 		return line.Service, s.String() + " asks for more rights than yours"
 	}
 	if words := line.Texts(s.Git()); len(words) > 0 {
 		if !s.reads {
-			if denied := p.TrackedSecret(); denied != "" {
+			if denied := p.trackedSecret(); denied != "" {
 				return line.Home, "git tracks " + denied + ", which is hidden inside"
 			}
 			if program := p.signs(s.Command, words[0], words); program != "" {
@@ -61,19 +61,21 @@ var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "yo
 
 // TrackedSecret is a denied file that git in the project could show, "" for none; where
 // that is not known, that counts as one.
-func (p *Policy) TrackedSecret() string {
+func (p *Policy) TrackedSecret() string { return p.project().trackedSecret() }
+
+func (p project) trackedSecret() string {
 	names, err := p.World.gitSecrets(p.Root)
 	switch {
 	case err != nil:
 		return "an unknown file"
 	case len(names) > 0:
-		return p.below(names[0])
+		return below(p.Root, names[0])
 	}
 	return ""
 }
 
 // signs names the program by which a git command would sign what it makes, "" for none.
-func (p *Policy) signs(s line.Command, sub string, words []string) string {
+func (p project) signs(s line.Command, sub string, words []string) string {
 	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words, "--no-gpg-sign --no-sign") {
 		return ""
 	}
@@ -95,7 +97,7 @@ func (p *Policy) coveredOutside(l parsed) bool {
 	if len(rules) == 0 {
 		return false
 	}
-	if _, ok := p.exactly(rules, l.tool, l.text, l.dir); ok {
+	if _, ok := exactly(rules, l, p.Root); ok {
 		return true
 	}
 	if slices.ContainsFunc(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }) {

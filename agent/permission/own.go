@@ -29,7 +29,7 @@ const unseen = "a program that is not known beforehand"
 // ownPrograms names the programs of the project that a line runs, each once. builds
 // says that its other commands only read, that nothing goes into a file, and that nothing
 // comes from outside the project: then ignored files that it makes are build output.
-func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
+func (p project) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
 	}
@@ -47,7 +47,7 @@ func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 
 // fromOutside reports whether a command runs outside the project, is given a file from
 // there that is not the system's, or what is not known.
-func (p *Policy) fromOutside(s line.Command) bool {
+func (p project) fromOutside(s line.Command) bool {
 	outside := func(file string) bool {
 		return !within(p.Root, realPath(file)) && !inSystem(file) && file != os.DevNull
 	}
@@ -70,7 +70,7 @@ func inert(s line.Command) bool {
 }
 
 // ownProgram names the program of the project that a command runs, "" for none.
-func (p *Policy) ownProgram(s part) string {
+func (p project) ownProgram(s part) string {
 	name := s.Name()
 	base := path.Base(name)
 	switch {
@@ -96,7 +96,7 @@ func (p *Policy) ownProgram(s part) string {
 			return strings.TrimSpace(program + " " + sub)
 		}
 	}
-	if ok, _ := p.reader().trusted(base, false); !ok {
+	if ok, _ := p.trusted(base, false); !ok {
 		return base
 	}
 	words = line.Texts(s.Words[1:])
@@ -114,7 +114,7 @@ func (p *Policy) ownProgram(s part) string {
 
 // runByGit names what a git command runs of the repository's own: hooks, filters and
 // other configured programs.
-func (p *Policy) runByGit(s part) string {
+func (p project) runByGit(s part) string {
 	if s.reads {
 		return ""
 	}
@@ -160,7 +160,7 @@ func inlineCode(s line.Command, words []string) bool {
 
 // installed reports whether a program that a package runner is asked for lies in the
 // project, also behind links, so that nothing is fetched for it.
-func (p *Policy) installed(s line.Command, program string) bool {
+func (p project) installed(s line.Command, program string) bool {
 	if program == "" || strings.ContainsAny(program, "@/") {
 		return false
 	}

@@ -37,11 +37,11 @@ func (p *Policy) parse(name string, access tool.Access) parsed {
 	l := parsed{tool: name, text: trimLine(access.Command), dir: access.Dir}
 	read := line.Parse(access.Command, access.Dir, p.Shell)
 	l.problem = read.Problem
-	_, denied := p.group(p.DenyRules, name)
+	_, denied := readGroup(p.DenyRules, name)
 	for _, c := range read.Commands {
 		s := part{Command: c}
 		if c.Certain {
-			s.reads, s.why = p.reader().check(c)
+			s.reads, s.why = p.project().check(c)
 			row, _ := readOnlyRow(c.Name())
 			s.unasked = s.reads && !p.NoProject && (!denied || row.has(pathless) || c.Name() == "cd")
 		}

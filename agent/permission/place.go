@@ -31,7 +31,7 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 		if d.Place = PlaceLayer; !can.Layer {
 			d.Place = PlaceSandbox
 		}
-		d.Own, d.Builds = p.ownPrograms(l)
+		d.Own, d.Builds = p.project().ownPrograms(l)
 	}
 	d.Git = slices.ContainsFunc(l.parts, func(s part) bool { return s.Base() == "git" })
 	d.Narrow = whole.String()
@@ -79,7 +79,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	curable, destroys, hidden := true, false, false
 	for i := range l.parts {
 		s := &l.parts[i]
-		what := p.destroys(s.Command)
+		what := p.project().destroys(s.Command)
 		destroys = destroys || s.Certain && what != ""
 		if what == "" || p.namedExactly(l.tool, s.Command) {
 			continue
@@ -90,8 +90,8 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 		}
 		simple := !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
 		if s.Certain {
-			curable = curable && simple && s.Base() != "git" && p.writesGuarded(s.Command) == ""
-			keep = append(keep, p.couldLose(s.Command)...)
+			curable = curable && simple && s.Base() != "git" && p.project().writesGuarded(s.Command) == ""
+			keep = append(keep, p.project().couldLose(s.Command)...)
 		} else {
 			hidden = true
 		}

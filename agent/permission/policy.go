@@ -67,8 +67,8 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 // decideFile decides over a call on files or hosts.
 func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	d := Decision{}
-	d.Narrow, d.Suggested = p.rulesFor(name, access)
-	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
+	d.Narrow, d.Suggested = p.project().rulesFor(name, access)
+	if r, ok := p.project().covered(p.DenyRules, name, access, false); ok {
 		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
@@ -77,13 +77,13 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	if access.MovesSecret != "" {
 		return Decision{}.because(Ask, Reason{Code: MovesSecret, Object: access.MovesSecret})
 	}
-	if r, ok := p.covered(p.session, name, access, true); ok {
+	if r, ok := p.project().covered(p.session, name, access, true); ok {
 		return d.by(Run, SessionAllows, r)
 	}
-	if r, ok := p.covered(p.AskRules, name, access, false); ok {
+	if r, ok := p.project().covered(p.AskRules, name, access, false); ok {
 		return d.by(Ask, RuleAsks, r)
 	}
-	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
+	if r, ok := p.project().covered(p.AllowRules, name, access, true); ok {
 		return d.by(Run, RuleAllows, r)
 	}
 	return p.byMode(d, access)
@@ -97,7 +97,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	case tool.KindNetwork:
 		return d.because(Ask, Reason{Code: OtherHost, Object: tool.OwnHost(access.Host)})
 	}
-	why := p.writesForOthers(access)
+	why := p.project().writesForOthers(access)
 	switch {
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})
@@ -135,14 +135,14 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 		}
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
-	if r, ok := p.exactly(session, l.tool, l.text, l.dir); ok {
+	if r, ok := exactly(session, l, p.Root); ok {
 		d.Covers = Content
 		return d.by(Run, SessionAllows, r)
 	}
 	if l.asks != nil {
 		return d.by(Ask, RuleAsks, *l.asks)
 	}
-	if r, ok := p.exactly(rules, l.tool, l.text, l.dir); ok {
+	if r, ok := exactly(rules, l, p.Root); ok {
 		d.Covers = Content
 		return d.by(Run, RuleAllows, r)
 	}
@@ -164,29 +164,26 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	if l.problem != "" {
 		return p.decideProblem(d, l, rules)
 	}
-	place := d.Place
-	if d = p.byPlaceUnless(allowed, d, l); always != nil && d.Verdict == Run {
+	before := d.Place
+	if allowed {
+		d.Covers = Content
+		d = d.because(Run, Reason{Code: RuleAllows})
+	} else {
+		d = p.byPlace(d, l)
+	}
+	if always != nil && d.Verdict == Run { // the journal keeps the files that it could lose
 		if !d.Has(TriedFirst) {
 			d.Keep = keep
 		}
-		d.Verdict, d.Place, d.Reasons = Ask, place, nil
+		d.Verdict, d.Place, d.Reasons = Ask, before, nil
 	}
 	d.Reasons = append(always, d.Reasons...)
 	return d
 }
 
-// byPlaceUnless runs a line whose commands rules allow, and decides by its place otherwise.
-func (p *Policy) byPlaceUnless(allowed bool, d Decision, l parsed) Decision {
-	if allowed {
-		d.Covers = Content
-		return d.because(Run, Reason{Code: RuleAllows})
-	}
-	return p.byPlace(d, l)
-}
-
 // byPlace decides over a line that no rule covers.
 func (p *Policy) byPlace(d Decision, l parsed) Decision {
-	if r, ok := p.group(p.DenyRules, l.tool); ok {
+	if r, ok := readGroup(p.DenyRules, l.tool); ok {
 		return d.because(Ask, Reason{Code: ReadingDenied, Rule: r.String()})
 	}
 	switch {

@@ -7,19 +7,20 @@ import (
 	"artoo/tool"
 )
 
-// A reader tells read-only commands from others.
-type reader struct {
+// A project is what the policy knows of the place where lines run.
+type project struct {
 	World
-	root  string
-	shell line.Shell
+	Root    string
+	Shell   line.Shell
+	guarded *guardedOnce
 }
 
-func (p *Policy) reader() reader { return reader{p.World, p.Root, p.Shell} }
+func (p *Policy) project() project { return project{p.World, p.Root, p.Shell, p.guarded} }
 
 // check reports whether a simple command is one of the reading commands,
 // used without options that write or execute, on files it may read. why says
 // what is in the way, as a sentence, "" when it is not such a command at all.
-func (p reader) check(s line.Command) (ok bool, why string) {
+func (p project) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
 	r, listed := readOnlyRow(name)
 	switch {
@@ -61,7 +62,7 @@ func (p reader) check(s line.Command) (ok bool, why string) {
 
 // surroundings says what around a command, not in its words, keeps it from being
 // a reading one.
-func (p reader) surroundings(s line.Command, r readOnly) (why string) {
+func (p project) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
 	case len(s.Outputs) > 0:
@@ -93,11 +94,11 @@ func (p reader) surroundings(s line.Command, r readOnly) (why string) {
 // trusted says whether the program of this name is the system's, not one that
 // somebody put into the project; version asks for more: that it does not look
 // into the project to see what it shall be.
-func (p reader) trusted(name string, version bool) (ok bool, why string) {
+func (p project) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
 	}
-	if err := tool.ProgramOf(p.Environ, p.root, name, version); err != nil {
+	if err := tool.ProgramOf(p.Environ, p.Root, name, version); err != nil {
 		return false, err.Error()
 	}
 	return true, ""
@@ -110,7 +111,7 @@ func shellBuiltin(name string) bool {
 
 // globsRead looks at what the shell makes of globs: any number of words, so that
 // what a glob stands for counts as files wherever it is.
-func (p reader) globsRead(s line.Command, r readOnly) (why string) {
+func (p project) globsRead(s line.Command, r readOnly) (why string) {
 	ended := false
 	for i, w := range s.Words {
 		if i == 0 && w.Glob {
@@ -123,7 +124,7 @@ func (p reader) globsRead(s line.Command, r readOnly) (why string) {
 					" could take one for something else than a file to read"
 			case r.has(risky) && !ended && strings.IndexAny(w.Text, "*?[-") == 0:
 				return "the pattern " + w.Text + " may stand for an option of " + s.Name() + ": write ./" + w.Text
-			case p.shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
+			case p.Shell.Kind() != "bash" && strings.Contains(w.Text, "**"):
 				return "what " + w.Text + " stands for differs from shell to shell"
 			}
 			if why := p.mayRead(s.Dirs, w.Text, false); why != "" {
@@ -136,7 +137,7 @@ func (p reader) globsRead(s line.Command, r readOnly) (why string) {
 }
 
 // wordsRead judges the words of a reading command by its options.
-func (p reader) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
+func (p project) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {
 		return name + " " + bad + " can write, run programs or read elsewhere"
@@ -191,7 +192,7 @@ func tellsVersion(s line.Command) bool {
 }
 
 // special judges a command whose words are more than options and files.
-func (p reader) special(s line.Command, r readOnly) (ok bool, why string) {
+func (p project) special(s line.Command, r readOnly) (ok bool, why string) {
 	if s.Name() == "git" {
 		return p.gitReads(s.Dirs, s.Args())
 	}

@@ -9,7 +9,7 @@ import (
 
 // gitReads reports whether a git command does nothing but read; why is the
 // reason when it is of the reading kind and yet does not.
-func (p reader) gitReads(dirs, words []string) (ok bool, why string) {
+func (p project) gitReads(dirs, words []string) (ok bool, why string) {
 	dirs, words, why = p.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {
 		return false, why
@@ -38,7 +38,7 @@ func (p reader) gitReads(dirs, words []string) (ok bool, why string) {
 }
 
 // gitWords checks the words of a git command that may be options or paths.
-func (p reader) gitWords(dirs, words []string) (why string) {
+func (p project) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
@@ -58,7 +58,7 @@ func (p reader) gitWords(dirs, words []string) (why string) {
 }
 
 // gitGlobals takes git's own options off, which come before its command.
-func (p reader) gitGlobals(dirs, words []string) (in, rest []string, why string) {
+func (p project) gitGlobals(dirs, words []string) (in, rest []string, why string) {
 	for len(words) > 0 && line.IsOption(words[0]) {
 		switch {
 		case line.In("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
@@ -76,7 +76,7 @@ func (p reader) gitGlobals(dirs, words []string) (in, rest []string, why string)
 }
 
 // gitRepository asks about the repository itself.
-func (p reader) gitRepository(dirs []string, sub string, words []string) (why string) {
+func (p project) gitRepository(dirs []string, sub string, words []string) (why string) {
 	broad := gitShowsMuch(sub, words)
 	for _, dir := range dirs {
 		if why := p.gitRuns(dir); why != "" {
@@ -106,7 +106,7 @@ func badGitOption(w string) bool {
 
 // gitWord checks what may be a path in a word: the word itself, or what follows
 // a colon, as in HEAD:a.go and -L1,5:a.go.
-func (p reader) gitWord(dirs []string, w string, option bool) (why string) {
+func (p project) gitWord(dirs []string, w string, option bool) (why string) {
 	if !option && len(w) > 1 && w[0] == ':' && strings.IndexByte("(/!^", w[1]) >= 0 {
 		return w + " is a pattern of git's own"
 	}
@@ -120,7 +120,7 @@ func (p reader) gitWord(dirs []string, w string, option bool) (why string) {
 	for rest, found := w, true; found; {
 		// A path in a revision starts at the root of the repository.
 		if _, rest, found = strings.Cut(rest, ":"); found {
-			if why := p.mayRead(append(slices.Clip(dirs), p.root), rest, false); why != "" {
+			if why := p.mayRead(append(slices.Clip(dirs), p.Root), rest, false); why != "" {
 				return why
 			}
 		}

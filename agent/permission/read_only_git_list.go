@@ -89,7 +89,7 @@ func gitOnlyNamed(words []string) bool {
 
 // secretShown says which file of the deny list a command would show, that looks
 // at all that its pathspecs do not leave out.
-func (p reader) secretShown(dir string, words []string) (why string) {
+func (p project) secretShown(dir string, words []string) (why string) {
 	names, err := p.World.gitSecrets(dir)
 	if err != nil {
 		return err.Error()

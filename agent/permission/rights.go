@@ -36,7 +36,7 @@ type Rights struct {
 
 // Rights are those of a session; headless says that no one can answer.
 func (p *Policy) Rights(headless bool) Rights {
-	_, denied := p.group(p.DenyRules, "bash")
+	_, denied := readGroup(p.DenyRules, "bash")
 	return Rights{Confinement: p.holds(), Trusted: p.TrustsPrograms, NoProject: p.NoProject, ReadingDenied: denied,
 		Headless: headless}.In(p.Mode)
 }

@@ -29,21 +29,9 @@ func (p *Policy) allowing() []Rule { return append(p.SessionRules(), p.AllowRule
 func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 	r, err := p.Covers(rule, name, access)
 	if err == nil {
-		p.session = append(p.session, p.inPlace(r, access))
+		p.session = append(p.session, r)
 	}
 	return err
-}
-
-// inPlace is a rule given at a question, which speaks of the files as they are
-// seen from where the call works.
-func (p *Policy) inPlace(r Rule, access tool.Access) Rule {
-	r.Origin = ofSession
-	return r.bind(cmp.Or(access.Dir, p.workDir()), nil)
-}
-
-// workDir is where relative paths start.
-func (p *Policy) workDir() string {
-	return cmp.Or(p.Dir, p.Root)
 }
 
 // Bind fixes what the rules mean from here on: paths are seen from the working
@@ -51,8 +39,9 @@ func (p *Policy) workDir() string {
 // content, or to the one that was approved before, which approved tells for a
 // rule (nil for none; may be nil). Called once, when the rules are set.
 func (p *Policy) Bind(approved func(rule string) *Approval) {
+	dir := cmp.Or(p.Dir, p.Root)
 	for i, r := range p.AllowRules {
-		then := &Approval{Dir: p.workDir()}
+		then := &Approval{Dir: dir}
 		if approved != nil {
 			then = cmp.Or(approved(r.String()), then)
 		}
@@ -60,7 +49,7 @@ func (p *Policy) Bind(approved func(rule string) *Approval) {
 	}
 	for _, rules := range [][]Rule{p.AskRules, p.DenyRules} {
 		for i := range rules {
-			rules[i].base = p.workDir()
+			rules[i].base = dir
 		}
 	}
 }
@@ -78,8 +67,10 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	if err != nil {
 		return Rule{}, err
 	}
+	r.Origin = ofSession
+	r = r.bind(cmp.Or(access.Dir, p.Dir, p.Root), nil) // it speaks of the files as the call sees them
 	with := *p
-	with.session = append(p.SessionRules(), p.inPlace(r, access))
+	with.session = append(p.SessionRules(), r)
 	if with.Decide(name, access).Verdict != Run {
 		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
 	}
