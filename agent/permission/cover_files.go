@@ -10,7 +10,7 @@ import (
 // must cover every path, a deny or ask rule any of them.
 func (p project) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
-		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) {
+		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)) {
 			continue
 		}
 		if access.Host != "" {
@@ -50,7 +50,7 @@ func (p project) rulesFor(name string, access tool.Access) (narrow, suggested st
 	}
 	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
 	dir := filepath.Dir(path)
-	if dir == "." || dir == string(filepath.Separator) || p.writesForOthers(access) != "" { // the last asks git
+	if dir == "." || dir == string(filepath.Separator) || p.guardedWrite(access) != "" { // the last asks git
 		return narrow, narrow
 	}
 	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
@@ -61,8 +61,8 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 	switch {
 	case p.Mode == ModePlan:
 		return "plan mode only reads, whatever the rules"
-	case !p.project().coversOthersRun(r, access):
-		return p.project().writesForOthers(access)
+	case !p.project().coversGuarded(r, access):
+		return p.project().guardedWrite(access)
 	case access.Kind == tool.KindNetwork:
 		return "it names other hosts"
 	}

@@ -77,7 +77,7 @@ const (
 	MovesSecret     Code = "moves-secret"      // a secret would not stay as it is
 	OtherHost       Code = "other-host"        // the call reaches a host
 	NotParsed       Code = "not-parsed"        // the shell may take the line in another way
-	MoreThanReading Code = "more-than-reading" // a reading command is used otherwise
+	MoreThanReading Code = "more-than-reading" // a read-only command is used otherwise
 	AlwaysAsked     Code = "always-asked"      // Object is asked about in every mode
 	Outside         Code = "outside"           // the line leaves the sandbox
 	OwnPrograms     Code = "own-programs"      // the line runs the project's own programs
@@ -176,7 +176,7 @@ type Decision struct {
 	Needs   []line.Need // why it has to run on the host; nil elsewhere
 	Own     []string    // the project's own programs that the line runs
 	Covers  Class       // the strictest effects that rules have approved beforehand
-	// Builds says that the line consists of own and reading programs alone, so that
+	// Builds says that the line consists of own and read-only programs alone, so that
 	// ignored files which it makes are output.
 	Builds  bool
 	Git     bool     // the line runs git

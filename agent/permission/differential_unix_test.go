@@ -40,7 +40,7 @@ type trialShell struct {
 	bin  string // the PATH for its commands
 }
 
-// trialRules are those in force beside the reading commands.
+// trialRules are those in force beside the read-only commands.
 const trialRules = "bash(go test:*)|bash(make:*)|bash(npm run build)"
 
 func newTrial(t testing.TB) *trial {

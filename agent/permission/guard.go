@@ -15,7 +15,7 @@ import (
 )
 
 // Guard finds the files of a project that programs run or obey without being asked
-// (see OthersRun), links of such names and what they lead to. Its methods may be
+// (see AutoExecuted), links of such names and what they lead to. Its methods may be
 // called from any goroutine.
 type Guard struct {
 	roots  []string
@@ -32,7 +32,7 @@ type Guard struct {
 
 // NewGuard makes a Guard for what is below a project's root.
 func NewGuard(project tool.Project) *Guard {
-	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: OthersRunByName()}
+	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: AutoExecutedByName()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {

@@ -70,7 +70,7 @@ func (j Judgement) Reason() string { return words(j.Reasons) }
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}, Output: map[string]string{}}}
-	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: OthersRunByName()}
+	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: AutoExecutedByName()}
 	w.lookUp(changes)
 	for _, c := range changes {
 		if ctx.Err() != nil {
@@ -246,7 +246,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	}
 	name := below(w.p.Root, c.Path)
 	if w.byName(name) {
-		by, listed := OthersRun(name)
+		by, listed := AutoExecuted(name)
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
 	}
 	if why := w.p.guarded.why(c.Path); why != "" {
@@ -255,14 +255,14 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if c.Mode&fs.ModeSymlink == 0 {
 		return ""
 	}
-	if by, listed := holdsOthersRun(name); by != "" {
+	if by, listed := holdsAutoExecuted(name); by != "" {
 		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
 	}
 	to := w.target(c)
-	if why := w.p.project().runByOthers(to); why != "" {
+	if why := w.p.project().whyGuarded(to); why != "" {
 		return "a link: " + why
 	}
-	if by, listed := holdsOthersRun(below(w.p.Root, to)); by != "" {
+	if by, listed := holdsAutoExecuted(below(w.p.Root, to)); by != "" {
 		return fmt.Sprintf("a link to the place of %s, which %s runs or obeys", listed, by)
 	}
 	if !within(w.p.Root, to) && writable(to) {
@@ -337,7 +337,7 @@ func writable(at string) bool {
 }
 
 // output reports whether a change is build output: ignored, made by a line of own and
-// reading programs in a place for results, or by this session.
+// read-only programs in a place for results, or by this session.
 func (w *weigher) output(c sandbox.Change, name string) bool {
 	plain := (c.Mode.IsRegular() || c.Mode.IsDir()) && (c.Before.Mode.IsRegular() || c.Before.Mode.IsDir() || !c.Before.Exists())
 	if !w.d.Builds || !plain || !w.ignored[c.Path] || w.guarded(c) != "" || inDependencies(name) {
@@ -400,7 +400,7 @@ func (w *weigher) addGit(row GitRow) Class {
 // files and links, absolute; Apply lists them without links that lead to nothing guarded.
 func (p *Policy) MadeGuarded(paths []string) Effects {
 	e := Effects{There: true, By: map[What][]Entry{}}
-	w := weigher{p: p.deciding(), byName: OthersRunByName()}
+	w := weigher{p: p.deciding(), byName: AutoExecutedByName()}
 	for _, path := range paths {
 		c := sandbox.Change{Path: path, Kind: sandbox.Created}
 		if to, err := os.Readlink(path); err == nil {
@@ -418,7 +418,7 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 
 // IsGuarded reports whether programs run or obey the file at an absolute path
 // automatically.
-func (p *Policy) IsGuarded(path string) bool { return p.deciding().project().runByOthers(path) != "" }
+func (p *Policy) IsGuarded(path string) bool { return p.deciding().project().whyGuarded(path) != "" }
 
 // matchesAny reports whether a name fits one of the patterns of a list.
 func matchesAny(list, name string) bool {

@@ -41,16 +41,14 @@ func (p project) needs(s part) (need line.Need, why string) {
 			}
 		}
 	}
-	need, fetched := s.Needs()
+	need, run := s.Needs()
 	switch {
 	case need == "":
 		return "", ""
-	case fetched != "":
-		runner, program, _ := strings.Cut(fetched, " ")
-		if p.installed(s.Command, program) {
-			return "", ""
-		}
-		return need, strings.TrimSpace(runner+" "+program) + " is not installed in the project, so it needs the network"
+	case run.Runner != "" && p.installed(s.Command, run.Program):
+		return "", ""
+	case run.Runner != "":
+		return need, strings.TrimSpace(run.Runner+" "+run.Program) + " is not installed in the project, so it needs the network"
 	}
 	return need, "it needs " + needWords[need]
 }

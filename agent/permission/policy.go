@@ -97,7 +97,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	case tool.KindNetwork:
 		return d.because(Ask, Reason{Code: OtherHost, Object: tool.OwnHost(access.Host)})
 	}
-	why := p.project().writesForOthers(access)
+	why := p.project().guardedWrite(access)
 	switch {
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})

@@ -17,7 +17,7 @@ type project struct {
 
 func (p *Policy) project() project { return project{p.World, p.Root, p.Shell, p.guarded} }
 
-// check reports whether a simple command is one of the reading commands,
+// check reports whether a simple command is one of the read-only commands,
 // used without options that write or execute, on files it may read. why says
 // what is in the way, as a sentence, "" when it is not such a command at all.
 func (p project) check(s line.Command) (ok bool, why string) {
@@ -61,7 +61,7 @@ func (p project) check(s line.Command) (ok bool, why string) {
 }
 
 // surroundings says what around a command, not in its words, keeps it from being
-// a reading one.
+// a read-only one.
 func (p project) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
@@ -136,7 +136,7 @@ func (p project) globsRead(s line.Command, r readOnly) (why string) {
 	return ""
 }
 
-// wordsRead judges the words of a reading command by its options.
+// wordsRead judges the words of a read-only command by its options.
 func (p project) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // gitReads reports whether a git command does nothing but read; why is the
-// reason when it is of the reading kind and yet does not.
+// reason when it is of the read-only kind and yet does not.
 func (p project) gitReads(dirs, words []string) (ok bool, why string) {
 	dirs, words, why = p.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {

@@ -19,7 +19,7 @@ type Rights struct {
 	Confinement                                 Confinement
 	Trusted, NoProject, ReadingDenied, Headless bool
 
-	Reading    Fate // listed reading commands inside the project
+	Reading    Fate // listed read-only commands inside the project
 	Edits      Fate // file tools on files of the project that are not guarded
 	Guarded    Fate // file tools on guarded files
 	Fetching   Fate // tools that reach other hosts

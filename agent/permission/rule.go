@@ -14,7 +14,7 @@ import (
 	"artoo/tool"
 )
 
-// ReadGroup is the argument of the rule that stands for the reading commands.
+// ReadGroup is the argument of the rule that stands for the read-only commands.
 const ReadGroup = "@read"
 
 // Rule names a set of calls: a tool, or a tool and what it is called with.

@@ -9,7 +9,7 @@ import (
 // TestReadingDoc keeps docs/reading.md what the tables say.
 func TestReadingDoc(t *testing.T) {
 	madeFromTables(t, "reading.md", readingHead+permission.ReadingDoc()+readingResults+permission.ResultDoc()+
-		readingCaches+permission.CacheDoc()+readingGuarded+permission.OthersRunDoc())
+		readingCaches+permission.CacheDoc()+readingGuarded+permission.AutoExecutedDoc())
 }
 
 const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permission; go test ./ui/cli -update rewrites it. -->
@@ -18,9 +18,9 @@ const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permis
 
 [Permissions](permissions.md) describes how these lists are used.
 
-## Reading commands
+## Read-only commands
 
-These run without a question, read-only, in every mode: inside the project, without options that write or execute, and without files outside the
+These run without a question, read-only, in every mode: inside the project, without the options listed below, and without files outside the
 project or denied files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
 runs only while the repository's own configuration names no programs. Commands that print what git stores run only while git holds no
 denied file, or while pathspecs leave it out (` + "`-- . ':!.env'`" + `). A rule ` + "`bash(@read)`" + ` stands for all of them.
@@ -30,7 +30,7 @@ denied file, or while pathspecs leave it out (` + "`-- . ':!.env'`" + `). A rule
 const readingResults = `
 ## Build output
 
-Ignored files in these places stay without a question, if the line consists of reading commands and the project's own programs:
+Ignored files in these places stay without a question, if the line consists of read-only commands and the project's own programs:
 
 `
 

@@ -45,32 +45,34 @@ var needs = []struct {
 }
 
 // Needs says what a command needs that a sandbox does not have, as its words tell, "" for
-// nothing. A package runner needs the network unless program, for which it is asked, is
-// installed.
-func (c Command) Needs() (need Need, program string) {
+// nothing. A package runner needs the network unless the package's program is installed.
+func (c Command) Needs() (need Need, run Package) {
 	if c.Elevated {
-		return Service, ""
+		return Service, run
 	}
 	name, words := c.Program()
 	sub, next := Subcommand(words)
 	offline := HaveOption(words, "--offline --no-index") || sub == "init" && next == ""
 	if runner, program := packageRunner(name, sub, words); runner && !offline {
-		return Network, strings.TrimSpace(name + " " + program)
+		return Network, Package{name, program}
 	}
 	for _, row := range needs {
 		if In(row.programs, name) && !(offline && row.need == Network) && (row.subcommands == "" ||
 			In(row.subcommands, sub) || In(row.subcommands, sub+"/"+next)) {
-			return row.need, ""
+			return row.need, run
 		}
 	}
 	switch {
 	case name == "yarn" && sub == "" && !slices.ContainsFunc(words, IsOption),
 		name == "go" && sub == "install" && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "@") }),
 		In("curl wget http https xh nc ncat telnet ping", name) && !onlyLoopback(words):
-		return Network, ""
+		return Network, run
 	}
-	return "", ""
+	return "", run
 }
+
+// Package is a program that a package runner is asked for.
+type Package struct{ Runner, Program string }
 
 // packageRunner reports whether a command fetches and runs a package's program, and which one.
 func packageRunner(name, sub string, words []string) (runner bool, program string) {

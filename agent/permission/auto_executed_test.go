@@ -53,17 +53,17 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 		{".gitignore", ""},
 	}
 	for _, c := range cases {
-		if by, name := OthersRun(c.path); by != c.by {
+		if by, name := AutoExecuted(c.path); by != c.by {
 			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
 		}
 	}
 	root := t.TempDir()
 	hooks := filepath.Join(root, "hooks")
 	p := hooked(root, func() []string { return []string{hooks} }).deciding()
-	if why := p.project().runByOthers(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hooksPath") {
+	if why := p.project().whyGuarded(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hooksPath") {
 		t.Errorf("a directory that git's configuration names: %q", why)
 	}
-	if why := p.project().runByOthers(filepath.Join(root, ".envrc")); why == "" {
+	if why := p.project().whyGuarded(filepath.Join(root, ".envrc")); why == "" {
 		t.Error(".envrc is a file like any other")
 	}
 }

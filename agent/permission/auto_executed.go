@@ -11,13 +11,13 @@ import (
 	"artoo/tool"
 )
 
-// othersRun is the one list of files that something other than the user runs or
+// autoExecuted is the one list of files that something other than the user runs or
 // obeys: git, editors, shells on entering a directory, package managers, build
 // services, coding agents. A program that writes one has code of its own run later,
 // without a question. A row is a name, or names below each other, with * for
 // any characters of a name; it counts at any depth, in letters of either case,
 // and for all that is beneath it.
-var othersRun = []runByOther{
+var autoExecuted = []autoExecutedRow{
 	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml .hg .jj`},
 	{"an editor", `.vscode .vs .idea .fleet .zed .helix .devcontainer .devcontainer.json .gitpod.yml *.code-workspace
 		*.sublime-project .exrc .vimrc _vimrc .nvimrc .lvimrc .nvim.lua .dir-locals.el .dir-locals-2.el`},
@@ -35,26 +35,26 @@ var othersRun = []runByOther{
 		.goosehints .rules .github/agents .github/copilot-instructions.md`},
 }
 
-// runByOther is who runs or obeys files, and their names.
-type runByOther struct{ by, names string }
+// autoExecutedRow is who runs or obeys files, and their names.
+type autoExecutedRow struct{ by, names string }
 
-// OthersRun says who runs or obeys the file at a path, and by which name of the
+// AutoExecuted says who runs or obeys the file at a path, and by which name of the
 // list; "" for a file like any other. Only the names in the path count: of
-// directories that git's configuration names, Policy.OthersRun knows.
-func OthersRun(path string) (by, name string) {
-	if found := othersRunNames(path); len(found) > 0 {
+// directories that git's configuration names, Policy.AutoExecuted knows.
+func AutoExecuted(path string) (by, name string) {
+	if found := autoExecutedNames(path); len(found) > 0 {
 		return found[0].by, found[0].names
 	}
 	return "", ""
 }
 
-// holdsOthersRun is OthersRun for what a directory of this path, such as .github, would
+// holdsAutoExecuted is AutoExecuted for what a directory of this path, such as .github, would
 // hold: a link in its place gives other files the names of the list.
-func holdsOthersRun(path string) (by, name string) {
-	for _, row := range othersRun {
+func holdsAutoExecuted(path string) (by, name string) {
+	for _, row := range autoExecuted {
 		for name := range strings.FieldsSeq(row.names) {
 			if _, below, ok := strings.Cut(name, "/"); ok {
-				if by, _ := OthersRun(path + "/" + below); by != "" {
+				if by, _ := AutoExecuted(path + "/" + below); by != "" {
 					return by, name
 				}
 			}
@@ -63,34 +63,34 @@ func holdsOthersRun(path string) (by, name string) {
 	return "", ""
 }
 
-// othersRunNames are all the names of the list that the path goes through, each
+// autoExecutedNames are all the names of the list that the path goes through, each
 // by itself, in the list's order.
-func othersRunNames(file string) (found []runByOther) {
+func autoExecutedNames(file string) (found []autoExecutedRow) {
 	parts := partsOf(tool.FoldName(file))
-	for _, row := range othersRun {
+	for _, row := range autoExecuted {
 		for name := range strings.FieldsSeq(row.names) {
 			if passesThrough(parts, strings.Split(name, "/")) {
-				found = append(found, runByOther{row.by, name})
+				found = append(found, autoExecutedRow{row.by, name})
 			}
 		}
 	}
 	return found
 }
 
-// OthersRunDoc lists these files for the documentation, as rows of a Markdown table.
-func OthersRunDoc() string {
+// AutoExecutedDoc lists these files for the documentation, as rows of a Markdown table.
+func AutoExecutedDoc() string {
 	var b strings.Builder
-	for _, row := range othersRun {
+	for _, row := range autoExecuted {
 		b.WriteString("| " + row.by + " | `" + strings.Join(strings.Fields(row.names), " ") + "` |\n")
 	}
 	return b.String()
 }
 
-// OthersRunByName is OthersRun for many paths: it asks little of most names.
-func OthersRunByName() func(path string) bool {
+// AutoExecutedByName is AutoExecuted for many paths: it asks little of most names.
+func AutoExecutedByName() func(path string) bool {
 	starts := map[string]bool{}
 	var endings []string
-	for _, row := range othersRun {
+	for _, row := range autoExecuted {
 		for name := range strings.FieldsFuncSeq(row.names, func(c rune) bool { return unicode.IsSpace(c) || c == '/' }) {
 			if ending, open := strings.CutPrefix(name, "*"); open {
 				endings = append(endings, ending)
@@ -109,7 +109,7 @@ func OthersRunByName() func(path string) bool {
 		if !may {
 			return false
 		}
-		by, _ := OthersRun(file)
+		by, _ := AutoExecuted(file)
 		return by != ""
 	}
 }
@@ -132,11 +132,11 @@ func passesThrough(parts, names []string) bool {
 	return false
 }
 
-// runByOthers says in words why a write to a path is asked whatever the mode,
+// whyGuarded says in words why a write to a path is asked whatever the mode,
 // "" when it is a file like any other. Below the project root, and for a
 // relative path, only the names from there on count.
-func (p project) runByOthers(path string) (why string) {
-	if by, name := OthersRun(below(p.Root, path)); by != "" {
+func (p project) whyGuarded(path string) (why string) {
+	if by, name := AutoExecuted(below(p.Root, path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
 	return p.guarded.why(path)
@@ -150,8 +150,8 @@ func below(root, path string) string {
 	return path
 }
 
-// writesForOthers is runByOthers for the first file of a call that others run.
-func (p project) writesForOthers(access tool.Access) (why string) {
+// guardedWrite is whyGuarded for the first file of a call that others run.
+func (p project) guardedWrite(access tool.Access) (why string) {
 	if access.Kind != tool.KindWrite {
 		return ""
 	}
@@ -159,32 +159,32 @@ func (p project) writesForOthers(access tool.Access) (why string) {
 		return "it changes a file that has other names too (hard links), which may be run or obeyed by others"
 	}
 	for _, path := range access.Paths {
-		if why := p.runByOthers(path); why != "" {
+		if why := p.whyGuarded(path); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// coversOthersRun reports whether an allow rule may let a call write files that
+// coversGuarded reports whether an allow rule may let a call write files that
 // others run: one for this very file may, and one whose fixed words name all
 // that the path goes through, as write(.github/workflows/**) does. Git's own
 // files need the first.
-func (p project) coversOthersRun(r Rule, access tool.Access) bool {
-	if r.exact() || p.writesForOthers(access) == "" {
+func (p project) coversGuarded(r Rule, access tool.Access) bool {
+	if r.exact() || p.guardedWrite(access) == "" {
 		return true
 	}
 	if access.OtherNames {
 		return false
 	}
-	named := othersRunNames(r.Arg)
+	named := autoExecutedNames(r.Arg)
 	for _, file := range access.Paths {
-		if p.runByOthers(file) == "" {
+		if p.whyGuarded(file) == "" {
 			continue
 		}
 		inGit := slices.ContainsFunc(partsOf(file), func(part string) bool { return strings.EqualFold(part, ".git") })
-		names := othersRunNames(below(p.Root, file))
-		unnamed := slices.ContainsFunc(names, func(n runByOther) bool { return !slices.Contains(named, n) })
+		names := autoExecutedNames(below(p.Root, file))
+		unnamed := slices.ContainsFunc(names, func(n autoExecutedRow) bool { return !slices.Contains(named, n) })
 		if len(names) == 0 || inGit || unnamed { // without a name only git's configuration knows it
 			return false
 		}
@@ -205,15 +205,15 @@ func (p project) writesGuarded(s line.Command) (why string) {
 	for _, w := range s.Writes() {
 		text := strings.TrimPrefix(w.Text, "of=")
 		if w.Glob {
-			if why := globOfOthers(text); why != "" {
+			if why := globOfGuarded(text); why != "" {
 				return why
 			}
 		}
 		for _, file := range p.places(s, text) {
-			why := p.runByOthers(file)
+			why := p.whyGuarded(file)
 			// A link on the way may lead to one.
 			if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && why == "" {
-				why = p.runByOthers(filepath.Join(real, filepath.Base(file)))
+				why = p.whyGuarded(filepath.Join(real, filepath.Base(file)))
 			}
 			if why != "" {
 				return why
@@ -223,10 +223,10 @@ func (p project) writesGuarded(s line.Command) (why string) {
 	return ""
 }
 
-// globOfOthers says that a glob may stand for one of the well-known files that
+// globOfGuarded says that a glob may stand for one of the well-known files that
 // others run. Not all names of the list count: a* may be azure-pipelines.yml too,
 // and hardly ever is.
-func globOfOthers(glob string) (why string) {
+func globOfGuarded(glob string) (why string) {
 	for part := range strings.SplitSeq(glob, "/") {
 		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
 			continue
