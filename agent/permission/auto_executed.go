@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	"artoo/tool/names"
 )
 
 // autoExecuted is the one list of files that something other than the user runs or
@@ -144,7 +145,7 @@ func (p project) whyGuarded(path string) (why string) {
 
 // below is a path relative to the project root where it is in it.
 func below(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := names.Relative(root, path); ok {
 		return rel
 	}
 	return path

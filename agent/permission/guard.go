@@ -83,7 +83,7 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 	}
 	found.Outside = g.gathered(names.Outside(found.Outside))
 	for _, dir := range g.hooks() {
-		inside := slices.ContainsFunc(g.roots, func(root string) bool { return dir != root && within(root, dir) })
+		inside := slices.ContainsFunc(g.roots, func(root string) bool { return dir != root && names.Within(root, dir) })
 		if inside && exists(dir) {
 			found.Paths = append(found.Paths, dir)
 		}
@@ -233,10 +233,4 @@ func bareEntries(dir string) (found []string) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// within reports whether a clean path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/tool"
+	"artoo/tool/names"
 	"artoo/tool/sandbox"
 )
 
@@ -265,7 +266,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	if by, listed := holdsAutoExecuted(below(w.p.Root, to)); by != "" {
 		return fmt.Sprintf("a link to the place of %s, which %s runs or obeys", listed, by)
 	}
-	if !within(w.p.Root, to) && writable(to) {
+	if !names.Within(w.p.Root, to) && writable(to) {
 		return "a link that leads out of the project, to what can be written"
 	}
 	return ""
@@ -312,7 +313,7 @@ const maxLinks = 40
 const systemDirs = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu /snap"
 
 func inSystem(file string) bool {
-	return slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return within(dir, file) })
+	return slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return names.Within(dir, file) })
 }
 
 // writable reports whether the user could write a path outside the project, put another

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
+	"artoo/tool/names"
 )
 
 // builders are programs that run what the project contains, with the subcommands
@@ -49,7 +50,7 @@ func (p project) ownPrograms(l parsed) (own []string, builds bool) {
 // there that is not the system's, or what is not known.
 func (p project) fromOutside(s line.Command) bool {
 	outside := func(file string) bool {
-		return !within(p.Root, realPath(file)) && !inSystem(file) && file != os.DevNull
+		return !names.Within(p.Root, names.Real(file)) && !inSystem(file) && file != os.DevNull
 	}
 	return slices.ContainsFunc(s.Dirs, outside) || slices.ContainsFunc(slices.Concat(s.Words, s.Inputs), func(w line.Word) bool {
 		text := w.Text

@@ -101,7 +101,7 @@ func badGitOption(w string) bool {
 	}
 	return line.HasOption(w, `--output --ext-diff --textconv --no-index --contents --open-files-in-pager --exec
 		--upload-pack --paginate --show-signature --submodule --recurse-submodules --stdin --remerge-diff --help --untracked
-		--no-exclude-standard --filters --batch --edit --alternate-refs`)
+		--no-exclude-standard --filters --batch --batch-check --batch-command --batch-all-objects --edit --alternate-refs`)
 }
 
 // gitWord checks what may be a path in a word: the word itself, or what follows

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
+	"artoo/tool/names"
 )
 
 // namesPath reports whether a word of a rule, or the word of a command that it
@@ -44,12 +45,12 @@ func leadsTo(expected patternWord, text, base string, dirs []string) bool {
 		cut := strings.LastIndex(expected.Text[:i], "/") + 1
 		fixed, rest = expected.Text[:cut], expected.Text[cut:]
 	}
-	pattern := patternWord{Text: realPath(seenFrom(base, fixed))}
+	pattern := patternWord{Text: names.Real(seenFrom(base, fixed))}
 	if rest != "" {
 		pattern.Text = strings.TrimSuffix(pattern.Text, "/") + "/" + rest
 	}
 	return !slices.ContainsFunc(dirs, func(dir string) bool {
-		return !pattern.matches(realPath(seenFrom(dir, text)), false)
+		return !pattern.matches(names.Real(seenFrom(dir, text)), false)
 	})
 }
 
@@ -59,19 +60,6 @@ func seenFrom(dir, path string) string {
 		return path
 	}
 	return dir + string(filepath.Separator) + path
-}
-
-// realPath is a path without links, "." and "..", as the kernel follows them;
-// what does not exist stays as it is written behind what does.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return filepath.ToSlash(real)
-	}
-	clean := filepath.Clean(path)
-	if up := filepath.Dir(clean); up != clean {
-		return filepath.ToSlash(filepath.Join(realPath(up), filepath.Base(clean)))
-	}
-	return filepath.ToSlash(clean)
 }
 
 // scriptAt is which word of a command is the script that its interpreter runs,
@@ -103,7 +91,7 @@ func scriptAt(words []line.Word, dirs []string) int {
 // interpreter is given. Programs of the system are none.
 func scripts(words []line.Word, dir string) (paths []string) {
 	add := func(text string) {
-		at := realPath(seenFrom(dir, text))
+		at := names.Real(seenFrom(dir, text))
 		place := strings.SplitN(at, "/", 3)
 		if len(place) < 3 || place[0] != "" || !line.In("usr bin sbin opt nix", place[1]) {
 			paths = append(paths, at)
@@ -141,18 +129,18 @@ func (r Rule) bind(dir string, known map[string]string) Rule {
 // name.
 func (r Rule) namesScripts() (paths []string) {
 	text, wild := r.line()
-	if read := line.Parse(text, r.base, line.Shell{}); read.Problem == "" && !wild {
-		for _, s := range read.Commands {
-			for _, dir := range s.Dirs {
-				if !s.Certain {
-					continue
-				}
+	read := line.Parse(text, r.base, line.Shell{})
+	if read.Problem != "" || wild {
+		return scripts(r.fixedWords(), r.base)
+	}
+	for _, s := range read.Commands {
+		for _, dir := range s.Dirs {
+			if s.Certain {
 				paths = append(paths, scripts(s.Words, dir)...)
 			}
 		}
-		return paths
 	}
-	return scripts(r.fixedWords(), r.base)
+	return paths
 }
 
 // fixedWords are the words of a rule for commands that stand before any *.

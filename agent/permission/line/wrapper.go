@@ -176,47 +176,41 @@ func optionOf(text string, w wrapper) (name, value string, taken bool) {
 // IsShell reports whether a program takes lines as shells do.
 func IsShell(name string) bool { return In("sh bash dash ash zsh ksh ksh93 mksh yash rbash", name) }
 
-// shellScript is the line of `sh -c 'line'`. With options that only tell when
+// shellScript is the line of `sh -c 'line'`. With options that only say when
 // the shell gives up it means what it says; with others it may not.
-func shellScript(words []Word) (string, wrapping) {
-	how := wrapsScript
+func shellScript(words []Word) (script string, how wrapping) {
+	how = wrapsScript
 	for i := 0; i < len(words); i++ {
-		at := words[i]
-		if !at.Known || at.Glob {
-			return "", wrapsUnseen
+		text, next := words[i].Text, Word{}
+		if i+1 < len(words) {
+			next = words[i+1]
 		}
-		switch text := at.Text; {
+		switch letters := strings.TrimLeft(text, "-+"); {
+		case !words[i].Known || words[i].Glob:
+			return "", wrapsUnseen
 		case text == "--noprofile", text == "--norc":
 		case strings.HasPrefix(text, "--"):
 			how = wrapsForeign
-		case text == "-O", text == "+O", text == "+o":
-			how = wrapsForeign
-			i++ // its value
-		case !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+"):
+		case letters == text:
 			return "", wrapsNothing // a script in a file, judged by its own name
-		case strings.Trim(text[1:], "ceuflxaBCEHPTbhkmnprtv") == "o":
-			if strings.Contains(text, "c") {
-				return "", wrapsUnseen
-			}
-			// These, by their long names, only tell when the shell gives up.
-			const harmless = "pipefail errexit nounset"
-			if i++; i >= len(words) || !In(harmless, words[i].Text) || strings.Trim(text[1:], "eu") != "o" {
+		case strings.Trim(letters, "ceuflxaBCEHPTbhkmnprtvoO") != "",
+			strings.Contains(letters, "c") && strings.ContainsAny(letters, "oO"):
+			return "", wrapsUnseen
+		case strings.ContainsAny(letters, "oO"):
+			if i++; text[0] == '+' || strings.Trim(letters, "eu") != "o" || !In("pipefail errexit nounset", next.Text) {
 				how = wrapsForeign
 			}
-		case strings.Trim(text[1:], "ceuflxaBCEHPTbhkmnprtv") != "":
+		case strings.Contains(letters, "c"):
+			if strings.Trim(letters, "ceu") != "" || text[0] == '+' {
+				how = wrapsForeign
+			}
+			// Behind -c may stand more options before the line.
+			if next.Known && !next.Glob && !strings.HasPrefix(next.Text, "-") {
+				return next.Text, how
+			}
 			return "", wrapsUnseen
-		case strings.Trim(text[1:], "ceu") != "" || text[0] == '+':
+		case strings.Trim(letters, "eu") != "" || text[0] == '+':
 			how = wrapsForeign
-			fallthrough
-		default:
-			if !strings.Contains(text, "c") {
-				continue
-			}
-			// What follows -c may be more options before the line.
-			if i++; i < len(words) && words[i].Known && !words[i].Glob && !strings.HasPrefix(words[i].Text, "-") {
-				return words[i].Text, how
-			}
-			return "", wrapsUnseen
 		}
 	}
 	return "", wrapsNothing
