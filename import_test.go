@@ -34,9 +34,10 @@ var allowed = []struct {
 	{"artoo/tool", []string{"artoo/tool/*"}},
 	// The list of the tools; it makes them of everything below.
 	{"artoo/tool/builtin", []string{"artoo/tool", "artoo/tool/*"}},
-	{"artoo/tool/search", []string{"artoo/tool/files"}},
-	{"artoo/tool/project", []string{"artoo/tool/files", "artoo/tool/search"}},
-	{"artoo/tool/edit", nil},
+	{"artoo/tool/files", []string{"artoo/tool/git"}},
+	{"artoo/tool/search", []string{"artoo/tool/files", "artoo/tool/git"}},
+	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git"}},
+	{"artoo/tool/edit", []string{"artoo/tool/files"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
 	{"artoo/tool/repo", nil},
@@ -64,7 +65,7 @@ var allowed = []struct {
 	// config: a setting and a choice of model are shown as they are, without a copy of their types.
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/config", "artoo/conversation", "artoo/provider",
 		"artoo/provider/redact",
-		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/journal", "artoo/tool/shell", "artoo/tool/spelling",
+		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/builtin", "artoo/tool/journal", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
@@ -73,7 +74,7 @@ var allowed = []struct {
 
 // testDoubles may be imported by the tests of rooms above the provider.
 var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest",
-	"artoo/tool/pdf/pdftest", "artoo/ui/prompt/prompttest"}
+	"artoo/tool/pdf/pdftest", "artoo/tool/builtin", "artoo/ui/prompt/prompttest"}
 
 // shared are packages that any other may import. They import nothing of artoo.
 var shared = []string{"artoo/tool/names", "artoo/tool/text"}

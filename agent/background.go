@@ -16,6 +16,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/shell"
 )
 
@@ -84,7 +85,7 @@ func (a *Agent) Background() (list []BackgroundCommand) {
 	for _, j := range a.opt.Env.Jobs.List() {
 		c := BackgroundCommand{ID: j.ID, Line: a.masked(j.Line), Began: j.Begun, Runs: j.Runs()}
 		if !c.Runs {
-			c.End = tool.HowItEnded(j.Result())
+			c.End = builtin.HowItEnded(j.Result())
 		}
 		list = append(list, c)
 	}
@@ -163,13 +164,13 @@ func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
 		return "", nil
 	}
 	for _, p := range t.background.ended() {
-		how := tool.HowItEnded(p.job.Result())
+		how := builtin.HowItEnded(p.job.Result())
 		told := !p.job.Tell()
 		if !told {
 			said += fmt.Sprintf("[background command %s has ended: %s: %s]\n", p.job.ID, how, firstLine(p.job.Line))
 		}
 		job, result := p.job, tool.Result{}
-		result.IsError = p.decision.Place == permission.PlaceBackground && tool.Failed(job.Result())
+		result.IsError = p.decision.Place == permission.PlaceBackground && builtin.Failed(job.Result())
 		p.asks = &asker{turn: t}
 		err = cmp.Or(err, t.settle(ctx, p, &result))
 		said += result.Text

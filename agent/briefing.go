@@ -8,7 +8,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // briefing is all that the model was told of what it may do and where it works, by
@@ -143,7 +143,7 @@ func (a *Agent) settingsNow() settings {
 	if w == nil {
 		return s
 	}
-	for _, name := range tool.Usual(w.Shell) {
+	for _, name := range builtin.Usual(w.Shell) {
 		if !slices.Contains(s.Tools, name) && !a.replaced(name) {
 			s.Without = append(s.Without, name)
 		}

@@ -13,12 +13,13 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // newAgentIn is an agent in a project, changed before it is made.
 func newAgentIn(t *testing.T, root string, p provider.Provider, change func(*agent.Options)) *agent.Agent {
 	t.Helper()
-	opt := testOptions(p, tool.Read())
+	opt := testOptions(p, builtin.Read())
 	opt.Env.Dir, opt.Workspace = root, &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, Began: time.Now()}
 	opt.MaxContextTokens, opt.ToolResultMaxChars = 50_000, 10_000
 	opt.Sessions = agent.Sessions{Store: conversation.Store{Dir: filepath.Join(t.TempDir(), "sessions")}}

@@ -12,6 +12,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/web"
 )
 
@@ -23,7 +24,7 @@ func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := append(tool.BuiltIn(tool.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), tool.WebSearch(&web.Engine{Name: "brave"}))
+	tools := append(builtin.BuiltIn(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), builtin.WebSearch(&web.Engine{Name: "brave"}))
 	tools = append(tools, agent.OwnTools([]agent.SubAgent{{Name: "review"}})...)
 	var got strings.Builder
 	for line := range strings.Lines(string(data)) {
@@ -50,7 +51,7 @@ func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 // told.
 func answered(t *testing.T, tools []tool.Tool, name string, input json.RawMessage) string {
 	t.Helper()
-	found, input := tool.FindCall(tools, name, input)
+	found, input := builtin.FindCall(tools, name, input)
 	if found == nil {
 		return strings.TrimSpace("! no tool of this name. " + tool.Instead(name))
 	}

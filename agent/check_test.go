@@ -9,6 +9,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // checked is what the model is told of a write to a file where these checks are set,
@@ -21,7 +22,7 @@ func checked(t *testing.T, c *confinement, layer bool, file string, checks ...ag
 	}
 	t.Cleanup(func() { files.Close() })
 	opt := testOptions(&fake.Provider{Steps: []fake.Step{
-		fake.Calls(fake.ToolCall("c1", "write", `{"path":"`+file+`","content":"x\n"}`)), fake.Say("ok")}}, tool.Write())
+		fake.Calls(fake.ToolCall("c1", "write", `{"path":"`+file+`","content":"x\n"}`)), fake.Say("ok")}}, builtin.Write())
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root(),
 		Confinement: permission.Confinement{Sandbox: layer, Layer: layer}}

@@ -18,6 +18,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	"artoo/tool/sandbox"
@@ -201,7 +202,7 @@ func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake
 // options are those of such an agent.
 func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.Step) agent.Options {
 	t.Helper()
-	opt := testOptions(&fake.Provider{Steps: steps}, tool.Bash(tool.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), tool.Shell())
+	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Bash(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), builtin.Shell())
 	dir := t.TempDir()
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // mostHidden is how many hidden paths are named.
@@ -28,7 +29,7 @@ func (t *turn) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 		if home != "" {
 			text = strings.NewReplacer("${HOME}", home, "$HOME", home).Replace(text)
 		}
-		for word := range tool.Words(text) {
+		for word := range builtin.Words(text) {
 			if missed && !strings.Contains(word, "/") && !programs[word] {
 				programs[word] = true
 				if at := hiddenProgram(p.confined, path, word); at != "" {
@@ -53,7 +54,7 @@ func (t *turn) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	}
 	look(p.call.Access.Command)
 	if result.IsError {
-		look(result.Text[max(0, len(result.Text)-tool.Heard):])
+		look(result.Text[max(0, len(result.Text)-builtin.Heard):])
 	}
 	if missed && len(said) == 0 { // it may lie where a link leads, as node_modules may be one
 		for _, dir := range slices.Compact([]string{p.call.Access.Dir, t.opt.Policy.Root}) {

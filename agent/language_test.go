@@ -11,6 +11,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/lsp"
 	"artoo/tool/lsp/lsptest"
 	"artoo/tool/shell"
@@ -46,7 +47,7 @@ func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string)
 		Start: shell.StartHere, Servers: []lsp.Server{{Name: "scripted", Command: []string{self}, Files: []string{".x"}}},
 		Patience: 10 * time.Second})
 	t.Cleanup(servers.Close)
-	opt := testOptions(&fake.Provider{Steps: append(calls, fake.Say("ok"))}, tool.Edit(), tool.LSP())
+	opt := testOptions(&fake.Provider{Steps: append(calls, fake.Say("ok"))}, builtin.Edit(), builtin.LSP())
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files, LSP: servers}
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root()}
 	a, err := agent.New(opt)

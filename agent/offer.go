@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"artoo/tool"
+	"artoo/tool/search"
 )
 
 // Tools are what the present model is offered.
@@ -60,7 +61,7 @@ func (a *Agent) lookForKinds() {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), kindsTimeout)
 		defer cancel()
-		there, _ := guard(func() ([]string, error) { return files.Kinds(ctx, kinds), nil }) // after a crash none counts as there
+		there, _ := guard(func() ([]string, error) { return search.Kinds(ctx, files, kinds), nil }) // after a crash none counts as there
 		found <- there
 	}()
 }

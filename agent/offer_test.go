@@ -11,6 +11,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
 			fake.Call("2", "nothing_like_it", `{}`), fake.Say("ok"),
 		}}
 		a := newAgentIn(t, root, p, func(o *agent.Options) {
-			o.Tools = []tool.Tool{tool.Read(), tool.Write(), tool.NotebookEdit()}
+			o.Tools = []tool.Tool{builtin.Read(), builtin.Write(), builtin.NotebookEdit()}
 			o.Policy.Mode = "edits"
 		})
 		cb := &recorder{}
@@ -78,7 +79,7 @@ func TestANotebookIsEditedByTheNameOfAnotherProgram(t *testing.T) {
 		fake.Say("ok"),
 	}}
 	a := newAgentIn(t, root, p, func(o *agent.Options) {
-		o.Tools = []tool.Tool{tool.Read(), tool.NotebookEdit()}
+		o.Tools = []tool.Tool{builtin.Read(), builtin.NotebookEdit()}
 		o.Policy.Mode = "edits"
 	})
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {

@@ -13,10 +13,11 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // ownTools are those of the agent by name.
-func ownTools(names ...string) []tool.Tool { return tool.Pick(agent.OwnTools(nil), names) }
+func ownTools(names ...string) []tool.Tool { return builtin.Pick(agent.OwnTools(nil), names) }
 
 func offered(req provider.Request) (names []string) {
 	for _, t := range req.Tools {
@@ -203,7 +204,7 @@ func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
 // others call the one that is none in particular is taken.
 func TestTaskOffersAgentsOnlyWhereThereAreSome(t *testing.T) {
 	for _, agents := range [][]agent.SubAgent{nil, {{Name: "review"}}} {
-		task := tool.Pick(agent.OwnTools(agents), []string{"task"})[0]
+		task := builtin.Pick(agent.OwnTools(agents), []string{"task"})[0]
 		if offered := strings.Contains(string(task.Schema()), `"agent"`); offered != (agents != nil) {
 			t.Errorf("with %d agents: %s", len(agents), task.Schema())
 		}

@@ -11,6 +11,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // A page that a tool made itself reaches the model as it is; other results of
@@ -51,7 +52,7 @@ func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := tool.Read().Run(t.Context(), a.Env(), input, io.Discard)
+		r, err := builtin.Read().Run(t.Context(), a.Env(), input, io.Discard)
 		if err != nil || len(r.Text) < c.least || len(r.Text) > c.most {
 			t.Errorf("budget %d, limit %d: %d bytes, %v", c.budget, c.limit, len(r.Text), err)
 		}
@@ -66,7 +67,7 @@ func TestALookAtALongSourceFileIsOneCall(t *testing.T) {
 	a := newAgentIn(t, root, newScript(), func(o *agent.Options) {
 		o.Model.Info.Context, o.Sessions.Ephemeral, o.MaxContextTokens = 200_000, true, 0
 	})
-	r, err := tool.Read().Run(t.Context(), a.Env(), json.RawMessage(`{"path":"long.go"}`), io.Discard)
+	r, err := builtin.Read().Run(t.Context(), a.Env(), json.RawMessage(`{"path":"long.go"}`), io.Discard)
 	if err != nil || strings.Contains(r.Text, "to continue") || !strings.Contains(r.Text, "\n  2000\t") {
 		t.Errorf("%d bytes, ends %q, %v", len(r.Text), r.Text[max(len(r.Text)-60, 0):], err)
 	}

@@ -15,6 +15,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/shell"
@@ -192,7 +193,7 @@ func TestAPlantedPanicIsThatCallsError(t *testing.T) {
 			p := &trap{set: true}
 			look := fake.ToolCall("c2", "look", `{"arg":"x"}`)
 			opt := c.options(t, place.mode, fake.Calls(place.call), fake.Calls(look), fake.Say("ok"))
-			opt.Tools = append(opt.Tools, tool.Write())
+			opt.Tools = append(opt.Tools, builtin.Write())
 			opt.Tools = append(opt.Tools, append(agent.OwnTools(nil), makeTool("look", tool.KindRead, nil))...)
 			place.plant(t, &opt, c, p)
 			store := conversation.Store{Dir: t.TempDir()}

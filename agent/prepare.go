@@ -9,13 +9,14 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // prepare finds the tool, checks the input and plans the call.
 func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
 	c := calls[i]
 	p := newPending(calls, i)
-	p.tool, p.call.Input = tool.FindCall(t.opt.Tools, c.Name, c.Input)
+	p.tool, p.call.Input = builtin.FindCall(t.opt.Tools, c.Name, c.Input)
 	if p.tool != nil && c.Raw != "" {
 		if text, ok := p.tool.FromText(c.Raw); ok {
 			c.Raw, p.call.Input = "", text

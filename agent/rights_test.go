@@ -10,6 +10,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -122,8 +123,8 @@ func (s situation) play(t *testing.T, name, input, changes string) permission.Fa
 		steps = slices.Concat([]fake.Step{fake.Calls(task("t1", "work"))}, steps, []fake.Step{fake.Say("done")})
 	}
 	a := c.scripted(t, s.mode, steps...)
-	all := tool.BuiltIn(tool.BashOptions{Path: shell.Find(), Confined: true, Ask: true})
-	a.Opt().Tools = append(tool.Pick(all, []string{"bash", "shell", "write"}), agent.OwnTools(nil)...)
+	all := builtin.BuiltIn(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true})
+	a.Opt().Tools = append(builtin.Pick(all, []string{"bash", "shell", "write"}), agent.OwnTools(nil)...)
 	s.restrict(t, a.Policy())
 	if !s.can.Sandbox {
 		a.Confine(nil)

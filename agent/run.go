@@ -285,7 +285,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	}
 	defer t.sayQuestionMayFollow(p)()
 	if files := t.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
-		defer files.OwnChanges()()
+		defer files.Seen.OwnChanges()()
 	}
 	t.showServers(p)
 	began := time.Now()

@@ -19,6 +19,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // newSessions is an agent in a project of its own, which keeps its sessions.
@@ -27,7 +28,7 @@ func newSessions(t *testing.T, steps ...fake.Step) (*agent.Agent, *fake.Provider
 	model := &fake.Provider{Steps: steps}
 	root := realDir(t)
 	a := newAgentIn(t, root, model, func(o *agent.Options) {
-		o.Tools, o.Policy.Root, o.Workspace.NoProject = []tool.Tool{tool.Read(), tool.Write(), tool.Ls()}, root, true
+		o.Tools, o.Policy.Root, o.Workspace.NoProject = []tool.Tool{builtin.Read(), builtin.Write(), builtin.Ls()}, root, true
 	})
 	return a, model
 }
@@ -334,7 +335,7 @@ func TestACopyIsOfWhatIsOnTheDisk(t *testing.T) {
 func TestASessionThatCannotBeWrittenIsReportedOnce(t *testing.T) {
 	for _, first := range []string{`"one"`, `"role":"assistant"`, `"role":"tool"`, turnEnds} {
 		holding := first
-		a := onFullDisk(t, &holding, []tool.Tool{tool.Ls(), tool.Write()}, fake.Calls(
+		a := onFullDisk(t, &holding, []tool.Tool{builtin.Ls(), builtin.Write()}, fake.Calls(
 			fake.ToolCall("c1", "ls", `{"path":"."}`), fake.ToolCall("c2", "write", `{"path":"a","content":"b"}`),
 			fake.ToolCall("c3", "ls", `{"path":"."}`)), fake.Say("done"))
 		_, err := a.SendMessage(t.Context(), "one", agent.NopCallbacks{})

@@ -19,6 +19,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/journal"
 )
 
@@ -316,7 +317,7 @@ func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 		"go":  {fake.Calls(task("t1", "one"), task("t2", "two")), fake.Say("all")},
 		"one": {fake.Call("x", "write", `{"path":"one.txt","content":"1\n"}`), fake.Say("ok")},
 		"two": {fake.Call("x", "write", `{"path":"two.txt","content":"2\n"}`), fake.Say("ok")},
-	}, nil, tool.Write())
+	}, nil, builtin.Write())
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
 	if err != nil {
 		t.Fatal(err)

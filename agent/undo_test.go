@@ -10,6 +10,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/journal"
 	"artoo/tool/shell"
 )
@@ -27,7 +28,7 @@ func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := testOptions(&fake.Provider{Steps: steps}, tool.Write(), tool.Bash(tool.BashOptions{Path: shell.Find()}))
+	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Write(), builtin.Bash(builtin.BashOptions{Path: shell.Find()}))
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
 	if err != nil {
 		t.Fatal(err)

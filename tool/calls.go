@@ -8,18 +8,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// FindCall is Find for a call with its input, and the input as that tool takes it:
-// tools of other programs do several things, or are called like one of artoo's that
-// does something else.
 func FindCall(tools []Tool, name string, input json.RawMessage) (*Tool, json.RawMessage) {
-	found, input := findCall(tools, name, input)
-	if apply, patch := asPatch(tools, found, input); apply != nil {
-		return apply, patch
-	}
-	return found, input
-}
-
-func findCall(tools []Tool, name string, input json.RawMessage) (*Tool, json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields == nil {
 		return Find(tools, name), input
@@ -123,9 +112,9 @@ func Instead(name string) string {
 	return ""
 }
 
-// commandLine is the shell line of a command that was given as its words: what a
+// CommandLine is the shell line of a command that was given as its words: what a
 // shell is given with -c, else the words, quoted. "" for none.
-func commandLine(words []string) string {
+func CommandLine(words []string) string {
 	if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") &&
 		slices.Contains([]string{"bash", "sh"}, words[0][strings.LastIndexByte(words[0], '/')+1:]) {
 		return words[2]

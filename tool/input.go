@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"artoo/tool/names"
 	"artoo/tool/spelling"
 )
 
@@ -90,7 +91,7 @@ func mendObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessag
 		}
 		var paths []string
 		if name == "path" && json.Unmarshal(value, &paths) == nil && len(paths) == 1 {
-			value = quoted(paths[0])
+			value = Quoted(paths[0])
 			fields[name], changed = value, true
 		}
 		if string(value) == "null" && !slices.Contains(schema.Required, name) {
@@ -199,7 +200,7 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 	if len(missing) == 1 && unknown == 1 {
 		return fmt.Sprintf(meant, missing[0]) // cmd is command, not cwd
 	}
-	folded := strings.ReplaceAll(FoldName(name), "-", "_")
+	folded := strings.ReplaceAll(names.Fold(name), "-", "_")
 	best, least := "", 3
 	for _, p := range schema.PropertyOrder {
 		if _, ok := given[p]; ok {
@@ -279,4 +280,13 @@ func typeOf(v any) string {
 func wholeNumber(v any) bool {
 	f, ok := v.(float64)
 	return ok && f == float64(int64(f)) && f > -1<<63 && f < 1<<63
+}
+
+// Quoted is text as JSON.
+func Quoted(text string) json.RawMessage {
+	raw, err := json.Marshal(text)
+	if err != nil { // a string can always be written
+		return json.RawMessage(`""`)
+	}
+	return raw
 }

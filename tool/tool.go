@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"artoo/tool/files"
 	"artoo/tool/lsp"
 	"artoo/tool/shell"
 	"artoo/tool/web"
@@ -120,6 +121,7 @@ type Tool struct {
 	// project has one. "" for a tool that is not for files of a kind.
 	For string
 
+	text  func(text string) (json.RawMessage, bool) // Def.FromText
 	mend  func(input json.RawMessage) json.RawMessage
 	other map[string]string // Def.Elsewhere
 	// Each is made when it is first asked for: a start needs none, a short run few.
@@ -146,11 +148,15 @@ type Def struct {
 	// Elsewhere says what to do about properties that the tool has in other programs and not
 	// here, by their names; nil for nothing.
 	Elsewhere map[string]string
+	// FromText makes the input of a call of a text that a model wrote in its place; ok is
+	// false where the text is no such call. nil for a tool that takes none.
+	FromText func(text string) (input json.RawMessage, ok bool)
 	// Unoffered names the properties of the input that the model is not shown: a call
 	// that has one all the same is taken.
 	Unoffered []string
 
-	schema func() *jsonschema.Schema // nil for that of the input's type
+	// Schema makes the schema of the input; nil for that of the input's type.
+	Schema func() *jsonschema.Schema
 }
 
 // New makes a tool from typed funcs. The schema comes from In's json and
@@ -169,9 +175,9 @@ func New[In any](
 	t := Tool{
 		Name: def.Name, Description: def.Description, Kind: def.Kind,
 		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For,
-		other: def.Elsewhere,
+		other: def.Elsewhere, text: def.FromText,
 	}
-	build := def.schema
+	build := def.Schema
 	if build == nil {
 		build = schemaOf[In]
 	}
@@ -302,6 +308,10 @@ func (t Tool) Check(input json.RawMessage) error {
 // maxMisfits is how many mistakes of one call are named.
 const maxMisfits = 8
 
+// Repair is the input as the tool takes it, with the slips of models put right that can
+// mean only one thing.
+func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.mend(input) }
+
 // Plan says what the call would touch. Input must have passed Check.
 func (t Tool) Plan(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 	return t.plan(ctx, env, input)
@@ -319,7 +329,7 @@ func (t Tool) Run(ctx context.Context, env *Env, input json.RawMessage, out io.W
 type Env struct {
 	// Files is the confined view of the file system; every file tool goes
 	// through it.
-	Files *Files
+	Files *files.Files
 	// Dir is the absolute directory commands run in by default (the working
 	// directory).
 	Dir string
@@ -367,9 +377,12 @@ type Secret struct {
 	Mark     string
 }
 
-// page is how many bytes a page has at most, less what is said of it,
+// pageNote is how many bytes are kept for the words around a page.
+const pageNote = 500
+
+// Page is how many bytes a page has at most, less what is said of it,
 // but never more than most.
-func (e *Env) page(most int) int {
+func (e *Env) Page(most int) int {
 	limit := e.ResultMax
 	if e.PageMax != nil {
 		limit = e.PageMax()
@@ -378,4 +391,13 @@ func (e *Env) page(most int) int {
 		return most
 	}
 	return min(most, max(limit-pageNote, pageNote))
+}
+
+// FromText is the input of a call that a model wrote as bare text where the tool takes
+// one text; ok is false for all else.
+func (t Tool) FromText(text string) (input json.RawMessage, ok bool) {
+	if t.text == nil {
+		return nil, false
+	}
+	return t.text(text)
 }

@@ -13,6 +13,7 @@ import (
 
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/ui/prompt"
 )
 
@@ -162,7 +163,7 @@ func (e *expander) path(path, typed string, own bool) bool {
 		return true
 	}
 	if elsewhere {
-		result, err := files.OwnImage(e.ctx, place.Abs)
+		result, err := builtin.OwnImage(e.ctx, files, place.Abs)
 		e.add(typed, place.Abs, "", result, err)
 		return true
 	}
@@ -177,10 +178,10 @@ func (e *expander) path(path, typed string, own bool) bool {
 
 // attach runs the tool that shows the place.
 func (e *expander) attach(typed string, place tool.Place, info fs.FileInfo) {
-	show, how := tool.Read(), "as read shows it"
+	show, how := builtin.Read(), "as read shows it"
 	name := place.Display
 	if info.IsDir() {
-		show, how = tool.Ls(), "as ls lists it"
+		show, how = builtin.Ls(), "as ls lists it"
 		name = strings.TrimSuffix(name, "/") + "/"
 	}
 	input, err := json.Marshal(map[string]string{"path": place.Abs})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chzyer/readline"
 
-	"artoo/tool"
+	search "artoo/tool/search"
 	"artoo/ui/prompt"
 )
 
@@ -147,11 +147,11 @@ func wordAt(text string) (atWord, bool) {
 
 // entries finds what the path may go on as: dir is the part of it that stays,
 // with its slash. What cannot be read has no entries.
-func (a fileAccess) entries(ctx context.Context, path string) (dir string, entries []tool.NameEntry) {
+func (a fileAccess) entries(ctx context.Context, path string) (dir string, entries []search.Entry) {
 	cut := strings.LastIndexByte(path, '/') + 1
 	dir, prefix := path[:cut], path[cut:]
 	if prefix == ".." {
-		return dir, []tool.NameEntry{{Path: prefix, Dir: true}}
+		return dir, []search.Entry{{Path: prefix, Dir: true}}
 	}
 	from := a.env.Dir
 	if dir != "" {
@@ -159,9 +159,9 @@ func (a fileAccess) entries(ctx context.Context, path string) (dir string, entri
 	}
 	// A directory that is missing, denied or outside proposes nothing, and there
 	// is no place to say so while someone types.
-	entries, err := a.env.Files.Names(ctx, from, prefix, maxNames)
+	entries, err := search.Names(ctx, a.env.Files, from, prefix, maxNames)
 	if err == nil && len(entries) == 0 && dir == "" {
-		entries, err = a.env.Files.Find(ctx, from, prefix, maxFound)
+		entries, err = search.Find(ctx, a.env.Files, from, prefix, maxFound)
 	}
 	if err != nil {
 		return dir, nil
@@ -171,7 +171,7 @@ func (a fileAccess) entries(ctx context.Context, path string) (dir string, entri
 
 // candidate is the entry as the word would be written; a directory is left open
 // for what is below it.
-func (w atWord) candidate(dir string, e tool.NameEntry, blank bool) prompt.Candidate {
+func (w atWord) candidate(dir string, e search.Entry, blank bool) prompt.Candidate {
 	path := dir + e.Path
 	if e.Dir {
 		path += "/"

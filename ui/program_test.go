@@ -16,6 +16,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/ui/doctor"
 )
 
@@ -100,7 +101,7 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 	}
 	model := testModel("demo", "demo")
 	model.Info = provider.ModelInfo{Context: 200_000}
-	tools := []tool.Tool{tool.Read(),
+	tools := []tool.Tool{builtin.Read(),
 		tool.New(tool.Def{Name: "bash", Description: "runs commands\nof all kinds", Kind: tool.KindRun},
 			func(context.Context, *tool.Env, struct{}) (tool.Access, error) { return tool.Access{}, nil }, nil)}
 	a, err = agent.New(agent.Options{

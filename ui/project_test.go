@@ -13,6 +13,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/ui/screen"
 )
 
@@ -30,7 +31,7 @@ func newProject(t *testing.T, steps ...fake.Step) *agent.Agent {
 			Provider: model, Name: "fake", Defaults: provider.Options{Model: "m", MaxTokens: 100},
 			Info: provider.ModelInfo{Context: 100_000, Price: new(provider.Price)},
 		},
-		Tools:     []tool.Tool{tool.Read(), tool.Write(), tool.Ls()},
+		Tools:     []tool.Tool{builtin.Read(), builtin.Write(), builtin.Ls()},
 		Limits:    agent.Limits{MaxTurns: 7, MaxCost: 2, MaxTime: time.Minute},
 		Workspace: &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, NoProject: true},
 		Sessions:  agent.Sessions{Store: store}, MaxContextTokens: 50_000,

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
 
 // dayPolicy is the policy of a project that holds what the lines of testdata/day.txt
@@ -144,7 +145,7 @@ func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.Close()
-	bash := tool.Bash(tool.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
+	bash := builtin.Bash(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
 	plan := func(line string, timeout int) tool.Access {
 		input := map[string]any{"command": line}
 		if timeout > 0 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/sandbox"
 )
 
@@ -94,7 +95,7 @@ func TestWhereALineRuns(t *testing.T) {
 func TestATimeoutChangesNoDecision(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	plan := func(input string) tool.Access {
-		bash := tool.Bash(tool.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
+		bash := builtin.Bash(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
 		files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,9 @@
 package names
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // Real is a path without links, "." and "..", as the kernel follows them. The part of it
 // that does not exist stays as it is written, behind the part that does.
@@ -21,11 +24,19 @@ func Real(path string) string {
 // Relative is path relative to dir, "." for dir itself; ok reports whether path is dir or
 // lies below it. Nothing is looked up: both must be clean and without links.
 func Relative(dir, path string) (rel string, ok bool) {
-	rel, err := filepath.Rel(dir, path)
-	if err != nil || !filepath.IsLocal(rel) {
+	if path == dir {
+		return ".", true
+	}
+	rest, ok := strings.CutPrefix(path, dir)
+	switch {
+	case !ok:
+		return "", false
+	case strings.HasSuffix(dir, string(filepath.Separator)): // the root of the file system
+		return rest, true
+	case rest[0] != filepath.Separator:
 		return "", false
 	}
-	return rel, true
+	return rest[1:], true
 }
 
 // Within reports whether path is dir or lies below it. Nothing is looked up: both must be

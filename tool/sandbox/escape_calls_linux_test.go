@@ -18,8 +18,9 @@ import (
 	"testing"
 	"unsafe"
 
-	"artoo/tool/sandbox/launcher"
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/sandbox/launcher"
 )
 
 // The test's own program plays what sh cannot say: "escape calls" makes all calls

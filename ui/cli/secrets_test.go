@@ -12,6 +12,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/shell"
 )
 
@@ -35,7 +36,7 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 		store := conversation.Store{Dir: filepath.Join(planted.Home, ".local", "state", "artoo", "sessions")}
 		a, err := agent.New(agent.Options{
 			Model: agent.Model{Provider: model, Name: "script", Defaults: provider.Options{Model: "m"}},
-			Tools: tool.BuiltIn(tool.BashOptions{Path: shell.Find()}), Env: &tool.Env{Dir: planted.Project, Environ: environ},
+			Tools: builtin.BuiltIn(builtin.BashOptions{Path: shell.Find()}), Env: &tool.Env{Dir: planted.Project, Environ: environ},
 			Workspace: &agent.Workspace{Project: tool.Project{Root: planted.Project, Dir: planted.Project}, Shell: shell.Find()},
 			Sessions:  agent.Sessions{Store: store},
 		})

@@ -15,6 +15,7 @@ import (
 	"artoo/agent/ledger"
 	"artoo/conversation"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
@@ -203,14 +204,14 @@ func (a *app) toResume(store conversation.Store) (*conversation.Session, error) 
 // the sub-agents that one of them names. What asks the user is left out where nobody
 // answers.
 func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
-	all := tool.BuiltIn(tool.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
+	all := builtin.BuiltIn(builtin.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
 		Timeout: time.Duration(a.cfg.ShellTimeout)})
 	engine, err := a.searchEngine()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if engine != nil {
-		all = append(all, tool.WebSearch(engine))
+		all = append(all, builtin.WebSearch(engine))
 	}
 	if agents, err = a.subAgents(namesOf(all)); err != nil {
 		return nil, nil, nil, err
@@ -228,7 +229,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 			all[i].For = ""
 		}
 	}
-	tools = tool.Pick(all, a.withoutStandIns(all, on, names))
+	tools = builtin.Pick(all, a.withoutStandIns(all, on, names))
 	if a.streams.headless {
 		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
 		return tools, nil, agents, nil
@@ -237,7 +238,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 		return nil, nil, nil, err
 	}
 	if slices.Contains(names, agent.ExitPlan) {
-		later = tool.Pick(all, []string{agent.ExitPlan})
+		later = builtin.Pick(all, []string{agent.ExitPlan})
 	}
 	return tools, later, agents, nil
 }

@@ -1,0 +1,73 @@
+package builtin
+
+import (
+	"strings"
+	"testing"
+)
+
+// A formatter that the model ran itself must not cost it a second reading: what
+// changed is shown, and where the place of an edit is as it was, it is done.
+func TestAnEditBesideWhatAnOwnCommandChanged(t *testing.T) {
+	const read, formatted = "package p\n\nvar a  = 1\n\nfunc f() {\n\treturn\n}\n",
+		"package p\n\nvar a = 1\n\nfunc f() {\n\treturn\n}\n"
+	w := newFileWorld(t, map[string]string{"f.go": read})
+	w.ok(Read(), in{"path": "f.go"})
+	runs := func(content string) { // a command of the model's own that writes the file
+		done := w.env.Files.Seen.OwnChanges()
+		w.put(w.path("f.go"), content)
+		done()
+	}
+	runs(formatted)
+	w.fails(Edit(), in{"path": "f.go", "old_string": "var a  = 1", "new_string": "var a = 2"},
+		"has changed since it was read", "-var a  = 1\n+var a = 1\n")
+	got := w.ok(Edit(), in{"path": "f.go", "old_string": "\treturn\n", "new_string": "\tpanic(a)\n"})
+	if want := strings.Replace(formatted, "return", "panic(a)", 1); w.content("f.go") != want {
+		t.Errorf("%q", w.content("f.go"))
+	}
+	if !strings.Contains(got.Text, "(a command had changed the file since it was read, but not there:\n") ||
+		!strings.Contains(got.Text, "+var a = 1\n") {
+		t.Errorf("%s", got.Text)
+	}
+	// It knows the file again.
+	w.ok(Write(), in{"path": "f.go", "content": "package p\n"})
+
+	// What has come to be there twice is not what was meant.
+	w.put(w.path("f.go"), "one\ntwo\n")
+	w.ok(Read(), in{"path": "f.go"})
+	runs("one\ntwo\none\n")
+	for _, all := range []bool{false, true} {
+		w.fails(Edit(), in{"path": "f.go", "old_string": "one", "new_string": "1", "replace_all": all},
+			"has changed since it was read", "+one\n")
+	}
+	runs(numbered(1, 3000))
+	w.fails(Edit(), in{"path": "f.go", "old_string": "line 7\n", "new_string": ""}, "has changed a lot since it was read")
+}
+
+// What others do to a file between reading and editing may have any reason: the
+// model looks at it first.
+func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"f": "one\ntwo\nthree\n"})
+	edit := in{"path": "f", "old_string": "three", "new_string": "3"}
+	w.ok(Read(), in{"path": "f"})
+	w.put(w.path("f"), "one\n2\nthree\n")
+	w.env.Files.Seen.OwnChanges()() // a command that comes later has not done it
+	w.fails(Edit(), edit, "not by a command of yours", "-two\n+2\n")
+
+	w.ok(Read(), in{"path": "f"})
+	done := w.env.Files.Seen.OwnChanges()
+	w.put(w.path("f"), "one\n2!\nthree\n")
+	done()
+	w.put(w.path("f"), "one\n2!!\nthree\n") // by others, after the command
+	w.fails(Edit(), edit, "not by a command of yours", "+2!!\n")
+
+	w.ok(Read(), in{"path": "f"})
+	for _, content := range []string{"one\ntwo?\nthree\n", "one\ntwo??\nthree\n"} { // two commands
+		done := w.env.Files.Seen.OwnChanges()
+		w.put(w.path("f"), content)
+		done()
+	}
+	w.ok(Edit(), edit)
+	if now := w.content("f"); now != "one\ntwo??\n3\n" {
+		t.Errorf("%q", now)
+	}
+}

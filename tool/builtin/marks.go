@@ -1,0 +1,137 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/tool"
+	"artoo/tool/edit"
+)
+
+// secretMark is what stands for a secret in what the model is shown.
+var secretMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`‹secret:[0-9a-f]{4,64}›`)
+})
+
+// unmask puts in the edits what the marks stand for in the file. values are those
+// that were put in. The error is for the model.
+func unmask(env *tool.Env, body string, edits []edit.Replacement) (out []edit.Replacement, values []string, err error) {
+	used := map[string]bool{}
+	for _, edit := range edits {
+		for _, text := range []*string{edit.OldString, edit.NewString} {
+			if text != nil {
+				for _, mark := range secretMark().FindAllString(*text, -1) {
+					used[mark] = true
+				}
+			}
+		}
+	}
+	if len(used) == 0 {
+		return edits, nil, nil
+	}
+	known, err := marksOf(env, body, used)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, edit := range edits {
+		if err := sameMarks(edit); err != nil {
+			return nil, nil, err
+		}
+		edit.OldString, edit.NewString = inPlaceOf(edit.OldString, known), inPlaceOf(edit.NewString, known)
+		out = append(out, edit)
+	}
+	for _, value := range known {
+		values = append(values, value)
+	}
+	return out, values, nil
+}
+
+// marksOf finds what each of the marks stands for in the file.
+func marksOf(env *tool.Env, body string, used map[string]bool) (map[string]string, error) {
+	known := map[string]string{}
+	if env.Secrets != nil {
+		for _, s := range env.Secrets(body) {
+			value := body[s.From:s.To]
+			if before, ok := known[s.Mark]; ok && before != value && used[s.Mark] {
+				return nil, fmt.Errorf("%s fits two values in this file, and nobody can tell which is meant; leave "+
+					"those lines alone", s.Mark)
+			}
+			known[s.Mark] = value
+		}
+	}
+	for mark := range used {
+		if strings.Contains(body, mark) {
+			return nil,
+				fmt.Errorf("%s stands in this file as it is, so it is not known whether it means itself or a key", mark)
+		}
+		if _, ok := known[mark]; !ok {
+			return nil, fmt.Errorf("%s stands for a key that you are not shown, and not for one in this file. Leave "+
+				"that part of the text alone, or ask the user", mark)
+		}
+	}
+	for mark := range known {
+		if !used[mark] {
+			delete(known, mark)
+		}
+	}
+	return known, nil
+}
+
+// sameMarks returns an error unless each mark stands as often in the new text as
+// in the old: a key is neither copied nor taken away unseen.
+func sameMarks(edit edit.Replacement) error {
+	if edit.OldString == nil || edit.NewString == nil {
+		return nil // it is refused for that
+	}
+	before, after := secretMark().FindAllString(*edit.OldString, -1), secretMark().FindAllString(*edit.NewString, -1)
+	slices.Sort(before)
+	slices.Sort(after)
+	if !slices.Equal(before, after) {
+		return errors.New("each mark ‹secret:…› must stand as often in new_string as in old_string: the key stays, or " +
+			"leave its line out of the edit")
+	}
+	return nil
+}
+
+func inPlaceOf(text *string, known map[string]string) *string {
+	if text == nil {
+		return nil
+	}
+	out := secretMark().ReplaceAllStringFunc(*text, func(mark string) string { return known[mark] })
+	return &out
+}
+
+// movesSecret says in words that a value does not stand between the same lines as
+// before; "" when all of them do.
+func movesSecret(before, after string, values []string) string {
+	for _, value := range values {
+		if !slices.Equal(surroundings(before, value), surroundings(after, value)) {
+			return "it changes the line of a key that is masked, or one next to it"
+		}
+	}
+	return ""
+}
+
+// surroundings are the lines that each occurrence of value stands in, with the one
+// before and the one behind.
+func surroundings(text, value string) (all []string) {
+	for _, at := range edit.Occurrences(text, value, false) {
+		from := strings.LastIndexByte(text[:at], '\n')
+		from = strings.LastIndexByte(text[:max(from, 0)], '\n') + 1
+		to := len(text)
+		if next := strings.IndexByte(text[at+len(value):], '\n'); next >= 0 {
+			to = at + len(value) + next + 1
+			if next := strings.IndexByte(text[to:], '\n'); next >= 0 {
+				to += next + 1
+			} else {
+				to = len(text)
+			}
+		}
+		all = append(all, text[from:to])
+	}
+	return all
+}

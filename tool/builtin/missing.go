@@ -1,0 +1,144 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/tool"
+	"artoo/tool/files"
+	"artoo/tool/names"
+	"artoo/tool/search"
+	"artoo/tool/spelling"
+	"artoo/tool/text"
+)
+
+// missing is the error for a path where nothing is, with the nearest names. hint
+// says what else may help, "" for nothing.
+func missing(f *files.Files, t files.Place, hint string) error {
+	dir, name := t, ""
+	for {
+		up, err := f.Resolve(filepath.Dir(dir.Abs), false)
+		if err != nil || up.Refused() != nil || up.Abs == dir.Abs {
+			return t.Errorf(nil, "does not exist%s", also(hint))
+		}
+		name, dir = filepath.Base(dir.Abs), up
+		if _, err := dir.Stat(); err == nil {
+			break
+		}
+	}
+	what := "does not exist"
+	if dir.Abs != filepath.Dir(t.Abs) {
+		what = fmt.Sprintf("does not exist: there is no %s in %s", name, dir.Display)
+	}
+	entries, _, err := dir.ReadDir(search.MaxEntriesRead)
+	if err != nil {
+		return t.Errorf(nil, "%s%s", what, also(hint))
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+		if e.IsDir() {
+			names[i] += "/"
+		}
+	}
+	near := nearest(name, names)
+	for i := range near {
+		near[i] = filepath.ToSlash(filepath.Join(dir.Display, near[i]))
+	}
+	if len(near) > 0 {
+		what += "; near it: " + strings.Join(near, ", ")
+	}
+	return t.Errorf(nil, "%s%s", what, also(hint))
+}
+
+func also(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "; " + hint
+}
+
+// nearNames is how many names are suggested at most.
+const nearNames = 4
+
+// nearest returns the names most like name, best first; directories end in a
+// slash. A name of another kind of file with the same stem is near too.
+func nearest(name string, others []string) []string {
+	type scored struct {
+		name string
+		off  int
+	}
+	var near []scored
+	folded := names.Fold(name)
+	stem := strings.TrimSuffix(folded, filepath.Ext(folded))
+	limit := max(2, len([]rune(folded))/3)
+	for _, n := range others {
+		other := names.Fold(strings.TrimSuffix(n, "/"))
+		off := spelling.Distance(folded, other, limit)
+		if off > limit {
+			switch {
+			case stem != "" && stem == strings.TrimSuffix(other, filepath.Ext(other)):
+			case len(stem) >= 3 && strings.Contains(other, stem):
+			default:
+				continue
+			}
+			off = limit
+		}
+		near = append(near, scored{n, off})
+	}
+	slices.SortFunc(near, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.name, b.name))
+	})
+	near = near[:min(len(near), nearNames)]
+	best := make([]string, len(near))
+	for i, s := range near {
+		best[i] = s.name
+	}
+	return best
+}
+
+// elsewhereTimeout is how long the name of a missing file is looked for in other
+// directories.
+const elsewhereTimeout = time.Second
+
+// elsewhere is the only file of the project that has the name of a missing one, as
+// a path that tools take; "" for none, for several, and where the project is too
+// large to tell soon.
+func elsewhere(ctx context.Context, env *tool.Env, t files.Place) string {
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
+	defer cancel()
+	base := filepath.Base(t.Abs)
+	l, err := search.List(ctx, env.Files, env.Files.Root(), func(_ *os.File, e fs.DirEntry, _ string) (int64, bool) {
+		return 0, e.Name() == base
+	})
+	if err != nil || l.More {
+		return ""
+	}
+	only := ""
+	for _, file := range l.Files {
+		place, err := env.Files.Resolve(filepath.Join(env.Files.Root(), filepath.FromSlash(file.Name)), false)
+		if err != nil || place.Outside || place.Denied {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = text.Printable(place.Display)
+	}
+	return only
+}
+
+// missingFile is missing with the one file of that name elsewhere.
+func missingFile(ctx context.Context, env *tool.Env, t files.Place, hint string) error {
+	if at := elsewhere(ctx, env, t); at != "" {
+		hint = "the only file of that name is " + at
+	}
+	return missing(env.Files, t, hint)
+}

@@ -1,0 +1,259 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"artoo/tool"
+	"artoo/tool/edit"
+	"artoo/tool/files"
+	"artoo/tool/names"
+	"artoo/tool/text"
+)
+
+// patchSteps finds out what the sections of a patch do, in their order. The error
+// says that nothing was done.
+func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps []fileStep, err error) {
+	at := map[string]int{} // the step by the file's path
+	for _, f := range files {
+		if err = patchFile(ctx, e, f, &steps, at); err != nil {
+			break
+		}
+	}
+	for i := range steps {
+		if err != nil {
+			break
+		}
+		err = steps[i].compare()
+	}
+	if changing := slices.DeleteFunc(slices.Clone(steps), fileStep.changesNothing); len(changing) > 0 {
+		steps = changing
+	} else if err == nil {
+		err = errors.New("the patch changes nothing: all of it is there already")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\n(nothing of the patch was applied)", err)
+	}
+	return steps, nil
+}
+
+// patchFile adds the step of one section, or adds it to the step of its file.
+func patchFile(ctx context.Context, e *tool.Env, f edit.FilePatch, steps *[]fileStep, at map[string]int) error {
+	for _, text := range append(f.Paths(), f.Text) {
+		if mark := secretMark().FindString(text); mark != "" {
+			return fmt.Errorf("%s: %s stands for a key that you are not shown, and nothing else may hold it", f.Path, mark)
+		}
+	}
+	t, err := e.Files.Resolve(f.Path, true)
+	if err != nil {
+		return err
+	}
+	if err := t.Refused(); err != nil {
+		return err
+	}
+	if i, twice := at[t.Abs]; twice {
+		if s := &(*steps)[i]; s.op == 'D' && f.Op == 'A' { // deleted to be written anew
+			*s = fileStep{op: 'A'}
+			s.change, err = writeChange(e.Files, t, writeInput{Path: f.Path, Content: f.Text})
+			return err
+		}
+		if s := (*steps)[i]; s.op != 'M' || f.Op != 'M' || s.from != nil || f.MoveTo != "" {
+			return t.Errorf(nil, "the patch names it twice")
+		}
+		return patchText(e, &(*steps)[i], f)
+	}
+	s := fileStep{op: f.Op, change: change{Place: t}}
+	at[t.Abs] = len(*steps)
+	switch f.Op {
+	case 'A':
+		s.change, err = writeChange(e.Files, t, writeInput{Path: f.Path, Content: f.Text})
+	case 'D':
+		err = deletePatched(ctx, e.Files, e, &s, f)
+	case 'M':
+		err = updatePatched(ctx, e, &s, f, at, len(*steps))
+	}
+	*steps = append(*steps, s)
+	return err
+}
+
+// deletePatched is for a file itself, never for what a link leads to.
+func deletePatched(ctx context.Context, f *files.Files, e *tool.Env, s *fileStep, p edit.FilePatch) error {
+	info, err := s.Replaceable()
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		return missingFile(ctx, e, s.Place, "there is nothing to delete")
+	}
+	if isLink(f, p.Path, s.Place) {
+		return s.Errorf(nil, "%s is a link to it; delete the link with a command", p.Path)
+	}
+	if s.state, err = s.Place.State(); err != nil {
+		return err
+	}
+	if err := stale(f, s.Place, s.state); err != nil {
+		return err
+	}
+	if text, old, _, err := s.LoadText(); err == nil { // a binary file is deleted without being shown
+		s.was, s.old = text, old
+	}
+	return nil
+}
+
+// isLink reports whether the last part of path is a link, which led to t.
+func isLink(f *files.Files, path string, t files.Place) bool {
+	parent, err := f.Resolve(cmp.Or(filepath.Dir(filepath.FromSlash(path)), "."), true)
+	return err == nil && names.Fold(filepath.Join(parent.Abs, filepath.Base(path))) != names.Fold(t.Abs)
+}
+
+func updatePatched(ctx context.Context, e *tool.Env, s *fileStep, f edit.FilePatch, at map[string]int, n int) (err error) {
+	var state files.State
+	if s.was, s.old, state, err = s.LoadText(); err != nil {
+		return err
+	}
+	if s.state, s.now = state, s.was; state.Missing {
+		return missingFile(ctx, e, s.Place, edit.PatchAdd+" creates files")
+	}
+	if err := patchText(e, s, f); err != nil || f.MoveTo == "" {
+		return err
+	}
+	from := s.Place
+	if isLink(e.Files, f.Path, from) {
+		return from.Errorf(nil, "%s is a link to it; move the link with a command", f.Path)
+	}
+	to, err := e.Files.Resolve(f.MoveTo, true)
+	if err != nil {
+		return err
+	}
+	if err := to.Refused(); err != nil {
+		return err
+	}
+	there, err := to.Replaceable()
+	switch {
+	case err != nil:
+		return err
+	case there != nil:
+		return to.Errorf(nil, "is there already, and %s cannot be moved over it", from.Display)
+	case !to.SameGrant(from):
+		return to.Errorf(nil, "lies in another directory that was opened than %s; move it with a command", from.Display)
+	case strings.ContainsFunc(to.Display, unicode.IsControl):
+		return fmt.Errorf("path %q: the name of a new file holds no line breaks or other control characters", f.MoveTo)
+	}
+	if _, twice := at[to.Abs]; twice {
+		return to.Errorf(nil, "the patch names it twice")
+	}
+	at[to.Abs] = n
+	s.from, s.Place = &from, to
+	return nil
+}
+
+// patchText applies the chunks of a section to what the step leaves so far.
+func patchText(e *tool.Env, s *fileStep, f edit.FilePatch) error {
+	chunks, values, err := unmaskChunks(e, s.now.Body, f.Chunks)
+	if err != nil {
+		return s.Errorf(err, "")
+	}
+	if s.chunks == nil { // else the model knows it: it has just changed it
+		note, err := staleEdit(e.Files, s.Place, s.state, s.was, nil, func(t files.Text) ([]string, error) {
+			edits, _, err := edit.ApplyChunks(t, chunks)
+			return edit.Touched(t, edits), err
+		})
+		if err != nil {
+			return err
+		}
+		s.note += note
+	}
+	edits, differs, err := edit.ApplyChunks(s.now, chunks)
+	if err != nil {
+		return s.Errorf(err, "")
+	}
+	before := s.now.Body
+	s.now, s.chunks = s.now.Apply(edits), append(s.chunks, chunks...)
+	if s.moves == "" {
+		s.moves = movesSecret(before, s.now.Body, values)
+	}
+	for _, d := range differs {
+		s.note += "(" + d + "; the file's own was kept)\n"
+	}
+	return nil
+}
+
+// unmaskChunks is unmask for chunks; no anchor may hold a mark.
+func unmaskChunks(e *tool.Env, body string, chunks []edit.Chunk) (out []edit.Chunk, values []string, err error) {
+	var edits []edit.Replacement
+	for _, c := range chunks {
+		for _, a := range c.Anchors {
+			if secretMark().MatchString(a) {
+				return nil, nil, errors.New("no line with a mark ‹secret:…› may stand behind @@")
+			}
+		}
+		before, after := strings.Join(c.Old, "\n"), strings.Join(c.New, "\n")
+		edits = append(edits, edit.Replacement{OldString: &before, NewString: &after})
+	}
+	edits, values, err = unmask(e, body, edits)
+	if err != nil || values == nil {
+		return chunks, nil, err
+	}
+	for i, c := range chunks {
+		if len(c.Old) > 0 {
+			c.Old = strings.Split(*edits[i].OldString, "\n")
+		}
+		if len(c.New) > 0 {
+			c.New = strings.Split(*edits[i].NewString, "\n")
+		}
+		out = append(out, c)
+	}
+	return out, values, nil
+}
+
+// compare makes the diff of a step.
+func (s *fileStep) compare() (err error) {
+	switch {
+	case s.op == 'A':
+		return nil
+	case s.op == 'D':
+		s.unified, err = udiff.ToUnifiedDiff(edit.Label("a/"+s.Display), "/dev/null", s.was.Body,
+			udiff.Lines(s.was.Body, ""), udiff.DefaultContextLines)
+		s.removed = countLines(s.was.Body)
+		return err
+	case s.from != nil && s.was.Body == s.now.Body:
+		s.new, s.before, s.text = s.old, s.was.Body, s.was.Body
+		s.unified.From, s.unified.To = edit.Label("a/"+s.from.Display), edit.Label("b/"+s.Display)
+		return nil
+	}
+	was := s.change
+	if s.was.Body == s.now.Body {
+		return nil
+	}
+	if s.change, err = newChange(s.Place, s.state, s.old, s.was, s.now); err != nil {
+		return err
+	}
+	if s.note, s.moves = was.note, was.moves; s.from != nil {
+		s.unified.From = edit.Label("a/" + s.from.Display)
+	}
+	return nil
+}
+
+// changesNothing reports whether the file is to become what it is.
+func (s fileStep) changesNothing() bool {
+	return s.op == 'M' && s.from == nil && s.was.Body == s.now.Body
+}
+
+// diff is the step as the user is shown it.
+func (s *fileStep) diff() string {
+	switch {
+	case s.unified.Hunks != nil:
+		return strings.ToValidUTF8(s.unified.String(), "�")
+	case s.op == 'D':
+		return fmt.Sprintf("--- %s\n+++ /dev/null\n(%s are deleted)\n", edit.Label("a/"+s.Display), text.Bytes(s.state.Size))
+	}
+	return fmt.Sprintf("--- %s\n+++ %s\n", s.unified.From, s.unified.To)
+}

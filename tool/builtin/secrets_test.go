@@ -1,0 +1,230 @@
+package builtin
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"artoo/tool"
+	"artoo/tool/files"
+	"artoo/tool/names"
+	"artoo/tool/project"
+)
+
+const testKey = "-----BEGIN " + "PRIVATE KEY-----\nMIIB\n"
+
+func TestSecrets(t *testing.T) {
+	w := newFileWorld(t, map[string]string{
+		"certs/ca.pem": "-----BEGIN CERTIFICATE-----\n", "certs/both.pem": "-----BEGIN CERTIFICATE-----\n" + testKey,
+		"tls/server.key": testKey, "tls/der.key": "\x30\x82\x01\x02", "notes.key": "slides", "deploy_rsa": testKey,
+		"use_rsa": "text",
+		".npmrc":  "registry=https://registry.example/\n", "web/.npmrc": "//r/:_authToken=x\n",
+		".yarnrc.yml": "npmAuthToken: x\n",
+		"late.pem":    strings.Repeat("x", 100000) + testKey,
+	})
+	w.link(".env", "harmless.txt")
+	w.link(w.path(".env"), "harmless2.txt")
+	w.link("deploy_rsa", "harmless3.txt")
+	for path, denied := range map[string]bool{
+		".env": true, ".ENV": true, ".env.local": true, "sub/.env.production": true, ".envrc": true, ".envs/.django": true,
+		".env.example": false, ".env.sample": false, ".Env.Example": false, "env": false, "environment.go": false,
+		"a.env":         true,
+		".env.template": false, "x/.env.dist": false, ".env.d.ts": false, ".env.prod.example": false, "prod.env": true,
+		"sub/APP.ENV": true, ".env~": true, "#.env#": true,
+		"..env.swp": true, "prod.env~": true, "env.go": false, "config/secrets.yml": true, "secrets.yaml": true,
+		"secrets.yml~": true, "secrets.yml.erb": false,
+		"secrets.go": false, "credentials.json": true, "credentials.go": false, "service-account.json": true,
+		"a/service-account-prod.json": true,
+		"service-account.go":          false, "terraform.tfstate": true, "terraform.tfstate.backup": true,
+		"terraform.tf": false, "config/master.key": true,
+		"id_rsa": true, "keys/ID_ED25519": true, "id_rsa.pub": false, "id_rsa.go": false,
+		".ssh": true, ".ssh/config": true, ".ſsh/deploy": true, ".ssh/id_rsa.pub": false, ".gnupg/x": true,
+		".aws/credentials": true, ".aws/task.json": false, "a/.kube/config": true, ".kube/x.yaml": false,
+		".config/gcloud/x.db": true,
+		".azure/t.json":       true, ".docker/config.json": true, ".docker/Dockerfile": false, ".netrc": true,
+		".pypirc":          true,
+		".git-credentials": true, ".codex/auth.json": true,
+		"certs/ca.pem": false, "certs/both.pem": true, "late.pem": true, "certs/privkey.pem": true,
+		"certs/pubkey.pem": false, "certs/tls-key.pem": true,
+		"tls/server.key": true, "tls/der.key": true, "notes.key": false, "none.key": false, "x.p12": true,
+		"deploy_rsa": true, "use_rsa": false,
+		".npmrc": false, "web/.npmrc": true, ".yarnrc.yml": true,
+		"harmless.txt": true, "harmless2.txt": true, "harmless3.txt": true, "no/../harmless.txt": true,
+	} {
+		place, err := w.env.Files.Resolve(path, false)
+		if err != nil || place.Denied != denied || denied != (place.Why != "") {
+			t.Errorf("%s: %+v %v, want denied %v", path, place, err, denied)
+		}
+		if !denied {
+			continue
+		}
+		var refused *files.RefusedError
+		if _, err := w.env.Files.Open(place.Abs); !errors.As(err, &refused) {
+			t.Errorf("%s: Open says %v", path, err)
+		}
+		for _, tool := range []tool.Tool{Read(), Write(), Edit()} {
+			access, _, err := w.call(tool, map[string]any{
+				"read":  in{"path": path},
+				"write": in{"path": path, "content": "x"},
+				"edit":  in{"path": path, "old_string": "a", "new_string": "b"},
+			}[tool.Name])
+			if !access.Denied || access.Why == "" || access.Diff != "" {
+				t.Errorf("%s %s: %+v %v", tool.Name, path, access, err)
+			}
+		}
+	}
+}
+
+func TestOwnCredentialsAreDenied(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"state/credentials": "key", "state/session": "s", "keys/a": "k", "keys/opened/b": "k"},
+		func(cfg *files.Config) {
+			cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials"), filepath.Join(cfg.Root, "keys"),
+				filepath.Join(cfg.Root, "later")}
+			cfg.ReadDirs = []string{filepath.Join(cfg.Root, "keys", "opened")}
+		})
+	w.link("state/credentials", "x")
+	for path, denied := range map[string]bool{
+		"state/credentials": true, "state/CREDENTIALS": true, "x": true, "state/session": false,
+		"state/credentials2": false,
+		"keys":               true, "keys/a": true, "later": true,
+		"keys/opened": false, "keys/opened/b": false,
+	} {
+		if place, err := w.env.Files.Resolve(path, false); err != nil || place.Denied != denied {
+			t.Errorf("%s: %+v %v, want denied %v", path, place, err, denied)
+		}
+	}
+}
+
+// Services keep keys under names of their own, and editors and users make copies
+// of each under a name made of its own.
+func TestSecretsOfServicesAndTheirCopies(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"tls/server.key~": testKey, "tls/.server.key.swo": testKey, "tls/#x.pem#": testKey,
+		"deploy_rsa.orig": testKey, ".npmrc.bak": "//r/:_authToken=x\n", "web/.npmrc.bak": "a=b\n", "slides.key.bak": "slides"})
+	secrets := []string{".env", ".env.local", "prod.env", "env.production", ".dev.vars", "secret.yml", "secret.yaml", "secret.json", "secret.toml",
+		"secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "credentials.json", "service-account.json",
+		"service-account-prod.json", "local.settings.json", "client_secret_12-ab.apps.googleusercontent.com.json", "client_secret",
+		"firebase-adminsdk-ab1.json", "shop-firebase-adminsdk-ab1.json", ".dockerconfigjson", "kubeconfig", ".vault_pass", "prod.tfvars", "terraform.tfstate",
+		"master.key", "id_rsa", ".netrc", "a/.aws/credentials", "a/.docker/config.json", "Secrets.JSON"}
+	check := func(path string, denied bool) {
+		t.Helper()
+		if place, err := w.env.Files.Resolve(path, false); err != nil || place.Denied != denied {
+			t.Errorf("%s: %+v %v, want denied %v", path, place, err, denied)
+		}
+	}
+	for _, secret := range secrets {
+		dir, name := filepath.Split(secret)
+		check(secret, true)
+		for _, copied := range []string{name + "~", "." + name + ".swp", "." + name + ".swo", "#" + name + "#", name + ".bak", name + ".orig",
+			"." + name + ".swp.bak"} {
+			check(dir+copied, true)
+			check("sub/"+dir+copied, true)
+		}
+		if strings.HasPrefix(name, ".") {
+			check(dir+name+".swp", true) // as vim names it
+		}
+	}
+	for _, path := range []string{"tls/server.key~", "tls/.server.key.swo", "tls/#x.pem#", "deploy_rsa.orig", ".npmrc.bak"} {
+		check(path, true)
+	}
+	for _, path := range []string{"secret.go", "secrets_test.go", "dev.vars", "local.settings.go", "settings.json", "kubeconfig.go", "kubeconfig_test.sh",
+		"vault_pass.md", "tfvars.go", "terraform.tfvars.example", "env.development.ts", "firebase.json", "main.go~", ".main.go.swp",
+		"logo.swf", "slides.key.bak", "web/.npmrc.bak", ".env.example~", "#", "x~", ".swp", "id_rsa.pub.bak"} {
+		check(path, false)
+	}
+}
+
+// The directories above the project say nothing about what is in it.
+func TestSecretsCountFromTheProject(t *testing.T) {
+	w := newFileWorld(t, nil, func(cfg *files.Config) {
+		cfg.Root = filepath.Join(cfg.Root, ".environments")
+		if err := os.Mkdir(cfg.Root, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if place, err := w.env.Files.Resolve("main.go", false); err != nil || place.Denied {
+		t.Errorf("%+v %v", place, err)
+	}
+}
+
+// Another name of a file does not open it, whichever kind of link it is.
+func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
+	w := newFileWorld(t, map[string]string{".env": "KEY=x\n", "sub/prod.env": "KEY=y\n", "open.txt": "z\n",
+		"state/credentials": "k"}, func(cfg *files.Config) {
+		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials")}
+	})
+	for name, of := range map[string]string{"a.txt": ".env", "sub/b.txt": "sub/prod.env", "c.txt": "open.txt",
+		"d.txt": "state/credentials"} {
+		if err := os.Link(w.path(of), w.path(name)); err != nil {
+			t.Skipf("no hard links here: %v", err)
+		}
+		if !names.Linked(w.path(name)) {
+			t.Skip("names are not counted here")
+		}
+	}
+	for name, denied := range map[string]bool{"a.txt": true, "sub/b.txt": true, "c.txt": false, "open.txt": false,
+		"d.txt": true} {
+		place, err := w.env.Files.Resolve(name, false)
+		if err != nil || place.Denied != denied {
+			t.Errorf("%s: %+v %v, want denied %v", name, place, err, denied)
+		}
+		if err := w.env.Files.Reach(w.root, name, false); (err != nil) != denied {
+			t.Errorf("a command that reads %s: %v", name, err)
+		}
+	}
+	if err := w.env.Files.Reach(w.root, "sub", true); err == nil {
+		t.Error("a command may read all of sub")
+	}
+}
+
+// A key that the repository itself has for its tests is no secret; one that only
+// lies there is.
+func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
+	key := testKey + "-----END PRIVATE KEY-----\n"
+	files := map[string]string{
+		"testdata/id_rsa": key, "a/fixtures/server.key": key, "test/tls-key.pem": key,
+		"testdata/raw.key": "\x30\x82\x01", "testdata/store.p12": key,
+		"testdata/.env": "A=b", "testdata/master.key": "0123", "lib/id_rsa": key, "testdata/untracked.key": key,
+	}
+	w := newFileWorld(t, files)
+	gitIn(t, w.root, "init", "-q")
+	for name := range files {
+		if name != "testdata/untracked.key" {
+			gitIn(t, w.root, "add", "-f", name)
+		}
+	}
+	for name := range files {
+		open := name == "testdata/id_rsa" || name == "a/fixtures/server.key" || name == "test/tls-key.pem"
+		if place, err := w.env.Files.Resolve(name, false); err != nil || place.Denied == open {
+			t.Errorf("%s: %+v %v, want denied %v", name, place, err, !open)
+		}
+	}
+	var histories project.Histories
+	names, err := histories.Secrets(project.Project{Root: w.root, Dir: w.root, Git: true}, os.Environ())
+	if err != nil || strings.Contains(strings.Join(names, " "), "testdata/id_rsa") ||
+		!strings.Contains(strings.Join(names, " "), "lib/id_rsa") {
+		t.Errorf("git could show %q, %v", names, err)
+	}
+}
+
+// What a rule of the user's reopens is open to the read tool only.
+func TestAReopenedFileIsForTheReadTool(t *testing.T) {
+	w := newFileWorld(t, map[string]string{".env.test": "A=b\n", ".env": "C=d\n", "own": "k"}, func(cfg *files.Config) {
+		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "own")}
+		cfg.Asked = func(abs string) bool { return filepath.Base(abs) != ".env" }
+	})
+	for name, denied := range map[string]bool{".env.test": false, ".env": true, "own": true} {
+		access, _, _ := w.call(Read(), in{"path": name})
+		if access.Denied != denied {
+			t.Errorf("read %s: %+v", name, access)
+		}
+		if place, err := w.env.Files.Resolve(name, false); err != nil || !place.Denied {
+			t.Errorf("%s for others: %+v %v", name, place, err)
+		}
+	}
+	access, result, err := w.call(Grep(), in{"pattern": "A=", "path": "."})
+	if access.Denied || err != nil || strings.Contains(result.Text, "A=b") {
+		t.Errorf("grep shows %q, %v", result.Text, err)
+	}
+}

@@ -1,0 +1,266 @@
+package edit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+	"golang.org/x/text/unicode/norm"
+
+	"artoo/tool/text"
+)
+
+// tellingLen is how many characters must be found again to mean something.
+const tellingLen = 10
+
+// findLines is the index where wanted stands in lines, seen through alike; the
+// first and last line of wanted may be parts of lines. -1 if it is nowhere.
+func findLines(lines, wanted []string, alike func(string) string) int {
+	seen := make([]string, len(wanted))
+	for i, w := range wanted {
+		seen[i] = alike(w)
+	}
+	if strings.Join(seen, "") == "" {
+		return -1
+	}
+	there := make([]string, len(lines))
+	for i, line := range lines {
+		there[i] = alike(line)
+	}
+	last := len(seen) - 1
+	compared := 0
+	for at := 0; at+last < len(lines) && compared < maxCompared; at++ {
+		if last == 0 {
+			if strings.Contains(there[at], seen[0]) {
+				return at
+			}
+			continue
+		}
+		if !strings.HasSuffix(there[at], seen[0]) || !strings.HasPrefix(there[at+last], seen[last]) {
+			continue
+		}
+		i := 1
+		for i < last && there[at+i] == seen[i] {
+			i++
+		}
+		if i >= last {
+			return at
+		}
+		compared += i
+	}
+	return -1
+}
+
+// maxCompared bounds the search in a file of lines that are all the same, in
+// pairs of lines: an explanation is not worth seconds.
+const maxCompared = 2_000_000
+
+func squeeze(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// plainMarks writes typographic quotes, dashes and blanks as on a typewriter,
+// and takes white space out.
+func plainMarks(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch c {
+		case '‘', '’', '‚', '‛', '`', '´':
+			return '\''
+		case '“', '”', '„', '‟', '«', '»':
+			return '"'
+		case '‐', '‑', '‒', '–', '—', '―', '−':
+			return '-'
+		case '\u200b', '\u200c', '\u200d', '\ufeff':
+			return -1
+		}
+		if unicode.IsSpace(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// cutNumbers takes the numbers of read off each line, if each one has one.
+func cutNumbers(s string) (string, bool) {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		number, text, ok := strings.Cut(line, "\t")
+		if _, err := strconv.Atoi(strings.TrimSpace(number)); !ok || err != nil {
+			if i == len(lines)-1 && i > 0 && line == "" {
+				break
+			}
+			return "", false
+		}
+		lines[i] = text
+	}
+	return strings.Join(lines, "\n"), true
+}
+
+// nearestLines is the index in lines where the most of wanted may stand, -1 if
+// nothing is alike.
+func nearestLines(lines, wanted []string) int {
+	where := map[string][]int{} // in wanted, by squeezed line
+	for j, w := range wanted {
+		if s := squeeze(w); len(s) > 2 {
+			where[s] = append(where[s], j)
+		}
+	}
+	votes := map[int]int{} // by line where wanted would begin
+	compared := 0
+	for i, line := range lines {
+		if compared > maxCompared {
+			break
+		}
+		for _, j := range where[squeeze(line)] {
+			votes[i-j]++
+			compared++
+		}
+	}
+	best, most := -1, 0
+	for at, n := range votes {
+		if n > most || n == most && at < best {
+			best, most = at, n
+		}
+	}
+	if most > 0 {
+		return max(0, best)
+	}
+	if len(lines) > likeLines {
+		return -1
+	}
+	// No line is the same: the one most like the longest wanted line.
+	longest := slices.MaxFunc(wanted, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	pairs := pairsOf(longest)
+	alike := 0.5
+	for i, line := range lines {
+		if len(line) < len(longest)/4 {
+			continue // too short to be half alike
+		}
+		if d := dice(pairs, line); d > alike {
+			best, alike = i, d
+		}
+	}
+	if best < 0 {
+		return -1
+	}
+	return max(0, best-slices.Index(wanted, longest))
+}
+
+// likeMax is how much of a line is compared when none is the same, likeLines
+// how many lines a file may have for it: this takes some 5 µs a line.
+const (
+	likeMax   = 400
+	likeLines = 50_000
+)
+
+// pairsOf counts the pairs of neighbouring bytes in s without white space.
+func pairsOf(s string) map[[2]byte]int {
+	s = squeeze(s[:min(len(s), likeMax)])
+	pairs := map[[2]byte]int{}
+	for i := 1; i < len(s); i++ {
+		pairs[[2]byte{s[i-1], s[i]}]++
+	}
+	return pairs
+}
+
+// dice is the share of pairs that line has in common with those given, from 0
+// to 1 (the Sørensen-Dice coefficient).
+func dice(pairs map[[2]byte]int, line string) float64 {
+	common, total := 0, 0
+	for p, n := range pairsOf(line) {
+		common += min(n, pairs[p])
+		total += n
+	}
+	for _, n := range pairs {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	return 2 * float64(common) / float64(total)
+}
+
+// showLines writes n lines from index at with their numbers, at most 12.
+func showLines(lines []string, at, n int) string {
+	const most = 12
+	var b strings.Builder
+	end := min(at+n, len(lines))
+	for i := at; i < min(end, at+most); i++ {
+		line, cut := text.CutLine(lines[i], likeMax)
+		text.WriteLine(&b, i+1, line, cut)
+	}
+	if end > at+most {
+		fmt.Fprintf(&b, "   ... and %s more\n", text.Count(end-at-most, "line"))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// linesOf tells on which lines the edits begin, in words.
+func linesOf(body string, at []udiff.Edit) string {
+	const most = 10
+	numbers := make([]string, 0, len(at))
+	line, from := 1, 0
+	for _, e := range at {
+		line += strings.Count(body[from:e.Start], "\n")
+		from = e.Start
+		numbers = append(numbers, strconv.Itoa(line))
+	}
+	numbers = slices.Compact(numbers)
+	if len(numbers) == 1 {
+		return "on line " + numbers[0]
+	}
+	return "on lines " + text.UpTo(most, numbers)
+}
+
+func lineAt(body string, offset int) int { return 1 + strings.Count(body[:offset], "\n") }
+
+// explainMiss says why old is not in body, in words that let the model mend the
+// edit: what the difference is, and the lines it probably meant.
+func explainMiss(body, old, replacement string) string {
+	const miss = "old_string is not in the file"
+	if i := strings.Index(body, replacement); i >= 0 && len(squeeze(replacement)) >= tellingLen &&
+		!strings.Contains(old, replacement) {
+		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was done before", miss, lineAt(body, i))
+	}
+	if strings.Contains(old, "\ufffd") && !utf8.ValidString(body) {
+		return miss + ": � is how read shows bytes that are no UTF-8; take lines or parts of lines without it"
+	}
+	if bare, ok := cutNumbers(old); ok && strings.Contains(body, bare) {
+		return miss + " with the line numbers that read shows; leave them out"
+	}
+	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(old, `"`, `\"`) + `"`); err == nil && plain != old &&
+		strings.Contains(body, plain) {
+		return miss + ` as written: it has escapes such as \n where the file has the characters themselves`
+	}
+	lines := strings.Split(body, "\n")
+	wanted := strings.Split(strings.Trim(old, "\n"), "\n")
+	for _, look := range []struct {
+		alike func(string) string
+		words string
+	}{
+		{strings.TrimSpace, "only indentation or blanks at the ends of lines differ"},
+		{squeeze, "only white space differs"},
+		{plainMarks, "only the kind of quotes, dashes or blanks differs"},
+		{func(s string) string { return strings.ToLower(plainMarks(s)) }, "only case differs"},
+		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the " +
+			"line without them"},
+	} {
+		if at := findLines(lines, wanted, look.alike); at >= 0 {
+			return fmt.Sprintf("%s, %s\nThe file has\n%s", miss, look.words, showLines(lines, at, len(wanted)))
+		}
+	}
+	if at := nearestLines(lines, wanted); at >= 0 {
+		return fmt.Sprintf("%s\nThe nearest lines are\n%s", miss, showLines(lines, max(0, at-1), len(wanted)+2))
+	}
+	return miss + ", nor anything like it; read it again"
+}

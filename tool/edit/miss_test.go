@@ -1,0 +1,47 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The words about a miss must not cost much in a large file.
+func TestEditMissInLargeFile(t *testing.T) {
+	var b strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&b, "some line of a long file, number %d\n", i)
+	}
+	body := b.String()
+	if got := explainMiss(body, "some line of a lengthy file, number 37777 or so", "x"); !strings.Contains(got,
+		"nearest lines") {
+		t.Errorf("%.200s", got)
+	}
+	if got := explainMiss(body, "some line of a long file, number 5\nsome line  of a long file, number 6",
+		"x"); !strings.Contains(got, "     6\tsome line of a long file, number 5\n     7\t") {
+		t.Errorf("%.300s", got)
+	}
+	if got := explainMiss(body+body, "some line of a lengthy file, number 37777 or so", "x"); !strings.Contains(got,
+		"read it again") {
+		t.Errorf("%.200s", got)
+	}
+	if got := explainMiss("", "x", "y"); !strings.Contains(got, "nor anything like it") {
+		t.Errorf("%s", got)
+	}
+}
+
+// A file of equal lines, and an edit that nearly fits everywhere: the search for
+// the nearest lines once took half a minute.
+func TestMissAmongEqualLines(t *testing.T) {
+	body := strings.Repeat("same line\n", 20_000)
+	if words := explainMiss(body, body+"x", "y"); !strings.Contains(words, "The nearest lines are") {
+		t.Errorf("%.300s", words)
+	}
+}
+
+func TestMissNamesTheUnicodeForm(t *testing.T) {
+	words := explainMiss("x\ncafe\u0301 au lait\n", "caf\u00e9 au lait", "tea")
+	if !strings.Contains(words, "Unicode form") || !strings.Contains(words, "     2\tcafe\u0301") {
+		t.Error(words)
+	}
+}

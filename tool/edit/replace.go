@@ -1,0 +1,100 @@
+// Package edit finds the place of a change in a text, where the model may have copied it
+// inexactly, reads patches, and shows changes as diffs.
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"artoo/tool/files"
+)
+
+// Replacement is one edit; pointers tell an empty string from none.
+type Replacement struct {
+	OldString  *string `json:"old_string"`
+	NewString  *string `json:"new_string"`
+	ReplaceAll bool    `json:"replace_all"`
+}
+
+// Locate finds the places of one edit, in order, and what differs there from
+// old_string: they are the only ones that it can mean.
+func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, err error) {
+	switch {
+	case e.OldString == nil || *e.OldString == "":
+		return nil, "", errors.New("old_string is empty: give the text to replace, or use write for the whole file")
+	case e.NewString == nil:
+		return nil, "", errors.New(`new_string is missing: give "" to delete old_string`)
+	}
+	old, replacement := t.Adopt(*e.OldString), t.Adopt(*e.NewString)
+	if t.Crlf == nil && strings.Contains(old, "\r\n") && !strings.Contains(t.Body, old) {
+		// The model took the file for one with \r\n.
+		old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")
+	}
+	if old == replacement {
+		return nil, "", errors.New("old_string and new_string are the same")
+	}
+	for _, start := range Occurrences(t.Body, old, !e.ReplaceAll) {
+		edits = append(edits, udiff.Edit{Start: start, End: start + len(old), New: replacement})
+	}
+	butFor := ""
+	if edits == nil {
+		if edits, differs = findLoosely(t.Body, old, replacement); edits != nil {
+			butFor = " but for " + differs
+		}
+	}
+	switch {
+	case edits == nil:
+		return nil, "", errors.New(explainMiss(t.Body, old, replacement))
+	case e.ReplaceAll:
+		edits = apart(edits)
+	case len(edits) > 1:
+		return nil, "", fmt.Errorf("old_string is there %d times%s, %s; take in lines around it to make it unique, or "+
+			"set replace_all", len(edits), butFor, linesOf(t.Body, edits))
+	}
+	for _, edit := range edits {
+		if err := t.Takes(edit.New); err != nil {
+			return nil, "", fmt.Errorf("the file %w", err)
+		}
+	}
+	return edits, differs, nil
+}
+
+// apart leaves out the edits that overlap with the one before.
+func apart(edits []udiff.Edit) (kept []udiff.Edit) {
+	end := 0
+	for _, e := range edits {
+		if e.Start >= end {
+			kept, end = append(kept, e), e.End
+		}
+	}
+	return kept
+}
+
+// Occurrences are the offsets of part in s; overlapping ones count only if
+// asked for.
+func Occurrences(s, part string, overlapping bool) []int {
+	var at []int
+	for from := 0; ; {
+		i := strings.Index(s[from:], part)
+		if i < 0 {
+			return at
+		}
+		at = append(at, from+i)
+		if from += i + len(part); overlapping {
+			from = at[len(at)-1] + 1
+		}
+	}
+}
+
+// replace does one edit. It tells at how many places, and what differs there from
+// old_string, "" for nothing.
+func Replace(t files.Text, e Replacement) (after files.Text, places int, differs string, err error) {
+	edits, differs, err := Locate(t, e)
+	if err != nil {
+		return t, 0, "", err
+	}
+	return t.Apply(edits), len(edits), differs, nil
+}

@@ -1,0 +1,146 @@
+// Package environ makes the environment of commands, and reports what follows from it.
+package environ
+
+import (
+	"slices"
+	"strings"
+)
+
+// Withholding says which variables commands do not get.
+type Withholding struct {
+	Keys []string // hold the keys of model providers, and are never passed
+	Pass []string // are passed though they look like credentials
+	// Holds reports whether a variable's value holds a credential. nil means that only
+	// names count.
+	Holds func(value string) bool
+}
+
+// ChildEnviron makes the environment of commands from environ, which is as
+// os.Environ gives it, without artoo's own variables and without those that
+// hold names. What could make a command read other files first, open an editor
+// or a pager, or ask somebody, is set so that it does not: see quietVariables, which hold
+// whatever environ says, and quietDefaults, which do not. withheld names the
+// credential-like variables that were left out, sorted; it is for Env.Withheld.
+func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []string) {
+	set, defaults := quietVariables(), quietDefaults()
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		_, ours := set[name]
+		switch {
+		case ours, isDropped(name):
+		case slices.Contains(hold.Keys, name):
+			withheld = append(withheld, name)
+		case !slices.Contains(hold.Pass, name) && (isCredential(name) || hold.Holds != nil && hold.Holds(value)):
+			withheld = append(withheld, name)
+		default:
+			env = append(env, kv)
+			delete(defaults, strings.ToUpper(name))
+		}
+	}
+	passed := len(env)
+	for name, value := range set {
+		env = append(env, name+"="+value)
+	}
+	for _, kv := range defaults {
+		env = append(env, kv)
+	}
+	slices.Sort(env[passed:])
+	slices.Sort(withheld)
+	return env, slices.Compact(withheld)
+}
+
+// WithoutKeys is environ without the keys of model providers, which stand in the
+// variables that keys names: for the user's programs that artoo starts by itself,
+// such as an editor or a pager.
+func WithoutKeys(environ []string, keys ...string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == "ARTOO_API_KEY" || slices.Contains(keys, name)
+	})
+}
+
+// quietVariables keep commands from waiting for somebody, whatever the user has set
+// for a terminal of their own.
+func quietVariables() map[string]string {
+	return map[string]string{
+		"TERM":                "dumb",
+		"NO_COLOR":            "1",
+		"PAGER":               "cat",
+		"GIT_PAGER":           "cat",
+		"GIT_TERMINAL_PROMPT": "0",
+		"GIT_MERGE_AUTOEDIT":  "no",
+		"EDITOR":              "false",
+		"VISUAL":              "false",
+		"GIT_EDITOR":          "false",
+		"GIT_OPTIONAL_LOCKS":  "0", // git status leaves the index alone
+		"DEBIAN_FRONTEND":     "noninteractive",
+		"SSH_ASKPASS_REQUIRE": "never",
+	}
+}
+
+// quietDefaults have single programs say what they say at once and not ask, where the
+// user's own variable does not say otherwise; by the name in capitals, since npm reads
+// either. CI itself is not among them: with it tests write no snapshots, warnings
+// become errors, and servers are not reused.
+func quietDefaults() map[string]string {
+	defaults := map[string]string{}
+	for _, kv := range []string{
+		"PYTHONUNBUFFERED=1", // or a program that is stopped has said nothing
+		"PIP_NO_INPUT=1", "PIP_PROGRESS_BAR=off", "PIP_DISABLE_PIP_VERSION_CHECK=1",
+		"npm_config_yes=true", "npm_config_progress=false", "npm_config_fund=false", "npm_config_update_notifier=false",
+		"COREPACK_ENABLE_DOWNLOAD_PROMPT=0", "COMPOSER_NO_INTERACTION=1", "GH_PROMPT_DISABLED=1",
+		"TF_INPUT=0", "TF_IN_AUTOMATION=1",
+	} {
+		name, _, _ := strings.Cut(kv, "=")
+		defaults[strings.ToUpper(name)] = kv
+	}
+	return defaults
+}
+
+// isDropped says whether the variable is left out without a word: artoo's own,
+// files and functions that shells read before the command, colour that is
+// forced, and programs that ask for passwords in windows of their own.
+func isDropped(name string) bool {
+	switch name {
+	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PROMPT_COMMAND", "PWD",
+		"CLICOLOR_FORCE", "FORCE_COLOR", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "AWS_PAGER", "BAT_PAGER", "PSQL_PAGER",
+		"GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "SSH_ASKPASS":
+		return true
+	}
+	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")
+}
+
+// isCredential reports whether the variable's name is that of a credential: one of
+// its words is, or ends as one does.
+func isCredential(name string) bool {
+	if name == "MYSQL_PWD" {
+		return true
+	}
+	if IsSocket(name) { // SSH_AUTH_SOCK
+		return false
+	}
+	for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		switch word {
+		case "AUTH", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "DSN", "JWT", "PASSPHRASE", "PASSWD", "PAT", "SECRETS", "SK":
+			return true
+		case "ASKPASS", "BYPASS", "COMPASS", "DONKEY", "HOTKEY", "LESSKEY", "MONKEY", "TURKEY", "WHISKEY":
+			continue // they end as the words below only by chance
+		}
+		for _, ending := range []string{"KEY", "PASS", "PASSWORD", "SECRET", "TOKEN"} {
+			if strings.HasSuffix(word, ending) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// IsSocket reports whether the variable says where a program of the user's listens.
+// Confined commands cannot reach it, and do not get these variables.
+func IsSocket(name string) bool {
+	switch name {
+	case "SSH_AUTH_SOCK", "DOCKER_HOST", "TMUX", "DISPLAY", "WAYLAND_DISPLAY":
+		return true
+	}
+	return strings.HasPrefix(name, "DBUS_")
+}

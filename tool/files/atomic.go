@@ -1,0 +1,242 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// newFileMode and newDirMode are what a shell would give new files and
+// directories; the umask takes its bits off.
+const (
+	newFileMode = 0o644
+	newDirMode  = 0o755
+)
+
+// ErrChanged is in the error of a write that found another file than expected.
+var ErrChanged = errors.New("has changed in the meantime; read it again")
+
+// WriteFileAtomic replaces or creates the file at the absolute path, in one
+// step: at any moment there is the old content or the new, never a part. A link
+// stays and its target is written, if that is inside. Permissions and, where
+// the system lets us, owner and group are kept (set-user-ID bits are not, as
+// after any write); a new file gets 0644 less the umask, missing directories
+// are made. After a failure nothing is left behind. Files without a write
+// permission are refused, as a shell would.
+//
+// A file that has other names (hard links) is the exception: it is written in
+// place, so that it stays one file, and after a failure the old content is put back.
+//
+// With expect the write only happens if the file is still the same. It returns
+// what the file is like now.
+func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, error) {
+	t, err := f.Resolve(abs, true)
+	if err != nil {
+		return State{}, err
+	}
+	if err := t.Refused(); err != nil {
+		return State{}, err
+	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	old, err := t.Replaceable()
+	if err != nil {
+		return State{}, err
+	}
+	if err := t.mayWrite(old); err != nil {
+		return State{}, err
+	}
+	made, err := t.makeParents()
+	if err != nil {
+		return State{}, err
+	}
+	if old != nil && linkCount(old) > 1 {
+		err = t.rewrite(data, expect)
+	} else {
+		err = t.Replace(old, data, expect)
+	}
+	if err != nil {
+		for _, dir := range made {
+			t.grant.root.Remove(dir) // only if still empty
+		}
+		return State{}, err
+	}
+	info, err := t.grant.root.Lstat(t.rel)
+	if err != nil {
+		return State{}, t.Errorf(err, "")
+	}
+	return stateOf(info, data), nil
+}
+
+// Replaceable returns what is at the target, nil if nothing is, and an error if
+// that is nothing to be replaced.
+func (t Place) Replaceable() (fs.FileInfo, error) {
+	info, err := t.grant.root.Lstat(t.rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, t.Errorf(err, "")
+	case info.IsDir():
+		return nil, t.Errorf(nil, "is a directory")
+	case Special(info.Mode()) != "":
+		return nil, t.Errorf(nil, "is %s, not a file", Special(info.Mode()))
+	case info.Mode().Perm()&0o222 == 0:
+		return nil, t.Errorf(nil, "is read-only (mode %04o)", info.Mode().Perm())
+	}
+	return info, nil
+}
+
+// mayWrite asks for the permission to write to the old file, since the rename
+// would only ask for that of the directory.
+func (t Place) mayWrite(old fs.FileInfo) error {
+	if old == nil {
+		return nil
+	}
+	file, err := t.grant.root.OpenFile(t.rel, os.O_WRONLY|openFlags, 0)
+	if errors.Is(err, syscall.ETXTBSY) {
+		return nil // a program that runs goes on with the old file
+	}
+	if err != nil {
+		return t.Errorf(err, "")
+	}
+	return file.Close()
+}
+
+// makeParents makes the missing directories above the target and returns them,
+// innermost first.
+func (t Place) makeParents() (made []string, err error) {
+	parent := filepath.Dir(t.rel)
+	made = t.missingParents()
+	if len(made) == 0 {
+		return nil, nil
+	}
+	if err := t.grant.root.MkdirAll(parent, newDirMode); err != nil {
+		for _, dir := range made {
+			t.grant.root.Remove(dir)
+		}
+		return nil, t.Errorf(err, "cannot make the directory %s: ", filepath.ToSlash(parent))
+	}
+	return made, nil
+}
+
+// Replace writes data beside the target and renames it over it.
+func (t Place) Replace(old fs.FileInfo, data []byte, expect *State) (err error) {
+	root := t.grant.root
+	temp := filepath.Join(filepath.Dir(t.rel), ".artoo-"+rand.Text()+".tmp")
+	mode := fs.FileMode(newFileMode)
+	if old != nil {
+		mode = 0o600 // until it has the owner and mode of the old file
+	}
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return t.Errorf(err, "")
+	}
+	defer func() {
+		if err != nil {
+			file.Close() // a second time in some cases, which does no harm
+			root.Remove(temp)
+		}
+	}()
+	if _, err = file.Write(data); err != nil {
+		return t.Errorf(err, "")
+	}
+	if old != nil {
+		keepOwner(file, old)
+		if err = file.Chmod(old.Mode().Perm()); err != nil {
+			return t.Errorf(err, "cannot keep its mode: ")
+		}
+	}
+	if err = file.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return t.Errorf(err, "")
+	}
+	if err = file.Close(); err != nil {
+		return t.Errorf(err, "")
+	}
+	if err = t.unchanged(expect); err != nil {
+		return err
+	}
+	if err = root.Rename(temp, t.rel); err != nil {
+		return t.Errorf(err, "")
+	}
+	if err := syncDir(root, filepath.Dir(t.rel)); err != nil {
+		return t.Errorf(err, "was written, but may not survive a crash of the machine: ")
+	}
+	return nil
+}
+
+func (t Place) unchanged(expect *State) error {
+	if expect == nil {
+		return nil
+	}
+	now, err := t.State()
+	if err != nil {
+		return err
+	}
+	if !expect.Same(now) {
+		return t.Errorf(ErrChanged, "")
+	}
+	return nil
+}
+
+// State is what the file is like now, with its hash if it is not too large.
+func (t Place) State() (State, error) {
+	info, err := t.grant.root.Lstat(t.rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{Missing: true}, nil
+	}
+	if err != nil {
+		return State{}, t.Errorf(err, "")
+	}
+	if info.Size() > MaxEdit || !info.Mode().IsRegular() {
+		return State{ModTime: info.ModTime(), Size: info.Size()}, nil
+	}
+	data, info, err := t.ReadFile(MaxEdit)
+	if err != nil {
+		return State{}, err
+	}
+	return stateOf(info, data), nil
+}
+
+// rewrite writes data into the file itself, which other names lead to as well.
+func (t Place) rewrite(data []byte, expect *State) error {
+	file, err := t.grant.root.OpenFile(t.rel, os.O_RDWR|openFlags, 0)
+	if err != nil {
+		return t.Errorf(err, "")
+	}
+	defer file.Close()
+	if err := t.unchanged(expect); err != nil {
+		return err
+	}
+	before, err := io.ReadAll(io.LimitReader(file, MaxEdit+1))
+	if err != nil {
+		return t.Errorf(err, "")
+	}
+	if len(before) > MaxEdit {
+		return t.Errorf(ErrTooLarge, "has other names, and ")
+	}
+	if err := overwrite(file, data); err != nil {
+		if back := overwrite(file, before); back != nil {
+			return t.Errorf(errors.Join(err, back), "may be broken: the old content could not be put back: ")
+		}
+		return t.Errorf(err, "")
+	}
+	return nil
+}
+
+func overwrite(file *os.File, data []byte) error {
+	if _, err := file.WriteAt(data, 0); err != nil {
+		return err
+	}
+	if err := file.Truncate(int64(len(data))); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil
+}

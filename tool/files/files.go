@@ -1,0 +1,209 @@
+// Package files is the confined view of the file system that all file tools share: which
+// paths may be read and written, which files are denied, and what the model has seen of them.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"artoo/tool/git"
+	"artoo/tool/names"
+)
+
+// Config says what the file tools may reach.
+type Config struct {
+	Root string // the project root, absolute
+	// Dir is the working directory, absolute, in Root: where relative paths
+	// start. "" means Root.
+	Dir string
+	// ReadDirs and WriteDirs are further directories, absolute; WriteDirs are
+	// readable too. The session's output directory is one of ReadDirs. All of
+	// them must exist.
+	ReadDirs, WriteDirs []string
+	// DenyFiles are further absolute paths (artoo's own settings, keys and state)
+	// that are denied besides the built-in list of secrets. One that names a directory
+	// denies all beneath it but the granted directories there; they need not exist.
+	DenyFiles []string
+	// Asked says that a rule of the user's reopens a denied file, by its absolute
+	// path, to a question; nil reopens none.
+	Asked func(abs string) bool
+}
+
+// Files is the confined view of the file system that all file tools share. It
+// follows links inside the granted directories and refuses all that leads out.
+// Safe for concurrent use.
+type Files struct {
+	grants []*grant // the project first
+	deny   []string // DenyFiles, links resolved
+	links  *resolver
+	dir    string // the working directory, links resolved
+	asked  func(abs string) bool
+
+	// Seen is what the model knows of the files.
+	Seen Seen
+	// Tracked are the indexes of git's that were read.
+	Tracked git.Indexes
+
+	secrets deniedFiles          // the denied files with their inodes, as of a moment ago
+	finder  func() *names.Finder // what Denied keeps between calls
+	writing sync.Mutex           // one write at a time: its check and its rename belong together
+}
+
+// grant is a directory the user opened to the file tools.
+type grant struct {
+	given string // as configured, clean
+	real  string // the same without links
+	root  *os.Root
+	write bool
+}
+
+// Place is a resolved path.
+type Place struct {
+	Abs     string // absolute, clean, links resolved as far as the path exists
+	Display string // relative to the working directory where it is in the project (with slashes), else Abs
+	Outside bool   // in no granted directory (for writing, if write was asked)
+	Denied  bool   // on the deny list
+	Why     string // why it is Outside or Denied, or what InGit means for a write, in words
+	InGit   bool   // in a .git directory: writing there is asked whatever the mode
+
+	grant *grant // of the directory it is in, nil where it is Outside
+	rel   string // the path in there
+}
+
+// RefusedError is what Open and its kin return for a place that is Outside or
+// Denied.
+type RefusedError struct{ Place Place }
+
+// Error is the place's Why.
+func (e *RefusedError) Error() string { return e.Place.Why }
+
+// GrantError says that a directory of a FilesConfig cannot be opened.
+type GrantError struct {
+	Dir string
+	Err error
+}
+
+// Error names the directory and the reason.
+func (e *GrantError) Error() string { return fmt.Sprintf("directory %s: %v", e.Dir, cause(e.Err)) }
+
+// Unwrap returns the reason.
+func (e *GrantError) Unwrap() error { return e.Err }
+
+// ErrorKind is "config": the directory came from the command line, a variable
+// or the configuration.
+func (e *GrantError) ErrorKind() string { return "config" }
+
+// ErrorHint says what to do.
+func (e *GrantError) ErrorHint() string {
+	return "name an existing directory, with its full path; several are separated by commas"
+}
+
+// Open opens the granted directories. It returns a *GrantError for one
+// that does not exist, is no directory or is not absolute. Close it at the end.
+func Open(cfg Config) (*Files, error) {
+	f := &Files{links: newResolver(), asked: cfg.Asked}
+	f.finder = sync.OnceValue(f.deniedFinder)
+	add := func(dir string, write bool) error {
+		g, err := f.openGrant(dir, write)
+		if err != nil {
+			f.Close()
+			return &GrantError{Dir: dir, Err: err}
+		}
+		f.grants = append(f.grants, g)
+		return nil
+	}
+	if err := add(cfg.Root, true); err != nil {
+		return nil, err
+	}
+	if err := f.workIn(cfg.Dir); err != nil {
+		f.Close()
+		return nil, &GrantError{Dir: cfg.Dir, Err: err}
+	}
+	for i, dir := range slices.Concat(cfg.WriteDirs, cfg.ReadDirs) {
+		if err := add(dir, i < len(cfg.WriteDirs)); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range cfg.DenyFiles {
+		real, err := f.links.real(filepath.Clean(path))
+		if err != nil {
+			f.Close()
+			return nil, &GrantError{Dir: path, Err: err}
+		}
+		f.deny = append(f.deny, real)
+	}
+	return f, nil
+}
+
+// workIn sets the working directory, which must be in the project.
+func (f *Files) workIn(dir string) error {
+	f.dir = f.Root()
+	if dir == "" {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		return errors.New("is not an absolute path")
+	}
+	real, err := f.links.real(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	if _, ok := f.grants[0].covers(real); !ok {
+		return errors.New("is not in the project " + f.Root())
+	}
+	f.dir = real
+	return nil
+}
+
+func (f *Files) openGrant(dir string, write bool) (*grant, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, errors.New("is not an absolute path")
+	}
+	dir = filepath.Clean(dir)
+	real, err := f.links.real(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	return &grant{given: dir, real: real, root: root, write: write}, nil
+}
+
+// Close gives the directories back. Calls that still run fail.
+func (f *Files) Close() error {
+	var errs []error
+	for _, g := range f.grants {
+		errs = append(errs, g.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Root is the project root, absolute and without links: what Place.Abs of
+// everything inside begins with.
+func (f *Files) Root() string { return f.grants[0].real }
+
+// Dir is the working directory, absolute and without links: where relative
+// paths start.
+func (f *Files) Dir() string { return f.dir }
+
+// covers reports whether path is the granted directory or beneath it, and the
+// path relative to it.
+func (g *grant) covers(path string) (rel string, ok bool) { return names.Relative(g.real, path) }
+
+// cause strips the operation and path that os puts around an error: the
+// messages here name the path in the words of the caller.
+func cause(err error) error {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return pathErr.Err
+	}
+	if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
+		return linkErr.Err
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"artoo/tool/names"
+)
+
+// ReachLimit is how many entries are looked at to say that a directory holds no
+// secrets, or what a glob stands for; where there are more, it is asked about.
+const ReachLimit = 20000
+
+var errReachTooMuch = errors.New("it reads more files than could be looked at beforehand")
+
+// Reach returns nil if a command that runs in dir may read what arg names:
+// inside the granted directories and not on the deny list. Links and ".." count
+// as the kernel takes them. Globs stand for all that a shell could make of
+// them, which must not look like options. What does not exist is judged by where it would be. With recursive, a
+// directory must not hold anything denied either, nor links to directories
+// elsewhere. Agent.Policy calls it before a command is run unasked.
+func (f *Files) Reach(dir, arg string, recursive bool) error {
+	return f.reach(dir, arg, recursive, ReachLimit)
+}
+
+// reach is Reach with a limit of its own.
+func (f *Files) reach(dir, arg string, recursive bool, limit int) error {
+	base := dir
+	if filepath.IsAbs(arg) {
+		base, arg = f.splitBase(arg)
+	}
+	paths, err := f.expand(base, arg, limit)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		if recursive {
+			err = f.readableBelow(p, limit)
+		} else {
+			_, err = f.readable(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readable is the place that path leads to, if the command may read it.
+func (f *Files) readable(path string) (Place, error) {
+	place, err := f.Resolve(path, false)
+	if err == nil && (place.Outside || place.Denied) {
+		err = errors.New(place.Why)
+	}
+	return place, err
+}
+
+// readableBelow is readable for path and all that is beneath it.
+func (f *Files) readableBelow(path string, limit int) error {
+	top, err := f.readable(path)
+	if err != nil {
+		return err
+	}
+	seen := 0
+	return filepath.WalkDir(top.Abs, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be listed, the command cannot read either
+		}
+		if seen++; seen > limit {
+			return errReachTooMuch
+		}
+		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
+			t := Place{Abs: at, Display: f.display(at)}
+			t.grant, t.rel = f.grantOf(at, false)
+			if why := f.secret(t); why != "" {
+				return errors.New(t.Display + " " + why)
+			}
+			return nil
+		}
+		place, err := f.readable(at)
+		if err != nil {
+			return err
+		}
+		if _, inside := names.Relative(top.Abs, place.Abs); inside {
+			return nil
+		}
+		if info, err := os.Stat(place.Abs); err == nil && info.IsDir() {
+			return errors.New(f.display(at) + " is a link to another directory")
+		}
+		return nil
+	})
+}
+
+// expand lists the paths a glob in base may stand for, and the path itself. It
+// takes too many rather than too few: what a shell makes of brackets and
+// question marks depends on its version and language, so they count as stars.
+func (f *Files) expand(base, glob string, limit int) ([]string, error) {
+	all := []string{below(base, glob)}
+	if !strings.ContainsAny(glob, "*?[") {
+		return all, nil
+	}
+	found, looked := []string{base}, 0
+	for _, part := range Split(glob) {
+		var next []string
+		for _, dir := range found {
+			if !strings.ContainsAny(part, "*?[") {
+				next = append(next, below(dir, part))
+				continue
+			}
+			if _, err := f.readable(dir); err != nil {
+				return nil, err
+			}
+			names, err := readNames(dir)
+			if err != nil {
+				continue // no directory, or none that the command can list
+			}
+			if looked += len(names); looked > limit {
+				return nil, errReachTooMuch
+			}
+			for _, name := range names {
+				if !globMay(part, name) {
+					continue
+				}
+				if dir == base && strings.HasPrefix(name, "-") {
+					return nil, errors.New("a file is named like an option: " + name)
+				}
+				next = append(next, below(dir, name))
+			}
+		}
+		found = next
+	}
+	return append(found, all...), nil
+}
+
+// splitBase parts an absolute path where globs can begin: not in the name of a
+// granted directory.
+func (f *Files) splitBase(path string) (base, rest string) {
+	for _, g := range f.grants {
+		for _, dir := range []string{g.real, g.given} {
+			if rest, ok := names.Relative(dir, path); ok {
+				return dir, rest
+			}
+		}
+	}
+	return string(filepath.Separator), strings.TrimLeft(path, string(filepath.Separator))
+}
+
+// below joins without cleaning: a/.. is not . when a is a link.
+func below(dir, name string) string {
+	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + name
+}
+
+// globMay reports whether a part of a glob may stand for a name. Names that
+// begin with a dot need one in the glob.
+func globMay(glob, name string) bool {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
+		return false
+	}
+	glob, _, cut := strings.Cut(strings.NewReplacer("?", "*", `\`, `\\`).Replace(glob), "[")
+	if cut {
+		glob += "*"
+	}
+	may, err := path.Match(glob, name)
+	return may || err != nil
+}

@@ -1,0 +1,202 @@
+package files
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+)
+
+// Seen is what the model knows of files: what it was shown, and what the plan of a call
+// that changes one showed. The zero Seen is ready; it is safe for concurrent use.
+type Seen struct {
+	mu      sync.Mutex
+	files   map[string]Sight
+	kept    int // bytes of the texts in files
+	planned map[string]Planned
+}
+
+// Sight is what the model knows of a file: what it was like when it was last
+// read or written here, and which of its lines were shown.
+type Sight struct {
+	State
+	Whole bool
+	Lines []Span // those shown of a file that is not whole; in order, apart
+	Of    int    // lines the file has, 0 when unknown
+	Cells []Span // those shown of a notebook, by their numbers; in order, apart
+	// Body is the text as it was shown, "" when it was not Kept.
+	Body string
+	Kept bool
+	// ours is what a command of the model's own made of the file since, nil for
+	// nothing.
+	ours *State
+}
+
+// Span is a run of lines, counted from 1, to excluded.
+type Span struct{ From, To int }
+
+// JoinSpans puts spans in order and joins those that touch.
+func JoinSpans(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return a.From - b.From })
+	var joined []Span
+	for _, s := range spans {
+		if last := len(joined) - 1; last >= 0 && s.From <= joined[last].To {
+			joined[last].To = max(joined[last].To, s.To)
+		} else if s.From < s.To {
+			joined = append(joined, s)
+		}
+	}
+	return joined
+}
+
+// ShowsCell reports whether the model has seen the source of a notebook's cell.
+func (s Sight) ShowsCell(number int) bool {
+	return s.Whole || slices.ContainsFunc(s.Cells, func(c Span) bool { return c.From <= number && number < c.To })
+}
+
+// Unseen is what keeps the file from being replaced as a whole, in words; "" if
+// nothing does.
+func (s Sight) Unseen() string {
+	if s.Whole {
+		return ""
+	}
+	next, to := 1, s.Of
+	if len(s.Lines) > 0 && s.Lines[0].From == 1 {
+		next = s.Lines[0].To
+		if len(s.Lines) > 1 {
+			to = s.Lines[1].From - 1
+		}
+	} else if len(s.Lines) > 0 {
+		to = s.Lines[0].From - 1
+	}
+	if s.Of == 0 {
+		return "was not shown as the text it is; change a part of it with edit"
+	}
+	if next == to {
+		return fmt.Sprintf("line %d of %d was not shown whole, and would be lost; read it first (offset=%d), or "+
+			"change a part with edit, as of a line too long to be shown",
+			next, s.Of, next)
+	}
+	return fmt.Sprintf("lines %d-%d of %d were not shown whole, and would be lost; read them first (offset=%d), or "+
+		"change a part with edit", next, to, s.Of, next)
+}
+
+// ChangedByCommand reports whether a command of the model's own made of the file what it
+// is now.
+func (s Sight) ChangedByCommand(now State) bool { return s.ours != nil && s.ours.Same(now) }
+
+// Of is what the model knows of the file at abs (a Place.Abs); ok is false for a file
+// that this session neither read nor wrote.
+func (s *Seen) Of(abs string) (sight Sight, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sight, ok = s.files[abs]
+	return sight, ok
+}
+
+// Bounds of the texts that are kept to tell what others changed, in bytes.
+const (
+	MaxKeptText  = 256 << 10 // of one file
+	maxKeptTexts = 8 << 20
+)
+
+// Keep replaces what the model knows of a file.
+func (s *Seen) Keep(abs string, sight Sight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil {
+		s.files = map[string]Sight{}
+	}
+	s.kept -= len(s.files[abs].Body)
+	if len(sight.Body) > MaxKeptText || s.kept+len(sight.Body) > maxKeptTexts {
+		sight.Body, sight.Kept = "", false
+	}
+	s.kept += len(sight.Body)
+	s.files[abs] = sight
+}
+
+// AddPage adds what was shown of a file to what was shown before, if that was of the
+// same content.
+func (s *Seen) AddPage(abs string, now Sight) {
+	if old, ok := s.Of(abs); ok && !now.Whole && old.Same(now.State) {
+		if now.Whole = old.Whole; !now.Whole {
+			now.Lines = JoinSpans(append(slices.Clone(old.Lines), now.Lines...))
+			now.Cells = JoinSpans(append(slices.Clone(old.Cells), now.Cells...))
+		}
+		if !now.Kept {
+			now.Body, now.Kept = old.Body, old.Kept
+		}
+	}
+	if one := now.Lines; now.Of > 0 && len(one) == 1 && one[0] == (Span{1, now.Of + 1}) {
+		now.Whole = true
+	}
+	s.Keep(abs, now)
+}
+
+// Forget drops what the model knows of a file that is gone.
+func (s *Seen) Forget(abs string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept -= len(s.files[abs].Body)
+	delete(s.files, abs)
+}
+
+// OwnChanges watches the files that the model has seen while a command of its own
+// runs. The func it returns is called once, when the command is done: what then is
+// no longer as it was has been changed by the model itself, as far as anybody can
+// tell.
+func (s *Seen) OwnChanges() (done func()) {
+	look := func(abs string) State {
+		info, err := os.Lstat(abs)
+		if err != nil {
+			return State{Missing: true}
+		}
+		return State{ModTime: info.ModTime(), Size: info.Size()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := map[string]State{}
+	for abs, sight := range s.files {
+		if now := look(abs); now.Same(sight.State) || sight.ChangedByCommand(now) {
+			known[abs] = now
+		}
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for abs, before := range known {
+			if now := look(abs); !now.Same(before) {
+				sight := s.files[abs]
+				sight.ours = &now
+				s.files[abs] = sight
+			}
+		}
+	}
+}
+
+// Planned is what a Plan of a changing call showed, for the Run after it.
+type Planned struct {
+	Abs   string            // the file that the path led to
+	State State             // and what it was like
+	After [sha256.Size]byte // hash of what is to be written
+}
+
+// Plan keeps what was shown for the path as the model wrote it.
+func (s *Seen) Plan(path string, p Planned) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.planned == nil {
+		s.planned = map[string]Planned{}
+	}
+	s.planned[path] = p
+}
+
+// TakePlan returns what Plan kept, once.
+func (s *Seen) TakePlan(path string) (p Planned, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok = s.planned[path]
+	delete(s.planned, path)
+	return p, ok
+}

@@ -1,0 +1,107 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+)
+
+// EachIndexed calls each for every name that git's index of the work tree at top
+// holds below dir, relative to dir, with slashes; module marks the commit of
+// another repository. git itself reads the index, in whatever version and form
+// (split, sparse), and runs nothing that the repository names. An index of 100,000
+// names takes it 80 ms, where reading the file here took 2.4: who cannot wait that
+// long has indexNames.
+func EachIndexed(ctx context.Context, environ []string, top, dir string,
+	each func(name string, module bool) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	return Run(ctx, environ, top, dir, func(entry string) error {
+		mode, name, _ := strings.Cut(entry, "\t")
+		return each(name, strings.HasPrefix(mode, "160000 "))
+	}, "ls-files", "-s", "-z")
+}
+
+// Indexes keeps what indexes hold until they change. The zero value is ready; safe
+// for concurrent use.
+type Indexes struct {
+	mu  sync.Mutex            // guards now
+	now map[string]*indexList // by path of the index
+}
+
+// maxIndexes is how many indexes are kept; with more, all are read anew.
+const maxIndexes = 16
+
+type indexList struct {
+	size  int64
+	mtime time.Time
+	names []string          // once done is closed
+	crash *panics.Recovered // of the reading
+	done  chan struct{}
+}
+
+// Of lists what the index of the work tree at top holds, in git's order; nothing
+// where git cannot say. When ctx ends first, that is nothing too, while git goes
+// on for who asks next.
+func (n *Indexes) Of(ctx context.Context, top string) []string {
+	return n.Start(ctx, top)()
+}
+
+// Start has the index read and returns at once; what it returns waits for it.
+func (n *Indexes) Start(ctx context.Context, top string) func() []string {
+	dir, _, err := Dirs(top)
+	if err != nil {
+		return func() []string { return nil }
+	}
+	path := filepath.Join(dir, "index")
+	info, err := os.Stat(path)
+	if err != nil {
+		return func() []string { return nil }
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := n.now[path]
+	if list == nil || list.size != info.Size() || !list.mtime.Equal(info.ModTime()) {
+		if n.now == nil || len(n.now) >= maxIndexes {
+			n.now = map[string]*indexList{}
+		}
+		list = &indexList{size: info.Size(), mtime: info.ModTime(), done: make(chan struct{})}
+		n.now[path] = list
+		go list.read(top)
+	}
+	return func() []string { return list.wait(ctx) }
+}
+
+func (l *indexList) wait(ctx context.Context) []string {
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		select {
+		case <-l.done:
+		default:
+			return nil
+		}
+	}
+	if l.crash != nil {
+		panic(l.crash)
+	}
+	return l.names
+}
+
+func (l *indexList) read(top string) {
+	defer close(l.done)
+	l.crash = panics.Try(func() {
+		err := EachIndexed(context.Background(), os.Environ(), top, top, func(name string, _ bool) error {
+			l.names = append(l.names, name)
+			return nil
+		})
+		if err != nil {
+			l.names = nil
+		}
+	})
+}

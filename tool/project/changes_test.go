@@ -1,0 +1,112 @@
+package project
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/tool/git"
+)
+
+// gitLines runs lines of a shell in a repository, without the user's configuration.
+func gitLines(t *testing.T, dir, lines string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", lines)
+	cmd.Dir = dir
+	cmd.Env = append(git.SafeEnviron(os.Environ()), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// filesBelow is what the files below a directory hold.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, relErr := filepath.Rel(dir, path)
+		files[filepath.ToSlash(rel)] = string(data)
+		if err == nil {
+			err = relErr
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Log("no git here")
+		return
+	}
+	for _, c := range []struct{ name, before, lines, want string }{
+		{"a commit", "", "echo 2 > a; git commit -qam 'second one'", "refs/heads/main: HASH first → HASH second one|staged: a"},
+		{"staged", "", "echo 2 > a; echo 1 > b; git add a b", "staged: a|staged, new: b"},
+		{"taken out of the index", "", "git rm -q --cached a", "gone from the index: a"},
+		{"a branch", "", "git checkout -q -b topic", "HEAD: main → topic|refs/heads/topic: new, HASH first"},
+		{"a branch less", "git branch old", "git branch -q -D old", "refs/heads/old: deleted, was HASH first"},
+		{"of packed refs", "git branch old; git pack-refs --all", "git branch -q -D old", "refs/heads/old: deleted, was HASH first"},
+		{"a tag with a message", "", "git tag -a -m 'so far' v1", "refs/tags/v1: new, HASH so far"},
+		{"a new repository within", "", "git init -q -b main in; cd in; echo 1 > c; git add c; git commit -qm inner",
+			"in/.git: HEAD: new, main|in/.git: refs/heads/main: new, HASH inner|in/.git: the index changes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, after := realTemp(t), filepath.Join(realTemp(t), "after")
+			gitLines(t, before, "git init -q -b main .; echo 1 > a; git add a; git commit -qm first;"+c.before)
+			gitLines(t, before, "cp -a . "+after)
+			gitLines(t, after, c.lines)
+			was, is := filesBelow(t, before), filesBelow(t, after)
+			var list []GitChange
+			for path, text := range is {
+				if old, there := was[path]; GitData(path) && (!there || old != text) {
+					list = append(list, GitChange{Path: path})
+				}
+			}
+			for path := range was {
+				if _, there := is[path]; GitData(path) && !there {
+					list = append(list, GitChange{Path: path, Gone: true})
+				}
+			}
+			in := func(dir string) func(string) (io.ReadCloser, error) {
+				return func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, filepath.FromSlash(path))) }
+			}
+			saysWhatGitWould(t, GitChanges(context.Background(), before, list, nil, in(after)), c.want)
+			// Once it is done git can read the index of a repository that is new.
+			done := strings.ReplaceAll(c.want, "in/.git: the index changes", "in/.git: staged, new: c")
+			saysWhatGitWould(t, GitChanges(context.Background(), after, list, in(before), in(after)), done)
+		})
+	}
+}
+
+// saysWhatGitWould compares rows, in any order and with all hashes the same, with those
+// wanted, parted by |.
+func saysWhatGitWould(t *testing.T, got []string, expected string) {
+	t.Helper()
+	for i, row := range got {
+		for _, word := range strings.Fields(row) {
+			if len(word) == 8 && strings.Trim(word, "0123456789abcdef") == "" {
+				got[i] = strings.ReplaceAll(got[i], word, "HASH")
+			}
+		}
+	}
+	slices.Sort(got)
+	want := strings.Split(expected, "|")
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("git would say\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

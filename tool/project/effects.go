@@ -1,0 +1,198 @@
+package project
+
+import (
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/tool/git"
+	"artoo/tool/names"
+)
+
+// mostArguments bounds the paths that one git process is given, in bytes: the kernel
+// takes 128 KB in one argument and 2 MB in all.
+const mostArguments = 256 << 10
+
+// relative are the paths below the project's root as git takes them, with slashes.
+func (p Project) relative(paths []string) (rel []string) {
+	for _, path := range paths {
+		if at, ok := names.Relative(p.Root, path); ok && at != "." {
+			rel = append(rel, filepath.ToSlash(at))
+		}
+	}
+	return rel
+}
+
+// inParts calls f with the paths in parts that fit on a command line.
+func inParts(paths []string, f func(part []string) error) error {
+	for len(paths) > 0 {
+		n, size := 0, 0
+		for n < len(paths) && size < mostArguments {
+			size += len(paths[n]) + 1
+			n++
+		}
+		if err := f(paths[:n]); err != nil {
+			return err
+		}
+		paths = paths[n:]
+	}
+	return nil
+}
+
+// IgnoredSince returns those of the absolute paths that git ignores by rules in files
+// which have not changed since a time. What git does not tell is not ignored. environ is the environment that git gets.
+func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.Time, paths []string) map[string]bool {
+	ignored := map[string]bool{}
+	if !p.Git || p.GitRuns() != nil {
+		return ignored
+	}
+	settled := map[string]bool{}
+	unchanged := func(source string) bool {
+		known, ok := settled[source]
+		if !ok {
+			changed, err := names.Changed(git.SeenFrom(p.Root, source))
+			known = err == nil && changed.Before(since)
+			settled[source] = known
+		}
+		return known
+	}
+	program, err := exec.LookPath("git")
+	rel := p.relative(paths)
+	if err != nil || len(rel) == 0 {
+		return ignored
+	}
+	cmd := exec.CommandContext(ctx, program, append(git.SafeFlags(), "check-ignore", "-v", "-z", "--stdin")...)
+	cmd.Dir, cmd.Env = p.Root, append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root)
+	cmd.Stdin, cmd.WaitDelay = strings.NewReader(strings.Join(rel, "\x00")+"\x00"), time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ignored // it ends 1 where none of the paths is ignored
+	}
+	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") // source, line, pattern, path
+	for ; len(fields) >= 4; fields = fields[4:] {
+		if !strings.HasPrefix(fields[2], "!") && unchanged(fields[0]) {
+			ignored[filepath.Join(p.Root, filepath.FromSlash(fields[3]))] = true
+		}
+	}
+	return ignored
+}
+
+// Uncommitted returns those of the absolute paths whose content no commit has, those
+// that git ignores and those of other repositories among them. Without an answer of
+// git's that is each of them.
+func (p Project) Uncommitted(ctx context.Context, environ []string, paths []string) map[string]bool {
+	found := map[string]bool{}
+	all := func() map[string]bool {
+		for _, path := range paths {
+			found[path] = true
+		}
+		return found
+	}
+	if !p.Git || p.GitRuns() != nil {
+		return all()
+	}
+	var dirs []string
+	from := false
+	take := func(piece string) error {
+		if from || len(piece) < 4 {
+			from = false
+			return nil
+		}
+		from = piece[0] == 'R' || piece[0] == 'C'
+		path := filepath.Join(p.Root, filepath.FromSlash(piece[3:]))
+		if strings.HasSuffix(piece, "/") {
+			dirs = append(dirs, path)
+		}
+		found[path] = true
+		return nil
+	}
+	args := []string{"--literal-pathspecs", "status", "--porcelain", "-z", "--ignored", "--untracked-files=all", "--no-renames"}
+	rel := p.relative(paths)
+	if err := inParts(rel, func(part []string) error {
+		return git.Run(ctx, environ, p.Root, p.Root, take, slices.Concat(args, []string{"--"}, part)...)
+	}); err != nil {
+		return all()
+	}
+	for _, path := range paths {
+		if _, inside := names.Relative(p.Root, path); !inside || slices.ContainsFunc(dirs, func(dir string) bool { _, in := names.Relative(dir, path); return in }) {
+			found[path] = true
+		}
+	}
+	return found
+}
+
+// Blobs returns by which names, in hexadecimal digits, HEAD and the index hold the files
+// at absolute paths; none where they do not, or git does not tell.
+func (p Project) Blobs(ctx context.Context, environ []string, paths []string) map[string][]string {
+	blobs := map[string][]string{}
+	if !p.Git {
+		return blobs
+	}
+	take := func(piece string) error {
+		what, name, _ := strings.Cut(piece, "\t")
+		path := filepath.Join(p.Root, filepath.FromSlash(name))
+		for field := range strings.FieldsSeq(what) {
+			if isHash(field) {
+				blobs[path] = append(blobs[path], field)
+			}
+		}
+		return nil
+	}
+	for _, args := range [][]string{{"--literal-pathspecs", "ls-tree", "-z", "HEAD", "--"},
+		{"--literal-pathspecs", "ls-files", "-s", "-z", "--"}} {
+		if err := inParts(p.relative(paths), func(part []string) error {
+			return git.Run(ctx, environ, p.Root, p.Root, take, slices.Concat(args, part)...)
+		}); err != nil {
+			continue // there is no commit yet, or no index
+		}
+	}
+	return blobs
+}
+
+// mostHashed is how many bytes of a file are read to compare it with what git holds.
+const mostHashed = 64 << 20
+
+// IsBlob reports whether git would hold a file's content by one of these names. The error
+// says that it is too long to be told, or that ctx ended.
+func IsBlob(ctx context.Context, file *os.File, blobs []string) (bool, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	if info.Size() > mostHashed {
+		return false, errors.New("too long to be compared with what git holds")
+	}
+	return isBlob(ctx, file, info.Size(), blobs)
+}
+
+func isBlob(ctx context.Context, content io.Reader, size int64, blobs []string) (bool, error) {
+	if len(blobs) == 0 {
+		return false, nil
+	}
+	var sum hash.Hash = sha1.New()
+	if len(blobs[0]) == hex.EncodedLen(sha256.Size) {
+		sum = sha256.New()
+	}
+	fmt.Fprintf(sum, "blob %d\x00", size)
+	buffer := make([]byte, 1<<20)
+	for left := size; left > 0 && ctx.Err() == nil; {
+		n, err := content.Read(buffer[:min(left, int64(len(buffer)))])
+		if err != nil {
+			return false, err
+		}
+		sum.Write(buffer[:n])
+		left -= int64(n)
+	}
+	return slices.Contains(blobs, hex.EncodeToString(sum.Sum(nil))), ctx.Err()
+}

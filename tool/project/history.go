@@ -1,0 +1,160 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/tool/files"
+	"artoo/tool/git"
+	"artoo/tool/names"
+)
+
+// historyTime is how long a history may take to be looked through.
+const historyTime = 2 * time.Second
+
+var errHistory = errors.New("the repository's history could not be looked through for secrets in time")
+
+// Histories knows which files of the deny list stand in the index or the history
+// of repositories, and keeps that until a ref, a reflog or the index changes.
+// The zero value is ready; safe for concurrent use.
+type Histories struct {
+	mu   sync.Mutex
+	kept map[string]history // by the top of the work tree
+}
+
+type history struct {
+	state uint64 // of what refs, reflogs and the index were then
+	names []string
+	err   error
+}
+
+// Secrets lists the files of the deny list, absolute and sorted, that git in the
+// project could show: those that the index holds, or a commit that a ref, a
+// reflog or a stash reaches. The error says that it cannot be told. environ is
+// the environment that commands get; git's own programs must be known to be off
+// (Project.GitRuns).
+func (h *Histories) Secrets(p Project, environ []string) ([]string, error) {
+	if !p.Git {
+		return nil, nil
+	}
+	dir, common, err := git.Dirs(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	state := historyState(dir, common)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if kept, ok := h.kept[p.Root]; ok && kept.state == state {
+		return kept.names, kept.err
+	}
+	names, err := p.historySecrets(dir, environ)
+	if h.kept == nil {
+		h.kept = map[string]history{}
+	}
+	h.kept[p.Root] = history{state: state, names: names, err: err}
+	return names, err
+}
+
+// historyState sums up what tells that there are other commits.
+func historyState(dir, common string) uint64 {
+	sum := fnv.New64a()
+	note := func(path string, info fs.FileInfo) {
+		fmt.Fprintln(sum, path, info.Size(), info.ModTime().UnixNano())
+	}
+	for _, base := range []string{dir, common} {
+		for _, name := range []string{"HEAD", "index", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "shallow"} {
+			if info, err := os.Lstat(filepath.Join(base, name)); err == nil {
+				note(name, info)
+			}
+		}
+		for _, name := range []string{"refs", "logs", "reftable"} {
+			// What cannot be listed git does not find either.
+			_ = filepath.WalkDir(filepath.Join(base, name), func(at string, d fs.DirEntry, err error) error {
+				if err == nil {
+					if info, err := d.Info(); err == nil {
+						note(at, info)
+					}
+				}
+				return nil
+			})
+		}
+	}
+	return sum.Sum64()
+}
+
+func (p Project) historySecrets(dir string, environ []string) (names []string, err error) {
+	tracked, err := p.trackedSecrets()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, name := range tracked {
+		found[name] = true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
+	defer cancel()
+	err = git.Run(ctx, environ, p.Root, p.Root, func(piece string) error {
+		if name := strings.TrimLeft(piece, "\n"); name != "" && p.secretHere(name) {
+			found[name] = true
+		}
+		return nil
+	}, "--no-replace-objects", "-c", "log.showRoot=true", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
+		"-c", "diff.renames=false", "log", "--all", "--reflog", "--ignore-missing", "-z", "--format=", "--name-only", "-c",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+	if err != nil && exists(filepath.Join(dir, "HEAD")) { // without it git takes it for no repository
+		return nil, errHistory
+	}
+	for name := range found {
+		names = append(names, filepath.Join(p.Root, filepath.FromSlash(name)))
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// leadsOut returns an error when a file of git's own is a link out of its
+// directory, or objects come from another repository: git would show what is
+// there.
+func leadsOut(dir string) error {
+	if exists(filepath.Join(dir, "objects", "info", "alternates")) {
+		return errors.New("the repository takes objects from another one (objects/info/alternates)")
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	seen := 0
+	return filepath.WalkDir(real, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be listed git cannot read either
+		}
+		if seen++; seen > files.ReachLimit {
+			return errors.New("git's directory holds more files than could be looked at")
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			to, err := filepath.EvalSymlinks(at)
+			if _, inside := names.Relative(real, to); err != nil || !inside {
+				return fmt.Errorf("%s is a link out of git's directory", at)
+			}
+			return nil
+		}
+		if rel, _ := names.Relative(real, at); d.IsDir() &&
+			(rel == "objects" || rel == "modules" || rel == "hooks" || rel == "lfs" || rel == "annex") {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,186 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// slowSearch is what lineSearch must answer, the simple way.
+func slowSearch(re *regexp.Regexp, text string, context, keep int) string {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	show := make([]byte, len(lines))
+	count := 0
+	for i, line := range lines {
+		if !re.MatchString(strings.TrimSuffix(line, "\n")) {
+			continue
+		}
+		if count++; count > keep {
+			count = keep
+			continue
+		}
+		for j := max(0, i-context); j <= min(len(lines)-1, i+context); j++ {
+			if show[j] == 0 {
+				show[j] = '-'
+			}
+		}
+		show[i] = ':'
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		if show[i] != 0 {
+			fmt.Fprintf(&b, "%d%c%s\n", i+1, show[i], strings.TrimSuffix(line, "\n"))
+		}
+	}
+	fmt.Fprintf(&b, "%d in all\n", count)
+	return b.String()
+}
+
+func TestLineSearchAgainstTheSimpleWay(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	patterns := []string{"ab", "a|bc", "(?i)AB|c", "^b", "c$", "^$", "[ab]c+", "(ab|ba)c?", "a.*c", "(?i)ſ",
+		"x{2,}", "b(a|cc)b"}
+	for round := range 3000 {
+		var b strings.Builder
+		for range random.IntN(30) {
+			for range random.IntN(8) {
+				b.WriteByte("abcxAB"[random.IntN(6)])
+			}
+			b.WriteByte('\n')
+		}
+		text := b.String()
+		if random.IntN(2) == 0 {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		pattern := patterns[random.IntN(len(patterns))]
+		compiled, err := compilePattern(pattern, false, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		context, keep := random.IntN(4), random.IntN(6)
+		// A buffer that holds a few lines only, so that all happens at its edges.
+		s := lineSearch{pattern: compiled, context: context, buf: make([]byte, 70+random.IntN(60))}
+		hits, err := s.search(t.Context(), strings.NewReader(text), keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range hits.lines {
+			mark := ':'
+			if l.Kind == HitContext {
+				mark = '-'
+			}
+			got += fmt.Sprintf("%d%c%s\n", l.Num, mark, l.Text)
+		}
+		got += fmt.Sprintf("%d in all\n", hits.count)
+		if diff := cmp.Diff(slowSearch(compiled.re, text, context, keep), got); diff != "" {
+			t.Fatalf("round %d: %q, context %d, keep %d, in %q:\n%s", round, pattern, context, keep, text, diff)
+		}
+	}
+}
+
+func TestRequiredLiterals(t *testing.T) {
+	for _, test := range []struct {
+		pattern string
+		fold    bool
+		want    string
+	}{
+		{"hello", false, "hello"},
+		{`func \(\w+ \*?\w+\) Close\(`, false, ") Close("},
+		{`[A-Z]\w+Handler\b`, false, "Handler"},
+		{"todo|fixme", true, "todo fixme"},
+		{"(?i)TODO", false, "todo"},
+		{"(?i:A)É", false, "É"},
+		{"a*b?", false, ""},
+		{"(abc)+d", false, "abc"},
+		{"(abc){2,}", false, "abc"},
+		{"(abc)*d", false, "d"},
+		{"x|", false, ""},
+		{"büro", true, "ro"},
+		{"ask", true, "ask \u017f \u212a"},
+		{"(?i)É", false, ""},
+		{"a\ufffdbc", false, "bc"},
+		{"ab|[0-9]", false, ""},
+		{"1|2|3|4|5|6|7|8|9a", false, ""},
+		{`\d+`, false, ""},
+	} {
+		p, err := compilePattern(test.pattern, test.fold, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, need := range p.needs {
+			got = append(got, string(need.text))
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: %s", test.pattern, diff)
+		}
+	}
+}
+
+func TestMultilineSearch(t *testing.T) {
+	for _, test := range []struct{ pattern, text, want string }{
+		{"b.c", "ab\ncd\nb c\n", "1 2+ 3"},
+		{"^x", "x\nax\nx", "1 3"},
+		{`\Ax`, "x\nx\n", "1"},
+		{"a\n", "a\na\nb\n", "1 2"},
+		{"(?m)$", "a\nb\n", "1 2"},
+		{"x*", "\n\n", "1 2"},
+		{"a(.*z)?", "a\na\na\n", "1 2 3"},
+		{"b\na", "b\na b\na\n", "1 2+"},
+	} {
+		p, err := compilePattern(test.pattern, false, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := lineSearch{pattern: p}
+		hits, err := s.whole(t.Context(), []byte(test.text), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range hits.lines {
+			mark := ""
+			if l.Kind == HitRest {
+				mark = "+"
+			}
+			got = append(got, fmt.Sprint(l.Num)+mark)
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%q in %q: %s", test.pattern, test.text, diff)
+		}
+	}
+}
+
+func BenchmarkGrep(b *testing.B) {
+	files := map[string]string{}
+	line := "	if err := handler.Serve(ctx, request); err != nil { // nothing to find here\n"
+	for i := range 2000 {
+		files[fmt.Sprintf("d%02d/f%d.go", i%50, i)] = strings.Repeat(line, 200) + "func (s *Server) Close() error {\n"
+	}
+	env := treeEnv(b, files)
+	inRepo(b, env.Dir)
+	for _, test := range []struct {
+		name, pattern string
+		options       QueryOptions
+	}{
+		{"literal", `Server\) Close`, QueryOptions{Limit: 10}},
+		{"prefilter", `func \(\w+ \*?\w+\) Close\(`, QueryOptions{Limit: 10}},
+		{"anyCase", "todo|fixme", QueryOptions{Limit: 100, IgnoreCase: true}},
+		{"noLiteral", `^[a-z]+ \d+`, QueryOptions{Limit: 100}},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			b.SetBytes(int64(2000 * 200 * len(line)))
+			for b.Loop() {
+				matchingLines(b, env.Files, test.pattern, test.options)
+			}
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"artoo/tool/files"
+)
+
+const (
+	// grepGroup is how many files of a directory one worker takes at a time: the
+	// directory is opened once for them.
+	grepGroup = 64
+	// Timeout ends a search that takes too long; what was found is shown.
+	Timeout = 30 * time.Second
+	// grepFileTimeout leaves a file out of a tree that takes too long: a heavy
+	// pattern on long lines.
+	grepFileTimeout = 5 * time.Second
+)
+
+// Hits is what a Query found.
+type Hits struct {
+	Files    []NamedHits // with lines to show, by path
+	Shown    int         // matches in Files
+	Total    int         // matches found
+	More     bool        // the search stopped at its limit: there may be more
+	TimedOut bool
+	TooBig   []string // names of files left out for their size
+	Slow     []string // names of files left out for the time they take
+	Binary   []string // names of files searched up to where they are no text any more
+	Unread   int      // files that could not be read
+	Cut      bool     // only the first MaxListed files were looked at
+	Passed   int      // files that there are, where glob and type left none to search
+}
+
+// NamedHits are the lines found in one file. Name is relative to the directory that was
+// searched, and "" for a file that was named itself.
+type NamedHits struct {
+	Name  string
+	Lines []HitLine
+}
+
+// treeSearch searches the files of a listing side by side.
+type treeSearch struct {
+	files  *files.Files
+	inside func(body string) map[int]string // as in fileSearch
+	dir    string                           // absolute
+	proto  lineSearch
+	limit  int // matches shown, or with first, files
+	// timeout is when the search ends before all files were looked at.
+	timeout time.Duration
+}
+
+// fileResult is what came of a file, but for those in which nothing was found.
+type fileResult struct {
+	at   int // its place in the listing
+	hits fileHits
+	err  error
+}
+
+// search looks at files, which are relative to dir, in their order.
+func (t *treeSearch) search(ctx context.Context, files []File) (Hits, error) {
+	var all Hits
+	inner, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	results, err := t.results(inner, files)
+	if err := ctx.Err(); err != nil {
+		return all, err
+	}
+	if err != nil {
+		return all, err
+	}
+	for _, r := range results {
+		all.add(files[r.at].Name, r, t.limit, t.proto.first)
+		// Whatever the workers did meanwhile: the answer is the same each time.
+		all.More = all.More || all.Shown >= t.limit && r.at < len(files)-1
+	}
+	all.TimedOut = inner.Err() != nil
+	return all, nil
+}
+
+// results searches files until enough is found, in groups of one directory. Groups are
+// begun in order: with enough found, those that are under way hold the first matches.
+func (t *treeSearch) results(ctx context.Context, files []File) ([]fileResult, error) {
+	top, err := t.files.Resolve(t.dir, false)
+	if err == nil {
+		err = top.Refused()
+	}
+	if err != nil {
+		return nil, err
+	}
+	groups := groupByDir(files)
+	found := make([][]fileResult, workers())
+	searchers := make([]fileSearch, len(found))
+	var count atomic.Int64
+	enough := func() bool { return ctx.Err() != nil || count.Load() >= int64(t.limit) }
+	inOrder(len(groups), len(found), enough, func(worker, i int) {
+		s := &searchers[worker]
+		if s.files == nil {
+			*s = fileSearch{files: t.files, inside: t.inside, lines: t.proto, chain: dirChain{at: top}}
+			s.lines.quit, s.lines.patience = true, grepFileTimeout
+		}
+		from := len(found[worker])
+		found[worker] = t.group(ctx, s, files, groups[i], found[worker])
+		for _, r := range found[worker][from:] {
+			count.Add(int64(r.hits.count))
+		}
+	})
+	for i := range searchers {
+		searchers[i].chain.close()
+	}
+	all := slices.Concat(found...)
+	slices.SortFunc(all, func(a, b fileResult) int { return a.at - b.at })
+	return all, nil
+}
+
+// span is a run of a listing, to excluded.
+type span struct{ from, to int }
+
+// groupByDir parts a listing into runs of files that lie in one directory.
+func groupByDir(files []File) []span {
+	var groups []span
+	last := ""
+	for i, f := range files {
+		dir := f.Name[:strings.LastIndexByte(f.Name, '/')+1]
+		if n := len(groups); n > 0 && dir == last && i-groups[n-1].from < grepGroup {
+			groups[n-1].to++
+			continue
+		}
+		groups = append(groups, span{i, i + 1})
+		last = dir
+	}
+	return groups
+}
+
+// group searches the files of one group, and appends what is worth telling.
+func (t *treeSearch) group(ctx context.Context, s *fileSearch, files []File, g span,
+	found []fileResult) []fileResult {
+	below := filepath.FromSlash(path.Dir(files[g.from].Name))
+	dir, err := s.chain.dir(below)
+	if err != nil {
+		for at := g.from; at < g.to; at++ {
+			found = append(found, fileResult{at: at, err: err})
+		}
+		return found
+	}
+	count := 0
+	for at := g.from; at < g.to && count < t.limit && ctx.Err() == nil; at++ {
+		base := path.Base(files[at].Name)
+		hits, err := s.inDir(ctx, dir, base, filepath.Join(s.chain.at.Abs, below, base), t.limit)
+		if hits.count > 0 || err != nil && !leftOut(err) {
+			found = append(found, fileResult{at, hits, err})
+			count += hits.count
+		}
+	}
+	return found
+}
+
+var errSlow = errors.New("takes too long")
+
+// add takes up a file's hits, as far as the limit allows.
+func (all *Hits) add(name string, r fileResult, limit int, filesOnly bool) {
+	switch {
+	case errors.Is(r.err, errTooBig):
+		all.TooBig = append(all.TooBig, name)
+	case errors.Is(r.err, errSlow), errors.Is(r.err, errHeavy):
+		all.Slow = append(all.Slow, name)
+	case r.err != nil && !leftOut(r.err):
+		all.Unread++
+	}
+	all.More = all.More || r.hits.more || r.hits.count > limit-all.Shown
+	if r.hits.count == 0 {
+		return
+	}
+	if r.hits.binary {
+		all.Binary = append(all.Binary, name)
+	}
+	all.Total += r.hits.count
+	left := limit - all.Shown
+	if left <= 0 {
+		return
+	}
+	if filesOnly {
+		all.Shown++
+		all.Files = append(all.Files, NamedHits{Name: name})
+		return
+	}
+	hits := r.hits
+	if hits.count > left {
+		hits.lines = firstHits(hits.lines, left)
+	}
+	all.Shown += min(hits.count, left)
+	all.Files = append(all.Files, NamedHits{name, hits.lines})
+}
+
+// leftOut says whether err is why a file is passed over without a word: it is
+// no text, is denied, leads out, or is gone.
+func leftOut(err error) bool {
+	var refused *files.RefusedError
+	return errors.As(err, &refused) || errors.Is(err, errBinary) || errors.Is(err, errNotRegular) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// firstHits keeps the lines up to and with the n-th match: a file of a batch
+// did not know what the files before it would use up.
+func firstHits(lines []HitLine, n int) []HitLine {
+	for i, l := range lines {
+		if l.Kind == HitStart {
+			if n == 0 {
+				return lines[:i]
+			}
+			n--
+		}
+	}
+	return lines
+}
