@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"artoo/tool/names"
 )
 
 // place is where a tool works.
@@ -34,7 +36,7 @@ func (p place) up() []string {
 
 // repository is up without the user's own home directory, which is none.
 func (p place) repository(home string) []string {
-	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && realPath(dir) == realPath(home) })
+	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && names.Real(dir) == names.Real(home) })
 }
 
 // resolved are the place's directories as the system names them, links followed
@@ -42,22 +44,13 @@ func (p place) repository(home string) []string {
 func (p place) resolved() []string {
 	var dirs []string
 	for _, dir := range p.up() {
-		for _, name := range []string{dir, realPath(dir)} {
+		for _, name := range []string{dir, names.Real(dir)} {
 			if !slices.Contains(dirs, name) {
 				dirs = append(dirs, name)
 			}
 		}
 	}
 	return dirs
-}
-
-// realPath is path without links; path itself where that cannot be told, which
-// the run that follows then meets too.
-func realPath(path string) string {
-	if found, err := filepath.EvalSymlinks(path); err == nil {
-		return found
-	}
-	return path
 }
 
 // trustLevel is the override by which codex takes settings, rules, hooks and servers

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"artoo/tool/names"
+
 	"artoo/provider"
 )
 
@@ -44,7 +46,7 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 		}
 		c.cli.Mode = func() string { return mode }
 		c.ask(user("hi")).want(t, "Hello.")
-		for _, dir := range []string{tomlString(c.cli.Dir), tomlString(realPath(real))} {
+		for _, dir := range []string{tomlString(c.cli.Dir), tomlString(names.Real(real))} {
 			if args := c.given("args", 1); !strings.Contains(args, dir+`={trust_level="untrusted"}`) {
 				t.Errorf("codex %s: %s", mode, args)
 			}

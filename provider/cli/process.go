@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"crypto/rand"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -10,36 +10,28 @@ import (
 	"artoo/tool/shell"
 )
 
-// markName is a variable that every process of a run inherits, so that those
-// are found that have left its group and session.
-const markName = "ARTOO_CLI_RUN"
-
-// process is a running tool with all it started. It has ended when done is
-// closed: the tool was waited for, and what it left running is killed.
+// process is a running tool with all that it started. It has ended when done is closed:
+// the tool was waited for, and what it left running is killed.
 type process struct {
-	cmd    *exec.Cmd // its ProcessState is to be read after done
-	mark   string
-	begun  uint64 // when the tool began, as task.Began
-	done   chan struct{}
-	exited chan struct{} // closed when the tool itself has ended
+	cmd  *exec.Cmd // its ProcessState is to be read after done
+	done chan struct{}
 
-	mu    sync.Mutex
-	early []task // what ran when it was told to stop, or had said its last
+	mu      sync.Mutex
+	started shell.Started
 }
 
 // start starts the command, whose streams must be files.
 func start(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, mark: rand.Text(), done: make(chan struct{}), exited: make(chan struct{})}
-	cmd.Env = append(cmd.Env, markName+"="+p.mark)
-	shell.NewSession(cmd) // it has no terminal to ask on
-	if err := cmd.Start(); err != nil {
+	cmd.Env = slices.Concat([]string{}, cmd.Env) // never nil, which would stand for artoo's own
+	started, err := shell.StartHere(cmd)
+	if err != nil {
 		return nil, err
 	}
-	p.begun = shell.Stat(cmd.Process.Pid).Began
+	p := &process{cmd: cmd, done: make(chan struct{}), started: started}
 	go func() {
-		_ = cmd.Wait() // cmd.ProcessState tells how it ended, and is nil where that is not known
-		close(p.exited)
+		<-started.Done()
 		p.killAll()
+		started.Release()
 		close(p.done)
 	}()
 	return p, nil
@@ -48,7 +40,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 // stop interrupts the tool as Ctrl-C would, and ends it when it does not stop.
 // It returns when all its processes are gone.
 func (p *process) stop(wait timeouts) {
-	p.ask(syscall.SIGINT)
+	p.signal(syscall.SIGINT)
 	if !p.within(wait.interrupt) {
 		p.end(wait.terminate)
 	}
@@ -58,7 +50,7 @@ func (p *process) stop(wait timeouts) {
 // end ends the tool without asking it to stop its work first: it is killed when
 // it has not ended after wait.
 func (p *process) end(wait time.Duration) {
-	p.ask(syscall.SIGTERM)
+	p.signal(syscall.SIGTERM)
 	if !p.within(wait) {
 		p.killAll()
 	}
@@ -76,12 +68,17 @@ func (p *process) within(d time.Duration) bool {
 	}
 }
 
-// gone reports whether the tool itself has ended.
-func (p *process) gone() bool {
+// signal sends to the tool's group; its commands elsewhere learn of it from the tool.
+func (p *process) signal(sig syscall.Signal) {
 	select {
-	case <-p.exited:
-		return true
+	case <-p.started.Done():
 	default:
-		return false
+		_ = syscall.Kill(-p.cmd.Process.Pid, sig) // ESRCH: the group is gone
 	}
+}
+
+func (p *process) killAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.started.KillAll()
 }

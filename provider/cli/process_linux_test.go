@@ -16,16 +16,15 @@ import (
 // without any, which gets one a moment later, stands for it here. Its parent is
 // gone already.
 func TestNothingOutlivesTheRunBetweenTwoPrograms(t *testing.T) {
-	s := newStandIn(t, CodexName, `(setsid env -i /bin/sh -c "echo \$\$ >$DIR/stray; sleep 0.05; export ARTOO_CLI_RUN=$ARTOO_CLI_RUN; exec sleep 100" >/dev/null 2>&1 &)
+	s := newStandIn(t, CodexName, `(setsid env -i /bin/sh -c "echo \$\$ >$DIR/stray; sleep 0.05; exec sleep 100" >/dev/null 2>&1 &)
 while ! [ -s $DIR/stray ]; do sleep 0.01; done
 `+events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	s.ask(user("hi")).want(t, "Hello.")
 	s.gone("stray")
 }
 
-// A child with an environment of its own making is known by its parent, as long
-// as that is there: it is looked for after the last event. The tool stays until
-// that must have been.
+// A child of another session and without the run's mark is found by its parent. The tool
+// stays until the last event was read.
 func TestNothingOutlivesTheRunWithoutItsMark(t *testing.T) {
 	s := newStandIn(t, CodexName, `setsid env -i sleep 100 >/dev/null 2>&1 & echo $! >$DIR/stray
 while [ "$(cat /proc/$!/comm)" != sleep ]; do sleep 0.01; done
@@ -46,7 +45,7 @@ done
 	s.gone("stray")
 }
 
-// What others start meanwhile is left alone, and not waited for.
+// What artoo itself starts meanwhile, in its own session, is left alone and not waited for.
 func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
 	s := newStandIn(t, CodexName, events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	var other *exec.Cmd
@@ -54,7 +53,7 @@ func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
 	s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if _, ok := e.(provider.TextDelta); ok {
 			other = exec.Command("sleep", "100")
-			other.Env, other.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: true}
+			other.Env, other.SysProcAttr = []string{}, &syscall.SysProcAttr{Setpgid: true}
 			if err := other.Start(); err != nil {
 				t.Fatal(err)
 			}

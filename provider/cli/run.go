@@ -235,7 +235,6 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		}
 		if (r.reply.over || !more) && !ending {
 			ending = true
-			proc.remember()
 			again(last, waits.end)
 		}
 		select {
