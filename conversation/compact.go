@@ -13,8 +13,8 @@ const (
 	leastOld     = 300  // tokens that are worth one
 	mostSummary  = 2500 // tokens of one
 	leastSummary = 150
-	summaryRoom  = 6 // of what the budget leaves beside the prompt it has at most this part
-	summaryShare = 3 // of what it stands for, too
+	summaryRoom  = 6 // a summary takes at most 1/6 of the budget without the prompt
+	summaryShare = 3 // and 1/3 of the text it replaces
 	// keptCompactions is how many can be taken back, the last ones: what they left
 	// out is held in memory.
 	keptCompactions = 8
@@ -43,7 +43,7 @@ type uncompactRecord struct {
 
 // compaction is one that can be taken back.
 type compaction struct {
-	id      string // of its line, and of the summary
+	id      string // ID of its line and of the summary
 	items   []item // the history before it
 	partial bool   // some of it was too old to be read
 }
@@ -76,7 +76,7 @@ func (c *Conversation) remember(p compaction) {
 // Old is the part of a history that a summary can take the place of: all before the
 // last steps.
 type Old struct {
-	Messages []provider.Message // as they are sent; none where a summary is not worth it
+	Messages []provider.Message // empty where a summary is not worth it
 	Tokens   int                // about how many a request with them has
 	Summary  int                // how many tokens the summary may have
 	After    int                // about how many the next request has with it
@@ -131,7 +131,7 @@ func (c *Conversation) oldUntil(between bool) int {
 
 // Compacted tells what a compaction did, or what taking one back did.
 type Compacted struct {
-	Messages      int // that the summary stands for, or that are sent again
+	Messages      int // messages replaced by the summary, or sent again
 	Before, After int // estimated tokens
 }
 
@@ -164,7 +164,7 @@ func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
 	latest := lastUser(p.items)
 	p.images(len(p.items), latest)
 	p.users(latest)
-	shrunk := c.meter // as it will be: the same sum may round otherwise
+	shrunk := c.meter // a copy, so that rounding is the same
 	shrunk.rescale(c.size, p.size)
 	did.Before, did.After = roundTokens(before), roundTokens(shrunk.tokens(p.size))
 	if did.After >= did.Before {

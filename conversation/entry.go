@@ -76,12 +76,12 @@ type Note struct {
 
 // turnRecord ends a turn. It saves List from counting.
 type turnRecord struct {
-	Messages int    `json:"messages"` // in the file up to here, on this line of history
-	Model    string `json:"model"`    // that answered last; may be ""
+	Messages int    `json:"messages"` // so far, on this branch of the history
+	Model    string `json:"model"`    // the last to answer, may be ""
 	// Totals sums the usage lines of the file up to here; nil in older files.
 	Totals *Totals `json:"totals,omitempty"`
 	First  string  `json:"first,omitempty"` // the user's first words, for List
-	Name   string  `json:"name,omitempty"`  // that the user gave the session
+	Name   string  `json:"name,omitempty"`  // the user's name for the session
 }
 
 type messageRecord struct {

@@ -70,7 +70,7 @@ func readOnlyError(path string, newer int) error {
 // already too much.
 type FullError struct {
 	Tokens int // estimate of what is left
-	Budget int // what it may be
+	Budget int // the limit
 	// Overhead and Latest are the parts of Tokens that no trim can touch: the
 	// system prompt with the tools, and the user's latest message.
 	Overhead, Latest int

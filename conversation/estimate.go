@@ -103,7 +103,7 @@ func (f *factors) restore(named map[string]float64) {
 // count of the last request and adds an estimate for what came since.
 type meter struct {
 	factors factors
-	before  size        // of the system prompt and tools, once it is counted
+	before  size        // the system prompt and tools, once they are counted
 	count   func() size // counts them; nil when before holds
 
 	anchored       bool
@@ -112,7 +112,7 @@ type meter struct {
 	anchorOverhead size // overhead when the anchor was set
 	anchorForeign  bool // the anchor comes from a file: its overhead is not known yet
 	output         int  // tokens of the reply that was counted and not yet appended
-	reasoning      int  // of them reasoning
+	reasoning      int  // the part of output that is reasoning
 
 	// The last request that was counted, its overhead included, 0 before one.
 	countedTokens int
@@ -145,7 +145,7 @@ func (m *meter) most(s size) float64 {
 // setOverhead has count tell what stands before the history, when that is asked for.
 func (m *meter) setOverhead(count func() size) {
 	if m.anchorForeign {
-		m.overhead() // of the request that the file tells of
+		m.overhead() // counted now, for the request in the file
 	}
 	m.count = count
 }

@@ -19,7 +19,7 @@ type Match struct {
 	Session Info          `json:"session"`
 	Time    time.Time     `json:"time"`
 	Role    provider.Role `json:"role"`
-	Text    string        `json:"text"` // what stands around the first of the words, on one line
+	Text    string        `json:"text"` // one line around the first of the words
 }
 
 // Around a word that was found so many characters are shown.

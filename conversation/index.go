@@ -56,7 +56,7 @@ type kind byte
 const (
 	kindUnknown kind = iota // a type that this version does not know
 	kindSession
-	kindMessage // of the model, or a reminder
+	kindMessage // an answer or a reminder
 	kindUser    // a message of the user
 	kindTool    // the result of a call
 	kindUsage
@@ -76,7 +76,7 @@ func (k kind) message() bool { return k == kindMessage || k == kindUser || k == 
 type indexed struct {
 	place
 	parent int32 // its index, -1 for none
-	number int32 // of the line in the file, from 1
+	number int32 // number of the line, from 1
 	kind   kind
 	id     string
 }
@@ -96,7 +96,7 @@ func eachLine(r io.ReaderAt, do func(p place, number int, line []byte)) (lines i
 		do(place{at, len(whole)}, number, whole)
 		at += int64(len(line))
 	}
-	var begun []byte // of a line that goes on in the next block
+	var begun []byte // the beginning of a line that continues in the next block
 	err = eachBlock(r, func(data []byte) {
 		for end := bytes.IndexByte(data, '\n') + 1; end > 0; end = bytes.IndexByte(data, '\n') + 1 {
 			if len(begun) > 0 {
@@ -158,7 +158,7 @@ func eachBlock(r io.ReaderAt, do func(data []byte)) error {
 // beginning is what a line begins with, as bytes of the line.
 type beginning struct {
 	kind, id, parent []byte
-	rest             []byte // from the time on
+	rest             []byte // begins with the time
 }
 
 // cutBeginning takes apart a line as the encoder writes it; ok is false for others.

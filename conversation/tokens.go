@@ -13,12 +13,12 @@ import (
 type content int
 
 const (
-	prose     content = iota // of languages in Latin letters
+	prose     content = iota // text in Latin letters
 	code                     // and listings, logs, tables
 	data                     // JSON, and the marks around messages
 	cjk                      // Chinese, Japanese, Korean characters, wherever they stand
 	alphabets                // other letters than Latin ones, wherever they stand
-	picture                  // as the wires count it (provider.Image.Tokens)
+	picture                  // see provider.Image.Tokens
 	kinds
 )
 
@@ -117,7 +117,7 @@ type pieces struct {
 	words, more, capitals  int // more letters than five in a word; capitals after the first
 	digits                 int // groups of three
 	signs, moreSigns       int // runs, and signs after the first of one
-	quotes                 int // of the signs
+	quotes                 int // quotes among the signs
 	lines, blanks          int // runs of line ends, of more than one blank
 	accented               int // Latin letters beyond ASCII
 	han, kana, hangul      int
@@ -202,7 +202,7 @@ func piecesOf(s string) (p pieces) {
 // rune counts a character beyond ASCII.
 func (p *pieces) rune(r rune) {
 	switch {
-	case unicode.Is(unicode.Han, r), r >= 0x3000 && r <= 0x303f, r >= 0xff00 && r <= 0xffef: // with their punctuation
+	case unicode.Is(unicode.Han, r), r >= 0x3000 && r <= 0x303f, r >= 0xff00 && r <= 0xffef: // includes their punctuation
 		p.han++
 	case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 		p.kana++

@@ -11,12 +11,12 @@ const (
 	trimShare = 0.75 // Trim goes down to this part of the budget in one go
 	hardShare = 0.6  // TrimHard to this part of what did not fit
 	hardLimit = 0.9  // and fails when it stays above this part of it
-	userShare = 0.5  // of the budget, that the user's messages but the latest may have
+	userShare = 0.5  // share of the budget for the user's messages, except the latest
 	userKept  = 2000 // tokens that are kept of each of them, within that
 	smallest  = 0.25 // Compact goes down to this part of the budget
 	textKept  = 200  // characters that are kept of an old text of the model
 	nextSteps = 10   // steps that are to follow before the next trim
-	nextShare = 0.5  // of the budget: Trim goes no further down where they cannot follow
+	nextShare = 0.5  // the least goal of Trim where so many steps cannot follow
 	textLong  = 400  // characters above which it is shortened
 	doneShare = 24   // part of the budget that the line of what was done may have
 	worth     = 200  // bytes that shrinking a result must save
@@ -78,7 +78,7 @@ func (c *Conversation) nextSteps() float64 {
 	var sum size
 	for _, s := range steps {
 		for _, it := range c.items[s.from:s.to] {
-			sum = sum.plus(it.came) // what was cut meanwhile was whole when it came
+			sum = sum.plus(it.came) // the size before trimming
 		}
 	}
 	return c.meter.raw(sum)
@@ -138,7 +138,7 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 		p.discard()
 		return Trimmed{Before: roundTokens(before), After: roundTokens(before)}, nil
 	}
-	shrunk := c.meter // as it will be: the same sum may round otherwise
+	shrunk := c.meter // a copy, so that rounding is the same
 	shrunk.rescale(c.size, p.size)
 	p.did.Before, p.did.After = roundTokens(before), roundTokens(shrunk.tokens(p.size))
 	p.record.Before, p.record.After = p.did.Before, p.did.After

@@ -10,10 +10,10 @@ import (
 
 // ModelInfo is what is known of a model before it is asked.
 type ModelInfo struct {
-	Provider string `json:"provider"` // whose id it is
-	ID       string `json:"id"`       // as its provider knows it
-	Name     string `json:"name"`     // for people
-	Context  int    `json:"context"`  // the window in tokens, prompt and reply together
+	Provider string `json:"provider"`
+	ID       string `json:"id"`      // the provider's own ID
+	Name     string `json:"name"`    // the name to display
+	Context  int    `json:"context"` // the window in tokens, prompt and reply together
 	// MaxOutput is the most tokens a reply may have, reasoning included.
 	MaxOutput int    `json:"max_output"`
 	Price     *Price `json:"price"`     // nil when unknown
@@ -31,7 +31,7 @@ type ModelInfo struct {
 	// what models of its family can safely be taken to have.
 	Guess       bool   `json:"guess"`
 	ContextFrom Source `json:"context_from"` // who says so of Context
-	PriceFrom   Source `json:"price_from"`   // of Price; the zero value where that is nil
+	PriceFrom   Source `json:"price_from"`   // zero if Price is nil
 }
 
 // Can names the abilities that not every model has, "" for none.

@@ -34,10 +34,10 @@ func (s Source) Age(now time.Time) (age time.Duration, dated bool) {
 
 // Sources of facts that no list gives.
 const (
-	FromServer = "server" // of the provider, which was asked
+	FromServer = "server" // the provider was asked
 	FromConfig = "config" // the user's file
-	FromGuess  = "guess"  // what the model's family can be taken to have at least
-	FromNature = "free"   // nobody charges for it
+	FromGuess  = "guess"  // the least that the model's family has
+	FromNature = "free"   // it runs locally
 )
 
 // Catalog is what is known of models without asking anyone: the built-in facts,
@@ -138,8 +138,8 @@ func (c *Catalog) Models(provider string) []ModelInfo {
 // tableIndex finds the lines of a table.
 type tableIndex struct {
 	sources []Source
-	byKey   map[string]string   // by provider/id
-	lines   map[string][]string // of a provider, in their order
+	byKey   map[string]string   // keyed by provider/id
+	lines   map[string][]string // the lines of a provider, in their order
 }
 
 var builtIn = sync.OnceValue(func() *tableIndex {
@@ -269,7 +269,7 @@ func parsePrice(f []string) (p Price, err error) {
 const (
 	maxWindow = 100_000_000 // tokens
 	maxRate   = 10_000      // US dollars per million tokens
-	minRate   = 0.0001      // of what is not free: a smaller one is the price of a single token
+	minRate   = 0.0001      // a smaller rate is the price of a single token
 	maxText   = 200         // bytes of a name
 	maxTiers  = 8
 )

@@ -30,6 +30,6 @@ type LocalHost interface {
 type LoadedModel struct {
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`           // bytes
-	Graphics int64  `json:"size_vram"`      // of these, on the graphics card
+	Graphics int64  `json:"size_vram"`      // the part on the graphics card
 	Context  int    `json:"context_length"` // its window in tokens, 0 where it is not told
 }

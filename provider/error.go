@@ -36,13 +36,13 @@ type Error struct {
 	Status     int           // HTTP status, 0 when there was none
 	Code       string        // the provider's own code or type of the error
 	Message    string        // the provider's own words, or the cause's; unsanitised, never a key
-	Hint       string        // what the user can do, "" when nothing is known beyond the kind
-	RetryAfter time.Duration // what the server asked to wait; 0 when it did not say
+	Hint       string        // the user's next step, "" if only the kind is known
+	RetryAfter time.Duration // the server's wait; 0 if it named none
 	Retry      *bool         // the server's explicit word (x-should-retry); nil when it said nothing
 	RequestID  string
 	Local      bool  // the server is on a loopback or private address
 	Images     bool  // the request was refused for an image in it, or for their number
-	Usage      Usage // what the failed try is known to have used
+	Usage      Usage // usage of the failed try, as far as known
 	// Keep is what the history must hold of the reply that broke off, beside the
 	// text that came of it. May be nil.
 	Keep []Part

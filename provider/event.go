@@ -26,7 +26,7 @@ type ReasoningDelta struct{ Text string }
 type CallDelta struct {
 	Tool  string // its name as far as it came, untrusted; may be ""
 	Call  int    // the same number for all pieces of one call of the reply
-	Bytes int    // of this piece; 0 where only the call's name came
+	Bytes int    // size of this piece; 0 if only the name came
 }
 
 // Step is something the provider did with a tool of its own, which it neither

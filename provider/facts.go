@@ -34,7 +34,7 @@ type Facts struct {
 	// KeyPrefixes are how its keys begin, the usual one first; nil where nothing
 	// can be said.
 	KeyPrefixes []string
-	NotKeys     []NotKey // what its users mistake for a key
+	NotKeys     []NotKey // strings that users mistake for a key
 	Check       Check
 
 	DefaultModel string // taken where only the provider is named; "" for none
@@ -44,7 +44,7 @@ type Facts struct {
 	// Vendor is how routers call it before the slash of a model's id; "" for who
 	// makes no models.
 	Vendor       string
-	Families     []Family // of its models, the first that fits decides
+	Families     []Family // the first that fits a model decides
 	NewSee       bool     // models of it that nobody knows yet can be taken to see
 	VendorModels bool     // its own ids are vendor/model, and the vendor may be called as it is
 	Billed       bool     // it tells what each reply has cost

@@ -42,7 +42,7 @@ type Form struct {
 	// Token reports whether a key is a token, which is sent as a bearer token where
 	// Auth is left out; nil means that none is. Called from any goroutine.
 	Token func(key string) bool
-	Path  string // of requests for a reply, below the address, in place of the wire's own; may have a query
+	Path  string // replaces the wire's path for replies; may have a query
 	// Extra is a JSON object that is merged into the body of requests for a reply;
 	// nil for none.
 	Extra json.RawMessage

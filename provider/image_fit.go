@@ -9,7 +9,7 @@ import (
 // limits are those of the narrower gateways.
 type imageLimits struct {
 	count int // images
-	bytes int // of one of them
+	bytes int // limit for one image
 	total int // bytes of all
 	edge  int // pixels of the longer side
 	crowd int // more images than this
@@ -115,7 +115,7 @@ func Images(messages []Message) []Image {
 // imageFitter writes the sentences.
 type imageFitter struct {
 	limits imageLimits
-	why    []string // by image; "" for one that is sent
+	why    []string // one an image; "" means that it is sent
 	next   int      // the image that comes next
 }
 

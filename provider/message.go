@@ -118,8 +118,8 @@ type ToolResult struct {
 
 // Effect is what a call of a tool did besides its result.
 type Effect struct {
-	Files   []string `json:"files,omitempty"`   // that it changed
-	Command string   `json:"command,omitempty"` // that it ran
+	Files   []string `json:"files,omitempty"`   // the files it changed
+	Command string   `json:"command,omitempty"` // the command it ran
 	End     string   `json:"end,omitempty"`     // how the command ended, a few words
 	// Decided is what the user decided, one sentence: an answer, a call refused.
 	Decided string `json:"decided,omitempty"`

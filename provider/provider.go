@@ -124,7 +124,7 @@ type Usage struct {
 	Output     int      `json:"output_tokens"`
 	Reasoning  int      `json:"reasoning_tokens"`
 	Estimated  bool     `json:"estimated,omitempty"` // the provider sent no count; this is artoo's own guess
-	CostUSD    *float64 `json:"cost_usd,omitempty"`  // what the provider says it charged; nil when it does not say
+	CostUSD    *float64 `json:"cost_usd,omitempty"`  // the provider's own figure; nil if it sent none
 }
 
 // Prompt is the size in tokens of what was sent.

@@ -75,10 +75,10 @@ type repairer struct {
 	turns   []turn
 	used    map[string]bool    // call ids given out
 	again   map[string]int     // how often an id was given out once more
-	waiting map[string][]*slot // by the original call id: slots without a result
+	waiting map[string][]*slot // slots without a result, by the original call ID
 	read    int                // messages seen
 	last    int                // index of the last message
-	paused  bool               // which is a reply that may stand at the end
+	paused  bool               // such a reply may be the last message
 	changed bool
 }
 

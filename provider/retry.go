@@ -73,11 +73,11 @@ type retrying struct {
 	req    Request
 	n      int           // the current try, from 1
 	waited time.Duration // so far
-	used   Usage         // by the failed tries
+	used   Usage         // usage of the failed tries
 	absent int           // tries in a row that found no server
 	since  time.Time     // when the first of these began
 	began  time.Time     // the current try
-	asked  bool          // for another key
+	asked  bool          // another key was requested
 	doubt  string        // why an earlier try was not taken
 }
 

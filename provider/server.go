@@ -11,7 +11,7 @@ import (
 type Server struct {
 	Form
 	Name    string // the configured name; reasoning goes back only to messages of the same name and model
-	BaseURL string // with or without the version at its end; "" means the provider's own, see Base
+	BaseURL string // may end in a version; "" means the provider's own, see Base
 	// Key is asked before each request, inside its time limits; nil, or an
 	// empty key, sends none. It goes into a header, never into the address.
 	Key  func(context.Context) (string, error)
@@ -27,7 +27,7 @@ type Server struct {
 	// Setting is what names BaseURL, for hints: a variable, or a place in a file;
 	// "" where nothing does.
 	Setting string
-	Catalog *Catalog // what is known of its models without asking; nil is what is built in
+	Catalog *Catalog // facts of its models; nil means the built-in catalog
 }
 
 // Base is BaseURL, or the provider's own address; "" where none is known. Nothing

@@ -84,7 +84,7 @@ func (c *claudeReader) session() Session {
 			}
 		}
 	}
-	names := map[string]string{} // of calls, by id
+	names := map[string]string{} // call names by ID
 	reply := ""                  // id of the one that is open
 	for _, l := range slices.Backward(chain) {
 		s.Dir, s.ID = cmp.Or(s.Dir, l.CWD), cmp.Or(s.ID, l.SessionID)

@@ -17,8 +17,8 @@ type codexItem struct {
 	Content   json.RawMessage
 	Name      string
 	Arguments string
-	Input     string          // of a custom tool's call
-	Action    json.RawMessage // of a local_shell_call
+	Input     string          // set for a custom tool's call
+	Action    json.RawMessage // set for a local_shell_call
 	CallID    string          `json:"call_id"`
 	Output    json.RawMessage
 	Passed    struct {
@@ -31,7 +31,7 @@ type codexItem struct {
 // codexReader gathers the history of a session of Codex.
 type codexReader struct {
 	s     Session
-	names map[string]string // of calls, by id
+	names map[string]string // call names by ID
 }
 
 func (c *codexReader) session() Session {

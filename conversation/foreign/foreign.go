@@ -17,10 +17,10 @@ import (
 // their results. Reasoning is left out, since it belongs to the provider's account,
 // and so is what that agent told the model by itself.
 type Session struct {
-	Agent    string // whose file it is: "Claude Code" or "Codex"
+	Agent    string // "Claude Code" or "Codex"
 	ID       string // its name there; may be ""
 	Dir      string // absolute directory it was in; "" if the file does not tell
-	Model    string // that answered last; may be ""
+	Model    string // the last to answer, may be ""
 	Messages []provider.Message
 	Skipped  int // lines that are no JSON
 }

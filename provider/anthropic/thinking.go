@@ -171,7 +171,7 @@ func (b *body) budget(effort provider.Effort, messages []message) {
 		return
 	}
 	b.Thinking = &thinking{Type: "enabled", Budget: n}
-	b.Temperature = nil // as above
+	b.Temperature = nil
 }
 
 // mayThink looks for the first step of the tool loop that the history ends in.

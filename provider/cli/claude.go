@@ -86,15 +86,15 @@ type claudeEvents struct {
 	sure     mark          // up to where it came whole
 	refused  bool          // a filter stopped it
 	joined   bool          // it was cut at its limit: the next text goes on in it
-	tries    int           // that failed
-	waited   time.Duration // for the retries of the present request
+	tries    int           // failed tries
+	waited   time.Duration // time spent on retries of the present request
 	writes   string        // the tool that it is writing a call of
 	calls    map[string]string
 	why      map[string]string // calls failed
 	resets   time.Time         // when a limit that is reached ends
 	fault    string            // the word of the last message that was an error
 
-	used    map[string]provider.Usage // by each message
+	used    map[string]provider.Usage // usage by message ID
 	streams map[string]string         // the message that streams, by its parent
 }
 

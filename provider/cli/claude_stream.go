@@ -84,7 +84,7 @@ func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 		}
 	}
 	wait := time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond)
-	if e.Attempt <= 1 { // of another request
+	if e.Attempt <= 1 { // a new request
 		d.waited = 0
 	}
 	if d.waited += wait; d.waited > r.mayWait {

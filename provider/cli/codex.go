@@ -34,7 +34,7 @@ var codex = dialect{
 		args = append(args, "--config="+trustLevel(c.place, c.trust))
 		if c.edits {
 			args = append(args, "--sandbox=workspace-write")
-			if c.place.root != c.place.dir { // to read, it needs no leave
+			if c.place.root != c.place.dir { // reading needs no permission
 				args = append(args, "--add-dir="+c.place.root)
 			}
 		} else { // the user's own rules may let commands out of the sandbox

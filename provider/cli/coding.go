@@ -77,7 +77,7 @@ type CLI struct {
 	timeouts *timeouts // nil means the usual
 
 	mu       sync.Mutex
-	notified bool              // of whose rules hold
+	notified bool              // the user knows whose rules hold
 	broken   map[string]broken // runs that were cut off, by Request.SessionID
 	leaving  []<-chan struct{} // closed when what is left of a stopped run is gone
 	capped   bool              // the user was notified of caps that are not kept
@@ -106,9 +106,9 @@ type timeouts struct {
 	end       time.Duration // after its last event, until it is ended
 	interrupt time.Duration // after SIGINT, until SIGTERM
 	terminate time.Duration // after SIGTERM, until SIGKILL; a second at most where the reply is whole
-	quiet     time.Duration // that the next run waits for it without a word
-	still     time.Duration // of silence, until the user is notified, again and again; 0 for never
-	stuck     time.Duration // that it may report nothing but a broken connection
+	quiet     time.Duration // silent wait of the next run
+	still     time.Duration // silence between notices to the user; 0 for no notices
+	stuck     time.Duration // limit for reporting only a broken connection
 }
 
 var usual = timeouts{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second,
@@ -203,7 +203,7 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 // Settle implements provider.Settler: it waits until the processes of stopped runs are
 // gone.
 func (c *CLI) Settle() {
-	_ = c.settled(context.Background(), func() {}) // which never ends by itself
+	_ = c.settled(context.Background(), func() {})
 }
 
 // Close waits as Settle does, and removes what the runs needed.
@@ -212,7 +212,7 @@ func (c *CLI) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.policy != "" {
-		_ = os.Remove(c.policy) // what stays is a few lines in the system's place for that
+		_ = os.Remove(c.policy) // a small temporary file may stay
 		c.policy = ""
 	}
 }

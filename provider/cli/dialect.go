@@ -18,8 +18,8 @@ type dialect struct {
 	login   string            // how to log in, a command
 	own     []string          // variables it logs in by, which nothing else reads
 	keys    []string          // variables with keys of the vendor's API, which would be charged
-	edits   string            // what it may do where it may edit, for the user
-	reads   string            // what it may do elsewhere
+	edits   string            // its rights where it may edit, for the user
+	reads   string            // its rights elsewhere
 	most    int               // bytes of a message that are read, 0 for any number
 	effort  string            // its word for the most effort; "" where it takes none
 	// keepsCaps says that it keeps caps of money and steps itself.
@@ -43,7 +43,7 @@ type dialect struct {
 	guard   func(prompt string, a around) string // keeps the text from being taken for commands
 	https   map[int]int                          // exit statuses that are HTTP's, cut to a byte
 	exits   map[int]provider.ErrorKind           // exit statuses that tell the kind
-	remark  func(stderr string) string           // what of a good run's stderr the user must know; "" for nothing
+	remark  func(stderr string) string           // the line of a good run's stderr to show the user; may be ""
 }
 
 // call is what a run's arguments depend on.

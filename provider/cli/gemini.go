@@ -36,7 +36,7 @@ var gemini = dialect{
 			args = append(args, "--approval-mode=plan", "--admin-policy="+c.policy, "--allowed-mcp-server-names=none")
 		}
 		for _, dir := range c.opens {
-			if !strings.Contains(dir, ",") { // which would part it in two, and end the run
+			if !strings.Contains(dir, ",") { // a comma would split the option
 				args = append(args, "--include-directories="+dir)
 			}
 		}

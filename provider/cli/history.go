@@ -41,10 +41,10 @@ func (s session) part() (provider.Part, error) {
 
 // plan is what one run is given.
 type plan struct {
-	session session // to resume; its ID is "" for a new one
+	session session // the session to resume; its ID is "" for a new one
 	prompt  string
 	heard   string // the user's message itself, by which it is known again
-	images  int    // that cannot be passed on
+	images  int    // images that cannot be passed on
 }
 
 // plan decides which session of the tool's is resumed, and what it must be

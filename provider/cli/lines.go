@@ -30,7 +30,7 @@ type lines struct {
 	waiting [][]byte
 	bytes   int
 	ended   bool
-	dropped bool // nobody takes any more
+	dropped bool // the reader has stopped
 	err     error
 }
 

@@ -17,11 +17,11 @@ const (
 
 // reply is what has come of a run. The decoder of its tool fills it.
 type reply struct {
-	send func(provider.Event) // to who asked; nothing once they have left
+	send func(provider.Event) // sends nothing after the caller has left
 
 	session string // the tool's; the last that was named
-	model   string // that answers, "" as long as that is not known
-	events  int    // that were understood
+	model   string // the model that answers, "" until it is known
+	events  int    // events understood
 	heard   bool   // the model has begun to work
 	over    bool   // the terminal event came
 	answer  string // the whole answer, where the terminal event repeats it
@@ -32,25 +32,25 @@ type reply struct {
 	// requests are about how many the tool made before its last, where it says no
 	// number: one for each step, or row of steps, that it shows.
 	requests int
-	total    *provider.Usage // of the tool's session, where it counts so
+	total    *provider.Usage // total of the tool's session, if it reports one
 
 	started    bool
-	steps      int             // that were shown
+	steps      int             // steps shown
 	size       int             // bytes that are kept
-	parts      []provider.Part // what was before the last step
+	parts      []provider.Part // parts before the last step
 	reasoning  strings.Builder
 	text       strings.Builder // since the last step
 	apart      bool            // the next text is a paragraph of its own
 	stuck      time.Time       // since when there was nothing but a broken connection
 	mayBeStuck time.Duration   // how long there may be
-	mayWait    time.Duration   // for the retries of one request of the tool's, in all
+	mayWait    time.Duration   // total wait for the retries of one request
 }
 
 // failure is how a tool says that something went wrong.
 type failure struct {
 	text   string
 	code   string             // the tool's own word
-	status int                // of HTTP, 0 when it was not told
+	status int                // HTTP status, 0 if unknown
 	kind   provider.ErrorKind // "" when only text and status tell
 	after  time.Duration      // until it may work again, 0 when not known
 }

@@ -36,7 +36,7 @@ type run struct {
 	lost  bool // the tool does not know the session it should resume
 	trust bool // the tool gets what the project brings
 	reply *reply
-	noise []byte // what it wrote on stdout that is no event
+	noise []byte // lines on stdout that are not events
 }
 
 func (r *run) send(e provider.Event) {
@@ -208,7 +208,7 @@ func closeAll(files ...*os.File) {
 func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 	decoder, waits, silent := r.dialect.events(), r.waits(), cmp.Or(r.Idle, silence)
 	idle, quiet, limit := newTimer(silent), newTimer(waits.still), newTimer(r.Limit)
-	last, ending := newTimer(0), false // for what follows the last event
+	last, ending := newTimer(0), false // runs after the last event
 	defer func() {
 		for _, t := range []*time.Timer{idle, quiet, limit, last} {
 			t.Stop()
@@ -241,7 +241,7 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		case <-out.ready:
 		case <-exited:
 			exited, ending = nil, true
-			again(last, time.Second) // what is in the pipe is read by then
+			again(last, time.Second) // enough to read the rest of the pipe
 		case <-r.ctx.Done():
 		case <-last.C:
 			if exited == nil {
@@ -313,7 +313,7 @@ func (r *run) line(d decoder, line []byte) {
 		r.Trace("body", r.masked(string(line)))
 	}
 	switch {
-	case r.reply.over, len(line) == 0: // what follows the last event is none
+	case r.reply.over, len(line) == 0: // nothing counts after the last event
 		return
 	case line[0] == '{' && json.Valid(line):
 		d.event(r.reply, line)
@@ -362,7 +362,7 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 	delete(r.broken, r.req.SessionID)
 	r.mu.Unlock()
 	if strings.TrimSpace(message.Text()) == "" {
-		r.remember(p) // nobody keeps an empty reply, but the tool has worked
+		r.remember(p) // an empty reply is not kept, yet the tool has worked
 	}
 	r.send(provider.Done{Message: message, Stop: cmp.Or(rep.stop, provider.StopComplete), Usage: r.usage(p), Several: true,
 		RequestID: rep.session, Tries: 1})

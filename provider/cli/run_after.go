@@ -68,7 +68,7 @@ func (r *run) kept(p plan, err error) error {
 	}
 	part, failed := r.sessionAfter(p).part()
 	if failed != nil {
-		return err // as it was before there were such parts: the message is told once more
+		return err // the message is then sent once more
 	}
 	e.Keep = []provider.Part{part, provider.Text{Text: stoppedText}}
 	return err

@@ -30,7 +30,7 @@ package till
 // Item is one line of a receipt.
 type Item struct {
 	Name  string
-	Cents int // for one piece
+	Cents int // time for one piece
 	Count int
 }
 

@@ -41,7 +41,7 @@ func read(messages []provider.Message) scene {
 			}
 		}
 	}
-	answered := false // by a reply without calls
+	answered := false // a reply had no calls
 	for i, m := range messages {
 		switch m.Role {
 		case provider.RoleUser:

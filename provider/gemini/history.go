@@ -16,10 +16,10 @@ type history struct {
 	family   family
 	learned  wire.Learned
 	ids      wire.IDs
-	names    map[string]string // of the calls, by id
+	names    map[string]string // call names by ID
 	contents []content
-	results  []part // of the calls of the last content
-	images   []part // of these results, where they cannot stand inside
+	results  []part // IDs of the calls in the last content
+	images   []part // images of these results that cannot stand inside
 }
 
 func (h *history) add(m provider.Message) {

@@ -21,7 +21,7 @@ type piece struct {
 type object struct {
 	root any // map[string]any, []any, *strings.Builder or a plain value
 	bad  string
-	size int // of all pieces, in bytes
+	size int // total bytes of all pieces
 }
 
 func (o *object) addAll(pieces []piece) {

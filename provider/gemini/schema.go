@@ -27,7 +27,7 @@ func subset(schema json.RawMessage) json.RawMessage {
 	asObject(out)
 	raw, err := provider.Marshal(out)
 	if err != nil {
-		return json.RawMessage(`{"type":"object"}`) // what came out of a JSON text always goes into one
+		return json.RawMessage(`{"type":"object"}`) // cannot happen: it came from JSON
 	}
 	return raw
 }
@@ -56,7 +56,7 @@ func (s *subsetter) object(in map[string]any, depth int) map[string]any {
 		out = s.object(s.find(ref), depth+1)
 		delete(s.open, ref)
 	}
-	for _, key := range slices.Sorted(maps.Keys(in)) { // in order: what does not fit must always be the same
+	for _, key := range slices.Sorted(maps.Keys(in)) { // sorted, so that the same keys are always dropped
 		value := in[key]
 		switch key {
 		case "title", "description", "pattern":

@@ -200,7 +200,7 @@ func pi(pkg string) ([]provider.ModelInfo, error) {
 	}
 	var all []provider.ModelInfo
 	for _, name := range providers {
-		var list map[string]map[string]piModel // by API and kind:id
+		var list map[string]map[string]piModel // keyed by API and kind:id
 		if err := json.Unmarshal(files[modelsdev.Providers()[name]], &list); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

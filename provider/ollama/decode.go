@@ -15,7 +15,7 @@ const formThinking = "thinking"
 type decoder struct {
 	wire.Reply
 	window int
-	cut    func(read int) string // what to tell the user of a prompt of which so much was read
+	cut    func(read int) string // the notice about a prompt of which read tokens were used
 
 	parts []*gathered
 	think wire.Thinker

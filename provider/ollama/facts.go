@@ -16,7 +16,7 @@ import (
 
 // facts are what a server says of a model.
 type facts struct {
-	window int // that requests ask for, in tokens; 0 leaves it to the server
+	window int // window in tokens that requests ask for; 0 leaves it to the server
 	// listed says that the server lists what the model can do; an old one does
 	// not, and then all of it is tried.
 	listed                  bool

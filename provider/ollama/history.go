@@ -13,7 +13,7 @@ type history struct {
 	model    string
 	facts    facts
 	ids      wire.IDs
-	names    map[string]string // of the calls, by id
+	names    map[string]string // call names by ID
 	messages []message
 	images   []string // images of tool results, due in a user message after the last result
 }

@@ -13,7 +13,7 @@ type known struct {
 	models   map[string]facts
 	notified map[string]bool   // notices that were given, by model and what
 	slips    map[string]int    // calls that could not be read, by request
-	sessions map[string]memory // by session and model
+	sessions map[string]memory // keyed by session and model
 }
 
 func (k *known) facts(model string) (facts, bool) {

@@ -87,9 +87,9 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 type attempt struct {
 	*Provider
 	req   provider.Request
-	ctx   context.Context // of the last try
+	ctx   context.Context // the last try's
 	facts facts
-	dec   *decoder // of the last try
+	dec   *decoder // the last try's
 }
 
 // loaded is the window, in tokens, that the model has in memory now; 0 where the server
@@ -128,7 +128,7 @@ func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
 	case errors.Is(e.Err, syscall.ECONNREFUSED) && e.Local:
 		e.Hint = "start Ollama (ollama serve), or check " + cmp.Or(a.Setting, "OLLAMA_HOST")
-	case strings.Contains(e.Message, "more system memory"): // for as long as the machine is this one
+	case strings.Contains(e.Message, "more system memory"): // this does not change while the machine is the same
 		e.Retry, e.Hint = new(false), "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
 	case strings.Contains(e.Message, "unauthorized"):
 		e.Kind, e.Hint = provider.KindAuth, "ollama signin, for models that run in its cloud"

@@ -31,7 +31,7 @@ type slot struct {
 	id, name string
 	index    int
 	args     strings.Builder
-	extent   wire.Extent // of args
+	extent   wire.Extent // bytes of args
 }
 
 // add works a fragment in and returns the call it belongs to; fresh is true

@@ -34,7 +34,7 @@ var _ provider.Provider = (*Chat)(nil)
 
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	var dec *decoder // of the last try
+	var dec *decoder // the last try's
 	events := wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Chat, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {

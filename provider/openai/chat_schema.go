@@ -29,7 +29,7 @@ func plainNode(node map[string]any) map[string]any {
 			out[key] = v
 		}
 	}
-	if list, ok := node["type"].([]any); ok { // of several types, the first that is one
+	if list, ok := node["type"].([]any); ok { // several types: take the first real one
 		delete(out, "type")
 		for _, t := range list {
 			if t != "null" {

@@ -15,12 +15,12 @@ type detail map[string]json.RawMessage
 // can be sent back as a whole reply would have held them.
 type details struct {
 	list []*joined
-	size int // of all pieces, in bytes
+	size int // total bytes of all pieces
 }
 
 type joined struct {
 	fields detail
-	key    string // which of the fields grows
+	key    string // the field that grows
 	text   strings.Builder
 }
 

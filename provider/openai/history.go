@@ -240,7 +240,7 @@ func (m message) joined(next message) message {
 
 // echo gives the model its own reasoning back in the form it came in.
 func (h *history) echo(out *message, m provider.Message) {
-	var texts [3]strings.Builder // by field, in the order of message
+	var texts [3]strings.Builder // one a field, in the order of message
 	var details json.RawMessage
 	if m.Provider == h.provider && m.Model == h.model && !m.Partial {
 		for _, p := range m.Parts {

@@ -17,7 +17,7 @@ type responsesDecoder struct {
 	items        []*outputItem
 	byIndex      map[int]*outputItem    // the place in the output; the surer key
 	byID         map[string]*outputItem // some gateways give an item another id in each event, others send no index
-	newest       map[string]*outputItem // by kind
+	newest       map[string]*outputItem // the newest item of a kind
 	spoken       *outputItem            // the newest with text for the user
 	stop         string                 // why the reply ended; "" while it has not
 	refusal      strings.Builder
@@ -72,7 +72,7 @@ type responsesUsage struct {
 // The words for the end of a reply that are not the server's own.
 const (
 	stopCompleted = "completed"
-	stopCutShort  = "incomplete" // without a reason
+	stopCutShort  = "incomplete" // no reason was given
 	stopAtLimit   = "max_output_tokens"
 )
 

@@ -20,7 +20,7 @@ type inputItem struct {
 	Type      string `json:"type,omitempty"`
 	Role      string `json:"role,omitempty"`
 	ID        string `json:"id,omitempty"`
-	Status    string `json:"status,omitempty"` // of a message with an id, which is not read without one
+	Status    string `json:"status,omitempty"` // required where a message has an ID
 	Phase     string `json:"phase,omitempty"`
 	CallID    string `json:"call_id,omitempty"`
 	Name      string `json:"name,omitempty"`

@@ -15,10 +15,10 @@ type outputItem struct {
 	mark    itemMark
 	callID  string
 	name    string
-	text    strings.Builder // what was shown: of the answer, or of the reasoning
+	text    strings.Builder // the answer or the reasoning so far
 	args    strings.Builder
 	raw     json.RawMessage // a reasoning item as it came when it was done
-	section section         // of the reasoning that the last piece belonged to
+	section section         // section of the last piece of reasoning
 	refused bool
 	done    bool
 	// How events speak of it: by an index, and whether its start was told.

@@ -43,7 +43,7 @@ func Collect(seq iter.Seq2[provider.Event, error]) Result {
 // Check reports what in the order and shape of the events breaks the contract
 // of provider.Provider.
 func (r Result) Check() error {
-	first := 0 // what the user is told of the request may come before the reply
+	first := 0 // notices may precede the reply
 	for i, ev := range r.Events {
 		switch ev := ev.(type) {
 		case provider.Notice:

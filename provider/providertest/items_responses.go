@@ -38,7 +38,7 @@ func Responses(items ...Item) Reply {
 // responsesWriter numbers the events and keeps the finished items for the last
 // one.
 type responsesWriter struct {
-	name string // in the ids of the items
+	name string // part of the items' IDs
 	out  strings.Builder
 	n    int
 	done []string
@@ -77,7 +77,7 @@ func (r *responsesWriter) item(i int, it Item) {
 	case "reason":
 		id = fmt.Sprintf("rs_%s%d", r.name, i)
 		form := `{"id":%q,"type":"reasoning","encrypted_content":%q,"summary":[%s]}`
-		begun = fmt.Sprintf(form, id, "sig+", "") // what comes with the start is not all of it
+		begun = fmt.Sprintf(form, id, "sig+", "") // the start carries only part of it
 		done = fmt.Sprintf(form, id, fmt.Sprintf("sig+/%d==", i), `{"type":"summary_text","text":`+quote(whole)+`}`)
 	case "call":
 		id = fmt.Sprintf("fc_%s%d", r.name, i)

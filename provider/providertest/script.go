@@ -193,7 +193,7 @@ func reset(w http.ResponseWriter) {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = tcp.SetLinger(0) // without it the fault is a plain end, which is one too
+		_ = tcp.SetLinger(0) // without it the fault is a plain end
 	}
 	conn.Close()
 }

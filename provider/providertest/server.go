@@ -17,7 +17,7 @@ import (
 type Request struct {
 	Method string
 	Path   string
-	Query  string // as it came
+	Query  string // unchanged
 	Proto  string // HTTP/1.1 or HTTP/2.0
 	Header http.Header
 	Body   []byte

@@ -16,7 +16,7 @@ import (
 // Config is what the suite asks a provider to be.
 type Config struct {
 	Name           string
-	URL            string // of the loopback server, without a path
+	URL            string // the loopback server, without a path
 	HTTP           *http.Client
 	Key            func(context.Context) (string, error)
 	Idle           time.Duration

@@ -18,7 +18,7 @@ const (
 	WireChat      = "chat"
 	WireResponses = "responses"
 	WireGemini    = "gemini"
-	WireGemini3   = "gemini-3" // as its models from 3 on take it
+	WireGemini3   = "gemini-3" // for models from 3 on
 	WireOllama    = "ollama"
 )
 
@@ -59,7 +59,7 @@ func Validate(wire string, body []byte) error {
 // validator gathers what is wrong.
 type validator struct {
 	errs  []error
-	ids   map[string]bool // of all tool calls so far
+	ids   map[string]bool // IDs of all tool calls so far
 	tools []string        // offered so far
 }
 
@@ -173,7 +173,7 @@ func (v *validator) object(what string, raw []byte) {
 	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
 		v.bad("%s is no JSON object: %.80s", what, raw)
 	}
-	if key, twice := provider.DuplicateKey(raw); twice { // which Google's parser refuses
+	if key, twice := provider.DuplicateKey(raw); twice { // Google's parser refuses it
 		v.bad("%s has the key %q twice", what, key)
 	}
 }

@@ -71,7 +71,7 @@ func (v *validator) responses(body []byte) {
 		what := fmt.Sprintf("item %d", i)
 		it = responsesItem{}
 		read := json.Unmarshal
-		if !bytes.Contains(raw, []byte(`"type":"reasoning"`)) { // which goes back with all that came in it
+		if !bytes.Contains(raw, []byte(`"type":"reasoning"`)) { // a reasoning item must come back whole
 			read = strictly
 		}
 		if err := read(raw, &it); err != nil {

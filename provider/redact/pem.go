@@ -14,7 +14,7 @@ const (
 // Bounds of a private key.
 const (
 	longestPEM = 32 << 10 // bytes
-	leastPEM   = 32       // of its characters in a row: a line that has less, and has others, is no key's
+	leastPEM   = 32       // a line with fewer key characters in a row, and others, is not part of a key
 )
 
 var pemHead = sync.OnceValue(func() *regexp.Regexp {

@@ -72,7 +72,7 @@ func (k *Known) add(text string, least int) {
 	}
 	*k = append(*k, text)
 	if quoted, err := json.Marshal(text); err == nil && len(quoted) != len(text)+2 {
-		*k = append(*k, string(quoted[1:len(quoted)-1])) // as it stands in a JSON text
+		*k = append(*k, string(quoted[1:len(quoted)-1])) // the form in a JSON text
 	}
 }
 

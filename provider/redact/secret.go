@@ -67,7 +67,7 @@ func inWord(text string, i int) bool {
 	}
 	for _, escape := range []struct {
 		start  string
-		digits string // of which there are length behind the start
+		digits string // length of them follow the start
 		length int
 	}{
 		{`\`, "nrtbfav0", 1}, {`\u`, hexDigits, 4}, {`\x`, hexDigits, 2}, {"%", hexDigits, 2}, {`\0`, "01234567", 2},

@@ -8,8 +8,8 @@ import (
 
 // shape is one kind of key.
 type shape struct {
-	start string // what it begins with
-	whole bool   // only where no word goes on
+	start string
+	whole bool // only where no word goes on
 	// match returns the bounds of the key whose start is at i, to = 0 for none,
 	// and up to where there is no other.
 	match func(text string, i int) (from, to, end int)

@@ -21,7 +21,7 @@ type Settings struct {
 	provider.Server
 	Window int                                        // see ollama.Provider
 	Pace   func(ctx context.Context, d time.Duration) // see demo.Provider
-	CLI    *cli.CLI                                   // for a coding CLI: it, filled but for its name
+	CLI    *cli.CLI                                   // a coding CLI, complete except for its name
 }
 
 // New makes the provider of that name, on the wire that the settings name for it.

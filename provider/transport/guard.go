@@ -121,7 +121,7 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 func Private(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() ||
-		a.IsUnspecified() // which is dialled as loopback
+		a.IsUnspecified() // dialled as loopback
 }
 
 // Local reports whether a host, a name or an address without port, is this

@@ -133,7 +133,7 @@ func (s *asking) slot(ctx context.Context, m *Model, several bool) {
 	if err == nil {
 		data, err = wire.Fetch(ctx, s.asked(), r)
 	}
-	if err != nil || wire.Decode(data, &props) != nil { // what the list says has to do
+	if err != nil || wire.Decode(data, &props) != nil { // fall back to the list
 		return
 	}
 	if n := wire.Count(props.Settings.Window); n > 0 {
@@ -156,7 +156,7 @@ func (s *asking) loaded(ctx context.Context, m Model) (found Model, settled bool
 		return m, true
 	}
 	found = all[i]
-	found.MaxContext = 0 // what it could have
+	found.MaxContext = 0 // unknown for this server
 	return found, found.Loaded > 0
 }
 

@@ -33,7 +33,7 @@ type Model struct {
 	Type       string  `json:"type"`             // LM Studio: llm, vlm, embeddings
 	OwnedBy    string  `json:"owned_by"`
 	Meta       struct {
-		Window int `json:"n_ctx"` // what the server gives it, where llama.cpp tells
+		Window int `json:"n_ctx"` // the window set in llama.cpp
 	} `json:"meta"`
 	TopProvider struct {
 		Output int `json:"max_completion_tokens"`
@@ -166,7 +166,7 @@ func (m Model) price() *provider.Price {
 		if err != nil || f < 0 {
 			return -1
 		}
-		return math.Round(f*1e12) / 1e6 // without what a binary fraction adds
+		return math.Round(f*1e12) / 1e6 // drops the error of a binary fraction
 	}
 	p := provider.Price{Input: perMillion(m.Pricing.Prompt), Output: perMillion(m.Pricing.Completion)}
 	if p.Input < 0 || p.Output < 0 {

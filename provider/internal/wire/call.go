@@ -26,7 +26,7 @@ type call struct {
 	stopTimer context.CancelFunc
 	watchdog  *watchdog
 	req       Request
-	secrets   redact.Known // of req
+	secrets   redact.Known // the keys in req
 	resp      *http.Response
 	body      *bufio.Reader
 	whole     bool // the reply is one JSON document
@@ -247,7 +247,7 @@ func (c *call) pageError(contentType string) error {
 
 // excerpt is the first 200 characters of the body, on one line.
 func (c *call) excerpt() string {
-	data, _ := io.ReadAll(io.LimitReader(c.body, 8<<10)) // what came before a fault is all there is to show
+	data, _ := io.ReadAll(io.LimitReader(c.body, 8<<10)) // show the part before a fault
 	return shorten(c.secrets.Hide(string(data)), 200)
 }
 

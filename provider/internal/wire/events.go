@@ -56,13 +56,13 @@ type framer struct {
 	src    io.Reader
 	buf    [32 << 10]byte
 	rest   []byte // read but not handed on
-	insert string // to hand on before rest
+	insert string // passed on before rest
 	err    error
 	start  bool   // at the start of a line
 	border bool   // at the end of an event
 	cr     bool   // the last byte was a CR: a LF belongs to it
-	bare   bool   // in a line without a field name
-	open   Extent // of the object that the bare lines hold
+	bare   bool   // inside a line without a field name
+	open   Extent // nesting of the object in the bare lines
 	more   bool   // the object goes on in the line that begins
 }
 
@@ -151,7 +151,7 @@ func (f *framer) copyLine(p []byte) int {
 type Extent struct {
 	Begun           bool // something but blanks came
 	depth           int
-	quoted, escaped bool // in a string, behind a backslash there
+	quoted, escaped bool // inside a string; after a backslash
 	bare            bool // it is a number or a word, whose end cannot be seen
 }
 

@@ -21,7 +21,7 @@ type googleDetail struct {
 func (d *detail) google(details json.RawMessage) {
 	var list []googleDetail
 	if len(details) > 0 && details[0] == '[' {
-		_ = Decode(details, &list) // what cannot be read adds nothing to the message
+		_ = Decode(details, &list) // ignore details that cannot be read
 	}
 	for _, g := range list {
 		if g.Reason != "" {

@@ -131,7 +131,7 @@ func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 // IDs maps the ids of calls that another provider made to ids this one takes.
 // Ids of its own are returned as they are, if no exact form is demanded.
 type IDs struct {
-	Provider string // whose ids need no change
+	Provider string // its IDs need no change
 	Limit    int    // the longest id that is taken
 	Exact    int    // ids are just so many letters and digits; 0 where they need not be
 

@@ -38,8 +38,8 @@ type Learned struct {
 	// A history of so many messages or more leaves so many tokens for the reply;
 	// 0 when not known.
 	left, messages int
-	reasoning      map[string]bool       // that is no longer taken, by its proof
-	tools          map[string]SchemaForm // in which tools are sent
+	reasoning      map[string]bool       // proofs of reasoning no longer accepted
+	tools          map[string]SchemaForm // the form in which tools are sent
 	resent         int                   // the messages of a request that was once sent again as it was
 }
 
@@ -67,7 +67,7 @@ type SchemaForm int
 // The forms, in the order in which they are tried.
 const (
 	SchemaWhole SchemaForm = iota
-	SchemaPlain            // what all servers know of it
+	SchemaPlain            // the subset that all servers know
 	SchemaNone             // the tool is left out
 )
 

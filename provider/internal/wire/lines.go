@@ -33,7 +33,7 @@ func Lines(src io.Reader) iter.Seq2[string, error] {
 			}
 			line = bytes.Trim(line, " \t\r\n\ufeff") // a mark of byte order is no part of it
 			switch {
-			case err != nil && err != io.EOF: // what is pending is cut
+			case err != nil && err != io.EOF: // the pending line is incomplete
 				yield("", err)
 				return
 			case err == io.EOF && len(line) > 0 && !json.Valid(line):

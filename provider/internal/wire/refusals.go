@@ -29,15 +29,15 @@ type Omission uint32
 // What can be left out.
 const (
 	Temperature        Omission = 1 << iota
-	Effort                      // in any form
+	Effort                      // reasoning in any form
 	Thinking                    // the switch for it
 	Interleaving                // thinking between calls
 	FixedThinking               // a budget for thinking: an effort is sent instead
 	AdaptiveThinking            // the reverse
 	NotThinking                 // thinking cannot be switched off
-	Summary                     // of the reasoning
+	Summary                     // the reasoning summary
 	EncryptedReasoning          // the server's own form of it
-	ItemIDs                     // of what the model made
+	ItemIDs                     // IDs of the model's items
 	CallIDs
 	LongCallIDs // any but nine letters and digits
 	StreamOptions
@@ -46,7 +46,7 @@ const (
 	Tools
 	ThinkingLevels
 	LengthField   // the one for the reply's length: the other is used
-	DeveloperRole // of the system prompt
+	DeveloperRole // role of the system prompt
 	RichSchemas
 	UserAfterTool // a word of the model's stands between
 	ReasoningEcho // reasoning of the history
@@ -54,7 +54,7 @@ const (
 	UnsignedCalls
 	// These come with what they are about:
 	longReply    // the longest is named
-	fullWindow   // what prompt and reply share
+	fullWindow   // prompt and reply share the window
 	oldReasoning // the one sent so far, by its proofs
 	namedTools   // the tools that are named, or the rich form of their schemas
 )
@@ -130,7 +130,7 @@ var refusals = []refusal{
 
 	// How to think.
 	{at: Messages, says: []string{`anthropic-beta|interleaved-thinking`},
-		omit: Interleaving}, // what is lost is a gain nobody was promised
+		omit: Interleaving}, // losing it is not worth a notice
 	{at: Messages, says: []string{`thinking`, thinkingType, `enabled`}, omit: FixedThinking},
 	{at: Messages, says: []string{`thinking`, thinkingType, `adaptive`}, omit: AdaptiveThinking},
 	{at: Messages, says: []string{`thinking`, thinkingType, `disabled`}, omit: NotThinking, notice: noticeEffort},

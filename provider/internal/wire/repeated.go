@@ -13,7 +13,7 @@ type Repeated struct {
 	head, tail string // around the text, the quotes included
 	block      int
 	sure       bool // a second event was decoded as expected
-	misses     int  // in a row
+	misses     int  // consecutive misses
 }
 
 // maxMisses is how many events in a row may be different before it is given up:

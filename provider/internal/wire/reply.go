@@ -13,7 +13,7 @@ import (
 // Reply is what every decoder gathers of one reply.
 type Reply struct {
 	Usage   provider.Usage
-	Pending []provider.Event // of what was fed last
+	Pending []provider.Event // events of the last Feed
 
 	provider, model string
 	history         []provider.Message
@@ -124,7 +124,7 @@ func Text(raw json.RawMessage) string {
 	var s string
 	switch n := len(raw); {
 	case n >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw):
-		return string(raw[1 : n-1]) // as most pieces of a stream are
+		return string(raw[1 : n-1]) // most pieces of a stream have no escapes
 	case !Present(raw) || json.Unmarshal(raw, &s) == nil:
 		return s
 	}

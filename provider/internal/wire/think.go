@@ -15,7 +15,7 @@ type Thinker struct {
 	held   string // may be a mark, or the blanks before one
 	within bool   // the opening mark came
 	blank  bool   // only blanks came behind the closing mark
-	over   bool   // what comes is the answer
+	over   bool   // the answer has begun
 }
 
 // Split takes the next piece and returns what is known to be reasoning, and what to

@@ -11,7 +11,7 @@ import (
 // idleError is the cause of a request that was given up after a silence.
 type idleError struct {
 	after time.Duration
-	limit time.Duration // of later bytes, where it was the first that did not come; else 0
+	limit time.Duration // limit for later bytes if the first did not come; else 0
 }
 
 // Error says how long the silence was.

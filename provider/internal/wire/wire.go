@@ -32,7 +32,7 @@ type Request struct {
 	URL    string
 	Header http.Header
 	Secret string // the key in use, so that it can be hidden in error texts; may be empty
-	Model  string // for hints
+	Model  string // used in hints
 	Body   []byte // JSON; nil for a GET
 }
 
@@ -178,7 +178,7 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
 	progress, size, sized := More, 0, 0
 	var pair halves
-	var cut error // what the decoder said of an event that the stream's end may have cut
+	var cut error // error of an event that may be truncated by the stream's end
 	body := &ending{src: c.body}
 	events := Events
 	if c.Lines {
@@ -210,7 +210,7 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 		}
 		switch {
 		case err != nil && progress != More && !json.Valid([]byte(data)):
-			return true, nil // as above
+			return true, nil
 		case err != nil && strings.TrimSpace(data) == "[DONE]": // gateways write it on every wire
 			return true, nil
 		case err != nil && body.within() && !json.Valid([]byte(data)):

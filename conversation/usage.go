@@ -57,7 +57,7 @@ func (c *Conversation) Refused(prompt int) {
 type known struct {
 	refused  int // the smallest that was too long, 0 for none
 	accepted int // the largest that was answered
-	budget   int // what TrimHard lowered the budget to, 0 for nothing
+	budget   int // TrimHard's lower budget, 0 for none
 }
 
 // Window is what is known of the window from refusals and answers, in tokens: a

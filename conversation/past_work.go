@@ -12,8 +12,8 @@ import (
 const (
 	doneFiles    = 60
 	doneCommands = 30
-	doneDecided  = 12   // of the user
-	doneSaid     = 8    // by the model
+	doneDecided  = 12
+	doneSaid     = 8
 	doneChars    = 120  // also of a sentence
 	doneLeast    = 200  // bytes of the line that tells it, in the smallest windows
 	doneMost     = 1500 // bytes of it in large ones
@@ -24,8 +24,8 @@ const (
 type done struct {
 	Files    []string  `json:"files,omitempty"`    // changed, the last one last
 	Commands []command `json:"commands,omitempty"` // run, the last one last
-	Decided  []string  `json:"decided,omitempty"`  // by the user, the last one last
-	Said     []string  `json:"said,omitempty"`     // by the model: how its texts begin
+	Decided  []string  `json:"decided,omitempty"`  // the user's decisions, the last one last
+	Said     []string  `json:"said,omitempty"`     // how the model's texts begin
 	// OldFiles and OldCommands count those that are no longer named.
 	OldFiles    int `json:"old_files,omitempty"`
 	OldCommands int `json:"old_commands,omitempty"`
@@ -101,7 +101,7 @@ func firstLine(text string) string {
 type doneList struct {
 	head, between, one, many string
 	list                     []string
-	old                      int // that are no longer in it
+	old                      int // number of entries dropped from it
 }
 
 // text tells it in a sentence of about most bytes, which names the newest; "" for

@@ -168,7 +168,7 @@ func (s *Session) open() error {
 
 // begin writes the header and the history of a fork.
 func (s *Session) begin() error {
-	turn := s.turn // of the history, which is not counted again
+	turn := s.turn // the history is not counted again
 	err := s.write(entry{head{Type: typeSession, ID: headerID, Time: s.header.Started}, &s.header})
 	if err != nil || len(s.chain) == 0 {
 		return err

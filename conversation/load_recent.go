@@ -13,7 +13,7 @@ import (
 // that of a longer one these are the newest: what is older can never be sent.
 const (
 	liveBytes = 8 << 20
-	lineBytes = 64 << 10 // what a line counts at most: the rest of it is an image
+	lineBytes = 64 << 10 // a line counts no more: the rest of it is an image
 	oldUsers  = 4        // so much less for the user's messages before them, which are the last to go
 	doneCalls = 200      // calls before them of which it is told what they did
 	// liveUsage is how many counts of requests are read: the newest teach the size of
@@ -69,7 +69,7 @@ func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	if len(back) == 0 {
 		return trims
 	}
-	later := make(map[string]bool, len(chain)) // than the first compaction that is taken back and holds
+	later := make(map[string]bool, len(chain)) // IDs after the first undone compaction still in force
 	at, open := 0, map[string]bool{}
 	for _, e := range trims {
 		switch r := e.payload.(type) {
