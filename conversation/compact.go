@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // What a summary is asked for.
@@ -138,7 +139,7 @@ type Compacted struct {
 // String is the notice for the user of a summary, without a full stop.
 func (d Compacted) String() string {
 	return "the context was compacted from about " + Tokens(d.Before) + " to " + Tokens(d.After) +
-		" tokens: a summary stands for " + Grouped(d.Messages) + plural(d.Messages, " message", " messages")
+		" tokens: a summary stands for " + text.Count(d.Messages, "message")
 }
 
 // ErrNoGain is a summary that is as long as what it stands for.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // Match is a message in which words were found. Its JSON is what artoo sessions grep
@@ -141,17 +142,17 @@ func plainJSON(input json.RawMessage) string {
 }
 
 // around is what stands around a word, on one line.
-func around(text, word string) string {
-	at := max(0, strings.Index(strings.ToLower(text), word))
-	from := min(at, len(text)) // lower case may be of another length
+func around(said, word string) string {
+	at := max(0, strings.Index(strings.ToLower(said), word))
+	from := min(at, len(said)) // lower case may be of another length
 	for n := 0; n < matchBefore && from > 0; n++ {
-		_, size := utf8.DecodeLastRuneInString(text[:from])
+		_, size := utf8.DecodeLastRuneInString(said[:from])
 		from -= size
 	}
-	cut := text[from:min(len(text), from+8*matchChars)]
-	line := clip(strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " "), matchChars, "...")
+	cut := said[from:min(len(said), from+8*matchChars)]
+	line := text.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " "), matchChars)
 	if from > 0 {
-		line = "..." + line
+		line = "…" + line
 	}
 	return line
 }

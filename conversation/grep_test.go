@@ -78,7 +78,7 @@ func TestRemoveTakesWhatLiesBeside(t *testing.T) {
 	add(t, New(Config{}, forked), user("on"))
 	must(t, forked.Close())
 	if removed, err := st.Remove(one.ID(), two.ID()); err == nil || len(removed) != 1 || removed[0].ID != one.ID() ||
-		removed[0].First != "x" || !strings.Contains(err.Error(), two.ID()+" is in use") {
+		removed[0].First != "x" || !strings.Contains(err.Error(), two.ID()+": in use") {
 		t.Errorf("%+v, %v", removed, err)
 	}
 	left := func() (names []string) {

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // An image of a session is a file in its output directory whose name is the sum of its
@@ -84,9 +84,7 @@ func (s *Session) loadImages(data bool) {
 		}
 	}
 	if lost > 0 {
-		s.notices = append(s.notices, fmt.Sprintf(plural(lost,
-			"%d image of the session is no longer in the files beside it: a sentence takes its place",
-			"%d images of the session are no longer in the files beside it: sentences take their place"), lost))
+		s.notices = append(s.notices, "a sentence stands for "+text.Count(lost, "image")+" no longer in the session's files")
 	}
 }
 

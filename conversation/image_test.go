@@ -117,7 +117,7 @@ func TestAnImageWhoseFileIsGoneIsASentence(t *testing.T) {
 	again, err := st.Open(s.ID())
 	must(t, err)
 	if n := again.Notices(); len(n) != 1 || n[0] !=
-		"2 images of the session are no longer in the files beside it: sentences take their place" {
+		"a sentence stands for 2 images no longer in the session's files" {
 		t.Errorf("told %q", n)
 	}
 	c := New(Config{OutputDir: again.OutputDir()}, again)

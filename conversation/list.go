@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/text"
 
 	"golang.org/x/sys/unix"
 )
@@ -190,9 +191,9 @@ func (st Store) find(asked string) (string, error) {
 	}
 	slices.Sort(ids)
 	if len(ids) > 0 {
-		return "", lookupError("session %s: several are called so: %s", asked, strings.Join(ids, ", "))
+		return "", lookupError("session %s: ambiguous, it may be %s", asked, strings.Join(ids, ", "))
 	}
-	return "", lookupError("session %s: there is none with this id or name", asked)
+	return "", lookupError("session %s: no such ID or name", asked)
 }
 
 // idOf is the id in a file's name; a name that artoo did not make is its own
@@ -419,10 +420,9 @@ func firstWords(m provider.Message) string {
 		if !ok {
 			continue
 		}
-		text := t.Text[:min(len(t.Text), 8*firstChars)] // enough, however long it is
-		text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-		if text != "" {
-			return clip(text, firstChars, "...")
+		words := strings.Fields(strings.ToValidUTF8(text.Cut(t.Text, 8*firstChars), ""))
+		if len(words) > 0 {
+			return text.Clip(strings.Join(words, " "), firstChars)
 		}
 	}
 	return ""

@@ -53,7 +53,7 @@ func TestList(t *testing.T) {
 	brokenAt := touch(t, broken, 0)
 	must(t, os.Mkdir(filepath.Join(st.Dir, "directory.jsonl"), 0o700))
 
-	first := "a question over two lines, and longer than what a list can hold, which goes on..."
+	first := "a question over two lines, and longer than what a list can hold, which goes on …"
 	cost := 0.0125
 	want := []Info{
 		{ID: large.ID(), Path: large.Path(), CWD: "/elsewhere", Started: large.Header().Started, Updated: largeAt,
@@ -112,7 +112,7 @@ func TestNewest(t *testing.T) {
 }
 
 func TestFirstWordsOfWide(t *testing.T) {
-	if got := firstWords(user(strings.Repeat("日本語", 1000))); got != strings.Repeat("日本語", 26)+"日本..." {
+	if got := firstWords(user(strings.Repeat("日本語", 1000))); got != strings.Repeat("日本語", 26)+"日…" {
 		t.Errorf("%q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // file is what a session is read from.
@@ -68,7 +69,7 @@ func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	}
 	l.lines, l.byID = nil, nil
 	l.resumed = l.turn.Messages > 0
-	l.tell()
+	l.notify()
 	return l.Session, nil
 }
 
@@ -223,11 +224,12 @@ func (l *loader) entries(lines []int32) ([]entry, error) {
 // linesAtOnce is how many lines one processor reads before it looks for more.
 const linesAtOnce = 256
 
-func (l *loader) tell() {
+// notify collects the notices.
+func (l *loader) notify() {
 	tell := func(format string, args ...any) { l.notices = append(l.notices, fmt.Sprintf(format, args...)) }
-	some := func(n int, one, many string) {
+	some := func(n int, noun, format string) {
 		if n > 0 {
-			tell(plural(n, one, many), n)
+			tell(format, text.Count(n, noun))
 		}
 	}
 	if l.newer > 0 {
@@ -237,9 +239,7 @@ func (l *loader) tell() {
 		tell("the last line of the session broke off and is left out")
 	}
 	if n := len(l.damaged); n > 0 {
-		first := fmt.Sprintf(" (the first is line %d)", slices.Min(l.damaged))
-		some(n, "%d line of the session cannot be read and is left out"+first,
-			"%d lines of the session cannot be read and are left out"+first)
+		some(n, "line", fmt.Sprintf("left out %%s of the session that cannot be read (the first is line %d)", slices.Min(l.damaged)))
 	}
 	if l.headers == 0 && !l.empty {
 		tell("the session's first line is missing")
@@ -247,13 +247,10 @@ func (l *loader) tell() {
 	if l.headers > 1 {
 		tell("the session file holds %d headers; the first counts", l.headers)
 	}
-	some(l.lost, "%d line of the session is out of place", "%d lines of the session are out of place")
-	some(l.unknown, "%d line of the session is of a kind this artoo does not know and is skipped",
-		"%d lines of the session are of a kind this artoo does not know and are skipped")
-	some(unanswered(l.history), "%d tool call has no result: the session broke off there, and the model is told so",
-		"%d tool calls have no result: the session broke off there, and the model is told so")
-	some(missingEdits(l.history), "%d piece of what was trimmed before belongs to a damaged part of the session",
-		"%d pieces of what was trimmed before belong to a damaged part of the session")
+	some(l.lost, "line", "the session has %s out of place")
+	some(l.unknown, "line", "skipped %s of the session, of a kind that this artoo does not know")
+	some(unanswered(l.history), "tool call", "the session broke off: %s without a result, which the model sees")
+	some(missingEdits(l.history), "piece", "lost %s of earlier trims to damage in the session")
 }
 
 // unanswered counts calls without a result.

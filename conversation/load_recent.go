@@ -1,11 +1,11 @@
 package conversation
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // Bounds of what is read of a history to go on with it, in bytes of its lines. A
@@ -223,9 +223,8 @@ func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
 	}
 	owed := left
 	l.owed, left.Drop = &owed, nil
-	l.notices = append(l.notices, fmt.Sprintf(plural(len(old), "the oldest message of the session is not sent any more: "+
-		"with it the session is longer than any model's window", "the oldest %d messages of the session are not sent any "+
-		"more: with them it is longer than any model's window"), len(old)))
+	l.notices = append(l.notices, "the session is longer than any model's window: "+
+		text.Count(len(old), "old message")+" left out of what is sent")
 	return entry{head{Type: typeTrim}, &left}, err
 }
 

@@ -6,9 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/tool/text"
 )
 
 // maxOutput is the most of one output that is kept in a file, in bytes.
@@ -195,57 +196,21 @@ func shorten(s string, limit int, where location) string {
 
 // gapLine stands for what was left out. It tells the model how to get it.
 func gapLine(first, gap string, inLine bool, where location) string {
-	what := bytesText(len(gap))
+	size := text.Bytes(int64(len(gap)))
 	if n := strings.Count(gap, "\n"); n > 0 {
-		what = Grouped(n) + plural(n, " line", " lines") + ", " + what
+		size = text.Count(n, "line") + ", " + size
 	}
 	if where.again {
-		what = "more than " + what
+		size = "more than " + size
 	}
 	if where.path == "" {
-		return fmt.Sprintf("[... %s left out here. %s ...]", what, where.why)
+		return fmt.Sprintf("[... %s left out here. %s ...]", size, where.why)
 	}
 	how := fmt.Sprintf("read it with offset %d and a limit, or grep it", 1+strings.Count(first, "\n"))
 	if inLine {
 		how = fmt.Sprintf("its lines are long, so grep it, or take a piece: tail -c +%d FILE | head -c 4000", len(first)+1)
 	}
-	return fmt.Sprintf("[... %s left out here. %s %s: %s ...]", what, where.why, where.path, how)
-}
-
-// clip keeps the first characters of s at a word's end, with a mark.
-func clip(s string, n int, mark string) string {
-	if !longer(s, n) {
-		return s
-	}
-	first, _, _ := headTail(s, n, 0)
-	if i := strings.LastIndexAny(first, " \n"); i > len(first)/2 {
-		first = first[:i]
-	}
-	return strings.TrimRight(first, " \n") + mark
-}
-
-// bytesText is a number of bytes for reading.
-func bytesText(n int) string {
-	switch {
-	case n < 10_000:
-		return Grouped(n) + plural(n, " byte", " bytes")
-	case n < 10_000_000:
-		return Grouped((n+512)/1024) + " KB"
-	}
-	return Grouped((n+1<<19)>>20) + " MB"
-}
-
-// Grouped writes n with commas between thousands.
-func Grouped(n int) string {
-	s := strconv.Itoa(n)
-	from := 0
-	if n < 0 {
-		from = 1
-	}
-	for i := len(s) - 3; i > from; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return fmt.Sprintf("[... %s left out here. %s %s: %s ...]", size, where.why, where.path, how)
 }
 
 // Tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
@@ -265,11 +230,4 @@ func Scaled(n int) (number string, thousands int) {
 		return fmt.Sprintf("%.0f", float64(n)/1e3), 1
 	}
 	return fmt.Sprintf("%.1f", float64(n)/1e6), 2
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

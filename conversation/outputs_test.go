@@ -46,7 +46,7 @@ func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
 	if r.File != filepath.Join(dir, "bash-1.txt") || readFile(t, r.File) != whole {
 		t.Fatalf("the whole is not in %q", r.File)
 	}
-	want := lines(15) + "[... 471 lines, 10 KB left out here. " // 340 characters on each side
+	want := lines(15) + "[... 471 lines, 10.5 KB left out here. " // 340 characters on each side
 	if !strings.HasPrefix(r.Text, want) {
 		t.Errorf("text begins\n%s\nwant\n%s", r.Text[:min(len(r.Text), 500)], want)
 	}
@@ -134,14 +134,5 @@ func TestOutputsNeverOverwrite(t *testing.T) {
 	place := o.keep("mcp__a/b", ".txt", "new")
 	if filepath.Base(place.path) != "mcp__a_b-2.txt" || readFile(t, filepath.Join(dir, "mcp__a_b-1.txt")) != "old" {
 		t.Error(place)
-	}
-}
-
-func TestGrouped(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000",
-		-999: "-999"} {
-		if got := Grouped(n); got != want {
-			t.Errorf("%d is %s", n, got)
-		}
 	}
 }

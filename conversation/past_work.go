@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // Bounds of what is remembered of the steps that are no longer sent: the newest
@@ -88,20 +89,19 @@ func sentence(text string) string {
 }
 
 // firstLine is a command on one line.
-func firstLine(text string) string {
-	line, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = clip(strings.Join(strings.Fields(line), " "), doneChars, " ...")
-	if strings.TrimSpace(more) != "" && !strings.HasSuffix(line, " ...") {
-		line += " ..."
+func firstLine(command string) string {
+	line := strings.Join(strings.Fields(text.FirstLine(command)), " ")
+	if strings.Contains(strings.TrimSpace(command), "\n") {
+		line += " …"
 	}
-	return line
+	return text.Clip(line, doneChars)
 }
 
 // doneList is a list as it is told.
 type doneList struct {
-	head, between, one, many string
-	list                     []string
-	old                      int // number of entries dropped from it
+	head, between, noun string
+	list                []string
+	old                 int // number of entries dropped from it
 }
 
 // text tells it in a sentence of about most bytes, which names the newest; "" for
@@ -115,43 +115,35 @@ func (d done) text(most int) string {
 		}
 	}
 	lists := []doneList{
-		{"you changed ", ", ", " file", " files", d.Files, d.OldFiles},
-		{"you ran ", "; ", " command", " commands", ran, d.OldCommands},
-		{"the user decided: ", "; ", " one", " ones", d.Decided, 0},
-		{"you said: ", " / ", " text", " texts", d.Said, 0},
+		{"you changed ", ", ", "file", d.Files, d.OldFiles},
+		{"you ran ", "; ", "command", ran, d.OldCommands},
+		{"the user decided: ", "; ", "one", d.Decided, 0},
+		{"you said: ", " / ", "text", d.Said, 0},
 	}
 	lists = slices.DeleteFunc(lists, func(l doneList) bool { return len(l.list) == 0 })
 	var parts []string
 	for i, l := range lists {
-		parts = append(parts, l.head+newest(l.list, l.old, most/(len(lists)-i), l.between, l.one, l.many))
+		parts = append(parts, l.head+l.newest(most/(len(lists)-i)))
 		most -= len(parts[i])
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return ended(strings.Join(parts, ", and "))
+	return strings.TrimSuffix(strings.Join(parts, ", and "), ".") + "."
 }
 
-// ended is a text with one full stop at its end.
-func ended(text string) string {
-	if strings.HasSuffix(text, ".") {
-		return text
-	}
-	return text + "."
-}
-
-// newest names as many of the last of a list as most bytes hold, one at least,
-// and counts the others, old more among them.
-func newest(list []string, old, most int, between, one, many string) string {
-	from := len(list) - 1
-	for size := len(list[from]); from > 0; from-- {
-		if size += len(between) + len(list[from-1]); size > most {
+// newest names as many of the last of the list as most bytes hold, one at least,
+// and counts the others.
+func (l doneList) newest(most int) string {
+	from := len(l.list) - 1
+	for size := len(l.list[from]); from > 0; from-- {
+		if size += len(l.between) + len(l.list[from-1]); size > most {
 			break
 		}
 	}
-	named := strings.Join(list[from:], between)
-	if old += from; old > 0 {
-		named = Grouped(old) + " other" + plural(old, one, many) + between + named
+	named := strings.Join(l.list[from:], l.between)
+	if old := l.old + from; old > 0 {
+		named = text.Count(old, "other "+l.noun) + l.between + named
 	}
 	return named
 }

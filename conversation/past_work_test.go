@@ -44,7 +44,7 @@ func TestALineTellsWhatWasDoneInStepsThatWereLeftOut(t *testing.T) {
 	if trimmed.Steps != 3 {
 		t.Fatalf("%+v", trimmed)
 	}
-	want := "[What you did and answered next was left out to save room. In all that was left out so far you changed file0.go, file2.go, and you ran go test ./p1 ... (exit 1), and you said: thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud ...]"
+	want := "[What you did and answered next was left out to save room. In all that was left out so far you changed file0.go, file2.go, and you ran go test ./p1 … (exit 1), and you said: thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud….]"
 	if got := notes(c); len(got) != 1 || got[0] != want || !strings.HasSuffix(c.Messages()[0].Text(), want) {
 		t.Errorf("%q", got)
 	}
@@ -54,7 +54,7 @@ func TestALineTellsWhatWasDoneInStepsThatWereLeftOut(t *testing.T) {
 	work(t, c, 6, 6)
 	_, err = c.Trim()
 	must(t, err)
-	want2 := "[What you did and answered next was left out to save room. In all that was left out so far you changed file0.go, file2.go, file4.go, file6.go, file8.go, and you ran 1 other command; go test ./p3 ... (exit 1); go test ./p5 ... (exit 1); go test ./p7 ... (exit 1), and you said: thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud ...]"
+	want2 := "[What you did and answered next was left out to save room. In all that was left out so far you changed file0.go, file2.go, file4.go, file6.go, file8.go, and you ran 1 other command; go test ./p3 … (exit 1); go test ./p5 … (exit 1); go test ./p7 … (exit 1), and you said: thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud thinking aloud….]"
 	got := notes(c)
 	if len(got) != 2 || got[0] != "["+stepsLeftOut+"]" || got[1] != want2 {
 		t.Errorf("%q", got)

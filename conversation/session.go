@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/text"
 
 	"github.com/gofrs/flock"
 )
@@ -166,7 +167,7 @@ func (s *Session) Name() string {
 func (s *Session) Rename(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name = clip(strings.Join(strings.Fields(name), " "), nameChars, "...")
+	name = text.Clip(strings.Join(strings.Fields(name), " "), nameChars)
 	if _, err := s.appendLocked(typeNote, &Note{Kind: noteName, Text: name}); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func (st Store) fork(path string, back int) (*Session, error) {
 		return nil, err
 	}
 	if back > 0 && !from.resumed {
-		return nil, lookupError("session %s: there are not so many messages before that one", from.header.ID)
+		return nil, lookupError("session %s: it has fewer messages", from.header.ID)
 	}
 	h := from.header
 	h.V, h.ID, h.ForkOf, h.Headless = formatVersion, newID(), from.header.ID, false
@@ -215,8 +215,8 @@ func (st Store) remove(path string, named map[string]bool) (info Info, err error
 	lock, err := st.lockFile(path)
 	switch {
 	case errors.Is(err, errInUse):
-		return info, &Error{errors.New("session " + idOf(path) + " is in use by another artoo"), "usage",
-			"leave it there first"}
+		return info, &Error{errors.New("session " + idOf(path) + ": in use by another artoo"), "usage",
+			"exit the other artoo first"}
 	case err != nil && !errors.Is(err, errNoLocks):
 		return info, fileError(path, err)
 	}

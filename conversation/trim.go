@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"artoo/tool/text"
 )
 
 // Shares of the budget and of what was sent.
@@ -215,20 +217,20 @@ type Trimmed struct {
 // nothing was done.
 func (t Trimmed) String() string {
 	var did []string
-	tell := func(n int, one, many string) {
+	tell := func(n int, noun, change string) {
 		if n > 0 {
-			did = append(did, Grouped(n)+" "+plural(n, one, many))
+			did = append(did, text.Count(n, noun)+" "+change)
 		}
 	}
-	tell(t.Images, "image left out", "images left out")
-	tell(t.Results, "old tool result shrunk to a line", "old tool results shrunk to a line each")
-	tell(t.Texts, "old text shortened", "old texts shortened")
-	tell(t.Users, "long message of yours shortened", "long messages of yours shortened")
-	tell(t.Steps, "old step left out", "old steps left out")
-	tell(t.Messages, "old message of yours left out", "old messages of yours left out")
-	tell(t.Summaries, "summary left out", "summaries left out")
-	tell(t.Recent, "recent tool result shortened", "recent tool results shortened")
-	tell(t.RecentTexts, "recent answer shortened", "recent answers shortened")
+	tell(t.Images, "image", "left out")
+	tell(t.Results, "old tool result", "shrunk to a line")
+	tell(t.Texts, "old text", "shortened")
+	tell(t.Users, "long message", "of yours shortened")
+	tell(t.Steps, "old step", "left out")
+	tell(t.Messages, "old message", "of yours left out")
+	tell(t.Summaries, "summary text", "left out")
+	tell(t.Recent, "recent tool result", "shortened")
+	tell(t.RecentTexts, "recent answer", "shortened")
 	if len(did) == 0 {
 		return ""
 	}

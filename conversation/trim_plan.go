@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // planner works out a trim on a copy of the history.
@@ -334,7 +335,7 @@ func (p *planner) resultLine(r provider.ToolResult) edit {
 	}
 	if place.path == "" {
 		return edit{Text: fmt.Sprintf("[old result of %s, %s, left out to save room. Call the tool again if it is needed]",
-			of, bytesText(len(r.Text)))}
+			of, text.Bytes(int64(len(r.Text))))}
 	}
 	text := fmt.Sprintf("[old result of %s, left out to save room. %s %s: read or grep it if it is needed]",
 		of, place.why, place.path)
@@ -361,7 +362,7 @@ func (p *planner) texts(n int) (shortened int) {
 				return shortened
 			}
 			if t, ok := part.(provider.Text); ok && longer(t.Text, textLong) {
-				p.edit(i, edit{Part: k, Text: clip(t.Text, textKept, " [... shortened to save room]")})
+				p.edit(i, edit{Part: k, Text: strings.TrimSuffix(text.Clip(t.Text, textKept), "…") + " [... shortened to save room]"})
 				shortened++
 			}
 		}

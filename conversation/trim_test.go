@@ -69,7 +69,7 @@ func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
 		t.Errorf("%d messages", c.MessageCount())
 	}
 	if s := trimmed.String(); !strings.HasPrefix(s, "the context was trimmed from about 11.") ||
-		!strings.HasSuffix(s, " old tool results shrunk to a line each") {
+		!strings.HasSuffix(s, " old tool results shrunk to a line") {
 		t.Error(s)
 	}
 }
@@ -373,7 +373,7 @@ func TestFilesThatCannotBeWrittenDoNotStopATrim(t *testing.T) {
 	_, err := c.Trim()
 	must(t, err)
 	r := c.Messages()[2].Parts[0].(provider.ToolResult)
-	if r.Text != "[old result of bash, 3,488 bytes, left out to save room. Call the tool again if it is needed]" ||
+	if r.Text != "[old result of bash, 3.4 KB, left out to save room. Call the tool again if it is needed]" ||
 		r.File != "" {
 		t.Errorf("%+v", r)
 	}

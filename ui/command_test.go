@@ -207,7 +207,7 @@ func TestCommandsShow(t *testing.T) {
 		"/sessions": {"1  ONE", "2 hours ago", "4 messages", "fix the test", "3 days ago", "2 messages", "^[[2J"},
 		"/resume 1": {"resumed ONE, 2 hours ago, demo/demo, approval ask", "you: fix the", "Done.", "broke off",
 			"changed since: a.go"},
-		"/resume nope": {"/resume: session nope: there is none with this id"},
+		"/resume nope": {"/resume: session nope: no such ID or name"},
 		"/clear":       {"a new session begins"},
 		"/model":       {"demo/demo"},
 		"/model list": {"demo: half of it ^[[31mis missing", "small       32k window, 8k reply", "smart^[[2J",
