@@ -144,7 +144,7 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 		}
 	}
 	req, _ := p.Last()
-	want := "do it[What you did and answered next was left out to save room. In all that was left out so far you changed week.go, /p/../elsewhere.go, and you ran make test (exit 1), and the user decided: make refused was refused, and you said: 3 other texts / step 3 words words words words words words words words words words words words words words words words words words ...]"
+	want := "do it[What you did and answered next was left out to save room. In all that was left out so far you changed week.go, /p/../elsewhere.go, and you ran make test (exit 1), and the user decided: make refused was refused, and you said: 3 other texts / step 3 words words words words words words words words words words words words words words words words words words word….]"
 	if got := req.Messages[0].Text(); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
