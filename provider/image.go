@@ -7,6 +7,7 @@ import (
 	_ "image/gif" // the kinds of images whose heads are read
 	_ "image/jpeg"
 	_ "image/png"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,4 +49,199 @@ func (i Image) Instead(why string) string {
 		words += fmt.Sprintf(", %dx%d", w, h)
 	}
 	return "[" + words + ": " + why + "]"
+}
+
+// imageLimits are what one request may hold. Where a provider says nothing the
+// limits are those of the narrower gateways.
+type imageLimits struct {
+	count int // images
+	bytes int // limit for one image
+	total int // bytes of all
+	edge  int // pixels of the longer side
+	crowd int // more images than this
+	small int // may have no longer side than this
+}
+
+// limitsOf is the table. Anthropic counts 5 MB of base64 an image and 32 MB a
+// request; Gemini takes 20 MB inline.
+func limitsOf(provider string) imageLimits {
+	l := imageLimits{count: 50, bytes: 3_900_000, total: 14 << 20, edge: 8000, crowd: 20, small: 2000}
+	if provider == "anthropic" {
+		l.count, l.total = 100, 20<<20
+	}
+	return l
+}
+
+// takenTypes are the media types that every model takes that sees.
+func takenTypes() []string { return []string{"image/jpeg", "image/png", "image/gif", "image/webp"} }
+
+// FitImages puts a sentence in the place of each image that the model must not
+// be sent: all of them where it does not see, else those it could not take, and
+// the oldest where there are more than fit into one request. Of these it leaves
+// out a quarter of the limit at a time, and always the same of the same history,
+// so that a request's bytes stay the beginning of the next one's for as long as
+// can be. told says in a sentence what was left out, "" for nothing. Messages and
+// all it refers to stay as they are; when nothing is left out it is returned
+// itself.
+func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) {
+	all := Images(messages)
+	if len(all) == 0 {
+		return messages, ""
+	}
+	f := imageFitter{limits: limitsOf(info.Provider), why: make([]string, len(all))}
+	switch {
+	case !info.Images:
+		told = fmt.Sprintf("%s cannot see images: it is told the name and size of %s", info.ID, counted(len(all)))
+		if info.Guess {
+			told += fmt.Sprintf(" (if it does see: images = true under [provider.%s.models.%q] in config.toml)",
+				info.Provider,
+				info.ID)
+		}
+		for i := range f.why {
+			f.why[i] = "this model cannot see images"
+		}
+	default:
+		if n := f.choose(all); n > 0 {
+			told = fmt.Sprintf("%s left out of what is sent: too old, too large or of a kind that the model does not take",
+				counted(n))
+		}
+	}
+	if told == "" {
+		return messages, ""
+	}
+	fit = slices.Clone(messages)
+	for i := range fit {
+		f.message(&fit[i])
+	}
+	return fit, told
+}
+
+// LeaveOut puts a sentence in the place of each image of which refused says
+// that the server did not take it. Messages and all it refers to stay as they
+// are.
+func LeaveOut(messages []Message, refused func(Image) bool) []Message {
+	var f imageFitter
+	for _, img := range Images(messages) {
+		why := ""
+		if refused(img) {
+			why = "left out, the server refused it; a smaller copy may do"
+		}
+		f.why = append(f.why, why)
+	}
+	out := slices.Clone(messages)
+	for i := range out {
+		f.message(&out[i])
+	}
+	return out
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 image"
+	}
+	return fmt.Sprintf("%d images", n)
+}
+
+// Images are the images of a history in their order.
+func Images(messages []Message) []Image {
+	var all []Image
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case Image:
+				all = append(all, p)
+			case ToolResult:
+				all = append(all, p.Images...)
+			}
+		}
+	}
+	return all
+}
+
+// imageFitter writes the sentences.
+type imageFitter struct {
+	limits imageLimits
+	why    []string // one an image; "" means that it is sent
+	next   int      // the image that comes next
+}
+
+// choose says which images are left out, and how many.
+func (f *imageFitter) choose(all []Image) (left int) {
+	l := f.limits
+	count, total := 0, 0
+	for i, img := range all {
+		w, h := img.Size()
+		switch {
+		case !slices.Contains(takenTypes(), img.MediaType):
+			f.why[i] = "left out, models take JPEG, PNG, GIF and WebP"
+		case len(img.Data) > l.bytes || max(w, h) > l.edge || len(all) > l.crowd && max(w, h) > l.small:
+			f.why[i] = "left out, it is too large; a smaller copy can be read"
+		default:
+			count++
+			total += len(img.Data)
+		}
+	}
+	oldest, bytes := steps(count, l.count), steps(total, l.total)
+	for i, img := range all {
+		if f.why[i] == "" && (oldest > 0 || bytes > 0) {
+			f.why[i] = "left out to make room; read it again if it is needed"
+			oldest--
+			bytes -= len(img.Data)
+		}
+		if f.why[i] != "" {
+			left++
+		}
+	}
+	return left
+}
+
+// steps is how much of n goes where only limit fits: what is over, in whole
+// quarters of the limit.
+func steps(n, limit int) int {
+	if n <= limit {
+		return 0
+	}
+	quarter := max(1, limit/4)
+	return (n - limit + quarter - 1) / quarter * quarter
+}
+
+// message puts the sentences into a message.
+func (f *imageFitter) message(m *Message) {
+	changed := false
+	parts := slices.Clone(m.Parts)
+	for i, p := range parts {
+		switch p := p.(type) {
+		case Image:
+			if why := f.of(); why != "" {
+				parts[i], changed = Text{Text: p.Instead(why)}, true
+			}
+		case ToolResult:
+			images, text := p.Images, p.Text
+			p.Images = nil
+			for _, img := range images {
+				why := f.of()
+				if why == "" {
+					p.Images = append(p.Images, img)
+					continue
+				}
+				if text != "" {
+					text += "\n"
+				}
+				text += img.Instead(why)
+			}
+			if len(p.Images) != len(images) {
+				p.Text = text
+				parts[i], changed = p, true
+			}
+		}
+	}
+	if changed {
+		m.Parts = parts
+	}
+}
+
+// of is why the next image is left out.
+func (f *imageFitter) of() string {
+	f.next++
+	return f.why[f.next-1]
 }

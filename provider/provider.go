@@ -10,6 +10,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
+	"time"
 )
 
 // Provider asks a model and streams its reply.
@@ -154,4 +156,82 @@ func (u Usage) Add(v Usage) Usage {
 		sum.CostUSD = u.CostUSD
 	}
 	return sum
+}
+
+// Lister is a Provider whose server can say which models it has.
+type Lister interface {
+	// Models lists the server's models that can hold a conversation, the newest
+	// first where the server tells their age. What it says of them goes over
+	// the catalogue's facts. Its errors are *Error. It may be called by several
+	// goroutines.
+	Models(ctx context.Context) ([]ModelInfo, error)
+}
+
+// ListTimeout is how long a server's list of models is waited for.
+const ListTimeout = 10 * time.Second
+
+// Describer is a Provider whose server knows facts of its models that no
+// catalogue has, such as the window a local server gives them.
+type Describer interface {
+	// Describe returns what is known of a model, with everything from the
+	// catalogue that the server does not say. It asks the server at most once
+	// for each model. Its errors are *Error; they come before anything is sent
+	// to the model itself, and the next call tries again. It may be called by
+	// several goroutines.
+	Describe(ctx context.Context, model string) (ModelInfo, error)
+}
+
+// LocalHost is a Provider whose server runs the user's own models and tells about
+// them. Each method asks the server once, for as long as ctx allows; its errors are
+// *Error, and it may be called by several goroutines.
+type LocalHost interface {
+	// Version is the server's, never empty without an error.
+	Version(ctx context.Context) (string, error)
+	// Windows are the tokens that a model takes at most and those it is set to take,
+	// each 0 where the server does not say.
+	Windows(ctx context.Context, model string) (most, set int, err error)
+	// Loaded are the models in memory now.
+	Loaded(ctx context.Context) ([]LoadedModel, error)
+}
+
+// LoadedModel is a model in memory.
+type LoadedModel struct {
+	Name     string `json:"name"`
+	Size     int64  `json:"size"`           // bytes
+	Graphics int64  `json:"size_vram"`      // the part on the graphics card
+	Context  int    `json:"context_length"` // its window in tokens, 0 where it is not told
+}
+
+// Server is the way to a provider's server, the same for every wire. The zero
+// value of every field but Name has a meaning.
+type Server struct {
+	Form
+	Name    string // the configured name; reasoning goes back only to messages of the same name and model
+	BaseURL string // may end in a version; "" means the provider's own, see Base
+	// Key is asked before each request, inside its time limits; nil, or an
+	// empty key, sends none. It goes into a header, never into the address.
+	Key  func(context.Context) (string, error)
+	HTTP *http.Client // nil means http.DefaultClient; redirects are never followed
+	// Headers are sent with each request and win over the wire's own.
+	Headers map[string]string
+	// Idle is the longest silence between two bytes of a reply; before the first
+	// byte twice as much is allowed. 0 means 5 minutes, or no limit for a Local
+	// server, which may have to load its model first; negative, none.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // the server is on a loopback or private address
+	// Setting is what names BaseURL, for hints: a variable, or a place in a file;
+	// "" where nothing does.
+	Setting string
+	Catalog *Catalog // facts of its models; nil means the built-in catalog
+}
+
+// Base is BaseURL, or the provider's own address; "" where none is known. Nothing
+// is guessed: a key must not reach another vendor's server.
+func (s Server) Base() string {
+	if s.BaseURL != "" {
+		return s.BaseURL
+	}
+	f, _ := FactsOf(s.Name)
+	return f.BaseURL
 }

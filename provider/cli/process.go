@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
 	"os/exec"
 	"slices"
 	"sync"
@@ -81,4 +85,133 @@ func (p *process) killAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started.KillAll()
+}
+
+const (
+	mostLine  = 64 << 20 // bytes of one line
+	mostAhead = 64 << 20 // bytes that are read ahead of who takes them
+	mostTail  = 64 << 10 // bytes of stderr that are kept
+
+	eachLine = 64 // bytes that a line costs beside its own
+)
+
+// errLine is a line that is longer than any event.
+var errLine = errors.New("a line of more than 64 MiB")
+
+// lines drains a pipe as fast as it can: some tools lose what they could not
+// write by the time they exit. The lines wait in memory, up to a bound.
+type lines struct {
+	// ready gets a value when there is something to take.
+	ready chan struct{}
+
+	mu      sync.Mutex
+	room    *sync.Cond
+	waiting [][]byte
+	bytes   int
+	ended   bool
+	dropped bool // the reader has stopped
+	err     error
+}
+
+func newLines(src io.Reader) *lines {
+	l := &lines{ready: make(chan struct{}, 1)}
+	l.room = sync.NewCond(&l.mu)
+	go l.read(src)
+	return l
+}
+
+func (l *lines) read(src io.Reader) {
+	s := bufio.NewScanner(src)
+	s.Buffer(make([]byte, 64<<10), mostLine)
+	for s.Scan() {
+		if len(s.Bytes()) > 0 {
+			l.put(bytes.Clone(s.Bytes()))
+		}
+	}
+	tooLong := errors.Is(s.Err(), bufio.ErrTooLong)
+	l.mu.Lock()
+	if l.ended = true; tooLong {
+		l.err = errLine
+	}
+	l.mu.Unlock()
+	l.wake()
+	if tooLong {
+		_, _ = io.Copy(io.Discard, src) // the tool must not hang on a full pipe
+	}
+}
+
+func (l *lines) put(line []byte) {
+	l.mu.Lock()
+	for l.bytes > 0 && l.bytes+len(line) > mostAhead && !l.dropped {
+		l.room.Wait()
+	}
+	if !l.dropped {
+		l.waiting = append(l.waiting, line)
+		l.bytes += len(line) + eachLine
+	}
+	l.mu.Unlock()
+	l.wake()
+}
+
+func (l *lines) wake() {
+	select {
+	case l.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the next line. ended says that none will come any more, err that
+// one was too long.
+func (l *lines) take() (line []byte, ended bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		return nil, l.ended, l.err
+	}
+	line, l.waiting[0] = l.waiting[0], nil
+	l.waiting = l.waiting[1:]
+	l.bytes -= len(line) + eachLine
+	l.room.Signal()
+	return line, false, nil
+}
+
+// drop lets go of all lines, those to come too.
+func (l *lines) drop() {
+	l.mu.Lock()
+	l.dropped, l.waiting, l.bytes = true, nil, 0
+	l.mu.Unlock()
+	l.room.Broadcast()
+}
+
+// tail keeps the end of a stream.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+	done chan struct{} // closed at the stream's end
+}
+
+func newTail(src io.Reader) *tail {
+	t := &tail{done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		_, _ = io.Copy(t, src) // its end, however it comes, is the end of the run
+	}()
+	return t
+}
+
+// Write implements io.Writer and never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if over := len(t.data) - mostTail; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.data)
 }

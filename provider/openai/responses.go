@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -54,4 +55,115 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 			return &responsesDecoder{Reply: wire.ReplyTo(p.Name, req), most: outputTokens(req)}
 		},
 	})
+}
+
+// responsesBody is the request. The order of the fields is the order of the
+// bytes, and part of the contract: input comes last, so that a request is a
+// prefix of the next one.
+type responsesBody struct {
+	Model             string              `json:"model"`
+	Stream            bool                `json:"stream"`
+	Store             bool                `json:"store"` // false, and said so: the server's default is true
+	Include           []string            `json:"include,omitempty"`
+	MaxOutputTokens   int                 `json:"max_output_tokens,omitempty"`
+	Temperature       *float64            `json:"temperature,omitempty"`
+	Reasoning         *responsesReasoning `json:"reasoning,omitempty"`
+	ParallelToolCalls *bool               `json:"parallel_tool_calls,omitempty"`
+	PromptCacheKey    string              `json:"prompt_cache_key,omitempty"`
+	Tools             []responsesTool     `json:"tools,omitempty"`
+	Instructions      string              `json:"instructions,omitempty"`
+	Input             []json.RawMessage   `json:"input"`
+	ToolChoice        string              `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
+}
+
+type responsesReasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// responsesTool is flat, unlike that of Chat Completions. Strict is sent though
+// it is false: the server's default would rewrite the schema.
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+// The API's limits: the shortest reply that may be asked for, the longest id and
+// the longest cache key.
+const (
+	minOutputTokens  = 16
+	responsesIDLimit = 64
+	cacheKeyLimit    = 64
+)
+
+const includeEncrypted = "reasoning.encrypted_content"
+
+// encodeResponses makes the body of a request by the provider of the given name,
+// without what the server is known to refuse.
+func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte, error) {
+	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
+	if wire.Blank(req.System) {
+		b.Instructions = ""
+	}
+	if len(b.PromptCacheKey) > cacheKeyLimit {
+		b.PromptCacheKey = ""
+	}
+	b.MaxOutputTokens = outputTokens(req)
+	b.think(req, l)
+	for _, t := range req.Tools {
+		schema, err := parameters(t.Schema)
+		if err != nil {
+			return nil, err
+		}
+		b.Tools = append(b.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description,
+			Parameters: schema})
+	}
+	if req.NoCalls && len(b.Tools) > 0 {
+		b.ToolChoice = "none"
+	}
+	if len(b.Tools) > 0 {
+		b.ParallelToolCalls = new(true)
+	}
+	h := responsesHistory{provider: name, model: req.Model, learned: l,
+		ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
+	for _, m := range req.Messages {
+		if err := h.add(m); err != nil {
+			return nil, err
+		}
+	}
+	b.Input = h.input
+	return provider.Marshal(b)
+}
+
+// outputTokens is how long a reply is asked for, 0 for no limit.
+func outputTokens(req provider.Request) int {
+	if req.MaxTokens <= 0 {
+		return 0
+	}
+	return max(req.MaxTokens, minOutputTokens)
+}
+
+// think says how hard to think and what of it to send back. An unset effort
+// sends none: it means the model's own default.
+func (b *responsesBody) think(req provider.Request, l wire.Learned) {
+	f := familyOf(req.Model)
+	var r responsesReasoning
+	if !l.Without(wire.Effort) {
+		r.Effort = f.effort(req.Effort)
+	}
+	if f.reasons && r.Effort != "none" && !l.Without(wire.Summary) {
+		r.Summary = "auto"
+	}
+	if r != (responsesReasoning{}) {
+		b.Reasoning = &r
+	}
+	if (f.reasons || !f.known) && !l.Without(wire.EncryptedReasoning) {
+		b.Include = []string{includeEncrypted}
+	}
+	if !l.Without(wire.Temperature) && f.takesTemperature(r.Effort) {
+		b.Temperature = req.Temperature
+	}
 }

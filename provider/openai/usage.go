@@ -1,6 +1,9 @@
 package openai
 
 import (
+	"encoding/json"
+	"strings"
+
 	"artoo/provider"
 	"artoo/provider/internal/wire"
 )
@@ -56,4 +59,85 @@ func (d *decoder) count(u *usage) {
 		out.CostUSD = u.Cost
 	}
 	d.Usage = out
+}
+
+// detail is a piece of OpenRouter's reasoning_details, fields as they came.
+type detail map[string]json.RawMessage
+
+// details joins the pieces that a stream cuts each detail into, so that they
+// can be sent back as a whole reply would have held them.
+type details struct {
+	list []*joined
+	size int // total bytes of all pieces
+}
+
+type joined struct {
+	fields detail
+	key    string // the field that grows
+	text   strings.Builder
+}
+
+// grows names the field that comes in pieces, by the type of the detail.
+func (d detail) grows() string {
+	switch plain(d["type"]) {
+	case "reasoning.text":
+		return "text"
+	case "reasoning.summary":
+		return "summary"
+	case "reasoning.encrypted":
+		return "data"
+	}
+	return ""
+}
+
+func (l *details) add(d detail) {
+	key := d.grows()
+	piece := plain(d[key])
+	for name, value := range d {
+		l.size += len(name) + len(value)
+	}
+	if n := len(l.list); n > 0 && l.list[n-1].takes(d, key) {
+		last := l.list[n-1]
+		last.text.WriteString(piece)
+		for name, value := range d {
+			if have, ok := last.fields[name]; name != key && (!ok || !wire.Present(have)) {
+				last.fields[name] = value
+			}
+		}
+		return
+	}
+	j := &joined{fields: d, key: key}
+	j.text.WriteString(piece)
+	l.list = append(l.list, j)
+}
+
+// takes reports whether d is a further piece of j: the same type, index and id.
+// An encrypted detail comes whole.
+func (j *joined) takes(d detail, key string) bool {
+	if key == "" || key == "data" || key != j.key || string(d["index"]) != string(j.fields["index"]) {
+		return false
+	}
+	id, have := plain(d["id"]), plain(j.fields["id"])
+	return id == "" || have == "" || id == have
+}
+
+// marshal is the joined list, "" when there is none.
+func (l *details) marshal() (string, error) {
+	if len(l.list) == 0 {
+		return "", nil
+	}
+	all := make([]detail, len(l.list))
+	for i, j := range l.list {
+		all[i] = j.fields
+		if j.key == "" || j.text.Len() == 0 {
+			continue
+		}
+		text, err := provider.Marshal(j.text.String())
+		if err != nil {
+			return "", err
+		}
+		all[i][j.key] = text
+	}
+	out, err := provider.Marshal(all)
+	return string(out), err
 }

@@ -1,11 +1,18 @@
 package providertest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 
 	"artoo/provider"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Result is all that came of one stream.
@@ -84,4 +91,59 @@ func checkDelta(i int, s string) error {
 		return fmt.Errorf("event %d is an empty or invalid delta %q", i, s)
 	}
 	return nil
+}
+
+// Golden compares the JSON of a request with testdata/<name>.json of the test's
+// package, where each key and value has a line of its own. With update the file is
+// written first.
+func Golden(t *testing.T, name string, body []byte, update bool) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	path := filepath.Join("testdata", name+".json")
+	if update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// Builder writes items in the form of one wire: Anthropic, Chat, Responses,
+// Gemini or Ollama.
+type Builder func(items ...Item) Reply
+
+// ToolLoop plays a task: steps replies that each call the tool of the given
+// name with args, then one with the answer, and so on from the start. Each call
+// has an id of its own.
+func ToolLoop(build Builder, steps int, name, args, answer string) *Handler {
+	return &Handler{Next: func(n int, _ Request) Reply {
+		if at := n % (steps + 1); at < steps {
+			return build(Text(fmt.Sprintf("Step %d.", at+1)), Call(fmt.Sprintf("call_step_%d", n+1), name, args))
+		}
+		return build(Text(answer))
+	}}
+}
+
+// Flood is a reply whose answer has the given size in bytes and comes in pieces
+// of the given size: lines of plain words.
+func Flood(build Builder, size, piece int) Reply {
+	const line = "All work and no play makes a dull test of a reader. \n"
+	all := strings.Repeat(line, size/len(line)+1)[:size]
+	pieces := make([]string, 0, size/piece+1)
+	for len(all) > 0 {
+		n := min(piece, len(all))
+		pieces = append(pieces, all[:n])
+		all = all[n:]
+	}
+	return build(Text(pieces...))
 }

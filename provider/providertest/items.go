@@ -267,3 +267,74 @@ func (r Reply) Break(n int, kind, message string) Reply {
 	r.Body = append(r.Body, head+errorBody(kind, message)+r.end()...)
 	return r
 }
+
+// Ollama writes a reply in the form of /api/chat: one object a line. Calls come
+// whole.
+func Ollama(items ...Item) Reply {
+	s := sortOut(items)
+	var b strings.Builder
+	line := func(message, rest string) {
+		fmt.Fprintf(&b,
+			`{"model":"test-model","created_at":"2026-01-02T03:04:05.%09dZ","message":{"role":"assistant",%s}%s}`+"\n",
+			b.Len(), message, rest)
+	}
+	line(`"content":""`, `,"done":false`)
+	s.write(func(p string) { line(`"content":`+quote(p), `,"done":false`) },
+		func(p string) { line(`"content":"","thinking":`+quote(p), `,"done":false`) },
+		func(_ int, it Item) {
+			id, rest := it.wholeCall("arguments")
+			line(`"content":"","tool_calls":[{`+id+`"function":{`+rest+`}}]`, `,"done":false`)
+		})
+	usage := ""
+	if u := s.usage; u != nil {
+		usage = fmt.Sprintf(`,"total_duration":5,"load_duration":1,"prompt_eval_count":%d,"eval_count":%d`, u.Prompt(),
+			u.Output)
+	}
+	line(`"content":""`, `,"done":true,"done_reason":`+quote(s.word("stop", "stop"))+usage)
+	return Reply{ContentType: lines, Body: []byte(b.String())}.With("X-Request-Id", "req_test")
+}
+
+// OllamaShow is the answer of /api/show for a model with the given window and
+// capabilities (tools, thinking, vision, …).
+func OllamaShow(window int, capabilities ...string) Reply {
+	if capabilities == nil {
+		capabilities = []string{}
+	}
+	list, err := json.Marshal(capabilities)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return JSON(200,
+		fmt.Sprintf(
+			`{"details":{"family":"test"},"model_info":{"general.architecture":"test","test.context_length":%d},"capabilities":%s}`, window, list))
+}
+
+// Gemini writes a reply in the form of streamGenerateContent. Calls come whole;
+// the first one carries a signature.
+func Gemini(items ...Item) Reply {
+	s := sortOut(items)
+	var b strings.Builder
+	event := func(candidate, rest string) {
+		fmt.Fprintf(&b, "data: {\"candidates\":[{%s\"index\":0}]%s,\"modelVersion\":\"test-model\"}\n\n", candidate, rest)
+	}
+	part := func(p string) { event(`"content":{"role":"model","parts":[`+p+`]},`, "") }
+	part(`{"text":""}`)
+	s.write(func(p string) { part(`{"text":` + quote(p) + `}`) },
+		func(p string) { part(`{"text":` + quote(p) + `,"thought":true}`) },
+		func(n int, it Item) {
+			id, rest := it.wholeCall("args")
+			signature := ""
+			if n == 0 {
+				signature = `,"thoughtSignature":"sig+/0=="`
+			}
+			part(`{"functionCall":{` + id + rest + `}` + signature + `}`)
+		})
+	usage := ""
+	if u := s.usage; u != nil {
+		usage = fmt.Sprintf(
+			`,"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d}`,
+			u.Prompt(), u.CacheRead, u.Output-u.Reasoning, u.Reasoning, u.Total())
+	}
+	event(`"finishReason":`+quote(s.word("STOP", "STOP"))+`,`, usage)
+	return Stream(b.String()).With("X-Request-Id", "req_test")
+}
