@@ -16,17 +16,15 @@ const (
 	leastSummary = 150
 	summaryRoom  = 6 // a summary takes at most 1/6 of the budget without the prompt
 	summaryShare = 3 // and 1/3 of the text it replaces
-	// keptCompactions is how many can be taken back, the last ones: what they left
-	// out is held in memory.
+	// keptCompactions bounds the compactions that can be undone; their messages stay in
+	// memory.
 	keptCompactions = 8
 )
 
-// summaryHead begins what a summary is sent as.
 const summaryHead = "[Summary, no message of the user's: to save room it stands for what you said and did up to here. " +
 	"The user's own messages are above."
 
-// compactRecord is a compaction as the session file keeps it: a trim that can be taken
-// back, with what is sent instead.
+// compactRecord is an undoable trim with the summary that replaces it in what is sent.
 type compactRecord struct {
 	trimRecord
 	Summary string `json:"summary,omitempty"` // the whole text of that message; "" for none
@@ -35,22 +33,19 @@ type compactRecord struct {
 	partial bool // not all that it leaves out was read
 }
 
-// uncompactRecord takes a compaction back.
 type uncompactRecord struct {
 	Compact string `json:"compact"` // id of its line
 	Before  int    `json:"before"`  // estimated tokens
 	After   int    `json:"after"`
 }
 
-// compaction is one that can be taken back.
 type compaction struct {
 	id      string // ID of its line and of the summary
 	items   []item // the history before it
 	partial bool   // some of it was too old to be read
 }
 
-// restored is the history with what the compaction left out. What the program said
-// since takes the place of what it said before, as ever.
+// restored undoes the compaction. A newer reminder replaces an older one.
 func (p compaction) restored(now []item) []item {
 	had := make(map[string]bool, len(p.items))
 	for _, it := range p.items {
@@ -66,7 +61,6 @@ func (p compaction) restored(now []item) []item {
 	return items
 }
 
-// remember keeps what a compaction can be taken back with.
 func (c *Conversation) remember(p compaction) {
 	c.compactions = append(c.compactions, p)
 	if old := len(c.compactions) - keptCompactions; old > 0 {
@@ -74,8 +68,7 @@ func (c *Conversation) remember(p compaction) {
 	}
 }
 
-// Old is the part of a history that a summary can take the place of: all before the
-// last steps.
+// Old is the part of the history that a summary can replace: all before the last steps.
 type Old struct {
 	Messages []provider.Message // empty where a summary is not worth it
 	Tokens   int                // about how many a request with them has
@@ -84,9 +77,8 @@ type Old struct {
 	cut      int
 }
 
-// Old finds it. between is whether no turn is under way: then the last steps may be
-// part of it too, but for the very last, where nothing is before them or they are too
-// large to stay.
+// Old finds it. Between turns some of the last steps may be part of it, except the very
+// last.
 func (c *Conversation) Old(between bool) Old {
 	cut := c.oldUntil(between)
 	var gone size
@@ -145,18 +137,16 @@ func (d Compacted) String() string {
 // ErrNoGain is a summary that is as long as what it stands for.
 var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
 
-// Summarize puts a summary of old, which Old returned just now, in its place. The
-// user's messages in it stay: verbatim where half of the budget holds them, else as
-// far as a trim leaves them. It is recorded in the session before it holds; nothing
-// leaves the file. After an error, ErrNoGain or one of Append, the history is as it
-// was.
+// Summarize replaces old, which Old returned just now, by a summary. The user's messages in
+// it stay, trimmed where half of the budget does not hold them. After an error, ErrNoGain
+// or one of Append, the history is unchanged.
 func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
 	before := c.meter.tokens(c.size)
 	goal := before
 	if budget := c.Budget(); budget > 0 {
 		goal = nextShare * float64(budget)
 	}
-	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, done: c.done,
+	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, past: c.past,
 		trimming: trimming{before: before, goal: goal, limit: goal}}
 	record := compactRecord{Next: p.items[old.cut].id}
 	did := Compacted{Messages: p.replace(old.cut)}
@@ -172,7 +162,7 @@ func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
 		p.discard()
 		return Compacted{}, ErrNoGain
 	}
-	p.record.Done, p.record.Before, p.record.After = &p.done, did.Before, did.After
+	p.record.Done, p.record.Before, p.record.After = &p.past, did.Before, did.After
 	p.record.Factors = c.meter.factors.byName()
 	record.trimRecord = p.record
 	id, err := c.writeLine(typeCompact, &record)
@@ -183,12 +173,11 @@ func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
 	c.remember(compaction{id: id, items: slices.Clone(c.items)})
 	items := withSummary(p.items, id, record)
 	c.shrunk(items, p.size)
-	c.done, c.sent = p.done, len(items)
+	c.past, c.sent = p.past, len(items)
 	return did, nil
 }
 
-// replace leaves out what a summary takes the place of, of the first messages, n of
-// them: all but what the user said. It returns how many those were.
+// replace leaves out the first n messages, except the user's, and returns how many.
 func (p *planner) replace(n int) (dropped int) {
 	kept := make([]item, 0, len(p.items))
 	for i, it := range p.items {
@@ -203,12 +192,11 @@ func (p *planner) replace(n int) (dropped int) {
 	for i := range p.items {
 		p.clearNote(i)
 	}
-	p.done.Said = nil // the summary tells it
+	p.past.Said = nil // the summary tells it
 	return dropped
 }
 
-// clearNote takes away what stood behind a message of the user: what it told is in
-// the summary.
+// clearNote removes the note behind a user message: the summary says the same.
 func (p *planner) clearNote(i int) {
 	if p.items[i].note == "" {
 		return
@@ -220,11 +208,11 @@ func (p *planner) clearNote(i int) {
 	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id})
 }
 
-// summary is the text that is sent for a summary. What was changed and run is told by
-// what is known of it, whatever the summary leaves out.
+// summary is the text to send, with the known changes and commands, which the summary may
+// lack.
 func (p *planner) summary(text string) string {
 	head := summaryHead
-	if did := p.done.text(p.bytes(float64(p.c.Budget()) / doneShare)); did != "" {
+	if did := p.past.text(p.bytes(float64(p.c.Budget()) / pastShare)); did != "" {
 		head += " In all of that " + did
 	}
 	return strings.ToValidUTF8(head+"]\n\n"+strings.TrimSpace(text), "\ufffd")
@@ -246,15 +234,8 @@ func withSummary(items []item, id string, r compactRecord) []item {
 	return slices.Insert(items, at, summaryItem(id, r.Summary))
 }
 
-// replayCompact applies a recorded compaction, as replay does a trim.
-func replayCompact(items []item, id string, r compactRecord) (after []item, missing int) {
-	after, missing = replay(items, r.trimRecord)
-	return withSummary(after, id, r), missing
-}
-
-// Uncompact takes the last compaction back: what it left out is sent again, and what
-// was said since follows it. ok is false where there is none. Errors are those of
-// Append; the history is then as it was.
+// Uncompact undoes the last compaction; ok is false if there is none. Errors are those of
+// Append; the history is then unchanged.
 func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
 	last := len(c.compactions) - 1
 	if last < 0 || c.compactions[last].partial {
@@ -278,11 +259,9 @@ func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
 	return did, true, nil
 }
 
-// maskedCompact is the record without keys.
 func (c *Conversation) maskedCompact(r compactRecord) compactRecord {
-	r.trimRecord = c.maskedTrim(r.trimRecord)
 	if c.cfg.Mask != nil {
-		r.Summary = c.cfg.Mask(r.Summary)
+		r.trimRecord, r.Summary = c.maskedTrim(r.trimRecord), c.cfg.Mask(r.Summary)
 	}
 	return r
 }

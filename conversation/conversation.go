@@ -14,22 +14,20 @@ import (
 
 // Config sets the limits of a conversation.
 type Config struct {
-	// MaxContextTokens is the budget of a request in tokens, the reply not
-	// included. 0 or less: none.
+	// MaxContextTokens is the budget of a request without its reply; 0 or less means no
+	// budget.
 	MaxContextTokens int
-	// ToolResultMaxChars is the longest tool result in characters (runes); what
-	// is longer is cut, and the whole goes to a file. 0 or less: none.
+	// ToolResultMaxChars bounds a tool result in runes; a longer one goes to a file. 0 or
+	// less means no bound.
 	ToolResultMaxChars int
-	// OutputDir is where those files go, absolute. It is made when the first
-	// one is written. "" keeps no files.
+	// OutputDir holds these files, absolute; made when needed. "" keeps no files.
 	OutputDir string
-	// Mask puts marks in place of keys in what a session holds of the user's and
-	// of tools' text: it may be older than a key is known. nil masks nothing.
+	// Mask replaces keys in what the user and tools say, also in older sessions. nil masks
+	// nothing.
 	Mask func(text string) string
 }
 
-// Conversation is the history of one session. It is used by one goroutine at a
-// time, as the agent is.
+// Conversation is the history of one session, for one goroutine at a time.
 type Conversation struct {
 	cfg     Config
 	session *Session // nil: nothing is kept
@@ -44,16 +42,14 @@ type Conversation struct {
 	nextID  int            // numbers items without a session
 	known   known
 	before  *checkpoint // the history before the user's latest message; nil once it is answered
-	done    done
+	past    pastWork
 	// compactions that can be taken back, the last one last.
 	compactions []compaction
 	reserve     int // tokens above the budget that a request may have at worst
 }
 
-// New returns the conversation of s, with the history s was opened with, which
-// it takes over. A nil
-// s is an ephemeral conversation: nothing is written but the files of
-// cfg.OutputDir. A session has one conversation.
+// New returns the conversation of s and takes over its history; a session has one. If s is
+// nil, only the files of cfg.OutputDir are written.
 func New(cfg Config, s *Session) *Conversation {
 	c := &Conversation{
 		cfg:     cfg,
@@ -78,17 +74,14 @@ func (c *Conversation) add(it item) {
 	c.meter.appended(it.msg, it.size, c.size)
 }
 
-// shrunk puts a history in the place of a longer one.
 func (c *Conversation) shrunk(items []item, to size) {
 	c.meter.rescale(c.size, to)
 	c.items, c.size, c.sent = items, to, min(c.sent, len(items))
 }
 
-// Append adds a message: first its line goes to the kernel, then it is part of
-// the history. After an error the history is as it was; the error is a
-// *Error, or tells that the message has no JSON. What is
-// kept is what a resumed session would read, so that both send the same bytes.
-// A message without parts is not kept, since no model takes one.
+// Append writes a message to the session, then adds it to the history as a resumed session
+// would read it. After an error, a *Error or one of encoding, the history is unchanged. A
+// message without parts is ignored, since no model takes one.
 func (c *Conversation) Append(m provider.Message) error {
 	if len(m.Parts) == 0 {
 		return nil
@@ -111,8 +104,8 @@ func (c *Conversation) Append(m provider.Message) error {
 	return nil
 }
 
-// AppendMasked appends a message from elsewhere: keys in it are masked, also in what a
-// model wrote, and a long result is shortened. Errors are those of Append.
+// AppendMasked appends a message from elsewhere with all keys masked and a long result
+// shortened. Errors are those of Append.
 func (c *Conversation) AppendMasked(m provider.Message) error {
 	m = c.masked(m, true)
 	if len(m.Parts) == 1 {
@@ -124,17 +117,14 @@ func (c *Conversation) AppendMasked(m provider.Message) error {
 	return c.Append(m)
 }
 
-// AppendToolResult adds the result of a call as a message of its own. A text
-// over the limit keeps its head and tail, with a line between them that names
-// the file with the whole and how to read it. It returns what was kept. Errors
-// are those of Append; a file that cannot be written is no error, the text
-// says so.
+// AppendToolResult adds a call's result as a message and returns it as kept: a text over
+// the limit keeps its head and tail around a line that names the file with the whole.
+// Errors are those of Append; the text says if the file could not be written.
 func (c *Conversation) AppendToolResult(r provider.ToolResult) (provider.ToolResult, error) {
 	return c.appendResult(r, c.cfg.ToolResultMaxChars)
 }
 
-// AppendPage appends a result that says itself what it leaves out, as
-// AppendToolResult does but whole.
+// AppendPage appends a result whole: it says itself what it omits.
 func (c *Conversation) AppendPage(r provider.ToolResult) (provider.ToolResult, error) {
 	return c.appendResult(r, 0)
 }
@@ -161,8 +151,8 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 	return r, nil
 }
 
-// Messages is what to send: a fresh slice whose messages must not be changed.
-// It remembers what it returned as what was sent, for Observe.
+// Messages is a new slice of the messages to send, which must not be changed. Observe
+// refers to it.
 func (c *Conversation) Messages() []provider.Message {
 	c.sent = len(c.items)
 	out := make([]provider.Message, len(c.items))
@@ -188,36 +178,31 @@ func (c *Conversation) Sync() error {
 	return c.session.Sync()
 }
 
-// noteWithdrawn is the kind of the note that stands where a message was
-// withdrawn.
+// noteWithdrawn is the kind of the note in place of a withdrawn message.
 const noteWithdrawn = "withdrawn"
 
-// checkpoint is a history to which it can go back.
 type checkpoint struct {
 	items []item
 	size  size
 	sent  int
-	done  done
+	past  pastWork
 	mark  mark
 
 	compactions []compaction
 }
 
-// checkpoint is the history as it is, before the message whose line was written
-// just now.
+// checkpoint is the history before the message that was just written.
 func (c *Conversation) checkpoint() *checkpoint {
-	p := &checkpoint{slices.Clone(c.items), c.size, c.sent, c.done, mark{}, slices.Clone(c.compactions)}
+	p := &checkpoint{slices.Clone(c.items), c.size, c.sent, c.past, mark{}, slices.Clone(c.compactions)}
 	if c.session != nil {
 		p.mark = c.session.beforeLast()
 	}
 	return p
 }
 
-// Withdraw takes the user's latest message out of what is sent, unless something
-// answers it, and brings back what was trimmed for it: one that cannot be sent
-// must not keep the next ones from being sent, nor cost anything. It stays in the
-// file. withdrawn reports whether there was such a message, restored whether
-// anything came back. Errors are those of Append; the history is then as it was.
+// Withdraw takes back the user's latest message while it is unanswered, and restores what
+// was trimmed for it, so that it does not block the next one. The message stays in the
+// file. Errors are those of Append; the history is then unchanged.
 func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	p := c.before
 	if p == nil {
@@ -231,7 +216,7 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	last := lastUser(c.items)
 	restored = c.size.minus(c.items[last].size) != p.size
 	c.shrunk(p.items, p.size)
-	c.sent, c.done, c.compactions, c.before = p.sent, p.done, p.compactions, nil
+	c.sent, c.past, c.compactions, c.before = p.sent, p.past, p.compactions, nil
 	return true, restored, nil
 }
 
@@ -250,8 +235,7 @@ func (s *Session) beforeLast() mark {
 	return mark{last: s.parent, turn: turn}
 }
 
-// rewind goes on from m: what was appended since stays in the file and is no part
-// of the history. A line says so, which has its place before it holds.
+// rewind continues from m. Later lines stay in the file, outside of the history.
 func (s *Session) rewind(m mark) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,4 +247,69 @@ func (s *Session) rewind(m mark) error {
 		return err
 	}
 	return nil
+}
+
+// Remind appends a message of artoo's own to the model; it replaces the earlier one in what
+// is sent. Errors are those of Append.
+func (c *Conversation) Remind(text string) error {
+	return c.Append(provider.Message{Role: provider.RoleUser,
+		Parts: []provider.Part{provider.Text{Note: provider.NoteReminder, Text: "[Not from the user: " + text + "]"}}})
+}
+
+func isReminder(m provider.Message) bool {
+	if m.Role != provider.RoleUser || len(m.Parts) != 1 {
+		return false
+	}
+	t, _ := m.Parts[0].(provider.Text)
+	return t.Note == provider.NoteReminder
+}
+
+func (c *Conversation) dropReminders() {
+	left := slices.DeleteFunc(slices.Clone(c.items), func(it item) bool { return isReminder(it.msg) })
+	if len(left) < len(c.items) {
+		c.shrunk(left, sizeOfAll(left))
+	}
+}
+
+// unmarkedReminder begins the reminders of files in which notes have no mark.
+const unmarkedReminder = "[Not from the user: "
+
+// markNotes marks the notes in messages of older files, recognised by their first words.
+func markNotes(m *provider.Message) {
+	if m.Role != provider.RoleUser {
+		return
+	}
+	for i, p := range m.Parts {
+		t, ok := p.(provider.Text)
+		if !ok || t.Note != "" {
+			continue
+		}
+		if t.Note = unmarkedNote(t.Text, i == 0); t.Note != "" {
+			m.Parts[i] = t
+		}
+	}
+}
+
+func unmarkedNote(text string, first bool) provider.Note {
+	if first {
+		if strings.HasPrefix(text, unmarkedReminder) {
+			return provider.NoteReminder
+		}
+		return ""
+	}
+	for _, old := range []struct {
+		begins string
+		note   provider.Note
+	}{
+		{"(The approval mode is now ", provider.NoteMode},
+		{"(The settings are not those that this session began with. Now they are:\n", provider.NoteSettings},
+		{"(The instruction", provider.NoteInstructions}, {"(Git, as the session begins: ", provider.NoteGit},
+		{"(In the background: ", provider.NoteBackground}, {"(The user undid changes of yours: ", provider.NoteUndo},
+		{"(The user redid changes of yours: ", provider.NoteUndo},
+	} {
+		if strings.HasPrefix(text, old.begins) {
+			return old.note
+		}
+	}
+	return ""
 }

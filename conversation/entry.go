@@ -9,8 +9,8 @@ import (
 	"artoo/provider"
 )
 
-// formatVersion is the "v" of a session file's header. A file with a higher one
-// is opened read-only. In a file of an earlier version only what that knows is written.
+// formatVersion is the "v" of the header. A file with a higher one is opened read-only; a
+// file with an older one gets only lines of that version.
 const formatVersion = 2
 
 // imagesVersion is the first in which images are files beside the session.
@@ -29,16 +29,14 @@ const (
 	typeUncompact = "uncompact"
 )
 
-// NoteTorn is the kind of the note that follows a line which broke off. It
-// tells the next load that the broken line is known.
+// NoteTorn is the kind of the note after a broken line: the next load then knows of it.
 const NoteTorn = "torn"
 
 // noteName is the kind of the note whose text is what the user calls the session.
 const noteName = "name"
 
-// Header is the first line of a session file: where and with what the session
-// began. The caller of Store.Create fills CWD, Version, Provider and Model; the
-// rest is the store's.
+// Header is the first line of a session file. The caller of Store.Create fills CWD,
+// Version, Provider and Model.
 type Header struct {
 	V        int       `json:"v"`
 	ID       string    `json:"session"`
@@ -58,13 +56,11 @@ type UsageRecord struct {
 	Model   string         `json:"model"`
 	Usage   provider.Usage `json:"usage"`
 	CostUSD *float64       `json:"cost_usd"` // null where a price is unknown
-	// Sent is the id of the last message that was sent, when the counts are of
-	// this conversation's own history: a resumed session starts its accounting
-	// from them. "" for other requests.
+	// Sent is the ID of the last message sent, if the counts are of this conversation's
+	// history: a resumed session starts its estimate from them.
 	Sent string `json:"sent,omitempty"`
-	// Factors are what was learned of the model's tokens with that request, by kind of
-	// content: how many it counts for one that is guessed. A resumed session starts
-	// with them. nil where nothing was learned.
+	// Factors are the learned tokens for one guessed, by kind of content, as a resumed
+	// session starts with them; may be nil.
 	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
@@ -74,11 +70,10 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// turnRecord ends a turn. It saves List from counting.
 type turnRecord struct {
 	Messages int    `json:"messages"` // so far, on this branch of the history
 	Model    string `json:"model"`    // the last to answer, may be ""
-	// Totals sums the usage lines of the file up to here; nil in older files.
+	// Totals sums the usage lines of the file. A fork starts from zero.
 	Totals *Totals `json:"totals,omitempty"`
 	First  string  `json:"first,omitempty"` // the user's first words, for List
 	Name   string  `json:"name,omitempty"`  // the user's name for the session
@@ -88,7 +83,6 @@ type messageRecord struct {
 	Message provider.Message `json:"message"`
 }
 
-// head is what every line begins with.
 type head struct {
 	Type   string    `json:"type"`
 	ID     string    `json:"id"`
@@ -96,15 +90,13 @@ type head struct {
 	Time   time.Time `json:"time"`
 }
 
-// entry is one line. payload is a *Header, *messageRecord, *UsageRecord,
-// *trimRecord, *compactRecord, *uncompactRecord, *Note or *turnRecord, and nil for a type this version does not
-// know.
+// entry is one line. payload points to the record of its type, and is nil for an unknown
+// type.
 type entry struct {
 	head
 	payload any
 }
 
-// encodeEntry returns the line, its newline included.
 func encodeEntry(e entry) ([]byte, error) {
 	line, err := provider.Marshal(e.head)
 	if err != nil {
@@ -127,7 +119,6 @@ func encodeEntry(e entry) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// decodeEntry reads a line without its newline.
 func decodeEntry(line []byte) (e entry, err error) {
 	b, written := cutBeginning(line)
 	if written {

@@ -26,8 +26,7 @@ func (e *Error) ErrorKind() string { return e.kind }
 // ErrorHint says what can be done.
 func (e *Error) ErrorHint() string { return e.hint }
 
-// fileError is a session file that could not be made, read or written; nil where
-// err is. The path that an *fs.PathError repeats is left out.
+// fileError is the error of a session file, nil if err is nil. It names the path once.
 func fileError(path string, err error) error {
 	if err == nil {
 		return nil
@@ -49,14 +48,12 @@ func fileError(path string, err error) error {
 	return &Error{fmt.Errorf("session %s: %w", path, err), "internal", hint}
 }
 
-// lookupError is a session that was asked for and is not there, or not the only
-// one.
+// lookupError is the error of a session that is missing or ambiguous.
 func lookupError(format string, args ...any) error {
 	return &Error{fmt.Errorf(format, args...), "usage", "artoo sessions list"}
 }
 
-// readOnlyError refuses to append to a session that was opened for reading, or
-// that a newer artoo wrote, in the format of that version; else that is 0.
+// readOnlyError refuses an append. newer is the format of a newer artoo's file, else 0.
 func readOnlyError(path string, newer int) error {
 	if newer > 0 {
 		return &Error{
@@ -66,13 +63,12 @@ func readOnlyError(path string, newer int) error {
 	return &Error{fmt.Errorf("session %s: opened for reading only", path), "usage", "resume the session to write to it"}
 }
 
-// FullError is a history that cannot be made to fit: what may not be dropped is
-// already too much.
+// FullError is a history that no trim can make fit.
 type FullError struct {
 	Tokens int // estimate of what is left
 	Budget int // the limit
-	// Overhead and Latest are the parts of Tokens that no trim can touch: the
-	// system prompt with the tools, and the user's latest message.
+	// Overhead (system prompt and tools) and Latest (the user's latest message) are parts
+	// of Tokens that no trim can touch.
 	Overhead, Latest int
 }
 

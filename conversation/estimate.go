@@ -10,12 +10,11 @@ import (
 const (
 	// usualBytes are the bytes of a token where there is nothing to tell it from.
 	usualBytes = 3.5
-	// minSample is the smallest text in tokens that corrects the estimate: in less,
-	// marks that nobody knows of weigh too much.
+	// minSample is the least text in tokens that corrects the estimate: in less, unknown
+	// marks weigh too much.
 	minSample = 100
-	// implausible is the part of the guess below which, and manifold the times of it
-	// above which a provider's count of a whole request is not believed: some local
-	// servers count only what their cache did not hold.
+	// A count below implausible or above manifold times the guess is ignored: some local
+	// servers count only what their cache lacked.
 	implausible = 0.3
 	manifold    = 2 * mostFactor
 	// uncertain is the share by which a text may have more tokens than estimated.
@@ -52,8 +51,8 @@ func (f *factors) tokens(guess [kinds]int) (sum float64) {
 	return sum
 }
 
-// learn corrects the factors by the server's count of what was guessed. A kind takes of
-// the error by its share of the tokens; one that was never counted takes all of it.
+// learn corrects the factors by the server's count. A kind takes its share of the error, or
+// all of it if it was never counted.
 func (f *factors) learn(guess [kinds]int, counted float64) {
 	var share [kinds]float64
 	all, squares := 0.0, 0.0
@@ -77,8 +76,7 @@ func (f *factors) learn(guess [kinds]int, counted float64) {
 	}
 }
 
-// byName are the factors as a session file keeps them, nil before anything was
-// learned.
+// byName are the factors for a session file, nil before any were learned.
 func (f *factors) byName() map[string]float64 {
 	if f.of == newFactors().of {
 		return nil
@@ -90,7 +88,6 @@ func (f *factors) byName() map[string]float64 {
 	return named
 }
 
-// restore takes the factors of a session file.
 func (f *factors) restore(named map[string]float64) {
 	for k, name := range kindNames {
 		if of, ok := named[name]; ok {
@@ -99,8 +96,8 @@ func (f *factors) restore(named map[string]float64) {
 	}
 }
 
-// meter estimates the tokens of the history. It starts from the provider's own
-// count of the last request and adds an estimate for what came since.
+// meter estimates the history: the provider's last count plus an estimate of what came
+// since.
 type meter struct {
 	factors factors
 	before  size        // the system prompt and tools, once they are counted
@@ -132,8 +129,7 @@ func (m *meter) tokens(s size) float64 {
 	return max(0, m.anchorTokens+m.raw(since))
 }
 
-// most is what a history of this size has at most, as far as one can tell: what came
-// since the last count may be more than it is estimated at.
+// most allows for an estimate that is too low since the last count.
 func (m *meter) most(s size) float64 {
 	tokens := m.tokens(s)
 	if since := tokens - m.anchorTokens; m.anchored && since > 0 {
@@ -150,7 +146,6 @@ func (m *meter) setOverhead(count func() size) {
 	m.count = count
 }
 
-// overhead is the size of what stands before the history.
 func (m *meter) overhead() size {
 	if m.count == nil {
 		return m.before
@@ -170,8 +165,8 @@ func (m *meter) anchor(tokens float64, s size) {
 	m.anchorTokens, m.anchorSize, m.anchorOverhead = tokens, s, m.overhead()
 }
 
-// observe corrects the meter by a provider's count. sent is the size of the
-// history that was sent, now that of the history as it is.
+// observe takes a provider's count of a history of size sent; now is the size of the
+// history now.
 func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output = 0
 	prompt := u.Prompt()
@@ -188,16 +183,15 @@ func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output, m.reasoning = u.Output, u.Reasoning
 }
 
-// plausible reports whether a request of this size can have so many tokens. A small
-// one can: nobody knows what a server puts around it.
+// plausible reports whether a request of this size can have so many tokens; a small one can
+// have many, since a server may add to it.
 func plausible(tokens int, all size) bool {
 	guess := float64(all.guess())
 	return float64(tokens) >= implausible*guess && float64(tokens) <= manifold*max(guess, 1000)
 }
 
-// learn corrects the factors by the count of a request: of what came to the one
-// before, where there was one. What stands before the history must be known to tell
-// anything of the whole, and images, whose size is a guess, must be few.
+// learn takes the count of what was added since the last count, or of the first request if
+// the overhead is known and its images, whose size is a guess, are few.
 func (m *meter) learn(prompt int, all size) {
 	if m.countedTokens > 0 {
 		prompt, all = prompt-m.countedTokens, all.minus(m.countedSize)
@@ -218,8 +212,8 @@ func (m *meter) resume(u provider.Usage, sent size) {
 	}
 }
 
-// appended tells of a message that was added; now includes it. The reply that
-// was just counted is taken at the provider's count.
+// appended takes an added message; now includes it. The reply just counted has the
+// provider's count.
 func (m *meter) appended(msg provider.Message, s, now size) {
 	output := m.output
 	m.output = 0
@@ -229,16 +223,14 @@ func (m *meter) appended(msg provider.Message, s, now size) {
 	if !slices.ContainsFunc(msg.Parts, func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok }) {
 		output -= m.reasoning // it is not sent back
 	}
-	// A message that was cut down before it was appended is far smaller than
-	// what the model wrote; then the estimate is nearer.
+	// A message that was shortened is far smaller than the model wrote: then estimate it.
 	if raw := m.raw(s); float64(output) > 3*raw+100 {
 		return
 	}
 	m.anchor(m.tokens(now.minus(s))+float64(max(output, 0)), now)
 }
 
-// rescale tells that the history was cut from one size to another: what the
-// provider counted shrinks in proportion.
+// rescale shrinks the provider's count in proportion to a trim.
 func (m *meter) rescale(before, after size) {
 	if m.anchored {
 		m.anchor(m.tokens(before)*m.share(before, after), after)

@@ -14,8 +14,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Match is a message in which words were found. Its JSON is what artoo sessions grep
-// --json prints.
+// Match is a message with the words; artoo sessions grep --json prints it.
 type Match struct {
 	Session Info          `json:"session"`
 	Time    time.Time     `json:"time"`
@@ -29,11 +28,10 @@ const (
 	matchChars  = 120
 )
 
-// Grep looks for messages that hold all of the words, upper case or lower, in what was
-// said, in calls and in their results: also in what is no longer sent. do gets each
-// match, the sessions in the order of List and their messages in that of the file;
-// it returns false to pass over the rest of the session. only says which sessions
-// are looked at, nil for all. A file that cannot be read is passed over.
+// Grep finds messages with all of the words, in any case, in text, calls and results,
+// trimmed or not. do gets the matches in the order of List and of the file; it returns
+// false to skip the rest of the session. only chooses sessions, nil for all. Unreadable
+// files are skipped.
 func (st Store) Grep(words []string, only func(Info) bool, do func(Match) bool) error {
 	infos, err := st.List()
 	if err != nil {
@@ -104,7 +102,6 @@ func holdsAll(text string, words []string) bool {
 	return true
 }
 
-// searched is the text of a message that is looked into.
 func searched(m provider.Message) string {
 	var b strings.Builder
 	for _, part := range m.Parts {
@@ -121,8 +118,8 @@ func searched(m provider.Message) string {
 	return b.String()
 }
 
-// plainJSON is the strings in a call's input, as they were meant; of another form, as
-// it stands.
+// plainJSON is the decoded strings of a call's input, or the input itself if it is not an
+// object.
 func plainJSON(input json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(input, &fields) != nil {
@@ -141,7 +138,6 @@ func plainJSON(input json.RawMessage) string {
 	return strings.Join(all, "\n")
 }
 
-// around is what stands around a word, on one line.
 func around(said, word string) string {
 	at := max(0, strings.Index(strings.ToLower(said), word))
 	from := min(at, len(said)) // lower case may be of another length

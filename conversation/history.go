@@ -11,7 +11,6 @@ import (
 	"artoo/provider"
 )
 
-// item is a message of the history as it is sent.
 type item struct {
 	id   string // ID of its line in the session file
 	msg  provider.Message
@@ -38,7 +37,6 @@ func (it *item) measure() {
 	}
 }
 
-// sent is the message with its note.
 func (it item) sent() provider.Message {
 	m := it.msg
 	if it.note != "" {
@@ -55,12 +53,11 @@ func sizeOfAll(items []item) size {
 	return sum
 }
 
-// step is a model's message with the results of its calls: items[from:to]. It
-// is dropped whole or not at all.
+// step is a model's message with the results of its calls, items[from:to], dropped only
+// whole.
 type step struct{ from, to int }
 
-// stepsOf finds the steps in order. A result without a message before it is a
-// step of its own: no wire takes it, and nothing is lost with it.
+// stepsOf finds the steps in order. A result without a call is a step of its own.
 func stepsOf(items []item) []step {
 	var steps []step
 	open := false
@@ -78,7 +75,6 @@ func stepsOf(items []item) []step {
 	return steps
 }
 
-// keptSteps is how many of the last steps are never dropped.
 const keptSteps = 3
 
 // recentFrom is the index from which on items belong to the last steps.
@@ -99,10 +95,8 @@ func lastUser(items []item) int {
 	return -1
 }
 
-// edit replaces the text of one part of a message. An image becomes a text; the
-// images of a result go, and a file names where the whole is. It is recorded in
-// the session file as it is, so that a resumed session sends the same bytes
-// whatever later versions would write.
+// edit replaces the text of a part; an image becomes text. The session file records it, so
+// that a resumed session sends the same bytes in any version.
 type edit struct {
 	Message string `json:"message"` // id of the message's line
 	Part    int    `json:"part"`    // index of the part
@@ -111,23 +105,20 @@ type edit struct {
 	File    string `json:"file,omitempty"` // becomes the result's file
 }
 
-// leftNote sets the text that follows a user message after which steps were
-// dropped.
+// leftNote sets the text behind a user message after which steps were dropped.
 type leftNote struct {
 	Message string `json:"message"`
 	Text    string `json:"text"`
 }
 
-// trimRecord is a trim as the session file keeps it.
 type trimRecord struct {
 	Edits  []edit     `json:"edits,omitempty"`
 	Drop   []string   `json:"drop,omitempty"` // ids of messages that are not sent any more
 	Notes  []leftNote `json:"notes,omitempty"`
-	Done   *done      `json:"done,omitempty"` // nil means no change
+	Done   *pastWork  `json:"done,omitempty"` // nil means no change
 	Before int        `json:"before"`         // estimated tokens
 	After  int        `json:"after"`
-	// Factors are those of UsageRecord: the count that taught them is older than
-	// what a long session is gone on with.
+	// Factors are those of UsageRecord, which a long session may no longer read.
 	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
@@ -165,38 +156,30 @@ func (it *item) apply(e edit) bool {
 	return true
 }
 
-// replay applies a recorded trim. missing counts what it names and the history
-// does not hold.
-func replay(items []item, r trimRecord) (after []item, missing int) {
+// replay applies a recorded trim. It ignores what the history does not hold.
+func replay(items []item, r trimRecord) []item {
 	index := make(map[string]int, len(items))
 	for i, it := range items {
 		index[it.id] = i
 	}
 	for _, e := range r.Edits {
-		if i, ok := index[e.Message]; !ok || !items[i].apply(e) {
-			missing++
+		if i, ok := index[e.Message]; ok {
+			items[i].apply(e)
 		}
 	}
 	for _, n := range r.Notes {
-		i, ok := index[n.Message]
-		if !ok {
-			missing++
-			continue
+		if i, ok := index[n.Message]; ok {
+			items[i].note = n.Text
+			items[i].measure()
 		}
-		items[i].note = n.Text
-		items[i].measure()
 	}
 	drop := make(map[string]bool, len(r.Drop))
 	for _, id := range r.Drop {
-		if _, ok := index[id]; !ok {
-			missing++
-		}
 		drop[id] = true
 	}
-	return slices.DeleteFunc(items, func(it item) bool { return drop[it.id] }), missing
+	return slices.DeleteFunc(items, func(it item) bool { return drop[it.id] })
 }
 
-// replay brings the conversation to where its file left it.
 func (c *Conversation) replay(history []entry) {
 	for _, e := range history {
 		switch p := e.payload.(type) {
@@ -206,28 +189,14 @@ func (c *Conversation) replay(history []entry) {
 			}
 		case *UsageRecord:
 			if c.sent = c.after(p.Sent); c.sent > 0 {
-				c.recount(p)
+				c.meter.factors.restore(p.Factors)
+				c.meter.resume(p.Usage, c.sentSize())
 			}
 		case *trimRecord:
-			// What a damaged file no longer holds was told when it was loaded.
-			trim := c.maskedTrim(*p)
-			items, _ := replay(c.items, trim)
-			if trim.Done != nil {
-				c.done = *trim.Done
-			}
-			c.shrunk(items, sizeOfAll(items))
-			c.meter.factors.restore(trim.Factors)
-			c.anchorAt(trim.After)
+			c.replayTrim(e.ID, compactRecord{trimRecord: *p})
 		case *compactRecord:
-			record := c.maskedCompact(*p)
-			c.remember(compaction{id: e.ID, items: slices.Clone(c.items), partial: record.partial})
-			items, _ := replayCompact(c.items, e.ID, record)
-			if record.Done != nil {
-				c.done = *record.Done
-			}
-			c.shrunk(items, sizeOfAll(items))
-			c.meter.factors.restore(record.Factors)
-			c.anchorAt(record.After)
+			c.remember(compaction{id: e.ID, items: slices.Clone(c.items), partial: p.partial})
+			c.replayTrim(e.ID, *p)
 		case *uncompactRecord:
 			if last := len(c.compactions) - 1; last >= 0 && c.compactions[last].id == p.Compact {
 				items := c.compactions[last].restored(c.items)
@@ -239,22 +208,23 @@ func (c *Conversation) replay(history []entry) {
 	c.sent, c.counted = len(c.items), provider.Usage{}
 }
 
-// anchorAt takes an estimate from the file where no count before it was read; 0 is
-// none.
-func (c *Conversation) anchorAt(tokens int) {
-	if !c.meter.anchored && tokens > 0 {
-		c.meter.resume(provider.Usage{Input: tokens}, c.size)
+// replayTrim applies a recorded trim or compaction. Its estimate counts if no usage was
+// read before it.
+func (c *Conversation) replayTrim(id string, r compactRecord) {
+	r = c.maskedCompact(r)
+	items := withSummary(replay(c.items, r.trimRecord), id, r)
+	if r.Done != nil {
+		c.past = *r.Done
+	}
+	c.shrunk(items, sizeOfAll(items))
+	c.meter.factors.restore(r.Factors)
+	if !c.meter.anchored && r.After > 0 {
+		c.meter.resume(provider.Usage{Input: r.After}, c.size)
 	}
 }
 
-// recount takes a count from the file, with what was learned until then.
-func (c *Conversation) recount(u *UsageRecord) {
-	c.meter.factors.restore(u.Factors)
-	c.meter.resume(u.Usage, c.sentSize())
-}
-
-// masked is the message without keys. What the model wrote stays as it is, since some of
-// it is signed, unless replies are meant, too.
+// masked masks keys in the message. The model's own text may be signed and stays, unless
+// replies is true.
 func (c *Conversation) masked(m provider.Message, replies bool) provider.Message {
 	if c.cfg.Mask == nil || m.Role == provider.RoleAssistant && !replies {
 		return m
@@ -281,8 +251,7 @@ func (c *Conversation) masked(m provider.Message, replies bool) provider.Message
 	return m
 }
 
-// maskedInput is the input of a call without keys in its texts. One that is no JSON is
-// masked as it stands.
+// maskedInput masks the texts in a call's input, or all of it if it is not JSON.
 func maskedInput(input json.RawMessage, mask func(string) string) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(input))
 	decoder.UseNumber()
@@ -302,7 +271,6 @@ func maskedInput(input json.RawMessage, mask func(string) string) json.RawMessag
 	return input
 }
 
-// maskedValue masks the texts in a decoded JSON value.
 func maskedValue(value any, mask func(string) string) any {
 	switch v := value.(type) {
 	case string:
@@ -321,9 +289,6 @@ func maskedValue(value any, mask func(string) string) any {
 
 // maskedTrim is the trim without keys in what it puts in the place of others.
 func (c *Conversation) maskedTrim(r trimRecord) trimRecord {
-	if c.cfg.Mask == nil {
-		return r
-	}
 	r.Edits, r.Notes = slices.Clone(r.Edits), slices.Clone(r.Notes)
 	for i := range r.Edits {
 		r.Edits[i].Text = c.cfg.Mask(r.Edits[i].Text)
@@ -346,8 +311,7 @@ func (c *Conversation) maskedTrim(r trimRecord) trimRecord {
 	return r
 }
 
-// after is the number of items up to the one with the id, 0 when there is none.
-// It is looked for from the end, where it is.
+// after is the number of items up to the one with the ID, 0 if it is not there.
 func (c *Conversation) after(id string) int {
 	if id == "" {
 		return 0
@@ -391,8 +355,8 @@ func isObject(raw json.RawMessage) bool {
 	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") && json.Valid(raw)
 }
 
-// onlyText reports whether a message is sure to be read back as it is, so that
-// several copies of an answer, which can be long, need not be made to see.
+// onlyText reports whether a message reads back unchanged, which saves copies of a long
+// answer.
 func onlyText(m provider.Message) bool {
 	for _, p := range m.Parts {
 		t, ok := p.(provider.Text)

@@ -13,12 +13,11 @@ import (
 	"artoo/tool/text"
 )
 
-// An image of a session is a file in its output directory whose name is the sum of its
-// bytes. The line names it by that, and so does a copy of the line in the file of a fork,
-// which finds it in the directory of the session it was copied from.
+// Images are files in the output directory, named by their SHA-256. A line names an image
+// by that sum, also in a fork, which finds it in the other session's directory.
 
-// keepImages puts the images of a message into files, which are on the disk when it
-// returns. It returns the message as its line has it; m stays as it is.
+// keepImages writes and syncs the images of a message, and returns the message as its line
+// has it.
 func (s *Session) keepImages(m provider.Message) (provider.Message, error) {
 	var err error
 	m = eachImage(m, func(img provider.Image) (provider.Image, string) {
@@ -32,7 +31,6 @@ func (s *Session) keepImages(m provider.Message) (provider.Message, error) {
 	return m, err
 }
 
-// summed is the image as a line has it.
 func summed(img provider.Image) provider.Image {
 	sum := sha256.Sum256(img.Data)
 	return provider.Image{MediaType: img.MediaType, Name: img.Name, Bytes: len(img.Data),
@@ -68,9 +66,8 @@ func (s *Session) keepImage(img provider.Image, data []byte) error {
 	return nil
 }
 
-// loadImages puts the images of a history in the place of what the lines have of them,
-// with their data where it is to be sent. In the place of one whose file is not there, or
-// not the one that was kept, comes a sentence, which Notices tells of.
+// loadImages loads the images of the history, with their data if they are sent. A sentence
+// replaces one that is missing or changed, and Notices counts them.
 func (s *Session) loadImages(data bool) {
 	trimmed := trimmedParts(s.history)
 	lost := 0
@@ -88,8 +85,7 @@ func (s *Session) loadImages(data bool) {
 	}
 }
 
-// trimmedParts are the ids of messages of which a trim took something: their images
-// are not sent any more.
+// trimmedParts are the IDs of messages whose images may be trimmed already.
 func trimmedParts(history []entry) map[string]bool {
 	trimmed := map[string]bool{}
 	for _, e := range history {
@@ -124,8 +120,8 @@ func (s *Session) withImages(m provider.Message, data bool) (with provider.Messa
 	return with, lost
 }
 
-// imageFile is the file of an image in the session's directories, "" where there is
-// none of its size. img is as a line has it, or as it is sent.
+// imageFile is the path of an image's file in the session's directories, "" if there is
+// none of its size.
 func (s *Session) imageFile(img provider.Image) string {
 	if s == nil {
 		return ""
@@ -148,7 +144,6 @@ func (s *Session) imageFile(img provider.Image) string {
 // errChanged is a file that is not the image it was.
 var errChanged = errors.New("is not the image that was kept")
 
-// loadImage reads the file of an image.
 func loadImage(path string, img provider.Image) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -164,7 +159,6 @@ func loadImage(path string, img provider.Image) ([]byte, error) {
 	return data, err
 }
 
-// imageName is the name of an image's file.
 func imageName(img provider.Image) string { return img.SHA256 + imageExt(img.MediaType) }
 
 func imageExt(mediaType string) string {
@@ -172,8 +166,8 @@ func imageExt(mediaType string) string {
 	return cmp.Or(ext, ".png")
 }
 
-// eachImage is the message with what becomes of each of its images: another, or a
-// sentence in its place. A part stays the part of its number. m stays as it is.
+// eachImage replaces each image of a copy of the message by another or by a sentence. Parts
+// keep their index.
 func eachImage(m provider.Message, become func(provider.Image) (provider.Image, string)) provider.Message {
 	cloned := false
 	set := func(i int, p provider.Part) {

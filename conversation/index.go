@@ -50,7 +50,6 @@ func (w *window) line(p place) ([]byte, error) {
 	return w.held[:p.size], nil
 }
 
-// kind is what the index knows of a line's content.
 type kind byte
 
 const (
@@ -71,8 +70,7 @@ const (
 
 func (k kind) message() bool { return k == kindMessage || k == kindUser || k == kindTool }
 
-// indexed is a line as the index has it: enough to find the history without
-// reading what was said.
+// indexed is what the index has of a line: enough to find the history.
 type indexed struct {
 	place
 	parent int32 // its index, -1 for none
@@ -87,8 +85,8 @@ const lineBuffer = 256 << 10
 // meanLine is about how long a line is, in bytes, to make room for the index at once.
 const meanLine = 256
 
-// eachLine calls do for each line with its place and its number from 1. The bytes
-// hold until do returns. torn tells that the last one has no end.
+// eachLine calls do with each line, its place and its number from 1; the bytes hold until
+// do returns. torn reports a last line without an end.
 func eachLine(r io.ReaderAt, do func(p place, number int, line []byte)) (lines int, torn bool, err error) {
 	at, number := int64(0), 1
 	said := func(line []byte) {
@@ -117,8 +115,7 @@ func eachLine(r io.ReaderAt, do func(p place, number int, line []byte)) (lines i
 	return number, torn, err
 }
 
-// eachBlock calls do for the bytes of a file, in order. In a long one the next are
-// read while do looks at those before.
+// eachBlock calls do with the blocks of a file in order, and reads the next one meanwhile.
 func eachBlock(r io.ReaderAt, do func(data []byte)) error {
 	next := func(room []byte, at int64) ([]byte, error) {
 		n, err := r.ReadAt(room, at)
@@ -185,7 +182,6 @@ func cutBeginning(line []byte) (b beginning, ok bool) {
 	return b, bytes.HasPrefix(rest, []byte(timeField))
 }
 
-// head is the beginning as it was meant.
 func (b beginning) head() (h head, err error) {
 	at, _, _ := bytes.Cut(b.rest[len(timeField):], []byte{'"'})
 	h = head{Type: string(b.kind), ID: string(b.id), Parent: string(b.parent)}
@@ -202,7 +198,6 @@ const (
 	remindedOld = `,"parts":[{"type":"text","text":"` + unmarkedReminder
 )
 
-// kindOf is what a line holds whose type is known.
 func (b beginning) kindOf() kind {
 	switch string(b.kind) {
 	case typeSession:
@@ -253,8 +248,8 @@ func canonical(line []byte) ([]byte, error) {
 	return bytes.TrimRight(line, "\n"), err
 }
 
-// index reads a line's beginning into l. A line's parent is looked up among the
-// lines before it, so that damage cannot make a circle.
+// index reads a line's beginning. Its parent must be an earlier line, so that damage cannot
+// make a circle.
 func (l *loader) index(p place, number int, line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
@@ -296,8 +291,7 @@ func (l *loader) index(p place, number int, line []byte) {
 	}
 }
 
-// keep takes what is needed of a line besides its place, and reports false for one
-// that cannot be read.
+// keep takes what load needs of a line, and reports false for one that it cannot read.
 func (l *loader) keep(k kind, line []byte, number int) bool {
 	switch k {
 	case kindSession:
@@ -336,8 +330,8 @@ func newerThanKnown(v int) int {
 	return 0
 }
 
-// parentOf is the index of the line with the id; one that is not there is the line
-// before, and lost.
+// parentOf is the index of the line with the ID; if it is missing, lost is true and the
+// line before takes its place.
 func (l *loader) parentOf(id []byte) (index int32, lost bool) {
 	last := int32(len(l.lines)) - 1
 	if last < 0 || string(id) == l.lines[last].id || len(id) == 0 {

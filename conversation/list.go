@@ -36,8 +36,8 @@ type Info struct {
 	ForkOf   string    `json:"fork_of,omitempty"`
 	Name     string    `json:"name,omitempty"`     // the user's name for it, may be ""
 	Headless bool      `json:"headless,omitempty"` // it began with a headless run
-	// CostUSD is what its requests cost in US dollars; nil where a price is not
-	// known, or an older artoo wrote the session.
+	// CostUSD is the cost in US dollars; nil if a price is unknown or an older artoo wrote
+	// the session.
 	CostUSD *float64 `json:"cost_usd"`
 }
 
@@ -50,10 +50,9 @@ const (
 	firstChars = 80
 )
 
-// List describes all sessions, the last written first. It reads the beginning
-// and the end of each file, and the whole only where the end does not tell how
-// many messages there are. Files that are broken or cannot be read are listed
-// with what is known.
+// List describes all sessions, the last written first, from the beginning and end of each
+// file, or the whole where that does not suffice. Broken files are listed with what is
+// known.
 func (st Store) List() ([]Info, error) {
 	files, err := st.files()
 	if err != nil {
@@ -71,7 +70,6 @@ func (st Store) Recent(n int) ([]Info, error) {
 	return describeAll(files[:min(n, len(files))]), nil
 }
 
-// describeAll describes files, on as many processors as there are.
 func describeAll(files []found) []Info {
 	infos := make([]Info, len(files))
 	errs := make([]error, len(files))
@@ -95,8 +93,8 @@ func describeAll(files []found) []Info {
 // filesAtOnce is how many files one processor describes before it looks for more.
 const filesAtOnce = 16
 
-// inParallel does n things on as many processors as there are, some at once at a time.
-// worker is called for each processor, on a goroutine of its own.
+// inParallel does n things on all processors, some at a time. worker is called once a
+// goroutine.
 func inParallel(n, some int, worker func() func(from, to int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -111,14 +109,12 @@ func inParallel(n, some int, worker func() func(from, to int)) {
 	workers.Wait()
 }
 
-// found is a session file in the directory.
 type found struct {
 	path     string
 	modified time.Time
 	size     int64
 }
 
-// files lists the session files, the last written first.
 func (st Store) files() ([]found, error) {
 	entries, err := os.ReadDir(st.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,8 +141,7 @@ func (st Store) files() ([]found, error) {
 	return files, nil
 }
 
-// look looks at an entry of the directory; the path is "" where it is no session's, or
-// is gone since the directory was read.
+// look describes a directory entry; the path is "" if it is not a session.
 func (st Store) look(e fs.DirEntry) found {
 	if !strings.HasSuffix(e.Name(), fileExt) || e.IsDir() {
 		return found{}
@@ -162,8 +157,7 @@ func (st Store) look(e fs.DirEntry) found {
 	return found{path, info.ModTime(), info.Size()}
 }
 
-// find returns the file of the session whose id is asked, or begins with it, or
-// which the user called so.
+// find returns the file of a session by its ID, the beginning of one, or its name.
 func (st Store) find(asked string) (string, error) {
 	files, err := st.files()
 	if err != nil {
@@ -196,8 +190,7 @@ func (st Store) find(asked string) (string, error) {
 	return "", lookupError("session %s: no such ID or name", asked)
 }
 
-// idOf is the id in a file's name; a name that artoo did not make is its own
-// id.
+// idOf is the ID in a file's name, or the whole name if artoo did not make it.
 func idOf(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), fileExt)
 	if i := len(stamp); len(name) > i+1 && name[i] == '-' {
@@ -208,8 +201,7 @@ func idOf(path string) string {
 	return name
 }
 
-// describer finds out what a list says of a session. It may be used for many, one
-// after another.
+// describer describes session files for lists, one after another.
 type describer struct {
 	head, tail []byte
 	size       int64 // size of the file
@@ -244,8 +236,7 @@ func (s *Session) Info() (Info, error) {
 	return info, fileError(s.path, err)
 }
 
-// header reads the header where it stands as artoo writes it, and reports whether it
-// did.
+// header reads the header if it is the first line, and reports whether it is.
 func (d *describer) header(f io.ReaderAt, info *Info) bool {
 	d.head = slices.Grow(d.head[:0], headBytes)[:min(headBytes, d.size)]
 	n, _ := f.ReadAt(d.head, 0) // peek reads it again and reports the error
@@ -278,7 +269,6 @@ func withoutSystem(line []byte) []byte {
 	}
 }
 
-// begun takes what the header says.
 func (info *Info) begun(h *Header) {
 	info.CWD, info.Started, info.Provider, info.ForkOf, info.Headless = h.CWD, h.Started, h.Provider, h.ForkOf, h.Headless
 	if info.Model == "" {
@@ -286,8 +276,7 @@ func (info *Info) begun(h *Header) {
 	}
 }
 
-// end reads the end of the file: how many messages there are, who answered last, and
-// what it cost.
+// end reads the number of messages, the last model and the cost at the end of the file.
 func (d *describer) end(f io.ReaderAt, info *Info) error {
 	counted := &d.counted
 	for _, length := range []int64{tailBytes, longTail} {
@@ -314,7 +303,6 @@ func (d *describer) end(f io.ReaderAt, info *Info) error {
 	return err
 }
 
-// from is the end of the file.
 func (d *describer) from(f io.ReaderAt, from int64) ([]byte, error) {
 	if int64(len(d.head)) == d.size {
 		return d.head[from:], nil
@@ -413,7 +401,6 @@ func peek(f io.ReaderAt, info *Info) error {
 	}
 }
 
-// firstWords is the beginning of a message on one line.
 func firstWords(m provider.Message) string {
 	for _, p := range m.Parts {
 		t, ok := p.(provider.Text)
@@ -428,8 +415,8 @@ func firstWords(m provider.Message) string {
 	return ""
 }
 
-// sessionFile is a file that is read at places. An os.File asks the kernel six things more
-// before the first byte is read, which counts where ten thousand sessions are listed.
+// sessionFile saves the six system calls that os.Open makes more, which counts with 10,000
+// sessions.
 type sessionFile int
 
 // openRead opens a file for reading. Errors are *fs.PathError, as those of os.Open.

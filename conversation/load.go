@@ -12,14 +12,13 @@ import (
 	"artoo/tool/text"
 )
 
-// file is what a session is read from.
 type file interface {
 	io.ReaderAt
 	io.Seeker
 }
 
-// loader finds the history in a session file: first where its lines are and which
-// follows which, then what is still sent of them.
+// loader finds the history in a session file: first which line follows which, then what is
+// still sent.
 type loader struct {
 	*Session
 	file    file
@@ -34,12 +33,9 @@ type loader struct {
 	sums    []byte // the last line that holds a sum; nil for none
 }
 
-// load reads a session file, for reading only. Only reading itself can fail: what is
-// damaged is left out and told. whole keeps all that was said; without it what can no
-// longer be sent of a long session is not read.
-//
-// back is how many messages of the user are left out at the end, each with what
-// followed it.
+// load reads a session file for reading only. Damage is left out and noted. Unless whole is
+// true it skips what a long session can no longer send. back is how many of the user's last
+// messages are left out, with what followed them.
 func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -73,8 +69,7 @@ func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	return l.Session, nil
 }
 
-// checkLast reads the last line whole: it may have broken off where it looks
-// complete.
+// checkLast reads the last line whole: it may look complete and be broken.
 func (l *loader) checkLast() error {
 	n := len(l.lines)
 	if n == 0 {
@@ -100,7 +95,6 @@ func (l *loader) checkLast() error {
 	return l.checkLast()
 }
 
-// sum adds up the usage lines, from the last sum in the file on.
 func (l *loader) sum() {
 	if e, err := decodeEntry(l.sums); err == nil {
 		if turn, ok := e.payload.(*turnRecord); ok && turn.Totals != nil {
@@ -116,8 +110,7 @@ func (l *loader) sum() {
 	l.usage, l.sums = nil, nil
 }
 
-// before is the index of the line before the user's last messages, n of them: the
-// last line for none, -1 if there are not so many.
+// before is the index of the line before the user's last n messages, -1 if there are fewer.
 func (l *loader) before(n int) int32 {
 	i := int32(len(l.lines)) - 1
 	for ; i >= 0 && n > 0; i = l.lines[i].parent {
@@ -128,8 +121,7 @@ func (l *loader) before(n int) int32 {
 	return i
 }
 
-// follow follows the parents back from the line with the index last: that is the
-// history, as indexes of the lines.
+// follow returns the history that ends with the line at index last, as indexes.
 func (l *loader) follow(last int32) (chain []int32) {
 	length := 0
 	for i := last; i >= 0; i = l.lines[i].parent {
@@ -157,7 +149,6 @@ func (l *loader) follow(last int32) (chain []int32) {
 	return chain
 }
 
-// first finds the user's first words.
 func (l *loader) first() error {
 	for _, at := range l.users {
 		line, err := at.read(l.file)
@@ -183,7 +174,6 @@ func (l *loader) only(lines []int32, kinds ...kind) []int32 {
 	return some
 }
 
-// entries reads lines. What is damaged is left out.
 func (l *loader) entries(lines []int32) ([]entry, error) {
 	all := make([]entry, len(lines))
 	damaged := make([]bool, len(lines))
@@ -224,7 +214,6 @@ func (l *loader) entries(lines []int32) ([]entry, error) {
 // linesAtOnce is how many lines one processor reads before it looks for more.
 const linesAtOnce = 256
 
-// notify collects the notices.
 func (l *loader) notify() {
 	tell := func(format string, args ...any) { l.notices = append(l.notices, fmt.Sprintf(format, args...)) }
 	some := func(n int, noun, format string) {
@@ -253,7 +242,6 @@ func (l *loader) notify() {
 	some(missingEdits(l.history), "piece", "lost %s of earlier trims to damage in the session")
 }
 
-// unanswered counts calls without a result.
 func unanswered(history []entry) (sum int) {
 	open := map[string]int{}
 	for _, e := range history {
@@ -277,40 +265,32 @@ func unanswered(history []entry) (sum int) {
 	return sum
 }
 
-// missingEdits counts what trims name and the history does not hold.
+// missingEdits counts the references of trims to what the history does not hold.
 func missingEdits(history []entry) (sum int) {
-	named := func(e entry) bool {
-		switch r := e.payload.(type) {
-		case *trimRecord:
-			return len(r.Edits)+len(r.Drop)+len(r.Notes) > 0
-		case *compactRecord:
-			return true
+	parts := map[string]int{}
+	check := func(id string, part int) {
+		if part >= parts[id] {
+			sum++
 		}
-		return false
 	}
-	if !slices.ContainsFunc(history, named) {
-		return 0
-	}
-	var items []item
-	var before []compaction
 	for _, e := range history {
-		switch p := e.payload.(type) {
-		case *messageRecord:
-			items = append(items, item{id: e.ID, msg: p.Message})
-		case *trimRecord:
-			var missing int
-			items, missing = replay(items, *p)
-			sum += missing
-		case *compactRecord:
-			var missing int
-			before = append(before, compaction{id: e.ID, items: slices.Clone(items)})
-			items, missing = replayCompact(items, e.ID, *p)
-			sum += missing
-		case *uncompactRecord:
-			if last := len(before) - 1; last >= 0 && before[last].id == p.Compact {
-				items, before = before[last].restored(items), before[:last]
-			}
+		if m, ok := e.payload.(*messageRecord); ok {
+			parts[e.ID] = max(1, len(m.Message.Parts))
 		}
+		r := trimOf(e)
+		if r == nil {
+			continue
+		}
+		for _, edit := range r.Edits {
+			check(edit.Message, edit.Part)
+		}
+		for _, n := range r.Notes {
+			check(n.Message, 0)
+		}
+		for _, id := range r.Drop {
+			check(id, 0)
+		}
+		parts[e.ID] = 1 // the summary of a compaction
 	}
 	return sum
 }

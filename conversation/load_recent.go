@@ -8,21 +8,19 @@ import (
 	"artoo/tool/text"
 )
 
-// Bounds of what is read of a history to go on with it, in bytes of its lines. A
-// shorter one is read whole. No model's window holds more than 2 million tokens, so
-// that of a longer one these are the newest: what is older can never be sent.
+// Bounds of what is read of a history to continue it, in bytes. No model's window holds
+// more than 2 million tokens: in a longer history only the newest can ever be sent.
 const (
 	liveBytes = 8 << 20
 	lineBytes = 64 << 10 // a line counts no more: the rest of it is an image
 	oldUsers  = 4        // so much less for the user's messages before them, which are the last to go
-	doneCalls = 200      // calls before them of which it is told what they did
-	// liveUsage is how many counts of requests are read: the newest teach the size of
-	// a token.
+	pastCalls = 200      // calls before them of which it is told what they did
+	// liveUsage bounds the usage lines read: the newest teach the size of a token.
 	liveUsage = 100
 )
 
-// read is the history: messages, the counts of requests and the trims of the chain.
-// Unless it is to be whole, that of a long session is what can still be sent of it.
+// read returns the chain's messages, usage and trims; of a long session only what can still
+// be sent, unless whole is true.
 func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	size := 0
 	for _, i := range chain {
@@ -57,8 +55,8 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
-// inForce are the trims and compactions that were not taken back. Of a trim that was
-// made while one was that is taken back now, only what it says of later messages holds.
+// inForce are the trims and compactions not undone. A trim made within an undone compaction
+// keeps only what concerns later messages.
 func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	back := map[string]bool{}
 	for _, e := range trims {
@@ -97,16 +95,19 @@ func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	return slices.DeleteFunc(trims, func(e entry) bool { return back[e.ID] })
 }
 
-// trimOf is what a trim or a compaction records.
+// trimOf is the trim in an entry, nil if it holds none.
 func trimOf(e entry) *trimRecord {
-	if r, ok := e.payload.(*compactRecord); ok {
+	switch r := e.payload.(type) {
+	case *compactRecord:
 		return &r.trimRecord
+	case *trimRecord:
+		return r
 	}
-	return e.payload.(*trimRecord)
+	return nil
 }
 
-// gone are the messages that are not sent any more and need not be read: what the last
-// compactions left out is, as far as there is room, so that they can be taken back.
+// gone are the IDs of messages no longer sent, except those of the last compactions as far
+// as there is room, so that these can be undone.
 func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 	gone := map[string]bool{}
 	for _, e := range trims {
@@ -141,8 +142,8 @@ func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 	return gone
 }
 
-// merge reads what is live and the counts, and puts the trims where the last of them
-// stands: none changes what was said after it.
+// merge reads the live lines and the usage, with the trims at the place of the last one:
+// none changes later messages.
 func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry, error) {
 	sent := make(map[string]bool, len(live))
 	for _, i := range live {
@@ -170,8 +171,8 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 	return slices.Concat(before, trims, after), err
 }
 
-// split parts the messages that no trim dropped: the newest, which can be sent, and
-// the others. No result comes without its call.
+// split divides the messages not dropped into the newest, which can be sent, and the
+// others. A result is never without its call.
 func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) {
 	kept := slices.DeleteFunc(slices.Clone(chain), func(i int32) bool {
 		return !l.lines[i].kind.message() || gone[l.lines[i].id]
@@ -200,10 +201,9 @@ func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) 
 	return append(live, kept[from:]...), old
 }
 
-// leaveOut drops what is too old to be sent, as a trim does. The line that says so
-// is written before the next one.
+// leaveOut drops what is too old to be sent. The next append writes the trim's line first.
 func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
-	left := trimRecord{Done: &done{}, Drop: make([]string, 0, len(old))}
+	left := trimRecord{Done: &pastWork{}, Drop: make([]string, 0, len(old))}
 	for _, e := range trims {
 		if d := trimOf(e).Done; d != nil {
 			*left.Done = *d
@@ -213,7 +213,7 @@ func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
 		left.Drop = append(left.Drop, l.lines[i].id)
 	}
 	calls := l.only(old, kindTool)
-	results, err := l.entries(calls[max(0, len(calls)-doneCalls):])
+	results, err := l.entries(calls[max(0, len(calls)-pastCalls):])
 	for _, e := range results {
 		for _, part := range e.payload.(*messageRecord).Message.Parts {
 			if r, ok := part.(provider.ToolResult); ok && r.Effect != nil {

@@ -77,7 +77,7 @@ func TestWhatNoWindowHoldsIsLeftOut(t *testing.T) {
 	if m, err := again.UserMessage(3); err != nil || m.Text() != "question 3" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if done := c.done.text(doneMost); !strings.Contains(done, "make step") {
+	if done := c.past.text(pastMost); !strings.Contains(done, "make step") {
 		t.Errorf("what was done is %q", done)
 	}
 	add(t, c, user("go on"))

@@ -21,12 +21,10 @@ type outputs struct {
 	next int    // number of the next file
 }
 
-// location is where an output was kept.
 type location struct {
 	path string // "" when it was not
 	why  string // then why not, else what the file holds; a sentence, or its beginning before the path
-	// again says that the text was cut before: what is left out now is not all
-	// that is missing.
+	// again means that the text was shortened before.
 	again bool
 }
 
@@ -54,8 +52,7 @@ func (o *outputs) keep(name, ext, data string) location {
 	return location{path: path, why: why}
 }
 
-// write makes the directory and the file. An existing file is never touched:
-// sub-agents and earlier runs write into the same directory.
+// write makes the directory and a new file: sub-agents and earlier runs write there too.
 func (o *outputs) write(name, ext, data string) (string, error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return "", err
@@ -69,8 +66,7 @@ func (o *outputs) write(name, ext, data string) (string, error) {
 	}
 }
 
-// createFile makes a file for its user only. One that is there is never touched,
-// and one that cannot be written whole does not stay.
+// createFile makes a new file for its user only, whole or not at all.
 func createFile(path, data string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -83,7 +79,6 @@ func createFile(path, data string) error {
 	return nil
 }
 
-// fileName makes a name of letters, digits, _ and -.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -103,8 +98,8 @@ const saltExt = ".salt"
 // saltMax is more bytes than any salt has.
 const saltMax = 1 << 10
 
-// Salt is what KeepSalt kept for the session, or for the one it was forked from;
-// nil if there is none. No export holds it.
+// Salt is what KeepSalt kept for the session or the one it was forked from, nil for none.
+// It is never exported.
 func (s *Session) Salt() ([]byte, error) {
 	for _, dir := range s.OutputDirs() {
 		path := strings.TrimSuffix(dir, outputExt) + saltExt
@@ -135,9 +130,8 @@ func longer(s string, n int) bool {
 	return len(s) > n*utf8.UTFMax || len(s) > n && utf8.RuneCountInString(s) > n
 }
 
-// headTail keeps about head characters of the beginning of s and tail of its
-// end. They are cut at line borders where that costs no more than half of
-// either, else between characters. inLine says that a line is cut through.
+// headTail keeps about head characters of the beginning and tail of the end, cut between
+// lines where that costs at most half of either. inLine reports a cut within a line.
 func headTail(s string, head, tail int) (first, rest string, inLine bool) {
 	end := 0
 	for range head {
@@ -172,12 +166,10 @@ func headTail(s string, head, tail int) (first, rest string, inLine bool) {
 	return first, rest, inLine
 }
 
-// markerRoom is kept for the line between head and tail; file names longer than
-// usual make the result a little longer than the limit.
+// markerRoom is the room for the line between head and tail.
 const markerRoom = 320
 
-// shorten cuts s, which is longer than limit characters, to about limit. where
-// tells where the whole is.
+// shorten shortens s to about limit characters around a line that names where the whole is.
 func shorten(s string, limit int, where location) string {
 	space := max(limit-markerRoom, limit/2)
 	head := space / 2

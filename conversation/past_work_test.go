@@ -112,7 +112,7 @@ func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
 	}
 
 	// It moves on when its message goes, past those that tell no more than that.
-	p := &planner{c: c, done: c.done, trimming: trimming{before: 9000, limit: 8000}}
+	p := &planner{c: c, past: c.past, trimming: trimming{before: 9000, limit: 8000}}
 	first := newItem("x", user("first"))
 	first.note = "[" + stepsLeftOut + " In all that was left out so far you changed file0.go.]"
 	second := newItem("y", user("second"))
@@ -126,22 +126,22 @@ func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
 }
 
 func TestTheLineOfWhatWasDoneIsBounded(t *testing.T) {
-	var d done
+	var d pastWork
 	for i := range 1000 {
 		d = d.and(provider.Effect{Files: []string{fmt.Sprintf("dir/file%d.go", i%200)},
 			Command: fmt.Sprintf("make %d %s", i%100, strings.Repeat("x", 500)), End: "exit 0"})
 	}
-	if len(d.Files) != doneFiles || len(d.Commands) != doneCommands {
+	if len(d.Files) != pastFiles || len(d.Commands) != pastCommands {
 		t.Errorf("%d files, %d commands", len(d.Files), len(d.Commands))
 	}
 	for _, most := range []int{0, 400, 1 << 20} {
 		got := d.text(most)
-		if len(got) > min(max(most, doneLeast), doneMost)+200 || !strings.Contains(got, "dir/file199.go") ||
+		if len(got) > min(max(most, pastLeast), pastMost)+200 || !strings.Contains(got, "dir/file199.go") ||
 			!strings.Contains(got, "make 99 xxx") || !strings.Contains(got, " other files") {
 			t.Errorf("%d: %d bytes: %s", most, len(got), got)
 		}
 	}
-	if got := (done{}).text(1000); got != "" {
+	if got := (pastWork{}).text(1000); got != "" {
 		t.Errorf("%q", got)
 	}
 }

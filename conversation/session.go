@@ -17,9 +17,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Session is one session file: append-only JSON lines. It is made by a Store
-// and written by a Conversation. Its methods may be called from several
-// goroutines.
+// Session is one session file, append-only JSON lines, made by a Store and written by a
+// Conversation. Several goroutines may call its methods.
 type Session struct {
 	store    Store
 	path     string
@@ -59,8 +58,7 @@ type File interface {
 type Totals struct {
 	Requests int            `json:"requests"`
 	Usage    provider.Usage `json:"usage"`
-	// CostUSD is the sum in US dollars, nil when the price of any request is
-	// unknown.
+	// CostUSD is in US dollars, nil if the price of any request is unknown.
 	CostUSD  *float64 `json:"cost_usd"`
 	Unpriced int      `json:"unpriced,omitempty"` // requests of unknown price
 }
@@ -90,13 +88,11 @@ func (s *Session) Header() Header { return s.header }
 // Path is the session's file. It exists once something was appended.
 func (s *Session) Path() string { return s.path }
 
-// OutputDir is where the conversation's long outputs go, for
-// Config.OutputDir. It exists once one was written.
+// OutputDir is for Config.OutputDir. It exists once it holds a file.
 func (s *Session) OutputDir() string { return strings.TrimSuffix(s.path, fileExt) + outputExt }
 
-// OutputDirs are all directories that results in the history may name: the
-// session's own and those of the sessions it was forked from. The model must be
-// able to read them.
+// OutputDirs are the directories of files that results may name, which the model must be
+// able to read: the session's and those of the sessions it was forked from.
 func (s *Session) OutputDirs() []string {
 	dirs := []string{s.OutputDir()}
 	for _, name := range s.header.Outputs {
@@ -105,8 +101,8 @@ func (s *Session) OutputDirs() []string {
 	return dirs
 }
 
-// Notices are what was mended or left out when the session was opened, one
-// sentence each, for the user.
+// Notices are sentences for the user about repairs and omissions when the session was
+// opened.
 func (s *Session) Notices() []string { return slices.Clone(s.notices) }
 
 // Resumed reports whether the session had a history when it was opened.
@@ -122,18 +118,16 @@ func (s *Session) Updated() time.Time {
 	return s.updated
 }
 
-// Totals sums the usage lines of the file. A fork starts from nothing: what was
-// used before it was used by the other session.
+// Totals sums the usage lines of the file. A fork starts from zero.
 func (s *Session) Totals() Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.totals
 }
 
-// Messages is what was said, untrimmed, when the session was opened, for showing
-// and exporting: all of it after Read. After Open and Fork it may lack what can no
-// longer be sent of a long session. Summaries that were not taken back stand where they
-// were made, as messages of artoo's own. Empty once New took the session.
+// Messages is the untrimmed history at opening, with the summaries in force. After Open and
+// Fork the oldest part of a long session may be missing. It is empty once New took the
+// session.
 func (s *Session) Messages() []provider.Message {
 	back := map[string]bool{}
 	for _, e := range s.history {
@@ -162,8 +156,7 @@ func (s *Session) Name() string {
 	return s.turn.Name
 }
 
-// Rename gives the session a name, of one line, "" for none. It is in the file when
-// Rename returns.
+// Rename gives the session a name of one line, or none for "", and syncs the file.
 func (s *Session) Rename(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,8 +193,8 @@ func (s *Session) UserMessage(n int) (provider.Message, error) {
 	return provider.Message{}, fileError(s.from, errors.Join(errors.New("a message of it cannot be read"), err))
 }
 
-// Sync marks the end of a turn, if anything was written since the last one, and
-// waits until the file is on the disk. The agent calls it when a turn ends.
+// Sync writes the end of a turn if anything was written since the last one, and syncs the
+// file.
 func (s *Session) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,15 +216,13 @@ func (s *Session) endTurn() error {
 	return fileError(s.path, s.syncNames())
 }
 
-// named notes that a file or directory was made in the directory.
 func (s *Session) named(dir string) {
 	if !slices.Contains(s.names, dir) {
 		s.names = append(s.names, dir)
 	}
 }
 
-// syncNames waits until the names of new files are on the disk, where the file system
-// can tell.
+// syncNames syncs the directories with new files, where the file system can.
 func (s *Session) syncNames() error {
 	for ; len(s.names) > 0; s.names = s.names[1:] {
 		dir, err := s.store.openFile(s.names[0], os.O_RDONLY)
@@ -249,8 +240,7 @@ func (s *Session) syncNames() error {
 	return nil
 }
 
-// Close gives the session free for other processes. A session to which nothing
-// was appended leaves nothing behind.
+// Close frees the session for other processes. An unused session leaves no files.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,16 +260,14 @@ func (s *Session) Close() error {
 // lockExt is added to a session file's name. The lock is a file of its own.
 const lockExt = ".lock"
 
-// errInUse says that another process, or another Session of this one, writes
-// the file. errNoLocks says that the file system knows no locks, so that nobody
-// can tell.
+// errInUse: another process, or another Session here, writes the file. errNoLocks: the file
+// system has no locks, so that cannot be known.
 var (
 	errInUse   = errors.New("in use by another artoo")
 	errNoLocks = errors.New("on a file system without locks")
 )
 
-// lockTries bounds the race with one who removes the lock. A file system whose
-// files have no lasting identity would lose it for ever.
+// lockTries bounds the race with a process that removes the lock.
 const lockTries = 100
 
 type fileLock struct {
@@ -287,8 +275,8 @@ type fileLock struct {
 	lock *flock.Flock
 }
 
-// lockFile takes the advisory lock of the session file at path, or returns
-// errInUse or errNoLocks. The kernel frees it when the process dies.
+// lockFile locks the session file at path, or returns errInUse or errNoLocks. The kernel
+// frees the lock when the process dies.
 func lockFile(path string) (*fileLock, error) {
 	path += lockExt
 	for range lockTries {
@@ -303,8 +291,8 @@ func lockFile(path string) (*fileLock, error) {
 		if !got {
 			return nil, errInUse
 		}
-		// Between opening and locking, the one who held it may have removed it:
-		// then this lock is on a file that no one else will see.
+		// The holder may have removed the file before this lock was taken: then nobody else
+		// sees it.
 		held, err := lock.Stat()
 		if err == nil {
 			var now os.FileInfo
@@ -319,8 +307,8 @@ func lockFile(path string) (*fileLock, error) {
 	return nil, errNoLocks
 }
 
-// noLocks reports whether err is what some network and FUSE file systems answer
-// to flock(2).
+// noLocks reports whether flock(2) is not supported, as on some network and FUSE file
+// systems.
 func noLocks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }

@@ -13,8 +13,7 @@ import (
 	"artoo/provider"
 )
 
-// append hands a line to the kernel in one write and returns its id. The first
-// one makes the file.
+// append writes a line in one write and returns its ID. The first one makes the file.
 func (s *Session) append(kind string, payload any) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +34,7 @@ func (s *Session) appendLocked(kind string, payload any) (string, error) {
 	if err := s.open(); err != nil {
 		return "", fileError(s.path, err)
 	}
-	if err := s.mend(); err != nil {
+	if err := s.repair(); err != nil {
 		return "", fileError(s.path, err)
 	}
 	if s.owed != nil {
@@ -47,7 +46,6 @@ func (s *Session) appendLocked(kind string, payload any) (string, error) {
 	return s.writeNext(kind, payload)
 }
 
-// writeNext writes a line behind the last one.
 func (s *Session) writeNext(kind string, payload any) (string, error) {
 	e := entry{head{Type: kind, ID: strconv.Itoa(s.next), Parent: s.last, Time: s.stamp()}, payload}
 	if err := s.write(e); err != nil {
@@ -57,10 +55,8 @@ func (s *Session) writeNext(kind string, payload any) (string, error) {
 	return e.ID, nil
 }
 
-// stamp is the time of a line, in milliseconds.
 func (s *Session) stamp() time.Time { return s.store.now().UTC().Truncate(time.Millisecond) }
 
-// write writes the line and counts it in.
 func (s *Session) write(e entry) error {
 	line, err := encodeEntry(e)
 	if err != nil {
@@ -82,7 +78,6 @@ func (s *Session) write(e entry) error {
 	return nil
 }
 
-// add counts a message in.
 func (t *turnRecord) add(e entry) {
 	record, ok := e.payload.(*messageRecord)
 	if !ok {
@@ -95,7 +90,6 @@ func (t *turnRecord) add(e entry) {
 	t.named(e)
 }
 
-// named remembers the model of a message.
 func (t *turnRecord) named(e entry) {
 	record, ok := e.payload.(*messageRecord)
 	if !ok {
@@ -109,9 +103,8 @@ func (t *turnRecord) named(e entry) {
 	}
 }
 
-// mend ends a line that broke off, so that the next one does not grow onto it.
-// The broken bytes stay where they are; a note says that they are known.
-func (s *Session) mend() error {
+// repair ends a line that broke off; a note marks the broken bytes as known.
+func (s *Session) repair() error {
 	if !s.torn {
 		return nil
 	}
@@ -129,8 +122,7 @@ func (s *Session) mend() error {
 	return s.write(e)
 }
 
-// open opens the file for appending, or makes it with its header and, in a
-// fork, the history.
+// open opens the file for appending, or makes it with its header and a fork's history.
 func (s *Session) open() error {
 	if s.file != nil {
 		return nil
@@ -166,7 +158,6 @@ func (s *Session) open() error {
 	return nil
 }
 
-// begin writes the header and the history of a fork.
 func (s *Session) begin() error {
 	turn := s.turn // the history is not counted again
 	err := s.write(entry{head{Type: typeSession, ID: headerID, Time: s.header.Started}, &s.header})
@@ -188,7 +179,6 @@ func (s *Session) begin() error {
 	return out.Flush()
 }
 
-// copy writes a line of another session behind the last one.
 func (s *Session) copy(out io.Writer, from io.ReaderAt, at place) error {
 	line, err := at.read(from)
 	if err != nil {

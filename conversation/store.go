@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Names in the store's directory: DATE-TIME-ID.jsonl is a session, the same
-// with .out its output directory.
+// DATE-TIME-ID.jsonl is a session, the same with .out its output directory.
 const (
 	fileExt   = ".jsonl"
 	outputExt = ".out"
@@ -25,8 +24,8 @@ const (
 type Store struct {
 	Dir string           // absolute; made 0700 when the first session is written
 	Now func() time.Time // nil: time.Now
-	// OpenFile opens a session for appending, or makes it with flags of os.OpenFile and
-	// mode 0600, and opens directories to sync them; nil: os.OpenFile. Tests make it fail.
+	// OpenFile opens or makes a session file with flags of os.OpenFile and mode 0600, and
+	// opens directories to sync them. nil means os.OpenFile; tests make it fail.
 	OpenFile func(path string, flags int) (File, error)
 
 	lock func(path string) (*fileLock, error) // nil: lockFile
@@ -54,8 +53,8 @@ func (st Store) now() time.Time {
 	return time.Now()
 }
 
-// Create begins a session. Of h, CWD, Version, Provider and Model are taken.
-// Nothing is written before the first append.
+// Create begins a session with CWD, Version, Provider and Model of h. The first append
+// makes the file.
 func (st Store) Create(h Header) *Session {
 	h.V = formatVersion
 	h.ID = newID()
@@ -69,14 +68,11 @@ func (st Store) fresh(h Header) *Session {
 	return &Session{store: st, path: filepath.Join(st.Dir, name), header: h, next: 1}
 }
 
-// newID is 40 random bits in lower case letters and digits.
 func newID() string { return strings.ToLower(rand.Text()[:8]) }
 
-// Open opens a session for going on with it. asked is its id or the beginning
-// of one. A session that another process writes, or may write since the file
-// system has no locks, is forked: the result is a new session with the same
-// history, and Notices says so. One that a newer artoo wrote is read-only.
-// Errors are *Error.
+// Open opens a session by its ID, the beginning of one, or its name. If another process
+// writes it, or the file system has no locks, the result is a fork, and Notices says so. A
+// newer artoo's session is read-only. Errors are *Error.
 func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st.open) }
 
 // Read opens a session for reading, in use or not. Appends are refused.
@@ -84,10 +80,8 @@ func (st Store) Read(asked string) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.read(path, true, 0) })
 }
 
-// Fork begins a session with the history of another, which may be in use. As
-// with Create nothing is written before the first append. back is how many of the
-// user's last messages it lacks, with what followed them; it is an *Error if there
-// are not so many.
+// Fork begins a session with the history of another, without the user's last back messages
+// and what followed them; it is an *Error if there are fewer. The other may be in use.
 func (st Store) Fork(asked string, back int) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.fork(path, back) })
 }
@@ -145,8 +139,8 @@ func (st Store) fork(path string, back int) (*Session, error) {
 	return s, nil
 }
 
-// Newest opens the session of the directory cwd that was written last, as Open
-// does. It returns an *Error when there is none.
+// Newest opens the session of the directory cwd that was written last, as Open does; the
+// error is an *Error if there is none.
 func (st Store) Newest(cwd string) (*Session, error) {
 	files, err := st.files()
 	if err != nil {
@@ -162,8 +156,7 @@ func (st Store) Newest(cwd string) (*Session, error) {
 	return nil, lookupError("no session was started in %s", cwd)
 }
 
-// read loads a file: the whole of it, or what can be gone on with. The session is
-// read-only.
+// read loads a file, whole or as far as it can still be sent, read-only.
 func (st Store) read(path string, whole bool, back int) (*Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -179,10 +172,9 @@ func (st Store) read(path string, whole bool, back int) (*Session, error) {
 	return s, nil
 }
 
-// Remove deletes sessions with what lies beside them: outputs, images, the salt of
-// their marks. Outputs that a copy of a session still names stay. asked are as for
-// Open. One that is in use is not deleted; the error, an *Error, names each that
-// was not. It returns what was deleted.
+// Remove deletes sessions with their outputs, images and salts, except outputs that a copy
+// still names, and returns what it deleted. asked are as for Open. The error, an *Error,
+// names each session that was not deleted, such as one in use.
 func (st Store) Remove(asked ...string) (removed []Info, err error) {
 	going := map[string]bool{}
 	var paths []string
@@ -231,16 +223,15 @@ func (st Store) remove(path string, named map[string]bool) (info Info, err error
 	}
 	beside := strings.TrimSuffix(path, fileExt)
 	err = st.removeOutputs(path, named)
-	// The session goes last: where something cannot be deleted it can be asked for
-	// again.
+	// Delete the session last: after an error it can be deleted again.
 	if err = errors.Join(err, notMissing(os.Remove(beside+saltExt))); err == nil {
 		err = os.Remove(path)
 	}
 	return info, fileError(path, err)
 }
 
-// removeOutputs deletes the outputs of a session, and those of sessions deleted before
-// that it was copied from, but for what others name.
+// removeOutputs deletes the outputs of a session and of deleted sessions it was copied
+// from, except those that others name.
 func (st Store) removeOutputs(path string, named map[string]bool) error {
 	own := filepath.Base(strings.TrimSuffix(path, fileExt)) + outputExt
 	going := []string{own}

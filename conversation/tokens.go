@@ -8,8 +8,7 @@ import (
 	"artoo/provider"
 )
 
-// content is a kind of content. What a model makes of it differs from one model to
-// another, and is learned for each kind.
+// content is a kind of content. Models differ in its tokens, so each kind is learned.
 type content int
 
 const (
@@ -22,11 +21,9 @@ const (
 	kinds
 )
 
-// kindNames name the kinds in a session file.
 var kindNames = [kinds]string{"prose", "code", "json", "cjk", "alphabets", "images"}
 
-// size is how large a part of a request is: bytes of text, and its tokens by kind as
-// they are guessed before any model counted them.
+// size is the bytes of a part of a request and its guessed tokens by kind.
 type size struct {
 	bytes  int
 	tokens [kinds]int
@@ -56,14 +53,12 @@ func (s size) guess() (sum int) {
 	return sum
 }
 
-// messageTokens and partTokens stand for the JSON and role marks around them,
-// messageBytes and partBytes for their bytes.
+// The JSON and role marks around a message and a part, in tokens and bytes.
 const (
 	messageTokens, partTokens = 3, 2
 	messageBytes, partBytes   = 12, 8
 )
 
-// sizeOf measures a message.
 func sizeOf(msg provider.Message) size {
 	s := size{bytes: messageBytes}
 	s.tokens[data] = messageTokens
@@ -75,8 +70,8 @@ func sizeOf(msg provider.Message) size {
 	return s
 }
 
-// sizeOfPart measures a part. Opaque payloads are base64 of something shorter, and
-// partly not counted by the providers at all: a quarter is near enough.
+// sizeOfPart measures a part. Opaque payloads are base64, and partly not counted by
+// providers: a quarter is near enough.
 func sizeOfPart(p provider.Part) (s size) {
 	opaque := func(text string) {
 		s.bytes += len(text) / 4
@@ -103,16 +98,14 @@ func sizeOfPart(p provider.Part) (s size) {
 	return s
 }
 
-// sizeOfTool measures what a model is told of a tool.
 func sizeOfTool(t provider.ToolSpec) size {
 	s := sizeOfText(t.Name).plus(sizeOfText(t.Description)).plus(sizeOfText(string(t.Schema)))
 	s.tokens[data] += messageTokens
 	return s
 }
 
-// pieces counts what the tokenizers in use split a text into. Their first step is
-// nearly the same: words with the blank before them, digits by three, runs of signs
-// and of blanks.
+// pieces counts the pieces of a text before tokenizing: words with the space before them,
+// digits by three, runs of signs and of spaces.
 type pieces struct {
 	words, more, capitals  int // more letters than five in a word; capitals after the first
 	digits                 int // groups of three
@@ -124,9 +117,9 @@ type pieces struct {
 	alphabet, letters, odd int // Cyrillic and Greek; other letters; symbols
 }
 
-// sizeOfText measures a text. The weights, in thousandths of a token, were fitted to
-// what OpenAI's o200k_base makes of prose, sources, JSON, listings and manual pages in
-// five languages: it is within a tenth of it for most of them, a fifth for a few.
+// sizeOfText measures a text. The weights, in 1/1000 token, were fitted to o200k_base on
+// prose, sources, JSON, listings and manuals in five languages: within a tenth for most, a
+// fifth for a few.
 func sizeOfText(text string) size {
 	s := size{bytes: len(text)}
 	if text == "" {

@@ -20,29 +20,20 @@ const (
 	nextSteps = 10   // steps that are to follow before the next trim
 	nextShare = 0.5  // the least goal of Trim where so many steps cannot follow
 	textLong  = 400  // characters above which it is shortened
-	doneShare = 24   // part of the budget that the line of what was done may have
+	pastShare = 24   // part of the budget that the line of what was done may have
 	worth     = 200  // bytes that shrinking a result must save
 )
 
-// leastCut is the last of the sizes in characters to which the results of the last
-// steps are cut. It only keeps small windows (4,096 tokens, of which half are prompt
-// and tools) from being full: it goes no further than the limit.
+// leastCut is the last size in characters to which recent results are shortened. It keeps
+// windows of 4,096 tokens from being full, and goes no further than the limit.
 const leastCut = 250
 
-// Trim makes the history fit the budget before a request. Under the budget it
-// does nothing and returns the zero Trimmed. Else it goes down in one go to three
-// quarters of it, or further where ten steps like the last ten would not fit
-// then: so the prefix that providers cache breaks rarely. Old images
-// become a sentence, old tool results a line that names their file (also those of
-// the newest turn), the model's old texts and the user's long ones are shortened,
-// and whole old steps go. The user's messages and the last
-// three steps stay; only if that is still too much, the results of these steps
-// are shortened too, then their texts that answer earlier messages, and last the
-// user's old messages go. At worst a request has the reserve besides the budget.
-//
-// What is done is recorded in the session before it holds, so that a resumed
-// session sends the same. Nothing leaves the file. A *FullError tells that it
-// would not fit even so. After any error the history is as it was.
+// Trim brings a history over budget down in one go to three quarters of it, or further if
+// ten steps like the last ten would not fit then, so that the cached prefix breaks rarely.
+// In this order: old images and results become a line, old texts and the user's long
+// messages are shortened, old steps go, recent results and answers are shortened, the
+// user's old messages go. It is recorded before it holds. A *FullError means that it would
+// not fit even so. After any error the history is unchanged.
 func (c *Conversation) Trim() (Trimmed, error) {
 	budget := c.Budget()
 	before := c.meter.tokens(c.size)
@@ -62,8 +53,8 @@ func (c *Conversation) OverBudget() bool {
 	return budget > 0 && roundTokens(c.meter.most(c.size)) > budget
 }
 
-// kept is about how many tokens stay whatever goes: what stands before the history,
-// the user's latest message and the last steps.
+// kept is about the tokens that always stay: overhead, the user's latest message, the last
+// steps.
 func (c *Conversation) kept() float64 {
 	recent, latest := recentFrom(c.items, stepsOf(c.items)), lastUser(c.items)
 	s := c.meter.overhead().plus(sizeOfAll(c.items[recent:]))
@@ -86,18 +77,16 @@ func (c *Conversation) nextSteps() float64 {
 	return c.meter.raw(sum)
 }
 
-// trimming is what a trim starts from, where it goes to, and above which number
-// of tokens it goes to the utmost.
+// trimming is where a trim starts, where it goes to, and the limit above which it does its
+// utmost.
 type trimming struct {
 	before, goal, limit float64
 	all                 bool // the last steps may go too; what does not suffice is done even so
 }
 
-// TrimHard makes the history fit after a provider said that it is too long,
-// whatever the estimate says: it goes well below what was just sent. When the
-// provider named its window, call SetBudget with it (less the reply) first.
-// The budget is lowered so that the same does not happen again at once. Errors
-// are those of Trim.
+// TrimHard makes the history fit after a provider refused it as too long: well below what
+// was sent, whatever the estimate says. It lowers the budget. If the provider named its
+// window, call SetBudget first. Errors are those of Trim.
 func (c *Conversation) TrimHard() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal, limit := hardShare*before, hardLimit*before
@@ -113,10 +102,8 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 	return t, err
 }
 
-// Compact makes the history as small as it can be made without a model that sums
-// it up: to a quarter of the budget, the last steps included. It is for between
-// two turns, at the user's wish, and Uncompact takes it back. Errors are those of
-// Trim, but for *FullError.
+// Compact trims to a quarter of the budget, the last steps included, between two turns at
+// the user's wish. Uncompact undoes it. Errors are those of Trim, except *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal := smallest * before
@@ -126,10 +113,9 @@ func (c *Conversation) Compact() (Trimmed, error) {
 	return c.trim(trimming{before: before, goal: goal, limit: goal, all: true})
 }
 
-// trim plans, records and applies. What would not suffice, above the limit and
-// the reserve, is not done at all.
+// trim plans, records and applies. A trim that does not reach the limit is not done at all.
 func (c *Conversation) trim(how trimming) (Trimmed, error) {
-	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, done: c.done, trimming: how}
+	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, past: c.past, trimming: how}
 	p.run()
 	before, after := how.before, p.tokens()
 	if most := how.limit + float64(c.reserve); min(before, after) > most && !how.all {
@@ -150,7 +136,7 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 		return Trimmed{}, err
 	}
 	c.shrunk(p.items, p.size)
-	c.done, c.sent = p.done, len(p.items)
+	c.past, c.sent = p.past, len(p.items)
 	return p.did, nil
 }
 
@@ -167,8 +153,8 @@ func (c *Conversation) recordTrim(p *planner) error {
 	return err
 }
 
-// writeLine writes a line of the session, and returns its id, which is a number of
-// its own where nothing is kept.
+// writeLine writes a line of the session and returns its ID; without a session it only
+// counts.
 func (c *Conversation) writeLine(kind string, payload any) (id string, err error) {
 	if c.session != nil {
 		return c.session.append(kind, payload)
@@ -206,15 +192,13 @@ type Trimmed struct {
 	// Summaries are those of what was summed up, left out last of all.
 	Summaries int
 	Recent    int // tool results of the last steps shortened, since nothing else was left
-	// RecentTexts are answers in the last steps, to messages before the last,
-	// that were shortened since nothing else was left.
+	// RecentTexts are shortened answers in the last steps, before the user's last message.
 	RecentTexts int
 	// Before and After are the estimated tokens.
 	Before, After int
 }
 
-// String is the notice for the user: one sentence without a full stop, "" when
-// nothing was done.
+// String is the notice for the user, "" if nothing was done.
 func (t Trimmed) String() string {
 	var did []string
 	tell := func(n int, noun, change string) {

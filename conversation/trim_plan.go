@@ -11,19 +11,17 @@ import (
 	"artoo/tool/text"
 )
 
-// planner works out a trim on a copy of the history.
 type planner struct {
 	c     *Conversation
 	items []item
 	size  size
-	done  done
+	past  pastWork
 	trimming
 	record trimRecord
 	did    Trimmed
 	files  []string // written for this trim
 }
 
-// keep puts a text or image into a file, as outputs.keep does.
 func (p *planner) keep(name, ext string, data []byte) location {
 	place := p.c.files.keep(name, ext, string(data))
 	if place.path != "" {
@@ -32,8 +30,7 @@ func (p *planner) keep(name, ext string, data []byte) location {
 	return place
 }
 
-// discard takes back what was written for a trim that is not made. A file that
-// stays costs space only.
+// discard removes the files of a trim that is not made. A file that stays costs only space.
 func (p *planner) discard() {
 	for _, path := range p.files {
 		_ = os.Remove(path)
@@ -70,8 +67,7 @@ func (p *planner) run() {
 	if p.over() {
 		p.recentResults(p.limit)
 	}
-	// Three answers fill a window of 4,096 tokens: without this no further
-	// message would ever fit.
+	// Without this, three answers fill a window of 4,096 tokens for good.
 	if p.over() {
 		p.did.RecentTexts = p.texts(lastUser(p.items))
 	}
@@ -83,8 +79,7 @@ func (p *planner) run() {
 	}
 }
 
-// oldUsers drops the user's messages, the oldest first, but the latest if that is
-// to stay.
+// oldUsers drops the user's messages, the oldest first, except the latest if stay is true.
 func (p *planner) oldUsers(stay bool) {
 	latest, left := -1, p.size
 	if stay {
@@ -115,11 +110,10 @@ func (p *planner) oldUsers(stay bool) {
 	}
 	p.items = kept
 	if user := lastUser(p.items); unsaid && user >= 0 { // it stood behind one that is gone
-		p.tell(user, messagesLeftOut)
+		p.report(user, messagesLeftOut)
 	}
 }
 
-// edit makes an edit and records it.
 func (p *planner) edit(i int, e edit) {
 	e.Message = p.items[i].id
 	before := p.items[i].size
@@ -150,9 +144,9 @@ func (p *planner) steps(kept int) {
 		p.did.Steps++
 	}
 	if latest := lastUser(p.items); user >= 0 {
-		p.tell(user, stepsLeftOut)
-	} else if slices.Contains(drop, true) && latest >= 0 && !p.done.empty() {
-		p.tell(latest, messagesLeftOut) // the messages before the steps are gone already
+		p.report(user, stepsLeftOut)
+	} else if slices.Contains(drop, true) && latest >= 0 && !p.past.empty() {
+		p.report(latest, messagesLeftOut) // the messages before the steps are gone already
 	}
 	remain := p.items[:0]
 	for i, it := range p.items {
@@ -163,8 +157,8 @@ func (p *planner) steps(kept int) {
 	p.items = remain
 }
 
-// drop leaves a message out of what is sent, and remembers what was done in it.
-// The caller takes it out of the items.
+// drop leaves a message out of what is sent and remembers its work. The caller removes the
+// item.
 func (p *planner) drop(i int) {
 	p.size = p.size.minus(p.items[i].size)
 	p.record.Drop = append(p.record.Drop, p.items[i].id)
@@ -174,41 +168,39 @@ func (p *planner) drop(i int) {
 			if part.Effect == nil {
 				continue
 			}
-			p.done = p.done.and(*part.Effect)
+			p.past = p.past.and(*part.Effect)
 		case provider.Text:
 			if p.items[i].msg.Role != provider.RoleAssistant {
 				continue
 			}
-			p.done = p.done.saying(part.Text)
+			p.past = p.past.saying(part.Text)
 		default:
 			continue
 		}
-		p.record.Done = &p.done
+		p.record.Done = &p.past
 	}
 }
 
-// What follows a user message after which steps were dropped, or before which
-// messages were.
+// The notes behind a user message after which steps, or before which messages, were
+// dropped.
 const (
 	stepsLeftOut    = "What you did and answered next was left out to save room."
 	messagesLeftOut = "What was said and done before was left out to save room."
 )
 
-// tell ends the note of a user message with all that was done in what is no
-// longer sent, in one place: it leaves the others.
-func (p *planner) tell(user int, head string) {
+// report ends the note of one user message with all the work in what is no longer sent.
+func (p *planner) report(user int, head string) {
 	for i, it := range p.items {
 		if it.note != "" && i != user {
 			p.note(i, stepsLeftOut)
 		}
 	}
-	if did := p.done.text(p.bytes(float64(p.c.Budget()) / doneShare)); did != "" {
+	if did := p.past.text(p.bytes(float64(p.c.Budget()) / pastShare)); did != "" {
 		head += " In all that was left out so far " + did
 	}
 	p.note(user, head)
 }
 
-// note sets what follows a user message.
 func (p *planner) note(i int, text string) {
 	text = "[" + text + "]"
 	if p.items[i].note == text {
@@ -221,8 +213,7 @@ func (p *planner) note(i int, text string) {
 	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id, Text: text})
 }
 
-// recentResults cuts the results of the last steps, ever shorter: the alternative is
-// to send nothing at all. They are never replaced by a line.
+// recentResults shortens the results of the last steps ever more; they never become a line.
 func (p *planner) recentResults(limit float64) {
 	recent := recentFrom(p.items, stepsOf(p.items))
 	touched := map[int]bool{}
@@ -258,7 +249,6 @@ func (p *planner) recentResults(limit float64) {
 	}
 }
 
-// images replaces old images by a sentence that names their file.
 func (p *planner) images(recent, latest int) {
 	for i := range p.items {
 		if i >= recent && p.items[i].msg.Role != provider.RoleUser || i == latest {
@@ -325,8 +315,7 @@ func (p *planner) results(recent int) {
 	}
 }
 
-// resultLine is the line that stands for an old result. The whole is put into a
-// file if it is in none yet.
+// resultLine is the line in place of an old result, whose whole is put into a file.
 func (p *planner) resultLine(r provider.ToolResult) edit {
 	place := p.placeOf(r)
 	of := r.Name
@@ -342,7 +331,6 @@ func (p *planner) resultLine(r provider.ToolResult) edit {
 	return edit{Text: text, File: place.path}
 }
 
-// placeOf is where the whole result is, or was put just now.
 func (p *planner) placeOf(r provider.ToolResult) location {
 	if r.File != "" {
 		return location{path: r.File, why: "The whole is in", again: true}
@@ -350,8 +338,7 @@ func (p *planner) placeOf(r provider.ToolResult) location {
 	return p.keep(r.Name, ".txt", []byte(r.Text))
 }
 
-// texts shortens the model's texts in the first messages, n of them, and returns
-// how many it shortened.
+// texts shortens the model's texts in the first n messages and returns how many.
 func (p *planner) texts(n int) (shortened int) {
 	for i := range n {
 		if p.items[i].msg.Role != provider.RoleAssistant {
@@ -370,8 +357,8 @@ func (p *planner) texts(n int) (shortened int) {
 	return shortened
 }
 
-// users shortens the user's messages but the latest to what is always kept of
-// each, and of all together: the newest keep most.
+// users shortens the user's messages, except the latest, each and all together: the newest
+// keep most.
 func (p *planner) users(latest int) {
 	each := p.bytes(userKept)
 	all := p.bytes(userShare * float64(p.c.Budget()))
@@ -396,13 +383,12 @@ func (p *planner) users(latest int) {
 	}
 }
 
-// user shortens the texts of a message to so many bytes together. It reports
-// false when enough has been done.
+// user shortens the texts of a message to so many bytes. It reports false when enough is
+// done.
 func (p *planner) user(i, left int) bool {
 	for n, part := range p.items[i].msg.Parts {
 		t, ok := part.(provider.Text)
-		// The room for the mark keeps a shortened text from being shortened
-		// again.
+		// Leave room for the mark, or a shortened text is shortened again.
 		if !ok || len(t.Text) <= max(left, 0)+2*markerRoom {
 			left -= len(t.Text)
 			continue

@@ -6,11 +6,8 @@ import (
 	"artoo/provider"
 )
 
-// SetOverhead tells what goes before the history in every request: the system
-// prompt and the tools. Without it they are part of the estimate only after the
-// first reply. tools is called once, by the first method that needs the estimate: a
-// session that has just begun needs none before its first message. It may be nil for no
-// tools.
+// SetOverhead sets the system prompt and the tools, which precede the history. tools is
+// called once, when an estimate is needed; it may be nil.
 func (c *Conversation) SetOverhead(system string, tools func() []provider.ToolSpec) {
 	c.meter.setOverhead(func() size {
 		s := sizeOfText(system)
@@ -24,23 +21,21 @@ func (c *Conversation) SetOverhead(system string, tools func() []provider.ToolSp
 	})
 }
 
-// SetBudget changes the budget, after a switch of model or when a provider's
-// error named its real window. What refusals without numbers taught is forgotten.
-// 0 or less: none.
+// SetBudget changes the budget after a switch of model or when an error named the real
+// window; 0 or less means no budget. It forgets what refusals taught.
 func (c *Conversation) SetBudget(tokens int) {
 	c.cfg.MaxContextTokens = tokens
 	c.known = known{}
 }
 
-// SetReserve tells how many tokens of the reply's share a request may take when it
-// does not fit the budget even trimmed. The default is none.
+// SetReserve sets the tokens of the reply's share that a request may take when even the
+// trimmed history is over budget. The default is 0.
 func (c *Conversation) SetReserve(tokens int) {
 	c.reserve = max(tokens, 0)
 }
 
-// Refused notes that what the last Messages returned is too long. prompt is the
-// provider's count of it, a better one than any estimate, 0 where it named none. One
-// that cannot be is none.
+// Refused notes that the last Messages are too long. prompt is the provider's count, 0 if
+// it named none; an implausible one counts as none.
 func (c *Conversation) Refused(prompt int) {
 	if prompt > 0 && plausible(prompt, c.sentSize().plus(c.meter.overhead())) {
 		c.count(provider.Usage{Input: prompt})
@@ -52,16 +47,16 @@ func (c *Conversation) Refused(prompt int) {
 	}
 }
 
-// known is what refusals and answers taught of a window, in bytes of requests: a
-// better idea of the bytes of a token does not make them wrong.
+// known is what refusals and answers taught of the window, in bytes of requests, so that a
+// better estimate does not change it.
 type known struct {
 	refused  int // the smallest that was too long, 0 for none
 	accepted int // the largest that was answered
 	budget   int // TrimHard's lower budget, 0 for none
 }
 
-// Window is what is known of the window from refusals and answers, in tokens: a
-// request of refused is too long (0: none was refused), one of accepted is not.
+// Window is what refusals and answers taught, in tokens: refused is too long (0 if none was
+// refused), accepted is not.
 func (c *Conversation) Window() (refused, accepted int) {
 	return int(float64(c.known.refused) * c.perByte()), int(float64(c.known.accepted) * c.perByte())
 }
@@ -103,9 +98,8 @@ func (c *Conversation) Budget() int {
 	return budget
 }
 
-// Observe takes the provider's count for what the last Messages returned and
-// the reply to it. It is called after each reply, before or after the reply is
-// appended, and before its results are. Estimated counts are ignored.
+// Observe takes the provider's count of the last Messages and the reply. Call it after each
+// reply and before its results are appended. Estimated counts are ignored.
 func (c *Conversation) Observe(usage provider.Usage) {
 	c.known.accepted = max(c.known.accepted, c.sentBytes())
 	c.count(usage)
@@ -116,10 +110,8 @@ func (c *Conversation) count(usage provider.Usage) {
 	c.meter.observe(usage, c.sentSize(), c.size)
 }
 
-// RecordUsage keeps what a request used in the session file. Usage that Observe
-// was just given is marked as this conversation's own; other requests (of
-// sub-agents, failed tries) count for Session.Totals only. costUSD is nil when
-// a price is unknown.
+// RecordUsage writes a request's usage to the session. Usage that Observe was just given is
+// marked as this conversation's own. costUSD is nil if a price is unknown.
 func (c *Conversation) RecordUsage(model string, usage provider.Usage, costUSD *float64) error {
 	record := UsageRecord{Model: model, Usage: usage, CostUSD: costUSD}
 	if c.session == nil {
@@ -140,8 +132,7 @@ func sameCounts(a, b provider.Usage) bool {
 	return a == b
 }
 
-// Tokens is about how many tokens so many bytes of text are to the model that
-// answers.
+// Tokens is about the tokens of so many bytes of text.
 func (c *Conversation) Tokens(bytes int) int {
 	return int(math.Ceil(float64(bytes) * c.perByte()))
 }
@@ -151,8 +142,7 @@ func (c *Conversation) Bytes(tokens int) int {
 	return int(float64(tokens) / c.perByte())
 }
 
-// EstimatedTokens is about how large the next request would be, without its
-// reply.
+// EstimatedTokens is about the size of the next request without its reply.
 func (c *Conversation) EstimatedTokens() int {
 	return roundTokens(c.meter.tokens(c.size))
 }
@@ -162,8 +152,7 @@ func (c *Conversation) PartTokens(p provider.Part) int {
 	return roundTokens(c.meter.raw(sizeOfPart(p)))
 }
 
-// TextTokens is about how many tokens a text is, ToolTokens what the model is told
-// of a tool.
+// TextTokens is about the tokens of a text, ToolTokens those of a tool's description.
 func (c *Conversation) TextTokens(text string) int {
 	return roundTokens(c.meter.raw(sizeOfText(text)))
 }
@@ -172,8 +161,7 @@ func (c *Conversation) ToolTokens(t provider.ToolSpec) int {
 	return roundTokens(c.meter.raw(sizeOfTool(t)))
 }
 
-// Totals sums what all requests of the conversation used: those of its session, also
-// before it was resumed, or of this run where none is kept.
+// Totals sums the requests of the session, or of this run without one.
 func (c *Conversation) Totals() Totals {
 	if c.session == nil {
 		return c.totals
@@ -190,8 +178,7 @@ func (c *Conversation) Cost() *float64 {
 	return t.CostUSD
 }
 
-// CacheHitRate is the share of all that was sent which the provider had cached, from 0
-// to 1; 0 before anything was sent.
+// CacheHitRate is the cached share of all that was sent, 0 to 1.
 func (c *Conversation) CacheHitRate() float64 { return c.Totals().CacheHitRate() }
 
 // CacheHitRate is that of the requests.

@@ -81,7 +81,6 @@ func (c *Catalog) Sources() []Source {
 	return all
 }
 
-// tables are those of the catalogue, the one that wins first.
 func (c *Catalog) tables() []*tableIndex {
 	if c == nil || c.installed == nil {
 		return []*tableIndex{builtIn()}
@@ -135,7 +134,6 @@ func (c *Catalog) Models(provider string) []ModelInfo {
 	return list
 }
 
-// tableIndex finds the lines of a table.
 type tableIndex struct {
 	sources []Source
 	byKey   map[string]string   // keyed by provider/id
@@ -182,7 +180,6 @@ func readTable(text string) (*tableIndex, error) {
 	return x, nil
 }
 
-// date is that of the newest source.
 func (x *tableIndex) date() (newest string) {
 	for _, s := range x.sources {
 		newest = max(newest, s.Date)
@@ -194,11 +191,9 @@ func isDate(s string) bool { return len(s) == len("dddd-dd-dd") && fits(s, "dddd
 
 func idOf(line string) string { return strings.SplitN(line, "\t", 3)[1] }
 
-// columns of a table, as EncodeCatalog writes them.
 const columns = "provider\tid\tname\twindow\treply\t$/M in\tout\tcache read\tcache write\ttiers\tsees and reasons\tefforts" +
 	"\twindow's source\tprice's source"
 
-// parse reads a row; all models in tables call tools.
 func (x *tableIndex) parse(line string) (ModelInfo, error) {
 	f := strings.Split(line, "\t")
 	if len(f) != strings.Count(columns, "\t")+1 {
@@ -274,7 +269,6 @@ const (
 	maxTiers  = 8
 )
 
-// check says what is out of all proportion in the facts of a model.
 func (m ModelInfo) check() error {
 	bad := func(what string) error { return fmt.Errorf("%s/%s: bad %s", m.Provider, m.ID, what) }
 	plain := func(s string) bool {
@@ -359,7 +353,6 @@ func EncodeCatalog(models []ModelInfo) (string, error) {
 	return head + "# " + columns + "\n" + rows.String(), nil
 }
 
-// join writes the price without its tiers.
 func (p Price) join(separator string) string {
 	var all []string
 	for _, rate := range []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {

@@ -73,7 +73,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Provider, why)
 }
 
-// why is the message, or the best there is in its place.
 func (e *Error) why() string {
 	if e.Message == "" && e.Err != nil {
 		return cmp.Or(e.Err.Error(), string(e.Kind))

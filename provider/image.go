@@ -72,7 +72,6 @@ func limitsOf(provider string) imageLimits {
 	return l
 }
 
-// takenTypes are the media types that every model takes that sees.
 func takenTypes() []string { return []string{"image/jpeg", "image/png", "image/gif", "image/webp"} }
 
 // FitImages puts a sentence in the place of each image that the model must not
@@ -158,14 +157,12 @@ func Images(messages []Message) []Image {
 	return all
 }
 
-// imageFitter writes the sentences.
 type imageFitter struct {
 	limits imageLimits
 	why    []string // one an image; "" means that it is sent
 	next   int      // the image that comes next
 }
 
-// choose says which images are left out, and how many.
 func (f *imageFitter) choose(all []Image) (left int) {
 	l := f.limits
 	count, total := 0, 0
@@ -205,7 +202,6 @@ func steps(n, limit int) int {
 	return (n - limit + quarter - 1) / quarter * quarter
 }
 
-// message puts the sentences into a message.
 func (f *imageFitter) message(m *Message) {
 	changed := false
 	parts := slices.Clone(m.Parts)
@@ -240,7 +236,6 @@ func (f *imageFitter) message(m *Message) {
 	}
 }
 
-// of is why the next image is left out.
 func (f *imageFitter) of() string {
 	f.next++
 	return f.why[f.next-1]

@@ -171,7 +171,6 @@ func (m Message) Calls() []ToolCall {
 	return calls
 }
 
-// messageJSON is a message's JSON, with its parts as P.
 type messageJSON[P any] struct {
 	Role     Role   `json:"role"`
 	Provider string `json:"provider,omitempty"`
@@ -247,7 +246,6 @@ type partJSON struct {
 	Effect    *Effect         `json:"effect"`
 }
 
-// part is the part of the type that was read.
 func (p *partJSON) part() (Part, error) {
 	switch p.Type {
 	case "text":

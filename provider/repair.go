@@ -57,7 +57,6 @@ func repair(messages []Message, paused bool) []Message {
 	return r.finish(messages)
 }
 
-// slot is the place of one call's result.
 type slot struct {
 	call   ToolCall
 	result *Message // nil until it came
@@ -166,7 +165,6 @@ func (r *repairer) part(p Part, t *turn, partial bool) (kept Part, same bool) {
 	return nil, false
 }
 
-// call mends a call and opens the slot of its result.
 func (r *repairer) call(c ToolCall, t *turn) ToolCall {
 	fixed := c
 	fixed.ID = r.id(c.ID)
@@ -218,7 +216,6 @@ func (r *repairer) result(m Message, result ToolResult, source int, alone bool) 
 	s.result = &Message{Role: RoleTool, Parts: []Part{fixed}}
 }
 
-// finish lines everything up.
 func (r *repairer) finish(original []Message) []Message {
 	out := make([]Message, 0, len(original)+2)
 	emit := func(m Message, source int) {

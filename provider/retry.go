@@ -67,7 +67,6 @@ func (r *Retrier) Stream(ctx context.Context, req Request) iter.Seq2[Event, erro
 	}
 }
 
-// retrying is the state of one request.
 type retrying struct {
 	*Retrier
 	req    Request
@@ -222,7 +221,6 @@ func (s *retrying) withNewKey(ctx context.Context, e *Error) (next Retry, ok boo
 	return Retry{Try: s.n + 1, Tries: s.n + 1, Err: e, NewKey: true}, s.NewKey(ctx, s.began)
 }
 
-// backoff is our own delay after the nth failure, from 1.
 func (s *retrying) backoff(n int) time.Duration {
 	delay := min(retryFirst<<min(n-1, 8), retryMost)
 	random := s.Rand

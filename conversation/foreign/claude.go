@@ -46,7 +46,6 @@ type claudeBlock struct {
 	}
 }
 
-// claudeReader gathers the lines of a session of Claude Code.
 type claudeReader struct {
 	lines []claudeLine
 	at    map[string]int // index of a uuid
@@ -68,7 +67,6 @@ func (c *claudeReader) line(line []byte) {
 	}
 }
 
-// session follows the parents back from what was said last.
 func (c *claudeReader) session() Session {
 	s := Session{Agent: "Claude Code"}
 	var chain []claudeLine

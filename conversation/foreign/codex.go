@@ -28,7 +28,6 @@ type codexItem struct {
 	ID, CWD, Model string
 }
 
-// codexReader gathers the history of a session of Codex.
 type codexReader struct {
 	s     Session
 	names map[string]string // call names by ID

@@ -85,7 +85,6 @@ func texts(content json.RawMessage) string {
 	return strings.Join(all, "\n")
 }
 
-// callOf is a call with an input that is an object.
 func callOf(id, name string, input json.RawMessage) provider.ToolCall {
 	if fields := map[string]json.RawMessage{}; json.Unmarshal(input, &fields) != nil || fields == nil {
 		return provider.ToolCall{ID: id, Name: name, Input: json.RawMessage("{}"), Raw: string(input)}

@@ -65,7 +65,6 @@ func hinted(err error) error {
 	return &told
 }
 
-// request is a request to a path below an address, without a body.
 func (p *Provider) request(ctx context.Context, query url.Values, base string, path ...string) (wire.Request, error) {
 	r, err := wire.Ask(ctx, p.Server, base, provider.AuthXAPIKey, path...)
 	if err != nil {

@@ -41,7 +41,6 @@ type content struct {
 	input     json.RawMessage // arguments that came with the block's start
 }
 
-// event is any event of the stream, or a whole message.
 type event struct {
 	Type         string          `json:"type"`
 	Index        int             `json:"index"`

@@ -8,7 +8,6 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// thinking is the request's switch for extended thinking.
 type thinking struct {
 	Type    string `json:"type"`
 	Budget  int    `json:"budget_tokens,omitempty"`
@@ -29,7 +28,6 @@ const (
 	styleAlways // cannot be switched off: Mythos, Fable
 )
 
-// family is what can be read out of a model's id.
 type family struct {
 	claude bool
 	name   string // opus, sonnet, haiku, mythos, fable or ""

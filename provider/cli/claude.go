@@ -76,7 +76,6 @@ func claudeArgs(c call) []string {
 // claude tries ten times, over minutes.
 const hopeless = 3
 
-// claudeEvents decodes the events of one run.
 type claudeEvents struct {
 	message  string        // the id of the one that streams
 	text     bool          // its text was streamed
@@ -98,7 +97,6 @@ type claudeEvents struct {
 	streams map[string]string         // the message that streams, by its parent
 }
 
-// claudeEvent has the fields of all events that matter.
 type claudeEvent struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
@@ -155,7 +153,6 @@ type claudeModel struct {
 	Output     int `json:"outputTokens"`
 }
 
-// claudeMessage is an assistant's or a user's message.
 type claudeMessage struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
@@ -316,7 +313,6 @@ func (d *claudeEvents) user(r *reply, message json.RawMessage) {
 	}
 }
 
-// readMessage reads a message whose content may be a plain string.
 func readMessage(data json.RawMessage) (m claudeMessage, blocks []claudeBlock) {
 	if json.Unmarshal(data, &m) != nil {
 		return m, nil
@@ -388,7 +384,6 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	r.failure = f
 }
 
-// usage is what the result tells of it.
 func (e claudeEvent) usage() provider.Usage {
 	u := provider.Usage{
 		Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output,

@@ -9,7 +9,6 @@ import (
 	"artoo/provider"
 )
 
-// stream takes a raw event of the Messages API.
 func (d *claudeEvents) stream(r *reply, data []byte) {
 	var e struct {
 		Type    string        `json:"type"`

@@ -101,7 +101,6 @@ type broken struct {
 	heard   string // the message it was given
 }
 
-// timeouts are how long a process is waited for.
 type timeouts struct {
 	end       time.Duration // after its last event, until it is ended
 	interrupt time.Duration // after SIGINT, until SIGTERM
@@ -254,7 +253,6 @@ func (c *CLI) opens() (dirs []string) {
 	return dirs
 }
 
-// home is the home directory that the tool is told.
 func (c *CLI) home() string { return c.variable("HOME") }
 
 // variable is a variable of the tool's environment, "" where it has none.
@@ -288,7 +286,6 @@ func (c *CLI) settled(ctx context.Context, late func()) error {
 	return ctx.Err()
 }
 
-// leave lets a stopped process end in the background.
 func (c *CLI) leave(p *process) {
 	gone := make(chan struct{})
 	c.mu.Lock()
@@ -314,7 +311,6 @@ func (c *CLI) announce(trusted bool) string {
 	return Rules(c.Name, c.mode(), trusted)
 }
 
-// path finds the tool.
 func (c *CLI) path(d *dialect) (string, error) {
 	path, err := exec.LookPath(d.program)
 	if err != nil {

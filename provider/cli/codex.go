@@ -48,7 +48,6 @@ var codex = dialect{
 	},
 }
 
-// codexEvents decodes the events of one run.
 type codexEvents struct {
 	begun       map[string]bool // items whose step was shown
 	last        string          // the last error that was not the end
@@ -164,7 +163,6 @@ func (d *codexEvents) notify(r *reply) {
 	}
 }
 
-// step shows what codex does as it begins.
 func (d *codexEvents) step(r *reply, item codexItem) {
 	if d.begun[item.ID] {
 		return
@@ -207,7 +205,6 @@ func (d *codexEvents) item(r *reply, item codexItem) {
 	}
 }
 
-// outcome shows what a step came to, if it failed.
 func (d *codexEvents) outcome(r *reply, item codexItem) {
 	switch {
 	case item.Status == "declined":

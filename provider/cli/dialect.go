@@ -9,7 +9,6 @@ import (
 	"artoo/provider"
 )
 
-// dialect is what artoo must know of one tool.
 type dialect struct {
 	program string            // the executable
 	least   string            // a version known to have all the options that are used
@@ -46,7 +45,6 @@ type dialect struct {
 	remark  func(stderr string) string           // the line of a good run's stderr to show the user; may be ""
 }
 
-// call is what a run's arguments depend on.
 type call struct {
 	model  string // "" for the tool's own
 	effort string // "" for the tool's own
@@ -150,7 +148,6 @@ func numbers(version string) (n [3]int, ok bool) {
 	return n, err == nil && count == len(n)
 }
 
-// object reads the fields of a tool's input, for showing it.
 func object(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {

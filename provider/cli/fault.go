@@ -110,7 +110,6 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// ending says how a tool ended.
 func ending(state *os.ProcessState) string {
 	if code := exitCode(state); code >= 0 {
 		return "ended with status " + strconv.Itoa(code)
@@ -245,7 +244,6 @@ func lastLine(text string) string {
 	return ""
 }
 
-// spans are the forms of a time to wait.
 var spans = sync.OnceValue(func() (re struct{ all, part, stamp *regexp.Regexp }) {
 	const part = `(\d+(?:\.\d+)?)\s*(milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)`
 	re.part = regexp.MustCompile(`(?i)` + part)

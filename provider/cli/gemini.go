@@ -63,7 +63,6 @@ decision = "deny"
 priority = 999
 `
 
-// geminiEvents decodes the events of one run.
 type geminiEvents struct {
 	calls   map[string]geminiEvent
 	last    string // the type of the last event
@@ -152,7 +151,6 @@ func (d *geminiEvents) event(r *reply, data []byte) {
 	d.last = e.Type
 }
 
-// geminiAsks are the tools that gemini asks about, where it can.
 var geminiAsks = []string{"run_shell_command", "write_file", "replace", "save_memory", "web_fetch"}
 
 // result is the last event. Its status counts: an invalid reply of the model has
@@ -203,7 +201,6 @@ func apiError(message string) (text string, status int) {
 // mostNames is how many files are looked at for one that an @ could mean.
 const mostNames = 20_000
 
-// around is what the text of a message may be taken for.
 type around struct {
 	dirs []string // the working directory first, then others that may be read
 	home string
@@ -274,7 +271,6 @@ func atPath(text string) string {
 	return text[:end]
 }
 
-// unescaped is a path without its backslashes.
 func unescaped(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {

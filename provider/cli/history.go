@@ -23,7 +23,6 @@ const (
 	mostTranscript = 400 << 10 // bytes in all; the oldest goes
 )
 
-// session is what a reply keeps of the tool's session.
 type session struct {
 	ID string `json:"id"`
 	// Of is the artoo session it belongs to. In a fork of that, which may have
@@ -33,13 +32,11 @@ type session struct {
 	Total *provider.Usage `json:"total,omitempty"`
 }
 
-// part is the session as it is kept with a reply.
 func (s session) part() (provider.Part, error) {
 	data, err := provider.Marshal(s)
 	return provider.Reasoning{Form: formSession, Opaque: string(data)}, err
 }
 
-// plan is what one run is given.
 type plan struct {
 	session session // the session to resume; its ID is "" for a new one
 	prompt  string

@@ -24,7 +24,6 @@ type process struct {
 	started shell.Started
 }
 
-// start starts the command, whose streams must be files.
 func start(cmd *exec.Cmd) (*process, error) {
 	cmd.Env = slices.Concat([]string{}, cmd.Env) // never nil, which would stand for artoo's own
 	started, err := shell.StartHere(cmd)
@@ -95,7 +94,6 @@ const (
 	eachLine = 64 // bytes that a line costs beside its own
 )
 
-// errLine is a line that is longer than any event.
 var errLine = errors.New("a line of more than 64 MiB")
 
 // lines drains a pipe as fast as it can: some tools lose what they could not
@@ -175,7 +173,6 @@ func (l *lines) take() (line []byte, ended bool, err error) {
 	return line, false, nil
 }
 
-// drop lets go of all lines, those to come too.
 func (l *lines) drop() {
 	l.mu.Lock()
 	l.dropped, l.waiting, l.bytes = true, nil, 0
@@ -183,7 +180,6 @@ func (l *lines) drop() {
 	l.room.Broadcast()
 }
 
-// tail keeps the end of a stream.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

@@ -14,13 +14,11 @@ import (
 	"artoo/tool/names"
 )
 
-// place is where a tool works.
 type place struct {
 	dir  string // the working directory
 	root string // the project's root: dir, or above it
 }
 
-// up are the directories from dir to root.
 func (p place) up() []string {
 	dirs := []string{p.dir}
 	for at := p.dir; at != p.root; {

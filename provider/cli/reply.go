@@ -46,7 +46,6 @@ type reply struct {
 	mayWait    time.Duration   // total wait for the retries of one request
 }
 
-// failure is how a tool says that something went wrong.
 type failure struct {
 	text   string
 	code   string             // the tool's own word
@@ -73,7 +72,6 @@ func (r *reply) working() {
 	}
 }
 
-// mark is a place in the reply's text to go back to.
 type mark struct{ steps, text int }
 
 func (r *reply) here() mark { return mark{r.steps, r.text.Len()} }
@@ -126,7 +124,6 @@ func (r *reply) keep(text string) {
 // block says that the text to come is a paragraph of its own.
 func (r *reply) block() { r.apart = r.text.Len() > 0 }
 
-// say is a piece of the answer.
 func (r *reply) say(text string) {
 	if text == "" {
 		return
@@ -143,7 +140,6 @@ func (r *reply) say(text string) {
 	r.send(provider.TextDelta{Text: text})
 }
 
-// think is a piece of the reasoning.
 func (r *reply) think(text string) {
 	if text == "" {
 		return
@@ -188,7 +184,6 @@ func (r *reply) step(what, object string) {
 	r.send(provider.Step{Text: text})
 }
 
-// notify is something the user should know.
 func (r *reply) notify(text string) {
 	if text = oneLine(text); text != "" {
 		r.send(provider.Notice{Text: text})
@@ -212,7 +207,6 @@ func (r *reply) finish() {
 	r.say(strings.TrimSpace(answer))
 }
 
-// message is the reply as the history keeps it.
 func (r *reply) message(name, model string, s session) (provider.Message, error) {
 	kept, err := s.part()
 	parts := append([]provider.Part{kept}, r.parts...)
@@ -223,7 +217,6 @@ func (r *reply) message(name, model string, s session) (provider.Message, error)
 	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}, err
 }
 
-// oneLine is the first line of a text, cut to what a line can hold.
 func oneLine(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	line, rest, _ := strings.Cut(text, "\n")

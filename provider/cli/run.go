@@ -283,7 +283,6 @@ func again(t *time.Timer, d time.Duration) {
 	}
 }
 
-// take decodes all lines that are there; more is false at the end.
 func (r *run) take(out *lines, d decoder) (taken int, more bool, err error) {
 	for ; !r.left && r.ctx.Err() == nil; taken++ {
 		line, ended, err := out.take()
@@ -440,7 +439,6 @@ func (r *run) kept(p plan, err error) error {
 	return err
 }
 
-// sessionAfter is the tool's session as it is after a run.
 func (r *run) sessionAfter(p plan) session {
 	return session{ID: r.reply.session, Of: r.req.SessionID, Total: cmp.Or(r.reply.total, p.session.Total)}
 }

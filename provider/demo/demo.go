@@ -92,7 +92,6 @@ func (p *Provider) say(ctx context.Context, m move, yield func(provider.Event, e
 	return true
 }
 
-// pieces cuts text behind blanks into pieces of a word or two.
 func pieces(text string) []string {
 	var all []string
 	start := 0
@@ -131,7 +130,6 @@ func prompt(req provider.Request) int {
 	return n
 }
 
-// offered is the set of tools the script may use.
 type offered map[string]bool
 
 func offer(tools []provider.ToolSpec) offered {
@@ -152,7 +150,6 @@ func firstLine(s string) string {
 	return line
 }
 
-// quote makes that fit for Markdown.
 func quote(s string) string {
 	line := strings.ReplaceAll(firstLine(s), "`", "'")
 	if line == "" {

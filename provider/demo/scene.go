@@ -9,7 +9,6 @@ import (
 	"artoo/provider"
 )
 
-// scene is what has happened so far, read from the history.
 type scene struct {
 	fresh   bool      // the script has said nothing yet
 	ended   bool      // it has given its last answer, and the user went on
@@ -23,7 +22,6 @@ type scene struct {
 	recheck []exchange // checks after the edit
 }
 
-// exchange is a call with its result.
 type exchange struct {
 	call   provider.ToolCall
 	result provider.ToolResult
@@ -93,7 +91,6 @@ func (s *scene) add(x exchange) {
 	}
 }
 
-// verdict is what a check came to.
 type verdict int
 
 const (
@@ -103,7 +100,6 @@ const (
 	passed
 )
 
-// verdict sorts what bash really returned.
 func (x exchange) verdict() verdict {
 	text := x.result.Text
 	code, ran := exitCode(text)
@@ -151,7 +147,6 @@ func exitCode(text string) (code int, ok bool) {
 	return code, err == nil
 }
 
-// verdict of the last check before the edit, and after it.
 func last(checks []exchange) (x exchange, v verdict) {
 	if len(checks) == 0 {
 		return exchange{}, unknown

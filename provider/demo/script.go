@@ -10,7 +10,6 @@ import (
 	"artoo/provider"
 )
 
-// move is one reply of the script.
 type move struct {
 	reasoning string
 	text      string
@@ -96,7 +95,6 @@ func (s scene) hello(calls []provider.ToolCall) move {
 	return m
 }
 
-// greet puts a greeting before the script's first words.
 func (s scene) greet(text string) string {
 	if !s.fresh {
 		return text
@@ -104,7 +102,6 @@ func (s scene) greet(text string) string {
 	return "Hello! I am the **scripted demo** of artoo. There is no model behind me and I need no network, but the tools below are real, and so are the files.\n\n" + text
 }
 
-// guess says what the source looks like before anything was run.
 func (s scene) guess() string {
 	switch {
 	case s.look == nil:
@@ -120,7 +117,6 @@ func (s scene) fixed() bool {
 	return s.look != nil && strings.Contains(s.look.result.Text, right)
 }
 
-// change explains what the check showed and mends the file.
 func (s scene) change(x exchange, v verdict) move {
 	var b strings.Builder
 	switch {
@@ -225,11 +221,9 @@ func (x exchange) row(when string) string {
 	return fmt.Sprintf("| %s | `%s` | %s |\n", when, x.command(), word)
 }
 
-// noInit answers /init.
 const noInit = "I am a script, not a model: I cannot look at a project and write its AGENTS.md. " +
 	"A model would read it now, and ask before it writes the file."
 
-// further answers whatever the user says when the script is over.
 const further = "I am a script, not a model, and my part is over: I cannot answer that.\n\n" +
 	"To talk to a model, leave with `/quit`, set a key and start artoo:\n\n" +
 	"```sh\nexport ANTHROPIC_API_KEY=...   # or OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY\nartoo\n```\n\n" +

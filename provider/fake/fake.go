@@ -96,7 +96,6 @@ func (p *Provider) take(req provider.Request) (Step, error) {
 		nil)
 }
 
-// resolved is the step that is played, and notes whether it pauses.
 func (p *Provider) resolved(s Step, req provider.Request) Step {
 	s = resolve(s, req)
 	p.mu.Lock()
@@ -105,7 +104,6 @@ func (p *Provider) resolved(s Step, req provider.Request) Step {
 	return s
 }
 
-// resolve runs a step's Func until there is none.
 func resolve(s Step, req provider.Request) Step {
 	for s.Func != nil {
 		s = s.Func(req)

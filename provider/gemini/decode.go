@@ -242,7 +242,6 @@ func (d *decoder) Held() (n int) {
 	return n
 }
 
-// arguments is what the call was given, as text.
 func (g *gathered) arguments() string {
 	if g.pieces != nil && len(g.args) == 0 {
 		return g.pieces.json()
@@ -301,7 +300,6 @@ func stopReason(word string, calls bool) provider.StopReason {
 	return provider.StopComplete
 }
 
-// stoppedBy words the end of a reply that a filter stopped.
 func stoppedBy(word string) string {
 	why := ""
 	switch word {

@@ -47,7 +47,6 @@ func (h *history) add(m provider.Message) {
 	}
 }
 
-// flush sends the results that are gathered, then their images.
 func (h *history) flush() {
 	h.push("user", h.results)
 	h.push("user", h.images)

@@ -15,7 +15,6 @@ import (
 
 var _ provider.Lister = (*Provider)(nil)
 
-// pageSize is the most models that the API puts into a page.
 const pageSize = "1000"
 
 // modelPage is a page of GET /v1beta/models. A field that a server leaves out
@@ -66,7 +65,6 @@ func (m listed) talks() bool {
 		func(word string) bool { return strings.Contains(m.Name, word) })
 }
 
-// info is what the server says, over what the catalogue has.
 func (m listed) info(s provider.Server) provider.ModelInfo {
 	info, _ := s.Catalog.Lookup(s.Name, strings.TrimPrefix(m.Name, "models/"))
 	if m.Title != "" {

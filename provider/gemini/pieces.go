@@ -8,7 +8,6 @@ import (
 	"artoo/provider"
 )
 
-// piece sets one value of a call's arguments, or adds to a text.
 type piece struct {
 	Path   string          `json:"jsonPath"` // $.a.b[0]['c d']
 	Text   *string         `json:"stringValue"`
@@ -17,7 +16,6 @@ type piece struct {
 	Null   json.RawMessage `json:"nullValue"`
 }
 
-// object is what pieces add up to.
 type object struct {
 	root any // map[string]any, []any, *strings.Builder or a plain value
 	bad  string
@@ -108,7 +106,6 @@ func (p *piece) value(have any) any {
 	return have // only says that more comes
 }
 
-// plain turns the builders into texts.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -45,7 +45,6 @@ const (
 	deepest   = 48
 )
 
-// object rewrites one schema.
 func (s *subsetter) object(in map[string]any, depth int) map[string]any {
 	out := map[string]any{}
 	if s.nodes++; s.nodes > mostNodes || depth > deepest {
@@ -85,7 +84,6 @@ func (s *subsetter) object(in map[string]any, depth int) map[string]any {
 	return out
 }
 
-// find follows a reference within the document.
 func (s *subsetter) find(ref string) map[string]any {
 	path, found := strings.CutPrefix(ref, "#")
 	if !found {
@@ -159,7 +157,6 @@ func (s *subsetter) kind(in, out map[string]any) {
 	}
 }
 
-// choices takes over enum, const, anyOf, oneOf and allOf.
 func (s *subsetter) choices(in, out map[string]any, depth int) {
 	if enum := texts(in["enum"]); len(enum) > 0 {
 		out["type"], out["enum"] = "string", enum
@@ -259,7 +256,6 @@ func (s *subsetter) mend(in, out map[string]any) {
 	s.format(in, out, kind)
 }
 
-// format takes over the few formats that are known.
 func (s *subsetter) format(in, out map[string]any, kind string) {
 	format, _ := in["format"].(string)
 	switch {

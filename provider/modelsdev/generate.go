@@ -82,7 +82,6 @@ func merge(older, newer []provider.ModelInfo) (all []provider.ModelInfo) {
 	return all
 }
 
-// providers are those whose models the catalogue has, in its order.
 var providers = []string{"anthropic", "openai", "gemini", "deepseek", "openrouter"}
 
 // catwalk reads the lists of the module. Prices are US dollars per million tokens.
@@ -178,10 +177,8 @@ func cached(in, one, other float64) (read, write float64) {
 	return read, write
 }
 
-// round drops what binary fractions add to a price.
 func round(f float64) float64 { return math.Round(f*1e6) / 1e6 }
 
-// pi reads the lists of the npm package.
 func pi(pkg string) ([]provider.ModelInfo, error) {
 	name, version, _ := strings.Cut(strings.TrimPrefix(pkg, "@"), "@")
 	out, err := exec.Command("npm", "view", pkg, "time", "--json").Output()

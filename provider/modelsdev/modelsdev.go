@@ -141,7 +141,6 @@ func (m model) info(name string, from provider.Source) (provider.ModelInfo, erro
 	return info, nil
 }
 
-// price is known where it says what input and output cost.
 func (r rates) price() (p provider.Price, known bool) {
 	if r.Input == nil || r.Output == nil {
 		return p, false

@@ -8,10 +8,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// formThinking marks what a model thought.
 const formThinking = "thinking"
 
-// decoder gathers one reply.
 type decoder struct {
 	wire.Reply
 	window int
@@ -23,7 +21,6 @@ type decoder struct {
 	begun bool
 }
 
-// gathered is a part of the reply.
 type gathered struct {
 	kind     string // "text", "thinking" or "call"
 	text     strings.Builder
@@ -31,7 +28,6 @@ type gathered struct {
 	args     string
 }
 
-// line is one object of the stream.
 type line struct {
 	Model   string `json:"model"`
 	Message *struct {
@@ -184,7 +180,6 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-// said is the message so far, part by part.
 func (d *decoder) said() (parts []provider.Part) {
 	for _, g := range d.parts {
 		switch g.kind {

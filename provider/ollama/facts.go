@@ -14,7 +14,6 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// facts are what a server says of a model.
 type facts struct {
 	window int // window in tokens that requests ask for; 0 leaves it to the server
 	// listed says that the server lists what the model can do; an old one does
@@ -34,12 +33,10 @@ func (f facts) without(l wire.Learned) facts {
 	return f
 }
 
-// mayCall, maySee and mayThink say what to try.
 func (f facts) mayCall() bool  { return !f.noTools && (f.tools || !f.listed) }
 func (f facts) maySee() bool   { return f.vision || !f.listed }
 func (f facts) mayThink() bool { return !f.noThinking && (f.thinking || !f.listed) }
 
-// show is the answer of /api/show, as far as it is read.
 type show struct {
 	Capabilities []string                   `json:"capabilities"`
 	Info         map[string]json.RawMessage `json:"model_info"`
@@ -111,7 +108,6 @@ func described(failed *provider.Error) bool {
 	return failed.Status >= 400 && failed.Status < 499
 }
 
-// facts reads the description; the window is the model's own limit.
 func (s *show) facts(model string) facts {
 	has := func(word string) bool { return slices.Contains(s.Capabilities, word) }
 	f := facts{listed: len(s.Capabilities) > 0, tools: has("tools"), thinking: has("thinking"), vision: has("vision"),

@@ -7,7 +7,6 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// history gathers the messages.
 type history struct {
 	provider string
 	model    string

@@ -7,7 +7,6 @@ import (
 	"artoo/provider"
 )
 
-// known is what was learned of the server so far.
 type known struct {
 	mu       sync.Mutex
 	models   map[string]facts

@@ -74,7 +74,6 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	return list, nil
 }
 
-// facts are what the list says of a model.
 func (m tagged) facts(p *Provider) facts {
 	s := show{Capabilities: m.Capabilities, RemoteHost: m.RemoteHost}
 	s.Details.Family = m.Details.Family

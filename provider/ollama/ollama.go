@@ -86,7 +86,6 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	}
 }
 
-// attempt is a request that is sent, and sent again.
 type attempt struct {
 	*Provider
 	req   provider.Request

@@ -8,7 +8,6 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// fragment is a piece of a tool call.
 type fragment struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`

@@ -8,10 +8,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// formThinking marks reasoning that came in the answer's own field.
 const formThinking = "thinking"
 
-// decoder gathers one reply.
 type decoder struct {
 	wire.Reply
 	quirks Quirks
@@ -28,7 +26,6 @@ type decoder struct {
 	repeated wire.Repeated
 }
 
-// gathered is a part of the reply that is still growing.
 type gathered struct {
 	form string // "text", "call", or the field that reasoning came in
 	text strings.Builder
@@ -249,7 +246,6 @@ func (dl *delta) field(name string) json.RawMessage {
 	return nil
 }
 
-// content is a string, or with Mistral a list of typed pieces.
 func (d *decoder) content(raw json.RawMessage) {
 	if !wire.Present(raw) {
 		return

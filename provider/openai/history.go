@@ -69,7 +69,6 @@ type cacheControl struct {
 	Type string `json:"type"`
 }
 
-// history gathers the messages.
 type history struct {
 	provider string
 	model    string

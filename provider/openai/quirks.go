@@ -135,7 +135,6 @@ func (q Quirks) without(l wire.Learned) Quirks {
 	return q
 }
 
-// maxCompletion is OpenAI's newer name for the length of a reply.
 const maxCompletion = "max_completion_tokens"
 
 func otherLength(field string) string {
@@ -145,7 +144,6 @@ func otherLength(field string) string {
 	return maxCompletion
 }
 
-// effortWords are the words most servers share; off and max differ.
 func effortWords(off, highest string) map[provider.Effort]string {
 	return map[provider.Effort]string{
 		provider.EffortOff: off, provider.EffortLow: "low", provider.EffortMedium: "medium",

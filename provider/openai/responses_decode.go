@@ -9,7 +9,6 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// responsesDecoder gathers one reply, item by item.
 type responsesDecoder struct {
 	wire.Reply
 	most int // tokens that the reply was asked to have at most, 0 for no limit
@@ -128,7 +127,6 @@ func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
 	return d.Pending, d.finish(&r, "response."+r.Status)
 }
 
-// start begins the reply at its first event.
 func (d *responsesDecoder) start(r *responsesReply) {
 	if d.begun {
 		return
@@ -141,7 +139,6 @@ func (d *responsesDecoder) start(r *responsesReply) {
 	d.Pending = append(d.Pending, provider.Started{Model: model})
 }
 
-// take works an event about one item in.
 func (d *responsesDecoder) take(ev *responsesEvent) {
 	kind := strings.TrimPrefix(ev.Type, "response.")
 	switch kind {

@@ -63,7 +63,6 @@ type itemMark struct {
 	Apart bool   `json:"apart,omitempty"` // the text begins with an empty line that is not the model's
 }
 
-// apart is what stands between two messages of one reply.
 const apart = "\n\n"
 
 // opaque is the mark in the form that messages keep, "" for an empty one.
@@ -95,7 +94,6 @@ func ownID(id, prefix string) bool {
 	return strings.HasPrefix(id, prefix) && len(id) <= responsesIDLimit
 }
 
-// responsesHistory gathers the input.
 type responsesHistory struct {
 	provider string
 	model    string
@@ -297,7 +295,6 @@ func replayable(r provider.Reasoning) (item reasoningItem, ok bool) {
 	return item, err == nil && (it.Encrypted != "" || len(it.Content) > 0)
 }
 
-// raw is the item as it is sent, with its id or without.
 func (it reasoningItem) raw(named bool) json.RawMessage {
 	raw := []byte{'{'}
 	for _, f := range it.fields {

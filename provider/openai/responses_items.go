@@ -9,7 +9,6 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// outputItem is an item of the reply that is still growing.
 type outputItem struct {
 	kind    string
 	mark    itemMark
@@ -118,7 +117,6 @@ func (d *responsesDecoder) added(index *int, it *itemHead) *outputItem {
 	return o
 }
 
-// open takes what an item tells at its start.
 func (d *responsesDecoder) open(o *outputItem, it *itemHead) {
 	if it.Type != "" {
 		o.kind = it.Type

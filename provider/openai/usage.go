@@ -25,7 +25,6 @@ type usage struct {
 	Cost     *float64 `json:"cost"`                    // OpenRouter, US dollars
 }
 
-// timings is llama.cpp's own count, in every last chunk.
 type timings struct {
 	Cached    int `json:"cache_n"`
 	Prompt    int `json:"prompt_n"`

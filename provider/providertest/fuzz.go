@@ -82,7 +82,6 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// checkMessage checks what Done promises of its message.
 func checkMessage(t *testing.T, m provider.Message) {
 	ids := map[string]bool{}
 	for _, c := range m.Calls() {
@@ -105,7 +104,6 @@ func checkMessage(t *testing.T, m provider.Message) {
 	}
 }
 
-// checkEcho sends the message back as part of a history.
 func checkEcho(t *testing.T, w Wire, m provider.Message) {
 	messages := []provider.Message{provider.UserText("hi"), m}
 	for _, c := range m.Calls() {
@@ -121,7 +119,6 @@ func checkEcho(t *testing.T, w Wire, m provider.Message) {
 	}
 }
 
-// keeping keeps the last body and answers nothing.
 type keeping struct{ body []byte }
 
 func (k *keeping) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -48,10 +48,8 @@ func halves(s string) []string {
 	return []string{s[:len(s)/2], s[len(s)/2:]}
 }
 
-// usual is the usage of replies that give none.
 var usual = provider.Usage{Input: 10, Output: 5}
 
-// script is a list of items sorted out.
 type script struct {
 	parts []Item
 	calls int
@@ -81,7 +79,6 @@ func sortOut(items []Item) script {
 	return s
 }
 
-// write writes the parts, piece by piece; a call by its number.
 func (s script) write(text, reason func(piece string), call func(n int, it Item)) {
 	calls := 0
 	for _, it := range s.parts {
@@ -124,7 +121,6 @@ func (it Item) wholeCall(args string) (id, rest string) {
 	return id, rest
 }
 
-// quote is a JSON string.
 func quote(s string) string {
 	b, err := provider.Marshal(s)
 	if err != nil {
@@ -236,10 +232,8 @@ func errorBody(kind, message string) string {
 // Fail is an error reply with a status, in the form of all these wires.
 func Fail(status int, kind, message string) Reply { return JSON(status, errorBody(kind, message)) }
 
-// lines is the type of a stream of JSON objects, one a line.
 const lines = "application/x-ndjson"
 
-// end is what ends an event of the reply.
 func (r Reply) end() string {
 	if r.ContentType == lines {
 		return "\n"

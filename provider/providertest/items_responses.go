@@ -44,7 +44,6 @@ type responsesWriter struct {
 	done []string
 }
 
-// nameOf is eight letters that depend on all that a reply says.
 func nameOf(parts []Item) string {
 	h := fnv.New32a()
 	for _, it := range parts {

@@ -102,7 +102,6 @@ func Dropped() Reply { return Reply{End: Reset, BeforeHead: true} }
 // Silent is a server that takes the request and says nothing at all.
 func Silent() Reply { return Reply{End: Hang, BeforeHead: true} }
 
-// play writes the reply.
 func (r Reply) play(w http.ResponseWriter, req *http.Request) {
 	if !r.BeforeHead {
 		r.head(w)

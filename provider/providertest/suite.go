@@ -62,7 +62,6 @@ func Run(t *testing.T, w Wire) {
 	}
 }
 
-// bench is a server with one wire's provider in front of it.
 type bench struct {
 	*Server
 	wire     Wire
@@ -107,7 +106,6 @@ func (b *bench) check(t *testing.T, r Result) {
 	}
 }
 
-// done is ask for a reply that must be complete.
 func (b *bench) done(t *testing.T, req provider.Request) (Result, provider.Done) {
 	t.Helper()
 	r := b.ask(t, req)
@@ -117,7 +115,6 @@ func (b *bench) done(t *testing.T, req provider.Request) (Result, provider.Done)
 	return r, *r.Done
 }
 
-// fails is ask for a reply that must fail with the given kind.
 func (b *bench) fails(t *testing.T, req provider.Request, kind provider.ErrorKind) *provider.Error {
 	t.Helper()
 	r := b.ask(t, req)
@@ -134,7 +131,6 @@ func (b *bench) fails(t *testing.T, req provider.Request, kind provider.ErrorKin
 	return e
 }
 
-// question is a request with everything in it that is usual.
 func question(messages ...provider.Message) provider.Request {
 	if len(messages) == 0 {
 		messages = []provider.Message{provider.UserText("what is <in> the file & why?")}
@@ -152,7 +148,6 @@ func question(messages ...provider.Message) provider.Request {
 	}
 }
 
-// result answers a call.
 func result(call provider.ToolCall, text string) provider.Message {
 	return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
 		provider.ToolResult{CallID: call.ID, Name: call.Name, Text: text}}}

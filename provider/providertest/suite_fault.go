@@ -135,7 +135,6 @@ func testBroken(t *testing.T, w Wire) {
 	})
 }
 
-// aMax is the wire's word for a reply cut at its limit.
 func aMax(w Wire) string {
 	for word, stop := range w.Stops {
 		if stop == provider.StopMaxTokens {
@@ -257,7 +256,6 @@ func cancels(t *testing.T, w Wire, serve func(testing.TB, *Handler) *Server, rep
 	}
 }
 
-// watch closes gone when the handler of the first request returns.
 func (s *Server) watch(gone chan struct{}) {
 	inner := s.srv.Config.Handler
 	s.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

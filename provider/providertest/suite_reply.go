@@ -135,7 +135,6 @@ func testCalls(t *testing.T, w Wire) {
 	})
 }
 
-// aComplete is one of the wire's words for a plain end.
 func aComplete(w Wire) string {
 	for word, stop := range w.Stops {
 		if stop == provider.StopComplete {

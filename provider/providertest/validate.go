@@ -56,7 +56,6 @@ func Validate(wire string, body []byte) error {
 	return errors.Join(v.errs...)
 }
 
-// validator gathers what is wrong.
 type validator struct {
 	errs  []error
 	ids   map[string]bool // IDs of all tool calls so far
@@ -82,7 +81,6 @@ func (v *validator) surrogates(what string, raw []byte) {
 	}
 }
 
-// lastKey checks that the body is an object whose last key is name.
 func (v *validator) lastKey(body []byte, name string) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

@@ -48,7 +48,6 @@ type ollamaProperty struct {
 	Required    []string                  `json:"required"`
 }
 
-// ollamaType is a word or a list of such.
 type ollamaType []string
 
 func (o *ollamaType) UnmarshalJSON(raw []byte) error {

@@ -305,7 +305,6 @@ func (s *responsesState) madeParts(what string, parts []responsesPart) {
 	}
 }
 
-// thoughts checks the texts of a reasoning item.
 func (s *responsesState) thoughts(what, kind string, list []json.RawMessage) {
 	for _, raw := range list {
 		var p struct {

@@ -6,7 +6,6 @@ import (
 	"sync"
 )
 
-// shape is one kind of key.
 type shape struct {
 	start string
 	whole bool // only where no word goes on
@@ -15,7 +14,6 @@ type shape struct {
 	match func(text string, i int) (from, to, end int)
 }
 
-// shapes are those that there are.
 type shapes struct {
 	by    [256][]shape         // their first byte
 	pairs [1 << 16 / 64]uint64 // a bit for each two bytes that one begins with

@@ -104,7 +104,6 @@ func (r *refused) get() *Error {
 	return r.err
 }
 
-// control refuses public addresses before the first packet.
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -66,7 +66,6 @@ func (l *Log) Record(event, text string) {
 	l.write(r)
 }
 
-// record is one line of the JSON log.
 type record struct {
 	Time    string            `json:"time"`
 	Event   string            `json:"event"` // request, response, body, error
@@ -124,7 +123,6 @@ func headerLine(h map[string]string) string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-// recording is a RoundTripper that writes down what passes.
 type recording struct {
 	next http.RoundTripper
 	log  *Log

@@ -152,7 +152,6 @@ func proxyRefusal(_ context.Context, proxy *url.URL, connect *http.Request, answ
 // mask hides a request's own keys, and whatever else looks like a key.
 func mask(own redact.Known, text string) string { return redact.Mask(own.Hide(text)) }
 
-// headers masks what may hold a key.
 func headers(h http.Header, own redact.Known) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {

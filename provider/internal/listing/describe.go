@@ -58,7 +58,6 @@ func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.
 	return info, err
 }
 
-// asking is a description that is being made.
 type asking struct {
 	Source
 	until time.Time
@@ -160,12 +159,10 @@ func (s *asking) loaded(ctx context.Context, m Model) (found Model, settled bool
 	return found, found.Loaded > 0
 }
 
-// root is the server's address without the /v1 of the API.
 func (s *asking) root() string {
 	return strings.TrimSuffix(strings.TrimRight(s.Base, "/"), "/v1")
 }
 
-// list fetches a list of models below an address.
 func (s *asking) list(ctx context.Context, base string, path ...string) ([]Model, error) {
 	r, err := s.Ask(ctx, base, path...)
 	if err != nil {

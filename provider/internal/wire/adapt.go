@@ -119,7 +119,6 @@ func (l *Learned) simplify(numbers []string, tools []provider.ToolSpec) (out []s
 	return out
 }
 
-// field is one of a JSON object.
 type field struct {
 	name string
 	raw  json.RawMessage

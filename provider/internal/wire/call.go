@@ -17,7 +17,6 @@ import (
 	"artoo/provider/redact"
 )
 
-// call is one request and its reply.
 type call struct {
 	Endpoint
 	parent    context.Context
@@ -39,7 +38,6 @@ type call struct {
 // errRequestTimeout is the cause of a request that took longer than allowed.
 var errRequestTimeout = errors.New("request timeout")
 
-// errSettled ends the wait for what may follow a complete reply.
 var errSettled = errors.New("the reply is complete")
 
 func newCall(ctx context.Context, e Endpoint) *call {

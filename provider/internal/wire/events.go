@@ -183,7 +183,6 @@ func (e *Extent) Add(piece string) {
 // Ended reports whether the value is whole.
 func (e *Extent) Ended() bool { return e.Begun && !e.bare && !e.quoted && e.depth <= 0 }
 
-// ending watches where a stream ends.
 type ending struct {
 	src  io.Reader
 	last [2]byte // but for CRs

@@ -244,7 +244,6 @@ func hostOf(raw string) string {
 	return u.Host
 }
 
-// redactURL is an address without what may be secret in it.
 func redactURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || raw == "" {

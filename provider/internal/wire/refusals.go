@@ -177,7 +177,6 @@ func (r refusal) is(api API, e *provider.Error) bool {
 		(r.unless == "" || !strings.Contains(strings.ToLower(e.Message), r.unless))
 }
 
-// expressions are those of one row.
 type expressions []*regexp.Regexp
 
 var patterns = sync.OnceValue(func() []expressions {

@@ -47,7 +47,6 @@ func (r *Repeated) Learn(data, text string, block int) {
 	}
 }
 
-// match cuts the text out of an event with the same head and tail.
 func (r *Repeated) match(data string) (text string, ok bool) {
 	if r.head == "" || len(data) <= len(r.head)+len(r.tail) || !strings.HasPrefix(data, r.head) ||
 		!strings.HasSuffix(data, r.tail) {

@@ -110,7 +110,6 @@ func (w *watchdog) fire(d time.Duration) {
 	w.cancel(idle)
 }
 
-// watched is a body whose reads the watchdog sees.
 type watched struct {
 	src      io.Reader
 	watchdog *watchdog
