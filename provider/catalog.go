@@ -119,13 +119,10 @@ func (p *Price) For(prompt int) Price {
 	return now
 }
 
-// Lookup finds a model of a provider. An empty provider means the model's own
-// vendor. A dated or "-latest" id is that of its family, and a vendor/model id
-// of a router that the catalogue does not have as the router's own has the
-// vendor's facts. The price is known only where it is the provider's own
-// (routers and gateways set theirs) and where nothing is charged: models that
-// Ollama runs locally, OpenRouter's ":free" ones. For a model that is not in the
-// catalogue known is false, and the facts are safe guesses.
+// Lookup finds a model of a provider, or of its vendor if provider is "". A dated or
+// "-latest" ID is that of its family; a router's vendor/model ID falls back to the vendor's
+// facts. The price is the provider's own, or zero for local and free models. Without an
+// entry known is false and the facts are safe guesses.
 func (c *Catalog) Lookup(provider, model string) (info ModelInfo, known bool) {
 	if info, known = c.either(provider, model); !known {
 		vendor, id := vendorOf(model)
@@ -171,9 +168,8 @@ func (c *Catalog) Has(provider, model string) bool {
 	return ok
 }
 
-// DefaultModel is the model taken where the user named only the provider. It is
-// "" where there is none: servers with models of their own, and command-line
-// agents, which have their own default.
+// DefaultModel is the model of a provider chosen without one; "" for servers with their own
+// models and coding CLIs.
 func DefaultModel(provider string) string {
 	f, _ := FactsOf(provider)
 	return f.DefaultModel

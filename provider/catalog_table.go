@@ -13,9 +13,8 @@ import (
 	"unicode"
 )
 
-// The built-in catalogue is kept as text that is looked at only when a model is
-// looked up, so that the start of the program does not pay for it. Package
-// modelsdev says how it is written.
+// The built-in catalog is text, parsed only when a model is looked up, so that the program
+// starts fast. Package modelsdev writes it.
 
 //go:embed catalog.tsv
 var table string
@@ -40,16 +39,14 @@ const (
 	FromNature = "free"   // it runs locally
 )
 
-// Catalog is what is known of models without asking anyone: the built-in facts,
-// and over them newer ones that the user installed. nil is the built-in ones. It
-// may be used by several goroutines.
+// Catalog is the built-in facts of models, and over them newer ones that the user
+// installed; nil is the built-in ones. Several goroutines may use it.
 type Catalog struct {
 	installed *tableIndex
 }
 
-// OpenCatalog puts facts that EncodeCatalog wrote over the built-in ones. Facts
-// older than the built-in ones are not used: the catalogue is nil then. Nothing is
-// taken from text with a fault in it, which is the error.
+// OpenCatalog puts facts written by EncodeCatalog over the built-in ones, or returns nil if
+// they are older. Text with a fault is an error.
 func OpenCatalog(installed string) (*Catalog, error) {
 	x, err := readTable(installed)
 	if err != nil {
@@ -111,8 +108,8 @@ func (c *Catalog) row(provider, id string) (found ModelInfo, ok bool) {
 	return found, ok
 }
 
-// Models lists the catalogue's models of a provider, the newest first within a
-// family. The caller may change what it gets.
+// Models lists the models for conversations, the newest first if known, with the server's
+// facts over the catalog's. Its errors are *Error. Several goroutines may call it.
 func (c *Catalog) Models(provider string) []ModelInfo {
 	var list []ModelInfo
 	if m := demoModel(); provider == m.Provider {

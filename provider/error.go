@@ -89,9 +89,9 @@ func (e *Error) ErrorKind() string { return string(e.Kind) }
 // ErrorHint is the `try:` line, "" for the kind's default.
 func (e *Error) ErrorHint() string { return e.Hint }
 
-// Temporary reports whether the same request may succeed if sent again. The
-// server's explicit word wins; a timeout of a local server is final, since it
-// is most often still computing the same answer.
+// Temporary reports whether the same request may succeed if sent again. The server's
+// explicit word wins; a local server's timeout is final, since it is most often still
+// computing.
 func (e *Error) Temporary() bool {
 	if e.Kind == KindCanceled {
 		return false

@@ -2,9 +2,7 @@ package provider
 
 import "time"
 
-// Event is one thing that happened while a reply streamed: Started, TextDelta,
-// ReasoningDelta, CallDelta, Step, Refused, Retry, Notice or Done. The set is
-// sealed.
+// Event is one thing that happened while a reply streamed. The set is sealed.
 type Event interface{ event() }
 
 // Started is the reply's first sign of life: the server accepted the request
@@ -20,30 +18,25 @@ type TextDelta struct{ Text string }
 // ReasoningDelta is a piece of the readable reasoning. Never empty.
 type ReasoningDelta struct{ Text string }
 
-// CallDelta says that a tool call began, or that a piece of its arguments came. It
-// is there to be counted and shown: of a reply that breaks off nobody else reports
-// what it cost. The call itself stands in Done.
+// CallDelta says that a tool call began or a piece of its arguments came, for counting and
+// display. The call itself is in Done.
 type CallDelta struct {
 	Tool  string // its name as far as it came, untrusted; may be ""
 	Call  int    // the same number for all pieces of one call of the reply
 	Bytes int    // size of this piece; 0 if only the name came
 }
 
-// Step is something the provider did with a tool of its own, which it neither
-// asks for nor tells the result of: a coding CLI's command or edit. Text is one
-// line, unsanitised and never empty. The text before a step is not the answer.
+// Step is a command or edit of a coding CLI, which runs its tools itself. Text is one line,
+// unsanitised, never empty. The text before a step is not the answer.
 type Step struct{ Text string }
 
 // Refused is a call of such a tool that was not let run, since somebody would
 // have to be asked. Object is what the call is about, unsanitised; Reason may be "".
 type Refused struct{ Tool, Object, Reason string }
 
-// Retry tells that a try failed and another follows after Wait. The retry
-// wrapper makes it, wires do not, but for providers that try again by themselves.
-// Discard says that deltas of the failed try were already yielded. The reply starts
-// again from nothing; what came is void as
-// soon as a later try has delivered text or the whole reply, and not before: when
-// all tries fail it is all there is.
+// Retry says that a try failed and another follows after Wait. The retry wrapper sends it,
+// and providers that retry by themselves. Discard says that deltas of the failed try were
+// yielded; they are void once a later try has delivered text or the reply.
 type Retry struct {
 	Try     int // the try that comes next, from 2
 	Tries   int // how many there are at most
@@ -61,17 +54,15 @@ type Retry struct {
 	Lower func(maxTokens int)
 }
 
-// Notice is something the user should know that does not end the reply, in one
-// sentence without a full stop. Warning says that something is lost or not as it
-// was asked for.
+// Notice is a sentence for the user without a full stop. Warning says that something is
+// lost or not as requested.
 type Notice struct {
 	Text    string
 	Warning bool
 }
 
-// Done is a complete reply. Message holds all parts in the order the model made
-// them; tool calls have unique ids and an Input that is a JSON object (or Raw,
-// see ToolCall).
+// Done is a complete reply. Message holds all parts in the model's order; calls have unique
+// IDs and a JSON object as Input (or Raw, see ToolCall).
 type Done struct {
 	Message Message
 	Stop    StopReason

@@ -65,9 +65,8 @@ type Check struct {
 	BadRequest bool              // a key that it does not know is a bad request (400), too
 }
 
-// Local is a server of models that the user runs: it is looked for when nothing
-// else is chosen, takes an address without a scheme, gives a model the window it
-// is asked for, answers whatever the key, and charges nothing.
+// Local is a server of the user's own models: found when nothing else is chosen, with an
+// address that needs no scheme, a window on request, no key needed, and free.
 type Local struct {
 	Title   string // its name in a sentence
 	Program string
@@ -213,9 +212,8 @@ func KeyVariables() (names []string) {
 	return names
 }
 
-// FamilyOf is the provider whose models have ids like this one, "" for none. Open
-// weights, and what a local server tells apart by a tag as in deepseek-r1:8b, are
-// served by anyone.
+// FamilyOf is the provider whose models have such IDs, "" for none. Open weights and local
+// tags such as deepseek-r1:8b belong to none.
 func FamilyOf(model string) string {
 	name, f := familyOf(model)
 	if f.Open || strings.Contains(model, ":") {

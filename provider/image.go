@@ -74,14 +74,10 @@ func limitsOf(provider string) imageLimits {
 
 func takenTypes() []string { return []string{"image/jpeg", "image/png", "image/gif", "image/webp"} }
 
-// FitImages puts a sentence in the place of each image that the model must not
-// be sent: all of them where it does not see, else those it could not take, and
-// the oldest where there are more than fit into one request. Of these it leaves
-// out a quarter of the limit at a time, and always the same of the same history,
-// so that a request's bytes stay the beginning of the next one's for as long as
-// can be. told says in a sentence what was left out, "" for nothing. Messages and
-// all it refers to stay as they are; when nothing is left out it is returned
-// itself.
+// FitImages replaces the images that the model must not be sent by a sentence: all for a
+// model that does not see, else unusable ones and the oldest beyond the limit, a quarter of
+// it at a time, so that a request stays a prefix of the next. told says what was left out.
+// Messages stay as they are, and are returned if nothing is left out.
 func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) {
 	all := Images(messages)
 	if len(all) == 0 {
@@ -115,8 +111,7 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	return fit, told
 }
 
-// LeaveOut puts a sentence in the place of each image of which refused says
-// that the server did not take it. Messages and all it refers to stay as they
+// LeaveOut replaces each image that refused selects by a sentence. Messages stay as they
 // are.
 func LeaveOut(messages []Message, refused func(Image) bool) []Message {
 	var f imageFitter

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal encodes v without escaping <, > and &. It is the one encoder for
-// everything that is sent or stored: two encoders would give two spellings of
-// the same history, and prompt caches compare bytes.
+// Marshal encodes v without escaping <, > and &. It is the only encoder of what is sent or
+// stored, since prompt caches compare bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -20,9 +19,8 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// CleanJSON replaces in a JSON text what is invalid in the strings of a strict
-// parser though encoding/json lets it pass: bytes that are no UTF-8, and
-// escapes of lone surrogates.
+// CleanJSON replaces invalid UTF-8 and lone surrogates in a JSON text, which strict parsers
+// refuse and encoding/json accepts.
 func CleanJSON(raw []byte) []byte {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))

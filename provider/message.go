@@ -37,9 +37,8 @@ type Message struct {
 // The set is sealed.
 type Part interface{ partType() string }
 
-// Text is plain words. Opaque is a payload the wire attached to this very part
-// (a signature, an item id) and wants back byte for byte. Note is set where artoo itself
-// says them in the user's place; no wire sends it.
+// Text is plain words. Opaque is a payload that the wire wants back byte for byte. Note
+// marks artoo's own words in the user's place; no wire sends it.
 type Text struct {
 	Note   Note   `json:"note,omitempty"`
 	Text   string `json:"text"`
@@ -61,10 +60,9 @@ const (
 	NoteSummary      Note = "summary"      // stands for what is no longer sent
 )
 
-// Reasoning is what the model thought. Text may be empty (withheld); Opaque is
-// the wire's proof of it (signature, encrypted content), kept byte for byte.
-// Form is the wire's own word for the shape of the part (e.g. "thinking",
-// "redacted_thinking", "reasoning_content"), so that it can rebuild it.
+// Reasoning is the model's thought. Text may be "" (withheld). Opaque is the wire's proof
+// of it (signature, encrypted content), kept byte for byte. Form is the wire's word for its
+// shape, such as "thinking".
 type Reasoning struct {
 	Text   string `json:"text,omitempty"`
 	Form   string `json:"form,omitempty"`
@@ -75,11 +73,9 @@ type Reasoning struct {
 // keeps one of its own: it stays with a reply that broke off.
 const FormSession = "cli_session"
 
-// Image is an image for models that see. Data is raw, not base64. Name is its
-// file's, for those that do not see; it may be "".
-//
-// Bytes and SHA256 (64 hexadecimal digits) stand in session files in the place of
-// Data, which is a file beside the session. An image that is sent has Data alone.
+// Image is an image for models that see. Data is raw, not base64. Name is its file's, may
+// be "". Session files hold Bytes and SHA256 (hexadecimal) in place of Data, which is a
+// file beside the session.
 type Image struct {
 	MediaType string `json:"media_type"`
 	Data      []byte `json:"data,omitempty"`
@@ -91,10 +87,9 @@ type Image struct {
 // Len is the number of bytes of the image, whether they are here or in a file.
 func (i Image) Len() int { return max(len(i.Data), i.Bytes) }
 
-// ToolCall is the model's wish to run a tool. Input is always a JSON object in
-// which no key stands twice. If what the model sent was not one, Raw keeps what
-// it sent, and Input is {} or what its last values come to: such a call is
-// answered with what is wrong and never run.
+// ToolCall is the model's wish to run a tool. Input is always a JSON object without
+// duplicate keys. If the model sent another text, Raw keeps it, Input is {} or has the last
+// values, and the call is answered with the problem and never run.
 type ToolCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`

@@ -16,13 +16,10 @@ import (
 
 // Provider asks a model and streams its reply.
 type Provider interface {
-	// Stream sends req and yields the reply's events as they arrive. The
-	// last event of a complete reply is exactly one Done; a reply that failed
-	// yields one last pair (nil, err) with err an *Error, and nothing after it.
-	// No event comes after Done. The request is sent when iteration starts;
-	// breaking out of the loop or cancelling ctx closes the connection at once.
-	// A Provider may be used by several goroutines at a time; each returned
-	// sequence is used once, by one.
+	// Stream sends req when iteration starts and yields the reply's events. A complete
+	// reply ends with exactly one Done, a failed one with (nil, err), err being an *Error;
+	// nothing follows. Breaking out of the loop or cancelling ctx closes the connection.
+	// Several goroutines may call Stream; each sequence is used once.
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
@@ -55,9 +52,8 @@ func (o Options) Or(d Options) Options {
 	return o
 }
 
-// Request is everything a model is given for one reply. Wires encode Options,
-// Tools and System before Messages, so that the body of one request up to the
-// end of its history is a prefix of the next one's.
+// Request is everything a model is given for one reply. Wires encode Options, Tools and
+// System before Messages, so that a body is a prefix of the next one.
 type Request struct {
 	Options
 	System    string
@@ -160,10 +156,9 @@ func (u Usage) Add(v Usage) Usage {
 
 // Lister is a Provider whose server can say which models it has.
 type Lister interface {
-	// Models lists the server's models that can hold a conversation, the newest
-	// first where the server tells their age. What it says of them goes over
-	// the catalogue's facts. Its errors are *Error. It may be called by several
-	// goroutines.
+	// Models lists the models for conversations, the newest first if known, with the
+	// server's facts over the catalog's. Its errors are *Error. Several goroutines may call
+	// it.
 	Models(ctx context.Context) ([]ModelInfo, error)
 }
 
@@ -173,17 +168,14 @@ const ListTimeout = 10 * time.Second
 // Describer is a Provider whose server knows facts of its models that no
 // catalogue has, such as the window a local server gives them.
 type Describer interface {
-	// Describe returns what is known of a model, with everything from the
-	// catalogue that the server does not say. It asks the server at most once
-	// for each model. Its errors are *Error; they come before anything is sent
-	// to the model itself, and the next call tries again. It may be called by
-	// several goroutines.
+	// Describe returns a model's facts, the server's over the catalog's. It asks once a
+	// model. Its errors are *Error, and the next call tries again. Several goroutines may
+	// call it.
 	Describe(ctx context.Context, model string) (ModelInfo, error)
 }
 
-// LocalHost is a Provider whose server runs the user's own models and tells about
-// them. Each method asks the server once, for as long as ctx allows; its errors are
-// *Error, and it may be called by several goroutines.
+// LocalHost is a Provider whose server runs the user's own models. Each method asks the
+// server once, within ctx; its errors are *Error. Several goroutines may call them.
 type LocalHost interface {
 	// Version is the server's, never empty without an error.
 	Version(ctx context.Context) (string, error)
@@ -214,9 +206,8 @@ type Server struct {
 	HTTP *http.Client // nil means http.DefaultClient; redirects are never followed
 	// Headers are sent with each request and win over the wire's own.
 	Headers map[string]string
-	// Idle is the longest silence between two bytes of a reply; before the first
-	// byte twice as much is allowed. 0 means 5 minutes, or no limit for a Local
-	// server, which may have to load its model first; negative, none.
+	// Idle is the longest silence between two bytes of a reply, twice as long before the
+	// first. 0 means 5 minutes, or no limit for a Local server; negative means no limit.
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address

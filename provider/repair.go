@@ -16,24 +16,13 @@ const (
 	continueText = "Continue."
 )
 
-// Repair returns the history in the shape every API accepts, whatever broke it:
-// an interrupt, a crash, a cut file, another provider's habits. The history
-// begins with a user message and does not end with an assistant's (models
-// refuse to continue their own message). Every call has exactly one result,
-// right after its message, in the order of the calls: results are moved there,
-// missing ones made up as errors, those without a call dropped. Call ids are
-// unique and otherwise as they came, tool names fit ^[a-zA-Z0-9_-]{1,128}$, the
-// input of a call is an object. Empty texts, images and messages go, also a
-// message that is nothing but reasoning; a partial message keeps its text only,
-// and the session of a provider's own that it belongs to.
-// No string holds invalid UTF-8 or half a surrogate pair. Opaque payloads are
-// never touched.
-//
-// Messages and all it refers to stay as they are; when nothing is wrong it is
-// returned itself. The result for a longer history starts with that for a
-// shorter one, up to what was made up at its end, so that prompt caches hold.
-// Repair is pure and linear in the number of messages. The agent calls it
-// before each request.
+// Repair returns the history in the shape that every API accepts. It begins with a user
+// message and does not end with an assistant's. Every call has exactly one result after its
+// message, in order: results are moved, made up as errors, or dropped. IDs are unique,
+// names valid, inputs objects. Empty parts and messages go; a partial message keeps text
+// and its provider's session. Strings are valid UTF-8. Opaque payloads stay. Messages stay
+// as they are, and are returned if nothing is wrong. The result for a longer history begins
+// with that for a shorter one, so that caches hold. Repair is pure and linear.
 func Repair(messages []Message) []Message { return repair(messages, false) }
 
 // RepairPaused is Repair for a history whose last reply a server paused (StopPause):
@@ -247,10 +236,8 @@ func (r *repairer) finish(original []Message) []Message {
 	return out
 }
 
-// id gives out a call id that is not in use. It depends on nothing but the
-// calls before, so that a history keeps its ids as it grows. The characters stay
-// as they came: to the server that made an id it may mean something, and the
-// wires map those of others.
+// id returns an unused call ID, which depends only on the earlier calls, so that IDs are
+// stable as the history grows. Wires map the characters.
 func (r *repairer) id(id string) string {
 	stem := cmp.Or(strings.ToValidUTF8(id, "_"), "unknown")
 	id = stem

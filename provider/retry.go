@@ -30,14 +30,11 @@ const (
 	absentTime  = 5 * time.Second
 )
 
-// Retrier is a Provider that sends a request again when it failed for a reason
-// that may pass (Error.Temporary). It yields a Retry event before each wait,
-// counts the tries in Done, and adds what the failed tries used to the Usage of
-// Done or of the last error. It waits as long as the server asks, but never less
-// than its own backoff, and ends at once when that would take more than MaxTime.
-// Nothing is retried after Done but, once, a reply that there is reason to doubt;
-// nor once ctx is done: then the error is
-// KindCanceled and wraps ctx's.
+// Retrier is a Provider that repeats a request that failed temporarily (Error.Temporary).
+// It yields a Retry before each wait, counts tries, and adds the usage of failed tries. It
+// waits as long as the server asks, at least its own backoff, and gives up beyond MaxTime.
+// A Done is repeated only once, if in doubt. When ctx is done, the error is KindCanceled
+// and wraps ctx's.
 type Retrier struct {
 	Provider Provider
 	// MaxTime limits the sum of all waits of one request; 0 means two minutes,
@@ -45,9 +42,8 @@ type Retrier struct {
 	MaxTime time.Duration
 	// Tries limits the tries of one request, the first included; 0 means five.
 	Tries int
-	// NewKey is asked once in a request that a server refused with 401: whether
-	// there is another key than at the given time, when the request began. Then
-	// it is sent again. nil means that there never is.
+	// NewKey is asked once after a 401 whether there is another key than when the request
+	// began; then it is sent again. nil means never.
 	NewKey func(ctx context.Context, since time.Time) bool
 	// Rand returns numbers in [0,1) for the jitter; nil means math/rand. It
 	// must be safe for concurrent use.
@@ -119,9 +115,8 @@ func (s *retrying) try(ctx context.Context, yield func(Event, error) bool) (agai
 	return true
 }
 
-// pass yields the events of one try. It returns whether deltas were among them,
-// and the error that ended it; nil when the reply is complete or the consumer
-// broke off.
+// pass yields the events of one try. It returns whether deltas were among them, and its
+// error; nil if the reply is complete or the caller stopped.
 func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, error) bool) (shown bool, failed error) {
 	for e, err := range s.Provider.Stream(ctx, req) {
 		if err != nil {

@@ -17,13 +17,9 @@ import (
 // the header and has kept this value since 2023.
 const version = "2023-06-01"
 
-// Provider asks models through the Messages API. The zero value of every field
-// but Name has a meaning; the fields must not change once it is in use. It may
-// be used by several goroutines, and must not be copied.
-//
-// What a model turns out to refuse (a way to think, a temperature, old reasoning,
-// a long reply) is left out from then on and the request sent again, with a
-// Notice where something is lost.
+// Provider asks models through the Messages API. Its fields must not change once it is in
+// use; several goroutines may use it; it must not be copied. What a model refuses is left
+// out from then on and the request sent again, with a Notice where something is lost.
 type Provider struct {
 	provider.Server // BaseURL with or without /v1; Headers may switch betas on: the wire adds its own to these
 

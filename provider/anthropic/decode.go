@@ -307,9 +307,8 @@ func stopReason(word string, calls bool) provider.StopReason {
 	return provider.StopComplete
 }
 
-// usage is the API's count. Its numbers are cumulative; any may be absent or
-// null in a later event, which leaves the earlier one standing. input_tokens
-// excludes what the cache holds.
+// usage is the API's count. Its numbers are cumulative, and absent or null means unchanged.
+// input_tokens excludes the cache.
 type usage struct {
 	Input         *int `json:"input_tokens"`
 	CacheRead     *int `json:"cache_read_input_tokens"`

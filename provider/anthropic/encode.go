@@ -9,9 +9,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// body is the request. The order of the fields is the order of the bytes, and
-// part of the contract: messages come last, so that a request is a prefix of
-// the next one.
+// body is the request. History comes last, so that a request is a prefix of the next one.
 type body struct {
 	Model        string        `json:"model"`
 	MaxTokens    int           `json:"max_tokens"`
@@ -126,9 +124,8 @@ func fill(name string, req provider.Request, l wire.Learned) body {
 	return b
 }
 
-// history gathers the API's messages: neighbours of one role become one, since
-// a tool result is a block of a user message here, and user and assistant must
-// take turns.
+// history joins neighbours of one role, since a tool result is a block of a user message
+// here and the roles must take turns.
 type history struct {
 	provider string
 	model    string
@@ -210,9 +207,8 @@ func (h *history) assistant(m provider.Message) []block {
 	return blocks
 }
 
-// appendReasoning gives the model its own reasoning back, byte for byte. Claude
-// refuses a thought without a signature (one that was cut off); other servers
-// send none and want the thought all the same.
+// appendReasoning returns the model's own reasoning byte for byte. Claude refuses a thought
+// without a signature; other servers send none and want the thought.
 func appendReasoning(blocks []block, r provider.Reasoning, model string) []block {
 	switch {
 	case r.Form == formRedacted && r.Opaque != "":
@@ -258,11 +254,9 @@ func appendText(blocks []block, text string) []block {
 // maxMarks is how many cache breakpoints the Messages API takes in one request.
 const maxMarks = 4
 
-// mark sets the cache breakpoints: one behind the tools and the system prompt,
-// the others behind the last user messages. The last of those writes what the
-// next request will read; the one before it is where the previous request
-// wrote. Marking that very place matters because the API looks back only 20
-// blocks from a breakpoint, and one step with many parallel calls adds more.
+// mark sets the cache breakpoints: one behind tools and system prompt, the others behind
+// the last user messages. The last writes what the next request reads; the one before is
+// where the previous request wrote: the API looks back only 20 blocks.
 func (b *body) mark() {
 	ephemeral := &cacheControl{Type: "ephemeral"}
 	left := maxMarks

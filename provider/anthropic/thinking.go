@@ -156,10 +156,8 @@ const (
 	minAnswer = 512
 )
 
-// budget gives a share of the reply's tokens to thinking. It is left out where
-// the reply is too short for any, and in the middle of a tool loop that began
-// without thinking: the API refuses a history whose loop does not begin with a
-// thought.
+// budget gives a share of the reply's tokens to thinking; none in a short reply, or within
+// a tool loop that began without a thought, which the API refuses.
 func (b *body) budget(effort provider.Effort, messages []message) {
 	if !mayThink(messages) {
 		return
@@ -172,9 +170,8 @@ func (b *body) budget(effort provider.Effort, messages []message) {
 	b.Temperature = nil
 }
 
-// mayThink looks for the first step of the tool loop that the history ends in.
-// The later ones need no thought: these families think once, when a loop
-// begins, and switching thinking off and on within it would cost the cache.
+// mayThink reports whether the tool loop at the end of the history began with a thought:
+// these families think only then, and switching costs the cache.
 func mayThink(messages []message) bool {
 	first := -1
 	last := len(messages) - 1

@@ -34,16 +34,15 @@ var claude = dialect{
 	price:     claudePrice,
 }
 
-// claudeReads are the tools that claude is given where it only reads: nothing
-// that runs a command, whatever the user's own settings allow. Those that edit
-// are among them so that claude says what it was refused: its plan mode keeps
-// them from running. Names that a version does not know are passed over.
+// claudeReads are the tools for reading only: none runs a command. Those that edit are
+// included so that claude reports what it was refused; plan mode keeps them from running.
+// Unknown names are ignored.
 const claudeReads = "Read,Glob,Grep,LS,NotebookRead,WebFetch,WebSearch,Task,Agent,TodoWrite," +
 	"Edit,Write,NotebookEdit,ExitPlanMode"
 
-// claudeArgs are the arguments of a run. Settings and hooks come from the user alone
-// unless the project is trusted, and so do servers, of which there are none where it
-// only reads; in plan mode its own model does not decide what may run.
+// claudeArgs are the arguments of a run. Settings, hooks and servers come from the user
+// alone unless the project is trusted; reading only has no servers, and plan mode's own
+// model decides nothing.
 func claudeArgs(c call) []string {
 	args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
 	if c.trust {

@@ -141,9 +141,8 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 	d.sure = r.here()
 }
 
-// claudePrice is the price of a model that claude asks: its own, or, since claude
-// knows newer models than the catalogue, that of the one whose name is most like
-// it in the same family; nil outside of the families that are known.
+// claudePrice is the price of claude's model, or of the most similar name in its family,
+// since claude knows newer models than the catalog; nil for an unknown family.
 func claudePrice(c *provider.Catalog, model string) *provider.Price {
 	info, _ := c.Lookup("anthropic", model)
 	price, most := info.Price, 0

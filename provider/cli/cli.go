@@ -32,26 +32,22 @@ const (
 // DefaultModel stands for the model that the tool takes by itself.
 const DefaultModel = "default"
 
-// CLI is a Provider that runs a coding CLI. Fill the exported fields before the
-// first use and leave them. Of a Request it uses Model, Effort, Messages and
-// SessionID: the tool has its own system prompt and tools. No failed run is to be
-// sent again by a Retrier: the tools retry by themselves, and what they had
-// changed would be changed twice.
+// CLI is a Provider that runs a coding CLI. Its fields must not change once it is in use.
+// It uses Model, Effort, Messages and SessionID of a Request. A Retrier must not repeat a
+// failed run: the tools retry by themselves, and would repeat their changes.
 type CLI struct {
 	Name    string   // ClaudeName, CodexName or GeminiName
 	Dir     string   // where the tool works
 	Root    string   // the project's root, Dir or above it; "" is Dir
 	Environ []string // all of the tool's environment, see Environ
-	// Mode is artoo's approval mode, asked before each run: edits and auto let
-	// the tool edit files as its own rules say, all others only let it read.
-	// nil means that it only reads.
+	// Mode is artoo's approval mode, asked before each run: in edits and auto the tool may
+	// edit by its own rules, else it only reads. nil means that it only reads.
 	Mode func() string
 	// Reads is asked before each run for directories outside of Root that the tool
 	// may read; may be nil.
 	Reads func() []string
-	// Trusted is asked before each run whether the tool gets the settings, hooks and
-	// servers that the project brings. The error says why it does not get what it got
-	// before, and is told once. nil means never.
+	// Trusted is asked before each run whether the tool gets the project's settings, hooks
+	// and servers. The error, shown once, says why no longer. nil means never.
 	Trusted func() (bool, error)
 	// Instructions are put before the first message of each of the tool's
 	// sessions; may be "".
@@ -85,9 +81,8 @@ type CLI struct {
 	policy   string            // the file of the dialect's policy, "" until it is needed
 }
 
-// Caps are what a run may use at most; a zero field is no cap. Of the tools only
-// claude keeps them, or tells soon enough what it has used: the others' are
-// checked by who asks, after the run.
+// Caps bound a run; zero is no cap. Only claude keeps them itself; for the others the
+// caller checks after the run.
 type Caps struct {
 	Money  float64 // US dollars
 	Tokens int

@@ -75,9 +75,8 @@ func dialectOf(name string) *dialect {
 	return nil
 }
 
-// Settings are the names under which the named providers' tools find settings,
-// commands, hooks and servers in a directory of a project; without a name those of
-// all.
+// Settings are the names of the tools' settings, commands, hooks and servers in a project,
+// for the named providers or for all.
 func Settings(providers ...string) (names []string) {
 	if len(providers) == 0 {
 		providers = []string{ClaudeName, CodexName, GeminiName}
@@ -122,9 +121,8 @@ func versionIn(text string) string {
 	return ""
 }
 
-// TooOld looks at what a program said of its version, and says which one is
-// needed at least and how to get it; both are "" where it is new enough, where it
-// tells no version, and for a program that is no provider.
+// TooOld returns the least version needed and how to get it if a program's version output
+// is older; else both are "".
 func TooOld(program, said string) (least, install string) {
 	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 		d := dialectOf(name)
@@ -203,12 +201,9 @@ var nested = []string{
 	"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",
 }
 
-// Environ is the environment of the named provider's tool: scrubbed, which has
-// no credentials, without the marks of a session around it, and with the
-// variables that the tool itself logs in by, taken from all. The keys of its
-// vendor's API, which artoo's own providers use and which would be charged, are
-// given only where pass names them; withheld are those that are set and were
-// not.
+// Environ is the environment of a provider's tool: scrubbed, without marks of an outer
+// session, with the variables the tool logs in by, and with its vendor's API keys, which
+// would be charged, only if pass names them. withheld are the keys left out.
 func Environ(name string, scrubbed, all, pass []string) (environ, withheld []string) {
 	d := dialectOf(name)
 	if d == nil {

@@ -120,9 +120,8 @@ func ending(state *os.ProcessState) string {
 	return "ended, nobody knows how,"
 }
 
-// failed makes the error of a failure: its own word of the kind counts first,
-// then the text, which tells limits and money apart that share a status, then
-// the status.
+// failed makes the error of a failure by its own kind, then its text, which tells limits
+// from money, then the status.
 func (r *run) failed(f *failure, stderr string) *provider.Error {
 	text := f.text
 	if len(text) > mostMessage {

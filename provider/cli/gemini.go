@@ -206,10 +206,8 @@ type around struct {
 	home string
 }
 
-// noAt keeps an @ from being taken for a file to include: gemini looks for them
-// in its standard input too, also inside an address. Where nothing is of that
-// name it sends the text on as it is, and so most of them stay untouched; the
-// others get a backslash, which stays there, so that the model is told.
+// noAt keeps gemini from including a file for an @ in its input, also within an address. A
+// backslash before the @, which stays, prevents it where a file of that name exists.
 func noAt(prompt string, a around) string {
 	var b strings.Builder
 	var names *fileNames

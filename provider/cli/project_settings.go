@@ -97,9 +97,8 @@ const mostEnv = 1 << 20
 // assigned are the names that dotenv may take out of a line, and some more.
 var assigned = regexp.MustCompile(`([A-Za-z0-9_.-]+)\s*[=:]`)
 
-// geminiEnviron keeps variables that an .env file of the repository sets from
-// reaching gemini, which sets only those that are not there: each is given an
-// empty value.
+// geminiEnviron gives an empty value to each variable that an .env file of the repository
+// sets: gemini sets only missing ones.
 func geminiEnviron(p place, home string, environ []string) ([]string, error) {
 	there := map[string]bool{}
 	for _, kv := range environ {

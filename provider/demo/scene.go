@@ -155,10 +155,8 @@ func last(checks []exchange) (x exchange, v verdict) {
 	return x, x.verdict()
 }
 
-// Outcome says whether the program is mended, as far as the results of the
-// tools show it, and why in one line without a full stop. It is not mended as
-// long as no check passed. Main calls it when the demo is over, for the exit
-// code.
+// Outcome reports whether the program is fixed by the results of the tools, and why in one
+// line. Main uses it for the exit code.
 func Outcome(messages []provider.Message) (mended bool, why string) {
 	s := read(messages)
 	before, first := last(s.checks)

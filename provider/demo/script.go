@@ -137,9 +137,8 @@ func theEdit() map[string]any {
 	return map[string]any{"path": source, "edits": []map[string]any{{"old_string": wrong, "new_string": right}}}
 }
 
-// Scripted reports whether a call is one the script makes, to the letter. Main
-// approves such calls itself where nobody can be asked; everything else is
-// somebody's doing and stays refused.
+// Scripted reports whether the script makes this very call; Main approves only these
+// without a user.
 func Scripted(c provider.ToolCall) bool {
 	var inputs []map[string]any
 	switch c.Name {

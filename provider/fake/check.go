@@ -10,9 +10,8 @@ import (
 	"artoo/provider"
 )
 
-// Check says what is wrong with a history that is about to be sent, nil when
-// nothing is. It is as strict as the strictest API: what it lets pass no
-// server refuses for its shape.
+// Check returns what is wrong with a history about to be sent, as strict as the strictest
+// API; nil if nothing.
 func Check(messages []provider.Message) error {
 	if len(messages) == 0 {
 		return nil

@@ -13,9 +13,8 @@ import (
 	"artoo/provider"
 )
 
-// Provider plays Steps in order, one for each request. Use it by pointer; the
-// zero value refuses every request. Safe for concurrent use: requests take
-// their steps in the order in which their iteration starts.
+// Provider plays Steps in order, one a request. Use it by pointer; the zero value refuses
+// every request. Several goroutines may use it.
 type Provider struct {
 	Steps []Step
 	// Then makes the steps of all further requests; nil means that a request

@@ -13,8 +13,7 @@ import (
 // Name is the provider name in the replies and errors of a fake.
 const Name = "fake"
 
-// Step is one scripted reply. It yields Started, the reasoning pieces, the
-// text pieces, a CallDelta for each call, then Done with a message of all that and the calls. The zero
+// Step is one scripted reply: Started, reasoning, text, a CallDelta a call, Done. The zero
 // Step is an empty answer.
 type Step struct {
 	Reasoning []string // one ReasoningDelta each
@@ -30,9 +29,8 @@ type Step struct {
 	Model     string // the model that answers; "" means the one asked for
 	RequestID string
 
-	// Err ends the reply in place of Done, after its events. An error of
-	// another type than *provider.Error is wrapped as KindProvider. To fail
-	// after n pieces, list n pieces.
+	// Err ends the reply in place of Done. An error other than *provider.Error is wrapped
+	// as KindProvider.
 	Err error
 	// Cut ends the reply in place of Done with neither event nor error: what a
 	// Provider must not do.

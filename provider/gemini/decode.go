@@ -317,9 +317,8 @@ func stoppedBy(word string) string {
 	return "the provider stopped the reply: " + why + " (" + word + ")"
 }
 
-// failed is the error that some words for the end stand for, nil for the others:
-// the model's own slips, which another try mends, and a reply that stopped for a
-// reason nobody names.
+// failed is the error for a final word that means a slip of the model's, which another try
+// may fix, or an unknown reason; else nil.
 func failed(word, message string) *provider.Error {
 	what := ""
 	switch word {

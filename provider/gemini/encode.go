@@ -8,9 +8,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// body is the request; the model's name stands in the address. The order of the
-// fields is the order of the bytes, and part of the contract: contents come
-// last, so that a request is a prefix of the next one.
+// body is the request; the address names the model. History comes last, so that a request
+// is a prefix of the next one.
 type body struct {
 	System     *content          `json:"systemInstruction,omitempty"`
 	Tools      []tools           `json:"tools,omitempty"`

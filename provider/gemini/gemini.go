@@ -13,13 +13,9 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Provider asks models through streamGenerateContent. The zero value of every
-// field but Name has a meaning; the fields must not change once it is in use. It
-// may be used by several goroutines.
-//
-// What a server refuses outright (the schema of one tool, a way to think, a
-// signature) is left out from then on and the request sent again: nothing was
-// answered yet, so that nobody sees it but for a Notice where something is lost.
+// Provider asks models through streamGenerateContent. Its fields must not change once it is
+// in use; several goroutines may use it. What a server refuses outright is left out from
+// then on and the request sent again, with a Notice where something is lost.
 type Provider struct {
 	provider.Server // BaseURL with or without /v1beta
 

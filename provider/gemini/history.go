@@ -7,9 +7,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// history gathers the contents. All results of one message's calls are one
-// content, right after it; what the user says next is another, because to these
-// models a turn begins with a content that holds no results.
+// history gathers the contents. The results of one message's calls are one content after
+// it; the user's words are another, since a turn begins with a content without results.
 type history struct {
 	provider string
 	model    string
@@ -64,9 +63,8 @@ func (h *history) push(role string, parts []part) {
 	h.contents = append(h.contents, content{Role: role, Parts: parts})
 }
 
-// assistant rebuilds a reply part by part: a signature belongs to the very part
-// it came with. Thoughts that carry none are for people; the model does not want
-// them back.
+// assistant rebuilds a reply: a signature belongs to its very part. Thoughts without one
+// are not sent back.
 func (h *history) assistant(m provider.Message) []part {
 	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
 	var parts []part

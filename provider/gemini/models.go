@@ -88,9 +88,8 @@ var _ provider.Describer = (*Provider)(nil)
 // describeTimeout is how long a description may take: a message waits for it.
 const describeTimeout = 3 * time.Second
 
-// Describe implements provider.Describer, with the server's own description of the
-// model. Where it has none, or says nothing in time, Guess stays true and is no error;
-// a server that cannot be reached, or refuses the key, is one.
+// Describe implements provider.Describer with the server's description. Guess stays true if
+// it has none in time; an unreachable server or a refused key is an error.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
 	if info, ok := p.described.Load(model); ok {
 		return info.(provider.ModelInfo), nil
@@ -181,9 +180,9 @@ type thinkingConfig struct {
 	Level           string `json:"thinkingLevel,omitempty"`
 }
 
-// think maps an effort to the family's words, nil to none. An unset effort only
-// asks to see the reasoning: how much there is is then the model's own choice.
-// limit is the reply's, which includes the reasoning; 0 when it has none.
+// think maps an effort to the family's words, nil to none. Without an effort the model
+// decides how much to think. limit is the reply's, which includes the reasoning; 0 for
+// none.
 func (f family) think(effort provider.Effort, limit int) *thinkingConfig {
 	switch {
 	case !f.thinks():

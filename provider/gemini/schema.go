@@ -10,11 +10,9 @@ import (
 	"artoo/provider"
 )
 
-// subset rewrites a JSON Schema to what the field "parameters" takes, which
-// refuses every key it does not know. What cannot be said there (not,
-// patternProperties, …) is dropped: the input of a call is checked against the
-// whole schema later anyway. The result's bytes depend on nothing but the
-// schema's.
+// subset rewrites a JSON Schema for the field "parameters", which refuses unknown keys.
+// What it cannot say is dropped: the call's input is checked against the whole schema
+// later. The result depends only on the schema.
 func subset(schema json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
@@ -287,9 +285,8 @@ func texts(value any) []string {
 	return out
 }
 
-// tidy takes out of a schema of the subset what the server refuses beside other
-// things though it knows each of them: a choice stands alone, and what belongs to
-// another type than the schema's does not stand at all.
+// tidy removes what the server refuses in combination: anything beside a choice, and what
+// belongs to another type.
 func tidy(s map[string]any) {
 	choices, _ := s["anyOf"].([]any)
 	if len(choices) > 0 {

@@ -162,9 +162,8 @@ func download(module string) (dir, date string, err error) {
 	return cmp.Or(m.Dir, filepath.Join(strings.TrimSpace(string(cache)), m.Path+"@"+m.Version)), date, err
 }
 
-// cached sorts the two prices of cached tokens, which the module's lists put under
-// either name: reading costs at most half of what input costs, writing at least as
-// much. What is neither is not known, which is 0.
+// cached sorts the two prices of cached tokens, listed under either name: reading costs at
+// most half of input, writing at least as much; else 0.
 func cached(in, one, other float64) (read, write float64) {
 	for _, p := range []float64{one, other} {
 		switch {
@@ -262,9 +261,9 @@ func (m piModel) info(name string, from provider.Source) provider.ModelInfo {
 	return info
 }
 
-// efforts are the vendor's words for the levels. Of low, medium and high a level
-// that is not named is one of the model, of the others it is none; a null is none.
-// Anthropic's models do without reasoning in another way.
+// efforts are the vendor's words for the levels. Of low, medium and high an unnamed level
+// exists, of the others it does not; null is none. Anthropic's models switch reasoning off
+// in another way.
 func (m piModel) efforts(claude bool) (all []string) {
 	for _, level := range []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"} {
 		word, named := m.Levels[level]

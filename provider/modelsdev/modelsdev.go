@@ -64,10 +64,8 @@ type rates struct {
 	Write  float64  `json:"cache_write"`
 }
 
-// Read reads the list. Of the providers that artoo knows it returns the models
-// that hold a conversation and call tools, in an order that is always the same.
-// Every fact is given this source. The error names what is no such list; facts out
-// of all proportion are found by provider.EncodeCatalog.
+// Read reads the list: models of known providers that converse and call tools, in a stable
+// order, with this source for every fact. provider.EncodeCatalog finds implausible facts.
 func Read(data []byte, from provider.Source) ([]provider.ModelInfo, error) {
 	var list map[string]struct {
 		Models map[string]model `json:"models"`

@@ -8,9 +8,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// body is the request. The order of the fields is the order of the bytes, and
-// part of the contract: messages come last, so that a request is a prefix of the
-// next one.
+// body is the request. History comes last, so that a request is a prefix of the next one.
 type body struct {
 	Model     string          `json:"model"`
 	Stream    bool            `json:"stream"`

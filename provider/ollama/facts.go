@@ -68,9 +68,9 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 	return f.info(p.Name, model), nil
 }
 
-// lookup is what is known of a model, asked for once. A server that does not
-// describe its models leaves everything open; one that has no such model, or is
-// not there, is the error. Where ctx ended it is ctx's own.
+// lookup is what is known of a model, asked once. A server that does not describe models
+// leaves all open; a missing model or server is the error, and ctx's own error when it
+// ended.
 func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration) (facts, error) {
 	if f, ok := p.known.facts(model); ok {
 		return f, nil
@@ -117,9 +117,8 @@ func (s *show) facts(model string) facts {
 	return f
 }
 
-// limit is the model's window: that of its architecture, or where it names none
-// the largest there is, since the parts it may have, such as one that sees, have
-// their own. 0 means that it is not told.
+// limit is the window of the model's architecture, or else the largest of its parts; 0 if
+// unknown.
 func (s *show) limit() (most int) {
 	var arch string
 	if json.Unmarshal(s.Info["general.architecture"], &arch) == nil {
@@ -168,9 +167,8 @@ func (s *show) parameter(name string) int {
 	return 0
 }
 
-// get asks an end of the API for a JSON document; limit is the longest that may
-// take, 0 leaves it to ctx. Where a model is named it is a POST. What cannot be
-// decoded is no *provider.Error.
+// get asks the API for a JSON document, by POST if a model is named. limit bounds its time,
+// 0 leaves it to ctx. A decoding error is not a *provider.Error.
 func (p *Provider) get(ctx context.Context, limit time.Duration, end, model string, v any) error {
 	var body []byte
 	var err error

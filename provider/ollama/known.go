@@ -75,9 +75,8 @@ func hasImages(messages []provider.Message) bool {
 // badCall is what the server says of a call that it cannot read itself.
 const badCall = "error parsing tool call"
 
-// badCall counts the calls in a row that could not be read, message being empty
-// where one could. It reports whether to tell the model now: another try may
-// mend it once.
+// badCall counts unreadable calls in a row (message is "" for a readable one) and reports
+// whether to tell the model now: another try may succeed once.
 func (k *known) badCall(message string, req provider.Request) bool {
 	key := fmt.Sprintf("%s %s", req.Model, req.SessionID)
 	k.mu.Lock()
@@ -108,9 +107,8 @@ const (
 	// one token at least, and at most one: measured, most text has 3 to 5.
 	leastTokens, mostTokens = 6, 2
 	mostSessions            = 64 // remembered
-	// windowStep is the smallest window that servers load a model with, and divides
-	// the others, but few counts of tokens: a server that cuts a first prompt reads the
-	// whole window.
+	// windowStep is the smallest window that servers load a model with, and divides the
+	// others.
 	windowStep = 1024
 )
 
@@ -123,12 +121,9 @@ func (k *known) unexplained(req provider.Request, size extent, read int) bool {
 	return read >= windowStep && read < size.text/leastTokens && !(later && size.text >= last.text)
 }
 
-// cut compares the size of a request with the tokens that the model read of it. It
-// returns what to tell the user when the server dropped a part: one that does not
-// know "truncate" does so without a word. read is 0 where the server did not say.
-// Where fewer were read than the request has and no earlier request explains it (one of
-// another process may, whose tokens the server still has), loaded is asked for the
-// window that the model was loaded with, 0 where the server does not say.
+// cut compares the size of a request with the tokens read, 0 if unknown, and returns a
+// notice if the server dropped a part, which old servers do silently. Where an earlier
+// request does not explain it, loaded is asked for the loaded window, 0 if unknown.
 func (k *known) cut(req provider.Request, size extent, read, window int, loaded func() int) string {
 	if k.unexplained(req, size, read) {
 		if real := loaded(); real > 0 {

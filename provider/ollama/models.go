@@ -31,10 +31,9 @@ const (
 	showAtOnce = 4
 )
 
-// Models implements provider.Lister, the last changed first. Their window is the
-// one that requests will ask for. Embeddings hold no conversation and are left
-// out. A model of which the list tells nothing is asked for by itself, within
-// the time for the whole.
+// Models implements provider.Lister, the last changed first, with the window that requests
+// ask for. Embeddings are left out. A model without facts in the list is asked for by
+// itself.
 func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, provider.ListTimeout)
 	defer cancel()

@@ -19,27 +19,21 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// What is asked of a server where nothing else is said: a window that holds the
-// work of an agent and still fits into most machines, and that a model stays
-// loaded while its user reads.
+// The defaults: a window that holds an agent's work on most machines, and a model that
+// stays loaded while the user reads.
 const (
 	DefaultWindow    = 65_536
 	DefaultKeepAlive = "30m"
 )
 
-// Provider asks models of an Ollama server. The zero value of every field but
-// Name has a meaning; the fields must not change once it is in use. It may be
-// used by several goroutines.
-//
-// Before the first request to a model it asks the server what the model can do.
-// A request is always made to fit: tools, thinking and images are left out for
-// models without them, with a Notice where something is lost.
+// Provider asks models of an Ollama server. Its fields must not change once it is in use;
+// several goroutines may use it. It first asks what a model can do; tools, thinking and
+// images are left out for models without them, with a Notice where something is lost.
 type Provider struct {
 	provider.Server // BaseURL as Address takes it; a key is for ollama.com alone
 
-	// Window is the most context to ask for, in tokens; the model's own limit
-	// holds as well. 0 means what its Modelfile says, or DefaultWindow, or that
-	// limit for one that runs elsewhere.
+	// Window is the most context to ask for, in tokens, within the model's limit. 0 means
+	// its Modelfile's, or DefaultWindow.
 	Window int
 	// KeepAlive is how long the model stays loaded, in the server's words; ""
 	// means DefaultKeepAlive.
@@ -169,10 +163,9 @@ const (
 	defaultPort = "11434"
 )
 
-// Address makes the base URL of an address in any form that OLLAMA_HOST takes: a
-// host, a port, both, with or without a scheme and a path; "" is the usual
-// server of this machine. An address to listen on (0.0.0.0) becomes one to ask.
-// A path that ends in /v1 or /api, of the server's other faces, loses that.
+// Address makes the base URL of any OLLAMA_HOST form: a host, a port, both, with or without
+// scheme and path; "" is this machine. 0.0.0.0 becomes the loopback. A final /v1 or /api is
+// removed.
 func Address(host string) string {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, found := strings.Cut(host, "://")

@@ -8,10 +8,8 @@ import (
 	"artoo/provider"
 )
 
-// parameters is a tool's schema as the server can read it, which it does into
-// fields of fixed types: an object whose properties are objects, and in them no
-// true where a list of names is due. What does not fit is left out: one bad tool
-// would refuse every request. A schema that fits stays byte for byte as it is.
+// parameters is a tool's schema with only what the server's fixed types can read: one bad
+// tool would refuse every request. A schema that fits stays byte for byte.
 func parameters(schema json.RawMessage) json.RawMessage {
 	const none = `{"type":"object","properties":{}}`
 	schema = provider.CleanJSON(schema)
@@ -23,8 +21,8 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	readable := json.Unmarshal(s["properties"], &properties) == nil && properties != nil
 	plain := readable && string(s["type"]) == `"object"`
 	for name, p := range properties {
-		if mended, ok := mend(p); !ok {
-			properties[name], plain = mended, false
+		if fixed, ok := fix(p); !ok {
+			properties[name], plain = fixed, false
 		}
 	}
 	if raw, there := s["required"]; there && json.Unmarshal(raw, new([]string)) != nil {
@@ -50,34 +48,33 @@ func parameters(schema json.RawMessage) json.RawMessage {
 
 // mend is a property without what the server cannot read of it. It reports whether
 // the server can read all of it; then raw is returned as it is.
-func mend(raw json.RawMessage) (mended json.RawMessage, ok bool) {
+func fix(raw json.RawMessage) (fixed json.RawMessage, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var p map[string]any
 	if dec.Decode(&p) != nil || p == nil {
 		return json.RawMessage(`{}`), false
 	}
-	if mendProperty(p) {
+	if fixProperty(p) {
 		return raw, true
 	}
-	mended, err := provider.Marshal(p)
+	fixed, err := provider.Marshal(p)
 	if err != nil {
 		return json.RawMessage(`{}`), false
 	}
-	return mended, false
+	return fixed, false
 }
 
-// mendProperty takes out of a property, and of all in it that the server reads as
-// properties too, what has another type than it expects. It reports whether there
-// was nothing to take.
-func mendProperty(p map[string]any) (ok bool) {
+// fixProperty removes from a property what has another type than the server expects, at any
+// depth, and reports whether there was nothing.
+func fixProperty(p map[string]any) (ok bool) {
 	ok = true
 	inner := func(v any) any {
 		m, object := v.(map[string]any)
 		if !object {
 			m = map[string]any{}
 		}
-		ok = mendProperty(m) && object && ok
+		ok = fixProperty(m) && object && ok
 		return m
 	}
 	for key, value := range p {

@@ -17,9 +17,8 @@ type fragment struct {
 	} `json:"function"`
 }
 
-// calls gathers the tool calls of one reply. In theory the index tells them
-// apart; in practice parallel calls share an index, come without one, without
-// an id, or with the same id.
+// calls gathers the tool calls of one reply. In practice parallel calls share an index, or
+// come without an index or ID, or with the same ID.
 type calls struct {
 	list    []*slot
 	byIndex map[int]int    // an index's newest call
@@ -93,9 +92,8 @@ func (c *calls) find(f *fragment, args string) int {
 	return current
 }
 
-// complete reports whether a fragment that names a function comes after the
-// end of the call. A server that repeats the name in every fragment does not
-// begin its arguments anew.
+// complete reports whether a fragment with a function's name comes after the end of the
+// call: a server may repeat the name in every fragment.
 func (s *slot) complete(f *fragment, args string) bool {
 	if !s.extent.Begun {
 		return f.Function.Name != s.name

@@ -14,13 +14,10 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Chat asks models through Chat Completions. The zero value of every field but
-// Name has a meaning; the fields must not change once it is in use. It may be
-// used by several goroutines, and must not be copied.
-//
-// What a server turns out to refuse (a field, a role, a long reply) is left out
-// or sent in the other form from then on and the request sent again, with a
-// Notice where something is lost.
+// Chat asks models through Chat Completions. Its fields must not change once it is in use;
+// several goroutines may use it; it must not be copied. What a server refuses is left out
+// or changed from then on and the request sent again, with a Notice where something is
+// lost.
 type Chat struct {
 	provider.Server // BaseURL up to /v1 where the server has one
 

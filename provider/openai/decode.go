@@ -180,9 +180,8 @@ func (d *decoder) take(c *chunk, data []byte) error {
 	return nil
 }
 
-// cutAt reports whether the reply is one that was cut at its length, by what
-// came before or by this chunk: a router says so in an error too, which would
-// hide that there is a part of an answer.
+// cutAt reports whether the reply was cut at its length, which a router may also say in an
+// error.
 func (d *decoder) cutAt(c *chunk) bool {
 	if d.stop == "length" {
 		return true

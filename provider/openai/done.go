@@ -40,11 +40,9 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-// forgotten reports whether a reply is whole though its finish_reason is missing.
-// Some servers (NIM, GLM) forget it behind calls, Snowflake behind any answer:
-// then [DONE] or the count of tokens must have come behind calls that are whole,
-// and behind a text both. A connection that merely ends may have done so between
-// two calls.
+// forgotten reports whether a reply is whole without a finish_reason, which some servers
+// (NIM, GLM, Snowflake) forget: whole calls need [DONE] or the count of tokens, a text
+// both.
 func (d *decoder) forgotten() bool {
 	counted := d.Usage != (provider.Usage{})
 	if len(d.calls.list) > 0 {

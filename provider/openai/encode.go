@@ -8,9 +8,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// body is the request. The order of the fields is the order of the bytes, and
-// part of the contract: messages come last, so that a request is a prefix of
-// the next one. Only one of the two length fields is set.
+// body is the request. History comes last, so that a request is a prefix of the next one.
+// Only one of the two length fields is set.
 type body struct {
 	Model               string         `json:"model"`
 	Stream              bool           `json:"stream"`

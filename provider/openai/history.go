@@ -9,9 +9,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// message is any message of the history; which fields are set depends on Role.
-// Content is a string, a list of parts, or null beside calls: some servers
-// insist on the key.
+// message is any message of the history. Content is a string, a list of parts, or null
+// beside calls: some servers insist on the key.
 type message struct {
 	Role             string          `json:"role"`
 	ToolCallID       string          `json:"tool_call_id,omitempty"`
@@ -281,9 +280,8 @@ func (h *history) echo(out *message, m provider.Message) {
 // maxMarks is how many cache breakpoints Anthropic takes in one request.
 const maxMarks = 4
 
-// mark sets Anthropic's cache breakpoints: behind the system prompt, and behind
-// the last of each run of user and tool messages, newest first: there the
-// previous requests ended.
+// mark sets Anthropic's cache breakpoints behind the system prompt and each last run of
+// user and tool messages, where the previous requests ended.
 func mark(messages []message) {
 	ephemeral := &cacheControl{Type: "ephemeral"}
 	left := maxMarks

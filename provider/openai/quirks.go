@@ -8,9 +8,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Quirks are the ways in which one Chat Completions server differs from the
-// next, as data. The zero value is the plainest server: max_tokens, a system
-// role, no extras.
+// Quirks are the ways in which Chat Completions servers differ, as data. The zero value is
+// the plainest server: max_tokens, a system role, no extras.
 type Quirks struct {
 	// MaxTokensField names the field for the reply's length; "" means
 	// max_tokens, which all but OpenAI itself know.
@@ -22,8 +21,7 @@ type Quirks struct {
 	// UsageInclude asks for usage with OpenRouter's own field and reads the
 	// cost it then tells.
 	UsageInclude bool
-	// ReasoningFields are the names under which readable reasoning comes, the
-	// first one with text wins (some servers send two with the same text).
+	// ReasoningFields are the names of readable reasoning; the first one with text wins.
 	// Empty means the three known ones.
 	ReasoningFields []string
 	// Effort says in which form the effort is sent, EffortWords in which
@@ -68,9 +66,8 @@ const (
 	EchoDetails   Echo = "details"    // OpenRouter: reasoning_details as they came
 )
 
-// QuirksFor returns the quirks of a known provider: openai, openrouter,
-// deepseek; any other name gets those of a compatible server. The facts are the
-// providers' own documentation.
+// QuirksFor returns the quirks of a provider by its own documentation; an unknown name gets
+// those of a compatible server.
 func QuirksFor(name string) Quirks {
 	switch name {
 	case "openai":
@@ -99,9 +96,8 @@ func QuirksFor(name string) Quirks {
 	}
 }
 
-// QuirksAt returns the quirks of a provider at an address, "" being its own: a
-// server elsewhere that is called openai is a compatible one, which may neither
-// know OpenAI's newer words nor say so. Azure's are OpenAI's.
+// QuirksAt returns the quirks of a provider at an address, "" being its own: another server
+// called openai is a compatible one, except Azure's.
 func QuirksAt(name, address string) Quirks {
 	if name != "openai" || SpeaksResponses(address) {
 		return QuirksFor(name)

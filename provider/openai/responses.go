@@ -13,11 +13,9 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Responses asks OpenAI's models through the Responses API. Nothing is stored
-// at the server: each request brings the whole history, the model's encrypted
-// reasoning included. The zero value of every field but Name has a meaning; the
-// fields must not change once it is in use. It may be used by several
-// goroutines, and must not be copied.
+// Responses asks OpenAI's models through the Responses API. Nothing is stored at the
+// server: each request has the whole history. Its fields must not change once it is in use;
+// several goroutines may use it; it must not be copied.
 type Responses struct {
 	provider.Server // BaseURL up to /v1, or /responses behind it
 
@@ -27,9 +25,8 @@ type Responses struct {
 
 var _ provider.Provider = (*Responses)(nil)
 
-// SpeaksResponses reports whether the server at address is asked through the
-// Responses API: OpenAI itself, which "" stands for, and any other whose address
-// ends in /responses. The rest of the world speaks Chat Completions.
+// SpeaksResponses reports whether the server at address speaks the Responses API: OpenAI
+// itself, also for "", and any address that ends in /responses.
 func SpeaksResponses(address string) bool {
 	if address == "" {
 		return true
@@ -57,9 +54,8 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 	})
 }
 
-// responsesBody is the request. The order of the fields is the order of the
-// bytes, and part of the contract: input comes last, so that a request is a
-// prefix of the next one.
+// responsesBody is the request. Input comes last, so that a request is a prefix of the next
+// one.
 type responsesBody struct {
 	Model             string              `json:"model"`
 	Stream            bool                `json:"stream"`

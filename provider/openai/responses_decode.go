@@ -271,9 +271,8 @@ func (d *responsesDecoder) Held() (n int) {
 	return n + d.refusal.Len()
 }
 
-// responsesStop maps the API's word and words what the user should know of it.
-// That there are calls to run is told by the calls; only a reply that was cut or
-// refused must not run them.
+// responsesStop maps the API's word to a reason and a detail for the user. Calls run unless
+// the reply was cut or refused.
 func responsesStop(word string, calls bool, refusal string, silent bool) (stop provider.StopReason, detail string) {
 	switch {
 	case word == "content_filter":

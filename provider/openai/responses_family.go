@@ -16,9 +16,8 @@ type modelFamily struct {
 	highest string
 }
 
-// familyOf reads a family out of a model's id: gpt-5.6-terra, o4-mini,
-// openai/gpt-4.1, ft:gpt-4.1:org::id. What begins with gpt- and is newer than
-// the table is taken to be like the newest.
+// familyOf reads a model's ID, such as gpt-5.6-terra, o4-mini, openai/gpt-4.1 or
+// ft:gpt-4.1:org::id. An unknown gpt- is like the newest.
 func familyOf(model string) modelFamily {
 	id := strings.TrimPrefix(strings.ToLower(model), "ft:")
 	id = id[strings.LastIndexByte(id, '/')+1:]

@@ -148,13 +148,10 @@ func (h *responsesHistory) result(r provider.ToolResult) error {
 	return h.put(it)
 }
 
-// assistant replays a message item by item. The API wants a reasoning item
-// before the item that it led to, and refuses one without the other: where the
-// reasoning cannot go back, the items lose the ids by which the server would
-// know that there was some, and reasoning that led to nothing is left out. It
-// refuses an id that stands there twice as well: the items of such a message
-// have none, which all but reasoning can do without. A server that takes no ids
-// at all is sent reasoning without one too.
+// assistant replays a message item by item. The API wants a reasoning item before the item
+// it led to, and refuses one without the other: where reasoning cannot go back, its items
+// lose their IDs. It also refuses duplicate IDs: such a message has none, and no reasoning.
+// A server that takes no IDs is sent reasoning without one.
 func (h *responsesHistory) assistant(m provider.Message) error {
 	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
 	nameless := h.learned.Without(wire.ItemIDs)

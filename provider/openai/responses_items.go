@@ -49,10 +49,8 @@ type itemPart struct {
 	Refusal string `json:"refusal"`
 }
 
-// find is the item that an event is about: that at the index, else that of the
-// id, else, where the event names neither, the newest of its kind that is not
-// done. If there is none it begins: a delta without a start is a sloppy server's
-// way. The index is no use where a server gives all items the same.
+// find is the item of an event, by index, else by ID, else the newest unfinished one of its
+// kind; if there is none, it begins. An index that all items share is ignored.
 func (d *responsesDecoder) find(index *int, id, kind string) *outputItem {
 	var o *outputItem
 	shared := false
@@ -179,9 +177,8 @@ func (d *responsesDecoder) leaveOut(kind string) {
 	}
 }
 
-// settleCustom decides about calls with free text for their input, which artoo
-// offers none of: what the answer goes on behind was done by the server itself,
-// and anything else is a mistake of the model, which it is told of.
+// settleCustom decides about calls with free text as input, which artoo does not offer: the
+// server itself ran one that an answer follows; any other is reported to the model.
 func (d *responsesDecoder) settleCustom() {
 	answered := false
 	for _, o := range slices.Backward(d.items) {

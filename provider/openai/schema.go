@@ -9,10 +9,8 @@ import (
 	"artoo/provider"
 )
 
-// plainSchema is a tool's schema with nothing in it but what servers that turn it
-// into a grammar understand: llama.cpp refuses words that it does not know, and
-// the type of objects in a list where their properties say as much. A schema that
-// is no object stays as it is.
+// plainSchema is a tool's schema with only what servers that turn it into a grammar
+// understand, such as llama.cpp. A schema that is not an object stays.
 func plainSchema(schema json.RawMessage) json.RawMessage {
 	var node map[string]any
 	if json.Unmarshal(schema, &node) != nil || node == nil {
@@ -60,10 +58,9 @@ func plainNode(node map[string]any) map[string]any {
 	return out
 }
 
-// parameters makes a tool's schema one that the Responses API takes: an object
-// at the root, without alternatives there, its properties named, and every array
-// with the schema of its items. One bad schema would refuse every request of the
-// session. A schema that is good stays byte for byte as it is.
+// parameters makes a tool's schema one that the Responses API takes: an object at the root
+// without alternatives, and arrays with items. One bad schema would refuse every request. A
+// good one stays byte for byte.
 func parameters(schema json.RawMessage) (json.RawMessage, error) {
 	raw := json.RawMessage(provider.CleanJSON(schema))
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -75,15 +72,15 @@ func parameters(schema json.RawMessage) (json.RawMessage, error) {
 	if err := dec.Decode(&root); err != nil || root == nil {
 		return nil, fmt.Errorf("the schema of a tool is no JSON object: %.80s", raw)
 	}
-	mended := mendRoot(root)
-	if !mendSchema(root) && !mended {
+	fixed := fixRoot(root)
+	if !fixSchema(root) && !fixed {
 		return raw, nil
 	}
 	return provider.Marshal(root)
 }
 
-// mendRoot gives the root the form of an object, and reports whether it had to.
-func mendRoot(root map[string]any) (changed bool) {
+// fixRoot gives the root the form of an object, and reports whether it had to.
+func fixRoot(root map[string]any) (changed bool) {
 	if root["type"] != "object" {
 		root["type"] = "object"
 		changed = true
@@ -117,9 +114,9 @@ func mendRoot(root map[string]any) (changed bool) {
 	return changed
 }
 
-// mendSchema gives arrays the items they lack, at any depth, and reports whether
+// fixSchema gives arrays the items they lack, at any depth, and reports whether
 // there was something to give.
-func mendSchema(v any) (changed bool) {
+func fixSchema(v any) (changed bool) {
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return false
@@ -130,18 +127,18 @@ func mendSchema(v any) (changed bool) {
 	}
 	for _, word := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains",
 		"propertyNames"} {
-		changed = mendSchema(schema[word]) || changed
+		changed = fixSchema(schema[word]) || changed
 	}
 	for _, word := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
 		named, _ := schema[word].(map[string]any)
 		for _, s := range named {
-			changed = mendSchema(s) || changed
+			changed = fixSchema(s) || changed
 		}
 	}
 	for _, word := range []string{"anyOf", "oneOf", "allOf", "prefixItems", "items"} {
 		list, _ := schema[word].([]any)
 		for _, s := range list {
-			changed = mendSchema(s) || changed
+			changed = fixSchema(s) || changed
 		}
 	}
 	return changed

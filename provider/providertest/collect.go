@@ -93,9 +93,8 @@ func checkDelta(i int, s string) error {
 	return nil
 }
 
-// Golden compares the JSON of a request with testdata/<name>.json of the test's
-// package, where each key and value has a line of its own. With update the file is
-// written first.
+// Golden compares JSON with testdata/<name>.json of the test's package, one key or value a
+// line; update writes the file first.
 func Golden(t *testing.T, name string, body []byte, update bool) {
 	t.Helper()
 	var b bytes.Buffer
@@ -122,9 +121,8 @@ func Golden(t *testing.T, name string, body []byte, update bool) {
 // Gemini or Ollama.
 type Builder func(items ...Item) Reply
 
-// ToolLoop plays a task: steps replies that each call the tool of the given
-// name with args, then one with the answer, and so on from the start. Each call
-// has an id of its own.
+// ToolLoop plays steps replies that each call the tool with args, then one with the answer,
+// and so on. Each call has its own ID.
 func ToolLoop(build Builder, steps int, name, args, answer string) *Handler {
 	return &Handler{Next: func(n int, _ Request) Reply {
 		if at := n % (steps + 1); at < steps {

@@ -12,9 +12,8 @@ import (
 	"artoo/provider"
 )
 
-// Client answers every request with the reply's head and bytes, without a
-// network: what a fuzz target needs. Gates and Ends are left aside; Chunk 1
-// hands the bytes out one by one.
+// Client answers every request with the reply's head and bytes without a network, for fuzz
+// targets. Gates and Ends are ignored; Chunk 1 sends single bytes.
 func (r Reply) Client() *http.Client {
 	return &http.Client{Transport: canned{r}}
 }
@@ -34,10 +33,9 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 		nil
 }
 
-// FuzzStream feeds any bytes to a wire and checks that it neither panics nor
-// hangs nor breaks the contract of provider.Provider, that what it allocates is
-// in proportion to what came, and that the reply, sent back in the history, is
-// one that the wire's own server would take.
+// FuzzStream feeds bytes to a wire and checks that it neither panics nor hangs, keeps the
+// contract of provider.Provider, allocates in proportion, and that the reply can be sent
+// back in the history.
 func FuzzStream(f *testing.F, w Wire) {
 	f.Helper()
 	for _, reply := range []Reply{

@@ -9,9 +9,8 @@ import (
 	"artoo/provider"
 )
 
-// Item is a piece of a scripted reply, made by Text, Reason, Call, Usage and
-// Stop. The builders Anthropic, Chat, Responses, Gemini and Ollama write a list of
-// them in their wire's form, with a stop reason that fits when none is given.
+// Item is a piece of a scripted reply. Anthropic, Chat, Responses, Gemini and Ollama write
+// lists of them in their wire's form, with a fitting stop reason.
 type Item struct {
 	kind     string
 	pieces   []string

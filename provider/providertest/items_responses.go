@@ -6,10 +6,8 @@ import (
 	"strings"
 )
 
-// Responses writes a reply in the form of the Responses API. Each item has an id
-// of its own, which for a call is another than the call's; replies that say the
-// same have the same ids. The words of Stop are
-// "completed", or the reason of an incomplete response.
+// Responses writes a reply in the form of the Responses API. Items have stable IDs of their
+// own. The words of Stop are "completed" or the reason of an incomplete response.
 func Responses(items ...Item) Reply {
 	s := sortOut(items)
 	r := responsesWriter{name: nameOf(s.parts)}

@@ -12,9 +12,8 @@ import (
 	"strconv"
 )
 
-// Reply is one scripted answer: its head, its bytes, and how they go out.
-// The zero value of the fields but Body is the usual case. Methods return
-// changed copies, so that a reply can be reused.
+// Reply is one scripted answer: head, bytes, and how they go out. Only Body must be set.
+// Methods return changed copies.
 type Reply struct {
 	Status      int         // 0 means 200
 	ContentType string      // "" sends none

@@ -83,9 +83,8 @@ func testFraming(t *testing.T, w Wire) {
 	})
 }
 
-// testPrefix plays a session and checks that each request's bytes, up to the
-// end of its history and without cache marks, begin the next request; and that
-// a second session gives the very same bytes.
+// testPrefix checks that each request's bytes, without cache marks, begin the next request,
+// and that a second session gives the same bytes.
 func testPrefix(t *testing.T, w Wire) {
 	var runs [2][][]byte
 	for run := range runs {
@@ -191,9 +190,8 @@ func testHistory(t *testing.T, w Wire) {
 	})
 }
 
-// testImages sends images in the user's message and in results: each arrives
-// whole and once, in its order; a wire for models that do not see has a word in
-// its place.
+// testImages checks that images of messages and results arrive whole, once and in order; a
+// wire for models that do not see has a word in their place.
 func testImages(t *testing.T, w Wire) {
 	image := func(name string) provider.Image {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG " + name), Name: name}

@@ -22,10 +22,9 @@ const (
 	WireOllama    = "ollama"
 )
 
-// Validate checks a request body as strictly as the strictest server of the
-// wire does, and against what artoo promises beyond that: the order of the
-// fields, a history that does not end in the model's own words. It returns all
-// that is wrong, nil when nothing is.
+// Validate checks a request body as strictly as the strictest server, and against artoo's
+// promises: the order of fields, a history that does not end in the model's words. It
+// returns all faults.
 func Validate(wire string, body []byte) error {
 	var v validator
 	v.bytes(body)

@@ -262,9 +262,8 @@ func (s *responsesState) id(what string, id *string, prefix string) {
 	s.used[*id] = true
 }
 
-// message checks the three forms that the published schema has for a message:
-// parts of the user's, plain words in anybody's name, and a message as the model
-// made it, which has an id, a status, and annotations beside each text.
+// message checks the three forms of a message: the user's parts, plain words in any role,
+// and the model's with ID, status and annotations.
 func (s *responsesState) message(what string, it responsesItem) {
 	var text string
 	var parts []responsesPart

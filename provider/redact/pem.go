@@ -26,9 +26,8 @@ var pemEnd = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
 })
 
-// privateKey finds a private key with its head and end, and one that is cut off,
-// as by head or grep: it goes as far as there are lines of it. A head alone is
-// none: programs have it too.
+// privateKey finds a private key with head and end, or one that is cut off, as far as its
+// lines go. A head alone is not a key: programs have it too.
 func privateKey(text string, i int) (from, to, end int) {
 	head := pemHead().FindStringIndex(text[i:])
 	if head == nil {

@@ -17,9 +17,8 @@ const Hidden = "***"
 // like to quote the request they refuse, headers included.
 type Known []string
 
-// OfRequest gathers what of a request is, or may be, a key: the key in use ("" for
-// none), header values but those that are known to hold none, and what the address
-// holds of the kind.
+// OfRequest gathers the possible keys of a request: the key in use, header values except
+// known harmless ones, and those in the address.
 func OfRequest(key string, h http.Header, u *url.URL) Known {
 	var k Known
 	k.add(key, 4)

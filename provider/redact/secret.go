@@ -23,9 +23,8 @@ func Holds(text string) bool {
 // session.
 func Mask(text string) string { return ownSalt().Mask(text) }
 
-// find calls found with the bounds of each key in text, in order, until it
-// returns false. It looks at each byte a few times at most, in a paste of
-// megabytes too: that is why no one expression is tried everywhere.
+// find calls found with the bounds of each key in text, in order, until it returns false.
+// It looks at each byte only a few times, also in megabytes.
 func find(text string, found func(from, to int) bool) {
 	t, done := table(), 0
 	for i := 0; i < len(text); {
@@ -60,9 +59,8 @@ func between(text string, begin, end int, found func(from, to int) bool) (more b
 	return more
 }
 
-// inWord says whether a word goes on at i. What is written as an escape, in a
-// string of a program, in an address or for a terminal's colours, ends the one
-// before.
+// inWord reports whether a word continues at i. An escape of a program, an address or a
+// terminal ends a word.
 func inWord(text string, i int) bool {
 	if i == 0 || !wordByte(text[i-1]) {
 		return false

@@ -90,9 +90,9 @@ func run(text string) int {
 	return len(text)
 }
 
-// name says whether what looks like a key is a name of words, as a class of CSS
-// or a variable: keys have digits among their letters, or letters without a break.
-// A word of a name may be a short number, also behind a v.
+// name reports whether a suspected key is a name of words, as a CSS class or a variable:
+// keys have digits among letters, or letters without a break. A word may be a short number,
+// also behind a v.
 func name(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 	if len(words) < 2 {

@@ -11,10 +11,9 @@ import (
 	"syscall"
 )
 
-// guard is the offline guard: it connects only to what is near. It
-// sees each address after the name was looked up, so that no name and no
-// redirect can lead out, and keeps the lookup itself on this network too: a name
-// server would pass a public name on.
+// guard is the offline guard: it connects only to local addresses. It sees each address
+// after the lookup, so that no name or redirect leads out, and keeps lookups on this
+// network too.
 type guard struct {
 	dialer     *net.Dialer
 	nameServer string // asked instead of the system's; for tests
@@ -53,9 +52,8 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	return conn, err
 }
 
-// known refuses a name that only a public name server could know, without asking
-// one: what stands in the hosts file counts, and a name that only the names of
-// this network can have.
+// known refuses a name that only a public name server can know, without asking one: only
+// the hosts file and private names count.
 func known(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil || ofThisNetwork(host) {
 		return nil
@@ -71,9 +69,8 @@ func known(ctx context.Context, host string) error {
 		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network: by its address, or a name in the hosts file"}
 }
 
-// ofThisNetwork reports whether a name is one that public name servers do not
-// have: a single word, or below one of the domains that are kept for private use
-// (RFC 6761, 6762, 8375; ICANN for internal) or commonly taken for it.
+// ofThisNetwork reports whether a name is private: a single word, or below a domain for
+// private use (RFC 6761, 6762, 8375; ICANN for internal) or commonly taken for it.
 func ofThisNetwork(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	last := host[strings.LastIndexByte(host, '.')+1:]
@@ -123,9 +120,8 @@ func Private(a netip.Addr) bool {
 		a.IsUnspecified() // dialled as loopback
 }
 
-// Local reports whether a host, a name or an address without port, is this
-// machine or in a private network. Names are not looked up: only "localhost"
-// and those below it count.
+// Local reports whether a host is this machine or in a private network. Of names only
+// "localhost" and those below it count.
 func Local(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return Private(addr)

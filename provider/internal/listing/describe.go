@@ -33,11 +33,10 @@ type Facts struct {
 	known map[string]provider.ModelInfo
 }
 
-// Describe is provider.Describer's, with the server's list of models, and what
-// llama.cpp and LM Studio tell beside it. It takes 3 seconds at most. Guess stays true where the server
-// says nothing of the window: it is asked again only where it may know more
-// later, as one that is busy or loads its model. A server that cannot be reached,
-// or refuses the key, is the error; one that only has no list is none.
+// Describe implements provider.Describer within 3 seconds by the server's list and what
+// llama.cpp and LM Studio add. Guess stays true without a window; it asks again only if the
+// server may know more later. An unreachable server or a refused key is an error, a missing
+// list is not.
 func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.ModelInfo, error) {
 	f.mu.Lock()
 	info, ok := f.known[model]

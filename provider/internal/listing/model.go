@@ -14,9 +14,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Model is one in the answer to GET /models. OpenAI itself tells no more than the
-// id; the other fields are those of OpenRouter, vLLM, Mistral, llama.cpp, LM Studio
-// and Anthropic.
+// Model is an entry of GET /models: OpenAI tells the ID, the other fields are those of
+// OpenRouter, vLLM, Mistral, llama.cpp, LM Studio and Anthropic.
 type Model struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`

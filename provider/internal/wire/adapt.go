@@ -55,10 +55,9 @@ func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notic
 		"{tools}", strings.Join(out, ", ")).Replace(told)
 }
 
-// leftFor is what a prompt of input tokens leaves of the window for the reply, an
-// eighth less so that the next step still fits; 0 where that is too little to be of
-// use. vLLM stops counting a prompt as soon as it does not fit (atLeast): then half
-// of what was asked for is taken to be left.
+// leftFor is what a prompt leaves of the window for the reply, less an eighth for the next
+// step; 0 if too little. vLLM stops counting a prompt that does not fit (atLeast): then
+// half of the request is assumed.
 func leftFor(window, input, asked int, atLeast bool) int {
 	const least = 1024
 	if atLeast && input < window {
@@ -141,9 +140,8 @@ func fields(object json.RawMessage) (list []field, ok bool) {
 	return list, true
 }
 
-// merged is an object with the fields of another: those of objects that both have
-// are merged too, any other replaces the first one's. New fields stand first, so
-// that a body still ends with the history, and one is a prefix of the next.
+// merged merges the fields of extra into an object, recursively; new ones stand first, so
+// that a body still ends with the history.
 func merged(object, extra json.RawMessage) (json.RawMessage, error) {
 	have, ok := fields(object)
 	more, also := fields(extra)

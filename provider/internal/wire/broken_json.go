@@ -7,10 +7,8 @@ import (
 	"strings"
 )
 
-// halves puts the two halves of a surrogate pair together that a server wrote
-// into two events: by themselves they decode to two replacement characters. It
-// works on the JSON text of events, where such a half is an escape at the very
-// end or beginning of a string. The zero value is ready.
+// halves joins a surrogate pair that a server split over two events, in their JSON text, at
+// the end and beginning of strings. The zero value is ready.
 type halves struct{ high string }
 
 // pieceKeys are the keys under which servers send a text, or the text of a call's
@@ -18,9 +16,8 @@ type halves struct{ high string }
 var pieceKeys = []string{"content", "text", "delta", "thinking", "reasoning", "reasoning_content", "reasoning_text",
 	"arguments", "partial_json"}
 
-// join returns the event with the half it begins with made whole, and without
-// the one it ends with, which goes into the next event that has the other half.
-// One that never gets it is left out.
+// join returns the event with its first half completed, and without the half at its end,
+// which the next event gets.
 func (h *halves) join(data string) string {
 	if h.high == "" && !strings.Contains(data, `\u`) {
 		return data

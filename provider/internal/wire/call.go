@@ -120,11 +120,9 @@ func (c *call) post(r Request) error {
 	return c.checkType()
 }
 
-// resendable lets net/http send a request again on a fresh connection when the kept
-// one that it took was closed by the server in the meantime (llama-server does so
-// often): the header without a value, which is never sent, is its word for that. A
-// server that had the request for longer than such a close takes to be seen may
-// work on it: then the fault is reported.
+// resendable lets net/http send a request again when the server had closed the kept
+// connection (llama-server does so often): the header without a value, never sent, asks for
+// that. A server that had it for longer may work on it: then the fault is reported.
 func (c *call) resendable(r *http.Request) {
 	const longest = time.Second
 	if r.Header.Get("Idempotency-Key") == "" {
@@ -167,9 +165,8 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// checkType tells a stream from a whole document, and both from a page that a
-// proxy put in the way. Where the type says nothing, or JSON, which proxies write
-// on streams too, the first byte decides.
+// checkType tells a stream from a whole document and from a proxy's page. Where the type
+// says nothing, or JSON, the first byte decides.
 func (c *call) checkType() error {
 	// net/http has undone the gzip that it asked for
 	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed {

@@ -65,9 +65,8 @@ func looksLikePage(h http.Header, data []byte) bool {
 		strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "<")
 }
 
-// proxyPage words the error of an HTML page that came instead of an API's JSON.
-// Its status still counts, but only servers that fail, not those that refuse,
-// are worth another try.
+// proxyPage is the error of an HTML page in place of JSON. Only servers that fail, not
+// those that refuse, are tried again.
 func (c *call) proxyPage(e *provider.Error) {
 	e.Message = "a web page came instead of an answer, perhaps from a proxy: " + e.Message
 	if e.Kind == provider.KindAuth || e.Kind == provider.KindInvalid {
@@ -137,9 +136,8 @@ func classify(status int, d detail, r Request) *provider.Error {
 	return e
 }
 
-// moreTelling is the status that a failure stands for. Where the server gives a
-// vague one (400, 5xx), the word in its error may say more: some gateways put
-// a refused key or a busy server behind those.
+// moreTelling is the status that a failure stands for: behind a vague one (400, 5xx) the
+// error's word may tell a refused key or a busy server.
 func moreTelling(status int, d detail) int {
 	word := d.wordStatus()
 	if status == 400 && (d.Reason == "API_KEY_INVALID" || // Gemini
@@ -266,10 +264,8 @@ func unknownModel(status int, d detail) bool {
 		strings.Contains(msg, "invalid model name") || strings.Contains(msg, "model not found")
 }
 
-// Failure makes an error of what a server said inside a reply that had begun
-// well. data is the JSON of the error, in any of the known shapes. It is nil
-// when data says nothing of an error. A refusal has the status that it stands for,
-// so that all that is done about one is done about it too.
+// Failure makes the error that a server reports within a reply, in any known shape; nil if
+// data reports none. A refusal has the status that it stands for.
 func Failure(data []byte) *provider.Error {
 	d, ok := parseDetail(data)
 	if !ok {

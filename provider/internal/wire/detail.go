@@ -51,9 +51,8 @@ type errorJSON struct {
 // that is below it, so without a limit a hostile one would cost quadratic time.
 const nesting = 4
 
-// parseDetail reads an error document: {"error":{…}}, {"error":"…"}, the object
-// alone, FastAPI's {"detail":…}, or any of these in a list. ok is false when
-// there is no message in it.
+// parseDetail reads an error document: {"error":{…}}, {"error":"…"}, the object alone,
+// {"detail":…}, or a list of these. ok is false without a message.
 func parseDetail(data []byte) (d detail, ok bool) { return parseNested(data, nesting) }
 
 func parseNested(data []byte, levels int) (d detail, ok bool) {

@@ -19,9 +19,8 @@ const MaxEvent = 32 << 20
 // ErrEventTooLarge tells that one event was larger than MaxEvent.
 var ErrEventTooLarge = fmt.Errorf("an event of the reply is larger than %d MiB", MaxEvent>>20)
 
-// Events yields the data of each server-sent event in src. Events without data
-// are left out; one that is pending at a clean end of the stream counts. After
-// an error nothing follows.
+// Events yields the data of each server-sent event, also one pending at a clean end; empty
+// ones are left out. Nothing follows an error.
 func Events(src io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		f := &framer{src: src, start: true, border: true}
@@ -48,11 +47,9 @@ func Events(src io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// framer hands the stream to the parser in pieces that end where an event ends.
-// The parser looks at its whole buffer again after each read, so without this
-// an event of many megabytes would cost time quadratic in its size. It also
-// ends the last event at a clean end of the stream, and makes a JSON object
-// that stands on lines of its own (an error from a gateway) an event.
+// framer passes the stream on in pieces that end with an event: the parser looks at its
+// whole buffer after each read, quadratic in a large event. It ends the last event at a
+// clean end, and makes an event of a bare JSON object, as gateways send errors.
 type framer struct {
 	src    io.Reader
 	buf    [32 << 10]byte
@@ -204,9 +201,8 @@ func (e *ending) Read(p []byte) (int, error) {
 // within reports whether the stream ended without the blank line that ends an event.
 func (e *ending) within() bool { return e.over && e.last != [2]byte{'\n', '\n'} }
 
-// Lines yields each line of src that is not blank, without what ends it: a
-// stream of JSON objects, one a line. A last line without an end counts if it is
-// whole. After an error nothing follows.
+// Lines yields each non-blank line of src, a stream of JSON objects. A last line without an
+// end counts if it is whole. Nothing follows an error.
 func Lines(src io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		r := bufio.NewReaderSize(src, 32<<10)

@@ -197,9 +197,8 @@ func tlsError(e *provider.Error, err error, host string) bool {
 	return true
 }
 
-// retryWords reads how long the server asks to wait, and whether it says
-// outright that another try makes sense: retry-after-ms, then retry-after in
-// seconds, as a date or as a duration; x-should-retry.
+// retryWords reads how long to wait (retry-after-ms, retry-after as seconds, date or
+// duration) and whether to retry (x-should-retry).
 func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms/1000 <= year {
 		wait = seconds(ms / 1000)

@@ -49,9 +49,8 @@ func DecodeList(s provider.Server, data []byte, v any) error {
 	return nil
 }
 
-// Pages fetches a list that comes in pages: request makes the request for the one
-// behind a token, "" for the first, and take keeps a page and returns the token of
-// the next, "" after the last.
+// Pages fetches a paged list: request asks for the page behind a token, "" for the first;
+// take returns the token of the next, "" after the last.
 func Pages[Page any](ctx context.Context, s provider.Server, request func(token string) (Request, error),
 	take func(Page) string,
 ) error {

@@ -10,12 +10,10 @@ import (
 	"artoo/provider"
 )
 
-// NewCall makes a tool call of what a model sent as its arguments, once all of
-// it is there. Nothing at all, or an empty string, means no arguments; a JSON
-// string that holds an object is decoded once more (Qwen sends such); what is no
-// object is kept in Raw, with an empty Input, so that the history stays valid.
-// An object with a key twice is kept there too, beside what it comes to: nobody
-// can tell which of the two was meant.
+// NewCall makes a tool call of the complete arguments that a model sent. Nothing means no
+// arguments; a JSON string with an object is decoded (Qwen sends such). Any other text is
+// kept in Raw with an empty Input, and an object with a duplicate key in Raw beside its
+// last values.
 func NewCall(id, name, args string) provider.ToolCall {
 	call := provider.ToolCall{ID: id, Name: toolName(name)}
 	text := strings.TrimSpace(args)
@@ -77,9 +75,8 @@ func several(call provider.ToolCall) []provider.ToolCall {
 // maxName is how much of a tool's name is kept, in bytes; no API has longer ones.
 const maxName = 128
 
-// Object returns raw as a compact JSON object in valid UTF-8 without half
-// surrogates and without a key twice, which servers refuse. ok is false, and the object empty, when raw
-// is none.
+// Object returns raw as a compact JSON object, valid UTF-8, without half surrogates and
+// duplicate keys. ok is false, and the object empty, if raw is not one.
 func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	if t := bytes.TrimLeft(raw, " \t\r\n"); len(t) == 0 || t[0] != '{' || !json.Valid(t) {
 		return json.RawMessage("{}"), false
@@ -104,9 +101,8 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	return provider.CleanJSON(raw)
 }
 
-// UniqueIDs gives each call an id that neither the history nor an earlier call
-// of the same reply has. New ids depend only on the history, so that the same
-// conversation always gives the same bytes.
+// UniqueIDs gives each call an ID that is not in the history or the reply. New IDs depend
+// only on the history.
 func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 	used := map[string]bool{}
 	for _, m := range history {
@@ -230,9 +226,8 @@ func NewTool(t provider.ToolSpec, schema json.RawMessage) Tool {
 	return out
 }
 
-// eachOnce is a JSON object in which no key stands twice: encoding/json and most
-// servers take the last one, Google's parser refuses the request. It returns raw
-// itself where there is none; raw is valid JSON.
+// eachOnce removes duplicate keys, which Google's parser refuses, from valid JSON; the last
+// value counts.
 func eachOnce(raw json.RawMessage) json.RawMessage {
 	if _, twice := provider.DuplicateKey(raw); !twice {
 		return raw

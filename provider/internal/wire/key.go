@@ -40,10 +40,8 @@ func Key(ctx context.Context, key func(context.Context) (string, error)) (string
 	return k, nil
 }
 
-// Join puts an API path behind a base URL. A base that already ends in a part
-// of the path, as people copy it from a provider's page, is not doubled:
-// Join("https://h/v1/", "v1", "messages") is https://h/v1/messages. A query of
-// the base is kept.
+// Join puts an API path behind a base URL, without doubling a part that the base ends in:
+// Join("https://h/v1/", "v1", "messages") is https://h/v1/messages. The base's query stays.
 func Join(base string, path ...string) (string, error) {
 	bad := func(why string) error {
 		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + why,
@@ -94,9 +92,8 @@ func named(err error, s provider.Server) error {
 	return err
 }
 
-// Ask is a request to a path below an address of the server, without a body: with
-// the key in the header that the settings name, else in the wire's own, and the
-// user's headers over all.
+// Ask is a request without a body to a path below an address, with the key in the
+// configured header or the wire's own, and the user's headers over all.
 func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth, path ...string) (Request, error) {
 	if base == "" {
 		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",

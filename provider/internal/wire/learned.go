@@ -104,10 +104,9 @@ func (m *Memory) keep(model string, l Learned) {
 	m.models[model] = l
 }
 
-// RetryAdapted yields the events of an exchange. When the request was refused and
-// the table of refusals knows what can be done without, it is sent again, and the
-// user sees only a Notice where something is lost. A refusal that comes after a
-// part of the reply is left to the caller, as one that may be sent again.
+// RetryAdapted yields the events of an exchange, and sends a refused request again without
+// what the table of refusals names, with a Notice where something is lost. A refusal after
+// a part of the reply is the caller's.
 func RetryAdapted(ctx context.Context, x Exchange) iter.Seq2[provider.Event, error] {
 	const mostTries = 12
 	return func(yield func(provider.Event, error) bool) {
@@ -178,9 +177,8 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 	return false, ""
 }
 
-// learn looks up what a server said and remembers what the model does not take.
-// It reports whether the request may succeed now, and what the user must know.
-// Only what makes another request of it is news, so this cannot go on for ever.
+// learn remembers what a refusal says the model does not take. It reports whether a changed
+// request may succeed, and the notice. It ends, since only news changes the request.
 func (x Exchange) learn(e *provider.Error, sent Learned) (learned bool, notice string) {
 	message := strings.ToLower(e.Message)
 	for i, r := range refusals {

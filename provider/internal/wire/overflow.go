@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// overflowPatterns are the words with which servers say that a request does not
-// fit the model's window: Anthropic, OpenAI, Bedrock, Gemini, xAI, Groq,
-// OpenRouter, llama.cpp, vLLM, LM Studio, Ollama, Moonshot, DashScope, Mistral.
+// overflowPatterns are the words of servers for a request that does not fit the model's
+// window.
 const overflowPatterns = `prompt is too long` +
 	`|input is too long for requested model` +
 	`|exceeds? (the )?context (window|limit|length)` +
@@ -77,9 +76,8 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// windowNumbers reads the model's window and the size of the request out of an
-// error text; 0 for what is not there. Of Anthropic's "input + max_tokens" requested
-// is the input.
+// windowNumbers reads the window and the request's size out of an error text, 0 if absent.
+// Of Anthropic's "input + max_tokens" requested is the input.
 func windowNumbers(text string) (window, requested int) {
 	text = strings.ReplaceAll(text, ",", "")
 	for _, re := range overflowNumbers() {

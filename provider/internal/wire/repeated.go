@@ -5,10 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Repeated reads those events of a stream that differ from the one before in
-// nothing but a piece of text, as nearly all of them do, without decoding their
-// JSON again: that is the larger part of the work of reading a long answer. The
-// zero value knows nothing yet. It is used by one goroutine, for one reply.
+// Repeated reads events that differ from the one before only in a piece of text, as nearly
+// all do, without decoding them: most of the work in a long answer. The zero value is
+// ready, for one goroutine and one reply.
 type Repeated struct {
 	head, tail string // around the text, the quotes included
 	block      int

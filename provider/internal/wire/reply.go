@@ -55,9 +55,8 @@ func (r *Reply) OnlyText() string {
 	return delta.Text
 }
 
-// Message is the model's message of these parts. A call that repeats an earlier one
-// in its id, name and arguments is the same call, which the server sent twice, and
-// is left out; every other has an id of its own.
+// Message is the model's message of these parts. A call with the ID, name and arguments of
+// an earlier one was sent twice and is left out; every other gets its own ID.
 func (r *Reply) Message(parts []provider.Part) provider.Message {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model}
 	var calls []provider.ToolCall
@@ -85,9 +84,9 @@ func (r *Reply) Message(parts []provider.Part) provider.Message {
 	return m
 }
 
-// Unreadable makes a reply of one that the server gave up, since it could not read
-// the model's call: the model is then told what it wrote, where the same request
-// would most likely get the same call. parts are what came before it.
+// Unreadable makes a reply of one that the server gave up for an unreadable call: the model
+// is shown what it wrote, since the same request would most likely get the same call. parts
+// came before it.
 func (r *Reply) Unreadable(
 	e *provider.Error, parts []provider.Part, raw string, tools []provider.ToolSpec,
 ) provider.Done {

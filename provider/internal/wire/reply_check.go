@@ -13,10 +13,8 @@ import (
 // dozens; one that makes thousands is caught in a loop.
 const MaxCalls = 128
 
-// finish looks at a whole reply for what no wire should let through: calls that
-// name nothing and hold nothing (a parser's debris), more calls than anybody
-// means, and the signs of a call that was lost on its way. The notice is what
-// the user must know of it, "" for nothing.
+// finish removes from a reply calls that are empty or beyond MaxCalls, and looks for signs
+// of a lost call. The notice for the user may be "".
 func finish(done provider.Done) (_ provider.Done, notice string) {
 	calls := 0
 	parts := slices.DeleteFunc(slices.Clone(done.Message.Parts), func(p provider.Part) bool {
@@ -52,10 +50,9 @@ const (
 	doubtUnseen   = "the server counts far more text than it sent"
 )
 
-// doubt says why an answer may be the rest of a call that the server's parser
-// lost, "" where nothing speaks for it, and whether that call stands in the text.
-// Reasoning that the server does not show is counted too, so that only a reply
-// without any is measured.
+// doubt says why an answer may be the rest of a call that the server's parser lost, "" for
+// no doubt, and whether the call stands in the text. Hidden reasoning is counted too, so
+// only a reply without any is measured.
 func doubt(done provider.Done) (why string, unread bool) {
 	text := strings.TrimSpace(done.Message.Text())
 	if text == "" {
@@ -73,11 +70,9 @@ func doubt(done provider.Done) (why string, unread bool) {
 	return "", false
 }
 
-// textCalls are the forms of calls that models write as text: Qwen's and Hermes's,
-// which GLM fills with other marks, Llama's and Qwen's newer one, Claude's, Kimi's,
-// DeepSeek's, and those of Mistral, Llama and gpt-oss, which close with the text. A
-// closed one counts where it holds one of the words; none are needed where the
-// opening is a token of the model's own format.
+// textCalls are the forms of calls that models write as text: Qwen's and Hermes's, GLM's,
+// Llama's, Claude's, Kimi's, DeepSeek's, Mistral's and gpt-oss's. A closed one counts if it
+// holds one of the words, or if none are listed.
 var textCalls = []struct {
 	opens, closes string
 	holds         []string
@@ -93,9 +88,8 @@ var textCalls = []struct {
 	{"<|channel|>commentary to=", "", []string{"{"}},
 }
 
-// writesCall says why a text may be a call that its server did not read: one that
-// stands on a line of its own, outside a block of code, and is the last of the text;
-// "" where there is none.
+// writesCall says why a text may be an unread call: one that begins a line outside a code
+// block and ends the text; "" for none.
 func writesCall(text string) string {
 	for _, form := range textCalls {
 		at := strings.LastIndex(text, form.opens)

@@ -90,9 +90,8 @@ func (w *watchdog) arm(d time.Duration) {
 	w.timer = time.AfterFunc(d, func() { w.fire(d) })
 }
 
-// fire ends the request, unless the timer comes so late that the process must
-// have been stopped meanwhile (Ctrl-Z): then the bytes may be waiting, and the
-// silence is measured once more.
+// fire ends the request, unless the process was stopped meanwhile (Ctrl-Z): then bytes may
+// be waiting, and the silence is measured again.
 func (w *watchdog) fire(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

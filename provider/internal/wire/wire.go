@@ -45,9 +45,8 @@ const (
 	End                      // nothing of interest follows
 )
 
-// Decoder turns the wire's events into the provider's. It is used by one
-// goroutine for one reply. Its errors are *provider.Error without the fields
-// Stream knows itself (Provider, Local, RequestID, Usage), or ErrCut.
+// Decoder turns the wire's events into the provider's, in one goroutine for one reply. Its
+// errors are *provider.Error without Provider, Local, RequestID and Usage, or ErrCut.
 type Decoder interface {
 	// Feed takes the data of one event. The slice it returns is valid until
 	// the next call.
@@ -62,9 +61,8 @@ type Decoder interface {
 	Done() (provider.Done, error)
 }
 
-// Decode is json.Unmarshal that leaves out what is of an unexpected type, and the
-// numbers that JSON does not have, as Python writes them: a server that counts
-// tokens in a string, or a probability of NaN, must not cost the reply.
+// Decode is json.Unmarshal that ignores values of another type, and NaN and infinities as
+// Python writes them: these must not cost the reply.
 func Decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -82,10 +80,8 @@ func Decode(data []byte, v any) error {
 // counts must neither shrink nor overflow.
 func Count(n int) int { return min(max(n, 0), 1<<40) }
 
-// maxHeld is how long a reply may be, in bytes of its text, reasoning and
-// arguments: ten times the longest a model can give. maxReply is how much data is
-// read of one: each token comes with some hundred bytes around it. A server
-// caught in a loop ends at the one or the other, before it costs much memory.
+// maxHeld bounds a reply's text, reasoning and arguments in bytes: ten times the longest.
+// maxReply bounds the data read of one. A server caught in a loop ends there.
 const (
 	maxHeld  = 16 << 20
 	maxReply = 256 << 20
@@ -105,9 +101,8 @@ const (
 	drainGrace    = 250 * time.Millisecond
 )
 
-// Stream sends one request and yields the reply's events as the
-// provider.Provider contract wants them. prepare builds the request, inside the
-// request's time limits (it may have to fetch a key).
+// Stream sends one request and yields the reply's events as provider.Provider promises.
+// prepare builds the request within its time limits.
 func Stream(ctx context.Context, e Endpoint,
 	prepare func(context.Context) (Request, error), dec Decoder) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
