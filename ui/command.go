@@ -48,7 +48,7 @@ func commands() []command {
 // sessionCommands are about sessions and leaving.
 func sessionCommands() []command {
 	return []command{
-		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys, approvals",
+		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys or approvals",
 			run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
@@ -56,7 +56,7 @@ func sessionCommands() []command {
 		{name: "resume", aliases: []string{"continue"}, args: "[NAME]", help: "choose one",
 			run: runResume, complete: completeSessions},
 		{name: "rename", args: "[NAME]", help: "name the session", run: runRename},
-		{name: "fork", args: "[N]", help: "go on in a copy", run: runFork},
+		{name: "fork", args: "[N]", help: "continue in a copy", run: runFork},
 		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile},
 	}
 }
@@ -67,9 +67,9 @@ func modelCommands() []command {
 		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels},
 		{name: "provider", args: "[NAME]", help: "show or change it", run: runProvider, complete: completeProviders},
 		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: oneOf(efforts()...)},
-		{name: "context", help: "what fills it now", run: runContext},
+		{name: "context", help: "what uses the window", run: runContext},
 		{name: "cost", aliases: []string{"usage", "tokens", "stats"}, help: "tokens and money", run: runCost},
-		{name: "status", aliases: []string{"session"}, help: "where things stand", run: runStatus},
+		{name: "status", aliases: []string{"session"}, help: "model and limits", run: runStatus},
 	}
 }
 
@@ -79,7 +79,7 @@ func rightsCommands() []command {
 		{name: "approval", args: "[MODE]", help: "ask edits auto plan",
 			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
 		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off")},
-		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "the rules; rm N",
+		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "list or drop rules",
 			run: runPermissions, complete: completeRules},
 	}
 }
@@ -87,17 +87,17 @@ func rightsCommands() []command {
 // turnCommands are about messages and what came of them.
 func turnCommands() []command {
 	return []command{
-		{name: "undo", aliases: []string{"rewind", "restore"}, args: "[N]", help: "take back N turns",
+		{name: "undo", aliases: []string{"rewind", "restore"}, args: "[N]", help: "undo N turns",
 			run: runUndo, complete: completeCount},
-		{name: "redo", args: "[N]", help: "bring them back", run: runRedo},
-		{name: "diff", args: "[TURN]", help: "what was changed", run: runDiff, complete: completeTurns},
+		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
+		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns},
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in the editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
 			run: runOut, complete: completeOutputs},
-		{name: "queue", args: "[now N]", help: "lines that wait",
+		{name: "queue", args: "[now N]", help: "queued lines",
 			run: runQueue, complete: oneOf("now ", "now all", "drop ", "drop all", "edit ")},
-		{name: "run", args: "COMMAND", help: "as !COMMAND", run: runRun},
+		{name: "run", args: "COMMAND", help: "same as !COMMAND", run: runRun},
 	}
 }
 
@@ -105,17 +105,17 @@ func turnCommands() []command {
 func otherCommands() []command {
 	const block = `write """, the lines, and """ again`
 	return []command{
-		{name: "tools", help: "what the model has", run: runTools},
+		{name: "tools", help: "the model's tools", run: runTools},
 		{name: "init", help: "write AGENTS.md", run: runInit},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
 			complete: oneOf("all")},
-		{name: "doctor", help: "check what it needs", run: runDoctor},
-		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
+		{name: "doctor", help: "check the setup", run: runDoctor},
+		{name: "debug", args: "[on|off]", help: "log requests", run: runDebug, complete: oneOf("on", "off")},
 
-		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "sum up what is old", run: runCompact},
-		{name: "uncompact", help: "take that back", run: runUncompact},
+		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize old turns", run: runCompact},
+		{name: "uncompact", help: "undo /compact", run: runUncompact},
 
-		{name: "memory", instead: "what is in AGENTS.md is told to the model; #TEXT adds a line to it, /init has one written"},
+		{name: "memory", instead: "the model reads AGENTS.md; #TEXT adds a line to it, /init writes one"},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
 			instead: "write @PATH in a message; the model reads the file then"},
 		{name: "add-dir", aliases: []string{"directory"},
@@ -152,15 +152,15 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		} else {
 			near = "."
 		}
-		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent "+
-			"(/help lists the commands; with a blank before it, it is a message)", oneLine(name), near))
+		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
+			"/help lists commands; start with a space to send it as text", oneLine(name), near))
 		return nil
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
 		return nil
 	case c.args == "" && arg != "":
 		// It may have been meant as a message: /clear would take the session away.
-		t.Note(fmt.Sprintf("/%s takes nothing behind it, so nothing was done (with a blank before it, it is a message)",
+		t.Note(fmt.Sprintf("/%s takes no arguments; nothing was done (start with a space to send it as text)",
 			name))
 		return nil
 	}

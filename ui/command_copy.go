@@ -75,10 +75,10 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 // copyByTerminal has the terminal fill the clipboard of the machine it runs on.
 func (t *Terminal) copyByTerminal(text string) error {
 	if t.opt.Profile == screen.Plain || !t.hasTerminal() {
-		return errors.New("there is no terminal here that could be asked")
+		return errors.New("no terminal here to ask")
 	}
 	if !t.Screen.Clipboard(text) {
-		return fmt.Errorf("%s are more than terminals take, which is %s", byteSize(len(text)),
+		return fmt.Errorf("%s is too much for a terminal clipboard (limit %s)", byteSize(len(text)),
 			byteSize(screen.MaxClipboard))
 	}
 	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", byteSize(len(text))))
@@ -100,7 +100,7 @@ func (t *Terminal) clipboard() ([]string, error) {
 			return append([]string{path}, c.argv[1:]...), nil
 		}
 	}
-	return nil, errors.New("there is no clipboard tool here (pbcopy, wl-copy, xclip, xsel, clip.exe); " +
+	return nil, errors.New("no clipboard tool here (pbcopy, wl-copy, xclip, xsel, clip.exe); " +
 		"/copy osc52 asks the terminal to do it")
 }
 

@@ -49,7 +49,7 @@ func TestCopyTakesTheToolOfTheDesktop(t *testing.T) {
 			"", "over ssh the clipboard is on the other machine; /copy osc52"},
 		{"no such answer", all, []string{"DISPLAY=:0"}, "/copy 3", "", "there is no answer 3 turns back"},
 		{"no number", all, []string{"DISPLAY=:0"}, "/copy all", "", `"all" is neither a number`},
-		{"pipes have no terminal to ask", all, nil, "/copy osc52", "", "there is no terminal here"},
+		{"pipes have no terminal to ask", all, nil, "/copy osc52", "", "no terminal here to ask"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir, out := desktop(t, test.tools...)
@@ -111,7 +111,7 @@ func TestCopyByTheTerminal(t *testing.T) {
 	k.expect(pasteOn + "you: ")
 	k = start(strings.Repeat("x", screen.MaxClipboard+1))
 	k.enter("/copy osc52")
-	k.expect("more than terminals take")
+	k.expect("too much for a terminal")
 	if strings.Contains(k.status.String(), "\x1b]52") {
 		t.Error("a text that is too long was sent")
 	}

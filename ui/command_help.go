@@ -17,7 +17,7 @@ func runHelp(_ context.Context, t *Terminal, topic string) error {
 	case "approvals":
 		t.columns(helpApprovals())
 	default:
-		return fmt.Errorf("no page %q; there are keys and approvals", topic)
+		return fmt.Errorf("no page %q: use keys or approvals", topic)
 	}
 	return nil
 }
@@ -51,9 +51,9 @@ func (t *Terminal) helpCommands() {
 			t.Line("  " + text)
 		}
 	}
-	t.Text("!COMMAND runs it and shows the model what came; !!COMMAND only runs it")
+	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
 	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
-	t.Text("What is typed during a turn waits; /queue now: till the next step, no longer")
+	t.Text("Input during a turn is queued; /queue now sends it at the next step")
 	t.Text("#TEXT adds a line to AGENTS.md. More: /help keys, /help approvals")
 }
 
@@ -66,12 +66,12 @@ func helpKeys() [][]string {
 		{"Enter", "send; during a turn: queue"},
 		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line; where reported, Shift-Enter"},
 		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears, twice leaves"},
-		{"Esc Esc", "clear the line; on an empty one, as /undo"},
+		{"Esc Esc", "clear the line; if empty, same as /undo"},
 		{"Ctrl-D", "leave, on an empty line"},
 		{"Ctrl-Z", "suspend; fg comes back"},
 		{"Tab", "complete a /command, its arguments, an @file"},
 		{"Shift-Tab", "the next approval mode, as /approval next"},
-		{"Ctrl-O", "the last call's output, as /out; during a call: so far"},
+		{"Ctrl-O", "last call's output (/out); while it runs, the output so far"},
 		{"Ctrl-G, Ctrl-X Ctrl-E", "write the message in the editor, as /edit"},
 		{"Up, Down, Ctrl-P, Ctrl-N", "history; within several lines: move"},
 		{"Ctrl-R", "search the history backwards"},
@@ -89,15 +89,15 @@ func helpApprovals() [][]string {
 		{"y", "yes, this once"},
 		{"n [reason]", "no; the reason goes to the model (Enter alone means no too)"},
 		{"n! [reason]", "no, after a command: the model does not get its output either"},
-		{"a [rule]", "always in this session: this very call, or the rule given"},
-		{"A [rule]", "for good, in your own file, for this project"},
-		{"e", "edit it first, then it is asked again"},
-		{"p", "all of it, in the pager"},
+		{"a [rule]", "always this session: exactly this call, or the rule"},
+		{"A [rule]", "permanently, in your own file, for this project"},
+		{"e", "edit it first; artoo then asks again"},
+		{"p", "show all of it in the pager"},
 		{"q", "no, and stop the turn"},
 		{"?", "the same, with the rule it suggests"},
 		{"words", "yes, no, always, forever, edit, page and quit do too"},
 		{"rules", "bash(git status:*)  write(docs/**)  web_fetch(go.dev)"},
-		{"/approval", "the mode: ask, edits (writes pass), auto, plan (only reading)"},
+		{"/approval", "the mode: ask, edits (writes run), auto, plan (read-only)"},
 		{"/permissions", "lists the rules; rm N drops one of this session"},
 	}
 }

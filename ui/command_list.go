@@ -130,7 +130,7 @@ func runUncompact(_ context.Context, t *Terminal, _ string) error {
 	if err != nil {
 		return err
 	}
-	t.Note(cmp.Or(did, "there is no compaction to take back"))
+	t.Note(cmp.Or(did, "no compaction to undo"))
 	return nil
 }
 
@@ -169,9 +169,9 @@ func todayText(a *agent.Agent) string {
 
 func costText(c conversation.Totals) string {
 	if c.Requests == 0 && c.Usage.Total() == 0 {
-		return "nothing was asked yet, so nothing was spent"
+		return "no requests yet; nothing spent"
 	}
-	money := "cost unknown: nobody names a price for this model; price = { … } in config.toml does"
+	money := "cost unknown: no price for this model; set `price = { … }` in config.toml"
 	if c.CostUSD != nil {
 		money = fmt.Sprintf("$%.4f", *c.CostUSD)
 	}

@@ -20,7 +20,7 @@ func isMemory(text string) bool {
 func (t *Terminal) remember(ctx context.Context, text string) error {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "#"))
 	if text == "" {
-		t.Note("write behind it what later sessions shall know: #use tabs adds it to AGENTS.md")
+		t.Note("follow # with what later sessions should know: #use tabs adds it to AGENTS.md")
 		return nil
 	}
 	m, err := t.opt.Agent.PlanMemory(text)

@@ -37,8 +37,8 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 		"/approval plan|/plan off":        {plan, ask},
 		"/approval edits|/approval next|/approval next|/plan":  {edits, plan, ask, plan},
 		"/approval edits|/approval plan|/approval plan|/plan ": {edits, plan, plan, edits},
-		"/approval all":  {`/approval: "all" is none of ask, edits, auto, plan`},
-		"/plan the move": {`/plan: "the move" is not off: /plan alone begins and ends it`},
+		"/approval all":  {`/approval: unknown mode "all": use ask, edits, auto or plan`},
+		"/plan the move": {`/plan: unknown word "the move": /plan alone begins and ends the mode`},
 		"/approval": {ask,
 			"/approval ask, edits, auto or plan changes it; next goes through ask, edits", "and plan"},
 	} {

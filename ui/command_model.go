@@ -32,7 +32,7 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 	case arg == "prompt": // as the option has it
 		arg = string(permission.ModeAsk)
 	case !slices.Contains(approvalModes(), permission.Mode(arg)):
-		return fmt.Errorf("%q is none of ask, edits, auto, plan", arg)
+		return fmt.Errorf("unknown mode %q: use ask, edits, auto or plan", arg)
 	}
 	return t.setMode(permission.Mode(arg))
 }
@@ -67,7 +67,7 @@ func (t *Terminal) nextMode() error {
 
 func runPlan(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" && arg != "off" {
-		return fmt.Errorf("%q is not off: /plan alone begins and ends it", arg)
+		return fmt.Errorf("unknown word %q: /plan alone begins and ends the mode", arg)
 	}
 	planning := t.opt.Agent.Policy().Mode == permission.ModePlan
 	switch {
@@ -96,7 +96,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 		dropped = dropped || r.Session
 	}
 	if rows == nil {
-		t.Note("no rules; --allow, --ask and --deny give some")
+		t.Note("no rules; --allow, --ask and --deny add some")
 	}
 	t.columns(rows)
 	if dropped {
@@ -267,7 +267,7 @@ func listModels(ctx context.Context, t *Terminal) error {
 		t.Note(oneLine(err.Error()))
 	}
 	if len(list) == 0 {
-		t.Note("none is known; any name may be given")
+		t.Note("no models are known; any name may be given")
 	}
 	var rows [][]string
 	for _, m := range list {
@@ -335,7 +335,7 @@ func efforts() []string {
 func runEffort(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" {
 		if !slices.Contains(efforts(), arg) {
-			return fmt.Errorf("%q is none of %s", arg, strings.Join(efforts(), ", "))
+			return fmt.Errorf("unknown effort %q: use one of %s", arg, strings.Join(efforts(), ", "))
 		}
 		t.opt.Agent.SetEffort(provider.Effort(arg))
 		t.Note("effort: " + arg)

@@ -99,7 +99,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 		}
 	}
 	if n > len(list) {
-		return fmt.Errorf("%d are kept, the last ones; /out list tells which", len(list))
+		return fmt.Errorf("only the last %d are kept; see /out list", len(list))
 	}
 	o := list[n-1]
 	text, why := o.whole()

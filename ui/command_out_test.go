@@ -45,7 +45,7 @@ func TestOutShowsWholeOutputs(t *testing.T) {
 		{"/out", []string{"run cmd2 …\n\nred ^[[31mtext"}, "package a"},
 		{"/out 2", []string{"run cmd1 …\n\nall of it\n^[]0;t^G\nto the end"}, "cut here"},
 		{"/log 3", []string{"1\tpackage a"}, "cut here"},
-		{"/out 4", []string{"/out: 3 are kept, the last ones"}, "package a"},
+		{"/out 4", []string{"/out: only the last 3 are kept"}, "package a"},
 		{"/out all", []string{`"all" is neither list nor a number`}, "package a"},
 		{"/out list", []string{"1  run  cmd2 …  exit 1", "3  run  cmd0 …  1 line"}, "package a"},
 	} {

@@ -39,7 +39,7 @@ const allSessions = "all"
 // headless runs if they are asked for, or were given a name. Where there are none it says so.
 func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 	if which != "" && which != allSessions {
-		return nil, fmt.Errorf("%q is unknown; %s lists headless runs, too", which, allSessions)
+		return nil, fmt.Errorf("unknown word %q; %s also lists headless runs", which, allSessions)
 	}
 	rows, err := t.opt.Agent.Sessions()
 	if err != nil {
@@ -101,7 +101,7 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 	case err == nil && n >= 1 && n <= len(t.listed):
 		id = t.listed[n-1].ID
 	case err == nil && len(arg) <= len(strconv.Itoa(listedChoices)): // too short to mean an id
-		return fmt.Errorf("there is no session number %s; /resume without a number lists them", arg)
+		return fmt.Errorf("no session number %s; /resume without a number lists them", arg)
 	}
 	err := t.resume(id)
 	if e, ok := errors.AsType[*conversation.Error](err); ok && e.ErrorKind() == "usage" {
@@ -144,12 +144,12 @@ func runRename(_ context.Context, t *Terminal, name string) error {
 			t.Note("this session is called " + oneLine(s.Name()) + "; /rename NAME changes that")
 			return nil
 		}
-		return errors.New("what is it to be called? /rename NAME")
+		return errors.New("/rename NAME gives the session a name")
 	}
 	if err := t.opt.Agent.Rename(name); err != nil {
 		return err
 	}
-	t.Note("this session is called " + oneLine(t.opt.Agent.Conversation().Session().Name()) + " now; /resume and artoo -r find it by that")
+	t.Note(fmt.Sprintf("session renamed to %q; use it with /resume or artoo -r", oneLine(t.opt.Agent.Conversation().Session().Name())))
 	return nil
 }
 
@@ -195,14 +195,14 @@ func runFork(_ context.Context, t *Terminal, arg string) error {
 	back, err := 0, error(nil)
 	if arg != "" {
 		if back, err = strconv.Atoi(arg); err != nil || back < 1 {
-			return fmt.Errorf("%s is no number of messages; /fork 1 leaves out your last one, with what followed it", arg)
+			return fmt.Errorf("%s is not a number of messages; /fork 1 leaves out your last message and what followed it", arg)
 		}
 	}
 	old, now, err := t.opt.Agent.Fork(back)
 	if err != nil {
 		return err
 	}
-	t.Note(fmt.Sprintf("this goes on as session %s; /resume %s goes back to the one it was copied from", oneLine(now),
+	t.Note(fmt.Sprintf("now in session %s, a copy; /resume %s returns to the original", oneLine(now),
 		oneLine(old)))
 	return nil
 }

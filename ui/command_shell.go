@@ -25,7 +25,7 @@ func (t *Terminal) shell(ctx context.Context, text string) error {
 	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(text), "!"), "!")
 	command = strings.TrimSpace(command)
 	if command == "" {
-		t.Note("write a command behind it: !ls shows the model what comes, !!ls does not")
+		t.Note("follow ! with a command: !ls shows the model its output, !!ls does not")
 		return nil
 	}
 	out := newShellOutput(t, cmp.Or(t.opt.Agent.Env().ResultMax, shellKeep))
@@ -38,7 +38,7 @@ func (t *Terminal) shell(ctx context.Context, text string) error {
 	}
 	switch {
 	case !private:
-		t.Note(how + "; it goes along with your next message")
+		t.Note(how + "; it will be sent with your next message")
 		t.shared = append(t.shared, provider.Text{Text: sharedText(command, t.opt.Agent.Env().Dir, out.kept(), how)})
 	case how != exitedWell:
 		t.Note(how)

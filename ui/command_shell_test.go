@@ -70,7 +70,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 	}{
 		{"once", []string{"!echo $MINE; exit 3", "why?", "and now?"},
 			[]string{"why?" + shared + "echo $MINE; exit 3\nmy own\n[exit status 3]", "and now?"},
-			[]string{"\nmy own\n", "exit status 3; it goes along with your next message"}, ""},
+			[]string{"\nmy own\n", "exit status 3; it will be sent with your next message"}, ""},
 		{"kept out", []string{"!!echo secret", "why?"}, []string{"why?"}, []string{"\nsecret\n"}, "exit status"},
 		{"kept out and failed", []string{"!!exit 4"}, nil, []string{"exit status 4"}, "goes along"},
 		{"both streams, as they come", []string{"!echo one; echo two >&2; echo three", "x"},
@@ -85,7 +85,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 		{"no line end", []string{"!printf half", "x"}, []string{"x" + shared + "printf half\nhalf\n[exit status 0]"},
 			[]string{"half\n"}, ""},
 		{"nothing said", []string{"!true", "x"}, []string{"x" + shared + "true\n[exit status 0]"}, nil, ""},
-		{"nothing to run", []string{"!", "!!", "!  ", "x"}, []string{"x"}, []string{"write a command behind it"}, ""},
+		{"nothing to run", []string{"!", "!!", "!  ", "x"}, []string{"x"}, []string{"follow ! with a command"}, ""},
 		{"a signal", []string{"!kill -9 $$", "x"}, []string{"x" + shared + "kill -9 $$\n[signal: killed]"},
 			[]string{"signal: killed"}, ""},
 		{"not found", []string{"!nosuchcommand", "x"}, nil, []string{"exit status 127"}, ""},
@@ -283,7 +283,7 @@ func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *test
 // What is left in the background does not hold the prompt.
 func TestShellCommandInTheBackground(t *testing.T) {
 	shown, _ := runLines(t, nil, "!sleep 600 & echo began $!")
-	if !strings.Contains(shown, "exit status 0; it goes along") {
+	if !strings.Contains(shown, "exit status 0; it will be sent") {
 		t.Errorf("shown %q", shown)
 	}
 	var pid int

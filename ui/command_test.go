@@ -110,8 +110,8 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 
 func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 	for typed, want := range map[string]string{
-		"/undo 2":          "/undo: nothing is kept of what the files were",
-		"/rewind":          "/undo: nothing is kept of what the files were",
+		"/undo 2":          "/undo: this session keeps no undo journal",
+		"/rewind":          "/undo: this session keeps no undo journal",
 		"/mcp":             "unknown command /mcp. Nothing was sent",
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",
@@ -132,7 +132,7 @@ func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
 		a := answered(t, "kept")
 		shown, sent := say(t, func(o *Options) { o.Agent = a }, typed, "after")
 		cleared := a.Conversation().MessageCount() == 0
-		if cleared || len(sent) != 1 || !strings.Contains(shown, "takes nothing behind it, so nothing was done") {
+		if cleared || len(sent) != 1 || !strings.Contains(shown, "takes no arguments; nothing was done") {
 			t.Errorf("%q: cleared %v, sent %q, shown %q", typed, cleared, sent, shown)
 		}
 	}
@@ -164,7 +164,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		}
 	}
 	for page, wants := range map[string][]string{
-		"/help": append(all, "!COMMAND", "!!COMMAND", "@FILE", "/help keys", "/help approvals"),
+		"/help": append(all, "!CMD", "!!CMD", "@FILE", "/help keys", "/help approvals"),
 		"/?":    all,
 		"/help keys": {"Esc, ", "Esc Esc", "Shift-Tab", "Ctrl-O", "Ctrl-R", "Ctrl-G", "Ctrl-X Ctrl-E", "Tab ",
 			"ARTOO_EDIT_MODE=vi",
@@ -191,7 +191,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 			}
 		}
 	}
-	if shown, _ := say(t, nil, "/help nothing"); !strings.Contains(shown, "there are keys and approvals") {
+	if shown, _ := say(t, nil, "/help nothing"); !strings.Contains(shown, "use keys or approvals") {
 		t.Errorf("shown %q", shown)
 	}
 	narrow := func(o *Options) { o.Size = func() (int, int) { return 60, 24 } }
@@ -217,7 +217,7 @@ func TestCommandsShow(t *testing.T) {
 		"/provider openai": {"model: openai/gpt"},
 		"/effort":          {"effort: not set", "off, low, medium, high, max"},
 		"/effort high":     {"effort: high"},
-		"/effort huge":     {"none of off, low, medium, high, max"},
+		"/effort huge":     {"use one of off, low, medium, high, max"},
 		"/fork":            {"/fork: nothing was said yet"},
 		"/status":          {"model      demo/demo", "directory  DIR", "context", "limits     none"},
 		"/session":         {"directory"},
@@ -231,7 +231,7 @@ func TestCommandsShow(t *testing.T) {
 			"2  allow  bash(ls)    (this session)", "/permissions rm N"},
 		"/context": {"tokens in 0 messages, 0% of the budget of 150k (the model takes", "200k)",
 			"system prompt", "tools"},
-		"/cost":        {"nothing was asked yet"},
+		"/cost":        {"no requests yet"},
 		"/doctor":      {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},
 		"/debug on":    {"debug: on"},
 		"/debug maybe": {"neither on nor off"},
@@ -259,8 +259,8 @@ func TestTheOldSessionIsNamed(t *testing.T) {
 	old := a.SessionID()
 	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/fork", "/clear")
 	shown = strings.Join(strings.Fields(shown), " ")
-	for _, want := range []string{"this goes on as session ",
-		"; /resume " + old + " goes back to the one it was copied from",
+	for _, want := range []string{"now in session ",
+		"; /resume " + old + " returns to the original",
 		"a new session begins; /resume "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
@@ -342,9 +342,9 @@ func TestCostWithoutACountOfRequests(t *testing.T) {
 	free := 0.0
 	spent := provider.Usage{Input: 1200, Output: 300}
 	for want, info := range map[string]conversation.Totals{
-		"nothing was asked yet, so nothing was spent": {CostUSD: &free},
-		"1.2k in, 300 out, $0.0000":                   {Usage: spent, CostUSD: &free},
-		"1 request, 1.2k in, 300 out":                 {Requests: 1, Usage: spent, CostUSD: &free},
+		"no requests yet; nothing spent": {CostUSD: &free},
+		"1.2k in, 300 out, $0.0000":      {Usage: spent, CostUSD: &free},
+		"1 request, 1.2k in, 300 out":    {Requests: 1, Usage: spent, CostUSD: &free},
 	} {
 		if got := costText(info); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -13,7 +13,7 @@ import (
 )
 
 // errNoJournal is what commands about changes say where none are kept.
-var errNoJournal = errors.New("nothing is kept of what the files were, so nothing can be taken back")
+var errNoJournal = errors.New("this session keeps no undo journal, so nothing can be undone")
 
 func runUndo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, false) }
 func runRedo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, true) }
@@ -25,7 +25,7 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	if arg != "" {
 		var err error
 		if n, err = strconv.Atoi(arg); err != nil || n < 1 {
-			return fmt.Errorf("%q is no number of turns", arg)
+			return fmt.Errorf("%q is not a number of turns", arg)
 		}
 	}
 	u, err := t.changes()
@@ -35,9 +35,9 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	p, err := u.Journal.Plan(ctx, n, redo)
 	switch {
 	case errors.Is(err, journal.ErrNothing) && redo:
-		return errors.New("nothing was undone that could be brought back")
+		return errors.New("nothing to redo")
 	case errors.Is(err, journal.ErrNothing):
-		return errors.New("no turn of this session changed anything that is not undone")
+		return errors.New("nothing to undo in this session")
 	case err != nil:
 		return err
 	case len(p.Restore) == 0:
@@ -76,10 +76,10 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" {
 		n, err := strconv.Atoi(arg)
 		if err != nil {
-			return fmt.Errorf("%q is no number of a turn", arg)
+			return fmt.Errorf("%q is not the number of a turn", arg)
 		}
 		if turns = []int{n}; !slices.Contains(u.Journal.Turns(), n) {
-			return fmt.Errorf("turn %d changed nothing that is not undone; there is %s", n, turnList(u.Journal.Turns()))
+			return fmt.Errorf("turn %d has nothing to undo; turns with changes: %s", n, turnList(u.Journal.Turns()))
 		}
 	}
 	changes := u.Journal.Diff(turns...)

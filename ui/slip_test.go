@@ -34,7 +34,7 @@ func TestHelpIsAskedForWithoutASlash(t *testing.T) {
 
 func TestCommandsThatNeedSomethingFirstNameIt(t *testing.T) {
 	for typed, want := range map[string]string{
-		"/resume 1": "there is no session number 1; /resume without a number lists them",
+		"/resume 1": "no session number 1; /resume without a number lists them",
 		"/login":    "artoo login",
 		"/logout":   "artoo logout",
 	} {

@@ -50,7 +50,7 @@ func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err 
 	if err != nil || !yes || !p.HeadMoved {
 		return yes, err
 	}
-	q.Head = "the repository is not at the commit, or on the branch, where it was then: what is restored belongs to that one"
+	q.Head = "HEAD has moved since; restored files belong to the earlier commit"
 	q.Steps, q.Rows, q.Object = nil, nil, q.Object+" across that"
 	return u.dialogue(q).ask(ctx, at)
 }
@@ -78,7 +78,7 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 		q.Rows = append(q.Rows, screen.UndoRow{Text: "a " + p.Busy + " is in progress in this repository: what it works on changes under it"})
 	}
 	if p.HeadMoved {
-		q.Rows = append(q.Rows, screen.UndoRow{Text: "the repository has moved since: this is asked twice"})
+		q.Rows = append(q.Rows, screen.UndoRow{Text: "HEAD has moved since then, so artoo asks twice"})
 	}
 	renamed := renames(p.Restore)
 	var rest []screen.UndoRow
