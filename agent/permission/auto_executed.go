@@ -41,7 +41,7 @@ type autoExecutedRow struct{ by, names string }
 
 // AutoExecuted says who runs or obeys the file at a path, and by which name of the
 // list; "" for a file like any other. Only the names in the path count: of
-// directories that git's configuration names, Policy.AutoExecuted knows.
+// directories that git's configuration names, only a Guard knows.
 func AutoExecuted(path string) (by, name string) {
 	if found := autoExecutedNames(path); len(found) > 0 {
 		return found[0].by, found[0].names
@@ -186,7 +186,7 @@ func (p project) coversGuarded(r Rule, access tool.Access) bool {
 		inGit := slices.ContainsFunc(partsOf(file), func(part string) bool { return strings.EqualFold(part, ".git") })
 		names := autoExecutedNames(below(p.Root, file))
 		unnamed := slices.ContainsFunc(names, func(n autoExecutedRow) bool { return !slices.Contains(named, n) })
-		if len(names) == 0 || inGit || unnamed { // without a name only git's configuration knows it
+		if len(names) == 0 || inGit || unnamed { // only git's configuration names it
 			return false
 		}
 	}
@@ -194,7 +194,7 @@ func (p project) coversGuarded(r Rule, access tool.Access) bool {
 }
 
 // writesGuarded says which file that others run a command writes, as far
-// as its words tell, "" when there is none.
+// as its words show, "" for none.
 func (p project) writesGuarded(s line.Command) (why string) {
 	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
 		words = words[1:] // git takes no value beside a list of all

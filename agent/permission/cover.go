@@ -57,7 +57,7 @@ func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool)
 		if maybe = maybe || (reads || input) && (!w.Known || w.Glob); !w.Known {
 			continue
 		}
-		name := w.Text[strings.LastIndexAny(w.Text, ":=")+1:] // as in HEAD:NAME and --file=NAME
+		name := w.Text[strings.LastIndexAny(w.Text, ":=")+1:] // HEAD:NAME, --file=NAME
 		for _, file := range line.PathsFrom(s.Dirs, name) {
 			if real, err := filepath.EvalSymlinks(file); r.HasArg && !r.matchesPath(p.Root, file, true) &&
 				(err != nil || !r.matchesPath(p.Root, real, true)) {
@@ -173,8 +173,7 @@ func (p *Policy) namedExactly(name string, s line.Command) bool {
 }
 
 // suggestRun is a wider rule for a line in which one kind of command needs it:
-// its name and subcommand; "" when there is none that a user should be
-// offered.
+// its name and subcommand; "" where no such rule should be offered.
 func suggestRun(name string, rest []part) string {
 	if len(rest) == 0 {
 		return ""

@@ -53,12 +53,12 @@ const (
 	Bookkeeping       // staging and new branches
 	Content           // files, commits
 	Uncommitted       // the user's uncommitted work, deleted or reverted
-	Loss              // what neither git nor the journal could bring back
+	Loss              // neither git nor the journal could bring it back
 	Guarded           // files that are executed or obeyed automatically
 	Forbidden         // never applied
 )
 
-// Code tells reasons apart. Code compares codes; the words are made by Reason.String.
+// Code is the kind of a reason. Code compares codes; Reason.String makes the words.
 type Code string
 
 // The codes of reasons.
@@ -181,7 +181,8 @@ type Decision struct {
 	Builds  bool
 	Git     bool     // the line runs git
 	Reasons []Reason // the one that decided first
-	Keep    []string // with Ask: absolute paths with which in the journal the command may run unasked
+	// Keep are absolute paths. Once the journal holds them, a command whose verdict is Ask may run.
+	Keep []string
 
 	Parts  []Part       // the simple commands of a line; nil for other tools
 	Missed []MissedRule // allow rules for the tool that do not cover the call
@@ -215,7 +216,7 @@ func (d Decision) Has(code Code) bool {
 }
 
 // Cause is the reason that decided; OwnPrograms where that is among the reasons, since
-// trust in the project answers it. It is "" where there is none.
+// trust in the project answers it. It is "" without reasons.
 func (d Decision) Cause() Code {
 	switch {
 	case d.Has(OwnPrograms):

@@ -17,14 +17,14 @@ type What string
 
 // The kinds of effects, the strictest first.
 const (
-	RunsAutomatically What = "runs automatically" // with who runs or obeys it
+	RunsAutomatically What = "runs automatically" // the detail names the program
 	GitItself         What = "git itself"         // configuration, flags, refs of its own
 	CannotUndo        What = "cannot be undone"   // the journal cannot hold the original
 	GitLoses          What = "git loses"
 	UncommittedWork   What = "uncommitted work goes"
-	Never             What = "never applied" // with why
+	Never             What = "never applied" // the detail is the reason
 	Deleted           What = "deleted"
-	Linked            What = "linked" // with where it leads
+	Linked            What = "linked" // the detail is its target
 	Executable        What = "executable now"
 	OtherMode         What = "with other permissions"
 	OfGit             What = "git"
@@ -44,7 +44,7 @@ type Effects struct {
 	Git          int               // how many rows of git's land
 	Output       map[string]string // the directory that each absolute path of build output belongs to
 	There        bool              // they are in the project already, where no layer was
-	Apply        []sandbox.Change  // what lands with a yes, except git's data
+	Apply        []sandbox.Change  // the changes that a yes applies, except git's data
 }
 
 // Entry is a path, and what became of it.

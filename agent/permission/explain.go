@@ -31,7 +31,7 @@ type RuleInForce struct {
 	Verdict Verdict `json:"effect"`
 	Rule    string  `json:"rule"`
 	Origin  string  `json:"origin"`
-	Remark  string  `json:"remark,omitempty"` // what it covers that one may not think of
+	Remark  string  `json:"remark,omitempty"` // an effect that its words leave open
 	// Session says that it was allowed in this session, and can be dropped.
 	Session bool `json:"-"`
 }

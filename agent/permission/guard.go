@@ -59,7 +59,7 @@ type GuardedFiles struct {
 	Outside []string
 
 	links []string            // symbolic links in directories that a command writes
-	leads map[string]string   // what a guarded link leads to, and the link
+	leads map[string]string   // guarded links, by the path that each leads to
 	ids   map[names.ID]string // files by identity, whatever their names
 }
 
@@ -152,7 +152,7 @@ func (o *guardedOnce) why(path string) string {
 	return o.found.Why(path)
 }
 
-// Why says in words why a file is guarded though its own name does not tell: a guarded
+// Why says in words why a file is guarded though its own name does not show it: a guarded
 // link leads to it or to a directory above it, or it has another name that is guarded.
 // "" for a file like any other.
 func (g GuardedFiles) Why(path string) string {

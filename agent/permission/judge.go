@@ -18,7 +18,7 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// Facts are what Judge must know of the project besides what a line changed. They are
+// Facts are answers about the project that Judge needs beside the changes. They are
 // looked up once for all paths. A nil func knows of nothing.
 type Facts struct {
 	// Ignored returns those of the paths, absolute, that git ignores by rules which did
@@ -44,7 +44,7 @@ type Facts struct {
 type GitRow struct {
 	Class Class
 	Text  string // one line for people
-	Diff  string // of a commit that differs from the work tree; "" for none
+	Diff  string // shown where a commit differs from the work tree; may be ""
 	// Left says that a yes leaves it out. Stops says that nothing of the line may land then.
 	Left, Stops bool
 	// Files are what it stands for of a repository that is removed: they land with it.
@@ -78,7 +78,7 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 			break
 		}
 		if facts.Repository != nil && facts.Repository(c.Path) {
-			continue // told as git sees it
+			continue // its row stands for it
 		}
 		j.Class = max(j.Class, w.add(c))
 	}
@@ -149,7 +149,7 @@ func (w *weigher) lookUp(changes []sandbox.Change) {
 	w.links = map[string]string{}
 	for _, c := range changes {
 		w.links[c.Path] = c.Target
-		all = append(all, c.Path+slashOf(c.Mode)) // what git ignores as a directory only needs it
+		all = append(all, c.Path+slashOf(c.Mode)) // git ignores some names as directories only
 		if c.Before.Exists() && !c.Before.Mode.IsDir() {
 			gone = append(gone, c.Path)
 		}
@@ -288,7 +288,7 @@ func (w *weigher) target(c sandbox.Change) string {
 		}
 		to, changed := w.links[next]
 		if !changed && part != ".." {
-			to, _ = os.Readlink(next) // what is no link leads to itself
+			to, _ = os.Readlink(next) // another file leads to itself
 		}
 		switch {
 		case to == "":

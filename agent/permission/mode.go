@@ -18,10 +18,10 @@ type Confinement struct {
 	Sandbox  bool // commands can be confined
 	Layer    bool // and every foreground line runs on a throwaway layer
 	First    bool // a read-only command changes nothing: without layers system programs are tried so
-	Auto     bool // without layers, mode auto runs a trusted project's programs in the sandbox
+	Auto     bool // mode auto runs a trusted project's programs in the sandbox also without layers
 	Shows    bool // confined commands can read denied files
 	Network  bool // confined commands reach the network, unless they are read-only
-	Required bool // what cannot be confined is refused
+	Required bool // calls that cannot be confined are refused
 }
 
 // holds is what confines the commands now: denied files that they could read have

@@ -24,7 +24,7 @@ var builders = []struct{ programs, subcommands string }{
 	{"zig", "build test run"}, {"mix", ""}, {"cabal stack ghc", ""}, {"dune opam", ""}, {"lein clojure clj", ""},
 }
 
-// unseen stands for programs that cannot be told before they run.
+// unseen stands for programs that are not known before they run.
 const unseen = "a program that is not known beforehand"
 
 // ownPrograms names the programs of the project that a line runs, each once. builds

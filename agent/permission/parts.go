@@ -10,7 +10,7 @@ import (
 
 // parsed is a shell line, parsed once for a decision.
 type parsed struct {
-	tool string // that runs it
+	tool string // the tool that runs it
 	text string // the line without blank space around it
 	dir  string // where it runs
 
@@ -184,7 +184,7 @@ func (d Decision) part(s part, name string, mode Mode) Part {
 	if s.why != "" {
 		why += ", and it does more than read: " + s.why
 	}
-	if d.Verdict == Run { // what holds the whole line lets it pass
+	if d.Verdict == Run { // the whole line may run
 		return is(Run, nil, strings.Trim(why+"; "+d.Reason(), "; "))
 	}
 	return is(Ask, nil, why)

@@ -57,16 +57,16 @@ func (p *Policy) rulesAt(d Decision) (all, session []Rule) {
 // effects are judged as those of any other line.
 func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
 	narrows := func(r Rule) bool { return r.HasArg && r.names(l.tool, tool.KindRun) }
-	hides := slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows)
+	hidden := slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows)
 	if d.Place != PlaceLayer {
-		hides = hides || line.MentionsDestructive(l.text)
+		hidden = hidden || line.MentionsDestructive(l.text)
 	}
 	every := func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }
-	if r, ok := find(rules, every); ok && !hides {
+	if r, ok := find(rules, every); ok && !hidden {
 		d.Covers = Content
 		return d.by(Run, RuleAllows, r)
 	}
-	if hides || d.Place != PlaceLayer {
+	if hidden || d.Place != PlaceLayer {
 		return d.because(Ask, append([]Reason{{Code: NotParsed, Object: l.problem}}, d.Reasons...)...)
 	}
 	return p.byPlace(d, l)
@@ -103,8 +103,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	return reasons, slices.Compact(keep)
 }
 
-// trimLine takes blank space off the ends of a command, but for what a shell
-// does not take for blank, and a line's end that a backslash takes away.
+// trimLine is a command without the blank space at its ends, as far as a shell ignores it.
 func trimLine(command string) string {
 	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
 		return text

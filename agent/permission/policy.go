@@ -1,3 +1,6 @@
+// Package permission decides which calls of tools run, and where. Policy.Decide has the rules
+// before a call, in the order in which they count: for files and hosts, for shell lines, for
+// text typed to a running command. Judge has those for the effects of a line on a layer.
 package permission
 
 import (
@@ -10,8 +13,7 @@ import (
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,
 // except that what the user allowed in this session beats an ask rule. It
-// changes nothing.
-// Not safe for concurrent use.
+// changes nothing. It is not safe for concurrent use.
 type Policy struct {
 	Mode Mode
 	// NoProject says there is no project: "/", the home directory, or root
@@ -24,14 +26,13 @@ type Policy struct {
 	Confinement Confinement
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
-	// World is what it can look at besides.
-	World World
+	World                           World
 	// TrustsPrograms says that the project's own programs may run in the sandbox
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
 
 	session []Rule
-	kept    map[string][]string // what lines may change on a layer, approved in this session
+	kept    map[string][]string // changes on layers that were approved for lines in this session
 	guarded *guardedOnce        // during one decision
 }
 
@@ -215,4 +216,37 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 		why = "commands here could read denied files"
 	}
 	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
+}
+
+// decideInput decides over what is typed to a background command, as the command itself
+// was decided: it may be a shell, so a rule for some commands says nothing of it. A
+// rule that denies or asks about a command in the text holds.
+func (p *Policy) decideInput(name string, access tool.Access) Decision {
+	d := Decision{Narrow: name, Suggested: name}
+	if r, ok := p.project().covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
+		return Decision{}.by(Refuse, RuleDenies, r)
+	}
+	l := p.parse("bash", access)
+	if l.denies != nil {
+		return Decision{}.by(Refuse, RuleDenies, *l.denies)
+	}
+	if p.Mode == ModePlan {
+		return Decision{}.because(Refuse, Reason{Code: PlanMode})
+	}
+	if l.asks != nil {
+		return d.by(Ask, RuleAsks, *l.asks)
+	}
+	if p.Confinement.Sandbox && access.ToConfined {
+		d.Place = PlaceBackground
+	} else if always, _ := p.alwaysAsked(l); always != nil {
+		return d.because(Ask, always...)
+	}
+	covers := func(r Rule) bool { return !r.HasArg && (r.names(name, tool.KindRun) || r.names("bash", tool.KindRun)) }
+	if r, ok := find(p.allowing(), covers); ok {
+		return d.by(Run, RuleAllows, r)
+	}
+	if d.Place == PlaceBackground && p.trustAnswers() {
+		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
+	}
+	return d.because(Ask, Reason{Code: TypedInput})
 }

@@ -163,7 +163,7 @@ func (p project) wordsRead(dirs []string, r readOnly, name string, words []strin
 	return ""
 }
 
-// versionFlags are the options by which a well-known tool tells its version and
+// versionFlags are the options by which a well-known tool prints its version and
 // does nothing else; none for others. Tools that look into the project to find
 // out which version of themselves to run, or to run a file of it, are not among
 // them (yarn, pnpm, bundle, dotnet, gradle, mvn, and pytest, which loads conftest.py).
@@ -186,7 +186,7 @@ func versionFlags(name string) string {
 	return ""
 }
 
-// tellsVersion reports whether a command does nothing but tell its version.
+// tellsVersion reports whether a command does nothing but print its version.
 func tellsVersion(s line.Command) bool {
 	return len(s.Words) == 2 && s.Words[1].Known && !s.Words[1].Glob && line.In(versionFlags(s.Name()), s.Words[1].Text)
 }

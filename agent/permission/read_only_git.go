@@ -43,7 +43,7 @@ func (p project) gitWords(dirs, words []string) (why string) {
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
 		signed := strings.Contains(w, "%G") || strings.Contains(w, "%(signature") || strings.Contains(w, "%(contents:sig")
-		if option && badGitOption(w) || signed { // to look at a signature git runs a program
+		if option && badGitOption(w) || signed { // git runs a program for a signature
 			return "the option " + w + " of git can write, execute or leave the repository"
 		}
 		if _, leaves := leavesOut(w); leaves && ended {
@@ -154,7 +154,7 @@ func gitShowsMuch(sub string, words []string) bool {
 	return false
 }
 
-// diffSummary names options that make diff tell names or counts, no content.
+// diffSummary reports whether an option makes diff print names or counts, no content.
 func diffSummary(w string) bool {
 	name, _, _ := strings.Cut(w, "=")
 	return line.In(`--stat --shortstat --numstat --name-only --name-status --summary --dirstat --compact-summary

@@ -27,7 +27,7 @@ var gitWrites = map[string]string{
 }
 
 // gitMayWrite finds the word that makes a git command of the read-only kind do
-// more than read, "" when there is none.
+// more than read, "" for none.
 func gitMayWrite(sub string, words []string) (bad string) {
 	for i, w := range words {
 		if line.HasOption(w, gitWrites[sub]) || strings.HasPrefix(sub, "reflog") &&

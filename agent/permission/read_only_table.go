@@ -18,7 +18,7 @@ const (
 	soft                           // a word of public variables and the output of read-only commands does no harm
 	risky                          // those of not write or execute: no glob may turn into one
 	special                        // its words are judged by reader.special, not by the options
-	wordless                       // with words it does more than read
+	wordless                       // only without words does it read
 )
 
 // readOnly is a row of the @read group: commands that only read, with the options by which
@@ -35,7 +35,7 @@ type readOnly struct {
 	// would be an output file.
 	operands int
 	is       trait
-	note     string // for the documentation, beside not
+	note     string // the documentation shows it beside not
 }
 
 func (r readOnly) has(t trait) bool { return r.is&t != 0 }

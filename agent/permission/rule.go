@@ -24,7 +24,7 @@ const ReadGroup = "@read"
 //	bash(go test:*)          commands that begin with these words
 //	bash(git * main)         * as a word is any words, within one any characters
 //	bash(@read)              the commands that only read
-//	bash!(npm ci)            outside of the sandbox; where there is none, as bash(npm ci)
+//	bash!(npm ci)            outside the sandbox; without a sandbox the same as bash(npm ci)
 //	write(docs/**)           files, relative to the project root
 //	write(./docs/**)         relative to the working directory
 //	read(~/notes/**)         a whole path; //etc/** is one too
@@ -37,7 +37,7 @@ type Rule struct {
 	Tool   string
 	Arg    string
 	HasArg bool
-	// Outside says that a rule for commands lets them run outside of the sandbox too.
+	// Outside says that a rule for commands lets them run outside the sandbox too.
 	Outside bool
 	// Origin says where the rule stands, in words ("--allow", "config.toml line
 	// 4"); "" where that is not known.
@@ -60,7 +60,7 @@ func (e *RuleError) Error() string {
 	return text
 }
 
-// ParseRule reads a rule. Names as Claude Code has them are taken for artoo's.
+// ParseRule reads a rule. Claude Code's names mean artoo's.
 // The error is a *RuleError, also for a rule that no call can ever match.
 func ParseRule(s string) (Rule, error) {
 	s = strings.TrimSpace(s)
@@ -80,7 +80,7 @@ func ParseRule(s string) (Rule, error) {
 		return Rule{}, err
 	}
 	if r.Outside && (kind != ruleCommand || r.Arg == ReadGroup) {
-		return Rule{}, &RuleError{s, "only rules for commands may speak of what runs outside of the sandbox", "bash!(npm ci)"}
+		return Rule{}, &RuleError{s, "only rules for commands can allow runs outside the sandbox", "bash!(npm ci)"}
 	}
 	if hasArg && r.Arg == "" {
 		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
@@ -143,7 +143,7 @@ func (r Rule) exact() bool {
 const foldsPaths = runtime.GOOS == "darwin"
 
 // matchesPath reports whether the rule covers an absolute path of the project
-// at root. What refuses or asks is taken widely: a
+// at root. Rules that deny or ask match more (wide): a
 // name alone counts at any depth, a directory stands for all beneath it, and
 // letters of either case count where files have it so.
 func (r Rule) matchesPath(root, file string, wide bool) bool {

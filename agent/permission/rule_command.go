@@ -62,7 +62,7 @@ func (r Rule) command() (words []patternWord, open bool) {
 
 // patternWord is a word of a rule, without its quotes.
 type patternWord struct {
-	Text   string // with wildcard for each * that means any characters
+	Text   string // it holds wildcard for each * that means any characters
 	quoted bool
 }
 
@@ -73,7 +73,7 @@ func (w patternWord) any() bool { return w.Text == wildcard }
 func (w patternWord) plain() bool { return !strings.Contains(w.Text, wildcard) }
 
 // matches reports whether the word stands for a text. A * does not cross a
-// slash, unless the rule is taken widely.
+// slash, unless wide, for a rule that denies or asks.
 func (w patternWord) matches(text string, wide bool) bool {
 	pieces := strings.Split(w.Text, wildcard)
 	if len(pieces) == 1 {
@@ -166,14 +166,14 @@ func (r Rule) begins(words []line.Word, dirs []string, root string) bool {
 
 // match compares the words of a rule with those of a command.
 type match struct {
-	expected []patternWord
-	words    []line.Word
-	dirs     []string
-	base     string
-	open     bool // more words may follow
-	wide     bool // the rule refuses or asks: what could be meant counts
-	fed      bool // more words may come
-	script   int  // which word is the script of an interpreter, -1 for none
+	expected  []patternWord
+	words     []line.Word
+	dirs      []string
+	base      string
+	open      bool // more words may follow
+	wide      bool // the rule refuses or asks: what could be meant counts
+	takesArgs bool // more words may come
+	script    int  // which word is the script of an interpreter, -1 for none
 }
 
 // from compares what is left of both. maybe says that a word which decides is
@@ -195,7 +195,7 @@ func (m match) from(at, i int) (yes, maybe bool) {
 		}
 		return false, maybe
 	case i >= len(m.words):
-		return false, m.fed
+		return false, m.takesArgs
 	case !m.words[i].Known || m.words[i].Glob:
 		return false, true
 	case m.wide && !m.couldMean(at, i), !m.wide && !m.same(at, i):

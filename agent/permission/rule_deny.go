@@ -23,7 +23,7 @@ func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 	lists := append([][]line.Word{s.Words}, each(s.Wrappers, func(w line.Wrapper) []line.Word { return w.Words })...)
 	for i, words := range lists {
 		for _, v := range variants(words) {
-			m := match{expected: expected, words: v, open: open, wide: true, fed: s.TakesArgs && i == 0, dirs: s.Dirs,
+			m := match{expected: expected, words: v, open: open, wide: true, takesArgs: s.TakesArgs && i == 0, dirs: s.Dirs,
 				base: r.base}
 			hit, unsure := m.compare()
 			if hit {
@@ -107,7 +107,7 @@ func (m match) optionsAnywhere() (yes, maybe bool) {
 		if slices.ContainsFunc(m.words, func(w line.Word) bool { return w.Known && line.HasOption(w.Text, o) }) {
 			continue
 		}
-		unknown := m.fed || slices.ContainsFunc(m.words, func(w line.Word) bool { return !w.Known })
+		unknown := m.takesArgs || slices.ContainsFunc(m.words, func(w line.Word) bool { return !w.Known })
 		yes, maybe = false, unknown && (yes || maybe)
 	}
 	return yes, maybe

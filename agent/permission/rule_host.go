@@ -49,8 +49,7 @@ func ruleForHost(name, at string) Rule {
 	return Rule{Tool: name, Arg: host, HasArg: true}
 }
 
-// Hosts says what the rules of this moment let calls of the named tool reach besides
-// what was approved: whether a host passes unasked, and whether a rule allows it at an
+// Hosts says which further hosts the rules of this moment let calls of the named tool reach: whether a host passes unasked, and whether a rule allows it at an
 // address of this machine or of a private network. The func may be called from any
 // goroutine.
 func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {

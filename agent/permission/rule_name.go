@@ -28,9 +28,9 @@ const (
 // some settings.
 type namedTool struct {
 	name    string
-	arg     ruleArg // what its rules are about
-	foreign string  // what Claude Code calls such a tool, in lower case; its rules for one speak for all of the kind
-	writes  bool    // it writes files
+	arg     ruleArg
+	foreign string // Claude Code's names of such a tool, in lower case; its rules for one speak for all of the kind
+	writes  bool   // it writes files
 }
 
 var namedTools = []namedTool{
@@ -220,7 +220,7 @@ var remarks = []struct{ programs, subcommands, what string }{
 // other programs.
 func (r Rule) Remark() string {
 	if r.Outside {
-		return "the network, your keys and your home: it runs outside of the sandbox"
+		return "the network, your keys and your home: it runs outside the sandbox"
 	}
 	_, wild := r.line()
 	words := append(line.Texts(r.fixedWords()), "")

@@ -36,8 +36,8 @@ func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 
 // Bind fixes what the rules mean from here on: paths are seen from the working
 // directory, and a script that an allow rule names is bound to its present
-// content, or to the one that was approved before, which approved tells for a
-// rule (nil for none; may be nil). Called once, when the rules are set.
+// content, or to the one that was approved before, which approved returns for a
+// rule (nil for none; may be nil). It is called once, when the rules are set.
 func (p *Policy) Bind(approved func(rule string) *Approval) {
 	dir := cmp.Or(p.Dir, p.Root)
 	for i, r := range p.AllowRules {
@@ -54,7 +54,7 @@ func (p *Policy) Bind(approved func(rule string) *Approval) {
 	}
 }
 
-// Approval is what a rule spoke of when it was approved for good: the directory
+// Approval is the meaning of a rule when it was approved permanently: the directory
 // its paths are seen from, and the contents of the scripts it names, by path.
 type Approval struct {
 	Dir     string            `json:"dir"`
@@ -92,7 +92,7 @@ const (
 )
 
 // Keep notes that rules of this text, which AllowInSession added, are written
-// down for good.
+// down permanently.
 func (p *Policy) Keep(rule string) {
 	parsed, err := ParseRule(rule)
 	for i, r := range p.session {

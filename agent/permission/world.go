@@ -7,9 +7,11 @@ import (
 // World is what a policy can look at: the files and the repositories that calls work on.
 // The zero value knows of nothing, and nothing in it is out of reach.
 type World struct {
-	Files   *tool.Files // what commands may read; nil for everything, then no repository is looked at
-	Environ []string    // of commands
-	Guard   *Guard      // finds guarded files whose names do not show it; may be nil
+	// Files are those that commands may read. nil lets them read everything, and then no
+	// repository is looked at.
+	Files   *tool.Files
+	Environ []string // the environment of commands
+	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
 	Secrets *tool.Histories
 }
 

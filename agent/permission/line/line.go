@@ -19,7 +19,7 @@ import (
 const (
 	longestLine = 32 << 10
 	mostParens  = 2000
-	mostScripts = 4 // of sh -c within sh -c
+	mostScripts = 4 // levels of sh -c within sh -c
 )
 
 // Line is a shell line that was read.
@@ -126,7 +126,7 @@ func legible(line string) bool {
 	})
 }
 
-// plainlySpaced reports whether nothing but ASCII can be taken for blank space:
+// plainlySpaced reports whether nothing but ASCII can count as blank space:
 // systems differ in what separates words.
 func plainlySpaced(line string) bool {
 	if strings.ContainsFunc(line, func(c rune) bool {

@@ -112,7 +112,7 @@ func (w *walker) testWords(x syntax.TestExpr) []Word {
 		return slices.Concat(operator("("), w.testWords(x.X), operator(")"))
 	case *syntax.Word:
 		item := w.literal(x)
-		item.Glob = false // it is not taken for file names
+		item.Glob = false // it stands for no file names
 		return []Word{item}
 	}
 	return nil

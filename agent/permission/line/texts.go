@@ -10,9 +10,9 @@ import (
 
 // texts are texts of a line that may be run as lines, where it does something else too.
 type texts struct {
-	values  []string // of variables: run where a command's name is an expansion
+	values  []string // values of variables: run where a command's name is an expansion
 	expands bool     // there is such a command
-	given   []string // to commands, or printed by them: run where a shell reads them
+	given   []string // texts that commands print or read: run where a shell reads them
 	shell   bool     // there is a shell that may read
 }
 

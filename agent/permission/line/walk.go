@@ -21,7 +21,7 @@ const certainly = -1
 type walker struct {
 	commands []Command
 	text     string
-	kind     string // of the shell that runs the line
+	kind     string // the kind of shell that runs the line
 	variant  syntax.LangVariant
 	certain  bool // the commands that it finds are certain
 	depth    int  // of scripts within scripts

@@ -37,7 +37,7 @@ var wrappers = []wrapper{
 	{names: "stdbuf", valued: "-i -o -e --input --output --error"},
 	{names: "nohup builtin busybox caffeinate"},
 	{names: `chrt taskset flock chroot unshare nsenter strace ltrace watch parallel script su runuser pkexec systemd-run
-		fakeroot proot firejail bwrap unbuffer rlwrap setarch cpulimit gdb entr toybox`, skip: -1}, // in ways of their own
+		fakeroot proot firejail bwrap unbuffer rlwrap setarch cpulimit gdb entr toybox`, skip: -1},
 }
 
 func wrapperOf(name string) (wrapper, bool) {
@@ -93,7 +93,7 @@ func open(s, inner Command, w wrapper) (Command, string, wrapping) {
 	inner.Elevated = s.Elevated || w.raises
 	inner.TakesArgs = s.TakesArgs || w.feeds
 	words, skip := s.Words[1:], w.skip
-	replace := "" // what xargs puts its input in place of
+	replace := "" // the text that xargs replaces by its input
 	for i := 0; i < len(words); i++ {
 		at := words[i]
 		switch {
@@ -102,15 +102,15 @@ func open(s, inner Command, w wrapper) (Command, string, wrapping) {
 		case at.Text == "--":
 			continue
 		case strings.HasPrefix(at.Text, "-"):
-			option, value, taken := optionOf(at.Text, w)
+			option, value, valued := optionOf(at.Text, w)
 			inner.SetsVariables = inner.SetsVariables || w.env && !w.raises // -i, -u
 			switch {
 			case option == "":
 				if s.Name() == "command" && (at.Text == "-v" || at.Text == "-V") {
-					return s, "", wrapsNothing // it only tells where the command is
+					return s, "", wrapsNothing // it only prints where the command is
 				}
 				return s, "", wrapsUnseen
-			case taken && value == "":
+			case valued && value == "":
 				i++
 				if i < len(words) {
 					value = words[i].Text
@@ -137,15 +137,15 @@ func open(s, inner Command, w wrapper) (Command, string, wrapping) {
 }
 
 // OfSystem reports whether a command's name stands for a program of the system,
-// not for a file of the project that has taken its name.
+// not for a file of the project of that name.
 func OfSystem(name string) bool {
 	dir := path.Dir(name)
 	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
 }
 
 // optionOf reads an option word: its name, "" when it is not one of the
-// wrapper's, and the value in the same word. taken says that it takes a value.
-func optionOf(text string, w wrapper) (name, value string, taken bool) {
+// wrapper's, and the value in the same word. valued says that it takes a value.
+func optionOf(text string, w wrapper) (name, value string, valued bool) {
 	if In(w.flags, text) {
 		return text, "", false
 	}
