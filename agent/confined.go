@@ -72,7 +72,7 @@ func (t *turn) environment(p *pending) *tool.Env {
 	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
 		return t.env
 	}
-	if p.decision.Place == permission.PlaceReading {
+	if p.decision.Place == permission.PlaceReadOnly {
 		env.Jobs = nil
 	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
@@ -142,7 +142,7 @@ func (t *turn) judging(p *pending) *permission.Policy {
 // runsOwn reports whether the project's own programs may run in a call's command.
 func (t *turn) runsOwn(p *pending) bool {
 	policy := t.opt.Policy
-	return p.decision.Place != permission.PlaceReading &&
+	return p.decision.Place != permission.PlaceReadOnly &&
 		(len(p.decision.Own) > 0 || policy.TrustsPrograms || policy.Mode == permission.ModeAuto ||
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
 }

@@ -428,7 +428,7 @@ func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
 		len(r.Denied) != 1 {
 		t.Errorf("nobody was asked, denied %v: %s", r.Denied, result)
 	}
-	c.fails = map[permission.Place]error{permission.PlaceReading: errors.New("no mounts")}
+	c.fails = map[permission.Place]error{permission.PlaceReadOnly: errors.New("no mounts")}
 	cb = &recorder{}
 	if result, _ := c.runs(t, "echo ran", permission.ModeAsk, cb); !strings.Contains(result, "ran") ||
 		len(cb.notices) != 1 {

@@ -188,7 +188,7 @@ func TestCommandsThatNoLongerOnlyReadRunOneAfterAnother(t *testing.T) {
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
 	}
-	if c.max != 1 || len(c.lines) != 2 || c.places()[0] == permission.PlaceReading {
+	if c.max != 1 || len(c.lines) != 2 || c.places()[0] == permission.PlaceReadOnly {
 		t.Errorf("%d at a time, %d in %v: %s", c.max, len(c.lines), c.places(), toolResults(a))
 	}
 }

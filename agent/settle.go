@@ -45,7 +45,7 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 			return t.offerWhole(ctx, p, result)
 		}
 		return t.offerOutside(ctx, p, result)
-	case permission.PlaceReading:
+	case permission.PlaceReadOnly:
 		return t.offerSandbox(ctx, p, result)
 	}
 	if why := p.unlessDone(result); why != "" {

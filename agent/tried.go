@@ -12,7 +12,7 @@ import (
 // readsAlone reports whether a call's command runs read-only because it does nothing but
 // read. Another one is only tried so.
 func (p *pending) readsAlone() bool {
-	return p.decision.Place == permission.PlaceReading && !p.decision.Has(permission.TriedFirst)
+	return p.decision.Place == permission.PlaceReadOnly && !p.decision.Has(permission.TriedFirst)
 }
 
 // offerSandbox asks about a command that was tried read-only and needs more: whether it

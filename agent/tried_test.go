@@ -14,7 +14,7 @@ import (
 // Without layers a system program runs read-only first. Only a yes has it run again, on
 // the project itself, and then nothing of the first run counts.
 func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
-	const first, second = permission.PlaceReading, permission.PlaceSandbox
+	const first, second = permission.PlaceReadOnly, permission.PlaceSandbox
 	write := []sandbox.Denial{{Wall: sandbox.WallWrite, Paths: []string{"a.txt"}}}
 	for _, row := range []struct {
 		name    string
@@ -62,7 +62,7 @@ func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
 
 // What is only tried read-only never runs unconfined where that place is not to be had.
 func TestWhatCannotBeTriedIsAskedAbout(t *testing.T) {
-	c := &confinement{fails: map[permission.Place]error{permission.PlaceReading: errors.New("no mounts")}}
+	c := &confinement{fails: map[permission.Place]error{permission.PlaceReadOnly: errors.New("no mounts")}}
 	cb := &recorder{answers: []agent.Answer{{}}}
 	a := c.agent(t, "uniq none; echo ran", permission.ModeAsk)
 	a.Policy().Confinement.Layer, a.Policy().Confinement.First = false, true

@@ -194,7 +194,7 @@ func (t *turn) keepBefore(ctx context.Context, p *pending) (kept bool, err error
 		t.step = t.journal.Begin(t.turnNumber(), what)
 		_, err := t.step.Before(access.Paths...)
 		return true, err
-	case access.Kind != tool.KindRun || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReading:
+	case access.Kind != tool.KindRun || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReadOnly:
 		return false, nil
 	case t.step == nil: // else it was kept when it was decided
 		t.step = t.journal.Begin(t.turnNumber(), what)

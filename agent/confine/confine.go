@@ -71,7 +71,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error)
 	}
 	return c.run(cmd, sandbox.Options{
 		Layer:    line.Place == permission.PlaceLayer || line.Place == permission.PlaceDiscarded,
-		ReadOnly: line.Place == permission.PlaceReading,
+		ReadOnly: line.Place == permission.PlaceReadOnly,
 		Job:      line.Place == permission.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
 		Hidden: line.Hidden, Exec: line.Exec, Grace: background,
 	})

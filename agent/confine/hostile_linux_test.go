@@ -184,7 +184,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	cmd := exec.Command(bash, "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = tr.root, tr.confiner.config.Environ, tr.script, tr.script
 	how := agent.Line{Place: place, Exec: true}
-	if place != permission.PlaceReading {
+	if place != permission.PlaceReadOnly {
 		how.Hidden = []string{tr.store}
 	}
 	confined, err := tr.confiner.Start(cmd, how)

@@ -36,26 +36,25 @@ var autoExecuted = []autoExecutedRow{
 		.goosehints .rules .github/agents .github/copilot-instructions.md`},
 }
 
-// autoExecutedRow is who runs or obeys files, and their names.
 type autoExecutedRow struct{ by, names string }
 
-// AutoExecuted says who runs or obeys the file at a path, and by which name of the
+// autoExecutedBy says who runs or obeys the file at a path, and by which name of the
 // list; "" for a file like any other. Only the names in the path count: of
 // directories that git's configuration names, only a Guard knows.
-func AutoExecuted(path string) (by, name string) {
+func autoExecutedBy(path string) (by, name string) {
 	if found := autoExecutedNames(path); len(found) > 0 {
 		return found[0].by, found[0].names
 	}
 	return "", ""
 }
 
-// holdsAutoExecuted is AutoExecuted for what a directory of this path, such as .github, would
+// holdsAutoExecuted is autoExecutedBy for what a directory of this path, such as .github, would
 // hold: a link in its place gives other files the names of the list.
 func holdsAutoExecuted(path string) (by, name string) {
 	for _, row := range autoExecuted {
 		for name := range strings.FieldsSeq(row.names) {
 			if _, below, ok := strings.Cut(name, "/"); ok {
-				if by, _ := AutoExecuted(path + "/" + below); by != "" {
+				if by, _ := autoExecutedBy(path + "/" + below); by != "" {
 					return by, name
 				}
 			}
@@ -87,8 +86,8 @@ func AutoExecutedDoc() string {
 	return b.String()
 }
 
-// AutoExecutedByName is AutoExecuted for many paths: it asks little of most names.
-func AutoExecutedByName() func(path string) bool {
+// autoExecutedByName is autoExecutedBy for many paths: it asks little of most names.
+func autoExecutedByName() func(path string) bool {
 	starts := map[string]bool{}
 	var endings []string
 	for _, row := range autoExecuted {
@@ -110,7 +109,7 @@ func AutoExecutedByName() func(path string) bool {
 		if !may {
 			return false
 		}
-		by, _ := AutoExecuted(file)
+		by, _ := autoExecutedBy(file)
 		return by != ""
 	}
 }
@@ -119,7 +118,6 @@ func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
-// passesThrough reports whether names stand one below the other in a path.
 func passesThrough(parts, names []string) bool {
 	for i := 0; i+len(names) <= len(parts); i++ {
 		if slices.EqualFunc(parts[i:i+len(names)], names, func(part, name string) bool {
@@ -137,7 +135,7 @@ func passesThrough(parts, names []string) bool {
 // "" when it is a file like any other. Below the project root, and for a
 // relative path, only the names from there on count.
 func (p project) whyGuarded(path string) (why string) {
-	if by, name := AutoExecuted(below(p.Root, path)); by != "" {
+	if by, name := autoExecutedBy(below(p.Root, path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
 	return p.guarded.why(path)
@@ -151,13 +149,13 @@ func below(root, path string) string {
 	return path
 }
 
-// guardedWrite is whyGuarded for the first file of a call that others run.
+// guardedWrite is whyGuarded for the first such file of a call.
 func (p project) guardedWrite(access tool.Access) (why string) {
 	if access.Kind != tool.KindWrite {
 		return ""
 	}
 	if access.OtherNames {
-		return "it changes a file that has other names too (hard links), which may be run or obeyed by others"
+		return "it changes a file that has other names too (hard links), which programs may run automatically"
 	}
 	for _, path := range access.Paths {
 		if why := p.whyGuarded(path); why != "" {
@@ -167,8 +165,7 @@ func (p project) guardedWrite(access tool.Access) (why string) {
 	return ""
 }
 
-// coversGuarded reports whether an allow rule may let a call write files that
-// others run: one for this very file may, and one whose fixed words name all
+// coversGuarded reports whether an allow rule may let a call write auto-executed files: one for this very file may, and one whose fixed words name all
 // that the path goes through, as write(.github/workflows/**) does. Git's own
 // files need the first.
 func (p project) coversGuarded(r Rule, access tool.Access) bool {
@@ -193,7 +190,7 @@ func (p project) coversGuarded(r Rule, access tool.Access) bool {
 	return true
 }
 
-// writesGuarded says which file that others run a command writes, as far
+// writesGuarded says which auto-executed file a command writes, as far
 // as its words show, "" for none.
 func (p project) writesGuarded(s line.Command) (why string) {
 	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
@@ -224,8 +221,7 @@ func (p project) writesGuarded(s line.Command) (why string) {
 	return ""
 }
 
-// globOfGuarded says that a glob may stand for one of the well-known files that
-// others run. Not all names of the list count: a* may be azure-pipelines.yml too,
+// globOfGuarded says that a glob may stand for one of the well-known auto-executed files. Not all names of the list count: a* may be azure-pipelines.yml too,
 // and hardly ever is.
 func globOfGuarded(glob string) (why string) {
 	for part := range strings.SplitSeq(glob, "/") {
@@ -235,7 +231,7 @@ func globOfGuarded(glob string) (why string) {
 		for name := range strings.FieldsSeq(`.git .github .husky .vscode .idea .envrc .npmrc .claude .artoo .cargo .gitmodules
 			.gitattributes .githooks .mcp.json AGENTS.md CLAUDE.md Jenkinsfile`) {
 			if fits, err := path.Match(part, name); fits || err != nil {
-				return "it may write " + name + ", which others run or obey (" + glob + ")"
+				return "it may write " + name + ", which programs run automatically (" + glob + ")"
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 		{".gitignore", ""},
 	}
 	for _, c := range cases {
-		if by, name := AutoExecuted(c.path); by != c.by {
+		if by, name := autoExecutedBy(c.path); by != c.by {
 			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"artoo/tool"
 )
 
-// readGroup finds the rule for the read-only commands.
 func readGroup(rules []Rule, name string) (Rule, bool) {
 	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
 }
@@ -23,7 +22,6 @@ func exactly(rules []Rule, l parsed, root string) (Rule, bool) {
 	})
 }
 
-// find is the first rule that fits.
 func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
 	if i := slices.IndexFunc(rules, fits); i >= 0 {
 		return rules[i], true
@@ -72,7 +70,6 @@ func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool)
 	return false, maybe
 }
 
-// commandCovered reports whether one of the rules allows a command.
 func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool { yes, _ := p.coversCommand(r, name, s); return yes })
 }

@@ -56,7 +56,6 @@ func (p project) rulesFor(name string, access tool.Access) (narrow, suggested st
 	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
 }
 
-// whyNotFile says why an allow rule for the tool does not cover a call.
 func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 	switch {
 	case p.Mode == ModePlan:

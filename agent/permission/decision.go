@@ -25,8 +25,8 @@ type Place string
 const (
 	// PlaceHost is the machine itself, with the rights that artoo has.
 	PlaceHost Place = ""
-	// PlaceReading is confined, and nothing can be written.
-	PlaceReading Place = "read-only"
+	// PlaceReadOnly is confined, and nothing can be written.
+	PlaceReadOnly Place = "read-only"
 	// PlaceLayer is confined, and what the command writes goes to a layer over the
 	// project, whose effects Judge decides about. It is the place of every foreground
 	// line where the kernel has layers.

@@ -43,7 +43,6 @@ func (p project) couldLose(s line.Command) (paths []string) {
 	return paths
 }
 
-// places are where a path of a command may lie, absolute.
 func (p project) places(s line.Command, to string) (files []string) {
 	if len(s.Dirs) == 0 {
 		return line.PathsFrom([]string{p.Root}, to)

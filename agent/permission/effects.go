@@ -70,7 +70,6 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// became is what becomes of a path.
 func became(c sandbox.Change) What {
 	switch {
 	case c.Kind == sandbox.Deleted:

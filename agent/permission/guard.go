@@ -15,7 +15,7 @@ import (
 )
 
 // Guard finds the files of a project that programs run or obey without being asked
-// (see AutoExecuted), links of such names and what they lead to. Its methods may be
+// (see autoExecutedBy), links of such names and what they lead to. Its methods may be
 // called from any goroutine.
 type Guard struct {
 	roots  []string
@@ -32,7 +32,7 @@ type Guard struct {
 
 // NewGuard makes a Guard for what is below a project's root.
 func NewGuard(project tool.Project) *Guard {
-	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: AutoExecutedByName()}
+	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: autoExecutedByName()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
@@ -43,7 +43,6 @@ func NewGuard(project tool.Project) *Guard {
 	return g
 }
 
-// is reports whether a file is guarded by its name.
 func (g *Guard) is(at string) bool {
 	return slices.ContainsFunc(g.roots, func(root string) bool {
 		rel, err := filepath.Rel(root, at)
@@ -147,7 +146,7 @@ func (o *guardedOnce) why(path string) string {
 	case why != "":
 		return why
 	case o.err != nil:
-		return "it is not known whether others run it: " + o.err.Error()
+		return "it is not known whether programs run it automatically: " + o.err.Error()
 	}
 	return o.found.Why(path)
 }
@@ -158,14 +157,14 @@ func (o *guardedOnce) why(path string) string {
 func (g GuardedFiles) Why(path string) string {
 	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {
 		if link := g.leads[at]; link != "" {
-			return "it writes what " + filepath.Base(link) + " leads to, which others run or obey"
+			return "it writes what " + filepath.Base(link) + " leads to, which programs run automatically"
 		}
 		if at == filepath.Dir(at) {
 			break
 		}
 	}
 	if id, err := names.Identify(path); err == nil && g.ids[id] != "" && g.ids[id] != path {
-		return "it writes " + filepath.Base(g.ids[id]) + " under another name, which others run or obey"
+		return "it writes " + filepath.Base(g.ids[id]) + " under another name, which programs run automatically"
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 // TestASearchFindsEveryGuardedName asks the quick check of names, which a search through
 // a tree uses, about a name for each row of the list.
 func TestASearchFindsEveryGuardedName(t *testing.T) {
-	byName := AutoExecutedByName()
+	byName := autoExecutedByName()
 	for _, row := range autoExecuted {
 		for pattern := range strings.FieldsSeq(row.names) {
 			name := strings.ReplaceAll(pattern, "*", "any")
@@ -21,7 +21,7 @@ func TestASearchFindsEveryGuardedName(t *testing.T) {
 
 // TestLookalikesOfGuardedNames asks about names that a file system may take for guarded ones.
 func TestLookalikesOfGuardedNames(t *testing.T) {
-	byName := AutoExecutedByName()
+	byName := autoExecutedByName()
 	for _, name := range []string{".ｇｉｔ/config", "．git/config", ".g\u00adit/x", ".git\u2060/x", ".gi\ufe0ft/x", "ＡGENTS.md", ".ｅnvrc",
 		".vscode\u180e/x", ".\U0001d420it/x", ".git\u034f/x", "WARP\u3164.md", ".gⁱt/x", ".envrc\U000e0001", "JenKinsﬁle", "agentſ.md"} {
 		if !byName(name) {

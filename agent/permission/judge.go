@@ -71,7 +71,7 @@ func (j Judgement) Reason() string { return words(j.Reasons) }
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}, Output: map[string]string{}}}
-	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: AutoExecutedByName()}
+	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: autoExecutedByName()}
 	w.lookUp(changes)
 	for _, c := range changes {
 		if ctx.Err() != nil {
@@ -130,7 +130,6 @@ func (p *Policy) lands(d Decision) Class {
 	return max(most, d.Covers)
 }
 
-// weigher sorts the changes of one line.
 type weigher struct {
 	p                    *Policy
 	d                    Decision
@@ -143,7 +142,6 @@ type weigher struct {
 	links                map[string]string // where what the line changed leads; "" for what is no link
 }
 
-// lookUp asks for the facts of all changes at once.
 func (w *weigher) lookUp(changes []sandbox.Change) {
 	var all, gone []string
 	w.links = map[string]string{}
@@ -247,7 +245,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	}
 	name := below(w.p.Root, c.Path)
 	if w.byName(name) {
-		by, listed := AutoExecuted(name)
+		by, listed := autoExecutedBy(name)
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
 	}
 	if why := w.p.guarded.why(c.Path); why != "" {
@@ -305,7 +303,6 @@ func (w *weigher) target(c sandbox.Change) string {
 	return at
 }
 
-// maxLinks is how many links the kernel follows.
 const maxLinks = 40
 
 // systemDirs hold what the system's programs are made of. The sandbox mounts them
@@ -401,7 +398,7 @@ func (w *weigher) addGit(row GitRow) Class {
 // files and links, absolute; Apply lists them without links that lead to nothing guarded.
 func (p *Policy) MadeGuarded(paths []string) Effects {
 	e := Effects{There: true, By: map[What][]Entry{}}
-	w := weigher{p: p.deciding(), byName: AutoExecutedByName()}
+	w := weigher{p: p.deciding(), byName: autoExecutedByName()}
 	for _, path := range paths {
 		c := sandbox.Change{Path: path, Kind: sandbox.Created}
 		if to, err := os.Readlink(path); err == nil {
@@ -421,7 +418,6 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 // automatically.
 func (p *Policy) IsGuarded(path string) bool { return p.deciding().project().whyGuarded(path) != "" }
 
-// matchesAny reports whether a name fits one of the patterns of a list.
 func matchesAny(list, name string) bool {
 	for pattern := range strings.FieldsSeq(list) {
 		if pattern == name {
@@ -459,7 +455,6 @@ func (p *Policy) keptFor(access tool.Access, changes []sandbox.Change) bool {
 	return !slices.ContainsFunc(changes, func(c sandbox.Change) bool { return !slices.Contains(kept, changeKey(c)) })
 }
 
-// lineKey is the line that an approval of its effects stands for.
 func lineKey(access tool.Access) string {
 	return cmp.Or(access.Dir, ".") + "\x00" + trimLine(access.Command)
 }

@@ -18,7 +18,7 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 	switch {
 	case !can.Sandbox:
 	case l.reads && access.Unconfined == "" && !access.Background:
-		d.Place = PlaceReading
+		d.Place = PlaceReadOnly
 	case p.leaves(&d, l, access), p.coveredOutside(l):
 		whole.Outside = true
 		if r, err := ParseRule(wide); err == nil && wide != "" {

@@ -44,7 +44,7 @@ func TestWhereALineRuns(t *testing.T) {
 		verdict Verdict
 		place   Place
 	}{
-		{ModeAsk, "", "cat a.txt", Run, PlaceReading},
+		{ModeAsk, "", "cat a.txt", Run, PlaceReadOnly},
 		{ModeAsk, "", "ps aux", Run, PlaceLayer},
 		{ModeAsk, "", "kill %1", Run, PlaceLayer},
 		{ModeAsk, "", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
@@ -68,7 +68,7 @@ func TestWhereALineRuns(t *testing.T) {
 		{ModeAsk, "bash(git push)", "git push", Ask, PlaceHost},
 		{ModeAsk, "bash!(git push)", "git push", Run, PlaceHost},
 		{ModeAsk, "bash!(git push)", "git push --force", Ask, PlaceHost},
-		{ModePlan, "", "cat a.txt", Run, PlaceReading},
+		{ModePlan, "", "cat a.txt", Run, PlaceReadOnly},
 		{ModePlan, "bash", "sed -i s/a/b/ a.txt", Run, PlaceLayer},
 		{ModePlan, "bash", "go test ./...", Run, PlaceLayer},
 		{ModePlan, "bash!", "git push", Refuse, PlaceHost},
@@ -358,7 +358,7 @@ func TestEffectsDecide(t *testing.T) {
 		{"a change to it", change("mine.txt", sandbox.Modified, 0o644, 0o644), false, "ask"},
 		{"a change that reverts it", change("mine-reverted.txt", sandbox.Modified, 0o644, 0o644), false, "ask edits"},
 		{"a deleted database that git ignores", change("local.db", sandbox.Deleted, 0o644, 0o644), false, "ask edits"},
-		{"deleted packages with files that others run", change("node_modules/x/.travis.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
+		{"deleted packages with auto-executed files", change("node_modules/x/.travis.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
 		{"a deleted workflow", change(".github/workflows/ci.yml", sandbox.Deleted, 0o644, 0o644), false, "ask"},
 		{"a deleted bare repository", change("bare.git/refs/heads/x", sandbox.Deleted, 0o644, 0o644), false, all},
 		{"what the journal cannot hold", huge, false, all},

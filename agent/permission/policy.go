@@ -90,7 +90,6 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	return p.byMode(d, access)
 }
 
-// byMode decides what no rule spoke of.
 func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	switch access.Kind {
 	case tool.KindNone, tool.KindRead:
@@ -199,7 +198,7 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 	case d.Place == PlaceBackground:
 		return d.because(Ask, Reason{Code: GoesOn})
 	case d.Place == PlaceSandbox && len(d.Own) == 0 && p.holds().First:
-		d.Place = PlaceReading
+		d.Place = PlaceReadOnly
 		return d.because(Run, Reason{Code: TriedFirst})
 	case len(d.Reasons) > 0: // it leaves the sandbox
 		d.Verdict = Ask

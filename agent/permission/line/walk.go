@@ -44,7 +44,6 @@ func (p place) union(other place) place {
 
 func (p place) is(other place) bool { return same(p.sure, other.sure) && same(p.guess, other.guess) }
 
-// same reports whether two sets of directories are one.
 func same(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
 
 // ends are the directories a statement may leave the shell in.
