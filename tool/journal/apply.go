@@ -285,16 +285,12 @@ func (s *Step) leftLocked(back []Change) error {
 
 // openKept opens the content that a path shall have from what is kept.
 func (j *Journal) openKept(c Change) (io.ReadCloser, error) {
-	if j.files.objects.find(c.After.Hash) == 0 {
+	if !j.files.objects.has(c.After.Hash) {
 		if q, err := j.openQuarantine(false); err != nil {
 			return nil, err
 		} else if slot, ok := q.find(c.After); ok {
 			return q.open(slot)
 		}
 	}
-	r, err := j.files.objects.open(c.After.Hash)
-	if err != nil {
-		return nil, err
-	}
-	return io.NopCloser(r), nil
+	return j.files.objects.open(c.After.Hash)
 }

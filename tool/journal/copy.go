@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,12 +26,7 @@ func Copy(from, to string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{objectsName, treeName, aliveName, logName} {
-		if err := copyFile(filepath.Join(from, name), filepath.Join(part, name)); err != nil {
-			return errors.Join(err, os.RemoveAll(part))
-		}
-	}
-	if err := keepQuarantine(from, part); err != nil {
+	if err := copyContents(from, part); err != nil {
 		return errors.Join(err, os.RemoveAll(part))
 	}
 	if err := os.Rename(part, to); err != nil {
@@ -41,56 +35,66 @@ func Copy(from, to string) error {
 	return nil
 }
 
-// keepQuarantine keeps in the copy of a journal, as contents, the files that lie in its
-// quarantine: they stay there. Directories and what may be brought back by a rename
-// alone are not in the copy.
-func keepQuarantine(from, to string) (err error) {
-	q, _, err := quarantineOf(from)
-	if err != nil || q == nil {
+// copyContents copies the log and the contents of a journal. Files in its quarantine are
+// contents of the copy: they stay there. Directories and what may be brought back by a
+// rename alone are not in the copy.
+func copyContents(from, to string) error {
+	text, err := os.ReadFile(filepath.Join(from, logName))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(to, logName), text, 0o600)); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, q.close()) }()
-	file, err := os.OpenFile(filepath.Join(to, objectsName), os.O_RDWR, 0)
+	noPoint := func(string) error { return nil }
+	kept, err := openStore(filepath.Join(from, objectsName), defaultMaxSession, noPoint)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	o, err := openObjects(file, defaultMaxSession, func(string) error { return nil })
+	defer kept.close()
+	s, err := openStore(filepath.Join(to, objectsName), defaultMaxSession, noPoint)
 	if err != nil {
 		return err
 	}
-	for _, h := range q.held {
-		if err := keepHeld(o, q, h); err != nil && !errors.Is(err, errNoSpace) {
+	defer s.close()
+	for hash := range kept.sizes { // A content is never changed, so both journals can name one file.
+		if os.Link(kept.path(hash), s.path(hash)) == nil {
+			s.sizes[hash] = kept.sizes[hash]
+			s.used += kept.sizes[hash]
+			continue
+		}
+		data, err := kept.read(hash)
+		if err == nil {
+			_, err = s.put(data, true)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.addQuarantine(from)
 }
 
-func keepHeld(o *objects, q *quarantine, h held) error {
-	st, err := statAt(int(q.dir.Fd()), h.slot)
-	if err != nil || st.kind() != File || st.size > o.limit {
+// addQuarantine keeps the files that lie in the quarantine of a journal.
+func (s *store) addQuarantine(dir string) error {
+	q, _, err := quarantineOf(dir)
+	if err != nil || q == nil {
 		return err
 	}
-	f, err := q.open(h.slot)
+	for _, h := range q.held {
+		st, statErr := statAt(int(q.dir.Fd()), h.slot)
+		if err = statErr; err == nil && st.kind() == File && st.size <= s.limit {
+			err = s.addSlot(q, h.slot)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, q.close())
+}
+
+func (s *store) addSlot(q *quarantine, slot string) error {
+	f, err := q.open(slot)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, _, _, err = o.copyFrom(f, false)
-	return err
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	_, err = s.putFrom(f, false)
+	return ignoreNoSpace(err)
 }

@@ -4,27 +4,25 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync/atomic"
+	"time"
 
 	"github.com/gofrs/flock"
 )
 
-// files are what a journal consists of.
+// files are what a journal consists of, besides its quarantine.
 type files struct {
 	lock    *flock.Flock
-	alive   *os.File // written to as a sign of life, by whose time recovery goes
 	log     *log
-	objects *objects
-	tree    *treeFile
+	objects *store
+	saved   tree      // as the log has it
+	alive   time.Time // when the log was last touched by an earlier process
 }
 
 // The names of the files.
 const (
 	logName     = "journal.jsonl"
 	objectsName = "objects"
-	treeName    = "tree"
 	lockName    = "lock"
-	aliveName   = "alive"
 )
 
 // openFiles opens the files, or makes them, and puts right what was left undone.
@@ -54,6 +52,9 @@ func (j *Journal) openFiles() error {
 	if err != nil {
 		return errors.Join(err, f.close())
 	}
+	if err := past.died(f); err != nil {
+		return errors.Join(err, f.close())
+	}
 	for _, dir := range past.added {
 		j.place.add(dir)
 		j.added[dir] = true
@@ -67,91 +68,37 @@ func (j *Journal) openFiles() error {
 }
 
 // read opens the files and returns what they hold.
-func (f *files) read(j *Journal) (*past, error) {
-	open := func(name string) (*os.File, error) {
-		return os.OpenFile(filepath.Join(j.cfg.Dir, name), os.O_RDWR|os.O_CREATE, 0o600)
-	}
-	var err error
-	if f.alive, err = open(aliveName); err != nil {
+func (f *files) read(j *Journal) (past *past, err error) {
+	if f.objects, err = openStore(filepath.Join(j.cfg.Dir, objectsName), j.cfg.MaxSession, j.at); err != nil {
 		return nil, err
 	}
-	file, err := open(objectsName)
+	file, err := os.OpenFile(filepath.Join(j.cfg.Dir, logName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if f.objects, err = openObjects(file, j.cfg.MaxSession, j.at); err != nil {
-		return nil, err
+	past = newPast(j.cfg.Root, j.left)
+	info, err := file.Stat()
+	if err == nil {
+		f.alive = info.ModTime()
+		f.log, err = readLog(file, j.at, past.add)
 	}
-	if file, err = open(treeName); err != nil {
-		return nil, err
+	if f.log == nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	f.tree = &treeFile{file: file, at: j.at}
-	if info, err := file.Stat(); err == nil && info.Size() == 0 {
-		f.tree.written.none()
-	}
-	if file, err = open(logName); err != nil {
-		return nil, err
-	}
-	past := &past{root: j.cfg.Root, open: map[int]*unfinished{}, left: j.left}
-	f.log, err = readLog(file, j.at, past.add)
 	return past, errors.Join(err, past.err)
 }
 
-// sync brings everything to the disk. A tree comes after the contents that it knows by
-// their numbers, and a line of the log after the tree that it refers to. Without a tree
-// the disk is waited for once: a line knows contents by their hashes, so that one
-// which a crash of the machine took away is missed, never taken for another.
-func (f *files) sync() error {
-	if f.tree.written.some() {
-		return errors.Join(f.objects.written.sync(f.objects.file), f.tree.written.sync(f.tree.file), syncFile(f.log.file))
-	}
-	logged := make(chan error, 1)
-	go func() { logged <- syncFile(f.log.file) }()
-	return errors.Join(f.objects.written.sync(f.objects.file), <-logged)
-}
-
-// written counts the changes of a file, so that one without any is not synced: even
-// then the disk is waited for. What an earlier process wrote counts as a change.
-type written struct {
-	changes atomic.Int64
-	synced  atomic.Int64 // one more than the changes that the disk has
-}
-
-func (w *written) add() { w.changes.Add(1) }
-
-// none says of a file that nothing was written to it yet, by anybody.
-func (w *written) none() { w.synced.Store(w.changes.Load() + 1) }
-
-// some reports whether something is not on the disk.
-func (w *written) some() bool { return w.synced.Load() <= w.changes.Load() }
-
-// sync brings the file to the disk if it changed since that was last done.
-func (w *written) sync(file *os.File) error {
-	if !w.some() {
-		return nil
-	}
-	changes := w.changes.Load()
-	if err := syncFile(file); err != nil {
-		return err
-	}
-	w.synced.Store(changes + 1)
-	return nil
-}
+// sync brings everything to the disk: a line of the log after the contents that it names.
+func (f *files) sync() error { return errors.Join(f.objects.sync(), syncFile(f.log.file)) }
 
 // close gives the files back. Those that were not opened are nil.
 func (f *files) close() error {
 	var errs []error
 	if f.objects != nil {
-		errs = append(errs, f.objects.file.Close())
-	}
-	if f.tree != nil {
-		errs = append(errs, f.tree.file.Close())
+		errs = append(errs, f.objects.close())
 	}
 	if f.log != nil {
 		errs = append(errs, f.log.file.Close())
-	}
-	if f.alive != nil {
-		errs = append(errs, f.alive.Close())
 	}
 	return errors.Join(append(errs, f.lock.Unlock())...)
 }

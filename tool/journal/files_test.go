@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -56,10 +57,6 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 	walked := begun + bytes.IndexByte(data[begun:], '\n') + 1
 	for cut := range data {
 		p.ok(os.WriteFile(path, data[:cut], 0o600))
-		// The process dies now. What changes a second after its last sign of life is
-		// left alone, and the loop takes longer than that.
-		alive := time.Now()
-		p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, aliveName), alive, alive))
 		j, err := Open(p.cfg)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
@@ -81,7 +78,7 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 // What changes soon after the last sign of life of a killed process is taken back with
 // its step; what changes later is the user's.
 func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
-	for after, want := range map[time.Duration]string{beat / 2: "before\n", 3 * beat: "after\n"} {
+	for after, want := range map[time.Duration]string{touchEvery / 2: "before\n", 3 * touchEvery: "after\n"} {
 		p := newProject(t, map[string]string{"a": "before\n"})
 		log := filepath.Join(p.cfg.Dir, logName)
 		var data []byte
@@ -96,7 +93,7 @@ func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
 		info, err := os.Stat(p.path("a"))
 		p.ok(err)
 		alive := info.ModTime().Add(-after)
-		p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, aliveName), alive, alive))
+		p.ok(os.Chtimes(log, alive, alive))
 		p.Journal = nil
 		p.reopen()
 		if got := p.look()["a"]; got != "-rw-r--r-- "+want {
@@ -105,55 +102,49 @@ func TestWhatChangesAfterTheDeathOfAProcessIsTheUsers(t *testing.T) {
 	}
 }
 
-// What a crash left of a content takes no room, and what comes after it is kept.
-func TestAPartOfAContentIsCutOff(t *testing.T) {
+// What a crash left of contents takes no room, and is not taken for one.
+func TestAPartOfAContentIsRemoved(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "first\n"})
 	start := p.look()
 	p.edit(1, "a", "second\n")
 	p.ok(p.Close())
-	path := filepath.Join(p.cfg.Dir, objectsName)
-	data, err := os.ReadFile(path)
-	p.ok(err)
-	part := bytes.Repeat([]byte{1}, headerSize+500)
-	copy(part[headerSize-8:], "\xe8\x03\x00\x00\x00\x00\x00\x00") // 1,000 bytes were to come
-	p.ok(os.WriteFile(path, slices.Concat(data, part), 0o600))
+	objects := filepath.Join(p.cfg.Dir, objectsName)
+	before := lookAt(t, objects)
+	p.ok(os.WriteFile(filepath.Join(objects, partName), make([]byte, 500), 0o600)) // 1,000 were to come
+	p.ok(os.WriteFile(filepath.Join(objects, hashOf([]byte("third\n"))), nil, 0o600))
 	p.Journal = nil
 	p.reopen()
+	if d := difference(lookAt(t, objects), before); d != "" {
+		t.Error(d)
+	}
 	p.edit(2, "a", "third\n")
-	if info, err := os.Stat(path); err != nil || info.Size() > int64(len(data)+headerSize+len("second\n")) {
-		t.Errorf("%d bytes, and %d before the part (%v)", info.Size(), len(data), err)
+	p.edit(3, "a", "fourth\n")
+	p.undo(1)
+	if got := p.look()["a"]; got != "-rw-r--r-- third\n" {
+		t.Errorf("a is %q", got)
 	}
 	p.undo(2)
 	p.same(start)
 }
 
-func TestContentsThatAreCutAnywhereAreNotTakenForWhole(t *testing.T) {
+// A content that is damaged, or cut anywhere, restores nothing.
+func TestADamagedContentIsNotRestored(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "first\n"})
 	p.edit(1, "a", "second\n")
-	p.ok(p.Close())
-	path := filepath.Join(p.cfg.Dir, objectsName)
-	data, err := os.ReadFile(path)
-	p.ok(err)
-	for cut := range data {
-		p.ok(os.WriteFile(path, data[:cut], 0o600))
+	path := filepath.Join(p.cfg.Dir, objectsName, hashOf([]byte("first\n")))
+	for _, damaged := range []string{"", "f", "first", "fjrst\n", "first\n\n"} {
+		p.ok(p.Close())
+		p.ok(os.WriteFile(path, []byte(damaged), 0o600))
 		p.Journal = nil
 		p.reopen()
 		plan, err := p.Plan(context.Background(), 1, false)
 		p.ok(err)
-		if whole := bytes.Contains(data[:cut], []byte("first\n")); whole != (len(plan.Restore) == 1) ||
-			whole == (len(plan.Cannot) == 1) {
-			t.Errorf("cut at %d: %+v", cut, plan)
+		if damaged == "" && len(plan.Cannot) == 1 {
+			continue
 		}
-		p.ok(p.Close())
-	}
-	damaged := bytes.Replace(data, []byte("first"), []byte("fjrst"), 1)
-	p.ok(os.WriteFile(path, damaged, 0o600))
-	p.Journal = nil
-	p.reopen()
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
-	if _, err := p.Apply(context.Background(), plan); err == nil || p.look()["a"] != "-rw-r--r-- second\n" {
-		t.Errorf("a damaged content was restored: %v, %q", err, p.look()["a"])
+		if _, err := p.Apply(context.Background(), plan); err == nil || p.look()["a"] != "-rw-r--r-- second\n" {
+			t.Errorf("%q was restored: %v, %q", damaged, err, p.look()["a"])
+		}
 	}
 }
 
@@ -173,26 +164,46 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	p.reopen()
 }
 
-func TestTheTreeOnTheDiskIsTheOneThatWasSeen(t *testing.T) {
-	p := newProject(t, map[string]string{"a": "1\n", "d/b": "2\n", "d/e/c": "3\n", "l": "-> a"})
+func TestTheTreeInTheLogIsTheOneThatWasSeen(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "d/b": "2\n", "d/e/c": "3\n", "l": "-> a", "odd\xff": "4\n"})
 	for i := range 3 {
 		p.command(i, func() { p.ok(os.RemoveAll(p.path("d/e"))); p.write("new", string(rune('a'+i))) })
 	}
+	p.ok(os.Remove(p.path("d/b")))
 	s := p.Begin(4, "run")
 	_, err := s.Snapshot(context.Background())
 	p.ok(err)
-	onDisk, size, err := readTree(p.files.tree.file, -1)
-	p.ok(err)
-	if size != p.files.tree.size || len(onDisk) != len(s.tree) {
-		t.Errorf("%d bytes of %d, %d directories of %d", size, p.files.tree.size, len(onDisk), len(s.tree))
-	}
-	differences(onDisk, s.tree, func(pr pair) {
-		if pr.before == nil || pr.after == nil || *pr.before != *pr.after {
-			t.Errorf("%s: %+v, %+v", pr.path, pr.before, pr.after)
+	p.write("late", "x")
+	p.command(5, func() { p.write("later", "x") })
+	for step, want := range map[int]tree{s.info.ID: s.tree, 0: p.tree} {
+		got, err := readTree(p.files.log.file, step)
+		p.ok(err)
+		if !maps.EqualFunc(got, want, func(a, b *folder) bool { return slices.Equal(a.entries, b.entries) }) {
+			t.Errorf("step %d: %v, not %v", step, got, want)
 		}
-	})
+	}
 	_, err = s.End()
 	p.ok(err)
+}
+
+// Paths in the log may be any bytes, other words are made valid.
+func TestALineHoldsPathsOfAnyBytes(t *testing.T) {
+	odd := "a\xff%\"\n"
+	want := line{Type: lineChange, What: "edit \ufffd", Path: odd, From: odd, Root: odd, Gone: []string{odd}, Unseen: []string{odd},
+		Before: &State{Target: odd, Peer: odd}, Entries: []sawEntry{{Name: odd, Content: odd}}}
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	l := &log{file: file, at: func(string) error { return nil }}
+	written := want
+	written.What, written.Entries = "edit \xff", slices.Clone(want.Entries)
+	err = l.append(written)
+	var got line
+	if _, readErr := readLog(file, l.at, func(l line) { got = l }); err != nil || readErr != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v (%v, %v)", got, want, err, readErr)
+	}
 }
 
 func TestEscapedPathsComeBack(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"artoo/tool/names"
 )
 
 // The limits that a zero in Config stands for.
@@ -26,17 +28,13 @@ var ErrInUse = errors.New("the journal is in use by another artoo")
 // ErrNothing says that there is nothing to take back, or to bring back.
 var ErrNothing = errors.New("nothing to undo")
 
-// beat is how often an open step leaves a sign of life. What changed later than
-// this after the last one was not changed by a step whose process was killed.
-const beat = 500 * time.Millisecond
+// touchEvery is how often the log is touched while a step is open. Its time says, after a
+// kill, what was changed by the step and what by the user since.
+const touchEvery = 500 * time.Millisecond
 
-// syncAfter is how soon after the end of the last of several steps the disk has them,
-// and syncAtMost how soon after the end of the first. A kill of the process loses
-// nothing: what it wrote is the kernel's.
-const (
-	syncAfter  = 200 * time.Millisecond
-	syncAtMost = time.Second
-)
+// syncAfter is how soon after the end of a step it is brought to the disk, with those that
+// follow. A kill of the process loses nothing: what it wrote is the kernel's.
+const syncAfter = 800 * time.Millisecond
 
 // Journal is what one session keeps of one project. Its methods may be called
 // from several goroutines.
@@ -58,12 +56,8 @@ type Journal struct {
 	recovered []Report
 	out       []Change          // what was moved out since Late looked
 	left      map[string]uint64 // the inodes of the files and links that artoo left, by path
-	pulse     *time.Timer       // nil until the first sign of life
-	beating   bool              // pulse will come
-	sign      time.Time         // when the last sign was left, by the clock of files
+	touching  *time.Timer       // nil while no step is open
 	syncing   *time.Timer       // nil if everything is on the disk
-	unsynced  time.Time         // since when something is not, where syncing is set
-	lastEnd   time.Time         // of a step
 	syncErr   error
 	oneSync   sync.Mutex
 
@@ -130,7 +124,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	cfg.MaxFile = orDefault(cfg.MaxFile, defaultMaxFile)
 	cfg.MaxSession = orDefault(cfg.MaxSession, defaultMaxSession)
 	cfg.Budget = orDefault(cfg.Budget, defaultBudget)
-	if inside, err := filepath.Rel(cfg.Root, realPath(cfg.Dir)); err == nil && filepath.IsLocal(inside) {
+	if names.Within(cfg.Root, names.Real(cfg.Dir)) {
 		return nil, fmt.Errorf("the journal %s would lie inside the project", cfg.Dir)
 	}
 	place, err := openPlace(cfg.Root)
@@ -156,20 +150,6 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	return j, nil
 }
 
-// realPath is where a path leads that need not be there yet.
-func realPath(path string) string {
-	rest := ""
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
-}
-
 func orDefault[T int64 | time.Duration](value, fallback T) T {
 	if value == 0 {
 		return fallback
@@ -185,8 +165,8 @@ func (j *Journal) Close() error {
 	err := j.Sync()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.pulse != nil {
-		j.pulse.Stop()
+	if j.touching != nil {
+		j.touching.Stop()
 	}
 	if j.files != nil {
 		err = errors.Join(err, j.files.close())
@@ -212,7 +192,6 @@ func (j *Journal) SyncSoon() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.syncing != nil {
-		j.lastEnd = time.Time{}
 		j.syncing.Reset(0)
 	}
 }
@@ -273,38 +252,24 @@ func (s *Step) write(lines ...line) error {
 	if !s.begun {
 		s.begun = true
 		j.open = append(j.open, s)
-		j.livesLocked()
+		if j.touching == nil {
+			j.touching = time.AfterFunc(touchEvery, j.touch)
+		}
 	}
 	return nil
 }
 
-// beatLocked leaves a sign of life, and goes on doing so while a step is open.
-func (j *Journal) beatLocked() {
+// touch gives the log the time of now, until no step is open.
+func (j *Journal) touch() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if len(j.open) == 0 || j.files == nil {
+		j.touching = nil
 		return
 	}
-	// A sign that cannot be left makes recovery more careful, no more.
-	_, _ = j.files.alive.WriteAt([]byte{'.'}, 0)
-	j.sign, j.beating = now(), true
-	if j.pulse == nil {
-		j.pulse = time.AfterFunc(beat, func() {
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			j.beating = false
-			j.beatLocked()
-		})
-		return
-	}
-	j.pulse.Reset(beat)
-}
-
-// livesLocked sees to it that there is a sign of life which is young enough, and
-// that others follow: a step that begins soon after another one needs none of its own.
-func (j *Journal) livesLocked() {
-	// By the clock on the wall, as the other one stands still while the machine sleeps.
-	if age := now().Sub(j.sign); !j.beating || age < 0 || age >= beat {
-		j.beatLocked()
-	}
+	// Where that cannot be, recovery is more careful, no more.
+	_ = os.Chtimes(j.files.log.file.Name(), time.Time{}, time.Now())
+	j.touching.Reset(touchEvery)
 }
 
 // endLocked records that the step is over.
@@ -360,32 +325,12 @@ func (j *Journal) mark(r *record) {
 	}
 }
 
-// syncLater brings to the disk what the kernel has, without waiting for it, and
-// once for all the steps of a moment: whoever writes files waits for the disk, and the
-// disk does one thing at a time.
+// syncLater brings to the disk what the kernel has, without waiting for it, and once for
+// all the steps of a moment.
 func (j *Journal) syncLater() {
-	j.lastEnd = time.Now()
-	if j.syncing != nil {
-		return // and sees then how long ago this was
+	if j.syncing == nil {
+		j.syncing = time.AfterFunc(syncAfter, j.syncNow)
 	}
-	j.unsynced = j.lastEnd
-	j.syncing = time.AfterFunc(syncAfter, func() {
-		if !j.syncIsEarly() {
-			j.syncNow()
-		}
-	})
-}
-
-// syncIsEarly puts off what has to go to the disk while steps follow each other.
-func (j *Journal) syncIsEarly() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	wait := min(syncAfter-time.Since(j.lastEnd), syncAtMost-syncAfter-time.Since(j.unsynced))
-	if j.syncing == nil || wait <= 0 {
-		return false
-	}
-	j.syncing.Reset(wait)
-	return true
 }
 
 // syncNow brings to the disk what was written since the last time, and waits for

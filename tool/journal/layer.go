@@ -2,8 +2,6 @@ package journal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -454,30 +452,19 @@ func (a *applying) readNew(op *Change) error {
 }
 
 // note notes the size and hash of a new content, and keeps it.
-func (a *applying) note(f *os.File, size int64, op *Change) error {
-	op.After.Size = size
-	var sum digest
+func (a *applying) note(f *os.File, size int64, op *Change) (err error) {
+	op.After.Size, op.After.Hash = size, ""
 	switch {
 	case size > maxRead:
-		op.After.Hash = ""
 		return nil
-	case size <= a.j.cfg.MaxFile:
-		framed := frame(int(size))
-		defer framed.done()
-		_, err := f.ReadAt(framed.bytes[headerSize:], 0)
-		if err == nil {
-			_, sum, err = a.j.files.objects.putFramed(framed.bytes, false)
-		}
-		if err != nil && !errors.Is(err, errNoSpace) {
-			return err
-		}
-	default:
-		h := sha256.New()
-		if _, err := io.Copy(h, reader{a.ctx, io.NewSectionReader(f, 0, size)}); err != nil {
-			return err
-		}
-		sum = digest(h.Sum(nil))
+	case size > a.j.cfg.MaxFile:
+		op.After.Hash, err = readHash(a.ctx, io.NewSectionReader(f, 0, size))
+		return err
 	}
-	op.After.Hash = hex.EncodeToString(sum[:])
-	return nil
+	data := make([]byte, size)
+	if _, err := f.ReadAt(data, 0); err != nil {
+		return err
+	}
+	op.After.Hash, err = a.j.files.objects.putLater(data)
+	return ignoreNoSpace(err)
 }

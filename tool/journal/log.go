@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// version is that of the format; see docs/undo.md.
+// version is that of the log; see docs/undo.md.
 const version = 1
 
 // The types of lines.
@@ -18,14 +18,15 @@ const (
 	lineJournal = "journal" // the first: whose journal it is
 	lineBegin   = "begin"   // a step begins
 	lineBefore  = "before"  // what a path was before a tool's call
+	lineSaw     = "saw"     // what a look at the project found new in a directory
 	lineWalk    = "walk"    // the whole project was looked at
 	lineIntent  = "intent"  // what is about to be done to a path
 	lineGo      = "go"      // the intent is whole
-	lineOthers  = "others"  // what others ran before a command started
 	lineChange  = "change"  // what became of a path
 	lineEnd     = "end"     // a step is over
-	lineAdded   = "added"   // a directory outside of the project that paths may lie in
+	lineAdded   = "added"   // a directory outside the project that paths may lie in
 	lineLeft    = "left"    // by what a path is known that was put back
+	lineDied    = "died"    // when the process of the open steps was last alive
 )
 
 // The kinds of steps. One of a tool or a command has none.
@@ -35,8 +36,6 @@ const (
 	kindLayer = "layer"
 	// kindRun is a program's own run of many steps: what a killed one did stays, to be undone.
 	kindRun = "run"
-	// kindMade is no change by itself: what a command made waits for an answer.
-	kindMade = "made"
 	// kindQuarantine is a step that only moves things out of the project.
 	kindQuarantine = "quarantine"
 )
@@ -57,10 +56,12 @@ type line struct {
 	From   string    `json:"from,omitempty"`
 	Before *State    `json:"before,omitempty"`
 	After  *State    `json:"after,omitempty"`
-	Tree   int64     `json:"tree,omitempty"`
-	Unseen []string  `json:"unseen,omitempty"`
-	Paths  []string  `json:"paths,omitempty"`
-	// Failed: an undo or redo was not done.
+	// Entries are what is new or different in a directory, Gone the names that are no longer
+	// in it; "." is the directory itself.
+	Entries []sawEntry `json:"entries,omitempty"`
+	Gone    []string   `json:"gone,omitempty"`
+	Unseen  []string   `json:"unseen,omitempty"`
+	// Failed says that an undo or redo was not done.
 	Failed bool `json:"failed,omitempty"`
 	// Open is how many other steps are open where one ends.
 	Open int `json:"open,omitempty"`
@@ -72,11 +73,14 @@ func (l *line) each(f func(string) string) {
 	for _, s := range []*string{&l.Path, &l.From, &l.Root} {
 		*s = f(*s)
 	}
-	for _, list := range []*[]string{&l.Unseen, &l.Paths} {
+	for _, list := range []*[]string{&l.Unseen, &l.Gone} {
 		*list = slices.Clone(*list)
 		for i, path := range *list {
 			(*list)[i] = f(path)
 		}
+	}
+	for i := range l.Entries {
+		l.Entries[i].Name, l.Entries[i].Content = f(l.Entries[i].Name), f(l.Entries[i].Content)
 	}
 	for _, state := range []**State{&l.Before, &l.After} {
 		if *state != nil {
@@ -108,19 +112,31 @@ type log struct {
 	file *os.File
 	size int64
 	at   func(point string) error
-	text []byte // of the lines that were written last, to be used again
 }
 
 // append writes the lines with a single write. After a failure none of them is
 // there.
 func (l *log) append(lines ...line) error {
-	b := l.text[:0]
-	for i := range lines {
-		b = append(lines[i].text(b), '\n')
+	var b []byte
+	for _, one := range lines {
+		text, err := one.text()
+		if err != nil {
+			return err
+		}
+		b = append(b, text...)
 	}
-	if cap(b) <= maxFrame {
-		l.text = b
-	}
+	return l.write(b)
+}
+
+// text is the line as JSON, with its end.
+func (l line) text() ([]byte, error) {
+	l.each(escape)
+	text, err := json.Marshal(l)
+	return append(text, '\n'), err
+}
+
+// write writes whole lines, or none of them.
+func (l *log) write(b []byte) error {
 	if err := l.at("log"); err != nil {
 		return err
 	}
@@ -135,8 +151,15 @@ func (l *log) append(lines ...line) error {
 	return nil
 }
 
-// readLog hands each whole line to f. What a crash left of the last line is cut
-// off. A line that cannot be read, before the last, is an error: what it said
+// sawPrefix begins the lines of what was seen. Most of a log are such lines, and only
+// [readTree] needs them.
+var (
+	sawPrefix  = []byte(`{"type":"` + lineSaw + `"`)
+	walkPrefix = []byte(`{"type":"` + lineWalk + `"`)
+)
+
+// readLog hands each whole line to f, except what was seen. What a crash left of the last
+// line is cut off. A line that cannot be read, before the last, is an error: what it said
 // could be what makes another one true.
 func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))
@@ -149,19 +172,25 @@ func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 		if end < 0 {
 			break
 		}
+		text := data[size : size+end]
+		size += end + 1
+		if bytes.HasPrefix(text, sawPrefix) && size < len(data) {
+			continue
+		}
 		var l line
-		if err := json.Unmarshal(data[size:size+end], &l); err != nil {
-			if size+end+1 == len(data) {
+		if err := json.Unmarshal(text, &l); err != nil {
+			if size == len(data) {
+				size -= end + 1
 				break // torn by a crash of the machine
 			}
 			return nil, fmt.Errorf("line %d of %s: %w", number, file.Name(), err)
 		}
-		size += end + 1
 		l.each(unescape)
 		f(l)
 	}
+	l := &log{file: file, size: int64(size), at: at}
 	if size == len(data) {
-		return &log{file: file, size: int64(size), at: at}, nil
+		return l, nil
 	}
-	return &log{file: file, size: int64(size), at: at}, file.Truncate(int64(size))
+	return l, file.Truncate(l.size)
 }

@@ -173,7 +173,7 @@ func (r *restore) moveOut(op Change, now State) error {
 
 // unlink removes a file or link that the journal holds a copy of.
 func (r *restore) unlink(op Change, now State) error {
-	if now.Kind != Link && (now.Kind != File || r.j.files.objects.find(now.Hash) == 0) {
+	if now.Kind != Link && (now.Kind != File || !r.j.files.objects.has(now.Hash)) {
 		return lackError{NotMoved}
 	}
 	return r.within(op, func(p *parent) error { return p.dir.Remove(p.name) })

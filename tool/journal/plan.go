@@ -3,7 +3,6 @@ package journal
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"io"
 	"iter"
@@ -198,14 +197,14 @@ func (b *backwards) merge(path *back, c Change) bool {
 		b.err = b.ctx.Err()
 		return false
 	}
-	_, sum, err := j.files.objects.put(merged, false)
+	hash, err := j.files.objects.put(merged, false)
 	if err != nil {
 		return false
 	}
 	for _, part := range left {
 		b.plan.Left = append(b.plan.Left, Lack{Path: c.Path + ": " + part, Why: ChangedSince})
 	}
-	path.target = State{Kind: File, Mode: path.target.Mode, Size: int64(len(merged)), Hash: hex.EncodeToString(sum[:]),
+	path.target = State{Kind: File, Mode: path.target.Mode, Size: int64(len(merged)), Hash: hash,
 		UID: path.target.UID, GID: path.target.GID}
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // past is what the log of an earlier process says.
@@ -17,62 +18,68 @@ type past struct {
 	last  int
 	steps []*record
 	open  map[int]*unfinished
-	added []string          // directories outside of the project
-	left  map[string]uint64 // as in Journal; nil where it is not asked for
+	added []string          // directories outside the project
+	left  map[string]uint64 // as in Journal
 	err   error
-	// appeared are the steps that move away what the user may have made.
-	appeared map[int]bool
+	// others are the steps that may have moved away what the user made.
+	others map[int]bool
+}
+
+func newPast(root string, left map[string]uint64) *past {
+	return &past{root: root, open: map[int]*unfinished{}, left: left, others: map[int]bool{}}
 }
 
 // unfinished is a step without an end.
 type unfinished struct {
 	begin   line
+	died    time.Time // zero if no recovery was begun
 	changes []Change
 	before  map[string]State
 	walked  bool
-	tree    int64 // how much of the file of trees the snapshot wrote or read
 	unseen  map[string]bool
 	intents []Change
 	going   bool // the intents are whole
-	others  []string
-	listed  bool // others says what others ran before the command
 }
 
 // add takes in a line.
 func (p *past) add(l line) {
 	step := p.open[l.Step]
-	if l.Type == lineAdded {
+	switch {
+	case l.Type == lineAdded:
 		p.added = append(p.added, l.Root)
-	}
-	if step == nil && l.Type != lineJournal && l.Type != lineBegin {
-		return // of a later version
-	}
-	switch l.Type {
-	case lineJournal:
-		if l.V > version {
-			p.err = fmt.Errorf("the journal was written by a newer artoo (format %d)", l.V)
-		} else if l.Root != p.root {
-			p.err = fmt.Errorf("the journal is of another project, %s", l.Root)
+	case l.Type == lineDied:
+		for _, u := range p.open {
+			if u.died.IsZero() {
+				u.died = l.Time
+			}
 		}
-	case lineBegin:
+	case l.Type == lineJournal && l.V > version:
+		p.err = fmt.Errorf("the journal was written by a newer artoo (format %d)", l.V)
+	case l.Type == lineJournal && l.Root != p.root:
+		p.err = fmt.Errorf("the journal is of another project, %s", l.Root)
+	case l.Type == lineBegin:
 		p.open[l.Step] = &unfinished{begin: l, before: map[string]State{}}
-		p.mayBeUsers(l.Step, l.Kind == kindQuarantine || l.Kind == kindMade)
+		p.others[l.Step] = l.Kind == kindQuarantine
 		p.last = max(p.last, l.Step)
+	case step != nil:
+		p.addTo(step, l)
+	}
+}
+
+// addTo takes in a line of an open step.
+func (p *past) addTo(step *unfinished, l line) {
+	switch l.Type {
 	case lineBefore:
 		step.before[l.Path] = l.change().Before
 	case lineWalk:
-		p.mayBeUsers(l.Step, true)
-		step.walked, step.tree, step.unseen = true, l.Tree, setOf(l.Unseen)
+		p.others[l.Step] = true
+		step.walked, step.unseen = true, setOf(l.Unseen)
 	case lineIntent:
 		step.intents = append(step.intents, l.change())
 	case lineGo:
 		step.going = true
-	case lineOthers:
-		step.others, step.listed = l.Paths, true
 	case lineLeft:
-		if p.left != nil {
-			noteLeft(p.left, []Change{l.change()})
-		}
+		noteLeft(p.left, []Change{l.change()})
 	case lineChange:
 		step.changes = append(step.changes, l.change())
 	case lineEnd:
@@ -82,17 +89,23 @@ func (p *past) add(l line) {
 			r.steps = nil
 		}
 		p.steps = append(p.steps, r)
-		if p.left != nil {
-			noteLeft(p.left, r.changes)
-		}
+		noteLeft(p.left, r.changes)
 	}
 }
 
-func (p *past) mayBeUsers(step int, may bool) {
-	if p.appeared == nil {
-		p.appeared = map[int]bool{}
+// died notes in the log when the process of the open steps was last alive, before
+// anything else is written to it.
+func (p *past) died(f *files) error {
+	note := false
+	for _, u := range p.open {
+		if u.died.IsZero() {
+			u.died, note = f.alive, true
+		}
 	}
-	p.appeared[step] = may
+	if !note {
+		return nil
+	}
+	return f.log.append(line{Type: lineDied, Time: f.alive})
 }
 
 func (u *unfinished) record() *record {
@@ -101,9 +114,9 @@ func (u *unfinished) record() *record {
 			Paths: len(u.changes)}}
 }
 
-// afterDeath is how long after the last sign of life a change still counts as the
+// afterDeath is how long after the last touch of the log a change still counts as the
 // killed process's own, or of what it had started.
-const afterDeath = 2 * beat
+const afterDeath = 2 * touchEvery
 
 // recover finishes the undos and redos that were under way, ends the runs, and takes back
 // the other steps, the last first.
@@ -119,19 +132,11 @@ func (j *Journal) recover(past *past) error {
 		return err
 	}
 	defer done()
-	alive, err := j.files.alive.Stat()
-	if err != nil {
-		return err
-	}
-	death := alive.ModTime().Add(afterDeath).UnixNano()
-	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int {
-		return cmp.Compare(b.begin.Step,
-			a.begin.Step)
-	})
+	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int { return cmp.Compare(b.begin.Step, a.begin.Step) })
 	j.pending = len(steps)
 	for _, u := range steps {
 		j.pending--
-		report, err := j.recoverStep(u, death)
+		report, err := j.recoverStep(u)
 		if err != nil {
 			return err
 		}
@@ -143,7 +148,7 @@ func (j *Journal) recover(past *past) error {
 }
 
 // recoverStep finishes, ends or takes back one step, and records its end.
-func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
+func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps,
 		begun: true}
 	report := Report{Step: s.info.ID}
@@ -156,10 +161,8 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 		r.ops, report.Finished = u.intents, true
 	case forward: // nothing was done yet
 		s.failed = true
-	case s.kind == kindMade: // nobody said yes to it
-		r.ops = u.intents
 	default:
-		r.ops, settled, report.Left, err = j.sinceBefore(u, death)
+		r.ops, settled, report.Left, err = j.sinceBefore(u)
 		if u.going {
 			r.ops = append(r.ops, reversed(u.intents)...)
 			r.returning = setOf(allPaths(u.intents))
@@ -248,7 +251,7 @@ func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Chan
 // sinceBefore says what to change to take back a tool's call or a shell command
 // that was cut off. What changed after the death of its process is left alone. settled
 // are files that an earlier recovery, which was cut off as well, brought back.
-func (j *Journal) sinceBefore(u *unfinished, death int64) (ops, settled []Change, left []Lack, err error) {
+func (j *Journal) sinceBefore(u *unfinished) (ops, settled []Change, left []Lack, err error) {
 	before := maps.Clone(u.before)
 	if err := j.addStray(before); err != nil {
 		return nil, nil, nil, err
@@ -258,10 +261,7 @@ func (j *Journal) sinceBefore(u *unfinished, death int64) (ops, settled []Change
 			return nil, nil, nil, err
 		}
 	}
-	whole, err := j.addAppeared(before, u, death)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	death := u.died.Add(afterDeath).UnixNano()
 	twins := twins(maps.Keys(before))
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		was := before[path]
@@ -269,7 +269,6 @@ func (j *Journal) sinceBefore(u *unfinished, death int64) (ops, settled []Change
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		now.Whole = whole[path] && now.Kind == Folder
 		switch {
 		case same(now, was):
 			if now.Stamp.Inode != was.Stamp.Inode {
@@ -324,7 +323,7 @@ func isTemp(name string) bool {
 
 // addSeen adds what differs from what the snapshot of the step saw.
 func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
-	seen, _, err := readTree(j.files.tree.file, u.tree)
+	seen, err := readTree(j.files.log.file, u.begin.Step)
 	if err != nil {
 		return err
 	}
@@ -341,7 +340,7 @@ func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
 		}
 		var was State
 		if p.before != nil {
-			was = j.stateOf(p.before)
+			was = p.before.state()
 		}
 		before[p.path] = was
 	})

@@ -52,7 +52,7 @@ func (r *restore) put(op Change) error {
 // kept, or it stays.
 func (r *restore) replace(op Change) error {
 	now, _, err := r.there(op)
-	if err == nil && (now.Kind == Special || now.Kind == File && r.j.files.objects.find(now.Hash) == 0) {
+	if err == nil && (now.Kind == Special || now.Kind == File && !r.j.files.objects.has(now.Hash)) {
 		err = lackError{NotMoved}
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -21,13 +21,10 @@ type scan struct {
 	ignored map[string]bool
 	denied  func(string) bool
 
-	mu    sync.Mutex
-	more  sync.Cond
-	queue []string // directories that nobody has looked at yet
-	busy  int      // goroutines that look at one
-	next  tree
-	lacks []Lack
-	work  []job
+	next   tree
+	lacks  []Lack
+	unseen []string // directories that there was no time for
+	work   []job
 	// newPaths says that git was not asked yet whether it ignores all of them.
 	newPaths bool
 }
@@ -38,65 +35,54 @@ type job struct {
 	entry
 }
 
-// walkers is how many goroutines look at directories: more than processors,
-// since the disk may make some of them wait.
-func walkers() int { return max(4, runtime.GOMAXPROCS(0)) }
-
-// run walks the project. What it had no time for is in lacks, and not in next.
-func (s *scan) run() {
-	s.more.L = &s.mu
-	s.next = make(tree, len(s.old))
-	s.queue = []string{""}
+// sideBySide calls f with the numbers below n, from several goroutines, until ctx ends. It
+// returns how many it has called f with. There are more goroutines than processors, since
+// the disk may make some of them wait.
+func sideBySide(ctx context.Context, n int, f func(int)) (called int) {
+	var next atomic.Int64
 	var wg conc.WaitGroup
-	for range walkers() {
-		wg.Go(s.walk)
+	for range min(n, max(4, runtime.GOMAXPROCS(0))) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				f(i)
+			}
+		})
 	}
 	wg.Wait()
-	for _, dir := range s.queue { // there was no time for these
+	return min(n, int(next.Load()))
+}
+
+// run walks the project, one level below another. What it had no time for is in lacks,
+// and not in next.
+func (s *scan) run() {
+	s.next = make(tree, len(s.old))
+	for level := []string{""}; len(level) > 0; {
+		visits := make([]visit, len(level))
+		seen := sideBySide(s.ctx, len(level), func(i int) { visits[i] = s.visit(level[i]) })
+		s.unseen = append(s.unseen, level[seen:]...)
+		var below []string
+		for i, v := range visits[:seen] {
+			below = append(below, v.dirs...)
+			s.lacks = append(s.lacks, v.lacks...)
+			s.work = append(s.work, v.work...)
+			s.newPaths = s.newPaths || v.newPaths
+			if v.folder != nil {
+				s.next[level[i]] = v.folder
+			}
+		}
+		level = below
+	}
+	for _, dir := range s.unseen {
 		lack := Lack{Path: dir + "/", Why: NoTime}
 		if s.old[dir] != nil {
 			lack.Why = Older
 		}
 		s.lacks = append(s.lacks, lack)
 	}
-}
-
-func (s *scan) walk() {
-	buf := make([]byte, 32<<10)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		for len(s.queue) == 0 && s.busy > 0 {
-			s.more.Wait()
-		}
-		if len(s.queue) == 0 || s.ctx.Err() != nil {
-			s.more.Broadcast()
-			return
-		}
-		dir := s.queue[len(s.queue)-1]
-		s.queue = s.queue[:len(s.queue)-1]
-		v := s.look(dir, buf)
-		s.queue = append(s.queue, v.dirs...)
-		s.lacks = append(s.lacks, v.lacks...)
-		s.work = append(s.work, v.work...)
-		s.newPaths = s.newPaths || v.newPaths
-		if v.folder != nil {
-			s.next[dir] = v.folder
-		}
-	}
-}
-
-// look is visit without the lock that the caller holds. A panic leaves the others to
-// their work.
-func (s *scan) look(dir string, buf []byte) visit {
-	s.busy++
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.busy--
-		s.more.Broadcast()
-	}()
-	return s.visit(dir, buf)
 }
 
 // visit is what one look at a directory found.
@@ -109,8 +95,8 @@ type visit struct {
 	newPaths bool
 }
 
-func (s *scan) visit(dir string, buf []byte) visit {
-	entries, err := s.place.list(dir, buf)
+func (s *scan) visit(dir string) visit {
+	entries, err := s.place.list(dir)
 	now := time.Now()
 	if err != nil {
 		return visit{lacks: []Lack{{Path: dir + "/", Why: Unreadable, Err: err}}}
@@ -118,32 +104,30 @@ func (s *scan) visit(dir string, buf []byte) visit {
 	var v visit
 	was := s.old[dir]
 	kept := entries[:0]
-	path := make([]byte, 0, 256)
 	for _, e := range entries {
-		path = append(path[:0], dir...)
-		if dir != "" {
-			path = append(path, '/')
-		}
-		path = append(path, e.name...)
+		path := join(dir, e.name)
 		isDir := e.stat.mode.IsDir()
-		if s.ignored[string(path)] || isDir && e.name == ".git" {
+		if s.ignored[path] || isDir && e.name == ".git" {
 			continue
 		}
 		old := was.find(e.name)
 		if old != nil && old.stat.unchanged(e.stat) && old.flags&flagFresh == 0 {
-			e.ref, e.flags = old.ref, old.flags
+			e.content, e.flags = old.content, old.flags
 		} else {
-			e.flags = s.flags(string(path), e, now)
+			e.flags = s.flags(path, e, now)
+			if e.stat.kind() == Link && e.flags&flagDenied == 0 {
+				e.content, _ = s.place.readlink(path) // What cannot be read is not kept.
+			}
 		}
 		kept = append(kept, e)
-		v.newPaths = v.newPaths || old == nil || e.ref == 0 && e.name == ".gitignore"
+		v.newPaths = v.newPaths || old == nil || e.content == "" && e.name == ".gitignore"
 		switch {
 		case isDir && e.flags&flagMount != 0:
-			v.lacks = append(v.lacks, Lack{Path: string(path) + "/", Why: OtherMount})
+			v.lacks = append(v.lacks, Lack{Path: path + "/", Why: OtherMount})
 		case isDir:
-			v.dirs = append(v.dirs, string(path))
-		case e.ref == 0:
-			v.work = append(v.work, job{string(path), e})
+			v.dirs = append(v.dirs, path)
+		case e.content == "":
+			v.work = append(v.work, job{path, e})
 		}
 	}
 	v.folder = &folder{kept}
@@ -172,10 +156,10 @@ func (s *scan) flags(path string, e entry, now time.Time) (flags uint8) {
 
 // withUnseen is what was seen, and of the rest what was seen before.
 func (s *scan) withUnseen() tree {
-	if len(s.queue) == 0 {
+	if len(s.unseen) == 0 {
 		return s.next
 	}
-	all, unseen := maps.Clone(s.next), setOf(s.queue)
+	all, unseen := maps.Clone(s.next), setOf(s.unseen)
 	for dir, f := range s.old {
 		if all[dir] == nil && isBelow(unseen, dir) {
 			all[dir] = f

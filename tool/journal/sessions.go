@@ -128,7 +128,7 @@ func Remove(dir string) error {
 func (p *past) keeps(q *quarantine) bool {
 	for _, h := range q.held {
 		dir, _ := split(h.slot)
-		if step, err := strconv.Atoi(dir); err == nil && p.appeared[step] {
+		if step, err := strconv.Atoi(dir); err == nil && p.others[step] {
 			return true
 		}
 	}
@@ -164,10 +164,10 @@ func readPast(dir string) (p *past, root string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	p = &past{open: map[int]*unfinished{}}
+	p = newPast("", map[string]uint64{})
 	for l := range bytes.Lines(data) {
 		var one line
-		if json.Unmarshal(l, &one) != nil {
+		if bytes.HasPrefix(l, sawPrefix) || json.Unmarshal(l, &one) != nil {
 			continue
 		}
 		one.each(unescape)

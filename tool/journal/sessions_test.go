@@ -15,8 +15,8 @@ func (p *project) die() {
 	p.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pulse != nil {
-		p.pulse.Stop()
+	if p.touching != nil {
+		p.touching.Stop()
 	}
 	p.ok(p.files.close())
 	p.Journal = nil
@@ -109,33 +109,33 @@ func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
 	p.ok(err)
 	p.write("a", "cut off\n")
 	p.die()
-	// The user goes on an hour later: the last sign of life is that old.
+	// The user goes on an hour later: the log is that old.
 	old := time.Now().Add(-time.Hour)
-	p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, aliveName), old, old))
+	p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, logName), old, old))
 	p.write("b", "the user's\n")
 	p.reopen()
 	recovered := p.Recovered()
 	if len(recovered) != 1 {
 		t.Fatalf("recovered: %+v", recovered)
 	}
-	expect(t, "left alone", paths(recovered[0].Left), "a", "b") // both are younger than the sign of life
+	expect(t, "left alone", paths(recovered[0].Left), "a", "b") // both are younger than the log
 	if got := p.look()["b"]; got != "-rw-r--r-- the user's\n" {
 		t.Errorf("b is %q", got)
 	}
 }
 
-func TestAnOpenStepLeavesSignsOfLife(t *testing.T) {
+func TestTheLogIsTouchedWhileAStepIsOpen(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n"})
 	s := p.Begin(1, "run")
 	_, err := s.Snapshot(context.Background())
 	p.ok(err)
-	alive := filepath.Join(p.cfg.Dir, aliveName)
+	log := filepath.Join(p.cfg.Dir, logName)
 	old := time.Now().Add(-time.Hour)
-	p.ok(os.Chtimes(alive, old, old))
+	p.ok(os.Chtimes(log, old, old))
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
-		info, err := os.Stat(alive)
+		info, err := os.Stat(log)
 		p.ok(err)
 		if info.ModTime().After(old) {
 			tick.Stop()

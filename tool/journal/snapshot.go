@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/sourcegraph/conc"
 )
 
 // Snapshot looks at the whole project and keeps what is new since the last time,
@@ -18,25 +15,25 @@ import (
 // an error the command must not run as one that can be undone.
 func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
 	j := s.j
-	// A quarter is for what comes after the looking.
-	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/4)
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/10)
 	defer cancel()
 	if err := s.write(); err != nil {
 		return Coverage{}, err
 	}
 	j.looking.Lock()
 	defer j.looking.Unlock()
-	sc, coverage, err := j.survey(ctx)
+	// A part is for what comes after the looking.
+	looking, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/4)
+	defer cancel()
+	sc, coverage, err := j.survey(looking)
 	if err != nil {
 		return Coverage{}, err
 	}
-	s.tree, s.unseen = j.tree, setOf(sc.queue)
+	s.tree, s.unseen = j.tree, setOf(sc.unseen)
 	s.ignored, _ = j.lastIgnored()
-	end, err := j.files.tree.save(s.tree)
-	if err != nil {
-		return Coverage{}, err
-	}
-	return coverage, s.write(line{Type: lineWalk, Step: s.info.ID, Tree: end, Unseen: sc.queue})
+	lacks, err := j.saveTree(ctx, line{Type: lineWalk, Step: s.info.ID, Unseen: sc.unseen})
+	coverage.add(lacks)
+	return coverage, err
 }
 
 // survey looks at the project, and keeps the contents that are not kept yet,
@@ -63,8 +60,14 @@ func (j *Journal) survey(ctx context.Context) (*scan, Coverage, error) {
 	for path := range ignored {
 		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})
 	}
-	slices.SortFunc(lacks, func(a, b Lack) int { return strings.Compare(a.Path, b.Path) })
-	return sc, Coverage{Files: j.tree.kept(), Bytes: j.files.objects.bytes(), Lacks: lacks}, err
+	coverage := Coverage{Files: j.tree.kept(), Bytes: j.files.objects.bytes()}
+	coverage.add(lacks)
+	return sc, coverage, err
+}
+
+func (c *Coverage) add(lacks []Lack) {
+	c.Lacks = append(c.Lacks, lacks...)
+	slices.SortFunc(c.Lacks, func(a, b Lack) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // maxSorted is how many new files are put in order: of more, there is no time for
@@ -75,7 +78,7 @@ const maxSorted = 20_000
 func (t tree) kept() (n int) {
 	for _, f := range t {
 		for _, e := range f.entries {
-			if e.ref != 0 && e.stat.mode.IsRegular() {
+			if e.content != "" && e.stat.mode.IsRegular() {
 				n++
 			}
 		}
@@ -91,73 +94,64 @@ func (j *Journal) scan(ctx context.Context, ignored map[string]bool) *scan {
 }
 
 // loadTree reads what an earlier process saw of the project.
-func (j *Journal) loadTree() error {
-	if j.tree != nil {
-		return nil
+func (j *Journal) loadTree() (err error) {
+	if j.tree == nil {
+		j.tree, err = readTree(j.files.log.file, 0)
+		j.files.saved = maps.Clone(j.tree)
 	}
-	t, size, err := readTree(j.files.tree.file, -1)
-	if err != nil {
-		return err
-	}
-	count := j.files.objects.count()
-	for dir, f := range t {
-		for _, e := range f.entries {
-			if e.ref > count { // lost in a crash of the machine
-				delete(t, dir)
-				break
-			}
-		}
-	}
-	j.tree, j.files.tree.size, j.files.tree.saved = t, size, t
-	if j.pending > 0 { // a step that is to be taken back needs the file as it is
-		return nil
-	}
-	return j.files.tree.compact()
+	return err
 }
 
-// keep keeps the contents that the scan found to be new, and notes their numbers
-// in its tree.
+// saveTree notes in the log what was seen, with more lines. What it has no time for before
+// ctx ends is as before, and listed.
+func (j *Journal) saveTree(ctx context.Context, more ...line) (lacks []Lack, err error) {
+	dirs := changedDirs(j.files.saved, j.tree)
+	texts, errs := make([][]byte, len(dirs)), make([]error, len(dirs))
+	n := sideBySide(ctx, len(dirs), func(i int) {
+		texts[i], errs[i] = sawLine(dirs[i], j.files.saved[dirs[i]], j.tree[dirs[i]]).text()
+	})
+	for _, dir := range dirs[n:] {
+		lacks = append(lacks, Lack{Path: dir + "/", Why: NoTime})
+		if j.tree[dir] = j.files.saved[dir]; j.tree[dir] == nil {
+			delete(j.tree, dir)
+		}
+	}
+	for _, l := range more {
+		text, err := l.text()
+		texts, errs = append(texts, text), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil || len(texts) == 0 {
+		return lacks, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.files.log.write(slices.Concat(texts...)); err != nil {
+		return lacks, err
+	}
+	j.files.saved = maps.Clone(j.tree)
+	return lacks, nil
+}
+
+// keep keeps the contents that the scan found to be new, and notes their hashes in its
+// tree.
 func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
-	var mu sync.Mutex
-	var lacks []Lack
-	var failed error
-	refs := map[string]map[string]uint32{}
-	next := 0
-	var wg conc.WaitGroup
-	for range max(2, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			mu.Lock()
-			defer mu.Unlock()
-			for next < len(sc.work) && failed == nil && ctx.Err() == nil {
-				w := sc.work[next]
-				next++
-				ref, lack, err := func() (uint32, *Lack, error) {
-					mu.Unlock()
-					defer mu.Lock()
-					return j.keepOne(ctx, w)
-				}()
-				if err != nil {
-					failed = err
-				}
-				if lack != nil {
-					lacks = append(lacks, *lack)
-				}
-				if ref != 0 {
-					dir, name := split(w.path)
-					if refs[dir] == nil {
-						refs[dir] = map[string]uint32{}
-					}
-					refs[dir][name] = ref
-				}
-			}
-		})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hashes, lacks, errs := make([]string, len(sc.work)), make([]*Lack, len(sc.work)), make([]error, len(sc.work))
+	kept := sideBySide(ctx, len(sc.work), func(i int) {
+		if hashes[i], lacks[i], errs[i] = j.keepOne(ctx, sc.work[i]); errs[i] != nil {
+			cancel()
+		}
+	})
+	all, byPath := noTime(sc.work[kept:]), map[string]string{}
+	for i, w := range sc.work[:kept] {
+		if lacks[i] != nil {
+			all = append(all, *lacks[i])
+		}
+		byPath[w.path] = hashes[i]
 	}
-	wg.Wait()
-	lacks = append(lacks, noTime(sc.work[next:])...)
-	for dir, names := range refs {
-		sc.next.setRefs(dir, names)
-	}
-	return lacks, failed
+	sc.next.note(byPath)
+	return all, errors.Join(errs...)
 }
 
 // noTime lists the directories of files that there was no time to keep.
@@ -173,10 +167,11 @@ func noTime(work []job) (lacks []Lack) {
 	return lacks
 }
 
-// keepOne keeps one content. Only what the journal itself could not do is an error.
-func (j *Journal) keepOne(ctx context.Context, w job) (ref uint32, lack *Lack, err error) {
-	no := func(why Reason, err error) (uint32, *Lack, error) {
-		return 0, &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil
+// keepOne keeps one content and returns its hash. Only what the journal itself could not
+// do is an error.
+func (j *Journal) keepOne(ctx context.Context, w job) (hash string, lack *Lack, err error) {
+	no := func(why Reason, err error) (string, *Lack, error) {
+		return "", &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil
 	}
 	kind := w.stat.kind()
 	switch {
@@ -187,38 +182,31 @@ func (j *Journal) keepOne(ctx context.Context, w job) (ref uint32, lack *Lack, e
 	case kind == File && w.stat.size > j.cfg.MaxFile:
 		return no(TooLarge, nil)
 	case kind == Link:
-		target, err := j.place.readlink(w.path)
-		if err != nil {
-			return no(Unreadable, err)
-		}
-		if ref, _, err = j.files.objects.put([]byte(target), true); err != nil {
-			return 0, nil, err
-		}
-		return ref, nil, nil
+		return no(Unreadable, nil)
 	}
-	_, ref, err = j.readFile(ctx, w.path, w.stat, keepAll)
-	if errors.As(err, new(storeError)) {
-		return 0, nil, err
-	}
-	if err != nil {
+	hash, err = j.readFile(ctx, w.path, w.stat, keepAll)
+	switch {
+	case errors.As(err, new(storeError)):
+		return "", nil, err
+	case err != nil:
 		return no(Unreadable, err)
-	}
-	if ref == 0 {
+	case !j.files.objects.has(hash):
 		return no(NoSpace, nil)
 	}
-	return ref, nil, nil
+	return hash, nil, nil
 }
 
-// setRefs notes the numbers of contents in a directory's entries.
-func (t tree) setRefs(dir string, refs map[string]uint32) {
-	if t[dir] == nil {
-		return
-	}
-	f := &folder{slices.Clone(t[dir].entries)}
-	for i := range f.entries {
-		if ref, ok := refs[f.entries[i].name]; ok {
-			f.entries[i].ref = ref
+// note notes the hashes of contents in the entries of their paths.
+func (t tree) note(hashes map[string]string) {
+	copied := map[string]bool{} // A folder is never changed.
+	for path, hash := range hashes {
+		dir, name := split(path)
+		if hash == "" || t[dir].find(name) == nil {
+			continue
 		}
+		if !copied[dir] {
+			t[dir], copied[dir] = &folder{slices.Clone(t[dir].entries)}, true
+		}
+		t[dir].find(name).content = hash
 	}
-	t[dir] = f
 }

@@ -78,7 +78,7 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 // says nothing, that has to be looked for.
 func (j *Journal) lookSeen(path string, st stat, twins map[string]bool) (State, error) {
 	if st.links > 0 && !twins[path] {
-		state, _, err := j.lookAt(j.life, path, st, keepAll)
+		state, err := j.lookAt(j.life, path, st, keepAll)
 		if !errors.Is(err, errUnsteady) {
 			return state, err
 		}

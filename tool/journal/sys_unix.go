@@ -5,7 +5,6 @@ package journal
 import (
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -108,13 +107,17 @@ func (p *place) openSteps(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-// list returns what lies in the directory, sorted by name. buf is scratch space.
-func (p *place) list(path string, buf []byte) ([]entry, error) {
+var direntBuffers = sync.Pool{New: func() any { return make([]byte, 32<<10) }}
+
+// list returns what lies in the directory, sorted by name.
+func (p *place) list(path string) ([]entry, error) {
 	dir, err := p.open(path, unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(dir)
+	buf := direntBuffers.Get().([]byte)
+	defer direntBuffers.Put(buf)
 	names := make([]string, 0, 64)
 	for {
 		n, err := uninterrupted(func() (int, error) { return unix.ReadDirent(dir, buf) })
@@ -199,7 +202,7 @@ func readlinkAt(dir int, name string) (string, error) {
 }
 
 // openFile opens a file to be read, and says what it is.
-func (p *place) openFile(path string) (io.ReadSeekCloser, stat, error) {
+func (p *place) openFile(path string) (*os.File, stat, error) {
 	fd, err := p.open(path, 0)
 	if err != nil {
 		return nil, stat{}, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -208,36 +211,8 @@ func (p *place) openFile(path string) (io.ReadSeekCloser, stat, error) {
 	if _, err := uninterrupted(func() (int, error) { return 0, unix.Fstat(fd, &st) }); err != nil {
 		return nil, stat{}, errors.Join(err, unix.Close(fd))
 	}
-	return &descriptor{fd, path}, statOf(&st), nil
+	return os.NewFile(uintptr(fd), path), statOf(&st), nil
 }
-
-// descriptor is a file that is read without an os.File around it: to learn whether it
-// can be waited for takes that as many calls of the system as reading a small file does.
-type descriptor struct {
-	fd   int
-	path string
-}
-
-func (d *descriptor) Read(p []byte) (int, error) {
-	n, err := uninterrupted(func() (int, error) { return unix.Read(d.fd, p) })
-	if err != nil {
-		return 0, &fs.PathError{Op: "read", Path: d.path, Err: err}
-	}
-	if n == 0 && len(p) > 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-func (d *descriptor) Seek(offset int64, whence int) (int64, error) {
-	at, err := unix.Seek(d.fd, offset, whence)
-	if err != nil {
-		return 0, &fs.PathError{Op: "seek", Path: d.path, Err: err}
-	}
-	return at, nil
-}
-
-func (d *descriptor) Close() error { return unix.Close(d.fd) }
 
 func uninterrupted(f func() (int, error)) (int, error) {
 	for {
@@ -356,7 +331,7 @@ func syncFile(f *os.File) error {
 // takes is how many bytes of the disk the original at a path takes where it is kept.
 func (p *place) takes(path string, now State) (size int64, err error) {
 	if now.Size <= maxRead {
-		return now.Size + headerSize, nil
+		return now.Size, nil
 	}
 	err = p.inParent(path, func(dir int, name string) error {
 		_, size, err = statBlocks(dir, name)

@@ -1,7 +1,13 @@
 package journal
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -9,10 +15,23 @@ import (
 
 // entry is what the last look at a directory saw of one name in it.
 type entry struct {
-	name  string
-	stat  stat
-	ref   uint32 // the number of the content, or of what a link holds; 0: not kept
-	flags uint8
+	name string
+	stat stat
+	// content is the hash of what a file holds, or the target of a link; "" if it is not kept.
+	content string
+	flags   uint8
+}
+
+// state is what a look saw, with what is kept of the content.
+func (e *entry) state() State {
+	s := e.stat.state()
+	switch s.Kind {
+	case File:
+		s.Hash = e.content
+	case Link:
+		s.Target = e.content
+	}
+	return s
 }
 
 // The flags of an entry.
@@ -92,10 +111,7 @@ func (f *folder) find(name string) *entry {
 	if f == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(f.entries, name, func(e entry, name string) int {
-		return strings.Compare(e.name,
-			name)
-	})
+	i, ok := slices.BinarySearchFunc(f.entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
 	if !ok {
 		return nil
 	}
@@ -189,6 +205,122 @@ func below(t tree, dir string, each func(path string, e *entry)) {
 			below(t, path, each)
 		}
 	}
+}
+
+// sawEntry is an entry as the log has it.
+type sawEntry struct {
+	Name string `json:"name"`
+	// Stat is mode, links, uid, gid, inode, dev, size, mtime and ctime.
+	Stat    [9]int64 `json:"stat"`
+	Content string   `json:"content,omitempty"`
+	Flags   uint8    `json:"flags,omitempty"`
+}
+
+func (e entry) saw() sawEntry {
+	s := e.stat
+	return sawEntry{e.name, [9]int64{int64(s.mode), int64(s.links), int64(s.uid), int64(s.gid), int64(s.inode), int64(s.dev),
+		s.size, s.mtime, s.ctime}, e.content, e.flags}
+}
+
+func (e sawEntry) entry() entry {
+	s := e.Stat
+	return entry{name: e.Name, content: e.Content, flags: e.Flags, stat: stat{mode: fs.FileMode(s[0]), links: uint32(s[1]),
+		uid: uint32(s[2]), gid: uint32(s[3]), inode: uint64(s[4]), dev: uint64(s[5]), size: s[6], mtime: s[7], ctime: s[8]}}
+}
+
+// changedDirs are the directories in which two trees differ, one before what it holds.
+func changedDirs(before, after tree) (dirs []string) {
+	for dir, now := range after {
+		if before[dir] != now {
+			dirs = append(dirs, dir)
+		}
+	}
+	for dir := range before {
+		if after[dir] == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
+}
+
+// sawLine says for the log how a directory differs from what it was; nil is none.
+func sawLine(dir string, was, now *folder) line {
+	l := line{Type: lineSaw, Path: dir}
+	if now == nil {
+		l.Gone = []string{"."}
+		return l
+	}
+	for _, e := range now.entries {
+		if old := was.find(e.name); old == nil || *old != e {
+			l.Entries = append(l.Entries, e.saw())
+		}
+	}
+	if was == nil {
+		return l
+	}
+	for _, e := range was.entries {
+		if now.find(e.name) == nil {
+			l.Gone = append(l.Gone, e.name)
+		}
+	}
+	return l
+}
+
+// apply makes of a tree what a line says.
+func (t tree) apply(l line) {
+	if slices.Contains(l.Gone, ".") {
+		delete(t, l.Path)
+		return
+	}
+	changed := map[string]bool{}
+	for _, name := range l.Gone {
+		changed[name] = true
+	}
+	for _, e := range l.Entries {
+		changed[e.Name] = true
+	}
+	f := &folder{make([]entry, 0, len(l.Entries))}
+	if was := t[l.Path]; was != nil {
+		for _, e := range was.entries {
+			if !changed[e.name] {
+				f.entries = append(f.entries, e)
+			}
+		}
+	}
+	for _, e := range l.Entries {
+		f.entries = append(f.entries, e.entry())
+	}
+	slices.SortFunc(f.entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	t[l.Path] = f
+}
+
+// readTree reads from a log what was seen of the project: up to the walk of a step, or by
+// now if step is 0.
+func readTree(file *os.File, step int) (tree, error) {
+	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))
+	if err != nil {
+		return nil, err
+	}
+	var texts [][]byte
+	for text := range bytes.Lines(data) {
+		if bytes.HasPrefix(text, sawPrefix) {
+			texts = append(texts, text)
+			continue
+		}
+		var l line
+		if step > 0 && bytes.HasPrefix(text, walkPrefix) && json.Unmarshal(text, &l) == nil && l.Step == step {
+			break
+		}
+	}
+	lines, errs := make([]line, len(texts)), make([]error, len(texts))
+	sideBySide(context.Background(), len(texts), func(i int) { errs[i] = json.Unmarshal(texts[i], &lines[i]) })
+	t := tree{}
+	for _, l := range lines {
+		l.each(unescape)
+		t.apply(l)
+	}
+	return t, errors.Join(errs...)
 }
 
 // split and join take paths apart and together as this package knows them: with

@@ -50,9 +50,6 @@ type Config struct {
 	// moves (the commit and the branch), and what is under way in it ("rebase",
 	// "merge"), "" for nothing. Nil: there is no repository.
 	Head func() (head, busy string)
-	// Appeared lists what others run or obey in the project that is there now and was
-	// not before, as absolute paths: for Step.Others. Nil finds nothing.
-	Appeared func(before []string) ([]string, error)
 	// Merges reports whether the content of a path, absolute, is changed in parts that can
 	// be taken back one by one, as the index of a repository. Merge makes in such a file,
 	// which holds now, the changes that lead from one content to another, and names the

@@ -160,19 +160,12 @@ func (a *app) ephemeralJournal() (dir string, err error) {
 	return dir, nil
 }
 
-// appeared lists the guarded files that are there now and were not before, by path: for
-// what a killed artoo left.
-func (a *app) appeared(before []string) ([]string, error) {
-	now, err := a.guard.Look()
-	return slices.DeleteFunc(now.Paths, func(path string) bool { return slices.Contains(before, path) }), err
-}
-
 func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 	root := a.project.Root
 	config := journal.Config{Dir: dir, Root: root, Denied: func(path string) bool {
 		place, err := env.Files.Resolve(journal.Abs(root, path), false)
 		return err != nil || place.Denied
-	}, Appeared: a.appeared}
+	}}
 	if state, err := a.cfg.Paths.StateDir(); err == nil {
 		config.Locks = filepath.Join(state, "landing")
 	}

@@ -20,29 +20,23 @@ func (s *Step) seen() ([]Change, error) {
 	}
 	var changes []Change
 	var errs []error
-	refs := map[string]map[string]uint32{}
+	hashes := map[string]string{}
 	was := peersIn(s.tree, pairs, func(p pair) *entry { return p.before })
 	is := peersIn(sc.next, pairs, func(p pair) *entry { return p.after })
 	for _, p := range pairs {
-		c, ref, err := s.compare(p)
+		c, err := s.compare(p)
 		c.Before.Peer, c.After.Peer = was.of(p.path, p.before), is.of(p.path, p.after)
 		errs = append(errs, err)
-		if ref != 0 {
-			dir, name := split(p.path)
-			if refs[dir] == nil {
-				refs[dir] = map[string]uint32{}
-			}
-			refs[dir][name] = ref
+		if c.After.Kind == File && j.files.objects.has(c.After.Hash) {
+			hashes[p.path] = c.After.Hash
 		}
 		if !same(c.Before, c.After) {
 			changes = append(changes, c)
 		}
 	}
-	for dir, names := range refs {
-		sc.next.setRefs(dir, names)
-	}
+	sc.next.note(hashes)
 	j.tree = sc.withUnseen()
-	_, err := j.files.tree.save(j.tree) // now, when no command waits for it
+	_, err := j.saveTree(context.Background()) // now, when no command waits for it
 	return changes, errors.Join(append(errs, err)...)
 }
 
@@ -98,12 +92,12 @@ func withoutIgnored(pairs []pair, ignored map[string]bool) []pair {
 	return rest
 }
 
-// compare says what became of a path, and the number of its new content.
-func (s *Step) compare(p pair) (c Change, ref uint32, err error) {
+// compare says what became of a path.
+func (s *Step) compare(p pair) (c Change, err error) {
 	j := s.j
 	c.Path = p.path
 	if p.before != nil {
-		c.Before = j.stateOf(p.before)
+		c.Before = p.before.state()
 	}
 	j.mu.Lock()
 	if made, ok := s.adjusted[p.path]; ok {
@@ -111,27 +105,10 @@ func (s *Step) compare(p pair) (c Change, ref uint32, err error) {
 	}
 	j.mu.Unlock()
 	if p.after == nil {
-		return c, 0, nil
+		return c, nil
 	}
-	c.After, ref, err = j.lookOnce(j.life, p.path, keepSmall)
-	if errors.Is(err, errUnsteady) { // something in the background writes to it
-		c.After, err = j.look(j.life, p.path, keepSmall)
-	}
-	return c, ref, err
-}
-
-// stateOf is what a look saw, with what is kept of the content.
-func (j *Journal) stateOf(e *entry) State {
-	state := e.stat.state()
-	switch state.Kind {
-	case File:
-		state.Hash = j.files.objects.hash(e.ref)
-	case Link:
-		// What cannot be read is left empty, and so not kept.
-		target, _ := j.files.objects.read(j.files.objects.hash(e.ref))
-		state.Target = string(target)
-	}
-	return state
+	c.After, err = j.look(j.life, p.path, keepSmall)
+	return c, err
 }
 
 // inode names a file whatever its paths are.

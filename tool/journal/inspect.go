@@ -10,7 +10,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // keeping says what look does with a content.
@@ -19,7 +18,7 @@ type keeping int
 const (
 	stampOnly keeping = iota // does not read it
 	hashOnly
-	keepSmall // up to Config.MaxFile, and hashes no larger one
+	keepSmall // up to Config.MaxFile, without waiting for it, and hashes no larger one
 	keepAll   // whatever its size, within the session's limit
 	keepForce // beyond it
 )
@@ -33,13 +32,24 @@ const readTries = 3
 // look says what is at the path, and keeps the content of a file as k says. What
 // is denied is not read. A content that the limit leaves no space for is hashed, unless
 // it is larger than maxRead.
-func (j *Journal) look(ctx context.Context, path string, k keeping) (State, error) {
-	for try := 1; ; try++ {
-		state, _, err := j.lookOnce(ctx, path, k)
-		if !errors.Is(err, errUnsteady) || try == readTries {
-			return state, err
+func (j *Journal) look(ctx context.Context, path string, k keeping) (state State, err error) {
+	for range readTries {
+		state = State{}
+		err = j.reach(path, func() error {
+			st, err := j.place.lstat(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err == nil {
+				state, err = j.lookAt(ctx, path, st, k)
+			}
+			return err
+		})
+		if !errors.Is(err, errUnsteady) {
+			break
 		}
 	}
+	return state, err
 }
 
 // twins are those of the paths that differ from another one in case alone: on some
@@ -71,21 +81,6 @@ func (j *Journal) lookExact(ctx context.Context, path string, k keeping, twins m
 		at = dir
 	}
 	return j.look(ctx, path, k)
-}
-
-// lookOnce also returns the number of the content, 0 if it is not kept.
-func (j *Journal) lookOnce(ctx context.Context, path string, k keeping) (state State, ref uint32, err error) {
-	err = j.reach(path, func() error {
-		st, err := j.place.lstat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			state, ref, err = j.lookAt(ctx, path, st, k)
-		}
-		return err
-	})
-	return state, ref, err
 }
 
 // reach calls f, which looks at the path. Where directories on the way there are closed to
@@ -129,91 +124,82 @@ func (j *Journal) chmodDir(path string, mode fs.FileMode) error {
 // list is what lies in a directory, which may be closed to its owner.
 func (j *Journal) list(dir string) (entries []entry, err error) {
 	err = j.reach(dir+"/", func() error {
-		entries, err = j.place.list(dir, make([]byte, 32<<10))
+		entries, err = j.place.list(dir)
 		return err
 	})
 	return entries, err
 }
 
-// lookAt is lookOnce at what was, a moment ago, what st says.
-func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (state State, ref uint32, err error) {
+// lookAt is look at what was, a moment ago, what st says.
+func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (state State, err error) {
 	state = st.state()
 	switch {
 	case state.Kind == Link:
 		state.Target, err = j.place.readlink(path)
-		return state, 0, err
+		return state, err
 	case state.Kind != File, k == stampOnly, k == keepSmall && st.size > j.cfg.MaxFile, j.cfg.Denied(path),
 		st.size > maxRead && (k == hashOnly || !j.fits(st.size)):
-		return state, 0, nil
+		return state, nil
 	}
-	sum, ref, err := j.readFile(ctx, path, st, k)
+	state.Hash, err = j.readFile(ctx, path, st, k)
 	if errors.Is(err, fs.ErrPermission) && st.mode&0o400 == 0 {
-		return state, 0, nil // it is known by its stamp
+		return state, nil // it is known by its stamp
 	}
-	if sum != (digest{}) {
-		state.Hash = hex.EncodeToString(sum[:])
-	}
-	return state, ref, err
+	return state, err
 }
 
-// readFile reads a file that is what st says, and keeps it as k says.
-func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping) (sum digest, ref uint32, err error) {
+// readFile reads a file that is what st says, returns its hash, and keeps it as k says.
+func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping) (hash string, err error) {
 	f, opened, err := j.place.openFile(path)
 	if err != nil {
-		return sum, 0, err
+		return "", err
 	}
 	defer f.Close()
 	if opened != st {
-		return sum, 0, errUnsteady
+		return "", errUnsteady
 	}
-	if k != hashOnly && st.size <= defaultMaxFile {
-		framed := frame(int(st.size))
-		defer framed.done()
-		if _, err := io.ReadFull(f, framed.bytes[headerSize:]); err != nil {
-			return sum, 0, errors.Join(errUnsteady, err)
+	switch {
+	case k == hashOnly:
+		return readHash(ctx, f)
+	case st.size <= defaultMaxFile:
+		data := make([]byte, st.size)
+		if _, err := io.ReadFull(f, data); err != nil {
+			return "", errors.Join(errUnsteady, err)
 		}
-		ref, sum, err = j.files.objects.putFramed(framed.bytes, k == keepForce)
-	} else if k != hashOnly {
-		var size int64
-		if ref, size, sum, err = j.files.objects.copyFrom(reader{ctx, f}, k == keepForce); err == nil && size != st.size {
-			return digest{}, 0, errUnsteady
+		if k == keepSmall {
+			hash, err = j.files.objects.putLater(data)
+		} else {
+			hash, err = j.files.objects.put(data, k == keepForce)
+		}
+	default:
+		hash, err = j.files.objects.putFrom(reader{ctx, f}, k == keepForce)
+		if info, statErr := f.Stat(); err == nil && (statErr != nil || info.Size() != st.size) {
+			return "", errUnsteady
 		}
 	}
-	if k == hashOnly || errors.Is(err, errNoSpace) && st.size > defaultMaxFile {
-		h := sha256.New()
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return digest{}, 0, err
-		}
-		if _, err := io.Copy(h, reader{ctx, f}); err != nil {
-			return digest{}, 0, err
-		}
-		sum = digest(h.Sum(nil))
+	if !errors.Is(err, errNoSpace) || hash != "" {
+		return hash, ignoreNoSpace(err)
 	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	return readHash(ctx, f)
+}
+
+func ignoreNoSpace(err error) error {
 	if errors.Is(err, errNoSpace) {
-		err = nil
+		return nil
 	}
-	return sum, ref, err
+	return err
 }
 
-// framed is a buffer for a content and its header in front.
-type framed struct{ bytes []byte }
-
-// frames are buffers to be used again: a tool that edits reads two contents each time.
-var frames = sync.Pool{New: func() any { return new(framed) }}
-
-// maxFrame is how large a buffer may be to be held for the next content.
-const maxFrame = 64 << 10
-
-func frame(size int) *framed {
-	f := frames.Get().(*framed)
-	f.bytes = slices.Grow(f.bytes[:0], headerSize+size)[:headerSize+size]
-	return f
-}
-
-func (f *framed) done() {
-	if cap(f.bytes) <= maxFrame {
-		frames.Put(f)
+// readHash is the hash of all that r holds.
+func readHash(ctx context.Context, r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, reader{ctx, r}); err != nil {
+		return "", err
 	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // kept reports whether what was there can be brought back.
@@ -226,7 +212,7 @@ func (j *Journal) kept(s State) bool {
 	case Link:
 		return s.Target != ""
 	case File:
-		return j.files != nil && (j.files.objects.find(s.Hash) != 0 || j.quarantined(s))
+		return j.files != nil && (j.files.objects.has(s.Hash) || j.quarantined(s))
 	}
 	return j.quarantined(s)
 }
@@ -257,7 +243,7 @@ func (j *Journal) whyNot(path string, s State) Reason {
 		return Unreadable
 	case s.Size > j.cfg.MaxFile:
 		return TooLarge
-	case j.files != nil && j.files.objects.bytes()+s.Size+headerSize > j.cfg.MaxSession:
+	case j.files != nil && j.files.objects.bytes()+s.Size > j.cfg.MaxSession:
 		return NoSpace
 	}
 	return NoTime
@@ -265,11 +251,11 @@ func (j *Journal) whyNot(path string, s State) Reason {
 
 // hasAllNames reports whether all names of a file lie in the project.
 func (j *Journal) hasAllNames(st stat) bool {
-	found, buf := uint32(0), make([]byte, 32<<10)
+	found := uint32(0)
 	for dirs := []string{""}; len(dirs) > 0 && found < st.links; {
 		dir := dirs[len(dirs)-1]
 		dirs = dirs[:len(dirs)-1]
-		entries, err := j.place.list(dir, buf)
+		entries, err := j.place.list(dir)
 		if err != nil {
 			return false
 		}

@@ -6,40 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 )
-
-// Others notes what others run or obey in the project, absolute paths, right before the
-// step's command starts: if this process is killed before the step has ended, the next
-// Open moves into the quarantine what the command added to that, ignored by git or not.
-// Nothing is noted of a step that has no Snapshot, or has ended. Any goroutine may call it.
-func (s *Step) Others(before []string) error {
-	j := s.j
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !s.begun || !slices.Contains(j.open, s) {
-		return nil
-	}
-	return j.files.log.append(line{Type: lineOthers, Step: s.info.ID, Paths: before})
-}
-
-// Made notes that the paths, absolute or relative to the root, were made and are not
-// approved: if this process is killed before the step that it returns is dropped, the
-// next Open moves them into the quarantine, as far as they are still what they are now.
-// What lies outside of the root is left out.
-func (j *Journal) Made(turn int, what string, paths ...string) (*Step, error) {
-	s := j.Begin(turn, what)
-	s.kind = kindMade
-	ops, _, err := j.goners(paths)
-	if err != nil {
-		return nil, err
-	}
-	var intents []line
-	for _, op := range ops {
-		intents = append(intents, changeLine(lineIntent, s.info.ID, op))
-	}
-	return s, s.write(intents...)
-}
 
 // Quarantine moves files, or directories with all that they hold, out of the project
 // into the journal, as a step of its own that [Journal.PlanStep] brings back; undo of the
@@ -128,7 +95,7 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 		if !ok {
 			continue
 		}
-		all, _, err := j.allBelow(rel, 0)
+		all, err := j.allBelow(rel)
 		if err != nil {
 			return err
 		}
@@ -147,70 +114,22 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 	return err
 }
 
-// Drop ends a step as if nothing had been done in it: what it was kept for is settled.
-func (s *Step) Drop() error {
-	if !s.begun {
-		return nil
-	}
-	return s.abandon()
-}
-
-// addAppeared adds what a command that was cut off made for others to run: it was
-// nothing before. whole are directories all of which is older than the death.
-func (j *Journal) addAppeared(before map[string]State, u *unfinished, death int64) (whole map[string]bool, err error) {
-	if !u.listed || j.cfg.Appeared == nil {
-		return nil, nil
-	}
-	made, err := j.cfg.Appeared(u.others)
-	if err != nil {
+// allBelow are a path and all that lies below it.
+func (j *Journal) allBelow(path string) (all []string, err error) {
+	now, err := j.look(j.life, path, stampOnly)
+	if err != nil || now.Kind == Absent {
 		return nil, err
 	}
-	whole = map[string]bool{}
-	for _, path := range made {
-		rel, ok := j.below(path)
-		if !ok {
-			continue
-		}
-		all, young, err := j.allBelow(rel, death)
+	if all = []string{path}; now.Kind != Folder {
+		return all, nil
+	}
+	entries, err := j.list(path)
+	for _, e := range entries {
+		more, err := j.allBelow(join(path, e.name))
 		if err != nil {
 			return nil, err
 		}
-		if !young {
-			whole[rel] = true
-			for path := range before { // goes along
-				if strings.HasPrefix(path, rel+"/") {
-					delete(before, path)
-				}
-			}
-			all = all[:min(len(all), 1)]
-		}
-		for _, path := range all {
-			if _, known := before[path]; !known {
-				before[path] = State{}
-			}
-		}
+		all = append(all, more...)
 	}
-	return whole, nil
-}
-
-// allBelow are a path and all that lies below it; young says that something is younger
-// than the death.
-func (j *Journal) allBelow(rel string, death int64) (all []string, young bool, err error) {
-	now, err := j.look(j.life, rel, stampOnly)
-	if err != nil || now.Kind == Absent {
-		return nil, false, err
-	}
-	all, young = []string{rel}, later(now, death)
-	if now.Kind != Folder {
-		return all, young, nil
-	}
-	entries, err := j.list(rel)
-	for _, e := range entries {
-		more, younger, err := j.allBelow(join(rel, e.name), death)
-		if err != nil {
-			return nil, false, err
-		}
-		all, young = append(all, more...), young || younger
-	}
-	return all, young, err
+	return all, err
 }
