@@ -275,8 +275,6 @@ func (r *restore) there(op Change) (now State, finished bool, err error) {
 		return now, false, nil
 	case r.again && op.Before.Kind == Folder && now.Kind == Folder: // was loosened
 		return now, false, nil
-	case r.again && r.torn(op, now):
-		return now, false, nil
 	}
 	return now, false, lackError{ChangedSince}
 }

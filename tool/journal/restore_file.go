@@ -1,12 +1,7 @@
 package journal
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -33,11 +28,9 @@ func (r *restore) put(op Change) error {
 			r.settle(op.Path, now.Stamp)
 			return r.chmod(op)
 		}
-		if alone && st.links > 1 && max(st.size, op.After.Size) <= maxRead {
-			return r.rewrite(op, now)
-		}
 	}
-	if op.After.Peer != "" && (now.Kind == Absent || st.links > 1) {
+	_, peerIsDone := r.stamps[op.After.Peer]
+	if op.After.Peer != "" && (now.Kind == Absent || st.links > 1 || peerIsDone) {
 		if q, err := r.j.openQuarantine(false); err != nil {
 			return err
 		} else if _, held := q.find(op.After); !held {
@@ -147,77 +140,4 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 // changes reports whether the path is one of those to be restored.
 func (r *restore) changes(path string) bool {
 	return slices.ContainsFunc(r.ops, func(op Change) bool { return op.Path == path })
-}
-
-// rewrite writes a file with several names in place, so that they stay names of
-// one file. A kill in the middle of it leaves what torn recognizes.
-func (r *restore) rewrite(op Change, now State) error {
-	from, err := r.open(op)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	content, err := io.ReadAll(reader{r.ctx, from})
-	if err != nil {
-		return err
-	}
-	if sum := sha256.Sum256(content); op.After.Hash != hex.EncodeToString(sum[:]) {
-		return fmt.Errorf("its content is not the one expected (%.12x, not %.12s)", sum, op.After.Hash)
-	}
-	return r.within(op, func(p *parent) error {
-		file, err := p.dir.OpenFile(p.name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := r.j.at("rewrite"); err != nil {
-			return err
-		}
-		if _, err := file.WriteAt(content, 0); err != nil {
-			return err
-		}
-		if err := r.j.at("truncate"); err != nil {
-			return err
-		}
-		if err := errors.Join(file.Truncate(int64(len(content))), file.Chmod(op.After.Mode)); err != nil {
-			return err
-		}
-		info, err := file.Stat()
-		if err == nil {
-			r.settle(op.Path, Stamp{Inode: now.Stamp.Inode, Mtime: info.ModTime().UnixNano()})
-		}
-		return err
-	})
-}
-
-// torn reports whether what is there begins as the one content and goes on as the
-// other, as after a write in place that was cut short, in either direction.
-func (r *restore) torn(op Change, now State) bool {
-	if now.Kind != File || op.Before.Kind != File || op.After.Kind != File {
-		return false
-	}
-	before, err := r.j.files.objects.read(op.Before.Hash)
-	if err != nil {
-		return false
-	}
-	after, err := r.j.files.objects.read(op.After.Hash)
-	if err != nil {
-		return false
-	}
-	file, _, err := r.j.place.openFile(op.Path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, int64(max(len(before), len(after)))+1))
-	return err == nil && (cutShort(content, before, after) || cutShort(content, after, before))
-}
-
-// cutShort reports whether now is old, overwritten by the first part of made.
-func cutShort(now, old, made []byte) bool {
-	n := 0
-	for n < len(now) && n < len(made) && now[n] == made[n] {
-		n++
-	}
-	return bytes.Equal(now[n:], old[min(n, len(old)):])
 }
