@@ -114,11 +114,7 @@ func (j *Journal) reach(path string, f func() error) error {
 }
 
 func (j *Journal) chmodDir(path string, mode fs.FileMode) error {
-	p, err := j.parent(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(p.dir.Chmod(p.name, mode&permissions), p.close())
+	return j.place.inParent(path, func(dir int, name string) error { return chmodAt(dir, name, mode) })
 }
 
 // list is what lies in a directory, which may be closed to its owner.

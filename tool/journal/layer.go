@@ -424,11 +424,9 @@ func (a *applying) take(q *quarantine, slot string, op Change) (file *os.File, f
 		return nil, "", err
 	}
 	dir := int(q.dir.Fd())
-	fd, err := unix.Openat(dir, slot, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, "", &fs.PathError{Op: "create", Path: slot, Err: err}
+	if file, err = createAt(dir, slot); err != nil {
+		return nil, "", err
 	}
-	file = os.NewFile(uintptr(fd), slot)
 	err = copySparse(a.ctx, file, source, info.Size())
 	written := unix.NsecToTimespec(info.ModTime().UnixNano())
 	if err = errors.Join(err, unix.UtimesNanoAt(dir, slot, []unix.Timespec{written, written}, 0)); err != nil {

@@ -176,7 +176,7 @@ func (r *restore) unlink(op Change, now State) error {
 	if now.Kind != Link && (now.Kind != File || !r.j.files.objects.has(now.Hash)) {
 		return lackError{NotMoved}
 	}
-	return r.within(op, func(p *parent) error { return p.dir.Remove(p.name) })
+	return r.inParent(op, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) })
 }
 
 // moveBack renames something within the project, to where it was.
@@ -262,25 +262,9 @@ func (r *restore) stage(q *quarantine, op *Change) error {
 	if err != nil {
 		return err
 	}
-	if err := r.j.at("temp"); err != nil {
+	if err := r.build(int(q.dir.Fd()), slot, *op); err != nil {
 		return err
 	}
-	dir := int(q.dir.Fd())
-	if op.After.Kind == Link {
-		if err := unix.Symlinkat(op.After.Target, dir, slot); err != nil {
-			return err
-		}
-	} else {
-		fd, err := unix.Openat(dir, slot, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-		if err != nil {
-			return &fs.PathError{Op: "create", Path: slot, Err: err}
-		}
-		file := os.NewFile(uintptr(fd), slot)
-		if err := errors.Join(r.copy(file, *op), file.Chmod(op.After.Mode), file.Close()); err != nil {
-			return errors.Join(err, unix.Unlinkat(dir, slot, 0))
-		}
-	}
-	keepOwnerAt(dir, slot, op.After)
 	st, err := q.holds(slot, op.After.Hash)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -121,24 +120,8 @@ func (r *restore) try(op Change, do func(Change) error) {
 	r.left[op.Path] = lack
 }
 
-// within calls f with the directory that the path lies in, held open. Where that is not
+// inParent calls f with the open directory that the path lies in. Where that is not
 // there, or not yet, there may be nothing to be done.
-func (r *restore) within(op Change, f func(*parent) error) error {
-	p, err := r.j.parent(op.Path)
-	if err == nil {
-		return errors.Join(f(p), p.close())
-	}
-	return r.without(op, err)
-}
-
-func (r *restore) without(op Change, err error) error {
-	if op.After.Kind == Absent || op.Before.Kind == Absent && !r.made {
-		return nil
-	}
-	return err
-}
-
-// inParent is within, for what one call of the system does.
 func (r *restore) inParent(op Change, f func(dir int, name string) error) error {
 	there := false
 	err := r.j.place.inParent(op.Path, func(dir int, name string) error {
@@ -151,7 +134,10 @@ func (r *restore) inParent(op Change, f func(dir int, name string) error) error 
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
 		err = lackError{ChangedSince}
 	}
-	return r.without(op, err)
+	if op.After.Kind == Absent || op.Before.Kind == Absent && !r.made {
+		return nil
+	}
+	return err
 }
 
 // reversed are the changes that take these back.
@@ -173,61 +159,6 @@ func reversed(ops []Change) []Change {
 type lackError struct{ Reason }
 
 func (e lackError) Error() string { return string(e.Reason) }
-
-// parent is the directory that a path lies in, held open, with no link on the
-// way to it.
-type parent struct {
-	dir  *os.Root
-	name string
-	own  bool
-}
-
-func (j *Journal) parent(path string) (*parent, error) {
-	in, path, err := j.place.of(path)
-	if err != nil {
-		return nil, err
-	}
-	dirPath, name := split(path)
-	p := &parent{dir: in.root, name: name}
-	if dirPath == "" {
-		return p, nil
-	}
-	for _, step := range strings.Split(dirPath, "/") {
-		next, err := enter(p.dir, step)
-		if err := errors.Join(err, p.close()); err != nil {
-			return nil, err
-		}
-		p.dir, p.own = next, true
-	}
-	return p, nil
-}
-
-// enter opens a directory that is not a link.
-func enter(dir *os.Root, name string) (*os.Root, error) {
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, lackError{ChangedSince}
-	}
-	next, err := dir.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := next.Stat("."); err != nil || !os.SameFile(info, opened) {
-		return nil, errors.Join(lackError{ChangedSince}, err, next.Close())
-	}
-	return next, nil
-}
-
-func (p *parent) close() error {
-	if !p.own {
-		return nil
-	}
-	p.own = false
-	return p.dir.Close()
-}
 
 // temp is the name of the temporary file for a path: the same each time, so that
 // it can be cleaned up after a kill.
@@ -285,10 +216,7 @@ func (r *restore) loosen(op Change) error {
 	if err != nil || now.Kind != Folder || now.Mode&0o700 == 0o700 {
 		return err
 	}
-	if err := r.j.at("chmod"); err != nil {
-		return err
-	}
-	return r.within(op, func(p *parent) error { return p.dir.Chmod(p.name, now.Mode|0o700) })
+	return r.chmod(op, now.Mode|0o700)
 }
 
 // remove moves away what shall not be, or makes room for something of another kind. A
@@ -354,8 +282,5 @@ func (r *restore) setDirMode(op Change) error {
 	if err != nil || now.Kind != Folder || now.Mode == op.After.Mode {
 		return err
 	}
-	if err := r.j.at("chmod"); err != nil {
-		return err
-	}
-	return r.within(op, func(p *parent) error { return p.dir.Chmod(p.name, op.After.Mode) })
+	return r.chmod(op, op.After.Mode)
 }

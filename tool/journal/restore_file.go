@@ -2,9 +2,10 @@ package journal
 
 import (
 	"errors"
-	"os"
+	"io/fs"
 	"slices"
-	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // put makes a path what it shall be.
@@ -26,7 +27,7 @@ func (r *restore) put(op Change) error {
 		alone := st.links <= 1 || now.Stamp.Inode == op.After.Stamp.Inode && r.j.hasAllNames(st)
 		if alone && sameContent(now, op.After) {
 			r.settle(op.Path, now.Stamp)
-			return r.chmod(op)
+			return r.chmod(op, op.After.Mode)
 		}
 	}
 	_, peerIsDone := r.stamps[op.After.Peer]
@@ -51,67 +52,76 @@ func (r *restore) replace(op Change) error {
 	if err != nil {
 		return err
 	}
-	return r.within(op, func(p *parent) error {
-		temp := r.temp(op.Path)
-		stamp, err := r.make(p, op, temp)
-		if err != nil {
+	temp, finished := r.temp(op.Path), false
+	return r.inParent(op, func(dir int, name string) error {
+		st, err := r.make(dir, temp, op)
+		if err == nil { // The content may have taken a while to write.
+			_, finished, err = r.there(op)
+		}
+		if err == nil && !finished {
+			err = r.j.at("rename")
+		}
+		if err == nil && !finished {
+			err = unix.Renameat(dir, temp, dir, name)
+		}
+		if err != nil || finished {
 			return errors.Join(err, r.clean(op))
 		}
-		// Once more, as the content may have taken a while to write.
-		if _, finished, err := r.there(op); finished || err != nil {
-			return errors.Join(err, r.clean(op))
-		}
-		if err := r.j.at("rename"); err != nil {
-			return errors.Join(err, r.clean(op))
-		}
-		if err := p.dir.Rename(temp, p.name); err != nil {
-			return errors.Join(err, r.clean(op))
-		}
-		r.settle(op.Path, stamp)
+		r.settle(op.Path, st.state().Stamp)
 		return nil
 	})
 }
 
-func (r *restore) chmod(op Change) error {
+func (r *restore) chmod(op Change, mode fs.FileMode) error {
 	if err := r.j.at("chmod"); err != nil {
 		return err
 	}
-	return r.within(op, func(p *parent) error { return p.dir.Chmod(p.name, op.After.Mode) })
+	return r.inParent(op, func(dir int, name string) error { return chmodAt(dir, name, mode) })
 }
 
-// make makes the file or link under a temporary name.
-func (r *restore) make(p *parent, op Change, temp string) (Stamp, error) {
+// make makes the file or link that a path shall be, under another name.
+func (r *restore) make(dir int, name string, op Change) (stat, error) {
+	if !r.linkPeer(dir, name, op) {
+		if err := r.build(dir, name, op); err != nil {
+			return stat{}, err
+		}
+		if mtime := op.After.Stamp.Mtime; mtime != 0 && op.After.Kind == File {
+			at := unix.NsecToTimespec(mtime)
+			if err := unix.UtimesNanoAt(dir, name, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				return stat{}, err
+			}
+		}
+	}
+	return statAt(dir, name)
+}
+
+// build makes, of what is kept, the file or link that a path shall be.
+func (r *restore) build(dir int, name string, op Change) error {
 	if err := r.j.at("temp"); err != nil {
-		return Stamp{}, err
+		return err
 	}
 	if op.After.Kind == Link {
-		if err := p.dir.Symlink(op.After.Target, temp); err != nil {
-			return Stamp{}, err
+		if err := unix.Symlinkat(op.After.Target, dir, name); err != nil {
+			return err
 		}
-		keepOwner(p.dir, temp, op.After)
-	} else if !r.linkPeer(p, op, temp) {
-		file, err := p.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return Stamp{}, err
-		}
-		err = r.copy(file, op)
-		keepOwner(p.dir, temp, op.After)
-		err = errors.Join(err, file.Chmod(op.After.Mode), file.Close())
-		if mtime := op.After.Stamp.Mtime; err == nil && mtime != 0 {
-			err = p.dir.Chtimes(temp, time.Unix(0, mtime), time.Unix(0, mtime))
-		}
-		if err != nil {
-			return Stamp{}, err
-		}
+		keepOwnerAt(dir, name, op.After)
+		return nil
 	}
-	dir, _ := split(op.Path)
-	st, err := r.j.place.lstat(join(dir, temp))
-	return st.state().Stamp, err
+	file, err := createAt(dir, name)
+	if err != nil {
+		return err
+	}
+	err = r.copy(file, op)
+	keepOwnerAt(dir, name, op.After)
+	if err = errors.Join(err, file.Chmod(op.After.Mode), file.Close()); err != nil {
+		return errors.Join(err, unix.Unlinkat(dir, name, 0))
+	}
+	return nil
 }
 
-// linkPeer makes the temporary file another name of the file that the path was a
-// name of, if that is there as it was.
-func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
+// linkPeer makes another name of the file that the path was a name of, if that is there
+// as it was.
+func (r *restore) linkPeer(dir int, name string, op Change) bool {
 	if op.After.Peer == "" {
 		return false
 	}
@@ -119,21 +129,21 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 	if err != nil || peer.Kind != File || !sameContent(peer, op.After) {
 		return false
 	}
-	if st, err := r.j.place.lstat(op.After.Peer); err != nil || peer.Mode != op.After.Mode &&
-		(!r.changes(op.After.Peer) || !r.j.hasAllNames(st)) {
+	st, err := r.j.place.lstat(op.After.Peer)
+	if err != nil || peer.Mode != op.After.Mode && (!r.changes(op.After.Peer) || !r.j.hasAllNames(st)) {
 		return false
 	}
-	dir, _ := split(op.Path)
-	if r.j.place.root.Link(op.After.Peer, join(dir, temp)) != nil {
-		return false // a copy will do
+	if err := r.j.place.inParent(op.After.Peer, func(from int, peer string) error {
+		return unix.Linkat(from, peer, dir, name, 0)
+	}); err != nil {
+		return false // A copy will do.
 	}
-	// It must be the file that was looked at, in the directory that is held open.
-	made, err := p.dir.Lstat(temp)
-	was, err2 := r.j.place.root.Lstat(op.After.Peer)
-	if err == nil && err2 == nil && os.SameFile(made, was) && p.dir.Chmod(temp, op.After.Mode) == nil {
+	// It must be the file that was looked at.
+	made, err := statAt(dir, name)
+	if err == nil && made.inode == st.inode && made.dev == st.dev && chmodAt(dir, name, op.After.Mode) == nil {
 		return true
 	}
-	_ = p.dir.Remove(temp) // make tells if it is still there
+	_ = unix.Unlinkat(dir, name, 0) // Build reports it if it is still there.
 	return false
 }
 

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -31,3 +32,8 @@ func takeLease(int) error { return unix.ENOTSUP }
 func leaseHolds(int) bool { return true }
 
 func syncAll(*os.File) (bool, error) { return false, nil }
+
+// chmodAt gives what has a name in an open directory another mode. It follows no link.
+func chmodAt(dir int, name string, mode fs.FileMode) error {
+	return unix.Fchmodat(dir, name, bits(mode), unix.AT_SYMLINK_NOFOLLOW)
+}

@@ -3,6 +3,8 @@ package journal
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -49,3 +51,18 @@ func leaseHolds(fd int) bool {
 }
 
 func syncAll(dir *os.File) (bool, error) { return true, unix.Syncfs(int(dir.Fd())) }
+
+// chmodAt gives what has a name in an open directory another mode. It follows no link.
+func chmodAt(dir int, name string, mode fs.FileMode) error {
+	err := unix.Fchmodat(dir, name, bits(mode), unix.AT_SYMLINK_NOFOLLOW)
+	if !errors.Is(err, unix.EOPNOTSUPP) {
+		return err
+	}
+	// The kernel is older than 6.6.
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), bits(mode)) // A link is an error there.
+}

@@ -22,23 +22,18 @@ const openFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFO
 // written to. Its methods take paths relative to the root, with slashes, or absolute
 // ones below such a directory, and follow no link in any part of them.
 type place struct {
-	root *os.Root
-	dir  *os.File
+	dir *os.File
 
 	mu    sync.Mutex
 	added map[string]*place // by path; nil until something in it is looked for
 }
 
 func openPlace(path string) (*place, error) {
-	root, err := os.OpenRoot(path)
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := root.Open(".")
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	return &place{root: root, dir: dir, added: map[string]*place{}}, nil
+	return &place{dir: dir, added: map[string]*place{}}, nil
 }
 
 func (p *place) close() error {
@@ -48,7 +43,7 @@ func (p *place) close() error {
 			errs = append(errs, other.close())
 		}
 	}
-	return errors.Join(append(errs, p.dir.Close(), p.root.Close())...)
+	return errors.Join(append(errs, p.dir.Close())...)
 }
 
 // add makes a directory one that absolute paths may lie in.
@@ -249,24 +244,35 @@ func statOf(st *unix.Stat_t) stat {
 		size: st.Size, mtime: unix.TimespecToNsec(st.Mtim), ctime: unix.TimespecToNsec(st.Ctim)}
 }
 
-// keepOwner gives what was restored the owner that it had, as far as the system
+// keepOwnerAt gives what was restored the owner that it had, as far as the system
 // lets us: a group must be one of ours, and only root may give files away, but
 // in a container not to every number.
-func keepOwner(parent *os.Root, name string, was State) {
-	if os.Geteuid() == 0 {
-		_ = parent.Lchown(name, int(was.UID), int(was.GID))
-	} else if int(was.GID) != os.Getegid() {
-		_ = parent.Lchown(name, -1, int(was.GID))
-	}
-}
-
-// keepOwnerAt is keepOwner in a directory of artoo's own.
 func keepOwnerAt(dir int, name string, was State) {
 	if os.Geteuid() == 0 {
 		_ = unix.Fchownat(dir, name, int(was.UID), int(was.GID), unix.AT_SYMLINK_NOFOLLOW)
 	} else if int(was.GID) != os.Getegid() {
 		_ = unix.Fchownat(dir, name, -1, int(was.GID), unix.AT_SYMLINK_NOFOLLOW)
 	}
+}
+
+// createAt makes a new file, for the user alone.
+func createAt(dir int, name string) (*os.File, error) {
+	fd, err := unix.Openat(dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &fs.PathError{Op: "create", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// bits are a mode's permissions as the kernel has them.
+func bits(mode fs.FileMode) (bits uint32) {
+	bits = uint32(mode.Perm())
+	for flag, bit := range map[fs.FileMode]uint32{fs.ModeSetuid: unix.S_ISUID, fs.ModeSetgid: unix.S_ISGID, fs.ModeSticky: unix.S_ISVTX} {
+		if mode&flag != 0 {
+			bits |= bit
+		}
+	}
+	return bits
 }
 
 // syncAll brings to the disk what its file systems have not written yet. It reports
