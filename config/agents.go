@@ -13,7 +13,7 @@ type AgentTable struct {
 }
 
 // applyAgents reads the tables of [agents], in the order of the file.
-func (c *Config) applyAgents(t *table) {
+func (c loader) applyAgents(t *table) {
 	for _, name := range t.keys() {
 		sub := t.sub(name)
 		if sub == nil {

@@ -20,11 +20,11 @@ func (c *Config) field(o *Option) reflect.Value {
 // assign decodes texts into the option's field, as envconfig does with a variable, and
 // checks the result. A list takes all texts, any other setting the last. The error says
 // what is wrong with the value, not where it stands.
-func (c *Config) assign(o *Option, texts []string) error {
+func (c loader) assign(o *Option, texts []string) error {
 	field := c.field(o)
 	text := strings.Join(texts[max(0, len(texts)-1):], "")
 	switch p := field.Addr().Interface().(type) {
-	case lister:
+	case adder:
 		p.add(texts)
 	case decoder:
 		if err := p.Decode(text); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // check looks at what no single value shows.
-func (c *Config) check() error {
+func (c loader) check() error {
 	if c.Provider != "" && !c.IsProvider(c.Provider) {
 		names := c.ProviderNames()
 		hint := orList(names)

@@ -12,7 +12,7 @@ type Check struct {
 }
 
 // applyChecks reads [check], by the globs in order.
-func (c *Config) applyChecks(t *table) {
+func (c loader) applyChecks(t *table) {
 	for _, glob := range t.keys() {
 		check := Check{Glob: glob}
 		if !t.text(glob, &check.Command) {

@@ -40,23 +40,23 @@ type Conditions struct {
 // front end with a user may answer, and *Error.
 func (c *Config) Choose(s Conditions) (Choice, error) {
 	if c.Provider != "" {
-		return c.withModel(Choice{Provider: c.Provider, Model: c.Model, Note: c.switched}, s)
+		return s.withModel(Choice{Provider: c.Provider, Model: c.Model, Note: c.switched})
 	}
 	if c.BaseURL != "" {
 		const name = provider.Compatible
 		note := "provider " + name + ", because " + c.Origin("base_url") + " names an address and no provider"
-		return c.withModel(Choice{Provider: name, Model: strings.TrimPrefix(c.Model, name+"/"), Note: note}, s)
+		return s.withModel(Choice{Provider: name, Model: strings.TrimPrefix(c.Model, name+"/"), Note: note})
 	}
 	if c.Model != "" {
 		if choice, ok := c.byModel(s); ok {
-			return c.withModel(choice, s)
+			return s.withModel(choice)
 		}
 	}
 	switch len(s.AtHand) {
 	case 1:
 		choice := Choice{Provider: s.AtHand[0], Model: c.Model}
 		choice.Note = "provider " + choice.Provider + ", the only one at hand"
-		return c.withModel(choice, s)
+		return s.withModel(choice)
 	case 0:
 		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
 			return Choice{}, wrong(kindUsage, "provider", "a key is given, but not for which provider",
@@ -64,8 +64,8 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 		}
 		if s.Probe != nil {
 			if name := s.Probe(); name != "" {
-				return c.withModel(Choice{Provider: name, Model: c.Model,
-					Note: "provider " + name + ", whose server answers"}, s)
+				return s.withModel(Choice{Provider: name, Model: c.Model,
+					Note: "provider " + name + ", whose server answers"})
 			}
 		}
 		return Choice{}, &NoProvider{}
@@ -93,7 +93,7 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 				c.Model}, true
 		}
 	}
-	if name := c.lister(c.Model); name != "" {
+	if name := lister(c.Providers, c.Model); name != "" {
 		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose models in " +
 			c.Providers[name].Origin + " have " + c.Model}, true
 	}
@@ -105,10 +105,10 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 }
 
 // lister is the one provider whose table describes the model.
-func (c *Config) lister(model string) string {
+func lister(providers map[string]ProviderTable, model string) string {
 	found := ""
-	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
-		if _, ok := c.Providers[name].Models[model]; !ok {
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		if _, ok := providers[name].Models[model]; !ok {
 			continue
 		}
 		if found != "" {
@@ -120,7 +120,7 @@ func (c *Config) lister(model string) string {
 }
 
 // withModel fills in the provider's default model.
-func (c *Config) withModel(choice Choice, s Conditions) (Choice, error) {
+func (s Conditions) withModel(choice Choice) (Choice, error) {
 	if choice.Model == "" {
 		choice.Model = s.DefaultModel(choice.Provider)
 	}

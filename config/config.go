@@ -37,8 +37,7 @@ type Config struct {
 	projectRules map[string][]RuleText // by root
 	ruleTexts    []RuleText
 	project      projectSettings
-	switched     string // that a model named another provider than a weaker source, for Choice.Note
-	lookup       func(string) (string, bool)
+	switched     string            // that a model named another provider than a weaker source, for Choice.Note
 	keyring      Keyring           // nil: none here
 	keySays      func(line string) // nil: nobody listens
 	mask         func(string) string

@@ -29,7 +29,7 @@ func (c *Config) readCredentials() (credentials, error) {
 	if err != nil {
 		return credentials{}, nil // nowhere to store, nothing stored
 	}
-	file := credentials{path: path, shown: shorten(path, c.lookup)}
+	file := credentials{path: path, shown: shorten(path)}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return file, nil

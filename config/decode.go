@@ -142,8 +142,8 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(n, 10) + units[i]
 }
 
-// lister is a setting of several elements.
-type lister interface{ add(elements []string) }
+// adder is a setting of several elements.
+type adder interface{ add(elements []string) }
 
 // Decode implements envconfig.Decoder.
 func (l *List) Decode(text string) error { l.add(splitList(text)); return nil }

@@ -1,6 +1,10 @@
 package config
 
-import "artoo/provider"
+import (
+	"os"
+
+	"artoo/provider"
+)
 
 // Endpoint is the address the settings name for a provider and where it was
 // named; "" means the provider's own. ARTOO_BASE_URL counts for the chosen
@@ -13,7 +17,7 @@ func (c *Config) Endpoint(name string) (address, source string, err error) {
 		return c.BaseURL, c.Origin("base_url"), nil
 	}
 	if f, _ := provider.FactsOf(name); f.URLVar != "" {
-		if text, _ := c.lookup(f.URLVar); text != "" {
+		if text, _ := os.LookupEnv(f.URLVar); text != "" {
 			if err := checkURL(text); err != nil && f.Local == nil {
 				return "", "", because(kindUsage, f.URLVar, err.Error(), err, "unset "+f.URLVar)
 			}

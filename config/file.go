@@ -9,7 +9,7 @@ import (
 )
 
 // applyFile takes over everything a config file says.
-func (c *Config) applyFile(d *document) error {
+func (c loader) applyFile(d *document) error {
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	sections := map[string]func(*table){
 		"project": c.applyProjects, "agents": c.applyAgents, "lsp": c.applyServers, "check": c.applyChecks,
@@ -48,7 +48,7 @@ func fileOption(key string) *Option {
 
 // applySection reads the options of a section, and in [provider] the tables
 // of providers too.
-func (c *Config) applySection(t *table, section string) {
+func (c loader) applySection(t *table, section string) {
 	for _, o := range Options() {
 		if o.NoFile || o.Section != section {
 			continue
@@ -74,7 +74,7 @@ func (c *Config) applySection(t *table, section string) {
 }
 
 // applyKey stores the value at key as the option's.
-func (c *Config) applyKey(t *table, key string, o *Option) {
+func (c loader) applyKey(t *table, key string, o *Option) {
 	v := t.m[key]
 	texts, expected := o.fromTOML(v)
 	if expected != "" {
@@ -143,7 +143,7 @@ func (o *Option) exampleTOML(wrong string) string {
 }
 
 // noteOrigin remembers where the option's value came from.
-func (c *Config) noteOrigin(o *Option, r rank, text string) {
+func (c loader) noteOrigin(o *Option, r rank, text string) {
 	if old := c.origins[o.Key]; o.adds() && old.rank != fromDefault {
 		text = old.text + ", " + text
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +43,7 @@ func (c *Config) SeenKeys() []string {
 		for _, name := range c.ProviderNames() {
 			c.seen.add(c.Providers[name].APIKey.Reveal())
 			for _, v := range c.keyVariables(name) {
-				text, _ := c.lookup(v)
+				text, _ := os.LookupEnv(v)
 				c.seen.add(text)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -29,7 +30,11 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out, errs := &head{max: maxKeyLine}, &head{max: 2000, line: c.keySays}
 	cmd.Stdout, cmd.Stderr = out, errs
-	cmd.Env = c.keyless(os.Environ())
+	keys := c.KeyVariables()
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { // a helper fetches a key, it needs none
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(name, "ARTOO_") || slices.Contains(keys, name)
+	})
 	shell.OwnGroup(cmd)
 	// A process the command left behind may hold the pipes open.
 	cmd.WaitDelay = time.Second
@@ -77,22 +82,6 @@ func clean(text string) string {
 		runes = append(runes[:200], '…')
 	}
 	return string(runes)
-}
-
-// keyless is an environment without artoo's variables and the keys of
-// providers: a helper fetches a key, it needs none.
-func (c *Config) keyless(environ []string) []string {
-	drop := map[string]bool{}
-	for _, v := range c.KeyVariables() {
-		drop[v] = true
-	}
-	var env []string
-	for _, kv := range environ {
-		if name, _, _ := strings.Cut(kv, "="); !drop[name] && !strings.HasPrefix(name, "ARTOO_") {
-			env = append(env, kv)
-		}
-	}
-	return env
 }
 
 // head keeps the first max bytes written to it and accepts the rest; of what it

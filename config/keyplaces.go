@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"artoo/provider"
@@ -60,7 +61,7 @@ func (c *Config) keyPlaces(name string) (places []keyPlace, err error) {
 	}
 	if source == "auto" || source == "env" {
 		for _, v := range c.keyVariables(name) {
-			text, _ := c.lookup(v)
+			text, _ := os.LookupEnv(v)
 			written(v, text)
 		}
 	}

@@ -29,18 +29,17 @@ type LoadOptions struct {
 // Load merges defaults, config file, environment and flags. Every error is a
 // *Error: kind usage for variables and flags, config for the file.
 func Load(o LoadOptions) (*Config, error) {
-	c := &Config{
+	c := loader{&Config{
 		Providers:    map[string]ProviderTable{},
-		Paths:        FindPaths(os.LookupEnv),
+		Paths:        FindPaths(),
 		origins:      map[string]origin{},
 		projectRules: map[string][]RuleText{},
-		lookup:       os.LookupEnv,
 		keyring:      o.Keyring,
 		keySays:      o.KeySays,
 		mask:         o.Mask,
 		keys:         &keyCache{},
 		seen:         &seenKeys{},
-	}
+	}}
 	if c.mask == nil {
 		c.mask = func(text string) string { return text }
 	}
@@ -66,14 +65,17 @@ func Load(o LoadOptions) (*Config, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return c.Config, nil
 }
+
+// loader fills a Config.
+type loader struct{ *Config }
 
 // readFile finds the config file, which only --config and ARTOO_CONFIG can
 // move, and takes it over. The file of the default place may be missing.
-func (c *Config) readFile(o LoadOptions) error {
+func (c loader) readFile(o LoadOptions) error {
 	named := envPrefix + "_CONFIG"
-	path, _ := c.lookup(named)
+	path, _ := os.LookupEnv(named)
 	if flag := o.Flags["config"]; len(flag) > 0 && flag[len(flag)-1] != "" {
 		path, named = flag[len(flag)-1], "--config"
 	}
@@ -96,7 +98,7 @@ func (c *Config) readFile(o LoadOptions) error {
 		return because(kindConfig, path, why, err, "create the file, or name another with --config")
 	}
 	c.File = path
-	d, err := parseDocument(shorten(path, c.lookup), data)
+	d, err := parseDocument(shorten(path), data)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (c *Config) readFile(o LoadOptions) error {
 }
 
 // warnExposed warns of a file with keys that other users can read.
-func (c *Config) warnExposed(path string) {
+func (c loader) warnExposed(path string) {
 	holds := !c.APIKey.IsZero() || !c.BraveAPIKey.IsZero() || !c.TavilyAPIKey.IsZero()
 	for _, p := range c.Providers {
 		holds = holds || !p.APIKey.IsZero() || len(p.ExtraHeaders) > 0
@@ -118,11 +120,11 @@ func (c *Config) warnExposed(path string) {
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: contains keys but is readable by others; run chmod 600",
-			shorten(path, c.lookup)))
+			shorten(path)))
 	}
 }
 
-func (c *Config) applyFlags(flags map[string][]string) error {
+func (c loader) applyFlags(flags map[string][]string) error {
 	before := c.chosen()
 	for _, o := range Options() {
 		given := flags[o.Key]
@@ -157,13 +159,13 @@ type providerAt struct {
 	rank rank
 }
 
-func (c *Config) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
+func (c loader) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
 
 // named takes the provider's name off the front of a model, where a weaker source
 // than the model's names a provider: the stronger word holds, as for every setting.
 // A model beside its provider, or beside an address that means a provider by itself,
 // is taken verbatim.
-func (c *Config) named() {
+func (c loader) named() {
 	before, now := c.chosen(), c.origins["model"].rank
 	if before.name == "" && c.BaseURL != "" {
 		before = providerAt{provider.Compatible, c.origins["base_url"].rank}
@@ -195,7 +197,7 @@ func (c *Config) splitModel(id string) (name, model string, ok bool) {
 // untie drops what a lower place said together with another provider than
 // the one this place names: a model, an address or a key of one provider is
 // wrong for another, and a key would be sent to a stranger.
-func (c *Config) untie(before providerAt, now rank) {
+func (c loader) untie(before providerAt, now rank) {
 	if before.name == "" || c.Provider == before.name || c.origins["provider"].rank != now {
 		return
 	}

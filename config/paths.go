@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -13,12 +14,11 @@ type Paths struct {
 }
 
 // FindPaths derives the paths from the environment. A variable that is empty
-// or not absolute is ignored, as the XDG specification says. lookup is
-// os.LookupEnv.
-func FindPaths(lookup func(string) (string, bool)) Paths {
-	home, _ := homeDir(lookup)
+// or not absolute is ignored, as the XDG specification says.
+func FindPaths() Paths {
+	home, _ := homeDir()
 	base := func(variable string, below ...string) string {
-		if dir, _ := lookup(variable); filepath.IsAbs(dir) {
+		if dir := os.Getenv(variable); filepath.IsAbs(dir) {
 			return filepath.Join(dir, "artoo")
 		}
 		if home == "" {
@@ -35,8 +35,8 @@ func FindPaths(lookup func(string) (string, bool)) Paths {
 }
 
 // homeDir is the user's home directory, if the environment names one.
-func homeDir(lookup func(string) (string, bool)) (string, bool) {
-	if dir, _ := lookup("HOME"); filepath.IsAbs(dir) {
+func homeDir() (string, bool) {
+	if dir := os.Getenv("HOME"); filepath.IsAbs(dir) {
 		return filepath.Clean(dir), true
 	}
 	return "", false
@@ -92,8 +92,8 @@ func known(dir, what, variable string) (string, error) {
 }
 
 // shorten writes a path below the home directory with ~.
-func shorten(path string, lookup func(string) (string, bool)) string {
-	home, ok := homeDir(lookup)
+func shorten(path string) string {
+	home, ok := homeDir()
 	if !ok || home == string(filepath.Separator) {
 		return path
 	}

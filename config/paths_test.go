@@ -12,7 +12,11 @@ func TestPaths(t *testing.T) {
 	env := map[string]string{
 		"HOME": at("home"), "XDG_DATA_HOME": "", "XDG_STATE_HOME": "relative/state", "XDG_CACHE_HOME": at("cache"),
 	}
-	p := FindPaths(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	world(t)
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+	p := FindPaths()
 	for _, test := range []struct {
 		name string
 		get  func() (string, error)

@@ -27,7 +27,7 @@ type withoutTool struct{ name, where string }
 // and where that belongs. To be called at most once.
 func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
-	d, err := parseDocument(shorten(path, c.lookup), data)
+	d, err := parseDocument(shorten(path), data)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Hint = "fix the line, or --no-project for a run without the file"
 	}
@@ -36,7 +36,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 	}
 	p := project{document: d, root: root, user: "your own config.toml"}
 	if file, err := c.Paths.ConfigFile(); err == nil { // without a home there is none to name
-		p.user = shorten(file, c.lookup)
+		p.user = shorten(file)
 	}
 	top := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	for _, section := range top.keys() {

@@ -36,7 +36,7 @@ type Model struct {
 type Price struct{ Input, Output, CacheRead, CacheWrite *float64 }
 
 // applyProviders reads the sub-tables of [provider] that are no options.
-func (c *Config) applyProviders(t *table) {
+func (c loader) applyProviders(t *table) {
 	for _, name := range t.keys() {
 		if t.asked[name] {
 			continue
@@ -58,7 +58,7 @@ func (c *Config) applyProviders(t *table) {
 }
 
 // addCompatible reads the [[provider.openai_compatible]] tables.
-func (c *Config) addCompatible(t *table, list []map[string]any) {
+func (c loader) addCompatible(t *table, list []map[string]any) {
 	for i, m := range list {
 		path := append(t.at("openai_compatible"), "["+strconv.Itoa(i)+"]")
 		sub := &table{doc: t.doc, path: path, m: m, asked: map[string]bool{}}
@@ -73,7 +73,7 @@ func (c *Config) addCompatible(t *table, list []map[string]any) {
 	}
 }
 
-func (c *Config) addProvider(t *table, name string) {
+func (c loader) addProvider(t *table, name string) {
 	if !validName(name) {
 		t.doc.wrong(t.path, strconv.Quote(name)+" cannot be a provider's name: letters, digits, - and _ only", "")
 		return

@@ -37,7 +37,7 @@ func (c *Config) AllRules(root string) []RuleText {
 
 // applyProjects reads the [project."/path"] tables of the user's file: rules that
 // hold in one project.
-func (c *Config) applyProjects(t *table) {
+func (c loader) applyProjects(t *table) {
 	for _, path := range t.keys() {
 		sub, ok := t.doc.table(t.m[path], t.at(path)...)
 		if !ok {
@@ -45,7 +45,7 @@ func (c *Config) applyProjects(t *table) {
 		}
 		root := path
 		if rest, found := strings.CutPrefix(path, "~/"); found {
-			home, _ := homeDir(c.lookup)
+			home, _ := homeDir()
 			root = filepath.Join(home, rest)
 		}
 		if !filepath.IsAbs(root) {
@@ -87,7 +87,7 @@ func (r RuleText) Wrong(why, right string) error {
 
 // noteRules remembers where the rules of an option stand; other options are
 // passed by.
-func (c *Config) noteRules(o *Option, texts []string, origin string) {
+func (c loader) noteRules(o *Option, texts []string, origin string) {
 	if slices.Contains(ruleLists(), o.Key) {
 		for _, text := range texts {
 			c.ruleTexts = append(c.ruleTexts, RuleText{List: o.Key, Text: text, Origin: origin})

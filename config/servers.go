@@ -10,7 +10,7 @@ type LanguageServer struct {
 }
 
 // applyServers reads [lsp]. An empty table is one too: the servers that are known.
-func (c *Config) applyServers(t *table) {
+func (c loader) applyServers(t *table) {
 	c.Servers = []LanguageServer{}
 	for _, name := range t.keys() {
 		if on, ok := t.m[name].(bool); ok {

@@ -67,7 +67,7 @@ func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored,
 	}
 	if stored.Where == "" {
 		path, _ := c.Paths.Credentials() // known: it was written
-		stored.Where = shorten(path, c.lookup)
+		stored.Where = shorten(path)
 	}
 	return stored, nil
 }
@@ -111,7 +111,7 @@ func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err 
 	}, name)
 	if !old.key.IsZero() {
 		path, _ := c.Paths.Credentials() // known: it was read
-		where = shorten(path, c.lookup)
+		where = shorten(path)
 	}
 	return where, err
 }
@@ -130,7 +130,7 @@ func (c *Config) editCredentials(ctx context.Context, change func(tables map[str
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // a link is kept: the data directory may be linked file by file
 	}
-	shown := shorten(path, c.lookup)
+	shown := shorten(path)
 	cannot := func(err error) error {
 		return because(kindConfig, shown, "cannot be written: "+cause(err), err,
 			"check the owner and mode of "+filepath.Dir(shown))

@@ -136,7 +136,7 @@ func TestExamplesAreRight(t *testing.T) {
 	world(t)
 	for _, o := range Options() {
 		c := mustLoad(t, LoadOptions{})
-		if err := c.assign(&o, []string{o.example("")}); err != nil {
+		if err := (loader{c}).assign(&o, []string{o.example("")}); err != nil {
 			t.Errorf("%s: the example %q: %v", o.Key, o.example(""), err)
 		}
 		if _, err := parseDocument("x", []byte(o.Key+" = "+o.exampleTOML(""))); err != nil {

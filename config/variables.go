@@ -24,7 +24,7 @@ func dropEmptyVariables() {
 }
 
 // applyVariables lets envconfig decode the variables into the settings.
-func (c *Config) applyVariables() error {
+func (c loader) applyVariables() error {
 	before := c.chosen()
 	err := envconfig.Process(envPrefix, &c.Settings)
 	failed := (*envconfig.ParseError)(nil) // its text shows the value, so it is never printed

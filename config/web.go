@@ -1,6 +1,9 @@
 package config
 
-import "cmp"
+import (
+	"cmp"
+	"os"
+)
 
 // searchVariables are the usual variables of search engines, for settings that are
 // not set.
@@ -21,25 +24,25 @@ type SearchEngine struct {
 // SearchEngine is the first of SearXNG, Brave and Tavily that is set up. The error is
 // an *Error: an address that is none.
 func (c *Config) SearchEngine() (SearchEngine, error) {
-	if address := cmp.Or(c.SearxngURL, c.usual("searxng_url")); address != "" {
+	if address := cmp.Or(c.SearxngURL, usual("searxng_url")); address != "" {
 		if err := checkURL(address); err != nil {
 			return SearchEngine{}, because(kindConfig, "SEARXNG_URL", err.Error(), err, "http://localhost:8888")
 		}
 		return SearchEngine{Name: "searxng", Address: address}, nil
 	}
-	if key := cmp.Or(c.BraveAPIKey.Reveal(), c.usual("brave_api_key")); key != "" {
+	if key := cmp.Or(c.BraveAPIKey.Reveal(), usual("brave_api_key")); key != "" {
 		return SearchEngine{Name: "brave", Key: NewSecret(key)}, nil
 	}
-	if key := cmp.Or(c.TavilyAPIKey.Reveal(), c.usual("tavily_api_key")); key != "" {
+	if key := cmp.Or(c.TavilyAPIKey.Reveal(), usual("tavily_api_key")); key != "" {
 		return SearchEngine{Name: "tavily", Key: NewSecret(key)}, nil
 	}
 	return SearchEngine{}, nil
 }
 
 // usual is what the first of a setting's usual variables holds.
-func (c *Config) usual(key string) string {
+func usual(key string) string {
 	for _, v := range searchVariables {
-		if text, _ := c.lookup(v.name); v.key == key && text != "" {
+		if text, _ := os.LookupEnv(v.name); v.key == key && text != "" {
 			return text
 		}
 	}
@@ -48,7 +51,7 @@ func (c *Config) usual(key string) string {
 
 // searchKeys are the keys of all search engines.
 func (c *Config) searchKeys() []string {
-	return []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), c.usual("brave_api_key"), c.usual("tavily_api_key")}
+	return []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), usual("brave_api_key"), usual("tavily_api_key")}
 }
 
 // searchKeyVariables are the variables in which keys of search engines may be.

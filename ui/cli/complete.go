@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -162,7 +161,7 @@ func (a *app) known(key string) (words []candidate) {
 			}
 		}
 	case "resume":
-		dir, err := config.FindPaths(os.LookupEnv).Sessions()
+		dir, err := config.FindPaths().Sessions()
 		if err != nil {
 			return nil
 		}

@@ -79,11 +79,11 @@ func TestUninstallNamesWhatStays(t *testing.T) {
 	if _, there := os.Stat(program); err != nil || there == nil {
 		t.Errorf("the program is still there: %v\n%s", err, out)
 	}
-	home := map[string]string{"HOME": "/home/me"}
-	paths := config.FindPaths(func(name string) (string, bool) { value, ok := home[name]; return value, ok })
+	home := aHome(t)
+	paths := config.FindPaths()
 	for _, find := range []func() (string, error){paths.ConfigDir, paths.DataDir, paths.StateDir, paths.CacheDir} {
 		stays, err := find()
-		if named := strings.Replace(stays, "/home/me", "~", 1); err != nil || strings.Count(string(out), named) < 2 {
+		if named := strings.Replace(stays, home, "~", 1); err != nil || strings.Count(string(out), named) < 2 {
 			t.Errorf("it does not say that %s stays, and how to remove it: %v\n%s", named, err, out)
 		}
 	}
