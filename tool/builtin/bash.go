@@ -28,14 +28,14 @@ const (
 )
 
 type bashInput struct {
-	Command string  `json:"command" jsonschema:"the command line; may have several lines"`
-	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped; for long builds and tests"`
-	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the working directory"`
+	Command string  `json:"command" jsonschema:"may have several lines"`
+	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds; for long builds and tests"`
+	Cwd     string  `json:"cwd,omitempty" jsonschema:"default: the working directory"`
 	// Background leaves the command running when the call ends.
 	Background bool `json:"background,omitempty" jsonschema:"for servers and watchers: goes on after the call, see shell"`
 	// These two are offered where BashOptions.Ask is set.
 	Unconfined bool   `json:"unconfined,omitempty" jsonschema:"ask the user to run it with network, keys and home"`
-	Reason     string `json:"reason,omitempty" jsonschema:"why it has to be unconfined, for the user"`
+	Reason     string `json:"reason,omitempty" jsonschema:"why, for the user"`
 }
 
 // BashOptions says what holds for the commands of a session.
@@ -76,11 +76,11 @@ func (s commandShell) description() string {
 	if !s.isBash() {
 		how, warning = "sh -c", " There is no bash here: write POSIX sh."
 	}
-	return "Run a command with " + how + " and get its output (stdout and stderr together) and exit status." + warning +
+	return "Run a command with " + how + ": output (stdout and stderr together) and exit status." + warning +
 		" Each call is a new shell: directories and variables do not carry over; use cwd." +
-		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
-		" Processes started with & are stopped when the call ends: use background, without &. A command is stopped when" +
-		" its timeout is over; without one it goes on in the background after " +
+		" No input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
+		" Processes started with & are stopped when the call ends: use background, without &. A command is stopped after" +
+		" its timeout; without one it continues in the background after " +
 		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + "s." +
 		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.walls()
 }
@@ -90,7 +90,7 @@ func (s commandShell) walls() string {
 	if !s.Confined {
 		return ""
 	}
-	text := " One that only reads is stopped then, too. Commands run confined: the project and a temporary directory, no network but a loopback of their own, no home."
+	text := " A read-only one is stopped then, too. Commands run confined: the project and a temporary directory, no home, no network except their own loopback."
 	if s.Ask {
 		text += " A call with unconfined and a reason asks the user for more."
 	}

@@ -27,9 +27,9 @@ func Edit() tool.Tool {
 		Kind: tool.KindWrite, Marks: true,
 		Description: "Replace text in a file: give edits, or old_string and new_string for just one. " +
 			"They are applied in order, all or none. " +
-			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
-			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept. " +
-			"The result shows the new lines: do not read the file again to check.",
+			"Each old_string must be exactly as in the file, without line numbers, and occur only once: " +
+			"add lines around it to make it unique, or set replace_all. Line ends and encoding are kept. " +
+			"The result shows the new lines: do not read the file again.",
 		Mend: mendBlocks, Schema: editSchema,
 	}, planEdit, runEdit)
 }
@@ -37,30 +37,27 @@ func Edit() tool.Tool {
 // editSchema takes one edit flat or several as a list. Which one it is cannot be
 // said with anyOf: the Responses API refuses that at the top of a schema.
 func editSchema() *jsonschema.Schema {
-	text := func(description string) *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Description: description}
-	}
-	one := func() map[string]*jsonschema.Schema {
+	one := func(old, replaced, all string) map[string]*jsonschema.Schema {
 		return map[string]*jsonschema.Schema{
-			"old_string":  text("text to replace, exactly as in the file"),
-			"new_string":  text("what takes its place"),
-			"replace_all": {Type: "boolean", Description: "replace every occurrence"},
+			"old_string":  {Type: "string", Description: old},
+			"new_string":  {Type: "string", Description: replaced},
+			"replace_all": {Type: "boolean", Description: all},
 		}
 	}
 	closed := func() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 	order := []string{"old_string", "new_string", "replace_all"}
 	schema := &jsonschema.Schema{
 		Type:                 "object",
-		Properties:           one(),
+		Properties:           one("text to replace, exactly as in the file", "", "replace every occurrence"),
 		PropertyOrder:        append([]string{"path", "edits"}, order...),
 		Required:             []string{"path"},
 		AdditionalProperties: closed(),
 	}
-	schema.Properties["path"] = text("file, relative to the working directory or absolute")
+	schema.Properties["path"] = &jsonschema.Schema{Type: "string"}
 	schema.Properties["edits"] = &jsonschema.Schema{
 		Type: "array",
 		Items: &jsonschema.Schema{
-			Type: "object", Properties: one(), PropertyOrder: order,
+			Type: "object", Properties: one("", "", ""), PropertyOrder: order,
 			Required: []string{"old_string", "new_string"}, AdditionalProperties: closed(),
 		},
 	}

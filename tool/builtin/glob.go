@@ -25,8 +25,8 @@ import (
 const globLimit = 200
 
 type globInput struct {
-	Pattern string `json:"pattern" jsonschema:"such as **/*.go or src/{a,b}/*.ts; ** crosses directories"`
-	Path    string `json:"path,omitempty" jsonschema:"directory the pattern starts at; default: the working directory"`
+	Pattern string `json:"pattern" jsonschema:"such as src/{a,b}/**/*.ts"`
+	Path    string `json:"path,omitempty" jsonschema:"directory to start in; default: the working directory"`
 }
 
 // Glob makes the tool that finds files by name.

@@ -27,11 +27,11 @@ const (
 type grepInput struct {
 	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax"`
 	Path       string `json:"path,omitempty" jsonschema:"file or directory; default: the working directory"`
-	Glob       string `json:"glob,omitempty" jsonschema:"only files such as *.{ts,tsx} or src/**; ! in front leaves them out"`
-	Type       string `json:"type,omitempty" jsonschema:"only files of a language: go, py, js, ts, rust, java, ..."`
-	Context    int    `json:"context,omitempty" jsonschema:"lines shown around each match, up to 20"`
+	Glob       string `json:"glob,omitempty" jsonschema:"such as *.{ts,tsx} or src/**; ! in front excludes"`
+	Type       string `json:"type,omitempty" jsonschema:"language: go, py, js, ts, rust, java, ..."`
+	Context    int    `json:"context,omitempty" jsonschema:"lines around each match, up to 20"`
 	IgnoreCase bool   `json:"ignore_case,omitempty"`
-	Multiline  bool   `json:"multiline,omitempty" jsonschema:"matches may span lines and . matches line breaks"`
+	Multiline  bool   `json:"multiline,omitempty" jsonschema:"matches may span lines; . matches line breaks"`
 	FilesOnly  bool   `json:"files_only,omitempty" jsonschema:"name the files only"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"matches (or files) shown; default 100"`
 }
@@ -42,9 +42,8 @@ func Grep() tool.Tool {
 		Name: "grep",
 		Kind: tool.KindRead,
 		Mend: mendGrep,
-		Description: "Search file contents with a regular expression. Answers path:line: text, sorted by path; " +
-			"context lines are path-line- text. Leaves out binary files, and what .gitignore names; " +
-			"a file named as path is searched even so.",
+		Description: "Search file contents. Answers path:line: text, sorted by path; context lines are path-line- text. " +
+			"Leaves out binary files and what .gitignore names, except a file named as path.",
 	}, planGrep, runGrep)
 }
 

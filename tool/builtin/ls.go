@@ -21,7 +21,7 @@ const (
 )
 
 type lsInput struct {
-	Path string `json:"path,omitempty" jsonschema:"directory, the working directory if left out"`
+	Path string `json:"path,omitempty" jsonschema:"default: the working directory"`
 }
 
 // Ls is the tool that lists a directory.
@@ -30,7 +30,7 @@ func Ls() tool.Tool {
 		Name: "ls",
 		Kind: tool.KindRead,
 		Description: "List a directory, hidden and ignored entries included, with sizes in bytes. Directories end in a slash, " +
-			"links show where they lead. It does not go into directories below: glob does.",
+			"links show where they lead. Not recursive: use glob.",
 	}, planLs, runLs)
 }
 

@@ -26,9 +26,9 @@ const (
 )
 
 type readInput struct {
-	Path   string `json:"path" jsonschema:"file, relative to the working directory or absolute"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show, 2000 if left out"`
+	Path   string `json:"path" jsonschema:"relative to the working directory, or absolute"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line, counted from 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines; default 2000"`
 
 	bytes int // how many are shown at most
 }
@@ -39,9 +39,9 @@ func Read() tool.Tool {
 		Name: "read",
 		Kind: tool.KindRead,
 		Mend: mendRead,
-		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file. " +
-			"Long files come in pieces; offset and limit choose the lines. Images (PNG, JPEG, GIF, WebP) are shown to you, " +
-			"PDFs as text, notebooks as cells, which offset and limit then count. For a directory use ls.",
+		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file; " +
+			"images (PNG, JPEG, GIF, WebP); PDFs as text; notebooks as cells, which offset and limit then count. " +
+			"Long files come in pieces. For a directory use ls.",
 	}, planRead, runRead)
 }
 

@@ -26,7 +26,7 @@ const (
 type shellInput struct {
 	ID      string  `json:"id,omitempty" jsonschema:"of the background command"`
 	Action  string  `json:"action,omitempty" jsonschema:"output (default), wait, input or kill"`
-	Pattern string  `json:"pattern,omitempty" jsonschema:"regexp: wait for a line that matches and that no earlier wait found; default: for the end"`
+	Pattern string  `json:"pattern,omitempty" jsonschema:"regexp: wait for a new line that matches; default: for the end"`
 	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds to wait; default 30"`
 	Input   string  `json:"input,omitempty" jsonschema:"line to type; \\u0004 ends the input"`
 }

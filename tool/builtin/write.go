@@ -14,8 +14,8 @@ import (
 )
 
 type writeInput struct {
-	Path    string `json:"path" jsonschema:"file, relative to the working directory or absolute"`
-	Content string `json:"content" jsonschema:"the whole new content"`
+	Path    string `json:"path"`
+	Content string `json:"content" jsonschema:"the whole content"`
 }
 
 // Write is the tool that creates a file or replaces all of it.
@@ -24,8 +24,8 @@ func Write() tool.Tool {
 		Name: "write",
 		Kind: tool.KindWrite,
 		Mend: mendWrite,
-		Description: "Create a file, or replace all of an existing one, with the given content. Missing directories are made. " +
-			"An existing file must have been read before; its line ends and encoding are kept. Use edit to change a part of a file.",
+		Description: "Create a file, or replace all of an existing one, which must have been read before; its line ends and encoding are kept. " +
+			"Missing directories are made. Use edit to change a part of a file.",
 	}, planWrite, runWrite)
 }
 

@@ -19,7 +19,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		args []string
 		most int
 	}{
-		{nil, 10240},
+		{nil, 8470},
 		{[]string{"--tools", "-all,+bash", "--system", "X"}, 2500},
 	} {
 		size := 0
