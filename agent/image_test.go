@@ -73,7 +73,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 	var told []string
 	for _, n := range cb.notices {
 		if n.Kind != agent.NoticeInfo ||
-			!strings.Contains(n.Text, "cannot see images: it is told the name and size of 2 images") {
+			!strings.Contains(n.Text, "cannot see images: it gets only the name and size of 2 images") {
 			t.Errorf("%+v", n)
 		}
 		told = append(told, n.Text)

@@ -258,10 +258,3 @@ func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
 	c.sent, c.compactions = len(items), c.compactions[:last]
 	return did, true, nil
 }
-
-func (c *Conversation) maskedCompact(r compactRecord) compactRecord {
-	if c.cfg.Mask != nil {
-		r.trimRecord, r.Summary = c.maskedTrim(r.trimRecord), c.cfg.Mask(r.Summary)
-	}
-	return r
-}

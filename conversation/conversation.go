@@ -107,7 +107,7 @@ func (c *Conversation) Append(m provider.Message) error {
 // AppendMasked appends a message from elsewhere with all keys masked and a long result
 // shortened. Errors are those of Append.
 func (c *Conversation) AppendMasked(m provider.Message) error {
-	m = c.masked(m, true)
+	m = masked(m, c.cfg.Mask, true)
 	if len(m.Parts) == 1 {
 		if r, ok := m.Parts[0].(provider.ToolResult); ok {
 			_, err := c.AppendToolResult(r)

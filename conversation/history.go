@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -185,10 +184,10 @@ func (c *Conversation) replay(history []entry) {
 		switch p := e.payload.(type) {
 		case *messageRecord:
 			if len(p.Message.Parts) > 0 {
-				c.add(newItem(e.ID, c.masked(p.Message, false)))
+				c.add(newItem(e.ID, masked(p.Message, c.cfg.Mask, false)))
 			}
 		case *UsageRecord:
-			if c.sent = c.after(p.Sent); c.sent > 0 {
+			if c.sent = after(c.items, p.Sent); c.sent > 0 {
 				c.meter.factors.restore(p.Factors)
 				c.meter.resume(p.Usage, c.sentSize())
 			}
@@ -211,7 +210,9 @@ func (c *Conversation) replay(history []entry) {
 // replayTrim applies a recorded trim or compaction. Its estimate counts if no usage was
 // read before it.
 func (c *Conversation) replayTrim(id string, r compactRecord) {
-	r = c.maskedCompact(r)
+	if c.cfg.Mask != nil {
+		r.trimRecord, r.Summary = maskedTrim(r.trimRecord, c.cfg.Mask), c.cfg.Mask(r.Summary)
+	}
 	items := withSummary(replay(c.items, r.trimRecord), id, r)
 	if r.Done != nil {
 		c.past = *r.Done
@@ -221,107 +222,6 @@ func (c *Conversation) replayTrim(id string, r compactRecord) {
 	if !c.meter.anchored && r.After > 0 {
 		c.meter.resume(provider.Usage{Input: r.After}, c.size)
 	}
-}
-
-// masked masks keys in the message. The model's own text may be signed and stays, unless
-// replies is true.
-func (c *Conversation) masked(m provider.Message, replies bool) provider.Message {
-	if c.cfg.Mask == nil || m.Role == provider.RoleAssistant && !replies {
-		return m
-	}
-	m.Parts = slices.Clone(m.Parts)
-	for i, part := range m.Parts {
-		switch p := part.(type) {
-		case provider.Text:
-			p.Text = c.cfg.Mask(p.Text)
-			m.Parts[i] = p
-		case provider.ToolResult:
-			p.Text = c.cfg.Mask(p.Text)
-			if p.Effect != nil {
-				effect := *p.Effect
-				effect.Command, effect.Decided = c.cfg.Mask(effect.Command), c.cfg.Mask(effect.Decided)
-				p.Effect = &effect
-			}
-			m.Parts[i] = p
-		case provider.ToolCall:
-			p.Input, p.Raw = maskedInput(p.Input, c.cfg.Mask), c.cfg.Mask(p.Raw)
-			m.Parts[i] = p
-		}
-	}
-	return m
-}
-
-// maskedInput masks the texts in a call's input, or all of it if it is not JSON.
-func maskedInput(input json.RawMessage, mask func(string) string) json.RawMessage {
-	decoder := json.NewDecoder(bytes.NewReader(input))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil {
-		return json.RawMessage(mask(string(input)))
-	}
-	found := false
-	value = maskedValue(value, func(text string) string {
-		masked := mask(text)
-		found = found || masked != text
-		return masked
-	})
-	if out, err := provider.Marshal(value); found && err == nil {
-		return out
-	}
-	return input
-}
-
-func maskedValue(value any, mask func(string) string) any {
-	switch v := value.(type) {
-	case string:
-		return mask(v)
-	case []any:
-		for i := range v {
-			v[i] = maskedValue(v[i], mask)
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = maskedValue(v[name], mask)
-		}
-	}
-	return value
-}
-
-// maskedTrim is the trim without keys in what it puts in the place of others.
-func (c *Conversation) maskedTrim(r trimRecord) trimRecord {
-	r.Edits, r.Notes = slices.Clone(r.Edits), slices.Clone(r.Notes)
-	for i := range r.Edits {
-		r.Edits[i].Text = c.cfg.Mask(r.Edits[i].Text)
-	}
-	for i := range r.Notes {
-		r.Notes[i].Text = c.cfg.Mask(r.Notes[i].Text)
-	}
-	if r.Done != nil {
-		did := *r.Done
-		did.Commands = slices.Clone(did.Commands)
-		for i := range did.Commands {
-			did.Commands[i].Line = c.cfg.Mask(did.Commands[i].Line)
-		}
-		did.Decided = slices.Clone(did.Decided)
-		for i := range did.Decided {
-			did.Decided[i] = c.cfg.Mask(did.Decided[i])
-		}
-		r.Done = &did
-	}
-	return r
-}
-
-// after is the number of items up to the one with the ID, 0 if it is not there.
-func (c *Conversation) after(id string) int {
-	if id == "" {
-		return 0
-	}
-	for i, it := range slices.Backward(c.items) {
-		if it.id == id {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // normal returns the message as it would be read back from its line.
@@ -365,4 +265,14 @@ func onlyText(m provider.Message) bool {
 		}
 	}
 	return utf8.ValidString(string(m.Role) + m.Provider + m.Model + m.Answered)
+}
+
+// after is the number of items up to the one with the ID, 0 if it is not there.
+func after(items []item, id string) int {
+	for i, it := range slices.Backward(items) {
+		if it.id == id {
+			return i + 1
+		}
+	}
+	return 0
 }

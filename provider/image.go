@@ -86,7 +86,7 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	f := imageFitter{limits: limitsOf(info.Provider), why: make([]string, len(all))}
 	switch {
 	case !info.Images:
-		told = fmt.Sprintf("%s cannot see images: it is told the name and size of %s", info.ID, counted(len(all)))
+		told = fmt.Sprintf("%s cannot see images: it gets only the name and size of %s", info.ID, counted(len(all)))
 		if info.Guess {
 			told += fmt.Sprintf(" (if it does see: images = true under [provider.%s.models.%q] in config.toml)",
 				info.Provider,

@@ -101,7 +101,7 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if told != "m cannot see images: it is told the name and size of 3 images" {
+	if told != "m cannot see images: it gets only the name and size of 3 images" {
 		t.Errorf("told %q", told)
 	}
 	if fmt.Sprintf("%+v", history) != before {

@@ -185,7 +185,7 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 		}
 		err = r.once(c.plan(d, req, false))
 		if r.lost && !r.left {
-			r.notify(d.program + " does not know its session any more; it is told the conversation so far")
+			r.notify(d.program + " no longer knows its session; it gets the conversation so far again")
 			err = r.once(c.plan(d, req, true))
 		}
 		if err != nil && !r.left {
@@ -212,7 +212,7 @@ func (c *CLI) Close() {
 }
 
 // policyFile is the path of a file that holds the dialect's policy, "" where it
-// has none. It is written anew when it is gone.
+// has none. It is written again when it is gone.
 func (c *CLI) policyFile(d *dialect) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ var codex = dialect{
 	own:      []string{"CODEX_API_KEY"},
 	settings: []string{".codex", ".agents"},
 	keys:     []string{"OPENAI_API_KEY"},
-	edits: "it may change files; its sandbox confines its commands, but for those that its own rules let out, " +
+	edits: "it may change files; its sandbox confines its commands, except those that its own rules let out, " +
 		"and not its own MCP servers",
 	reads:  "it only reads; its sandbox confines its commands, not its own MCP servers",
 	events: func() decoder { return &codexEvents{begun: map[string]bool{}} },
@@ -137,7 +137,7 @@ func (d *codexEvents) event(r *reply, data []byte) {
 }
 
 // trouble takes an error that is not the end: mostly of a connection that codex
-// tries to mend, for ever where there is no network.
+// tries to fix, for ever where there is no network.
 func (d *codexEvents) trouble(r *reply, text string) {
 	if text, _ = apiError(text); text != d.last { // once is enough
 		d.last, d.held = text, text

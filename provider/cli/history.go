@@ -45,7 +45,7 @@ type plan struct {
 }
 
 // plan decides which session of the tool's is resumed, and what it must be
-// told. anew means that none is.
+// told. anew means that no session is resumed.
 func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	p := plan{}
 	from := 0

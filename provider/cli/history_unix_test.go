@@ -116,7 +116,7 @@ func TestLostSessionIsToldAgain(t *testing.T) {
 		if args := s.given("args", 3); strings.Contains(args, "resume") {
 			t.Errorf("%s: arguments %q", name, args)
 		}
-		if len(o.notices) != 1 || !strings.Contains(o.notices[0], "does not know its session") {
+		if len(o.notices) != 1 || !strings.Contains(o.notices[0], "no longer knows its session") {
 			t.Errorf("%s: notices %q", name, o.notices)
 		}
 	}

@@ -276,7 +276,7 @@ func newTimer(d time.Duration) *time.Timer {
 	return t
 }
 
-// again sets a timer anew; 0 or less leaves it as it is.
+// again sets a timer again; 0 or less leaves it as it is.
 func again(t *time.Timer, d time.Duration) {
 	if d > 0 {
 		t.Reset(d)
@@ -381,7 +381,7 @@ func (r *run) usage(p plan) provider.Usage {
 	used := *total
 	if before == nil || p.session.ID != r.reply.session || total.Input < before.Input ||
 		total.CacheRead < before.CacheRead || total.Output < before.Output {
-		return used // a new session, or a tool that began to count anew
+		return used // a new session, or a tool that began to count again
 	}
 	used.Input -= before.Input
 	used.CacheRead -= before.CacheRead

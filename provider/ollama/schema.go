@@ -46,7 +46,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// mend is a property without what the server cannot read of it. It reports whether
+// fix is a property without what the server cannot read of it. It reports whether
 // the server can read all of it; then raw is returned as it is.
 func fix(raw json.RawMessage) (fixed json.RawMessage, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
