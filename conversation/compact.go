@@ -27,7 +27,7 @@ const summaryHead = "[Summary, no message of the user's: to save room it stands 
 // compactRecord is an undoable trim with the summary that replaces it in what is sent.
 type compactRecord struct {
 	trimRecord
-	Summary string `json:"summary,omitempty"` // the whole text of that message; "" for none
+	Summary string `json:"summary,omitempty"` // the whole text of that message, or ""
 	Next    string `json:"next,omitempty"`    // id of the message that it is sent before
 
 	partial bool // not all that it leaves out was read

@@ -84,7 +84,7 @@ func recentFrom(items []item, steps []step) int {
 	return steps[max(0, len(steps)-keptSteps)].from
 }
 
-// lastUser is the index of the latest message of the user's own, -1 when there is none.
+// lastUser is the index of the latest message of the user's own, or -1.
 func lastUser(items []item) int {
 	for i, it := range slices.Backward(items) {
 		if it.msg.Role == provider.RoleUser && !it.summary && !isReminder(it.msg) {

@@ -73,7 +73,7 @@ func (k kind) message() bool { return k == kindMessage || k == kindUser || k == 
 // indexed is what the index has of a line: enough to find the history.
 type indexed struct {
 	place
-	parent int32 // its index, -1 for none
+	parent int32 // its index, or -1
 	number int32 // number of the line, from 1
 	kind   kind
 	id     string

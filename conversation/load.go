@@ -30,7 +30,7 @@ type loader struct {
 	unknown int    // lines of a type this version does not know
 	lost    int    // lines whose parent is not there
 	usage   []byte // lines that no sum counts yet
-	sums    []byte // the last line that holds a sum; nil for none
+	sums    []byte // the last line that holds a sum, or nil
 }
 
 // load reads a session file for reading only. Damage is left out and noted. Unless whole is

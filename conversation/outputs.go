@@ -98,7 +98,7 @@ const saltExt = ".salt"
 // saltMax is more bytes than any salt has.
 const saltMax = 1 << 10
 
-// Salt is what KeepSalt kept for the session or the one it was forked from, nil for none.
+// Salt is what KeepSalt kept for the session or the one it was forked from, or nil.
 // It is never exported.
 func (s *Session) Salt() ([]byte, error) {
 	for _, dir := range s.OutputDirs() {

@@ -97,7 +97,7 @@ type pastList struct {
 	old                 int // number of entries dropped from it
 }
 
-// text is a sentence of about most bytes with the newest work, "" for none. A list may use
+// text is a sentence of about most bytes with the newest work, or "". A list may use
 // the room that those before it left.
 func (d pastWork) text(most int) string {
 	most = min(max(most, pastLeast), pastMost)

@@ -149,7 +149,7 @@ func (s *Session) Messages() []provider.Message {
 	return messages
 }
 
-// Name is what the user calls the session, "" for nothing.
+// Name is what the user calls the session, or "".
 func (s *Session) Name() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -252,7 +252,7 @@ func (st Store) removeOutputs(path string, named map[string]bool) error {
 	return err
 }
 
-// namedOutputs are the output directories that sessions name besides those that go.
+// namedOutputs are the output directories that other sessions name.
 func (st Store) namedOutputs(going map[string]bool) (map[string]bool, error) {
 	files, err := st.files()
 	named := map[string]bool{}

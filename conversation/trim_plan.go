@@ -67,7 +67,7 @@ func (p *planner) run() {
 	if p.over() {
 		p.recentResults(p.limit)
 	}
-	// Without this, three answers fill a window of 4,096 tokens for good.
+	// Without this, three answers fill a window of 4,096 tokens.
 	if p.over() {
 		p.did.RecentTexts = p.texts(lastUser(p.items))
 	}

@@ -50,9 +50,9 @@ func (c *Conversation) Refused(prompt int) {
 // known is what refusals and answers taught of the window, in bytes of requests, so that a
 // better estimate does not change it.
 type known struct {
-	refused  int // the smallest that was too long, 0 for none
+	refused  int // the smallest that was too long, or 0
 	accepted int // the largest that was answered
-	budget   int // TrimHard's lower budget, 0 for none
+	budget   int // TrimHard's lower budget, or 0
 }
 
 // Window is what refusals and answers taught, in tokens: refused is too long (0 if none was

@@ -34,7 +34,7 @@ type ModelInfo struct {
 	PriceFrom   Source `json:"price_from"`   // zero if Price is nil
 }
 
-// Can names the abilities that not every model has, "" for none.
+// Can names the abilities that not every model has, or "".
 func (m ModelInfo) Can() string {
 	var can []string
 	for _, a := range []struct {

@@ -33,7 +33,7 @@ const (
 type Error struct {
 	Kind       ErrorKind
 	Provider   string        // the configured provider's name
-	Status     int           // HTTP status, 0 when there was none
+	Status     int           // HTTP status, or 0
 	Code       string        // the provider's own code or type of the error
 	Message    string        // the provider's own words, or the cause's; unsanitised, never a key
 	Hint       string        // the user's next step, "" if only the kind is known

@@ -27,7 +27,7 @@ type Facts struct {
 	BaseURL string // "" where the user runs it, or where it is no server
 	Key     KeyNeed
 	KeyVars []string // the variables of its key, the first that is set wins; nil means NAME_API_KEY
-	// TokenVar is the one of KeyVars that holds a bearer token, whatever the wire; "" for none.
+	// TokenVar is the one of KeyVars that holds a bearer token, whatever the wire, or "".
 	TokenVar string
 	Secrets  []string // other variables that hold a key or token of it, which artoo does not read
 	URLVar   string   // the variable its own tools take the address from; may be ""
@@ -37,7 +37,7 @@ type Facts struct {
 	NotKeys     []NotKey // strings that users mistake for a key
 	Check       Check
 
-	DefaultModel string // taken where only the provider is named; "" for none
+	DefaultModel string // taken where only the provider is named, or ""
 	// AnyModel stands for the one model that a server or program has by itself,
 	// where there is no DefaultModel; "" where a model must be named.
 	AnyModel string
@@ -45,7 +45,7 @@ type Facts struct {
 	// makes no models.
 	Vendor       string
 	Families     []Family // the first that fits a model decides
-	NewSee       bool     // models of it that nobody knows yet can be taken to see
+	NewSee       bool     // models of it that are unknown yet can be taken to see
 	VendorModels bool     // its own ids are vendor/model, and the vendor may be called as it is
 	Billed       bool     // it tells what each reply has cost
 
@@ -212,7 +212,7 @@ func KeyVariables() (names []string) {
 	return names
 }
 
-// FamilyOf is the provider whose models have such IDs, "" for none. Open weights and local
+// FamilyOf is the provider whose models have such IDs, or "". Open weights and local
 // tags such as deepseek-r1:8b belong to none.
 func FamilyOf(model string) string {
 	name, f := familyOf(model)
@@ -222,7 +222,7 @@ func FamilyOf(model string) string {
 	return name
 }
 
-// familyOf finds the family of a model and who made it; "" for none.
+// familyOf finds the family of a model and who made it, or "".
 func familyOf(id string) (vendor string, found Family) {
 	for _, f := range Known() {
 		for _, family := range f.Families {

@@ -60,7 +60,7 @@ func CleanJSON(raw []byte) []byte {
 	return out
 }
 
-// hex4 is the number that the four hex digits at i stand for, -1 when they are none.
+// hex4 is the number that the four hex digits at i stand for, -1 for other characters.
 func hex4(raw []byte, i int) int64 {
 	if i+4 > len(raw) {
 		return -1

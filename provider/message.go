@@ -107,11 +107,11 @@ type ToolResult struct {
 	IsError bool    `json:"is_error,omitempty"`
 	File    string  `json:"file,omitempty"` // where the whole output is, when Text was cut
 	// Effect is what the call did, for the line that tells it when the call is no
-	// longer sent; nil for nothing. No wire sends it.
+	// longer sent, or nil. No wire sends it.
 	Effect *Effect `json:"effect,omitempty"`
 }
 
-// Effect is what a call of a tool did besides its result.
+// Effect is what a call of a tool did apart from its result.
 type Effect struct {
 	Files   []string `json:"files,omitempty"`   // the files it changed
 	Command string   `json:"command,omitempty"` // the command it ran

@@ -49,7 +49,7 @@ type claudeBlock struct {
 type claudeReader struct {
 	lines []claudeLine
 	at    map[string]int // index of a uuid
-	last  int            // index+1 of the last line that is said, 0 for none
+	last  int            // index+1 of the last line that is said, or 0
 }
 
 func (c *claudeReader) line(line []byte) {

@@ -254,7 +254,7 @@ func bareModel(model string) string {
 // there to let it: the plan is the answer.
 const givesPlan = "ExitPlanMode"
 
-// planOf is the plan in a call, "" when there is none.
+// planOf is the plan in a call, or "".
 func planOf(b claudeBlock) (plan string) {
 	if b.Name == givesPlan && json.Unmarshal(object(b.Input)["plan"], &plan) != nil {
 		return ""

@@ -250,7 +250,7 @@ func (c *CLI) opens() (dirs []string) {
 
 func (c *CLI) home() string { return c.variable("HOME") }
 
-// variable is a variable of the tool's environment, "" where it has none.
+// variable is a variable of the tool's environment, or "".
 func (c *CLI) variable(name string) string {
 	for _, kv := range c.Environ {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -332,7 +332,7 @@ func (c *CLI) canceled(ctx context.Context) *provider.Error {
 	return c.fault(provider.KindCanceled, "stopped", "", err)
 }
 
-// version asks the tool for its version; "" when it does not say.
+// version asks the tool for its version, or "".
 func (c *CLI) version(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -131,7 +131,7 @@ func (d *codexEvents) event(r *reply, data []byte) {
 		r.failure = &failure{text: text, status: status}
 		if _, after, ok := strings.Cut(text, "unexpected status "); ok {
 			digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
-			r.failure.status, _ = strconv.Atoi(after[:digits]) // 0 for none
+			r.failure.status, _ = strconv.Atoi(after[:digits]) // 0 without digits
 		}
 	}
 }

@@ -20,20 +20,20 @@ type dialect struct {
 	edits   string            // its rights where it may edit, for the user
 	reads   string            // its rights elsewhere
 	most    int               // bytes of a message that are read, 0 for any number
-	effort  string            // its word for the most effort; "" where it takes none
+	effort  string            // its word for the most effort; "" if it takes no effort
 	// keepsCaps says that it keeps caps of money and steps itself.
 	keepsCaps bool
-	// price is what a model of its costs, nil when that is not known; a nil func
+	// price is what a model of its costs, or nil if unknown; a nil func
 	// where it tells what a run cost.
 	price  func(c *provider.Catalog, model string) *provider.Price
-	policy string // a file of rules that it is given where it only reads; "" for none
+	policy string // a file of rules that it is given where it only reads, or ""
 	// settings are the names under which it finds settings, commands, hooks and
 	// servers in a directory of a project.
 	settings []string
 	// brings names what of a repository it would run or obey and cannot be told to
 	// leave alone; nil where it can. The run is refused then.
 	brings func(p place, home string) (string, error)
-	// trusts are variables by which it takes the project for trusted; nil for none.
+	// trusts are variables by which it takes the project for trusted, or nil.
 	trusts []string
 	// environ takes out what the repository would put in; nil where it puts nothing.
 	environ func(p place, home string, environ []string) ([]string, error)
@@ -58,7 +58,7 @@ type call struct {
 }
 
 // decoder takes a run's events apart. An event that it does not know is passed
-// over; one it cannot read is like a line that is none.
+// over; one it cannot read is noise.
 type decoder interface {
 	event(r *reply, data []byte)
 }
@@ -90,7 +90,7 @@ func Settings(providers ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-// SettingsOf names the tools that find settings under a name, "" for none.
+// SettingsOf names the tools that find settings under a name, or "".
 func SettingsOf(name string) string {
 	var programs []string
 	for _, p := range []string{ClaudeName, CodexName, GeminiName} {
@@ -110,7 +110,7 @@ func noSlash(prompt string, _ around) string {
 	return prompt
 }
 
-// versionIn finds a version such as 1.2.3 in text, "" when there is none.
+// versionIn finds a version such as 1.2.3 in text, or "".
 func versionIn(text string) string {
 	for _, word := range strings.Fields(text) {
 		word = strings.TrimLeft(word, "v(")
@@ -185,7 +185,7 @@ func effortOf(effort provider.Effort, most string) string {
 	return ""
 }
 
-// option adds an argument that is name and value; none for "".
+// option adds the argument name+value unless value is "".
 func option(args []string, name, value string) []string {
 	if value == "" {
 		return args

@@ -102,7 +102,7 @@ func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) 
 	return r.failed(&own, stderr)
 }
 
-// exitCode is -1 for a tool that has none.
+// exitCode is -1 for a tool without one.
 func exitCode(state *os.ProcessState) int {
 	if state == nil {
 		return -1
@@ -167,7 +167,7 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	return e
 }
 
-// missingVariable is the environment variable that a text says is missing, "" for none.
+// missingVariable is the environment variable that a text says is missing, or "".
 func missingVariable(text string) string {
 	_, name, ok := strings.Cut(text, "issing environment variable: `")
 	if name, _, closed := strings.Cut(name, "`"); ok && closed && validID(name) {

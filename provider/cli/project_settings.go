@@ -32,7 +32,7 @@ func (p place) up() []string {
 	return dirs
 }
 
-// repository is up without the user's own home directory, which is none.
+// repository is up without the user's own home directory, which is not a repository.
 func (p place) repository(home string) []string {
 	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && names.Real(dir) == names.Real(home) })
 }

@@ -199,7 +199,7 @@ func launch(cmd *exec.Cmd, prompt string) (*process, *lines, *tail, error) {
 
 func closeAll(files ...*os.File) {
 	for _, f := range files {
-		_ = f.Close() // nil is none
+		_ = f.Close() // Close of nil returns an error
 	}
 }
 
@@ -444,7 +444,7 @@ func (r *run) sessionAfter(p plan) session {
 }
 
 // passed is the error of a run that is whole, and used more than a cap allows
-// that the tool cannot keep; nil where there is none.
+// that the tool cannot keep, or nil.
 func (r *run) passed(p plan) error {
 	caps, used, program := r.caps(), r.usage(p), r.dialect.program
 	steps := r.reply.requests + 1

@@ -49,7 +49,7 @@ func (c *checker) message(m provider.Message) error {
 	if len(c.open) > 0 {
 		return fmt.Errorf("it comes before the result of call %q", c.open[0].ID)
 	}
-	said := false // something besides reasoning
+	said := false // something other than reasoning
 	for _, p := range m.Parts {
 		var err error
 		switch p := p.(type) {

@@ -105,7 +105,7 @@ func measure(body int, messages []message) extent {
 	return size
 }
 
-// think is the switch for an effort, nil for none: a model that can think then
+// think is the switch for an effort, or nil: a model that can think then
 // does. Few know levels, and those cannot be switched off.
 func (f facts) think(effort provider.Effort) json.RawMessage {
 	switch {

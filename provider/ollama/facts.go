@@ -155,7 +155,7 @@ func (p *Provider) window(limit int, cloud bool, s show) int {
 	return size
 }
 
-// parameter is a number of the Modelfile, 0 where it has none.
+// parameter is a number of the Modelfile, or 0.
 func (s *show) parameter(name string) int {
 	for line := range strings.Lines(s.Parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == name {

@@ -283,7 +283,7 @@ func (d *decoder) content(raw json.RawMessage) {
 // text adds to the answer. Reasoning that a server leaves in it is told apart.
 func (d *decoder) text(s string) { d.said(d.think.Split(s)) }
 
-// endText adds what may have been the beginning of a mark and is none.
+// endText adds what looked like the beginning of a mark.
 func (d *decoder) endText() { d.said(d.think.End()) }
 
 func (d *decoder) said(thought, answer string) {

@@ -74,7 +74,7 @@ func (m itemMark) opaque() (string, error) {
 	return string(b), err
 }
 
-// readMark is the mark of a part's payload, empty when there is none or when it
+// readMark is the mark of a part's payload, empty for a part without one, or if it
 // is another wire's. The API refuses ids of the wrong kind or too long.
 func readMark(opaque, prefix string) itemMark {
 	var m itemMark

@@ -120,7 +120,7 @@ func (j *joined) takes(d detail, key string) bool {
 	return id == "" || have == "" || id == have
 }
 
-// marshal is the joined list, "" when there is none.
+// marshal is the joined list, or "".
 func (l *details) marshal() (string, error) {
 	if len(l.list) == 0 {
 		return "", nil

@@ -150,7 +150,7 @@ func (m Model) Info(s provider.Server) provider.ModelInfo {
 	return info
 }
 
-// Context is the window that the server gives the model, 0 where it does not tell.
+// Context is the window that the server gives the model, or 0.
 func (m Model) Context() int {
 	if m.Loaded > 0 {
 		return wire.Count(m.Loaded)

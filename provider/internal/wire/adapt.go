@@ -123,7 +123,7 @@ type field struct {
 	raw  json.RawMessage
 }
 
-// fields are those of an object in their order; ok is false for what is none.
+// fields are those of an object in their order; ok is false if it is not an object.
 func fields(object json.RawMessage) (list []field, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {

@@ -215,7 +215,7 @@ func (c *call) checkType() error {
 	return c.pageError(given)
 }
 
-// firstByte is the first byte of the body that is not blank, 0 when there is none.
+// firstByte is the first byte of the body that is not blank, or 0.
 func (c *call) firstByte() byte {
 	for {
 		b, err := c.body.Peek(1)

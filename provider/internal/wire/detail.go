@@ -128,7 +128,7 @@ func quoted(message string, levels int) (detail, bool) {
 	return parseNested([]byte(inner), levels)
 }
 
-// status is the HTTP status a code or type stands for, 0 when it is none.
+// status is the HTTP status a code or type stands for, or 0.
 func (d detail) status() int {
 	if n, err := strconv.Atoi(d.Code); err == nil && n >= 400 && n < 600 {
 		return n

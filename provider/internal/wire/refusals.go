@@ -67,7 +67,7 @@ type refusal struct {
 	kind   provider.ErrorKind // where status is 0; "" for KindInvalid
 	code   string             // "" for any
 	says   []string           // expressions, all found in the message, in lower case and without commas
-	unless string             // words that must not be there, "" for none
+	unless string             // words that must not be there, or ""
 	omit   Omission
 	notice string // "" where nothing is lost; {model}, {effort}, {tokens}, {tools} are filled in
 	maybe  bool   // servers refuse so what is good, too: the request is sent once more as it is

@@ -89,7 +89,7 @@ var textCalls = []struct {
 }
 
 // writesCall says why a text may be an unread call: one that begins a line outside a code
-// block and ends the text; "" for none.
+// block and ends the text, or "".
 func writesCall(text string) string {
 	for _, form := range textCalls {
 		at := strings.LastIndex(text, form.opens)
