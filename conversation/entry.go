@@ -120,7 +120,7 @@ func encodeEntry(e entry) ([]byte, error) {
 }
 
 func decodeEntry(line []byte) (e entry, err error) {
-	b, written := cutBeginning(line)
+	b, written := parseBeginning(line)
 	if written {
 		e.head, err = b.head()
 	} else {

@@ -60,7 +60,7 @@ func grepFile(info Info, words []string, do func(Match) bool) error {
 	done := false
 	_, _, err = eachLine(f, func(_ place, _ int, line []byte) {
 		// Lines that somebody else wrote are read whole: words may be escaped in them.
-		if b, own := cutBeginning(line); done || own && (string(b.kind) != typeMessage || !mayHold(line, words)) {
+		if b, own := parseBeginning(line); done || own && (string(b.kind) != typeMessage || !mayHold(line, words)) {
 			return
 		}
 		e, err := decodeEntry(line)

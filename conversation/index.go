@@ -158,8 +158,8 @@ type beginning struct {
 	rest             []byte // begins with the time
 }
 
-// cutBeginning takes apart a line as the encoder writes it; ok is false for others.
-func cutBeginning(line []byte) (b beginning, ok bool) {
+// parseBeginning takes apart a line as the encoder writes it; ok is false for others.
+func parseBeginning(line []byte) (b beginning, ok bool) {
 	if len(line) == 0 || line[len(line)-1] != '}' {
 		return b, false
 	}
@@ -254,10 +254,10 @@ func (l *loader) index(p place, number int, line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	b, ok := cutBeginning(line)
+	b, ok := parseBeginning(line)
 	if !ok {
 		own, err := canonical(line)
-		if b, ok = cutBeginning(own); err != nil || !ok {
+		if b, ok = parseBeginning(own); err != nil || !ok {
 			l.damaged = append(l.damaged, number)
 			l.broken = true
 			return

@@ -293,13 +293,13 @@ func (d *describer) end(f io.ReaderAt, info *Info) error {
 			counted.line(bytes.TrimRight(line, "\n"))
 		}
 		if counted.known {
-			counted.tell(info)
+			d.counted.fill(info)
 			return nil
 		}
 	}
 	*counted = counting{known: true}
 	_, _, err := eachLine(f, func(_ place, _ int, line []byte) { counted.line(line) })
-	counted.tell(info)
+	d.counted.fill(info)
 	return err
 }
 
@@ -325,7 +325,7 @@ type counting struct {
 }
 
 func (c *counting) line(line []byte) {
-	b, ok := cutBeginning(line)
+	b, ok := parseBeginning(line)
 	if !ok {
 		return
 	}
@@ -359,7 +359,7 @@ func (c *counting) line(line []byte) {
 	}
 }
 
-func (c *counting) tell(info *Info) {
+func (c *counting) fill(info *Info) {
 	if c.First == "" {
 		if e, err := decodeEntry(c.asked); err == nil {
 			c.First = firstWords(e.payload.(*messageRecord).Message)

@@ -184,12 +184,12 @@ func (s *Session) copy(out io.Writer, from io.ReaderAt, at place) error {
 	if err != nil {
 		return err
 	}
-	b, ok := cutBeginning(line)
+	b, ok := parseBeginning(line)
 	if !ok {
 		if line, err = canonical(line); err != nil {
 			return nil // it was told when the history was read
 		}
-		b, _ = cutBeginning(line)
+		b, _ = parseBeginning(line)
 	}
 	_, err = fmt.Fprintf(out, `{"type":"%s","id":"%s","parent":"%s%s`+"\n", b.kind, b.id, s.last, b.rest)
 	s.last, s.parent = string(b.id), s.last

@@ -30,9 +30,9 @@ type dialect struct {
 	// settings are the names under which it finds settings, commands, hooks and
 	// servers in a directory of a project.
 	settings []string
-	// brings names what of a repository it would run or obey and cannot be told to
+	// projectSettings names what of a repository it would run or obey and cannot be told to
 	// leave alone; nil where it can. The run is refused then.
-	brings func(p place, home string) (string, error)
+	projectSettings func(p place, home string) (string, error)
 	// trusts are variables by which it takes the project for trusted, or nil.
 	trusts []string
 	// environ takes out what the repository would put in; nil where it puts nothing.

@@ -17,21 +17,21 @@ import (
 // gemini is Google's Gemini CLI. The empty prompt of its command line makes it
 // read the real one from its standard input and no terminal.
 var gemini = dialect{
-	program:  "gemini",
-	least:    "0.34.0",
-	install:  "npm install -g @google/gemini-cli",
-	login:    "gemini, and choose how to log in there",
-	keys:     []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-	edits:    "it may change files, and run what its own settings allow",
-	reads:    "it only reads and runs no command",
-	most:     8 << 20,
-	settings: []string{".gemini", ".agents"},
-	trusts:   []string{"GEMINI_CLI_TRUST_WORKSPACE=true"},
-	policy:   geminiPolicy,
-	brings:   geminiBrings,
-	environ:  geminiEnviron,
-	guard:    func(prompt string, a around) string { return noSlash(noAt(prompt, a), a) },
-	events:   func() decoder { return &geminiEvents{calls: map[string]geminiEvent{}} },
+	program:         "gemini",
+	least:           "0.34.0",
+	install:         "npm install -g @google/gemini-cli",
+	login:           "gemini, and choose how to log in there",
+	keys:            []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+	edits:           "it may change files, and run what its own settings allow",
+	reads:           "it only reads and runs no command",
+	most:            8 << 20,
+	settings:        []string{".gemini", ".agents"},
+	trusts:          []string{"GEMINI_CLI_TRUST_WORKSPACE=true"},
+	policy:          geminiPolicy,
+	projectSettings: geminiProjectSettings,
+	environ:         geminiEnviron,
+	guard:           func(prompt string, a around) string { return noSlash(noAt(prompt, a), a) },
+	events:          func() decoder { return &geminiEvents{calls: map[string]geminiEvent{}} },
 	args: func(c call) []string {
 		args := []string{"--prompt=", "--output-format=stream-json"}
 		if c.edits {

@@ -74,9 +74,9 @@ func tomlString(text string) string {
 // geminiIgnores are names in a .gemini directory that gemini itself does not read.
 var geminiIgnores = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
 
-// geminiBrings names what of the repository gemini would run or obey: where its user
+// geminiProjectSettings names what of the repository gemini would run or obey: where its user
 // trusts the directory it has no option to leave that alone.
-func geminiBrings(p place, home string) (found string, err error) {
+func geminiProjectSettings(p place, home string) (found string, err error) {
 	for _, dir := range p.repository(home) {
 		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -120,8 +120,8 @@ func (r *run) alone() ([]string, error) {
 	var err error
 	if r.trust {
 		environ = append(environ, d.trusts...)
-	} else if d.brings != nil {
-		found, err = d.brings(where, home)
+	} else if d.projectSettings != nil {
+		found, err = d.projectSettings(where, home)
 	}
 	if d.environ != nil && err == nil && found == "" {
 		environ, err = d.environ(where, home, environ)

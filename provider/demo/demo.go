@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // How fast the script speaks.
@@ -140,18 +141,8 @@ func offer(tools []provider.ToolSpec) offered {
 	return o
 }
 
-// firstLine is the first line of what a tool said, cut to a sentence's length.
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	line = strings.TrimSpace(line)
-	if cut := []rune(line); len(cut) > 160 {
-		line = string(cut[:160]) + "…"
-	}
-	return line
-}
-
 func quote(s string) string {
-	line := strings.ReplaceAll(firstLine(s), "`", "'")
+	line := strings.ReplaceAll(text.Clip(text.FirstLine(s), 161), "`", "'")
 	if line == "" {
 		return "(nothing)"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 type scene struct {
@@ -157,7 +158,7 @@ func last(checks []exchange) (x exchange, v verdict) {
 
 // Outcome reports whether the program is fixed by the results of the tools, and why in one
 // line. Main uses it for the exit code.
-func Outcome(messages []provider.Message) (mended bool, why string) {
+func Outcome(messages []provider.Message) (fixed bool, why string) {
 	s := read(messages)
 	before, first := last(s.checks)
 	after, second := last(s.recheck)
@@ -165,13 +166,13 @@ func Outcome(messages []provider.Message) (mended bool, why string) {
 	case s.edit == nil && first == passed:
 		return true, before.command() + " passed already, nothing was changed"
 	case s.edit == nil && s.look != nil && s.look.result.IsError:
-		return false, source + " could not be read: " + firstLine(s.look.result.Text)
+		return false, source + " could not be read: " + text.Clip(text.FirstLine(s.look.result.Text), 161)
 	case s.edit == nil && first == failed:
 		return false, before.command() + " fails, and " + source + " was not edited"
 	case s.edit == nil:
 		return false, source + " was not edited"
 	case s.edit.result.IsError:
-		return false, "the edit of " + source + " failed: " + firstLine(s.edit.result.Text)
+		return false, "the edit of " + source + " failed: " + text.Clip(text.FirstLine(s.edit.result.Text), 161)
 	case second == passed:
 		return true, after.command() + " passes after the edit of " + source
 	case second == failed:

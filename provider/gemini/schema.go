@@ -78,7 +78,7 @@ func (s *subsetter) object(in map[string]any, depth int) map[string]any {
 	}
 	s.kind(in, out)
 	s.choices(in, out, depth)
-	s.mend(in, out)
+	s.complete(in, out)
 	return out
 }
 
@@ -146,7 +146,7 @@ func (s *subsetter) kind(in, out map[string]any) {
 				if items, ok := out["items"]; ok && k == "array" {
 					choice["items"] = items
 				}
-				s.mend(nil, choice)
+				s.complete(nil, choice)
 				list = append(list, choice)
 			}
 			delete(out, "items")
@@ -211,9 +211,9 @@ func merge(out, more map[string]any) {
 	}
 }
 
-// mend supplies what the subset insists on, and says in its words what it has
+// complete supplies what the subset insists on, and says in its words what it has
 // none for.
-func (s *subsetter) mend(in, out map[string]any) {
+func (s *subsetter) complete(in, out map[string]any) {
 	kind, _ := out["type"].(string)
 	if out["items"] == nil && kind == "array" {
 		out["items"] = map[string]any{"type": "string"}

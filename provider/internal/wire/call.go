@@ -15,6 +15,7 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/redact"
+	"artoo/tool/text"
 )
 
 type call struct {
@@ -246,12 +247,9 @@ func (c *call) excerpt() string {
 	return shorten(c.secrets.Hide(string(data)), 200)
 }
 
+// shorten is s on one line, of at most n characters.
 func shorten(s string, n int) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
+	return text.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), n)
 }
 
 func (c *call) host() string {
