@@ -12,147 +12,42 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
+	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
-	"time"
 
-	"artoo/agent/ledger"
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
-	"artoo/tool/journal"
-	"artoo/tool/tempdir"
+	"artoo/tool/builtin"
 )
 
 // Agent is one conversation with a model. Make one with New. Its methods are
 // called between turns, by one goroutine at a time; SendMessage is a turn.
 type Agent struct {
-	opt   Options
-	model Model // who answers, with what was learned of it
+	session    *session
+	keeper     *keeper
+	background *backgroundCalls
+	notes      modelNotes
+	spent      *spending // of this run, all turns, shared with sub-agents
 
-	conv      *conversation.Conversation // the present session's
-	system    string                     // the system prompt, fixed for the session
-	sessionID string
-	// scratch has the long outputs of sessions that are not kept, and is nil before the first
-	// one; output is the directory of the present session, "" where that is not kept.
-	scratch *tempdir.Dir
-	output  string
-	// guide returns instructions that hold for the files a call touched and that
-	// the model was not given yet, for the end of the call's result; "" for none.
-	// Paths are absolute. It is called on the turn's goroutine.
-	guide func(paths []string) string
-
-	journal  *journal.Journal // of the present session; nil where nothing is kept
-	step     *journal.Step    // of the call that is decided or runs; nil for none
-	coverage journal.Coverage // of that step, where it was begun to decide
-
-	background left      // commands in the background
-	made       madeFiles // files that the session made
-	approved   madeFiles // those that tools wrote or the user approved, guarded ones among them
-
-	startMode  permission.Mode // the mode the agent was made with
-	beforePlan permission.Mode // the mode that plan mode took the place of, "" for none
-	todo       []todoItem      // the model's plan of a long task
-	kinds      []string        // the extensions of files that tools are offered for
-	looking    <-chan []string // gives those that the project has, nil once they are taken
-	briefing   briefing        // what the model knows of the session's settings and instructions
-
-	compaction Compaction // what the user chose for this session at a full budget, "" for nothing
-	unsummed   int        // automatic summaries that failed, in a row
-
-	parent  *turn         // whose call this sub-agent works for; nil for none
-	running chan struct{} // holds one while calls that change something are decided and run
-	tasks   int           // sub-agents that were begun
-
-	replyLimit int       // of the model, in tokens, as it was asked for
-	guessed    bool      // the server's guess at the model's facts was taken over
-	spent      *spending // of this run, all turns
-	// reservation of the request that is under way in Options.Ledger; nil for none
-	reservation *ledger.Reservation
-	cached      int             // tokens the provider's cache is believed to hold
-	elapsed     time.Duration   // of the run, without waiting for the user
-	turns       []string        // what the user wrote since the session was opened, in order
-	unsent      []provider.Part // the notes of a message that was withdrawn, for the next one
-	// the last answer to "which model answers" of which the user was notified
-	otherModel     string
-	answered       [2]string                          // the last model that was asked, and the one that answered
-	imagesNotified string                             // what was said last of images that are not sent
-	refused        imageSet                           // images that the server did not take
-	watches        sync.WaitGroup                     // of what background commands make; they end with those
-	abandoned      sync.WaitGroup                     // calls that were given up and are still being killed
-	settling       sync.WaitGroup                     // runs of providers with tools whose step of the journal is not over
-	kill           atomic.Pointer[context.CancelFunc] // of the last turn, nil before it
-}
-
-// SendMessage sends a text with what goes along with it, see Send.
-func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
-	attachments ...provider.Part) (*Response, error) {
-	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)
-}
-
-// Send appends the user's message, asks the model, runs the tools it calls, and
-// repeats until a reply calls nothing. It always returns a Response that holds
-// what there is. An interrupt (ctx done) keeps the partial reply in the history
-// and returns ctx's cause; every other error is classified by Classify. After any
-// error the conversation can go on.
-func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
-	defer a.override(m.Options)()
-	t, ctx := a.begin(ctx, cb)
-	defer t.end()
-	t.timeout = m.Timeout
-	a.describe(ctx)
-	response, err := t.converse(ctx, m)
-	return response, cmp.Or(err, t.endOnce(ctx))
-}
-
-// converse is the turn from the user's message to its answer.
-func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
-	if err := t.noteBackground(ctx); err != nil {
-		return t.failed(ctx, err)
-	}
-	if err := t.appendUser(m.Text, m.Attachments); err != nil {
-		return t.failed(ctx, err)
-	}
-	for {
-		if err := t.takeStep(ctx); err != nil {
-			return t.failed(ctx, err)
-		}
-		reply, err := t.query(ctx)
-		if err != nil {
-			return t.failed(ctx, err)
-		}
-		again, err := t.finishReply(reply)
-		if err != nil {
-			return t.failed(ctx, err)
-		}
-		if again {
-			continue
-		}
-		calls := reply.Message.Calls()
-		if len(calls) == 0 {
-			return t.completed(reply)
-		}
-		err = t.runCalls(ctx, calls)
-		if errors.Is(err, errPlan) {
-			return t.planned()
-		}
-		if err != nil {
-			return t.failed(ctx, err)
-		}
-		if err := t.appendSteering(m.Steering); err != nil {
-			return t.failed(ctx, err)
-		}
-	}
+	startMode  permission.Mode                    // the mode the agent was made with
+	beforePlan permission.Mode                    // the mode that plan mode took the place of, "" for none
+	parent     *turn                              // the turn whose call a sub-agent works for; nil for none
+	tasks      int                                // counts the sub-agents that were begun
+	project    *project                           // what ForProject made; nil with New
+	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 
 // AnsweredBy is the model that answered last to what is asked now, by the name
 // its server gave; "" before it did.
 func (a *Agent) AnsweredBy() string {
-	if a.answered[0] != a.model.Name+"/"+a.model.Defaults.Model {
+	if a.session.answered[0] != a.session.model.Name+"/"+a.session.model.Defaults.Model {
 		return ""
 	}
-	return a.answered[1]
+	return a.session.answered[1]
 }
 
 // Kill kills what an interrupted turn left running, without the time to end that
@@ -165,54 +60,247 @@ func (a *Agent) Kill() {
 }
 
 // Conversation is what has been said in the present session.
-func (a *Agent) Conversation() *conversation.Conversation { return a.conv }
+func (a *Agent) Conversation() *conversation.Conversation { return a.session.conv }
 
 // SessionID is the id of the present session, "" where none is kept.
-func (a *Agent) SessionID() string { return a.sessionID }
+func (a *Agent) SessionID() string { return a.session.sessionID }
 
 // System is the system prompt of the present session.
-func (a *Agent) System() string { return a.system }
+func (a *Agent) System() string { return a.session.system }
 
 // Env is what the tools work with; never nil.
-func (a *Agent) Env() *tool.Env { return a.opt.Env }
+func (a *Agent) Env() *tool.Env { return a.session.opt.Env }
 
 // Limits are the hard caps.
-func (a *Agent) Limits() Limits { return a.opt.Limits }
+func (a *Agent) Limits() Limits { return a.session.opt.Limits }
 
 // Branch is the branch of the Workspace's project that is checked out, "" for none.
 func (a *Agent) Branch() string {
-	if a.opt.Workspace == nil {
+	if a.session.opt.Workspace == nil {
 		return ""
 	}
-	return a.opt.Workspace.Project.Branch()
+	return a.session.opt.Workspace.Project.Branch()
 }
 
+// Sandbox confines commands; nil where nothing does.
+func (a *Agent) Sandbox() Sandbox { return a.session.opt.Sandbox }
+
 // Policy decides over the calls; never nil.
-func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
+func (a *Agent) Policy() *permission.Policy { return a.session.opt.Policy }
 
 // Close waits until the processes of interrupted calls are gone, gives the
 // session back and removes what a session that is not kept left. Call it before
 // the program ends.
 func (a *Agent) Close() error {
-	a.abandoned.Wait()
-	a.settling.Wait()
+	a.background.abandoned.Wait()
+	a.keeper.settling.Wait()
 	a.EndBackground()
-	if a.parent != nil { // whose the journal is
-		if err := a.endStep(); err != nil {
+	if a.session.parent != nil { // whose the journal is
+		if err := a.keeper.endStep(); err != nil {
 			return err
 		}
-		a.journal = nil
+		a.keeper.journal = nil
 	}
-	errs := []error{a.closeJournal()}
-	if s := a.conv.Session(); s != nil {
+	errs := []error{a.keeper.closeJournal()}
+	if s := a.session.conv.Session(); s != nil {
 		errs = append(errs, s.Close())
 	}
-	a.emptyOutput()
-	if a.scratch != nil {
-		errs = append(errs, a.scratch.Remove())
+	a.session.emptyOutput()
+	if a.session.scratch != nil {
+		errs = append(errs, a.session.scratch.Remove())
 	}
-	if files := a.opt.Env.Files; files != nil && a.opt.Workspace != nil {
+	if files := a.session.opt.Env.Files; files != nil && a.session.opt.Workspace != nil {
 		errs = append(errs, files.Close())
+	}
+	if a.project != nil {
+		errs = append(errs, a.project.close())
 	}
 	return errors.Join(errs...)
 }
+
+// New makes an agent and begins its session. The error says what is missing.
+func New(opt Options) (*Agent, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if opt.Env == nil {
+		opt.Env = &tool.Env{}
+	}
+	if w := opt.Workspace; w != nil {
+		w.mask = opt.Secrets.Mask
+		opt.Env.Dir = cmp.Or(opt.Env.Dir, w.Project.Dir)
+	}
+	if opt.Policy == nil {
+		opt.Policy = &permission.Policy{Mode: permission.ModeAsk, Root: opt.Env.Dir}
+		if w := opt.Workspace; w != nil {
+			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
+		}
+	}
+	a := newAgent(&session{opt: opt, running: make(chan struct{}, 1)}, &spending{})
+	if err := a.open(opt.Sessions.First); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func newAgent(s *session, spent *spending) *Agent {
+	a := &Agent{session: s, keeper: &keeper{session: s}, background: &backgroundCalls{}, spent: spent, startMode: s.opt.Policy.Mode}
+	s.setModel(s.opt.Model)
+	s.beginBackground()
+	return a
+}
+
+// describe asks the server for the facts of the model, until it knows; what it
+// can only guess at is taken over once, so that it does not undo what the turns
+// learn. Where it cannot say it, the request that follows meets the same error and
+// tells it.
+func (a *Agent) describe(ctx context.Context) {
+	if a.session.model.Describe == nil {
+		return
+	}
+	info, err := a.session.model.Describe(ctx)
+	if err != nil || info.Guess && a.session.guessed {
+		return
+	}
+	if a.session.guessed = info.Guess; !a.session.guessed {
+		a.session.model.Describe = nil
+	}
+	before := a.session.budget()
+	a.session.know(info)
+	if now := a.session.budget(); now != before { // else what was learned meanwhile holds
+		a.session.conv.SetBudget(now)
+	}
+}
+
+// override puts options over those of the agent until restore is called. What was
+// learned of the agent's own model meanwhile stays.
+func (a *Agent) override(o provider.Options) (restore func()) {
+	if o == (provider.Options{}) {
+		return func() {}
+	}
+	before, limit, budget := a.session.model, a.session.replyLimit, a.session.conv.Budget()
+	other := o.Model != "" && o.Model != before.Defaults.Model
+	if o.MaxTokens > 0 {
+		a.session.replyLimit = o.MaxTokens
+	}
+	a.session.model.Defaults = o.Or(before.Defaults)
+	info := before.Info
+	if other {
+		if before.Other != nil {
+			info = before.Other(o.Model)
+		} else {
+			info, _ = provider.Lookup(before.Name, o.Model)
+		}
+		a.session.model.Describe = nil
+	}
+	a.session.know(info)
+	if other {
+		a.session.conv.SetBudget(a.session.budget())
+	}
+	return func() {
+		a.session.replyLimit = limit
+		if other {
+			a.session.model = before
+			a.session.conv.SetBudget(budget)
+			return
+		}
+		a.session.model.Defaults = before.Defaults
+		a.session.know(a.session.model.Info)
+	}
+}
+
+// Model is who answers now, with what was learned of it.
+func (a *Agent) Model() Model { return a.session.model }
+
+// SwitchModel makes another model answer from the next message on. It is called
+// between turns.
+func (a *Agent) SwitchModel(m Model) {
+	before := a.session.offered()
+	a.session.setModel(m)
+	a.session.conv.SetBudget(a.session.budget())
+	a.notes.settings = a.session.settingsNow()
+	now := a.session.offered()
+	if more, less := missingFrom(before, now), missingFrom(now, before); more != "" || less != "" {
+		a.session.notify("this model is offered " + more + " instead of " + less)
+	}
+}
+
+// SetEffort sets the reasoning effort; "" leaves it to the model. It is called
+// between turns.
+func (a *Agent) SetEffort(e provider.Effort) { a.session.model.Defaults.Effort = e }
+
+// missingFrom names the tools that are not among the others.
+func missingFrom(others, tools []tool.Tool) string {
+	var names []string
+	for _, t := range tools {
+		if !slices.ContainsFunc(others, func(o tool.Tool) bool { return o.Name == t.Name }) {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Tools are what the present model is offered.
+func (a *Agent) Tools() []tool.Tool {
+	a.session.takeFound()
+	return a.session.offered()
+}
+
+// OutputDir is the directory for long outputs of the present session, "" for none.
+func (a *Agent) OutputDir() string { return a.session.outputDir() }
+
+// Background lists the background commands of the present session, in the order in
+// which they began.
+func (a *Agent) Background() (list []BackgroundCommand) {
+	if a.session.opt.Env.Jobs == nil {
+		return nil
+	}
+	for _, j := range a.session.opt.Env.Jobs.List() {
+		c := BackgroundCommand{ID: j.ID, Line: a.session.masked(j.Line), Began: j.Begun, Runs: j.Runs()}
+		if !c.Runs {
+			c.End = builtin.HowItEnded(j.Result())
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// EndBackground ends the background commands of the present session, and says which.
+// What is on their layers is discarded, and named: no one is asked any more.
+func (a *Agent) EndBackground() { a.endBackground(a.session.notify) }
+
+func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
+	if a.session.opt.Env.Jobs == nil {
+		return nil
+	}
+	var names []string
+	for _, j := range a.session.opt.Env.Jobs.Close() {
+		names = append(names, fmt.Sprintf("%s (%s)", j.ID, a.session.masked(firstLine(j.Line))))
+	}
+	if len(names) > 0 {
+		notify("stopped with the session: background command " + strings.Join(names, ", "))
+	}
+	a.background.watches.Wait()
+	for _, p := range a.background.ended() {
+		if p.made != nil {
+			if err := guarded(func() { p.made.move(true) }); err != nil {
+				notify(err.Error())
+			}
+		}
+		lost, err := p.discard(a.session.opt.Policy)
+		if err != nil {
+			notify(err.Error())
+		}
+		d, text := discardOf(p, lost, "the session ended before they were judged", false)
+		if d == nil {
+			continue
+		}
+		notify(a.session.masked(firstLine(p.job.Line)) + ": " + text)
+		discarded = append(discarded, *d)
+	}
+	a.session.beginBackground()
+	return discarded
+}
+
+// HasEnded reports whether a background command has ended that was not looked at yet.
+func (a *Agent) HasEnded() bool { return a.background.hasEnded() }

@@ -7,28 +7,23 @@ import (
 	"errors"
 
 	"artoo/agent/permission"
+	"artoo/tool"
 )
-
-// asker puts the questions of one reply to the user, one by one, numbered.
-type asker struct {
-	*turn
-	number, of int
-}
 
 // ask asks until there is a clear answer. It returns the error that ends the
 // turn: an interrupt, or the user's wish.
-func (a *asker) ask(ctx context.Context, p *pending) error {
+func (a *prompter) ask(ctx context.Context, p *pending) error {
 	p.asked = true
 	a.number++
 	a.of = max(a.of, a.number)
 	for {
 		decision := p.decision
-		answer, err := a.cb.Ask(ctx, Question{
-			Kind: QuestionApproval, Call: p.call, Dir: a.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
-			Place: decision.Place, Network: a.opt.Policy.Confinement.Network,
+		answer, err := a.calls.cb.Ask(ctx, Question{
+			Kind: QuestionApproval, Call: p.call, Dir: a.calls.session.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
+			Place: decision.Place, Network: a.calls.session.opt.Policy.Confinement.Network,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
 			Covers: func(rule string) error {
-				_, err := a.opt.Policy.Covers(rule, p.tool.Name, p.call.Access)
+				_, err := a.calls.session.opt.Policy.Covers(rule, p.tool.Name, p.call.Access)
 				return err
 			},
 		})
@@ -37,15 +32,15 @@ func (a *asker) ask(ctx context.Context, p *pending) error {
 			p.interrupted(context.Cause(ctx))
 			return context.Cause(ctx)
 		case errors.Is(err, ErrNobody):
-			a.deny(p, decision.Reason(), true)
+			a.calls.deny(p, decision.Reason(), true)
 			return nil
 		case err != nil:
-			a.deny(p, err.Error(), false)
+			a.calls.deny(p, err.Error(), false)
 			return nil
 		}
 		if answer.Input != nil {
 			if err = a.replace(ctx, p, answer.Input); err != nil {
-				a.notice(NoticeWarning, err.Error())
+				a.calls.cb.notice(NoticeWarning, err.Error())
 			}
 			continue // what was edited is not approved yet, whatever a rule says of it
 		}
@@ -58,14 +53,14 @@ func (a *asker) ask(ctx context.Context, p *pending) error {
 // replace puts the user's version of the input in the call's place: checked,
 // planned and decided as if the model had sent it. One that may not run leaves
 // the call as it was, and is the error.
-func (a *asker) replace(ctx context.Context, p *pending, input []byte) error {
+func (a *prompter) replace(ctx context.Context, p *pending, input []byte) error {
 	before, decision, reads := p.call, p.decision, p.reads
 	p.call.Input = json.RawMessage(input)
-	a.plan(ctx, p)
+	a.calls.plan(ctx, p)
 	var err error
 	switch {
 	case p.final:
-		err = errors.New("the edited call cannot run: " + a.masked(p.outcome.Text))
+		err = errors.New("the edited call cannot run: " + a.calls.session.masked(p.outcome.Text))
 	case p.decision.Verdict == permission.Refuse:
 		err = errors.New("the edited call is denied: " + p.decision.Reason())
 	default:
@@ -77,76 +72,174 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) error {
 }
 
 // take acts on an answer. ok is false when it must be asked again.
-func (a *asker) take(p *pending, answer Answer) (ok bool, err error) {
+func (a *prompter) take(p *pending, answer Answer) (ok bool, err error) {
 	switch answer.Verdict {
 	case Yes:
 		return true, nil
 	case YesForSession, YesForever:
 		return a.remember(p, answer), nil
 	case StopTurn:
-		a.deny(p, "the user stopped the turn", false)
+		a.calls.deny(p, "the user stopped the turn", false)
 		return true, ErrStopped
 	}
-	a.deny(p, answer.Reason, false)
+	a.calls.deny(p, answer.Reason, false)
 	return true, nil
 }
 
 // remember adds the rule of a lasting yes. A rule that would not allow this
 // very call is a slip of the pen: it is said, and asked again.
-func (a *asker) remember(p *pending, answer Answer) bool {
+func (a *prompter) remember(p *pending, answer Answer) bool {
 	if answer.Rule == "" && p.decision.Has(permission.OwnPrograms) {
 		a.trustPrograms(answer.Verdict == YesForever)
 		return true
 	}
 	rule := cmp.Or(answer.Rule, p.decision.Narrow)
-	if err := a.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
-		a.notice(NoticeWarning, err.Error())
+	if err := a.calls.session.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
+		a.calls.cb.notice(NoticeWarning, err.Error())
 		return false
 	}
 	if r, err := permission.ParseRule(rule); err == nil && r.Remark() != "" {
-		a.notice(NoticeInfo, r.String()+" also covers "+r.Remark())
+		a.calls.cb.notice(NoticeInfo, r.String()+" also covers "+r.Remark())
 	}
 	if answer.Verdict != YesForever {
 		return true
 	}
-	if a.parent != nil { // A permanent rule also applies to the parent agent.
-		if err := a.parent.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
-			a.notice(NoticeWarning, err.Error())
+	if a.calls.session.parent != nil { // A permanent rule also applies to the parent agent.
+		if err := a.calls.session.parent.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
+			a.calls.cb.notice(NoticeWarning, err.Error())
 			return true
 		}
 	}
-	if a.opt.SaveRule == nil {
-		a.notice(NoticeWarning, "rules cannot be saved here; "+rule+" holds for this session")
+	if a.calls.session.opt.SaveRule == nil {
+		a.calls.cb.notice(NoticeWarning, "rules cannot be saved here; "+rule+" holds for this session")
 		return true
 	}
-	if err := a.opt.SaveRule(rule); err != nil {
-		a.notice(NoticeWarning, "the rule holds for this session only: "+err.Error())
+	if err := a.calls.session.opt.SaveRule(rule); err != nil {
+		a.calls.cb.notice(NoticeWarning, "the rule holds for this session only: "+err.Error())
 		return true
 	}
-	a.opt.Policy.Keep(rule)
-	if a.parent != nil {
-		a.parent.opt.Policy.Keep(rule)
+	a.calls.session.opt.Policy.Keep(rule)
+	if a.calls.session.parent != nil {
+		a.calls.session.parent.opt.Policy.Keep(rule)
 	}
 	return true
 }
 
 // trustPrograms lets the project's own programs run in the sandbox without a question,
 // for this session or permanently.
-func (a *asker) trustPrograms(forever bool) {
-	for of := a.Agent; of != nil; {
-		of.opt.Policy.TrustsPrograms = true
-		if of.parent == nil || !forever {
+func (a *prompter) trustPrograms(forever bool) {
+	for s := a.calls.session; s != nil; s = s.parent {
+		if s.opt.Policy.TrustsPrograms = true; !forever {
 			break
 		}
-		of = of.parent.Agent
 	}
 	switch {
 	case !forever:
-	case a.opt.TrustPrograms == nil:
-		a.notice(NoticeWarning, "trust cannot be saved here; it holds for this session")
+	case a.calls.session.opt.TrustPrograms == nil:
+		a.calls.cb.notice(NoticeWarning, "trust cannot be saved here; it holds for this session")
 	default:
-		if err := a.opt.TrustPrograms(); err != nil {
-			a.notice(NoticeWarning, "the project is trusted for this session only: "+err.Error())
+		if err := a.calls.session.opt.TrustPrograms(); err != nil {
+			a.calls.cb.notice(NoticeWarning, "the project is trusted for this session only: "+err.Error())
 		}
 	}
+}
+
+func (c *calls) plan(ctx context.Context, p *pending) {
+	fits := true
+	access, err := guard(func() (tool.Access, error) {
+		if err := p.tool.Check(p.call.Input); err != nil {
+			fits = false
+			return tool.Access{}, err
+		}
+		return p.tool.Plan(ctx, c.session.opt.Env, p.call.Input)
+	})
+	if access.Verb != "" {
+		p.call.Access = access
+		p.call.Access.Diff = c.session.maskedDiff(access.Diff)
+	}
+	switch {
+	case !fits:
+		p.fail("broken input", err.Error())
+	case err != nil:
+		p.fail(firstLine(err.Error()), err.Error())
+		return
+	}
+	p.call.Access.ToConfined = c.background.confines(access.To)
+	if err := c.policy(p); err != nil {
+		p.fail(firstLine(err.Error()), err.Error())
+	}
+}
+
+// policy has the call decided. The error is a crash.
+func (c *calls) policy(p *pending) (err error) {
+	p.decision, err = guard(func() (permission.Decision, error) {
+		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access), nil
+	})
+	p.mode = c.session.opt.Policy.Mode
+	p.reads = onlyReads(p.tool) || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
+	return err
+}
+
+// decide asks the user if the policy says so. It returns the error that ends the turn,
+// if there is one; the call has its outcome then.
+func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
+	if stop == nil {
+		stop = context.Cause(ctx)
+	}
+	if p.final {
+		return nil
+	}
+	if stop != nil {
+		p.interrupted(stop)
+		return nil
+	}
+	if d := &p.decision; d.Verdict == permission.Ask && len(d.Keep) > 0 {
+		lost, err := guard(func() (string, error) { return c.keeper.unsaved(d.Keep), nil })
+		if err != nil {
+			p.crashed(err)
+			return nil
+		}
+		if lost == "" {
+			d.Verdict = permission.Run
+		} else {
+			d.Reasons = append(d.Reasons, permission.Reason{Code: permission.NotKept, Object: lost})
+		}
+	}
+	switch p.decision.Verdict {
+	case permission.Run:
+		return nil
+	case permission.Ask:
+		return p.asks.ask(ctx, p)
+	}
+	c.deny(p, p.decision.Reason(), false)
+	return nil
+}
+
+// deny ends a call with a refusal that the model is told.
+func (c *calls) deny(p *pending, reason string, nobody bool) {
+	text := "Not run: this call was denied."
+	status := CallDenied
+	if nobody {
+		text = "Not run: this call needs approval, and no one can answer (headless run). " +
+			"Another way that needs no approval is welcome; report what is left."
+		status = CallUnanswered
+	}
+	summary := "denied"
+	if reason != "" {
+		text, summary = text+" Reason: "+reason, summary+": "+firstLine(reason)
+	}
+	p.refusal = &reason
+	p.end(CallResult{Status: status, Text: text, Summary: summary})
+	c.response.Denied = append(c.response.Denied,
+		Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: p.decision.Narrow, Nobody: nobody,
+			Code: p.decision.Cause()})
+}
+
+// askAfter puts a question about a command that has run.
+func (c *calls) askAfter(ctx context.Context, p *pending, q Question) (Answer, error) {
+	p.asked = true
+	p.asks.number++
+	p.asks.of = max(p.asks.of, p.asks.number)
+	q.Call, q.Dir, q.Number, q.Of = p.call, c.session.opt.Env.Dir, p.asks.number, p.asks.of
+	return c.cb.Ask(ctx, q)
 }

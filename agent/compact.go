@@ -9,10 +9,8 @@ import (
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/text"
 )
-
-// Compaction is what happens when a history passes its budget.
-type Compaction string
 
 // The ways there are. CompactAsk is CompactTrim where nobody can be asked.
 const (
@@ -31,16 +29,16 @@ func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Respon
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	a.describe(ctx)
-	if err := t.compactNow(ctx, keep); err != nil {
+	if err := t.requests.compactNow(ctx, keep); err != nil {
 		return t.failed(ctx, err)
 	}
-	return t.response, a.conv.Sync()
+	return t.response, a.session.conv.Sync()
 }
 
 // Summary is what stands for the part of the session that was summed up last, as the model
 // is sent it; "" for nothing.
 func (a *Agent) Summary() string {
-	for _, m := range slices.Backward(a.conv.Messages()) {
+	for _, m := range slices.Backward(a.session.conv.Messages()) {
 		for _, part := range m.Parts {
 			if text, ok := part.(provider.Text); ok && text.Note == provider.NoteSummary {
 				return text.Text
@@ -53,91 +51,82 @@ func (a *Agent) Summary() string {
 // Uncompact takes the last compaction of the session back and says so, "" where there
 // is none.
 func (a *Agent) Uncompact() (string, error) {
-	did, ok, err := a.conv.Uncompact()
+	did, ok, err := a.session.conv.Uncompact()
 	if err != nil || !ok {
 		return "", err
 	}
 	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
 		isAre(did.Messages, "message"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
-	if a.conv.OverBudget() {
+	if a.session.conv.OverBudget() {
 		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
-			conversation.Tokens(a.conv.Budget()))
+			conversation.Tokens(a.session.conv.Budget()))
 	}
-	return text, a.conv.Sync()
+	return text, a.session.conv.Sync()
 }
 
 func isAre(n int, unit string) string {
 	if n == 1 {
-		return count(n, unit) + " is"
+		return text.Count(n, unit) + " is"
 	}
-	return count(n, unit) + " are"
-}
-
-// compactMode is what happens at a full budget in this session.
-func (a *Agent) compactMode() Compaction {
-	if a.compaction != "" {
-		return a.compaction
-	}
-	return a.opt.Compact
+	return text.Count(n, unit) + " are"
 }
 
 // compactNow is Compact within its turn.
-func (t *turn) compactNow(ctx context.Context, keep string) error {
-	old := t.conv.Old(true)
+func (r *requests) compactNow(ctx context.Context, keep string) error {
+	old := r.session.conv.Old(true)
 	switch {
-	case t.Approval() != "":
-		t.notice(NoticeInfo, t.model.Name+" keeps a conversation of its own, which nobody else can sum up; "+
-			"what it would get of this one is trimmed")
+	case r.session.foreignRules() != "":
+		r.cb.notice(NoticeInfo, r.session.model.Name+" keeps its own conversation, which artoo cannot summarize; "+
+			"trimming what it would be sent")
 	case len(old.Messages) > 0:
-		err := t.compact(ctx, old, keep)
-		if err == nil || t.hopeless(ctx, err) {
+		err := r.compact(ctx, old, keep)
+		if err == nil || r.hopeless(ctx, err) {
 			return err
 		}
-		t.notSummed(err)
-	case t.conv.Budget() <= 0 || t.conv.EstimatedTokens() < t.conv.Budget()/2:
-		t.notice(NoticeInfo, "nothing is old enough to be summed up: the last steps stay as they are")
+		r.notSummed(err)
+	case r.session.conv.Budget() <= 0 || r.session.conv.EstimatedTokens() < r.session.conv.Budget()/2:
+		r.cb.notice(NoticeInfo, "nothing to compact yet: recent steps are always kept")
 		return nil
 	default:
-		t.notice(NoticeInfo, "no summary is asked for: what is old is nearly all in your own words, which none "+
-			"stands for; it is trimmed")
+		r.cb.notice(NoticeInfo, "old messages are mostly yours and are never summarized; trimming instead")
 	}
-	did, err := t.conv.Compact()
+	did, err := r.session.conv.Compact()
 	if err != nil {
 		return err
 	}
 	if text := did.String(); text != "" {
-		t.cached = 0
-		t.notice(NoticeCompacted, text)
-		return t.remindTodo()
+		r.session.cached = 0
+		r.cb.notice(NoticeCompacted, text)
+		return r.session.remindTodo()
 	}
-	t.notice(NoticeInfo, "nothing is left to leave out; /clear begins a new session")
+	r.cb.notice(NoticeInfo, "the context cannot be shortened further; /clear starts a new session")
 	return nil
 }
 
 // compactFull has a history that passes its budget summed up, where that is wanted.
 // What stays too long is trimmed after it.
-func (t *turn) compactFull(ctx context.Context) error {
-	mode := t.compactMode()
-	if mode != CompactAuto && mode != CompactAsk || t.Approval() != "" {
+func (r *requests) compactFull(ctx context.Context) error {
+	mode := r.session.compactMode()
+	if mode != CompactAuto && mode != CompactAsk || r.session.foreignRules() != "" {
 		return nil
 	}
-	old := t.conv.Old(false)
+	old := r.session.conv.Old(false)
 	if len(old.Messages) == 0 {
 		return nil
 	}
 	if mode == CompactAsk {
 		var err error
-		if mode, err = t.askCompact(ctx); err != nil || mode != CompactAuto {
+		if mode, err = r.askCompact(ctx); err != nil || mode != CompactAuto {
 			return err
 		}
 	}
-	err := t.compact(ctx, old, "")
-	if err != nil && !t.hopeless(ctx, err) {
-		t.notSummed(err)
-		t.giveUpSumming()
+	err := r.compact(ctx, old, "")
+	if err != nil && !r.hopeless(ctx, err) {
+		r.notSummed(err)
+		r.giveUpSumming()
 		return nil
 	}
-	t.unsummed = 0
+	r.session.unsummed = 0
 	return err
 }
 
@@ -147,28 +136,28 @@ const mostUnsummed = 3
 
 // giveUpSumming counts one that failed, and leaves it at trims for the rest of the session
 // after too many.
-func (t *turn) giveUpSumming() {
-	if t.compactMode() != CompactAuto {
+func (r *requests) giveUpSumming() {
+	if r.session.compactMode() != CompactAuto {
 		return // the user decides each time
 	}
-	if t.unsummed++; t.unsummed >= mostUnsummed {
-		t.unsummed, t.compaction = 0, CompactTrim
-		t.notice(NoticeInfo, fmt.Sprintf("%d summaries in a row failed: for the rest of this session a full context is "+
+	if r.session.unsummed++; r.session.unsummed >= mostUnsummed {
+		r.session.unsummed, r.session.compaction = 0, CompactTrim
+		r.cb.notice(NoticeInfo, fmt.Sprintf("%d summaries in a row failed: for the rest of this session a full context is "+
 			"trimmed; /compact tries again", mostUnsummed))
 	}
 }
 
 // hopeless reports whether nothing else may be tried in the place of a summary: the
 // user wants an end, or the session cannot be written.
-func (t *turn) hopeless(ctx context.Context, err error) bool {
+func (r *requests) hopeless(ctx context.Context, err error) bool {
 	_, lost := errors.AsType[*conversation.Error](err)
 	return lost || ctx.Err() != nil
 }
 
 // notSummed tells why there is no summary.
-func (t *turn) notSummed(err error) {
-	t.notice(NoticeWarning, "no summary of the old part was to be had ("+strings.TrimSuffix(err.Error(), ".")+
-		"); it is trimmed instead")
+func (r *requests) notSummed(err error) {
+	r.cb.notice(NoticeWarning, "no summary ("+strings.TrimSuffix(err.Error(), ".")+
+		"); trimming instead")
 }
 
 // The choices of the question at a full budget. What stands before the colon is an
@@ -181,10 +170,10 @@ const (
 )
 
 // askCompact asks what is to become of a history that is too long.
-func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
-	answer, err := t.cb.Ask(ctx, Question{Kind: QuestionCompact, Number: 1, Of: 1, Dir: t.opt.Env.Dir,
+func (r *requests) askCompact(ctx context.Context) (Compaction, error) {
+	answer, err := r.cb.Ask(ctx, Question{Kind: QuestionCompact, Number: 1, Of: 1, Dir: r.session.opt.Env.Dir,
 		Text: fmt.Sprintf("the context is full: about %s of %s tokens. What becomes of its old part?",
-			conversation.Tokens(t.conv.EstimatedTokens()), conversation.Tokens(t.conv.Budget())),
+			conversation.Tokens(r.session.conv.EstimatedTokens()), conversation.Tokens(r.session.conv.Budget())),
 		Choices: []string{chooseSummary, chooseTrim, chooseAlways, chooseNever}})
 	switch {
 	case ctx.Err() != nil:
@@ -196,46 +185,58 @@ func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
 	case chooseSummary:
 		return CompactAuto, nil
 	case chooseAlways:
-		t.compaction = CompactAuto
+		r.session.compaction = CompactAuto
 		return CompactAuto, nil
 	case chooseNever:
-		t.compaction = CompactTrim
+		r.session.compaction = CompactTrim
 	}
 	return CompactTrim, nil
 }
 
 // compact puts a summary in the place of old, and says so. After an error the history
 // is as it was.
-func (t *turn) compact(ctx context.Context, old conversation.Old, keep string) error {
-	made := len(t.response.Requests)
-	t.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
-		count(len(old.Messages), "old message"), conversation.Tokens(old.Tokens)))
-	text, err := t.summarize(ctx, old, keep)
+func (r *requests) compact(ctx context.Context, old conversation.Old, keep string) error {
+	made := len(r.response.Requests)
+	r.cb.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
+		text.Count(len(old.Messages), "old message"), conversation.Tokens(old.Tokens)))
+	text, err := r.summarize(ctx, old, keep)
 	if err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	did, err := t.conv.Summarize(old, t.masked(text))
+	did, err := r.session.conv.Summarize(old, r.session.masked(text))
 	if err != nil {
 		return err
 	}
-	t.cached = 0
-	t.notice(NoticeCompacted, did.String()+t.priceOf(made))
-	return t.remindTodo()
+	r.session.cached = 0
+	r.cb.notice(NoticeCompacted, did.String()+r.priceOf(made))
+	return r.session.remindTodo()
 }
 
 // priceOf tells what the requests since the first ones, n of them, came to.
-func (t *turn) priceOf(n int) string {
-	requests, tokens, cost := t.response.Requests[n:], 0, new(float64)
-	for _, r := range requests {
-		tokens += r.Usage.Total()
-		cost = plus(cost, r.CostUSD)
+func (r *requests) priceOf(n int) string {
+	requests, tokens, cost := r.response.Requests[n:], 0, new(float64)
+	for _, request := range requests {
+		tokens += request.Usage.Total()
+		cost = plus(cost, request.CostUSD)
 	}
 	price := "cost unknown"
 	if cost != nil {
 		price = fmt.Sprintf("$%.4f", *cost)
 	}
-	return fmt.Sprintf(" (%s, %s tokens, %s)", count(len(requests), "request"), conversation.Tokens(tokens), price)
+	return fmt.Sprintf(" (%s, %s tokens, %s)", text.Count(len(requests), "request"), conversation.Tokens(tokens), price)
+}
+
+// trim makes the history fit the budget, at the cost of the reply's share where
+// it must: by a summary, where that is wanted and can be had.
+func (r *requests) trim(ctx context.Context) error {
+	r.session.conv.SetReserve(r.replyLimitOf(r.session.model.Defaults.MaxTokens) - r.least())
+	if r.session.conv.OverBudget() {
+		if err := r.compactFull(ctx); err != nil {
+			return err
+		}
+	}
+	return r.trimBy(r.session.conv.Trim, nil)
 }

@@ -210,7 +210,7 @@ func TestACodingCLISumsUpNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(c.model.Requests(), isSummaryRequest) ||
-		!strings.Contains(fmt.Sprint(cb.notices), "a conversation of its own") {
+		!strings.Contains(fmt.Sprint(cb.notices), "its own conversation") {
 		t.Errorf("told %+v", cb.notices)
 	}
 }

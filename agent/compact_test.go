@@ -185,7 +185,7 @@ func TestWithoutASummaryTheContextIsTrimmed(t *testing.T) {
 				t.Fatalf("%+v, %v, asked %d times", r, err, len(c.asked))
 			}
 			warned := cb.told(agent.NoticeWarning)
-			if len(warned) != 1 || !strings.Contains(warned[0], test.why) || !strings.Contains(warned[0], "trimmed instead") ||
+			if len(warned) != 1 || !strings.Contains(warned[0], test.why) || !strings.Contains(warned[0], "trimming instead") ||
 				len(cb.told(agent.NoticeTrimmed)) != 1 || len(cb.told(agent.NoticeCompacted)) > 0 {
 				t.Errorf("told %+v", cb.notices)
 			}

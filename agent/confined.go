@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
-	"artoo/tool/sandbox"
+	"artoo/tool/builtin"
 	"artoo/tool/shell"
 )
 
@@ -21,73 +23,43 @@ import (
 type Sandbox interface {
 	// Start starts a command in a place other than the host. The error says why this
 	// place is not to be had.
-	Start(cmd *exec.Cmd, line Line) (Confined, error)
+	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
 }
 
-// Line is how one command runs confined. Paths are absolute.
-type Line struct {
-	Place  permission.Place
-	Exec   bool     // the project's own programs may run
-	Hidden []string // what it must not see, besides what no command may
-	// Outputs are the directories of the project that a background command may write; with
-	// Whole it writes all of it, except what programs run or obey automatically.
-	Outputs []string
-	Whole   bool
-}
-
-// Confined is a command that runs confined. What follows holds once it has ended.
-type Confined interface {
-	shell.Started
-	Denials() []sandbox.Denial // the walls it met, also while it runs
-	Hides(path string) bool    // what lies at an absolute path of the machine was out of its sight
-	Protect() error            // makes what programs run read-only again: a landing replaced files
-	Limit() string             // the limit that ended it, in words; "" for none
-	// Changes are what it did on a layer; they hold the layer until Discard. An error gives
-	// the layer up, as Discard does unread.
-	Changes(ctx context.Context) (Changes, error)
-	Discard() error
-}
-
-// Changes are what a command did on a layer.
-type Changes interface {
-	List() []sandbox.Change
-	Stays() []string // what it could not see of directories that it removed, absolute
-	// Open opens the new content of a regular file.
-	Open(c sandbox.Change) (*os.File, error)
-	// Path is where that content lies, if it may be renamed from there; "" has it copied.
-	Path(c sandbox.Change) string
-	// Discard gives the layer up. With keepCaches, what the command wrote into caches
-	// stays for the next one.
-	Discard(keepCaches bool) error
-}
+// Line, Confined and Changes are those of the package that implements Sandbox.
+type (
+	Line     = confine.Line
+	Confined = confine.Confined
+	Changes  = confine.Changes
+)
 
 // environment is what a call's tool works with: commands start where it was
 // decided.
-func (t *turn) environment(p *pending) *tool.Env {
-	env := *t.env
+func (c *calls) environment(p *pending) *tool.Env {
+	env := *c.env
 	if p.tool.Kind == tool.KindNetwork {
-		env.Hosts = t.opt.Policy.Hosts(p.tool.Name)
+		env.Hosts = c.session.opt.Policy.Hosts(p.tool.Name)
 		return &env
 	}
-	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
-		return t.env
+	if p.decision.Place == permission.PlaceHost || c.session.opt.Sandbox == nil {
+		return c.env
 	}
 	if p.decision.Place == permission.PlaceReadOnly {
 		env.Jobs = nil
 	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
-		confined, err := guard(func() (Confined, error) { return t.startConfined(cmd, p) })
+		confined, err := guard(func() (Confined, error) { return c.startConfined(cmd, p) })
 		switch {
 		case err == nil:
 			p.confined = confined
 			return confined, nil
 		case errors.As(err, new(*crash)): // no word on the place
 			return nil, err
-		case p.readsAlone() && !t.opt.Policy.Confinement.Required:
+		case p.readsAlone() && !c.session.opt.Policy.Confinement.Required:
 			// Its words alone say that it only reads: the sandbox only makes sure of it.
-			t.loose.Do(func() { t.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })
-			if t.env.Start != nil {
-				return t.env.Start(cmd)
+			c.loose.Do(func() { c.cb.notice(NoticeWarning, "reading commands run unconfined: "+err.Error()) })
+			if c.env.Start != nil {
+				return c.env.Start(cmd)
 			}
 			return shell.StartHere(cmd)
 		}
@@ -98,38 +70,38 @@ func (t *turn) environment(p *pending) *tool.Env {
 }
 
 // startConfined starts a call's command in the place of its decision.
-func (t *turn) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
+func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	place := p.decision.Place
-	line := Line{Place: place, Exec: t.runsOwn(p)}
+	line := Line{Place: place, Exec: c.runsOwn(p)}
 	var err error
-	if line.Hidden, err = t.hidden(cmd, p.readsAlone()); err != nil {
+	if line.Hidden, err = c.hidden(cmd, p.readsAlone()); err != nil {
 		return nil, err
 	}
 	var writes []string
 	if place == permission.PlaceBackground {
-		line.Outputs, line.Whole = t.outputDirs(), p.whole == permission.Run
+		line.Outputs, line.Whole = c.outputDirs(), p.whole == permission.Run
 		if writes = line.Outputs; line.Whole {
-			writes = []string{t.opt.Policy.Root}
+			writes = []string{c.session.opt.Policy.Root}
 		}
 	}
 	p.made = nil
-	if t.opt.Guard != nil && (place == permission.PlaceBackground || place == permission.PlaceSandbox) {
-		if p.made, err = t.guards(writes); err != nil {
+	if c.session.opt.Guard != nil && (place == permission.PlaceBackground || place == permission.PlaceSandbox) {
+		if p.made, err = c.guards(writes); err != nil {
 			return nil, err
 		}
 	}
-	confined, err := t.opt.Sandbox.Start(cmd, line)
+	confined, err := c.session.opt.Sandbox.Start(cmd, line)
 	if err == nil && p.made != nil && place == permission.PlaceBackground {
 		made := p.made
-		t.watches.Go(func() { made.watch(confined) })
+		c.background.watches.Go(func() { made.watch(confined) })
 	}
 	return confined, err
 }
 
 // judging is the policy by which a command is judged: where the mode has changed since
 // the command was decided, the stricter one holds.
-func (t *turn) judging(p *pending) *permission.Policy {
-	policy := *t.opt.Policy
+func (c *calls) judging(p *pending) *permission.Policy {
+	policy := *c.session.opt.Policy
 	for _, mode := range modes() {
 		if mode == p.mode || mode == policy.Mode {
 			policy.Mode = mode
@@ -140,8 +112,8 @@ func (t *turn) judging(p *pending) *permission.Policy {
 }
 
 // runsOwn reports whether the project's own programs may run in a call's command.
-func (t *turn) runsOwn(p *pending) bool {
-	policy := t.opt.Policy
+func (c *calls) runsOwn(p *pending) bool {
+	policy := c.session.opt.Policy
 	return p.decision.Place != permission.PlaceReadOnly &&
 		(len(p.decision.Own) > 0 || policy.TrustsPrograms || policy.Mode == permission.ModeAuto ||
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
@@ -149,9 +121,9 @@ func (t *turn) runsOwn(p *pending) bool {
 
 // hidden lists what a command must not see besides what no command may: git's
 // store of objects where it holds denied files, except where the command only reads.
-func (t *turn) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
-	w := t.opt.Workspace
-	if reads || w == nil || !w.Project.Git || t.opt.Policy.TrackedSecret() == "" {
+func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
+	w := c.session.opt.Workspace
+	if reads || w == nil || !w.Project.Git || c.session.opt.Policy.TrackedSecret() == "" {
 		return nil, nil
 	}
 	store, err := w.Project.ObjectStore()
@@ -166,17 +138,17 @@ func (t *turn) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 var layerTakesLong = 30 * time.Second
 
 // sayQuestionMayFollow tells the user so of a command on a layer that takes long. The
-// func ends it.
-func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
+// func ends it; goesOn says that the command runs on in the background.
+func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	if p.decision.Place != permission.PlaceLayer {
-		return func() {}
+		return func(bool) {}
 	}
 	say := func() {
-		t.notice(NoticeInfo, "when this command has ended, a question about its changes may follow")
+		c.cb.notice(NoticeInfo, "when this command has ended, a question about its changes may follow")
 	}
 	timer := time.AfterFunc(layerTakesLong, say)
-	return func() {
-		if timer.Stop() && p.job != nil { // it goes on after the call, perhaps after the turn
+	return func(goesOn bool) {
+		if timer.Stop() && goesOn {
 			say()
 		}
 	}
@@ -184,201 +156,246 @@ func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
 
 // unconfined goes on with a call whose command could not be started where it was
 // decided: that place counts as gone, and what is decided now holds.
-func (t *turn) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
-	can := &t.opt.Policy.Confinement
+func (c *calls) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
+	can := &c.session.opt.Policy.Confinement
 	switch {
 	case can.Required:
 		p.fail("not run: ARTOO_SANDBOX=on, and there is no sandbox", "Not run: the sandbox cannot be had, and ARTOO_SANDBOX=on requires it: "+p.refused.Error())
 		return tool.Result{}, nil
 	case p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceBackground:
 		can.Layer = false
-		t.notice(NoticeWarning, "layers lost ("+p.refused.Error()+"): commands now run in the sandbox")
+		c.cb.notice(NoticeWarning, "layers lost ("+p.refused.Error()+"): commands now run in the sandbox")
 	default:
 		*can = permission.Confinement{}
-		t.notice(NoticeWarning, "sandbox lost ("+p.refused.Error()+"): commands now run unconfined")
+		c.cb.notice(NoticeWarning, "sandbox lost ("+p.refused.Error()+"): commands now run unconfined")
 	}
 	p.refused = nil
-	if err := t.policy(p); err != nil {
+	if err := c.policy(p); err != nil {
 		return tool.Result{}, err
 	}
-	if p.stop = t.decide(ctx, p, nil); p.final || p.stop != nil {
+	if p.stop = c.decide(ctx, p, nil); p.final || p.stop != nil {
 		return tool.Result{}, p.stop
 	}
-	result, err := t.runAgain(ctx, p)
+	result, err := c.runAgain(ctx, p)
 	if p.refused != nil {
-		return t.unconfined(ctx, p)
+		return c.unconfined(ctx, p)
 	}
 	return result, err
 }
 
 // runAgain runs a call once more, where it is decided by now.
-func (t *turn) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
-	kept, err := t.keepBefore(ctx, p)
+func (c *calls) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
+	kept, err := c.keepBefore(ctx, p)
 	if kept {
-		defer t.recordAfter()
+		defer c.keeper.recordAfter(c.cb)
 	}
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("what it changes could not be kept beforehand: %w", err)
 	}
-	result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
+	result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, c.environment(p), p.call.Input, p.live) })
 	p.job = result.Job
 	return result, err
 }
 
-// offerMore asks about what a line on a layer was refused: to run the project's own
-// programs, or to leave the sandbox.
-func (t *turn) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
-	if metWall(p.confined, sandbox.WallExec) == "" || t.runsOwn(p) || !result.IsError || ctx.Err() != nil {
-		return t.offerOutside(ctx, p, result)
+// keepBefore keeps what the files are that a call may change; kept says that
+// recordAfter has to follow. The error says that the call must not run.
+func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err error) {
+	if c.keeper.journal == nil {
+		return false, nil
 	}
-	p.decision.Own = []string{"programs of the project"}
-	p.decision.Reasons = []permission.Reason{{Code: permission.OwnPrograms, Object: p.decision.Own[0]}}
-	if err := p.asks.ask(ctx, p); err != nil || p.final {
-		result.Text += "[the project's own programs were not allowed to run]\n"
-		p.final, p.outcome, p.refusal = false, CallResult{}, nil
-		return err
-	}
-	again, err := t.runAgain(ctx, p)
-	if err != nil {
-		result.Text += "[it could not be started again: " + err.Error() + "]\n"
-		return nil
-	}
-	again.Text = "[it was refused the project's own programs, and ran again with the user's yes]\n" + again.Text
-	*result = again
-	return t.settleConfined(ctx, p, result)
-}
-
-// metWall says in words that a command met a wall; "" where it did not.
-func metWall(c Confined, wall string) string {
-	for _, d := range c.Denials() {
-		if d.Wall == wall {
-			return d.What
-		}
-	}
-	return ""
-}
-
-// offerWhole asks whether a background command starts again, with the whole project
-// writable: one that failed, or goes on, and may not write what it tried to. A rule that
-// covers what it changes is a yes.
-func (t *turn) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
-	wall, runs := metWall(p.confined, sandbox.WallWrite), p.job != nil && p.job.Runs()
-	if wall == "" || p.whole != "" || ctx.Err() != nil {
-		return nil
-	}
-	if runs && !p.told {
-		result.Text += "[background command " + p.job.ID + " is confined: " + wall + "]\n"
-	}
-	answer, err := Answer{Verdict: Yes}, error(nil)
+	c.keeper.giveYours(c.cb)
+	access := p.call.Access
+	what := strings.TrimSpace(access.Verb + " " + firstLine(access.Object))
 	switch {
-	case !runs && !result.IsError, t.opt.Policy.Mode == permission.ModePlan:
-		err = errNotOffered
-	case p.decision.Covers < permission.Content:
-		answer, err = t.askAfter(ctx, p, Question{Kind: QuestionWhole, Reason: wall, Rule: p.decision.Narrow})
+	case access.Kind == tool.KindWrite:
+		c.keeper.recordAfter(c.cb)
+		c.keeper.step = c.keeper.journal.Begin(c.session.turnNumber(), what)
+		_, err := c.keeper.step.Before(access.Paths...)
+		return true, err
+	case access.Kind != tool.KindRun || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReadOnly:
+		return false, nil
+	case c.keeper.step == nil: // else it was kept when it was decided
+		c.keeper.step = c.keeper.journal.Begin(c.session.turnNumber(), what)
+		_, err = c.keeper.step.Snapshot(ctx)
 	}
-	if context.Cause(ctx) != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		if !p.told {
-			t.notice(NoticeWarning, "confined: "+wall+": "+firstLine(p.call.Access.Command))
-		}
-		if p.told = true; !runs && errors.Is(err, ErrNobody) {
-			t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: wall,
-				Rule: p.decision.Narrow, Nobody: true})
-		}
-		return nil
-	}
-	if answer.Verdict != Yes {
-		p.whole = permission.Refuse
-		result.Text += "[the user does not let it write the whole project" + because(answer.Reason) + "]\n"
-		if answer.Verdict == StopTurn {
-			return ErrStopped
-		}
-		return nil
-	}
-	if p.whole = permission.Run; runs {
-		p.job.Tell()
-		p.job.Stop()
-		<-p.job.Done()
-		if err := t.keepGuarded(ctx, p, result); err != nil {
-			return err
-		}
-	}
-	first := p.job
-	again, err := t.runAgain(ctx, p)
-	if err != nil {
-		result.Text += "[it could not be started again: " + err.Error() + "]\n"
-		return nil
-	}
-	again.Text = result.Text + "[it was started again, and may write the whole project except files that programs run " +
-		"automatically]\n" + again.Text
-	if *result = again; p.job != nil {
-		if first != nil {
-			first.FollowedBy(p.job.ID)
-		}
-		return nil
-	}
-	return t.settleConfined(ctx, p, result)
+	return true, err
 }
 
-// errNotOffered says that a background command is not to be started again.
-var errNotOffered = errors.New("not offered")
+// guards begins to look for what a command makes.
+func (c *calls) guards(writes []string) (*madeGuarded, error) {
+	before, err := c.session.opt.Guard.Look(writes...)
+	return &madeGuarded{session: c.session, keeper: c.keeper, journal: c.keeper.journal, policy: *c.session.opt.Policy, writes: writes, before: before, turn: c.session.turnNumber()}, err
+}
 
-// offerOutside asks whether a command that failed at a wall runs once more on the
-// host. Where no one can answer the model knows the wall, and may ask for more
-// itself.
-func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
-	// An empty home refuses nothing by itself; a port can be admitted.
-	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
-		return slices.Contains([]string{sandbox.WallHome, sandbox.WallExec, sandbox.WallLoopback}, d.Wall)
-	})
-	if !result.IsError || len(walls) == 0 || t.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
+// keepGuarded asks whether files stay that programs run or obey automatically, and that
+// a command on the project itself made. Without a yes they are in the journal; after one
+// those come back that moved there before.
+func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
+	m := p.made
+	if m == nil {
 		return nil
 	}
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionOutside,
-		Reason: "it ran once, confined, and failed at a wall: " + walls[0].What})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	effects, paths, err := m.look()
+	if err != nil {
+		result.Text += "[it is not known whether it made files that programs run automatically: " + err.Error() + "]\n"
+		c.cb.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
+		return nil
+	}
+	entries := append(m.moved, effects.By[permission.RunsAutomatically]...)
+	effects.By[permission.RunsAutomatically] = entries
+	steps := m.steps
+	if m.moved, m.steps = nil, nil; len(entries) == 0 {
+		return nil
+	}
+	why := permission.Reason{Code: permission.AlwaysAsked, Object: "it made files that programs run automatically"}
+	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: rowsOf(effects),
+		Reasons: []permission.Reason{why}})
+	names := pathsOf(entries)
+	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
+		back, err := m.bringBack(ctx, steps)
+		if err != nil {
+			c.cb.notice(NoticeWarning, "what moved away could not be brought back, and lies in the journal's quarantine: "+err.Error())
+		}
+		kept := append(paths, back...)
+		c.keeper.approved.add(kept...)
+		if m.journal != nil {
+			if err := m.journal.Approved(m.turn, "files that programs run automatically", kept...); err != nil {
+				c.cb.notice(NoticeWarning, "what was kept cannot be undone: "+err.Error())
+			}
+		}
+		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"
+		return nil
+	}
+	if len(paths) > 0 {
+		if _, err := quarantine(m.journal, m.turn, paths); err != nil {
+			c.cb.notice(NoticeWarning, "files that programs run automatically stay: "+err.Error())
+			result.Text += "[it made files that programs run automatically, and they stay: " + err.Error() + "]\n"
+			return nil
+		}
+	}
+	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
+	c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
+		Reason: "moved away, since programs run or obey it automatically: " + names, Nobody: errors.Is(err, ErrNobody)})
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
-	case err != nil:
-		return nil
 	case answer.Verdict == StopTurn:
 		return ErrStopped
-	case answer.Verdict == No && answer.Reason != "":
-		result.Text += "[the user does not want it to run outside: " + answer.Reason + "]\n"
+	case answer.Verdict == Withhold:
+		result.Text = "[the user withholds the output of this command; files that programs run automatically were moved away" +
+			because(answer.Reason) + "]\n"
 	}
-	if answer.Verdict != Yes {
-		return nil
-	}
-	p.decision.Place, p.confined = permission.PlaceHost, nil
-	again, err := t.runAgain(ctx, p)
-	if err != nil {
-		result.Text += "[outside it could not be started: " + err.Error() + "]\n"
-		return nil
-	}
-	again.Text = "[it failed confined, and ran once more outside, with the user's yes]\n" + again.Text
-	*result = again
 	return nil
 }
 
-// nameWalls tells the model what a confined command wrote in vain, which other walls it
-// met if it failed, and what it named that is hidden from it.
-func (t *turn) nameWalls(p *pending, result *tool.Result) {
-	var words []string
-	for _, d := range p.confined.Denials() {
-		lost := d.Wall == sandbox.WallHome || d.Wall == sandbox.WallWrite || d.Wall == sandbox.WallGuarded
-		if (lost || result.IsError) && !slices.Contains(words, d.What) && !(p.readsAlone() && d.Wall == sandbox.WallWrite) {
-			words = append(words, d.What)
+// mostHidden is how many hidden paths are named.
+const mostHidden = 3
+
+// notFound is the status with which shells say that there is no such program.
+const notFound = 127
+
+// hiddenFrom says what a command named that is there on the machine, and that it could
+// not see: files of other places that its line names, and where it failed also files of
+// the project and what the end of its output names; where a program was not found, that
+// program, else the links beside it that lead to hidden places.
+func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
+	variable := tool.Variable(c.session.opt.Env.Environ)
+	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
+	missed := p.confined.Exit().Code == notFound
+	programs, paths := map[string]bool{}, map[string]bool{}
+	look := func(text string) {
+		if home != "" {
+			text = strings.NewReplacer("${HOME}", home, "$HOME", home).Replace(text)
+		}
+		for word := range builtin.Words(text) {
+			if missed && !strings.Contains(word, "/") && !programs[word] {
+				programs[word] = true
+				if at := hiddenProgram(p.confined, path, word); at != "" {
+					said = append(said, word+" is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory "+at)
+				}
+			}
+			if rest, ok := strings.CutPrefix(word, "~/"); ok && home != "" {
+				word = filepath.Join(home, rest)
+			}
+			if !filepath.IsAbs(word) {
+				word = filepath.Join(p.call.Access.Dir, word)
+			}
+			word = filepath.Clean(word)
+			inside, err := filepath.Rel(c.session.opt.Policy.Root, word)
+			if paths[word] || len(said) >= mostHidden || !result.IsError && err == nil && filepath.IsLocal(inside) {
+				continue
+			}
+			if paths[word] = true; p.confined.Hides(word) {
+				said = append(said, c.shown(word, home)+" is hidden here")
+			}
 		}
 	}
-	words = append(words, t.hiddenFrom(p, result)...)
-	if !p.readsAlone() && p.decision.Git {
-		if name := t.opt.Policy.TrackedSecret(); name != "" {
-			words = append(words, name+" is hidden here, not deleted")
+	look(p.call.Access.Command)
+	if result.IsError {
+		look(result.Text[max(0, len(result.Text)-builtin.Heard):])
+	}
+	if missed && len(said) == 0 { // it may lie where a link leads, as node_modules may be one
+		for _, dir := range slices.Compact([]string{p.call.Access.Dir, c.session.opt.Policy.Root}) {
+			entries, _ := os.ReadDir(dir) // nothing is said of what cannot be listed
+			for _, entry := range entries {
+				at := filepath.Join(dir, entry.Name())
+				if entry.Type()&os.ModeSymlink != 0 && len(said) < mostHidden && p.confined.Hides(at) {
+					said = append(said, c.shown(at, home)+" is hidden here")
+				}
+			}
 		}
 	}
-	if len(words) > 0 {
-		result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
+	return said
+}
+
+// shown is a path as the model is shown it.
+func (c *calls) shown(path, home string) string {
+	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
+		return c.session.masked("~/" + rel)
 	}
+	return c.session.namesOf([]string{path})[0]
+}
+
+// hiddenProgram is the directory that would have to be seen for a program of the user's
+// PATH; "" where there is none, or one is seen.
+func hiddenProgram(c Confined, path []string, name string) (hidden string) {
+	for _, dir := range path {
+		at := filepath.Join(dir, name)
+		if !executable(at) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(at)
+		switch {
+		case err == nil && !c.Hides(at):
+			return ""
+		case hidden == "" && c.Hides(dir):
+			hidden = dir
+		case hidden == "" && err == nil:
+			hidden = filepath.Dir(real)
+		}
+	}
+	return hidden
+}
+
+// outputDirs are the directories for results that git ignores, made where they are
+// missing: a background command may write there.
+func (c *calls) outputDirs() (dirs []string) {
+	w := c.session.opt.Workspace
+	if w == nil {
+		return nil
+	}
+	var candidates []string
+	for _, name := range permission.ResultDirs() {
+		candidates = append(candidates, filepath.Join(w.Project.Root, name)+"/")
+	}
+	ignored := w.Project.IgnoredSince(context.Background(), c.session.opt.Env.Environ, w.Began, candidates)
+	for _, dir := range candidates {
+		dir = filepath.Clean(dir)
+		if ignored[dir] && os.MkdirAll(dir, 0o755) == nil { // one that cannot be made is not written
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }

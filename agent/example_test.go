@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -79,6 +81,31 @@ func Example() {
 	// Tea is on its way. <nil>
 	// As I said. <nil>
 	// true
+}
+
+// An agent of a project: artoo's own tools, held by a sandbox where there is one. Its files
+// can be undone until it is closed.
+func ExampleForProject() {
+	dir, err := os.MkdirTemp("", "project-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	model := &fake.Provider{Steps: []fake.Step{fake.Call("1", "write", `{"path":"a.txt","content":"hi"}`), fake.Say("Done.")}}
+	a, err := agent.ForProject(dir, agent.ProjectOptions{Options: agent.Options{
+		Model:    agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+		Policy:   &permission.Policy{Mode: permission.ModeEdits, Root: dir},
+		Sessions: agent.Sessions{Ephemeral: true},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	defer a.Close()
+	answer, err := a.SendMessage(context.Background(), "Write a.txt.", agent.NopCallbacks{})
+	text, _ := os.ReadFile(filepath.Join(dir, "a.txt"))
+	fmt.Println(answer.Text, string(text), err)
+	// Output:
+	// Done. hi <nil>
 }
 
 // New says what is missing, before anything is asked.

@@ -9,13 +9,13 @@ import (
 )
 
 // Opt is what an agent was made of, for tests that change it between turns.
-func (a *Agent) Opt() *Options { return &a.opt }
+func (a *Agent) Opt() *Options { return &a.session.opt }
 
 // Asked is the model of an agent, for tests that change what is known of it.
-func (a *Agent) Asked() *Model { return &a.model }
+func (a *Agent) Asked() *Model { return &a.session.model }
 
 // Hold puts a conversation in the place of the session's.
-func (a *Agent) Hold(c *conversation.Conversation) { a.conv = c }
+func (a *Agent) Hold(c *conversation.Conversation) { a.session.conv = c }
 
 // Open puts a session into the agent.
 func (a *Agent) Open(s *conversation.Session) error { return a.open(s) }
@@ -35,7 +35,7 @@ var (
 )
 
 // ModeNote is what the model is told of another mode.
-func (a *Agent) ModeNote(m permission.Mode) string { return a.briefing.settings.in(m).modeNote() }
+func (a *Agent) ModeNote(m permission.Mode) string { return a.notes.settings.in(m).modeNote() }
 
 // LayerTakesLong sets when a command on a layer counts as long, for one test.
 func LayerTakesLong(t *testing.T, d time.Duration) {
@@ -52,7 +52,7 @@ func LongestJudging(t *testing.T, d time.Duration) {
 }
 
 // Confine has another sandbox confine the commands.
-func (a *Agent) Confine(s Sandbox) { a.opt.Sandbox = s }
+func (a *Agent) Confine(s Sandbox) { a.session.opt.Sandbox = s }
 
 // CompactMode is what happens at a full budget in this session.
-func (a *Agent) CompactMode() Compaction { return a.compactMode() }
+func (a *Agent) CompactMode() Compaction { return a.session.compactMode() }

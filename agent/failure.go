@@ -3,9 +3,15 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
+	"unicode/utf8"
+
+	"github.com/sourcegraph/conc/panics"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -148,3 +154,51 @@ func defaultHint(kind Kind, err error) string {
 	}
 	return ""
 }
+
+// ErrStopped ends a turn that the user stopped at a question.
+var ErrStopped = errors.New("stopped by the user")
+
+// preview cuts s at n bytes, on a rune's border.
+func preview(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return preview(line, 120)
+}
+
+// guard turns a panic into an error: a tool's bug is the tool's error.
+func guard[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			crashed, stack := r, debug.Stack()
+			if of, ok := r.(*panics.Recovered); ok { // a goroutine that it waited for
+				crashed, stack = of.Value, of.Stack
+			}
+			err = &crash{crashed, preview(string(stack), 1500)}
+		}
+	}()
+	return f()
+}
+
+// guarded is guard for what returns nothing; the error is a crash.
+func guarded(f func()) error {
+	_, err := guard(func() (none struct{}, err error) { f(); return none, nil })
+	return err
+}
+
+// crash is a panic as an error.
+type crash struct {
+	value any
+	where string // the first frames of the stack; more would only fill the context
+}
+
+// Error begins with a line that says what happened.
+func (c *crash) Error() string { return fmt.Sprintf("this call crashed: %v\n%s", c.value, c.where) }

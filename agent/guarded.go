@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"artoo/agent/permission"
-	"artoo/tool"
 	"artoo/tool/journal"
 )
 
@@ -18,7 +17,8 @@ import (
 // automatically, links that lead out among it. In the background it moves into the
 // journal as it is found, and is asked about later.
 type madeGuarded struct {
-	agent   *Agent
+	session *session
+	keeper  *keeper
 	journal *journal.Journal  // nil keeps nothing
 	policy  permission.Policy // as it was at the start, since the watch has its own goroutine
 	writes  []string          // directories in which it can make links
@@ -32,22 +32,16 @@ type madeGuarded struct {
 	failed error // of a move
 }
 
-// guards begins to look for what a command makes.
-func (t *turn) guards(writes []string) (*madeGuarded, error) {
-	before, err := t.opt.Guard.Look(writes...)
-	return &madeGuarded{agent: t.Agent, journal: t.journal, policy: *t.opt.Policy, writes: writes, before: before, turn: t.turnNumber()}, err
-}
-
 // look finds what was made by now. What git or the user's pull put there stays, and so
 // does what the user approved.
 func (m *madeGuarded) look() (effects permission.Effects, paths []string, err error) {
-	now, err := m.agent.opt.Guard.Look(m.writes...)
+	now, err := m.session.opt.Guard.Look(m.writes...)
 	if err != nil {
 		return effects, nil, err
 	}
-	w := m.agent.opt.Workspace
+	w := m.session.opt.Workspace
 	made := slices.DeleteFunc(now.Since(m.before), func(path string) bool {
-		return m.agent.approved.has(path) || w != nil && w.Project.Committed(context.Background(), m.agent.opt.Env.Environ, path)
+		return m.keeper.approved.has(path) || w != nil && w.Project.Committed(context.Background(), m.session.opt.Env.Environ, path)
 	})
 	effects = m.policy.MadeGuarded(made)
 	for _, c := range effects.Apply {
@@ -73,7 +67,7 @@ func (m *madeGuarded) watch(c Confined) {
 		}
 		began := time.Now()
 		if err := guarded(func() { m.move(false) }); err != nil {
-			m.agent.notify("files that programs run automatically are not looked for: " + err.Error())
+			m.session.notify("files that programs run automatically are not looked for: " + err.Error())
 			return
 		}
 		timer.Reset(max(lookEvery, 10*time.Since(began)))
@@ -96,12 +90,12 @@ func (m *madeGuarded) move(end bool) {
 			m.steps = append(m.steps, step)
 			entries := effects.By[permission.RunsAutomatically]
 			m.moved = append(m.moved, entries...)
-			m.agent.notify("moved away, since programs run or obey it automatically: " + pathsOf(entries))
+			m.session.notify("moved away, since programs run or obey it automatically: " + pathsOf(entries))
 		}
 	}
 	if err != nil && m.failed == nil {
 		m.failed = err // what stays is asked about at the end
-		m.agent.notify("it is not known whether a command made files that programs run automatically: " + err.Error())
+		m.session.notify("it is not known whether a command made files that programs run automatically: " + err.Error())
 	}
 }
 
@@ -111,69 +105,6 @@ func pathsOf(entries []permission.Entry) string {
 		paths = append(paths, e.Path)
 	}
 	return strings.Join(paths, ", ")
-}
-
-// keepGuarded asks whether files stay that programs run or obey automatically, and that
-// a command on the project itself made. Without a yes they are in the journal; after one
-// those come back that moved there before.
-func (t *turn) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
-	m := p.made
-	if m == nil {
-		return nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	effects, paths, err := m.look()
-	if err != nil {
-		result.Text += "[it is not known whether it made files that programs run automatically: " + err.Error() + "]\n"
-		t.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
-		return nil
-	}
-	entries := append(m.moved, effects.By[permission.RunsAutomatically]...)
-	effects.By[permission.RunsAutomatically] = entries
-	steps := m.steps
-	if m.moved, m.steps = nil, nil; len(entries) == 0 {
-		return nil
-	}
-	why := permission.Reason{Code: permission.AlwaysAsked, Object: "it made files that programs run automatically"}
-	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: rowsOf(effects),
-		Reasons: []permission.Reason{why}})
-	names := pathsOf(entries)
-	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
-		back, err := m.bringBack(ctx, steps)
-		if err != nil {
-			t.notice(NoticeWarning, "what moved away could not be brought back, and lies in the journal's quarantine: "+err.Error())
-		}
-		kept := append(paths, back...)
-		t.approved.add(kept...)
-		if m.journal != nil {
-			if err := m.journal.Approved(m.turn, "files that programs run automatically", kept...); err != nil {
-				t.notice(NoticeWarning, "what was kept cannot be undone: "+err.Error())
-			}
-		}
-		result.Text += "[the user keeps files that programs run automatically: " + names + "]\n"
-		return nil
-	}
-	if len(paths) > 0 {
-		if _, err := quarantine(m.journal, m.turn, paths); err != nil {
-			t.notice(NoticeWarning, "files that programs run automatically stay: "+err.Error())
-			result.Text += "[it made files that programs run automatically, and they stay: " + err.Error() + "]\n"
-			return nil
-		}
-	}
-	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
-	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: "moved away, since programs run or obey it automatically: " + names, Nobody: errors.Is(err, ErrNobody)})
-	switch {
-	case context.Cause(ctx) != nil:
-		return context.Cause(ctx)
-	case answer.Verdict == StopTurn:
-		return ErrStopped
-	case answer.Verdict == Withhold:
-		result.Text = "[the user withholds the output of this command; files that programs run automatically were moved away" +
-			because(answer.Reason) + "]\n"
-	}
-	return nil
 }
 
 // bringBack undoes steps by which files moved into the journal, and returns their

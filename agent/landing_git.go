@@ -64,7 +64,7 @@ func (g *gitEffects) close() (err error) {
 
 // gitEffects looks at what a line did to each repository that it changed. One that is
 // not in the project yet has no view: what is in it is judged file by file.
-func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, err error) {
+func (c *calls) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, err error) {
 	g = &gitEffects{}
 	defer func() {
 		if err != nil {
@@ -73,10 +73,10 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 	}()
 	byDir := map[string][]sandbox.Change{}
 	byPath := map[string]sandbox.Change{}
-	for _, c := range changes.List() {
-		byPath[c.Path] = c
-		if dir := t.gitDirOf(c); dir != "" {
-			byDir[dir] = append(byDir[dir], c)
+	for _, change := range changes.List() {
+		byPath[change.Path] = change
+		if dir := c.gitDirOf(change); dir != "" {
+			byDir[dir] = append(byDir[dir], change)
 		}
 	}
 	if len(byDir) == 0 {
@@ -87,8 +87,8 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 	}
 	open := func(path string) (io.ReadCloser, error) { return changes.Open(byPath[path]) }
 	for dir, list := range byDir {
-		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Environ: t.opt.Env.Environ}
-		if w := t.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
+		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Environ: c.session.opt.Env.Environ}
+		if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
 			if r.WorkTree, r.GitDir, err = w.Project.Root, w.Project.GitDir(), nil; r.GitDir == "" {
 				continue
 			}
@@ -110,14 +110,14 @@ func (t *turn) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, 
 		}
 		g.views, g.dirs = append(g.views, view), append(g.dirs, dir)
 		in := "" // the project's own repository needs no name
-		if rel, err := filepath.Rel(t.opt.Policy.Root, r.WorkTree); err == nil && rel != "." {
+		if rel, err := filepath.Rel(c.session.opt.Policy.Root, r.WorkTree); err == nil && rel != "." {
 			in = "in " + filepath.ToSlash(rel) + ": "
 		}
 		var removed []sandbox.Change
 		if view.Removed() {
 			removed = list
 		}
-		effects, err := view.Effects(ctx, t.workTree(ctx, r.WorkTree, byPath, changes))
+		effects, err := view.Effects(ctx, c.workTree(ctx, r.WorkTree, byPath, changes))
 		if err != nil {
 			return g, err
 		}
@@ -157,9 +157,9 @@ func gitChanges(list []sandbox.Change) (changes []repo.Change) {
 
 // gitDirOf is the git directory that a path lies in, "" for none: the part up to the
 // first .git that is a directory, or the one that work trees share.
-func (t *turn) gitDirOf(c sandbox.Change) string {
-	path, at := c.Path, cmp.Or(c.Dir, t.opt.Policy.Root)
-	if w := t.opt.Workspace; w != nil && w.Project.Common != "" && (path == w.Project.Common || isBelow(w.Project.Common, path)) {
+func (c *calls) gitDirOf(change sandbox.Change) string {
+	path, at := change.Path, cmp.Or(change.Dir, c.session.opt.Policy.Root)
+	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && (path == w.Project.Common || isBelow(w.Project.Common, path)) {
 		return w.Project.Common
 	}
 	rel, err := filepath.Rel(at, path)
@@ -199,21 +199,21 @@ func moduleOf(dir, path string) string {
 }
 
 // workTree is a repository's work tree as it will be once the line's files have landed.
-func (t *turn) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes Changes) repo.WorkTree {
+func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes Changes) repo.WorkTree {
 	var ignored []string
 	asked := false
 	return repo.WorkTree{
 		Open: func(name string) (io.ReadCloser, fs.FileMode, error) {
 			path := filepath.Join(top, filepath.FromSlash(name))
-			if c, changed := byPath[path]; changed {
+			if change, changed := byPath[path]; changed {
 				switch {
-				case c.Kind == sandbox.Deleted:
+				case change.Kind == sandbox.Deleted:
 					return nil, 0, fs.ErrNotExist
-				case c.Mode&fs.ModeSymlink != 0:
-					return io.NopCloser(strings.NewReader(c.Target)), c.Mode, nil
-				case c.Kind != sandbox.Mode && c.Mode.IsRegular():
-					file, err := changes.Open(c)
-					return file, c.Mode, err
+				case change.Mode&fs.ModeSymlink != 0:
+					return io.NopCloser(strings.NewReader(change.Target)), change.Mode, nil
+				case change.Kind != sandbox.Mode && change.Mode.IsRegular():
+					file, err := changes.Open(change)
+					return file, change.Mode, err
 				}
 			}
 			info, err := os.Lstat(path)
@@ -228,17 +228,17 @@ func (t *turn) workTree(ctx context.Context, top string, byPath map[string]sandb
 			return file, info.Mode(), err
 		},
 		Guarded: func(name string) bool {
-			return t.opt.Policy.IsGuarded(filepath.Join(top, filepath.FromSlash(name)))
+			return c.session.opt.Policy.IsGuarded(filepath.Join(top, filepath.FromSlash(name)))
 		},
 		Ignored: func(name string) bool {
-			w := t.opt.Workspace
+			w := c.session.opt.Workspace
 			if w == nil || top != w.Project.Root {
 				return false
 			}
 			if !asked {
 				asked = true
 				var err error
-				if ignored, err = w.Project.Ignored(ctx, t.opt.Env.Environ); err != nil {
+				if ignored, err = w.Project.Ignored(ctx, c.session.opt.Env.Environ); err != nil {
 					ignored = []string{""} // what cannot be told counts as ignored, and is asked about
 				}
 			}
@@ -248,3 +248,6 @@ func (t *turn) workTree(ctx context.Context, top string, byPath map[string]sandb
 		},
 	}
 }
+
+// mostNamed is how many of the changes are named in a line of text.
+const mostNamed = 20

@@ -1,12 +1,12 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"artoo/agent/ledger"
 	"artoo/agent/permission"
@@ -114,34 +114,6 @@ type Secrets struct {
 	Begun func(s *conversation.Session)
 }
 
-// New makes an agent and begins its session. The error says what is missing.
-func New(opt Options) (*Agent, error) {
-	if err := opt.check(); err != nil {
-		return nil, err
-	}
-	if opt.Env == nil {
-		opt.Env = &tool.Env{}
-	}
-	if w := opt.Workspace; w != nil {
-		w.mask = opt.Secrets.Mask
-		opt.Env.Dir = cmp.Or(opt.Env.Dir, w.Project.Dir)
-	}
-	if opt.Policy == nil {
-		opt.Policy = &permission.Policy{Mode: permission.ModeAsk, Root: opt.Env.Dir}
-		if w := opt.Workspace; w != nil {
-			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
-		}
-	}
-	a := &Agent{opt: opt, startMode: opt.Policy.Mode, spent: &spending{},
-		running: make(chan struct{}, 1)}
-	a.take(opt.Model)
-	a.beginBackground()
-	if err := a.open(opt.Sessions.First); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
 // check says what is missing.
 func (o Options) check() error {
 	var missing []string
@@ -175,4 +147,41 @@ func (o Options) check() error {
 		return o.Policy.CheckMode()
 	}
 	return nil
+}
+
+// String is the provider and the model.
+func (m Model) String() string { return m.Name + "/" + m.Defaults.Model }
+
+// Message is what the user says, and what its turn does otherwise than the agent.
+type Message struct {
+	Text        string
+	Attachments []provider.Part
+	// Options go over Model.Defaults in this turn; what is unset stays. Another
+	// model is one of the same provider.
+	Options provider.Options
+	// Timeout bounds each request of the turn, its tries included; 0 leaves it to
+	// the provider.
+	Timeout time.Duration
+	// Steering gives what the user said while the turn runs, in order: it is appended
+	// after the results of the calls, before the next request, and counts as messages of
+	// its own. Of these only Text and Attachments count. It is called between steps by
+	// the goroutine of Send, not when a reply without calls ends the turn. nil is nothing.
+	Steering func() []Message
+}
+
+func (m Model) rules(mode permission.Mode) string {
+	if m.Rules == nil {
+		return ""
+	}
+	return m.Rules(string(mode))
+}
+
+// SubAgent is a sub-agent that the user has described, which task offers by its name.
+type SubAgent struct {
+	Name        string
+	Description string   // what it is for, for the model that calls; may be ""
+	Prompt      string   // added to its system prompt; may be ""
+	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
+	// Model makes the model that answers; nil for that of the agent that calls.
+	Model func() (Model, error)
 }

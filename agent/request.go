@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,172 +14,132 @@ import (
 	"artoo/provider"
 )
 
-// query makes one request, and again while one that fails can be mended (see
-// retries), and streams the reply. It trims the history first.
-func (t *turn) query(ctx context.Context) (provider.Done, error) {
-	for {
-		if err := t.trim(ctx); err != nil {
-			return provider.Done{}, err
-		}
-		request, err := t.request(ctx)
-		if err != nil {
-			return provider.Done{}, err
-		}
-		reply, err := t.stream(ctx, request)
-		t.endRequest()
-		if err == nil {
-			reply.Message = t.withoutOversized(reply.Message)
-			return reply, nil
-		}
-		if _, err := t.retry(ending{err: err, sent: request.Messages}); err != nil {
-			return provider.Done{}, err
-		}
-	}
-}
-
 // request builds what is sent next, within the caps: what it may come to is reserved
 // until endRequest.
-func (t *turn) request(ctx context.Context) (provider.Request, error) {
-	options := provider.Options{MaxTokens: t.attempt.maxTokens}.Or(t.model.Defaults)
-	fitting := t.fitReply(t.withThinking(options))
-	reply, err := t.reserve(ctx, fitting)
+func (r *requests) request(ctx context.Context) (provider.Request, error) {
+	options := provider.Options{MaxTokens: r.attempt.maxTokens}.Or(r.session.model.Defaults)
+	fitting := r.fitReply(r.withThinking(options))
+	reply, err := r.money.reserve(ctx, fitting)
 	if err != nil {
 		return provider.Request{}, err
 	}
-	t.squeezed = t.squeezed && reply == fitting
-	options.MaxTokens, t.limit = reply, reply
+	r.truncated = r.truncated && reply == fitting
+	options.MaxTokens, r.limit = reply, reply
 	repair := provider.Repair
-	if t.attempt.paused {
+	if r.attempt.paused {
 		repair = provider.RepairPaused
 	}
-	messages, without := provider.FitImages(provider.LeaveOut(repair(t.conv.Messages()), t.refused.has), t.model.Info)
-	if without != "" && without != t.imagesNotified {
-		t.notice(NoticeInfo, without)
+	messages, without := provider.FitImages(provider.LeaveOut(repair(r.session.conv.Messages()), r.session.refused.has), r.session.model.Info)
+	if without != "" && without != r.session.imagesNotified {
+		r.cb.notice(NoticeInfo, without)
 	}
-	t.imagesNotified = without
-	if t.attempt.nudge != "" {
-		messages = append(slices.Clip(messages), provider.UserText(t.attempt.nudge))
+	r.session.imagesNotified = without
+	if r.attempt.nudge != "" {
+		messages = append(slices.Clip(messages), provider.UserText(r.attempt.nudge))
 	}
 	return provider.Request{
 		Options:   options,
-		System:    t.system,
-		Tools:     t.specs(),
+		System:    r.session.system,
+		Tools:     r.session.specs(),
 		Messages:  messages,
-		NoCalls:   t.closing,
-		SessionID: t.sessionID,
+		NoCalls:   r.closing,
+		SessionID: r.session.sessionID,
 	}, nil
 }
 
-// promptTokens is about how many tokens are sent with the next request.
-func (t *turn) promptTokens() int {
-	if t.aside > 0 {
-		return t.aside
-	}
-	return t.conv.EstimatedTokens()
-}
-
-// specs are what the model is told of the tools it is offered.
-func (a *Agent) specs() []provider.ToolSpec {
-	var specs []provider.ToolSpec
-	for _, tool := range a.offered() {
-		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema()})
-	}
-	return specs
-}
-
 // stream sends the request, passes the pieces on, and accounts for the reply.
-func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
-	after, err := t.spanned(ctx)
+func (r *requests) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
+	after, err := r.spanned(ctx)
 	if err != nil {
 		return provider.Done{}, err
 	}
 	defer after()
-	t.countStep()
-	t.response.Stop, t.response.Detail = "", ""
-	in := &incoming{began: time.Now(), prompt: t.promptTokens(), tries: 1}
+	r.countStep()
+	r.response.Stop, r.response.Detail = "", ""
+	in := &incoming{began: time.Now(), prompt: r.money.promptTokens(), tries: 1}
 	limited := ctx // by the message's timeout
-	if t.timeout > 0 {
+	if r.timeout > 0 {
 		var stop context.CancelFunc
-		limited, stop = context.WithTimeout(ctx, t.timeout)
+		limited, stop = context.WithTimeout(ctx, r.timeout)
 		defer stop()
 	}
-	t.cb.OnThinking()
-	defer t.cb.OnThinkingDone()
-	for event, err := range t.model.Provider.Stream(limited, request) {
+	r.cb.OnThinking()
+	defer r.cb.OnThinkingDone()
+	for event, err := range r.session.model.Provider.Stream(limited, request) {
 		if err != nil && limited.Err() != nil && ctx.Err() == nil {
-			err = t.timedOut(err)
+			err = r.timedOut(err)
 		}
 		if err != nil {
-			return provider.Done{}, t.broken(in, err)
+			return provider.Done{}, r.broken(in, err)
 		}
 		switch e := event.(type) {
 		case provider.Started:
 			in.started, in.answers = e, true
-			t.checkModel(request.Model, e.Model)
-			t.cb.OnThinkingDone()
+			r.checkModel(request.Model, e.Model)
+			r.cb.OnThinkingDone()
 			continue
 		case provider.Done:
-			t.cb.OnThinkingDone()
-			t.response.Stop, t.response.Detail = e.Stop, e.Detail
-			if by := t.response.Model; by != e.Message.Model {
+			r.cb.OnThinkingDone()
+			r.response.Stop, r.response.Detail = e.Stop, e.Detail
+			if by := r.response.Model; by != e.Message.Model {
 				e.Message.Answered = by
 			}
-			return e, t.account(e, in)
+			return e, r.account(e, in)
 		}
-		t.cb.OnThinkingDone()
-		if err := t.piece(ctx, in, event, request.MaxTokens); err != nil {
-			return provider.Done{}, t.broken(in, err)
+		r.cb.OnThinkingDone()
+		if err := r.piece(ctx, in, event, request.MaxTokens); err != nil {
+			return provider.Done{}, r.broken(in, err)
 		}
 	}
-	return provider.Done{}, t.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: t.model.Name,
+	return provider.Done{}, r.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: r.session.model.Name,
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
 // piece passes on what a reply brings on its way. Text that was still buffered
 // when ctx ended is neither shown nor kept.
-func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event, maxTokens int) error {
+func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event, maxTokens int) error {
 	switch e := event.(type) {
 	case provider.TextDelta:
 		if ctx.Err() != nil {
 			return nil
 		}
 		if show := in.say(e.Text); show != "" {
-			t.cb.OnText(show)
+			r.cb.OnText(show)
 		}
 	case provider.ReasoningDelta:
 		if ctx.Err() == nil {
 			in.bytes += len(e.Text)
-			t.cb.OnReasoning(e.Text)
+			r.cb.OnReasoning(e.Text)
 		}
 	case provider.CallDelta:
 		if all := in.input(e); ctx.Err() == nil {
-			t.cb.OnNotice(Notice{Kind: NoticeInput, Input: &all})
+			r.cb.OnNotice(Notice{Kind: NoticeInput, Input: &all})
 		}
 	case provider.Step:
 		in.calls = nil
 		if in.text.Len() > 0 {
 			in.text.WriteString("\n\n") // what follows is a text of its own
 		}
-		t.notice(NoticeStep, e.Text)
+		r.cb.notice(NoticeStep, e.Text)
 	case provider.Refused:
-		t.response.Denied = append(t.response.Denied,
-			Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.opt.Policy.Mode != permission.ModePlan})
+		r.response.Denied = append(r.response.Denied,
+			Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: r.session.opt.Policy.Mode != permission.ModePlan})
 	case provider.Notice:
 		kind := NoticeInfo
 		if e.Warning {
 			kind = NoticeWarning
 		}
-		t.notice(kind, e.Text)
+		r.cb.notice(kind, e.Text)
 	case provider.Retry:
-		return t.nextTry(in, e, maxTokens)
+		return r.nextTry(in, e, maxTokens)
 	}
 	return nil
 }
 
 // nextTry counts a try that failed, and lets the next one be made within what the
 // caps leave then. Its error says that they leave nothing.
-func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
-	if e.Err != nil && t.stopsEmpty(e) {
+func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
+	if e.Err != nil && r.stopsEmpty(e) {
 		return e.Err
 	}
 	in.void = in.void || e.Discard
@@ -186,9 +148,9 @@ func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 		text, usage = e.Err.Error(), e.Err.Usage
 	}
 	if !e.Own {
-		t.lose(in, usage)
-		t.losing = in.lost
-		reply, err := t.reserveTry(maxTokens)
+		r.lose(in, usage)
+		r.money.lost = in.lost
+		reply, err := r.money.reserveTry(maxTokens)
 		if err != nil {
 			return err
 		}
@@ -197,38 +159,38 @@ func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 		}
 	}
 	in.tries = e.Try
-	t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: text, Retry: &e})
-	t.cb.OnThinking()
+	r.cb.OnNotice(Notice{Kind: NoticeRetry, Text: text, Retry: &e})
+	r.cb.OnThinking()
 	return nil
 }
 
 // broken accounts for a request that failed, keeps what came of it, and returns why
 // it did.
-func (t *turn) broken(in *incoming, err error) error {
-	t.cb.OnThinkingDone()
+func (r *requests) broken(in *incoming, err error) error {
+	r.cb.OnThinkingDone()
 	if in.text.Len() > 0 {
-		t.partial = in.text.String()
+		r.partial = in.text.String()
 	}
 	if e := provider.AsError(err); e != nil {
-		t.keep = e.Keep
+		r.keep = e.Keep
 	}
-	t.accountFailure(in, err)
+	r.accountFailure(in, err)
 	return err
 }
 
 // checkModel notes the model that answers, and tells, once, when it is another
 // than the one asked for. A server that does not say is taken at its word.
-func (t *turn) checkModel(asked, answered string) {
+func (r *requests) checkModel(asked, answered string) {
 	answered = cmp.Or(answered, asked)
-	t.response.Model = answered
-	t.answered = [2]string{t.model.Name + "/" + asked, answered}
-	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && t.otherModel != pair {
-		t.otherModel = pair
+	r.response.Model = answered
+	r.session.answered = [2]string{r.session.model.Name + "/" + asked, answered}
+	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && r.session.otherModel != pair {
+		r.session.otherModel = pair
 		text := "answered by " + answered
 		if asked != "default" { // of a server or a tool: whichever it is, it is the one
 			text = "asked " + asked + ", " + text
 		}
-		t.notice(NoticeModel, text)
+		r.cb.notice(NoticeModel, text)
 	}
 }
 
@@ -252,4 +214,231 @@ func modelFamily(model string) string {
 		return model
 	}
 	return stem
+}
+
+// incoming is what is known of a request while its reply comes in.
+type incoming struct {
+	began   time.Time
+	started provider.Started
+	prompt  int // about how many tokens were sent
+	tries   int
+
+	text strings.Builder // of the try that delivered text last
+	void bool            // that try failed: text that comes now takes its place
+	// worded says that some of the text is more than blanks.
+	worded bool
+
+	answers bool // the current try has begun to answer
+	// bytes counts the text, reasoning and calls of the current try; calls are those that it
+	// is writing.
+	bytes int
+	calls map[int]ToolInput
+	// known and lost are the usage of tries that failed: known as far as the server said, lost
+	// with an estimate where it did not.
+	known, lost provider.Usage
+}
+
+// say takes a piece of text and returns what of the text is to be shown now: a
+// reply may be nothing but blanks, and be asked again, so they wait for a word.
+func (in *incoming) say(text string) (show string) {
+	if in.void {
+		in.void, in.worded = false, false
+		in.text.Reset()
+	}
+	in.text.WriteString(text)
+	in.bytes += len(text)
+	if in.worded {
+		return text
+	}
+	if show = in.text.String(); strings.TrimSpace(show) == "" {
+		return ""
+	}
+	in.worded = true
+	return show
+}
+
+// input counts a piece of a call's arguments, and returns what came of them so far.
+func (in *incoming) input(piece provider.CallDelta) ToolInput {
+	all, known := in.calls[piece.Call]
+	if !known {
+		all.Index = len(in.calls)
+	}
+	if in.calls == nil {
+		in.calls = map[int]ToolInput{}
+	}
+	all.Tool = cmp.Or(piece.Tool, all.Tool)
+	all.Bytes += piece.Bytes
+	in.bytes += piece.Bytes
+	in.calls[piece.Call] = all
+	return all
+}
+
+// lose counts a try that failed. said is what the server told of its usage:
+// often nothing, or of the output only that it has begun.
+func (r *requests) lose(in *incoming, said provider.Usage) {
+	in.known = in.known.Add(said)
+	lost := said
+	if in.answers || in.bytes > 0 || said.Total() > 0 {
+		if lost.Prompt() == 0 {
+			lost.Input, lost.Estimated = in.prompt, true
+		}
+		if output := r.session.conv.Tokens(in.bytes); output > lost.Output {
+			lost.Output, lost.Estimated = output, true
+		}
+		if lost.Estimated && !said.Estimated {
+			lost.CostUSD = nil // a bill for a part is none; who estimates it means all of it
+		}
+	}
+	in.lost = in.lost.Add(lost)
+	in.answers, in.bytes, in.calls = false, 0, nil
+}
+
+// account records a complete reply, with what the tries before it used: that
+// costs, but says nothing of the history's size.
+func (r *requests) account(reply provider.Done, in *incoming) error {
+	own := without(reply.Usage, in.known)
+	if own.Total() == 0 {
+		own = provider.Usage{Input: in.prompt, Output: r.replyTokens(reply.Message), Estimated: true}
+	}
+	if !reply.Several && r.money.aside == 0 {
+		r.session.conv.Observe(own)
+	}
+	r.session.cached = own.CacheRead + own.CacheWrite
+	return r.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
+}
+
+// replyTokens is about how many tokens a reply has.
+func (r *requests) replyTokens(m provider.Message) (n int) {
+	for _, p := range m.Parts {
+		n += r.session.conv.PartTokens(p)
+	}
+	return n
+}
+
+// without takes what failed tries used out of a sum.
+func without(all, lost provider.Usage) provider.Usage {
+	all.Input -= min(all.Input, lost.Input)
+	all.CacheRead -= min(all.CacheRead, lost.CacheRead)
+	all.CacheWrite -= min(all.CacheWrite, lost.CacheWrite)
+	all.Output -= min(all.Output, lost.Output)
+	all.Reasoning -= min(all.Reasoning, lost.Reasoning)
+	if all.CostUSD != nil && lost.CostUSD != nil {
+		all.CostUSD = new(*all.CostUSD - *lost.CostUSD)
+	}
+	return all
+}
+
+// accountFailure records what a request without a whole reply used.
+func (r *requests) accountFailure(in *incoming, err error) {
+	e := provider.AsError(err)
+	if e == nil {
+		e = &provider.Error{}
+	}
+	r.lose(in, without(e.Usage, in.known))
+	if in.lost.Total() == 0 {
+		return
+	}
+	id := cmp.Or(e.RequestID, in.started.RequestID)
+	// The request's own error is what the caller must see; the file that could
+	// not take this line fails again, and is told, at the end of the turn.
+	_ = r.recordUsage(in, id, in.tries, in.lost)
+}
+
+// recordUsage counts the parts of one request's usage.
+func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...provider.Usage) error {
+	report := RequestReport{ID: id, Model: r.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
+	report.CostUSD = new(float64)
+	for _, usage := range parts {
+		if usage.Total() == 0 && usage.CostUSD == nil {
+			continue
+		}
+		report.Usage = report.Usage.Add(usage)
+		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, r.session.model.Info.Price))
+	}
+	r.money.settle(report)
+	return r.report(report)
+}
+
+// report keeps what a request used, one of a sub-agent too.
+func (r *requests) report(report RequestReport) error {
+	r.response.Usage = r.response.Usage.Add(report.Usage)
+	if r.response.Requests == nil {
+		r.response.CostUSD = new(float64)
+	}
+	r.response.CostUSD = plus(r.response.CostUSD, report.CostUSD)
+	r.response.Requests = append(r.response.Requests, report)
+	r.cb.OnNotice(Notice{Kind: NoticeUsage, Request: &report})
+	return r.session.conv.RecordUsage(report.Model, report.Usage, report.CostUSD)
+}
+
+// plus adds costs; what is unknown stays so.
+func plus(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
+}
+
+// timedOut is the error of a request that the message's timeout ended, with what
+// the provider told of it.
+func (r *requests) timedOut(err error) error {
+	late := provider.Error{Provider: r.session.model.Name}
+	if e := provider.AsError(err); e != nil {
+		late = *e
+	}
+	late.Kind, late.Message = provider.KindTimeout, ""
+	late.Err = fmt.Errorf("not done after %s: %w", r.timeout, context.DeadlineExceeded)
+	return &late
+}
+
+// spanned has the journal span a request to a provider that runs tools of its own, as it
+// spans a command that nothing confines. The func follows the request's end. A run that
+// was stopped may work on for a moment: its step ends with it, the turn does not wait.
+// The error says that the request must not be made.
+func (r *requests) spanned(ctx context.Context) (after func(), err error) {
+	settle, j := r.session.model.Settle, r.keeper.journal
+	if settle == nil || j == nil {
+		return func() {}, nil
+	}
+	r.keeper.giveYours(r.cb)
+	step := j.BeginRun(r.session.turnNumber(), r.session.model.Name)
+	if _, err := step.Snapshot(ctx); err != nil {
+		_, endErr := step.End()
+		return nil, &Failure{Kind: KindInternal, What: r.session.model.Name,
+			Err: fmt.Errorf("not run, since what it changes could not be undone: %w", errors.Join(err, endErr))}
+	}
+	return func() {
+		say := func(text string, to func(string)) {
+			if text != "" {
+				to(text)
+			}
+		}
+		lost, late := make(chan string), make(chan struct{})
+		r.keeper.settling.Go(func() {
+			settle()
+			text := lostBy(r.keeper.closeStep(step))
+			select {
+			case lost <- text:
+			case <-late:
+				say(text, r.session.notify)
+			}
+		})
+		grace := time.NewTimer(interruptGrace)
+		defer grace.Stop()
+		select {
+		case text := <-lost:
+			say(text, func(text string) { r.cb.notice(NoticeWarning, text) })
+		case <-grace.C:
+			close(late)
+		}
+	}, nil
+}
+
+// countStep counts a request that is about to be made: the one that a step was taken
+// for, or a try of it anew.
+func (r *requests) countStep() {
+	if !r.closing && !r.taken {
+		r.steps.Add(1)
+	}
+	r.taken = false
 }

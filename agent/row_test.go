@@ -127,7 +127,7 @@ func TestNoCountIsAnEstimate(t *testing.T) {
 func TestAKeyTwiceIsTold(t *testing.T) {
 	step := fake.Calls(provider.ToolCall{ID: "a", Name: "look", Input: []byte(`{"arg":"y"}`), Raw: `{"arg":"x","arg":"y"}`})
 	_, lines, runs, _, err := play(t, step, fake.Say("ok"))
-	if err != nil || runs != 0 || len(lines) < 3 || !strings.Contains(lines[2], `names "arg" twice`) {
+	if err != nil || runs != 0 || len(lines) < 3 || !strings.Contains(lines[2], `duplicate key "arg"`) {
 		t.Errorf("%v, %d runs, history %q", err, runs, lines)
 	}
 }

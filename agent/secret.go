@@ -2,41 +2,16 @@ package agent
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"artoo/agent/permission"
-	"artoo/provider"
 )
 
 // maskMark is what stands for a key, also as a model may write it in JSON.
 var maskMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:‹|\\u2039)secret:[0-9a-f]{4}(?:[0-9a-f]{8})?(?:›|\\u203[aA])`)
 })
-
-// masked is text with marks in place of keys.
-func (a *Agent) masked(text string) string {
-	if a.opt.Secrets.Mask == nil {
-		return text
-	}
-	return a.opt.Secrets.Mask(text)
-}
-
-// maskedParts masks the texts of a user's message; images stay as they are. It
-// reports whether there was a key in one.
-func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found bool) {
-	for _, part := range parts {
-		if t, ok := part.(provider.Text); ok {
-			if text := a.masked(t.Text); text != t.Text {
-				t.Text, found = text, true
-				part = t
-			}
-		}
-		out = append(out, part)
-	}
-	return out, found
-}
 
 // maskedEffects are effects as people see them.
 func maskedEffects(e permission.Effects, mask func(string) string) *permission.Effects {
@@ -48,42 +23,6 @@ func maskedEffects(e permission.Effects, mask func(string) string) *permission.E
 	}
 	e.By = by
 	return &e
-}
-
-// maskedDiff masks what stands in the file already, also where a changed line
-// still has it. What the model writes is shown as it is: whoever approves must
-// see it, and the model made it up.
-func (a *Agent) maskedDiff(diff string) string {
-	if a.opt.Secrets.Mask == nil || a.opt.Secrets.Mask(diff) == diff {
-		return diff
-	}
-	lines := strings.SplitAfter(diff, "\n")
-	known := map[string]bool{}
-	for i := 0; i < len(lines); i++ {
-		from := i
-		for i < len(lines) && !(strings.HasPrefix(lines[i], "+") && !fileHeader(lines, i)) {
-			i++
-		}
-		if from == i {
-			continue
-		}
-		whole := a.opt.Secrets.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
-		clear(lines[from:i])
-		lines[from] = whole
-		for _, mark := range maskMark().FindAllString(whole, -1) {
-			known[mark] = true
-		}
-	}
-	for i, line := range lines {
-		if strings.HasPrefix(line, "+") {
-			m := a.opt.Secrets.Mask(line)
-			unknown := func(mark string) bool { return !known[mark] }
-			if !slices.ContainsFunc(maskMark().FindAllString(m, -1), unknown) {
-				lines[i] = m
-			}
-		}
-	}
-	return strings.Join(lines, "")
 }
 
 // fileHeader reports whether line i of a diff names the changed file. An added line that

@@ -26,6 +26,9 @@ func (s *serial) tell(f func(Callbacks)) {
 	}
 }
 
+// notice reports something to the user.
+func (s *serial) notice(kind NoticeKind, text string) { s.OnNotice(Notice{Kind: kind, Text: text}) }
+
 func (s *serial) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,121 +1,262 @@
 package agent
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
-	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/search"
+	"artoo/tool/tempdir"
 )
 
-// Sessions lists the sessions of the agent's directory, newest first.
-func (a *Agent) Sessions() ([]conversation.Info, error) {
-	all, err := a.opt.Sessions.Store.List()
-	return slices.DeleteFunc(all, func(i conversation.Info) bool { return i.CWD != a.opt.Env.Dir }), err
+// session is what the parts of an agent share: what it was made of, the model that
+// answers, and the present session.
+type session struct {
+	opt    Options
+	model  Model    // who answers, with what was learned of it
+	parent *session // of the agent that a sub-agent works for; nil for none
+
+	conv      *conversation.Conversation
+	system    string // the system prompt, fixed for the session
+	sessionID string // "" where the session is not kept
+	// scratch has the long outputs of sessions that are not kept, and is nil before the first
+	// one; output is the directory of the present session, "" where that is not kept.
+	scratch *tempdir.Dir
+	output  string
+	// guide returns instructions that hold for the files a call touched and that
+	// the model was not given yet, for the end of the call's result; "" for none.
+	// Paths are absolute. It is called on the turn's goroutine.
+	guide func(paths []string) string
+
+	todo    []todoItem      // the model's plan of a long task
+	kinds   []string        // the extensions of files that tools are offered for
+	looking <-chan []string // gives those that the project has, nil once they are taken
+	turns   []string        // what the user wrote since the session was opened, in order
+	unsent  []provider.Part // the notes of a message that was withdrawn, for the next one
+
+	compaction Compaction    // what the user chose for this session at a full budget, "" for nothing
+	unsummed   int           // counts the automatic summaries that failed in a row
+	running    chan struct{} // holds one while calls that change something are decided and run
+	elapsed    time.Duration // of the run, without waiting for the user
+
+	replyLimit int      // of the model, in tokens, as it was asked for
+	guessed    bool     // the server's guess at the model's facts was taken over
+	cached     int      // tokens the provider's cache is believed to hold
+	refused    imageSet // images that the server did not take
+	// otherModel is the last answer to "which model answers" of which the user was notified.
+	otherModel     string
+	answered       [2]string         // the last model that was asked, and the one that answered
+	imagesNotified string            // what was said last of images that are not sent
+	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
 
-// FindSessions are those of the agent's directory in which a message holds all of the
-// words, newest first; First is what stands around the first word in it.
-func (a *Agent) FindSessions(words []string) (found []conversation.Info, err error) {
-	here := func(i conversation.Info) bool { return i.CWD == a.opt.Env.Dir }
-	err = a.opt.Sessions.Store.Grep(words, here, func(m conversation.Match) bool {
-		m.Session.First = m.Text
-		found = append(found, m.Session)
-		return false
+// alone waits until no sub-agent, nor the agent it works for, decides over a call or
+// runs one that changes something: the journal and what layers start from hold for
+// one at a time. The func lets the next one on, once; where ctx ends the wait there is
+// nothing to let on.
+func (s *session) alone(ctx context.Context) (free func()) {
+	select {
+	case s.running <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.running })
+	case <-ctx.Done():
+		return func() {}
+	}
+}
+
+func (s *session) toolNames() string {
+	var names []string
+	for _, o := range s.offered() {
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// namesOf are absolute paths as seen from the working directory, masked.
+func (s *session) namesOf(paths []string) (names []string) {
+	for _, path := range paths {
+		if rel, err := filepath.Rel(s.opt.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		names = append(names, s.masked(path))
+	}
+	return names
+}
+
+// offered are the tools that the present model is offered. One that stands in
+// another's place is for models that are trained on it, and where there is no other;
+// one for files of a kind is offered where such files are known to be.
+func (s *session) offered() []tool.Tool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == name })
+	}
+	return slices.DeleteFunc(slices.Clone(s.opt.Tools), func(t tool.Tool) bool {
+		if t.Instead != "" {
+			return has(t.Instead) && !s.model.Info.Patches
+		}
+		return t.For != "" && !slices.Contains(s.kinds, t.For) || s.model.Info.Patches &&
+			slices.ContainsFunc(s.opt.Tools, func(other tool.Tool) bool { return other.Instead == t.Name })
 	})
-	return found, err
 }
 
-// Rename gives the present session a name, "" for none.
-func (a *Agent) Rename(name string) error {
-	s := a.conv.Session()
-	switch {
-	case s == nil:
-		return errors.New("no session is kept, so it cannot be found by a name")
-	case a.conv.MessageCount() == 0:
-		return errors.New("nothing was said yet, so there is nothing to name")
-	}
-	return s.Rename(name)
+// replaced reports whether the present model is offered another tool instead.
+func (s *session) replaced(name string) bool {
+	return slices.ContainsFunc(s.offered(), func(t tool.Tool) bool { return t.Instead == name })
 }
 
-// Saved is the present session as its file has it, nil where none is kept. It is
-// the one it was copied from for a copy that nothing was added to.
-func (a *Agent) Saved() (*conversation.Session, error) {
-	s := a.conv.Session()
-	if s == nil {
-		return nil, nil
+// kindsTimeout is how long a session's first request may wait for the look at what
+// files the project has.
+const kindsTimeout = time.Second
+
+// lookForKinds looks meanwhile for files that some tools are for: neither the first
+// message nor the prompt waits for it.
+func (s *session) lookForKinds() {
+	s.kinds, s.looking = nil, nil
+	var kinds []string
+	for _, t := range s.opt.Tools {
+		if t.For != "" {
+			kinds = append(kinds, t.For)
+		}
 	}
-	return a.opt.Sessions.Store.Read(source(s))
+	files := s.opt.Env.Files
+	if kinds == nil || files == nil {
+		return
+	}
+	found := make(chan []string, 1)
+	s.looking = found
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), kindsTimeout)
+		defer cancel()
+		there, _ := guard(func() ([]string, error) { return search.Kinds(ctx, files, kinds), nil }) // after a crash none counts as there
+		found <- there
+	}()
 }
 
-// Resume goes on with another session; the present one is closed. The mode is
-// the default again: what was allowed there does not hold here.
-func (a *Agent) Resume(id string) (*Resumed, error) {
-	s, err := a.opt.Sessions.Store.Open(id)
-	if err != nil {
-		return nil, err
+// takeFound takes over what lookForKinds has found.
+func (s *session) takeFound() {
+	if s.looking == nil {
+		return
 	}
-	// The present session is in use, by this very artoo: Open gave a copy of it.
-	if now := a.conv.Session(); now != nil && source(s) == now.ID() {
-		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
-	}
-	policy := a.opt.Policy
-	mode := policy.Mode
-	policy.Mode = a.startMode
-	if err := a.change(s); err != nil {
-		policy.Mode = mode
-		return nil, err
-	}
-	policy.ForgetSession()
-	a.EndBackground()
-	return a.resumed(s), nil
+	s.kinds, s.looking = append(s.kinds, <-s.looking...), nil
+	s.conv.SetOverhead(s.system, s.specs)
 }
 
-// Clear begins a new session, and returns the id of the old one, "" if it was not
-// kept. The mode stays: the prompt of the new one tells it.
-func (a *Agent) Clear() (old string, err error) {
-	if s := a.conv.Session(); s != nil && a.conv.MessageCount() > 0 {
-		old = source(s)
+// offerFor offers the tools for files like these, which a call has read or written,
+// from the next request on. They stay: each change of the tools costs the provider's
+// cache.
+func (s *session) offerFor(cb *serial, paths []string) {
+	for _, path := range paths {
+		kind := strings.ToLower(filepath.Ext(path))
+		at := slices.IndexFunc(s.opt.Tools, func(o tool.Tool) bool { return o.For != "" && o.For == kind })
+		if at < 0 || slices.Contains(s.kinds, kind) {
+			continue
+		}
+		s.kinds = append(s.kinds, kind)
+		s.conv.SetOverhead(s.system, s.specs)
+		cb.notice(NoticeInfo, offeredNow(s.opt.Tools[at].Name))
 	}
-	if err := a.change(nil); err != nil {
-		return "", err
-	}
-	a.opt.Policy.ForgetSession()
-	a.EndBackground()
-	return old, nil
 }
 
-// Fork goes on in a copy of the present session, which stays as it is, and returns
-// the ids of the two. back is how many of the user's last messages the copy lacks, with
-// what followed them.
-func (a *Agent) Fork(back int) (old, now string, err error) {
-	s := a.conv.Session()
-	switch {
-	case s == nil:
-		return "", "", errors.New("no session is kept, so there is nothing to copy")
-	case a.conv.MessageCount() == 0:
-		return "", "", errors.New("nothing was said yet, so there is nothing to copy")
+// offeredNow tells the user that a tool came in the middle of a session.
+func offeredNow(name string) string {
+	return name + " is offered from now on: the next request is read anew by the provider"
+}
+
+func (s *session) notify(text string) {
+	if s.opt.Notice != nil {
+		s.opt.Notice(text)
 	}
-	if err := a.conv.Sync(); err != nil {
-		return "", "", err
+}
+
+func (s *session) foreignRules() string { return s.model.rules(s.opt.Policy.Mode) }
+
+// setModel takes a model over.
+func (s *session) setModel(m Model) {
+	s.model, s.replyLimit, s.guessed = m, m.Defaults.MaxTokens, false
+	s.know(m.Info)
+}
+
+// know takes over the facts of the model, and what follows from them: a reply has
+// a quarter of the window at most.
+func (s *session) know(info provider.ModelInfo) {
+	s.model.Info, s.model.Defaults.MaxTokens = info, tightest(s.replyLimit, info.Context/replyShare, info.MaxOutput)
+	if s.conv != nil {
+		s.conv.SetOverhead(s.system, s.specs) // the tools depend on the model
 	}
-	known := a.briefing
-	from := source(s)
-	forked, err := a.opt.Sessions.Store.Fork(from, back)
-	if err != nil {
-		return "", "", err
+}
+
+// budget is the context budget in tokens: never more than the window less the
+// reply; 0 where neither is known.
+func (s *session) budget() int {
+	return tightest(s.opt.MaxContextTokens, s.model.Info.Context-s.model.Defaults.MaxTokens)
+}
+
+// specs are what the model is told of the tools it is offered.
+func (s *session) specs() []provider.ToolSpec {
+	var specs []provider.ToolSpec
+	for _, tool := range s.offered() {
+		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema()})
 	}
-	if err := a.change(forked); err != nil {
-		return "", "", err
+	return specs
+}
+
+// pageMax is how many bytes a page of read or grep may have. A token is a byte
+// at worst, so one page never takes more than half of the budget.
+func (s *session) pageMax() int {
+	most := mostPage
+	if limit := s.opt.ToolResultMaxChars; limit > 0 {
+		most = max(limit, min(pageTimes*limit, mostPage))
 	}
-	if back == 0 {
-		a.briefing = known // the history is the same, and so is what the model knows
+	if budget := s.budget(); budget > 0 {
+		most = min(most, budget/2)
 	}
-	return from, forked.ID(), nil
+	return max(leastPage, most)
+}
+
+func (s *session) outputDir() string {
+	if s.output == "" && s.scratch != nil {
+		return s.scratch.Path
+	}
+	return s.output
+}
+
+// turnsBefore is how many turns the session had when it was opened.
+func (s *session) turnsBefore() int {
+	if kept := s.conv.Session(); kept != nil {
+		return kept.UserCount()
+	}
+	return 0
+}
+
+// turnNumber is what the journal knows the present turn by: how many messages the
+// user has written in this session, those that are trimmed by now included. What a
+// sub-agent changes is of its parent's turn.
+func (s *session) turnNumber() int {
+	if s.parent != nil {
+		return s.parent.turnNumber()
+	}
+	return s.turnsBefore() + len(s.turns)
+}
+
+// Compaction is what happens when a history passes its budget.
+type Compaction string
+
+// compactMode is what happens at a full budget in this session.
+func (s *session) compactMode() Compaction {
+	if s.compaction != "" {
+		return s.compaction
+	}
+	return s.opt.Compact
 }
 
 // source is the id of the session whose file holds what was said: it is that of
@@ -129,163 +270,125 @@ func source(s *conversation.Session) string {
 	return s.ID()
 }
 
-func (a *Agent) change(s *conversation.Session) error {
-	before := a.conv.Session()
-	if err := a.open(s); err != nil {
-		return err
-	}
-	if before == nil {
-		return nil
-	}
-	return before.Close()
-}
-
-// SetMode changes the approval mode; the error says why it cannot hold here. The
-// model is told with the next message.
-func (a *Agent) SetMode(mode permission.Mode) error {
-	policy := a.opt.Policy
-	before := policy.Mode
-	policy.Mode = mode
-	if err := policy.CheckMode(); err != nil {
-		policy.Mode = before
-		return err
-	}
-	if mode == permission.ModePlan && before != mode {
-		a.beforePlan = before
-	}
-	return nil
-}
-
-// Answer is the last text of the model before the n-th message from the end, or
-// before the end for the first; "" when there is none.
-func (a *Agent) Answer(n int) string {
-	text := ""
-	for _, m := range slices.Backward(a.conv.Messages()) {
-		switch {
-		case m.Role == provider.RoleAssistant && text == "":
-			text = m.Text()
-		case m.Role == provider.RoleUser && text != "" && n == 1:
-			return text
-		case m.Role == provider.RoleUser && text != "":
-			n, text = n-1, ""
+// typedText is a message as the user wrote it: without notes and what went
+// along with it.
+func typedText(m provider.Message) string {
+	for _, p := range m.Parts {
+		if t, ok := p.(provider.Text); ok && t.Note == "" {
+			return t.Text
 		}
 	}
-	if n > 1 {
-		return ""
-	}
-	return text
+	return ""
 }
 
-// Approval is what the approval mode means with a provider that runs tools of its
-// own, "" where the agent's rules hold.
-func (a *Agent) Approval() string { return a.model.rules(a.opt.Policy.Mode) }
+// imageSet is a set of images, known by their bytes. nil holds none.
+type imageSet map[[sha256.Size]byte]bool
 
-func (m Model) rules(mode permission.Mode) string {
-	if m.Rules == nil {
-		return ""
+func (s imageSet) has(img provider.Image) bool { return len(s) > 0 && s[sha256.Sum256(img.Data)] }
+
+// masked is text with marks in place of keys.
+func (s *session) masked(text string) string {
+	if s.opt.Secrets.Mask == nil {
+		return text
 	}
-	return m.Rules(string(mode))
+	return s.opt.Secrets.Mask(text)
 }
 
-// Rules are the rules in force, in the order in which they count.
-func (a *Agent) Rules() []permission.RuleInForce {
-	rules := a.opt.Policy.InForce()
-	for i := range rules {
-		if r := &rules[i]; r.Origin == "" {
-			r.Origin = "settings"
-			if r.Session {
-				r.Origin = "this session"
+// maskedParts masks the texts of a user's message; images stay as they are. It
+// reports whether there was a key in one.
+func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found bool) {
+	for _, part := range parts {
+		if t, ok := part.(provider.Text); ok {
+			if text := s.masked(t.Text); text != t.Text {
+				t.Text, found = text, true
+				part = t
+			}
+		}
+		out = append(out, part)
+	}
+	return out, found
+}
+
+// maskedDiff masks what stands in the file already, also where a changed line
+// still has it. What the model writes is shown as it is: whoever approves must
+// see it, and the model made it up.
+func (s *session) maskedDiff(diff string) string {
+	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
+		return diff
+	}
+	lines := strings.SplitAfter(diff, "\n")
+	known := map[string]bool{}
+	for i := 0; i < len(lines); i++ {
+		from := i
+		for i < len(lines) && !(strings.HasPrefix(lines[i], "+") && !fileHeader(lines, i)) {
+			i++
+		}
+		if from == i {
+			continue
+		}
+		whole := s.opt.Secrets.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
+		clear(lines[from:i])
+		lines[from] = whole
+		for _, mark := range maskMark().FindAllString(whole, -1) {
+			known[mark] = true
+		}
+	}
+	for i, line := range lines {
+		if strings.HasPrefix(line, "+") {
+			m := s.opt.Secrets.Mask(line)
+			unknown := func(mark string) bool { return !known[mark] }
+			if !slices.ContainsFunc(maskMark().FindAllString(m, -1), unknown) {
+				lines[i] = m
 			}
 		}
 	}
-	return rules
+	return strings.Join(lines, "")
 }
 
-// DropRule takes back a rule that was allowed in this session.
-func (a *Agent) DropRule(rule string) error {
-	if !a.opt.Policy.DropInSession(rule) {
-		return fmt.Errorf("%s was not allowed in this session", rule)
+// outputs are the directory for a session's long outputs, and all that hold
+// outputs it may speak of. The first is made at once: the files are opened
+// before there is an output, and a state directory that cannot be written is
+// better known before the first message. Close takes it away if it stayed empty.
+func (s *session) outputs(kept *conversation.Session) (output string, read []string, err error) {
+	if kept == nil && s.opt.Workspace == nil {
+		return "", nil, nil // the model could not read them
 	}
-	return nil
+	if kept == nil {
+		if s.scratch == nil {
+			if s.scratch, err = tempdir.Make(); err != nil {
+				return "", nil, err
+			}
+		}
+		return s.scratch.Path, []string{s.scratch.Path}, nil
+	}
+	s.emptyOutput()
+	s.output = kept.OutputDir()
+	if err := os.MkdirAll(s.output, 0o700); err != nil {
+		return "", nil, &Failure{Kind: KindInternal, What: "session", Err: err,
+			Hint: "set XDG_STATE_HOME to a directory that can be written, or --ephemeral"}
+	}
+	for _, dir := range kept.OutputDirs() {
+		if _, err := os.Stat(dir); err == nil {
+			read = append(read, dir)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+	}
+	return s.output, read, nil
 }
 
-// open puts a session into the agent: conversation, system prompt, files. A
-// nil session begins a new one.
-func (a *Agent) open(s *conversation.Session) error {
-	if begin := a.opt.Secrets.Begin; begin != nil {
-		if err := begin(s); err != nil {
-			return err
-		}
+// emptyOutput removes the last session's output directory if nothing is in it; one
+// that holds something stays, which is the error ignored here. A link in its place is
+// the user's, who moved what it names, and stays as well.
+func (s *session) emptyOutput() {
+	if info, err := os.Lstat(s.output); err == nil && info.IsDir() {
+		_ = os.Remove(s.output)
 	}
-	w := a.opt.Workspace
-	if w != nil && a.opt.Env.Files == nil { // what denied files there are decides about the rights
-		if err := w.openFiles(a.opt.Env, a.opt.Policy, nil); err != nil {
-			return err
-		}
-	}
-	system, settings, instructions := a.opt.System, a.settingsNow(), []instruction(nil)
-	if w != nil {
-		var cut bool
-		var err error
-		if instructions, cut, err = w.instructions(); err != nil {
-			return err
-		}
-		if cut {
-			a.notify("the instruction files are longer than 32 KB together; the rest was left out")
-		}
-		system = w.systemPrompt(settings, instructions, a.opt.Env.Environ)
-	}
-	if s == nil && !a.opt.Sessions.Ephemeral {
-		s = a.opt.Sessions.Store.Create(conversation.Header{
-			CWD: a.opt.Env.Dir, Version: a.opt.Sessions.Version, Provider: a.model.Name, Model: a.model.Defaults.Model,
-			System: system, Headless: w != nil && w.Headless,
-		})
-	}
-	if s != nil {
-		if begun := a.opt.Secrets.Begun; begun != nil {
-			begun(s)
-		}
-		for _, n := range s.Notices() {
-			a.notify(n)
-		}
-		if s.Header().System != "" {
-			// The session began with this prompt, and the provider's cache with it.
-			system = s.Header().System
-		}
-	}
-	output, read, err := a.outputs(s)
-	if err != nil {
-		return err
-	}
-	if w != nil {
-		if err := w.openFiles(a.opt.Env, a.opt.Policy, read); err != nil {
-			return err
-		}
-	}
-	a.lookForKinds()
-	a.opt.Env.PageMax = a.pageMax
-	a.turns = nil
-	a.compaction, a.unsummed = "", 0
-	a.todo = nil
-	if s != nil {
-		a.todo = a.todoOf(s.Messages())
-	}
-	a.conv = conversation.New(conversation.Config{
-		MaxContextTokens: a.budget(), ToolResultMaxChars: a.opt.ToolResultMaxChars, OutputDir: output,
-		Mask: a.opt.Secrets.Mask,
-	}, s)
-	a.system = system
-	a.sessionID = ""
-	if s != nil {
-		a.sessionID = s.ID()
-	}
-	a.conv.SetOverhead(a.system, a.specs)
-	a.brief(settings, instructions, s != nil && s.Resumed())
-	return a.openJournal()
 }
 
-func (a *Agent) notify(text string) {
-	if a.opt.Notice != nil {
-		a.opt.Notice(text)
-	}
-}
+// Bounds of a page of read or grep, in bytes.
+const (
+	pageTimes = 10        // the limit of other results
+	mostPage  = 100 << 10 // 2,000 lines of code with their numbers
+	leastPage = 1000
+)

@@ -1,15 +1,18 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -18,8 +21,8 @@ import (
 // judged, and where it met a wall the user may let it out. The result is the call's
 // for the model. The error ends the turn. A crash discards the layer, and is an error
 // of this call.
-func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) error {
-	stop, err := guard(func() (error, error) { return t.settleConfined(ctx, p, result), nil })
+func (c *calls) settle(ctx context.Context, p *pending, result *tool.Result) error {
+	stop, err := guard(func() (error, error) { return c.settleConfined(ctx, p, result), nil })
 	if err != nil {
 		result.Text += "[its changes were discarded: " + err.Error() + "]\n"
 		result.IsError = true
@@ -28,7 +31,7 @@ func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) erro
 	return stop
 }
 
-func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Result) error {
+func (c *calls) settleConfined(ctx context.Context, p *pending, result *tool.Result) error {
 	if p.confined == nil {
 		return nil
 	}
@@ -37,23 +40,23 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 	}
 	switch p.decision.Place {
 	case permission.PlaceSandbox, permission.PlaceBackground:
-		t.nameWalls(p, result)
-		if err := t.keepGuarded(ctx, p, result); err != nil {
+		c.nameWalls(p, result)
+		if err := c.keepGuarded(ctx, p, result); err != nil {
 			return err
 		}
 		if metWall(p.confined, sandbox.WallWrite) != "" {
-			return t.offerWhole(ctx, p, result)
+			return c.offerWhole(ctx, p, result)
 		}
-		return t.offerOutside(ctx, p, result)
+		return c.offerOutside(ctx, p, result)
 	case permission.PlaceReadOnly:
-		return t.offerSandbox(ctx, p, result)
+		return c.offerSandbox(ctx, p, result)
 	}
 	if why := p.unlessDone(result); why != "" {
-		lost, err := t.discard(p)
+		lost, err := p.discard(c.session.opt.Policy)
 		if err != nil {
 			return err
 		}
-		t.discarded(p, lost, why, false, result)
+		c.discarded(p, lost, why, false, result)
 		return nil
 	}
 	within, cancel := context.WithTimeout(ctx, longestJudging)
@@ -64,20 +67,20 @@ func (t *turn) settleConfined(ctx context.Context, p *pending, result *tool.Resu
 		if errors.Is(err, context.DeadlineExceeded) {
 			why = fmt.Sprintf("reading them took longer than %v", longestJudging)
 		}
-		t.loses(p, why, result)
+		c.loses(p, why, result)
 		return context.Cause(ctx)
 	}
 	landed := false
 	defer func() {
 		if err := changes.Discard(landed); err != nil {
-			t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
+			c.cb.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 		}
 	}()
-	t.nameWalls(p, result)
-	if landed, err = t.judge(ctx, within, p, changes, result); err != nil {
+	c.nameWalls(p, result)
+	if landed, err = c.judge(ctx, within, p, changes, result); err != nil {
 		return err
 	}
-	return t.offerMore(ctx, p, result)
+	return c.offerMore(ctx, p, result)
 }
 
 // longestJudging is how long the effects of a command may take to be read and judged.
@@ -88,15 +91,15 @@ var longestJudging = 10 * time.Second
 const longestNaming = 500 * time.Millisecond
 
 // giveUp discards what an interrupted command did on its layer.
-func (t *turn) giveUp(p *pending) {
-	if _, err := t.discard(p); err != nil {
-		t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
+func (c *calls) giveUp(p *pending) {
+	if _, err := p.discard(c.session.opt.Policy); err != nil {
+		c.cb.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 	}
 }
 
 // discard gives the layer of a command up, where it ran on one, and returns what is lost
 // with it. A crash is the error.
-func (a *Agent) discard(p *pending) (permission.Judgement, error) {
+func (p *pending) discard(policy *permission.Policy) (permission.Judgement, error) {
 	return guard(func() (lost permission.Judgement, err error) {
 		if p.confined == nil || p.decision.Place != permission.PlaceLayer {
 			return lost, nil
@@ -117,22 +120,22 @@ func (a *Agent) discard(p *pending) (permission.Judgement, error) {
 			return lost, err
 		}
 		defer func() { err = errors.Join(err, changes.Discard(false)) }()
-		return a.unjudged(p, changes), nil
+		return p.unjudged(policy, changes), nil
 	})
 }
 
 // unjudged is what a command did that is discarded whatever it is. What that comes to in
 // git's data is not looked into.
-func (a *Agent) unjudged(p *pending, changes Changes) permission.Judgement {
+func (p *pending) unjudged(policy *permission.Policy, changes Changes) permission.Judgement {
 	ofGit := func(path string) bool {
-		rel, err := filepath.Rel(a.opt.Policy.Root, path)
+		rel, err := filepath.Rel(policy.Root, path)
 		return err == nil && tool.GitData(filepath.ToSlash(rel))
 	}
 	list, facts := changes.List(), permission.Facts{Repository: ofGit}
 	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {
 		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
 	}
-	j := a.opt.Policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
+	j := policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
 	j.Verdict = permission.Refuse
 	return j
 }
@@ -150,19 +153,254 @@ func (p *pending) unlessDone(result *tool.Result) string {
 	return ""
 }
 
-// because sets a reason behind what is said; "" for none.
-func because(reason string) string {
-	if reason == "" {
-		return ""
+// offerSandbox asks about a command that was tried read-only and needs more: whether it
+// runs again, in the sandbox on the project itself.
+func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Result) error {
+	more := ""
+	for _, d := range p.confined.Denials() {
+		switch {
+		case d.Wall == sandbox.WallExec:
+			more = "tried to run programs of the project"
+		case d.Wall == sandbox.WallWrite && len(d.Paths) > 0:
+			more = "tried to write " + strings.Join(c.session.namesOf(d.Paths[:min(len(d.Paths), 3)]), ", ")
+		case d.Wall == sandbox.WallWrite:
+			more = "failed or tried to change files"
+		}
 	}
-	return ": " + reason
+	if more == "" || p.readsAlone() || ctx.Err() != nil {
+		c.nameWalls(p, result)
+		return nil
+	}
+	p.decision.Place, p.decision.Verdict = permission.PlaceSandbox, permission.Ask
+	p.decision.Reasons = []permission.Reason{{Code: permission.TriedToWrite, Object: more}}
+	var err error
+	if c.session.opt.Policy.Mode == permission.ModePlan { // since it was decided
+		c.deny(p, permission.Reason{Code: permission.PlanMode}.String(), false)
+	} else {
+		err = p.asks.ask(ctx, p)
+	}
+	if err != nil || p.final {
+		result.Text += "[" + p.decision.Reason() + "; nothing was changed, since it was not allowed to do more]\n"
+		p.final, p.outcome, p.refusal = false, CallResult{}, nil
+		return err
+	}
+	again, err := c.runAgain(ctx, p)
+	if err != nil {
+		result.Text += "[it could not be started again: " + err.Error() + "]\n"
+		return nil
+	}
+	again.Text = "[" + p.decision.Reason() + "; with the user's yes it ran again]\n" + again.Text
+	*result = again
+	return c.settleConfined(ctx, p, result)
 }
 
-// askAfter puts a question about a command that has run.
-func (t *turn) askAfter(ctx context.Context, p *pending, q Question) (Answer, error) {
-	p.asked = true
-	p.asks.number++
-	p.asks.of = max(p.asks.of, p.asks.number)
-	q.Call, q.Dir, q.Number, q.Of = p.call, t.opt.Env.Dir, p.asks.number, p.asks.of
-	return t.cb.Ask(ctx, q)
+// offerMore asks about what a line on a layer was refused: to run the project's own
+// programs, or to leave the sandbox.
+func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
+	if metWall(p.confined, sandbox.WallExec) == "" || c.runsOwn(p) || !result.IsError || ctx.Err() != nil {
+		return c.offerOutside(ctx, p, result)
+	}
+	p.decision.Own = []string{"programs of the project"}
+	p.decision.Reasons = []permission.Reason{{Code: permission.OwnPrograms, Object: p.decision.Own[0]}}
+	if err := p.asks.ask(ctx, p); err != nil || p.final {
+		result.Text += "[the project's own programs were not allowed to run]\n"
+		p.final, p.outcome, p.refusal = false, CallResult{}, nil
+		return err
+	}
+	again, err := c.runAgain(ctx, p)
+	if err != nil {
+		result.Text += "[it could not be started again: " + err.Error() + "]\n"
+		return nil
+	}
+	again.Text = "[it was refused the project's own programs, and ran again with the user's yes]\n" + again.Text
+	*result = again
+	return c.settleConfined(ctx, p, result)
+}
+
+// metWall says in words that a command met a wall; "" where it did not.
+func metWall(c Confined, wall string) string {
+	for _, d := range c.Denials() {
+		if d.Wall == wall {
+			return d.What
+		}
+	}
+	return ""
+}
+
+// offerWhole asks whether a background command starts again, with the whole project
+// writable: one that failed, or goes on, and may not write what it tried to. A rule that
+// covers what it changes is a yes.
+func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
+	wall, runs := metWall(p.confined, sandbox.WallWrite), p.job != nil && p.job.Runs()
+	if wall == "" || p.whole != "" || ctx.Err() != nil {
+		return nil
+	}
+	if runs && !p.told {
+		result.Text += "[background command " + p.job.ID + " is confined: " + wall + "]\n"
+	}
+	answer, err := Answer{Verdict: Yes}, error(nil)
+	switch {
+	case !runs && !result.IsError, c.session.opt.Policy.Mode == permission.ModePlan:
+		err = errNotOffered
+	case p.decision.Covers < permission.Content:
+		answer, err = c.askAfter(ctx, p, Question{Kind: QuestionWhole, Reason: wall, Rule: p.decision.Narrow})
+	}
+	if context.Cause(ctx) != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		if !p.told {
+			c.cb.notice(NoticeWarning, "confined: "+wall+": "+firstLine(p.call.Access.Command))
+		}
+		if p.told = true; !runs && errors.Is(err, ErrNobody) {
+			c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: wall,
+				Rule: p.decision.Narrow, Nobody: true})
+		}
+		return nil
+	}
+	if answer.Verdict != Yes {
+		p.whole = permission.Refuse
+		result.Text += "[the user does not let it write the whole project" + because(answer.Reason) + "]\n"
+		if answer.Verdict == StopTurn {
+			return ErrStopped
+		}
+		return nil
+	}
+	if p.whole = permission.Run; runs {
+		p.job.Tell()
+		p.job.Stop()
+		<-p.job.Done()
+		if err := c.keepGuarded(ctx, p, result); err != nil {
+			return err
+		}
+	}
+	first := p.job
+	again, err := c.runAgain(ctx, p)
+	if err != nil {
+		result.Text += "[it could not be started again: " + err.Error() + "]\n"
+		return nil
+	}
+	again.Text = result.Text + "[it was started again, and may write the whole project except files that programs run " +
+		"automatically]\n" + again.Text
+	if *result = again; p.job != nil {
+		if first != nil {
+			first.FollowedBy(p.job.ID)
+		}
+		return nil
+	}
+	return c.settleConfined(ctx, p, result)
+}
+
+// errNotOffered says that a background command is not to be started again.
+var errNotOffered = errors.New("not offered")
+
+// offerOutside asks whether a command that failed at a wall runs once more on the
+// host. Where no one can answer the model knows the wall, and may ask for more
+// itself.
+func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
+	// An empty home refuses nothing by itself; a port can be admitted.
+	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
+		return slices.Contains([]string{sandbox.WallHome, sandbox.WallExec, sandbox.WallLoopback}, d.Wall)
+	})
+	if !result.IsError || len(walls) == 0 || c.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
+		return nil
+	}
+	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionOutside,
+		Reason: "it ran once, confined, and failed at a wall: " + walls[0].What})
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return nil
+	case answer.Verdict == StopTurn:
+		return ErrStopped
+	case answer.Verdict == No && answer.Reason != "":
+		result.Text += "[the user does not want it to run outside: " + answer.Reason + "]\n"
+	}
+	if answer.Verdict != Yes {
+		return nil
+	}
+	p.decision.Place, p.confined = permission.PlaceHost, nil
+	again, err := c.runAgain(ctx, p)
+	if err != nil {
+		result.Text += "[outside it could not be started: " + err.Error() + "]\n"
+		return nil
+	}
+	again.Text = "[it failed confined, and ran once more outside, with the user's yes]\n" + again.Text
+	*result = again
+	return nil
+}
+
+// nameWalls tells the model what a confined command wrote in vain, which other walls it
+// met if it failed, and what it named that is hidden from it.
+func (c *calls) nameWalls(p *pending, result *tool.Result) {
+	var words []string
+	for _, d := range p.confined.Denials() {
+		lost := d.Wall == sandbox.WallHome || d.Wall == sandbox.WallWrite || d.Wall == sandbox.WallGuarded
+		if (lost || result.IsError) && !slices.Contains(words, d.What) && !(p.readsAlone() && d.Wall == sandbox.WallWrite) {
+			words = append(words, d.What)
+		}
+	}
+	words = append(words, c.hiddenFrom(p, result)...)
+	if !p.readsAlone() && p.decision.Git {
+		if name := c.session.opt.Policy.TrackedSecret(); name != "" {
+			words = append(words, name+" is hidden here, not deleted")
+		}
+	}
+	if len(words) > 0 {
+		result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
+	}
+}
+
+// settleBackground looks at the background commands that have ended: what they made
+// for others to run is asked about. One that goes on may have met a wall. It returns what
+// the model is to be told, "" for nothing; the error ends the turn.
+func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
+	if ctx.Err() != nil {
+		return "", nil
+	}
+	for _, p := range c.background.ended() {
+		how := builtin.HowItEnded(p.job.Result())
+		told := !p.job.Tell()
+		if !told {
+			said += fmt.Sprintf("[background command %s has ended: %s: %s]\n", p.job.ID, how, firstLine(p.job.Line))
+		}
+		job, result := p.job, tool.Result{}
+		result.IsError = p.decision.Place == permission.PlaceBackground && builtin.Failed(job.Result())
+		p.asks = &prompter{calls: c}
+		err = cmp.Or(err, c.settle(ctx, p, &result))
+		said += result.Text
+		if !told || result.Summary != "" {
+			c.cb.notice(NoticeInfo, fmt.Sprintf("background command %s has ended: %s%s", job.ID, how, result.Summary))
+		}
+		if p.job != nil && p.job != job {
+			c.background.add(p)
+		}
+	}
+	for _, p := range c.background.running() {
+		if p.confined == nil || err != nil {
+			continue
+		}
+		var result tool.Result
+		p.asks = &prompter{calls: c}
+		err = c.offerWhole(ctx, p, &result)
+		said += result.Text
+	}
+	return c.session.masked(said), err
+}
+
+// takeBackground notes what a call left in the background; its result tells
+// which commands have ended meanwhile.
+func (c *calls) takeBackground(ctx context.Context, p *pending) {
+	if p.job != nil {
+		c.background.add(p)
+	}
+	if p.outcome.Status == CallOK && p.call.Access.Kind == tool.KindWrite {
+		c.keeper.approved.add(p.call.Access.Paths...)
+	}
+	said, err := c.settleBackground(ctx)
+	p.stop = cmp.Or(p.stop, err)
+	if said != "" {
+		p.outcome.Text = strings.TrimRight(p.outcome.Text, "\n") + "\n" + said
+	}
 }

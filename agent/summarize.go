@@ -40,38 +40,39 @@ const (
 
 // summarizer makes the requests of one summary.
 type summarizer struct {
-	*turn // of its own: nothing of the replies is shown or kept
-	old   conversation.Old
-	ask   string // the last words of each request
-	again bool   // the one second try was made
+	requests *requests // of its own: nothing of the replies is shown or kept
+	old      conversation.Old
+	ask      string // the last words of each request
+	again    bool   // the one second try was made
 }
 
 // errTooLong is a request for a summary that does not fit.
 var errTooLong = errors.New("it does not fit the model's window")
 
 // summarize has the model sum up. The history stays as it is.
-func (t *turn) summarize(ctx context.Context, old conversation.Old, keep string) (string, error) {
+func (r *requests) summarize(ctx context.Context, old conversation.Old, keep string) (string, error) {
 	if keep = strings.TrimSpace(keep); keep != "" {
-		keep = "\n\nThe user asks you to keep in any case: " + t.masked(keep)
+		keep = "\n\nThe user asks you to keep in any case: " + r.session.masked(keep)
 	}
-	s := &summarizer{turn: t.besides(), old: old}
+	s := &summarizer{requests: r.besides(), old: old}
 	s.ask = fmt.Sprintf(strings.TrimSpace(summaryForm), int(float64(old.Summary)*wordsPerToken), keep)
-	tokens := old.Tokens + t.conv.TextTokens(s.ask)
-	if budget := t.conv.Budget(); budget <= 0 || tokens <= budget {
+	tokens := old.Tokens + r.session.conv.TextTokens(s.ask)
+	if budget := r.session.conv.Budget(); budget <= 0 || tokens <= budget {
 		text, err := s.whole(ctx, tokens)
 		if !errors.Is(err, errTooLong) {
 			return text, err
 		}
 		return s.inPieces(ctx, tokens*3/5)
 	}
-	return s.inPieces(ctx, t.conv.Budget())
+	return s.inPieces(ctx, r.session.conv.Budget())
 }
 
-// besides is a turn for requests that are no steps of this one: what they use counts
-// as its own, and their text is shown to nobody.
-func (t *turn) besides() *turn {
-	return &turn{Agent: t.Agent, cb: &serial{cb: silent{t.cb}, clock: t.clock}, response: t.response, clock: t.clock,
-		repeats: repeats{}, env: t.env, steps: &atomic.Int64{}, timeout: t.timeout}
+// besides makes requests that are no steps of the turn: what they use counts as its
+// own, and their text is shown to nobody.
+func (r *requests) besides() *requests {
+	cb := &serial{cb: silent{r.cb}, clock: r.clock}
+	return &requests{session: r.session, cb: cb, clock: r.clock, response: r.response, keeper: r.keeper, timeout: r.timeout,
+		steps: &atomic.Int64{}, money: &money{session: r.session, cb: cb, clock: r.clock, spent: r.money.spent}}
 }
 
 // silent passes on how requests go, and nothing of what they say.
@@ -100,18 +101,18 @@ func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, 
 func (s *summarizer) whole(ctx context.Context, tokens int) (string, error) {
 	return s.request(ctx, tokens, func(ask string) provider.Request {
 		messages := provider.Repair(append(slices.Clone(s.old.Messages), provider.UserText(ask)))
-		messages, _ = provider.FitImages(provider.LeaveOut(messages, s.refused.has), s.model.Info)
-		return provider.Request{System: s.system, Tools: s.specs(), Messages: messages,
-			NoCalls: s.cached == 0 || s.again}
+		messages, _ = provider.FitImages(provider.LeaveOut(messages, s.requests.session.refused.has), s.requests.session.model.Info)
+		return provider.Request{System: s.requests.session.system, Tools: s.requests.session.specs(), Messages: messages,
+			NoCalls: s.requests.session.cached == 0 || s.again}
 	})
 }
 
 // inPieces sums up what is too long for one request: one piece after the other, each
 // with the summary of those before it. most is how many tokens a request may have.
 func (s *summarizer) inPieces(ctx context.Context, most int) (summary string, err error) {
-	s.cached = 0
+	s.requests.session.cached = 0
 	rest, pieces := transcript(s.old.Messages), 0
-	s.notice(NoticeInfo, "the old part is too long to be summed up at once: it is done in pieces")
+	s.requests.cb.notice(NoticeInfo, "the old part is too long to be summed up at once: it is done in pieces")
 	for rest != "" {
 		if pieces++; pieces > mostPieces {
 			return "", fmt.Errorf("it takes more than %d pieces", mostPieces)
@@ -120,13 +121,13 @@ func (s *summarizer) inPieces(ctx context.Context, most int) (summary string, er
 		if summary != "" {
 			before = "What came before it, summed up:\n\n" + summary + "\n\n"
 		}
-		beside := s.conv.TextTokens(summarySystem + before + s.ask)
-		size := int(pieceShare * float64(s.conv.Bytes(most-beside)))
+		beside := s.requests.session.conv.TextTokens(summarySystem + before + s.ask)
+		size := int(pieceShare * float64(s.requests.session.conv.Bytes(most-beside)))
 		if size < leastPiece {
 			return "", errTooLong
 		}
 		piece, left := cutPiece(rest, size)
-		text, err := s.request(ctx, beside+s.conv.Tokens(len(piece)), func(ask string) provider.Request {
+		text, err := s.request(ctx, beside+s.requests.session.conv.Tokens(len(piece)), func(ask string) provider.Request {
 			return provider.Request{System: summarySystem, Messages: []provider.Message{
 				provider.UserText(before + "<transcript>\n" + piece + "\n</transcript>\n\n" + ask)}}
 		})
@@ -150,7 +151,7 @@ func (s *summarizer) request(ctx context.Context, tokens int, build func(ask str
 		reply, err := s.reply(ctx, tokens, build(ask))
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !e.Elsewhere {
 			if e.Window > 0 {
-				s.takeWindow(e.Window)
+				s.requests.takeWindow(e.Window)
 			}
 			return "", errTooLong
 		}
@@ -163,36 +164,36 @@ func (s *summarizer) request(ctx context.Context, tokens int, build func(ask str
 			return text, nil
 		case reply.Stop == provider.StopRefusal:
 			return "", errors.New(why)
-		case text == "" && s.nearlyFull() && !s.again: // as some servers answer what is too long
+		case text == "" && s.requests.nearlyFull() && !s.again: // as some servers answer what is too long
 			s.again = true
 			return "", errTooLong
 		case s.again:
 			return "", errors.New(why + ", twice")
 		}
 		s.again = true
-		s.notice(NoticeInfo, why+"; asking once more")
+		s.requests.cb.notice(NoticeInfo, why+"; asking once more")
 		ask += "\n\n" + mend
 	}
 }
 
 // reply makes one request, within the caps.
 func (s *summarizer) reply(ctx context.Context, tokens int, r provider.Request) (provider.Done, error) {
-	s.aside = max(tokens, 1)
-	limit := s.replyLimitOf(s.withThinking(s.model.Defaults))
-	if window := s.window(); window > 0 {
-		limit = min(limit, max(window-tokens, s.least(), 1))
+	s.requests.money.aside = max(tokens, 1)
+	limit := s.requests.replyLimitOf(s.requests.withThinking(s.requests.session.model.Defaults))
+	if window := s.requests.window(); window > 0 {
+		limit = min(limit, max(window-tokens, s.requests.least(), 1))
 	}
 	if !s.leavesRest(limit) {
 		return provider.Done{}, errors.New("the run's caps would leave nothing for the request after it")
 	}
-	limit, err := s.reserve(ctx, limit)
+	limit, err := s.requests.money.reserve(ctx, limit)
 	if err != nil {
 		return provider.Done{}, err
 	}
-	r.Options, r.SessionID = s.model.Defaults, s.sessionID
-	r.MaxTokens, s.limit = limit, limit
-	done, err := s.stream(ctx, r)
-	s.endRequest()
+	r.Options, r.SessionID = s.requests.session.model.Defaults, s.requests.session.sessionID
+	r.MaxTokens, s.requests.limit = limit, limit
+	done, err := s.requests.stream(ctx, r)
+	s.requests.money.release()
 	return done, err
 }
 
@@ -200,15 +201,15 @@ func (s *summarizer) reply(ctx context.Context, tokens int, r provider.Request) 
 // a summary too: a trim costs nothing, and the run would end for the summary. Where they
 // do not even pay for this one, reserve says so.
 func (s *summarizer) leavesRest(limit int) bool {
-	s.spent.reserving.Lock()
-	defer s.spent.reserving.Unlock()
-	if _, err := s.paid(limit); err != nil {
+	s.requests.money.spent.reserving.Lock()
+	defer s.requests.money.spent.reserving.Unlock()
+	if _, err := s.requests.money.affordable(limit); err != nil {
 		return true
 	}
-	tokens := s.aside
-	defer func() { s.aside = tokens }()
-	s.aside += s.old.Summary + s.old.After
-	_, err := s.paid(limit)
+	tokens := s.requests.money.aside
+	defer func() { s.requests.money.aside = tokens }()
+	s.requests.money.aside += s.old.Summary + s.old.After
+	_, err := s.requests.money.affordable(limit)
 	return err == nil
 }
 
@@ -219,7 +220,7 @@ func (s *summarizer) read(reply provider.Done) (text, why, mend string) {
 	switch {
 	case reply.Stop == provider.StopRefusal:
 		return text, cmp.Or(reply.Detail, "the model refused to sum it up"), ""
-	case s.cut(ending{reply: reply}):
+	case s.requests.cut(ending{reply: reply}):
 		return text, "the summary was cut at its limit",
 			"Your last summary was cut at its length limit: write it again in half as many words."
 	case text == "":

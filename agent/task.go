@@ -13,21 +13,12 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/text"
 )
 
-// SubAgent is a sub-agent that the user has described, which task offers by its name.
-type SubAgent struct {
-	Name        string
-	Description string   // what it is for, for the model that calls; may be ""
-	Prompt      string   // added to its system prompt; may be ""
-	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
-	// Model makes the model that answers; nil for that of the agent that calls.
-	Model func() (Model, error)
-}
-
 // subAgentPrompt ends the system prompt of every sub-agent.
-const subAgentPrompt = "You are a sub-agent: another agent gave you the task in the first message. You see nothing of " +
-	"its conversation, and nobody answers you. Your last reply is all that it gets: say there what it must know."
+const subAgentPrompt = "You are a sub-agent: another agent gave you the task in the first message. You do not see its " +
+	"conversation, and no one answers you. It gets only your last reply: say there what it must know."
 
 type taskInput struct {
 	Description string `json:"description,omitempty" jsonschema:"in a few words, for the user"`
@@ -37,8 +28,8 @@ type taskInput struct {
 
 // taskTool is the tool that gives a part of the work to a sub-agent.
 func taskTool(agents []SubAgent) tool.Tool {
-	text := "Give a self-contained task to a sub-agent, which has these tools, a context of its own, and returns a report. " +
-		"For broad searches and for parts that do not depend on each other: several calls in one reply run side by side."
+	text := "Give a self-contained task to a sub-agent with these tools and a context of its own; it returns a report. " +
+		"For broad searches and independent parts: several calls in one reply run side by side."
 	if len(agents) > 0 {
 		text += " agent is one of:"
 	}
@@ -120,25 +111,23 @@ func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
 	return SubAgent{}, fmt.Errorf("task: there is no agent %q; there are: %s", name, strings.Join(names, ", "))
 }
 
-func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }
-
 // number gives a call that is work for a sub-agent its number, and the name that
 // tells it from the others.
 func (t *turn) number(p *pending) {
-	t.tasks++
+	t.agent.tasks++
 	in, _ := tool.Decode[taskInput](*p.tool, p.call.Input) // it was planned
-	kind, _ := subAgentNamed(t.opt.SubAgents, in.Agent)
-	label := fmt.Sprint(t.tasks)
+	kind, _ := subAgentNamed(t.session.opt.SubAgents, in.Agent)
+	label := fmt.Sprint(t.agent.tasks)
 	if kind.Name != "" {
 		label += " (" + kind.Name + ")"
 	}
-	p.work = &work{turn: t, call: p.call, name: "task " + label, kind: kind, prompt: in.Prompt}
+	t.subAgents[p] = &subAgentCall{turn: t, call: p.call, name: "task " + label, kind: kind, prompt: in.Prompt}
 	p.call.Access.Object = label + ": " + p.call.Access.Object
 }
 
-// work is what a sub-agent was called for, and what is known of how it goes. It is
+// subAgentCall is what a sub-agent was called for, and what is known of how it goes. It is
 // the sub-agent's front end: what it does is told, and asked, by the agent's own.
-type work struct {
+type subAgentCall struct {
 	NopCallbacks
 	turn   *turn // of the agent that called
 	call   Call
@@ -155,8 +144,8 @@ type work struct {
 
 // runTask has a sub-agent do the work of a call.
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
-	w := p.work
-	free := t.alone(ctx) // a rule may just be allowed to another one for good
+	w := t.subAgents[p]
+	free := t.session.alone(ctx) // a rule may just be allowed to another one for good
 	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.kind) })
 	free()
 	if err != nil {
@@ -166,7 +155,7 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	defer close(ended)
 	go func() {
 		select {
-		case <-t.env.Kill:
+		case <-t.calls.env.Kill:
 			sub.Kill()
 		case <-ended:
 		}
@@ -176,14 +165,14 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 		response = &Response{}
 	}
 	transcript := ""
-	if s := sub.conv.Session(); s != nil {
+	if s := sub.session.conv.Session(); s != nil {
 		transcript = s.Path()
 	}
 	closeErr := sub.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.denied = append(w.denied, response.Denied...)
-	used := fmt.Sprintf("%s, %s", count(len(w.done), "call"), conversation.Tokens(response.Usage.Total())+" tokens")
+	used := fmt.Sprintf("%s, %s", text.Count(len(w.done), "call"), conversation.Tokens(response.Usage.Total())+" tokens")
 	result := tool.Result{Text: response.Text, Summary: used}
 	if err == nil {
 		result.Text = cmp.Or(result.Text, "(the sub-agent ended without a word)")
@@ -206,38 +195,37 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 // subAgent makes the agent that does the work of one call: its own conversation, the
 // mode and the rules of this moment, no tools but those that stand for themselves.
 func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
-	model := t.model
+	model := t.session.model
 	if kind.Model != nil {
 		var err error
 		if model, err = kind.Model(); err != nil {
 			return nil, err
 		}
 	}
-	opt, env := t.opt, *t.opt.Env
+	opt, env := t.session.opt, *t.session.opt.Env
 	opt.Tools = slices.DeleteFunc(slices.Clone(opt.Tools), func(offered tool.Tool) bool {
 		return offered.ByLoop() || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name) &&
 			!slices.Contains(kind.Tools, offered.Instead)
 	})
-	opt.Env, opt.Policy, opt.Model = &env, t.opt.Policy.ForSubAgent(), model
+	opt.Env, opt.Policy, opt.Model = &env, t.session.opt.Policy.ForSubAgent(), model
 	opt.Limits.MaxTime = 0 // the turn's clock ends it
-	if opt.Compact = t.compactMode(); opt.Compact == CompactAsk {
+	if opt.Compact = t.session.compactMode(); opt.Compact == CompactAsk {
 		opt.Compact = CompactTrim // the user sees nothing of this history
 	}
 	opt.PlanTools, opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil, nil
-	opt.Sessions = Sessions{Ephemeral: t.output == "", Store: conversation.Store{Dir: t.output}, Version: t.opt.Sessions.Version}
+	opt.Sessions = Sessions{Ephemeral: t.session.output == "", Store: conversation.Store{Dir: t.session.output}, Version: t.session.opt.Sessions.Version}
 	opt.System = joined(opt.System, kind.Prompt, subAgentPrompt)
 	if opt.Workspace != nil {
 		w := *opt.Workspace
 		w.Append = joined(w.Append, kind.Prompt, subAgentPrompt)
 		opt.Workspace, env.Files = &w, nil // what it has read is its own
 	}
-	sub := &Agent{opt: opt, parent: t, running: t.running, spent: t.spent, startMode: opt.Policy.Mode}
-	sub.take(model)
-	sub.beginBackground()
+	sub := newAgent(&session{opt: opt, parent: t.session, running: t.session.running}, t.agent.spent)
+	sub.parent = t
 	if err := sub.open(nil); err != nil {
 		return nil, err
 	}
-	sub.journal = t.journal
+	sub.keeper.journal = t.agent.keeper.journal
 	return sub, nil
 }
 
@@ -248,20 +236,20 @@ func joined(texts ...string) string {
 }
 
 // own is a call of the sub-agent as the front end is told of it.
-func (w *work) own(c Call) Call {
+func (w *subAgentCall) own(c Call) Call {
 	c.Parent, c.Agent = w.call.ID, w.name
 	c.ID = w.call.ID + "/" + c.ID
 	return c
 }
 
 // OnToolCall implements Callbacks.
-func (w *work) OnToolCall(c Call) { w.turn.cb.OnToolCall(w.own(c)) }
+func (w *subAgentCall) OnToolCall(c Call) { w.turn.cb.OnToolCall(w.own(c)) }
 
 // OnToolOutput implements Callbacks.
-func (w *work) OnToolOutput(c Call, chunk string) { w.turn.cb.OnToolOutput(w.own(c), chunk) }
+func (w *subAgentCall) OnToolOutput(c Call, chunk string) { w.turn.cb.OnToolOutput(w.own(c), chunk) }
 
 // OnToolResult implements Callbacks.
-func (w *work) OnToolResult(c Call, r CallResult) {
+func (w *subAgentCall) OnToolResult(c Call, r CallResult) {
 	w.mu.Lock()
 	w.done = append(w.done, fmt.Sprintf("- %s %s: %s", c.Access.Verb, firstLine(c.Access.Object), cmp.Or(r.Summary, string(r.Status))))
 	if c.Access.Kind == tool.KindWrite && r.Status == CallOK {
@@ -272,7 +260,7 @@ func (w *work) OnToolResult(c Call, r CallResult) {
 }
 
 // OnNotice implements Callbacks.
-func (w *work) OnNotice(n Notice) {
+func (w *subAgentCall) OnNotice(n Notice) {
 	switch n.Kind {
 	case NoticeUsage:
 		w.mu.Lock()
@@ -292,7 +280,7 @@ func (w *work) OnNotice(n Notice) {
 }
 
 // Ask implements Callbacks.
-func (w *work) Ask(ctx context.Context, q Question) (Answer, error) {
+func (w *subAgentCall) Ask(ctx context.Context, q Question) (Answer, error) {
 	q.Call = w.own(q.Call)
 	return w.turn.cb.Ask(ctx, q)
 }
@@ -300,18 +288,18 @@ func (w *work) Ask(ctx context.Context, q Question) (Answer, error) {
 // conclude counts what the sub-agent of a call used and was denied as the turn's, and
 // is its effect: the files that it changed.
 func (t *turn) conclude(p *pending) (err error) {
-	w := p.work
+	w := t.subAgents[p]
 	if w == nil {
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.requests {
-		err = errors.Join(err, t.report(r))
+		err = errors.Join(err, t.requests.report(r))
 	}
 	t.response.Denied = append(t.response.Denied, w.denied...)
 	if len(w.files) > 0 {
-		p.result.Effect = &provider.Effect{Files: t.namesOf(w.files)}
+		p.result.Effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}
 	w.requests, w.denied = nil, nil
 	return err

@@ -29,7 +29,7 @@ var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "d
 // todoTool is the tool that keeps the plan of a long task.
 func todoTool() tool.Tool {
 	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true, Mend: mendTodo,
-		Description: "Keep the plan of a task of several steps where the user sees it. Send all items each time, in order; " +
+		Description: "Show the user the plan of a task of several steps. Send all items each time, in order; " +
 			"one is in_progress at a time. Call it when a step begins or ends."},
 		func(_ context.Context, _ *tool.Env, in todoInput) (tool.Access, error) {
 			for _, item := range in.Items {
@@ -116,22 +116,6 @@ func textOf(fields map[string]any, names ...string) string {
 	return ""
 }
 
-// sayTodo puts what a call changes of the plan into its lines: how far it is, and
-// each item that is new or no longer as it was.
-func (t *turn) sayTodo(p *pending) {
-	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
-	if err != nil {
-		return // it was planned
-	}
-	lines := []string{todoSummary(in.Items)}
-	for _, item := range in.Items {
-		if !slices.Contains(t.todo, item) {
-			lines = append(lines, todoWords[item.Status]+": "+strings.Join(strings.Fields(item.Text), " "))
-		}
-	}
-	p.call.Access.Object = strings.Join(lines, "\n")
-}
-
 func todoSummary(items []todoItem) string {
 	done, of := 0, 0
 	for _, item := range items {
@@ -145,21 +129,11 @@ func todoSummary(items []todoItem) string {
 	return fmt.Sprintf("%d of %d done", done, of)
 }
 
-// runTodo keeps the plan.
-func (t *turn) runTodo(p *pending) (tool.Result, error) {
-	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	t.todo = in.Items
-	return tool.Result{Text: "The plan is kept and shown: " + todoSummary(in.Items) + ".", Summary: "kept"}, nil
-}
-
 // todoOf is the newest plan in a history.
-func (a *Agent) todoOf(history []provider.Message) []todoItem {
+func (s *session) todoOf(history []provider.Message) []todoItem {
 	for _, m := range slices.Backward(history) {
 		for _, c := range slices.Backward(m.Calls()) {
-			found := tool.Find(a.opt.Tools, c.Name)
+			found := tool.Find(s.opt.Tools, c.Name)
 			if found == nil || !found.ByLoop() || found.Name != "todo" || found.Check(c.Input) != nil {
 				continue
 			}
@@ -172,14 +146,14 @@ func (a *Agent) todoOf(history []provider.Message) []todoItem {
 }
 
 // remindTodo gives the plan again when the call that made it is no longer sent.
-func (t *turn) remindTodo() error {
-	open := slices.ContainsFunc(t.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
-	if !open || slices.Equal(t.todoOf(t.conv.Messages()), t.todo) {
+func (s *session) remindTodo() error {
+	open := slices.ContainsFunc(s.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
+	if !open || slices.Equal(s.todoOf(s.conv.Messages()), s.todo) {
 		return nil
 	}
 	text := "Your plan, as it stands:"
-	for _, item := range t.todo {
+	for _, item := range s.todo {
 		text += "\n- " + todoWords[item.Status] + ": " + item.Text
 	}
-	return t.conv.Remind(text)
+	return s.conv.Remind(text)
 }

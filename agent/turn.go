@@ -4,67 +4,47 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/text"
 )
 
-// ErrStopped ends a turn that the user stopped at a question.
-var ErrStopped = errors.New("stopped by the user")
-
-// turn is the state of one SendMessage.
+// turn is one SendMessage: it appends the user's message, makes requests and has
+// their calls run, each by the part that does it.
 type turn struct {
-	*Agent
+	agent    *Agent
+	session  *session
 	cb       *serial
-	response *Response
 	clock    *runClock
+	response *Response
+	requests *requests
+	calls    *calls
 
-	answer   strings.Builder // text of the final reply, continuations joined
-	partial  string          // text of a reply that broke off, until a new one has text
-	keep     []provider.Part // what else is kept of it
-	attempt  attempt         // what is tried for the present reply
-	limit    int             // of the last request's reply in tokens, 0 for none
-	squeezed bool            // that limit is what the window left, less than it should be
-	release  func()          // gives back what the run counts for the request under way
-
-	repeats   repeats           // of calls
-	steps     *atomic.Int64     // made so far, those of sub-agents too
-	taken     bool              // one of them is for the request that comes next
-	warned    bool              // a notice said that a step cap is near
-	fewLeft   bool              // the model was told so
-	moreSteps int               // that the user granted besides Limits.MaxTurns
-	closing   bool              // the last request of the turn, without calls
-	notes     []provider.Part   // of artoo that went along with the user's message
-	perChar   float64           // bytes of a character of the user's message
-	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
-	aside     int               // tokens of a request that is not of the history, 0 for one that is
-	losing    provider.Usage    // of failed tries of the request that is under way
-	env       *tool.Env         // what its calls run in
-	loose     sync.Once         // for the notice that what only reads runs unconfined
-	unchecked sync.Once         // for the notice that checks do not run
-	timeout   time.Duration     // of each request, its tries included; 0 for none
+	subAgents map[*pending]*subAgentCall // by the calls that they work for
+	stepsNear bool                       // a notice said that most steps are used
+	fewLeft   bool                       // the model was told that few steps are left
+	moreSteps int                        // the user granted these besides Limits.MaxTurns
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
-	ctx, clock := a.startClock(ctx)
-	t := &turn{
-		Agent:    a,
-		cb:       &serial{cb: cb, mask: a.masked, clock: clock},
-		response: &Response{Provider: a.model.Name, Model: a.model.Defaults.Model},
-		clock:    clock,
-		repeats:  repeats{},
-		env:      a.turnEnv(),
-		steps:    &atomic.Int64{},
-	}
+	s := a.session
+	s.tooLarge = nil
+	ctx, clock := s.startClock(ctx)
+	t := &turn{agent: a, subAgents: map[*pending]*subAgentCall{}, session: s, clock: clock, cb: &serial{cb: cb, mask: s.masked, clock: clock},
+		response: &Response{Provider: s.model.Name, Model: s.model.Defaults.Model}}
+	t.requests = &requests{session: s, cb: t.cb, clock: clock, response: t.response, keeper: a.keeper, steps: &atomic.Int64{},
+		money: &money{session: s, cb: t.cb, clock: clock, spent: a.spent}}
 	if a.parent != nil {
-		t.steps = a.parent.steps
+		t.requests.steps = a.parent.requests.steps
 	}
+	t.calls = &calls{session: s, cb: t.cb, response: t.response, keeper: a.keeper, background: a.background, own: t,
+		env: a.turnEnv(), repeats: repeats{}}
 	return t, ctx
 }
 
@@ -73,7 +53,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 func (a *Agent) turnEnv() *tool.Env {
 	killed, kill := context.WithCancel(context.Background())
 	a.kill.Store(&kill)
-	env := *a.opt.Env
+	env := *a.session.opt.Env
 	env.Kill = killed.Done()
 	return &env
 }
@@ -82,36 +62,33 @@ func (t *turn) end() {
 	t.clock.stop()
 	t.cb.close()
 	for i, d := range t.response.Denied {
-		t.response.Denied[i].Reason = t.masked(d.Reason)
+		t.response.Denied[i].Reason = t.session.masked(d.Reason)
 		for k, change := range d.Changes {
-			d.Changes[k] = t.masked(change)
+			d.Changes[k] = t.session.masked(change)
 		}
 	}
 	t.returnStep()
-	t.response.Steps = int(t.steps.Load())
+	t.response.Steps = int(t.requests.steps.Load())
 }
-
-// notice tells the user something.
-func (t *turn) notice(kind NoticeKind, text string) { t.cb.OnNotice(Notice{Kind: kind, Text: text}) }
 
 // appendUser appends the user's message, and behind it what the model must know: a
 // session is listed by its first words, which are the user's.
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
-	t.takeFound()
+	t.session.takeFound()
 	t.offerPlan()
-	t.notes = append(t.unsent, t.newNotes()...)
-	t.unsent = nil
-	m := provider.UserText(text, slices.Concat(attachments, t.notes)...)
+	t.requests.notes = append(t.session.unsent, t.agent.newNotes()...)
+	t.session.unsent = nil
+	m := provider.UserText(text, slices.Concat(attachments, t.requests.notes)...)
 	var found bool
-	if m.Parts, found = t.maskedParts(m.Parts); found {
-		t.notice(NoticeWarning, "what looks like a key in the message is not sent: a mark stands for it. "+
+	if m.Parts, found = t.session.maskedParts(m.Parts); found {
+		t.cb.notice(NoticeWarning, "what looks like a key in the message is not sent: a mark stands for it. "+
 			"A command can take it from a file, or from a variable that ARTOO_PASS_ENV names")
 	}
-	t.perChar = bytesPerChar(m.Parts)
-	if err := t.conv.Append(m); err != nil {
+	t.requests.perChar = bytesPerChar(m.Parts)
+	if err := t.session.conv.Append(m); err != nil {
 		return err
 	}
-	t.turns = append(t.turns, typedText(m))
+	t.session.turns = append(t.session.turns, typedText(m))
 	return nil
 }
 
@@ -134,34 +111,34 @@ func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 	if reply.Stop == provider.StopRefusal {
 		// A refused turn stays out of the history: sent again it would be
 		// refused again.
-		t.answer.WriteString(reply.Message.Text())
-		t.partial = ""
+		t.requests.answer.WriteString(reply.Message.Text())
+		t.requests.partial = ""
 		why := cmp.Or(reply.Detail, "the model refused to answer")
 		return false, &Failure{Kind: KindRefused, Err: errors.New(why), Hint: hints[KindRefused]}
 	}
-	if again, err := t.retry(ending{reply: reply}); again || err != nil {
+	if again, err := t.requests.retry(ending{reply: reply}); again || err != nil {
 		return again, err
 	}
 	if len(reply.Message.Calls()) > 0 {
-		t.answer.Reset() // what came so far was not the final reply
+		t.requests.answer.Reset() // what came so far was not the final reply
 	}
-	return false, t.keepReply(reply.Message)
+	return false, t.requests.keepReply(reply.Message)
 }
 
 // completed ends the turn with an answer.
 func (t *turn) completed(reply provider.Done) (*Response, error) {
-	t.answer.WriteString(reply.Message.Text())
-	t.response.Text = t.answer.String()
+	t.requests.answer.WriteString(reply.Message.Text())
+	t.response.Text = t.requests.answer.String()
 	return t.response, t.sync()
 }
 
 // sync waits until what was said is on the disk, and brings there what can be undone.
 func (t *turn) sync() error {
-	if t.journal != nil {
-		t.giveYours()
-		t.journal.SyncSoon()
+	if t.agent.keeper.journal != nil {
+		t.agent.keeper.giveYours(t.cb)
+		t.agent.keeper.journal.SyncSoon()
 	}
-	return t.conv.Sync()
+	return t.session.conv.Sync()
 }
 
 // failed ends the turn with an error and keeps what came of the reply.
@@ -177,19 +154,19 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 			err = errors.Join(cause, err)
 		}
 	}
-	text := t.partial
+	text := t.requests.partial
 	if strings.TrimSpace(text) == "" {
-		text = provider.Message{Parts: t.keep}.Text()
+		text = provider.Message{Parts: t.requests.keep}.Text()
 	}
 	if strings.TrimSpace(text) != "" {
 		by := t.response
 		m := provider.Message{Role: provider.RoleAssistant, Provider: by.Provider, Model: by.Model, Partial: true}
-		m.Parts = slices.DeleteFunc(slices.Clone(t.keep), isText)
+		m.Parts = slices.DeleteFunc(slices.Clone(t.requests.keep), isText)
 		m.Parts = append(m.Parts, provider.Text{Text: text})
-		err = withLost(err, t.conv.Append(m))
-		t.answer.WriteString(t.partial)
+		err = withLost(err, t.session.conv.Append(m))
+		t.requests.answer.WriteString(t.requests.partial)
 	}
-	t.response.Text = t.answer.String()
+	t.response.Text = t.requests.answer.String()
 	return t.response, withLost(err, t.sync())
 }
 
@@ -206,4 +183,224 @@ func withLost(err, lost error) error {
 func isText(p provider.Part) bool {
 	_, is := p.(provider.Text)
 	return is
+}
+
+// fewSteps is how many requests are left when the model is told so, of a turn
+// that may have several times as many.
+const fewSteps = 5
+
+// takeStep takes one of the turn's steps for the next request. Sub-agents side by side
+// take from the same ones. Where they are used up the user is asked whether to go on;
+// where that is not answered with yes, one last request brings what is done and what
+// is left, and the error ends the turn.
+func (t *turn) takeStep(ctx context.Context) error {
+	most := t.session.opt.Limits.MaxTurns
+	if most <= 0 {
+		return nil
+	}
+	for {
+		used := t.requests.steps.Load()
+		left := most + t.moreSteps - int(used)
+		if left <= 0 {
+			if err := t.stepsUsed(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if !t.requests.steps.CompareAndSwap(used, used+1) {
+			continue
+		}
+		t.requests.taken = true
+		t.warnSteps()
+		if left <= fewSteps && !t.fewLeft && most >= 2*fewSteps {
+			t.fewLeft = true
+			return t.session.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. "+
+				"Bring the task to a state that can be left, and say what is left to do.", left))
+		}
+		return nil
+	}
+}
+
+// warnSteps reports once that four fifths of the turn's steps are used.
+func (t *turn) warnSteps() {
+	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns+t.moreSteps
+	if !t.stepsNear && most > 4 && float64(used) >= near*float64(most) {
+		t.stepsNear = true
+		t.cb.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", used, most))
+	}
+}
+
+// returnStep gives back a step that no request was made for.
+func (t *turn) returnStep() {
+	if t.requests.taken {
+		t.requests.steps.Add(-1)
+	}
+	t.requests.taken = false
+}
+
+// stepsUsed asks whether to go on. Its error says that the turn is over.
+func (t *turn) stepsUsed(ctx context.Context) error {
+	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns
+	if ctx.Err() == nil && t.session.parent == nil { // of a sub-agent's turn its parent's asks
+		question := fmt.Sprintf("%s are used; go on for %d more?", text.Count(used, "step"), most)
+		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: question, Number: 1, Of: 1})
+		if err == nil && answer.Verdict == Yes {
+			t.moreSteps += most
+			t.stepsNear, t.fewLeft = false, false
+			return nil
+		}
+	}
+	over := capFailure(text.Count(used, "step")+" in this turn",
+		`artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
+	if err := t.lastWords(ctx); err != nil && ctx.Err() != nil {
+		return err
+	}
+	return over
+}
+
+// lastWords has the model say how far it came, without calls. What fails is no
+// more than missing words.
+func (t *turn) lastWords(ctx context.Context) error {
+	t.requests.closing = true
+	if err := t.session.conv.Remind("The steps of this turn are used up: no tool can be called now. " +
+		"Say in a few sentences what is done, what is left, and how to go on."); err != nil {
+		return err
+	}
+	reply, err := t.requests.query(ctx)
+	if err != nil {
+		return err
+	}
+	message := textOnly(reply.Message)
+	message.Partial = reply.Stop != provider.StopComplete
+	t.requests.answer.Reset()
+	t.requests.answer.WriteString(message.Text())
+	return t.session.conv.Append(message)
+}
+
+// converse is the turn from the user's message to its answer.
+func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
+	if err := t.noteBackground(ctx); err != nil {
+		return t.failed(ctx, err)
+	}
+	if err := t.appendUser(m.Text, m.Attachments); err != nil {
+		return t.failed(ctx, err)
+	}
+	for {
+		if err := t.takeStep(ctx); err != nil {
+			return t.failed(ctx, err)
+		}
+		reply, err := t.requests.query(ctx)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		again, err := t.finishReply(reply)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		if again {
+			continue
+		}
+		calls := reply.Message.Calls()
+		if len(calls) == 0 {
+			return t.completed(reply)
+		}
+		err = t.calls.run(ctx, calls)
+		if errors.Is(err, errPlan) {
+			return t.planned()
+		}
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		if err := t.appendSteering(m.Steering); err != nil {
+			return t.failed(ctx, err)
+		}
+	}
+}
+
+// endOnce ends the background commands of an agent that is sent one message alone. Those
+// lines on a layer that have ended are judged.
+func (t *turn) endOnce(ctx context.Context) error {
+	if !t.session.once() {
+		return nil
+	}
+	_, err := t.calls.settleBackground(ctx)
+	t.response.Denied = append(t.response.Denied,
+		t.agent.endBackground(func(text string) { t.cb.notice(NoticeWarning, text) })...)
+	return err
+}
+
+// noteBackground has the model told, with the user's message, of commands that ended
+// since the last turn.
+func (t *turn) noteBackground(ctx context.Context) error {
+	said, err := t.calls.settleBackground(ctx)
+	if said != "" {
+		t.session.unsent = append(t.session.unsent, provider.Text{Note: provider.NoteBackground,
+			Text: "(In the background: " + strings.TrimSuffix(said, "\n") + ")"})
+	}
+	return err
+}
+
+// stillRunning tells the user, when a turn was stopped, what it does not end.
+func (t *turn) stillRunning() {
+	n := 0
+	for _, c := range t.agent.Background() {
+		if c.Runs {
+			n++
+		}
+	}
+	if n > 0 && !t.session.once() {
+		t.cb.notice(NoticeInfo, text.Count(n, "background command")+" still running; /status lists them")
+	}
+}
+
+// Settle judges the background commands that have ended between two turns. The model
+// learns of it with the user's next message. The error is as of Send.
+func (a *Agent) Settle(ctx context.Context, cb Callbacks) error {
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	return t.noteBackground(ctx)
+}
+
+// Send appends the user's message, asks the model, runs the tools it calls, and
+// repeats until a reply calls nothing. It always returns a Response that holds
+// what there is. An interrupt (ctx done) keeps the partial reply in the history
+// and returns ctx's cause; every other error is classified by Classify. After any
+// error the conversation can go on.
+func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
+	defer a.override(m.Options)()
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	t.requests.timeout = m.Timeout
+	a.describe(ctx)
+	response, err := t.converse(ctx, m)
+	return response, cmp.Or(err, t.endOnce(ctx))
+}
+
+// SendMessage sends a text with what goes along with it, see Send.
+func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
+	attachments ...provider.Part) (*Response, error) {
+	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)
+}
+
+// query makes one request, and again while one that fails can be mended (see
+// retries), and streams the reply. It trims the history first.
+func (r *requests) query(ctx context.Context) (provider.Done, error) {
+	for {
+		if err := r.trim(ctx); err != nil {
+			return provider.Done{}, err
+		}
+		request, err := r.request(ctx)
+		if err != nil {
+			return provider.Done{}, err
+		}
+		reply, err := r.stream(ctx, request)
+		r.money.release()
+		if err == nil {
+			reply.Message = r.withoutOversized(reply.Message)
+			return reply, nil
+		}
+		if _, err := r.retry(ending{err: err, sent: request.Messages}); err != nil {
+			return provider.Done{}, err
+		}
+	}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"strings"
+	"time"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -25,8 +26,8 @@ type ContextPart struct {
 
 // Context tells how full the context is.
 func (a *Agent) Context() ContextUse {
-	c := a.conv
-	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.model.Info.Context,
+	c := a.session.conv
+	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,
 		Messages: c.MessageCount()}
 	parts, sum := a.contextParts()
 	for _, p := range parts {
@@ -41,7 +42,7 @@ func (a *Agent) Context() ContextUse {
 // Cost counts the whole session where there is a file, else this run, of which it
 // does not know the requests.
 func (a *Agent) Cost() conversation.Totals {
-	if s := a.conv.Session(); s != nil {
+	if s := a.session.conv.Session(); s != nil {
 		return s.Totals()
 	}
 	usage, cost := a.Spent()
@@ -52,26 +53,26 @@ func (a *Agent) Cost() conversation.Totals {
 // and their sum.
 func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 	tools, instructions := 0, 0
-	for _, spec := range a.specs() {
-		tools += a.conv.ToolTokens(spec)
+	for _, spec := range a.session.specs() {
+		tools += a.session.conv.ToolTokens(spec)
 	}
-	for _, i := range a.briefing.instructions {
-		if strings.Contains(a.system, strings.TrimSpace(i.Text)) {
-			instructions += a.conv.TextTokens(i.Text)
+	for _, i := range a.notes.instructions {
+		if strings.Contains(a.session.system, strings.TrimSpace(i.Text)) {
+			instructions += a.session.conv.TextTokens(i.Text)
 		}
 	}
 	user, summaries, answers, calls, results, images := 0, 0, 0, 0, 0, 0
-	for _, m := range a.conv.Messages() {
+	for _, m := range a.session.conv.Messages() {
 		for _, p := range m.Parts {
-			n := a.conv.PartTokens(p)
+			n := a.session.conv.PartTokens(p)
 			switch p := p.(type) {
 			case provider.ToolCall:
 				calls += n
 			case provider.ToolResult:
 				text := p
 				text.Images = nil
-				results += a.conv.PartTokens(text)
-				images += n - a.conv.PartTokens(text)
+				results += a.session.conv.PartTokens(text)
+				images += n - a.session.conv.PartTokens(text)
 			case provider.Image:
 				images += n
 			default:
@@ -88,7 +89,7 @@ func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 		}
 	}
 	parts = []ContextPart{
-		{"system prompt", max(a.conv.TextTokens(a.system)-instructions, 0)}, {"instructions", instructions},
+		{"system prompt", max(a.session.conv.TextTokens(a.session.system)-instructions, 0)}, {"instructions", instructions},
 		{"tools", tools}, {"your messages", user}, {"summary", summaries}, {"answers and reasoning", answers},
 		{"tool calls", calls}, {"tool results", results}, {"images", images},
 	}
@@ -97,3 +98,42 @@ func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 	}
 	return parts, max(sum, 1)
 }
+
+// Spent is the run's usage and cost; the cost is nil when a price is unknown.
+func (a *Agent) Spent() (provider.Usage, *float64) { return a.spent.sum() }
+
+// Spend counts time that a front end used for the run before the first turn.
+func (a *Agent) Spend(elapsed time.Duration) { a.session.elapsed += elapsed }
+
+// Today is what all runs of the user have spent on the present local day (2006-01-02),
+// in US dollars as far as prices are known; ok is false where nobody counts it.
+func (a *Agent) Today() (date string, spent float64, ok bool) {
+	if a.session.opt.Ledger == nil {
+		return "", 0, false
+	}
+	date, spent, err := a.session.opt.Ledger.Today()
+	return date, spent, err == nil
+}
+
+// Left is what the caps leave of money, in US dollars, and of tokens; 0 where
+// there is no cap. It is for a provider that can keep them within a request, and
+// to be called by it only.
+func (a *Agent) Left() (money float64, tokens int) {
+	l := a.session.opt.Limits
+	used, spent := a.spent.usedFor(a.session)
+	if l.MaxCost > 0 {
+		money = max(l.MaxCost-spent, leastMoney)
+	}
+	if day := a.spent.pendingOf(a.session).day; l.DailyCost > 0 && day != nil {
+		if granted := max(day.Granted, leastMoney); money == 0 || granted < money {
+			money = granted
+		}
+	}
+	if l.MaxTotalTokens > 0 {
+		tokens = max(l.MaxTotalTokens-used, 1)
+	}
+	return money, tokens
+}
+
+// leastMoney is what is left where nothing is, since 0 would be no cap.
+const leastMoney = 1e-6

@@ -1,13 +1,16 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // What a reply has at least: below leastReply tokens, or a sixteenth of a small
@@ -35,102 +38,90 @@ func tightest(bounds ...int) (least int) {
 
 // replyLimitOf is a reply's limit in tokens: a part of the window at most, which
 // may be smaller than it was thought to be when the limit was set.
-func (t *turn) replyLimitOf(requested int) int {
-	if t.attempt.maxTokens > 0 {
+func (r *requests) replyLimitOf(requested int) int {
+	if r.attempt.maxTokens > 0 {
 		return requested
 	}
-	return tightest(requested, t.window()/replyShare)
+	return tightest(requested, r.window()/replyShare)
 }
 
 // withThinking is the reply's limit with what the model may think on top, up to
 // its maximum: thinking takes a share of the whole.
-func (t *turn) withThinking(o provider.Options) int {
+func (r *requests) withThinking(o provider.Options) int {
 	share := o.Effort.Share()
-	if share == 0 || !t.model.Info.Reasoning || t.attempt.maxTokens > 0 || o.MaxTokens <= 0 {
+	if share == 0 || !r.session.model.Info.Reasoning || r.attempt.maxTokens > 0 || o.MaxTokens <= 0 {
 		return o.MaxTokens
 	}
 	most := o.MaxTokens * 100 / (100 - share)
-	if t.model.Info.MaxOutput > 0 {
-		most = min(most, max(t.model.Info.MaxOutput, o.MaxTokens))
+	if r.session.model.Info.MaxOutput > 0 {
+		most = min(most, max(r.session.model.Info.MaxOutput, o.MaxTokens))
 	}
 	return most
 }
 
 // least is the smallest limit that a reply is given to make a request fit.
-func (t *turn) least() int { return min(leastReply, t.window()/leastShare) }
+func (r *requests) least() int { return min(leastReply, r.window()/leastShare) }
 
 // window is the model's window in tokens, 0 where nobody knows: what is said of
 // it, or less where a request was refused that should have fitted.
-func (t *turn) window() int {
-	refused, _ := t.conv.Window()
-	return tightest(t.model.Info.Context, refused)
+func (r *requests) window() int {
+	refused, _ := r.session.conv.Window()
+	return tightest(r.session.model.Info.Context, refused)
 }
 
 // fitReply lowers the limit of a reply to what the window leaves, and notes
 // whether it did.
-func (t *turn) fitReply(requested int) int {
-	limit, window := t.replyLimitOf(requested), t.window()
-	left := window - t.conv.EstimatedTokens()
-	if t.squeezed = window > 0 && limit > left; t.squeezed {
-		return max(left, t.least(), 1)
+func (r *requests) fitReply(requested int) int {
+	limit, window := r.replyLimitOf(requested), r.window()
+	left := window - r.session.conv.EstimatedTokens()
+	if r.truncated = window > 0 && limit > left; r.truncated {
+		return max(left, r.least(), 1)
 	}
 	return limit
 }
 
-// trim makes the history fit the budget, at the cost of the reply's share where
-// it must: by a summary, where that is wanted and can be had.
-func (t *turn) trim(ctx context.Context) error {
-	t.conv.SetReserve(t.replyLimitOf(t.model.Defaults.MaxTokens) - t.least())
-	if t.conv.OverBudget() {
-		if err := t.compactFull(ctx); err != nil {
-			return err
-		}
-	}
-	return t.trimBy(t.conv.Trim, nil)
-}
-
-func (t *turn) trimHard(refused *provider.Error) error {
-	return t.trimBy(t.conv.TrimHard, refused)
+func (r *requests) trimHard(refused *provider.Error) error {
+	return r.trimBy(r.session.conv.TrimHard, refused)
 }
 
 // trimBy says what went, since nothing leaves the history silently, or why it does
 // not fit.
-func (t *turn) trimBy(trim func() (conversation.Trimmed, error), refused *provider.Error) error {
+func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *provider.Error) error {
 	trimmed, err := trim()
 	if text := trimmed.String(); text != "" {
-		t.notice(NoticeTrimmed, text)
+		r.cb.notice(NoticeTrimmed, text)
 		if err == nil {
-			err = t.remindTodo()
+			err = r.session.remindTodo()
 		}
 	}
-	return t.contextFull(err, refused)
+	return r.contextFull(err, refused)
 }
 
 // learnWindow takes the numbers of a refusal: the model's window, and how many
 // tokens what was sent has. Where there are none, what was sent has as many as a
 // window that somebody told of. A refusal for bytes teaches nothing of either.
-func (t *turn) learnWindow(e provider.Error) {
+func (r *requests) learnWindow(e provider.Error) {
 	if e.InBytes {
 		return
 	}
 	if e.Window <= 0 {
 		sent := e.Requested
-		if estimate := t.conv.EstimatedTokens(); sent == 0 && !t.model.Info.Guess && estimate < t.model.Info.Context {
-			sent = t.model.Info.Context
+		if estimate := r.session.conv.EstimatedTokens(); sent == 0 && !r.session.model.Info.Guess && estimate < r.session.model.Info.Context {
+			sent = r.session.model.Info.Context
 		}
-		t.conv.Refused(sent)
+		r.session.conv.Refused(sent)
 		return
 	}
-	t.conv.Refused(e.Requested)
-	t.takeWindow(e.Window)
+	r.session.conv.Refused(e.Requested)
+	r.takeWindow(e.Window)
 }
 
 // takeWindow takes the model's window from its server's words.
-func (t *turn) takeWindow(window int) {
-	t.model.Info.Context = tightest(t.model.Info.Context, window)
-	budget := t.model.Info.Context - t.replyLimitOf(t.model.Defaults.MaxTokens)
-	if now := t.conv.Budget(); budget > 0 && (now <= 0 || budget < now) {
-		t.conv.SetBudget(budget)
+func (r *requests) takeWindow(window int) {
+	r.session.model.Info.Context = tightest(r.session.model.Info.Context, window)
+	budget := r.session.model.Info.Context - r.replyLimitOf(r.session.model.Defaults.MaxTokens)
+	if now := r.session.conv.Budget(); budget > 0 && (now <= 0 || budget < now) {
+		r.session.conv.SetBudget(budget)
 	}
 }
 
@@ -138,7 +129,7 @@ func (t *turn) takeWindow(window int) {
 // too long and what to do about it, with the provider's words where it refused. A
 // message that is too long by itself is taken out of what is sent next. Any other
 // error stays as it is.
-func (t *turn) contextFull(err error, refused *provider.Error) error {
+func (r *requests) contextFull(err error, refused *provider.Error) error {
 	full, ok := errors.AsType[*conversation.FullError](err)
 	if !ok {
 		return err
@@ -151,47 +142,47 @@ func (t *turn) contextFull(err error, refused *provider.Error) error {
 		}
 	}
 	if refused == nil || !refused.InBytes {
-		t.name(f, full)
+		r.name(f, full)
 	}
-	withdrawn, restored, lost := t.conv.Withdraw()
+	withdrawn, restored, lost := r.session.conv.Withdraw()
 	if withdrawn {
-		t.partial, t.keep = "", nil // of a reply to it
-		t.unsent = t.notes
-		t.turns = t.turns[:len(t.turns)-1]
+		r.partial, r.keep = "", nil // of a reply to it
+		r.session.unsent = r.notes
+		r.session.turns = r.session.turns[:len(r.session.turns)-1]
 		text := "the message was not sent, and is no part of what is sent next"
 		if restored {
 			text += "; what was trimmed for it is back"
 		}
-		t.notice(NoticeInfo, text)
+		r.cb.notice(NoticeInfo, text)
 	}
 	return errors.Join(f, lost)
 }
 
 // name says in f which part of a full context is too long, where it is not the
 // history, and what helps.
-func (t *turn) name(f *Failure, full *conversation.FullError) {
-	window := t.window()
+func (r *requests) name(f *Failure, full *conversation.FullError) {
+	window := r.window()
 	if window <= 0 {
 		return
 	}
-	_, accepted := t.conv.Window()
-	most := min(window-t.least(), full.Budget)
-	if window < t.model.Info.Context && accepted < most { // all that is known is what was too long
+	_, accepted := r.session.conv.Window()
+	most := min(window-r.least(), full.Budget)
+	if window < r.session.model.Info.Context && accepted < most { // all that is known is what was too long
 		most = max(accepted, most/2)
 	}
 	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
-	few := t.conv.Tokens(leastMessage)
-	left := t.conv.Bytes((most - full.Overhead - rest) * 3 / 4)
+	few := r.session.conv.Tokens(leastMessage)
+	left := r.session.conv.Bytes((most - full.Overhead - rest) * 3 / 4)
 	switch {
 	case full.Overhead+few > most && accepted < full.Overhead+few:
 		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s",
-			count(full.Overhead, "token"), count(window, "token"))
+			text.Count(full.Overhead, "token"), text.Count(window, "token"))
 		f.Hint = hintTools
 	case full.Latest > rest && left >= leastMessage:
 		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d",
-			count(full.Latest, "token"), most-full.Overhead-rest)
+			text.Count(full.Latest, "token"), most-full.Overhead-rest)
 		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file",
-			int(float64(left)/t.perChar))
+			int(float64(left)/r.perChar))
 	case full.Overhead > window/2: // it would soon be full again
 		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: %s",
 			max(window-full.Overhead, 0), hintTools)
@@ -212,4 +203,29 @@ func bytesPerChar(parts []provider.Part) float64 {
 		return 1
 	}
 	return float64(bytes) / float64(chars)
+}
+
+// requests makes the requests of one turn, fits them into the model's window, and
+// accounts for them.
+type requests struct {
+	session  *session
+	cb       *serial
+	clock    *runClock
+	money    *money
+	keeper   *keeper
+	response *Response
+
+	attempt   attempt         // what is tried for the present reply
+	answer    strings.Builder // text of the final reply, continuations joined
+	partial   string          // text of a reply that broke off, until a new one has text
+	keep      []provider.Part // what else is kept of it
+	limit     int             // of the last request's reply in tokens, 0 for none
+	truncated bool            // that limit is what the window left, less than it should be
+	timeout   time.Duration   // of each request, its tries included; 0 for none
+
+	steps   *atomic.Int64   // made so far, those of sub-agents too
+	taken   bool            // one of them is for the request that comes next
+	closing bool            // the last request of the turn, without calls
+	notes   []provider.Part // of artoo that went along with the user's message
+	perChar float64         // bytes of a character of the user's message
 }

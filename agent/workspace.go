@@ -1,19 +1,18 @@
 package agent
 
 import (
-	"errors"
-	"io/fs"
+	"context"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/tool"
-	"artoo/tool/tempdir"
+	"artoo/tool/journal"
+	"artoo/tool/names"
+	"artoo/tool/repo"
+	"artoo/tool/sandbox"
 )
 
 // Workspace is the project an agent works in, and what it may reach besides.
@@ -34,67 +33,6 @@ type Workspace struct {
 	Asked func(abs string) bool
 
 	mask func(text string) string // Secrets.Mask
-}
-
-// Bounds of a page of read or grep, in bytes.
-const (
-	pageTimes = 10        // the limit of other results
-	mostPage  = 100 << 10 // 2,000 lines of code with their numbers
-	leastPage = 1000
-)
-
-// pageMax is how many bytes a page of read or grep may have. A token is a byte
-// at worst, so one page never takes more than half of the budget.
-func (a *Agent) pageMax() int {
-	most := mostPage
-	if limit := a.opt.ToolResultMaxChars; limit > 0 {
-		most = max(limit, min(pageTimes*limit, mostPage))
-	}
-	if budget := a.budget(); budget > 0 {
-		most = min(most, budget/2)
-	}
-	return max(leastPage, most)
-}
-
-// outputs are the directory for a session's long outputs, and all that hold
-// outputs it may speak of. The first is made at once: the files are opened
-// before there is an output, and a state directory that cannot be written is
-// better known before the first message. Close takes it away if it stayed empty.
-func (a *Agent) outputs(s *conversation.Session) (output string, read []string, err error) {
-	if s == nil && a.opt.Workspace == nil {
-		return "", nil, nil // the model could not read them
-	}
-	if s == nil {
-		if a.scratch == nil {
-			if a.scratch, err = tempdir.Make(); err != nil {
-				return "", nil, err
-			}
-		}
-		return a.scratch.Path, []string{a.scratch.Path}, nil
-	}
-	a.emptyOutput()
-	a.output = s.OutputDir()
-	if err := os.MkdirAll(a.output, 0o700); err != nil {
-		return "", nil, &Failure{Kind: KindInternal, What: "session", Err: err,
-			Hint: "set XDG_STATE_HOME to a directory that can be written, or --ephemeral"}
-	}
-	for _, dir := range s.OutputDirs() {
-		if _, err := os.Stat(dir); err == nil {
-			read = append(read, dir)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", nil, err
-		}
-	}
-	return a.output, read, nil
-}
-
-// emptyOutput removes the last session's output directory if nothing is in it; one
-// that holds something stays, which is the error ignored here. A link in its place is
-// the user's, who moved what it names, and stays as well.
-func (a *Agent) emptyOutput() {
-	if info, err := os.Lstat(a.output); err == nil && info.IsDir() {
-		_ = os.Remove(a.output)
-	}
 }
 
 // OpenFiles opens the granted directories, and those of read.
@@ -131,10 +69,7 @@ func (w *Workspace) openFiles(env *tool.Env, policy *permission.Policy, read []s
 func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 	for _, dir := range w.AddDirs {
 		dir, write := strings.CutSuffix(dir, ":rw")
-		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-			dir = os.Getenv("HOME") + rest
-		}
-		dir, err := filepath.Abs(dir)
+		dir, err := filepath.Abs(inHome(dir, os.Getenv("HOME")))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -147,44 +82,62 @@ func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 	return readable, writable, nil
 }
 
-// OutputDir is the directory for long outputs of the present session, "" for
-// none.
-func (a *Agent) OutputDir() string {
-	if a.output == "" && a.scratch != nil {
-		return a.scratch.Path
+// inHome puts the home directory in the place of ~ at the beginning of a path.
+func inHome(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		return home + rest
 	}
-	return a.output
-}
-
-// systemPrompt is the prompt of a session that begins.
-func (w *Workspace) systemPrompt(now settings, instructions []instruction, environ []string) string {
-	return systemPrompt(promptInfo{
-		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Programs: programs(environ),
-		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
-	})
-}
-
-// programs says which of the programs that models reach for first the PATH of environ has,
-// and which not: a model that knows need not try.
-func programs(environ []string) string {
-	var has, lacks []string
-	dirs := filepath.SplitList(tool.Variable(environ)("PATH"))
-	for _, name := range []string{"python3", "node", "go", "cargo", "rg"} {
-		if slices.ContainsFunc(dirs, func(dir string) bool { return executable(filepath.Join(dir, name)) }) {
-			has = append(has, name)
-		} else {
-			lacks = append(lacks, name)
-		}
-	}
-	if len(lacks) > 0 {
-		has = append(has, "no "+strings.Join(lacks, ", no "))
-	}
-	return strings.Join(has, ", ")
+	return path
 }
 
 // executable reports whether a path is a program, to be run by someone.
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// Confinement is what can hold the project's commands.
+func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confinement {
+	if f.Mechanism == sandbox.None {
+		return permission.Confinement{}
+	}
+	return permission.Confinement{Sandbox: true, Layer: f.Layer, First: f.Still, Shows: !f.HidesFiles, Network: !f.Network,
+		Auto:     f.Mechanism == sandbox.Namespaces || f.Mechanism == sandbox.Landlock && !w.Project.Git,
+		Required: required}
+}
+
+// JournalConfig is that of a journal in dir. state is artoo's own directory, "" for none.
+// env has the files and the environment of the tools; its files may come later.
+func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Config {
+	root := w.Project.Root
+	config := journal.Config{Dir: dir, Root: root, Merges: repo.IsIndex,
+		Denied: func(path string) bool {
+			place, err := env.Files.Resolve(journal.Abs(root, path), false)
+			return err != nil || place.Denied
+		},
+		Merge: func(ctx context.Context, path string, from, to, now []byte) ([]byte, []string, error) {
+			return repo.MergeIndex(ctx, filepath.Dir(path), env.Environ, from, to, now)
+		}}
+	if state != "" {
+		config.Locks = filepath.Join(state, "landing")
+	}
+	_, config.Added, _ = w.AddedDirs() // opening the files fails for one that cannot be named
+	if w.Project.Common != "" {
+		config.Added = append(config.Added, w.Project.Common)
+	}
+	for i, dir := range config.Added {
+		config.Added[i] = names.Real(dir)
+	}
+	if w.Project.Git {
+		config.Ignored = func(ctx context.Context) ([]string, error) { return w.Project.Ignored(ctx, env.Environ) }
+		config.Head = w.Project.Head
+	}
+	return config
+}
+
+func (w *Workspace) masked(text string) string {
+	if w.mask == nil {
+		return text
+	}
+	return w.mask(text)
 }

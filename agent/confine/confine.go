@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
@@ -24,6 +23,43 @@ import (
 // background is how long what a command left in the background may still write: as
 // long as on the host, see shell.DefaultWaits.
 const background = 200 * time.Millisecond
+
+// Line is how one command runs confined. Paths are absolute.
+type Line struct {
+	Place  permission.Place
+	Exec   bool     // the project's own programs may run
+	Hidden []string // what it must not see, besides what no command may
+	// Outputs are the directories of the project that a background command may write; with
+	// Whole it writes all of it, except what programs run or obey automatically.
+	Outputs []string
+	Whole   bool
+}
+
+// Confined is a command that runs confined. What follows holds once it has ended.
+type Confined interface {
+	shell.Started
+	Denials() []sandbox.Denial // the walls it met, also while it runs
+	Hides(path string) bool    // what lies at an absolute path of the machine was out of its sight
+	Protect() error            // makes what programs run read-only again: a landing replaced files
+	Limit() string             // the limit that ended it, in words; "" for none
+	// Changes are what it did on a layer; they hold the layer until Discard. An error gives
+	// the layer up, as Discard does unread.
+	Changes(ctx context.Context) (Changes, error)
+	Discard() error
+}
+
+// Changes are what a command did on a layer.
+type Changes interface {
+	List() []sandbox.Change
+	Stays() []string // what it could not see of directories that it removed, absolute
+	// Open opens the new content of a regular file.
+	Open(c sandbox.Change) (*os.File, error)
+	// Path is where that content lies, if it may be renamed from there; "" has it copied.
+	Path(c sandbox.Change) string
+	// Discard gives the layer up. With keepCaches, what the command wrote into caches
+	// stays for the next one.
+	Discard(keepCaches bool) error
+}
 
 // Confiner is the sandbox of one session. Make one with New.
 type Confiner struct {
@@ -35,8 +71,6 @@ type Confiner struct {
 	sandbox *sandbox.Sandbox
 	broken  error // why it could not be started
 }
-
-var _ agent.Sandbox = (*Confiner)(nil)
 
 // New makes a Confiner. facts are what the machine can do in the session's
 // directories. Nothing is started before the first command.
@@ -54,7 +88,7 @@ func (c *Confiner) open() error {
 		}
 		c.config.temp = c.temp.Path
 		config, err := c.config.sandbox()
-		config.Denied, config.Protected = c.config.denied, c.config.Protected
+		config.Denied, config.Protected = c.config.denied, c.config.protected
 		config.IsCache = permission.IsCache
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
@@ -64,8 +98,8 @@ func (c *Confiner) open() error {
 	return c.broken
 }
 
-// Start implements agent.Sandbox.
-func (c *Confiner) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
+// Start starts a command in a place other than the host.
+func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
@@ -89,7 +123,7 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	return c.run(cmd, sandbox.Options{Job: true, Exec: true})
 }
 
-func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (agent.Confined, error) {
+func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error) {
 	cmd.Env = c.config.environ(cmd.Env)
 	process, err := c.sandbox.Start(cmd, options)
 	if err != nil {
@@ -170,8 +204,8 @@ func (r *command) Hides(path string) bool    { return r.process.Hides(path) }
 func (r *command) Protect() error            { return r.process.Protect() }
 func (r *command) Limit() string             { return r.exit.Limit }
 
-// Changes implements agent.Confined.
-func (r *command) Changes(ctx context.Context) (agent.Changes, error) {
+// Changes implements Confined.
+func (r *command) Changes(ctx context.Context) (Changes, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -182,7 +216,7 @@ func (r *command) Changes(ctx context.Context) (agent.Changes, error) {
 	return &changes{found: found}, nil
 }
 
-// Discard implements agent.Confined.
+// Discard implements Confined.
 func (r *command) Discard() error { return r.process.Discard() }
 
 // changes are what a command did on a layer.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/sandbox"
@@ -83,22 +82,18 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard := permission.NewGuard(project)
+	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(project), Secrets: new(tool.Histories)}
 	if tr.store, err = project.ObjectStore(); err != nil {
 		t.Fatal(err)
 	}
-	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ, Denied: files.Denied,
-		Protected: func() ([]string, error) {
-			found, err := guard.Look()
-			return append(found.Paths, found.Outside...), err
-		}}, facts)
+	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ, World: &world}, facts)
 	t.Cleanup(func() {
 		if err := tr.confiner.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	tr.policy = &permission.Policy{Root: tr.root, TrustsPrograms: true,
-		World:       permission.World{Files: files, Environ: environ, Guard: guard, Secrets: new(tool.Histories)},
+		World:       world,
 		Confinement: permission.Confinement{Sandbox: true, Layer: facts.Layer, First: facts.Still, Auto: facts.HidesFiles}}
 	if tr.script, err = os.Create(filepath.Join(base, "output")); err != nil {
 		t.Fatal(err)
@@ -183,7 +178,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	}
 	cmd := exec.Command(bash, "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = tr.root, tr.confiner.config.Environ, tr.script, tr.script
-	how := agent.Line{Place: place, Exec: true}
+	how := Line{Place: place, Exec: true}
 	if place != permission.PlaceReadOnly {
 		how.Hidden = []string{tr.store}
 	}
@@ -207,7 +202,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 }
 
 // settle throws away what a line did, as after a no.
-func (tr *trial) settle(t *testing.T, line string, place permission.Place, confined agent.Confined) {
+func (tr *trial) settle(t *testing.T, line string, place permission.Place, confined Confined) {
 	t.Helper()
 	if place == permission.PlaceLayer {
 		changes, err := confined.Changes(t.Context())

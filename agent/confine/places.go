@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/sandbox"
 )
@@ -32,11 +33,10 @@ type Config struct {
 	// Layers is a directory of artoo's own for what commands write on layers, best on the
 	// project's file system; "" is one for temporary files.
 	Layers string
-	// Denied lists what no command may see, as it is now. It may be nil.
-	Denied func() ([]string, error)
-	// Protected lists what programs run or obey automatically, as it is now: what a command
-	// on the project itself must not write. It may be nil.
-	Protected func() ([]string, error)
+	// World has the files of which commands must not see those that are denied, and the
+	// guard of what programs run or obey automatically: a command on the project itself must
+	// not write that. nil denies and protects nothing.
+	World *permission.World
 
 	temp string // a directory of the session's own
 }
@@ -87,8 +87,8 @@ var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host
 
 // denied lists what no command may see, as it is now.
 func (c Config) denied() (all []string, err error) {
-	if c.Denied != nil {
-		all, err = c.Denied()
+	if c.World != nil && c.World.Files != nil {
+		all, err = c.World.Files.Denied()
 	}
 	if os.Geteuid() == 0 {
 		for _, pattern := range systemSecrets {
@@ -97,6 +97,15 @@ func (c Config) denied() (all []string, err error) {
 		}
 	}
 	return all, err
+}
+
+// protected lists what a command on the project itself must not write, as it is now.
+func (c Config) protected() ([]string, error) {
+	if c.World == nil || c.World.Guard == nil {
+		return nil, nil
+	}
+	found, err := c.World.Guard.Look()
+	return slices.Concat(found.Paths, found.Outside), err
 }
 
 // managers are the directories, below the home, of programs that bring several

@@ -18,7 +18,6 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/ledger"
-	"artoo/agent/permission"
 	"artoo/config"
 	"artoo/config/keyring"
 	"artoo/provider"
@@ -53,7 +52,6 @@ type app struct {
 	found   found
 	project tool.Project
 	brought brought
-	guard   *permission.Guard // finds the files that programs run automatically; set with the policy
 	rules   ruleSet
 	marks   marks
 	http    *http.Client

@@ -1,42 +1,22 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
 	"artoo/agent"
 	"artoo/tool"
 	"artoo/tool/lsp"
-	"artoo/tool/shell"
 )
 
-// languageServers gives the tools language servers, where the model may ask them.
-func (a *app) languageServers(env *tool.Env, tools []tool.Tool, confined agent.Sandbox) error {
+// languageServers are those that the tools may ask; nil where the model is not offered
+// the tool for it.
+func (a *app) languageServers(tools []tool.Tool) ([]lsp.Server, error) {
 	if tool.Find(tools, "lsp") == nil {
-		return nil
+		return nil, nil
 	}
-	servers, err := a.servers()
-	if err != nil {
-		return err
-	}
-	env.LSP = lsp.New(lsp.Config{Root: a.project.Root, Servers: servers, Environ: env.Environ,
-		Start: func(cmd *exec.Cmd) (shell.Started, error) {
-			if s, ok := confined.(interface {
-				StartServer(*exec.Cmd) (shell.Started, error)
-			}); ok {
-				return s.StartServer(cmd)
-			}
-			if a.brought.trusted() {
-				return shell.StartHere(cmd)
-			}
-			return nil, errors.New("is not started: it runs what the project brings, and nothing confines it here; " +
-				"artoo trust lets it")
-		}})
-	a.found.closers = append(a.found.closers, env.LSP.Close)
-	return nil
+	return a.servers()
 }
 
 // servers are the language servers that are known, as [lsp] changes them. Those of the

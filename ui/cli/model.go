@@ -30,7 +30,6 @@ type found struct {
 	keys     sync.Map                        // *config.KeySource by provider, of the wire made last
 	closers  []func()                        // wait for the processes of providers
 	oldPrice bool                            // the user was warned of a price that is old
-	reached  func() []string                 // what confined commands reach, one kind a row; nil where nothing confines
 }
 
 // transport makes the HTTP client and the record of what passes.

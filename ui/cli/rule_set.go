@@ -65,11 +65,10 @@ func (a *app) readRules() (s ruleSet, err error) {
 }
 
 func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
-	a.guard = permission.NewGuard(a.project)
 	p := &permission.Policy{
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
 		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
-		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: a.guard, Secrets: new(tool.Histories)},
+		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(a.project), Secrets: new(tool.Histories)},
 	}
 	var err error
 	if p.TrustsPrograms, err = a.trustsPrograms(); err != nil {
@@ -135,7 +134,7 @@ func (a *app) explain(ctx context.Context, call string) (e permission.Explanatio
 	if a.facts, err = a.findSandbox(ctx); err != nil {
 		return e, err
 	}
-	policy.Confinement = a.confinement()
+	policy.Confinement = a.workspace().Confinement(a.facts, a.cfg.Sandbox == "on")
 	name, access, err := permission.CallFor(call, files)
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")

@@ -114,10 +114,8 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 	if layer {
 		place = permission.PlaceLayer
 	}
-	box, err := b.confine(b.agent.Env(), b.agent.Policy())
+	box := b.agent.Sandbox()
 	switch {
-	case err != nil:
-		return "", err
 	case box == nil, layer && !b.facts.Layer:
 		return "", untested("nothing confines commands here so; artoo doctor says why")
 	case !b.facts.HidesFiles:

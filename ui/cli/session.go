@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"artoo/agent"
-	"artoo/agent/confine"
 	"artoo/agent/ledger"
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/builtin"
-	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
@@ -52,15 +50,6 @@ func (a *app) open(ctx context.Context) (err error) {
 	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: int(a.cfg.ToolResultMaxChars),
 		ShellTimeout: time.Duration(a.cfg.ShellTimeout), ShellTimeoutMax: time.Duration(a.cfg.ShellTimeoutMax),
 		Secrets: a.secretsIn, Web: a.web}
-	if a.cfg.Sandbox != "off" { // then no launcher runs either
-		host := &confine.Host{Warn: a.warn}
-		a.found.closers = append(a.found.closers, func() {
-			if err := host.Close(); err != nil {
-				a.warn("what commands left behind did not end well: " + err.Error())
-			}
-		})
-		env.Start = host.Start
-	}
 	policy, err := a.policy(env)
 	if err != nil {
 		return err
@@ -76,15 +65,16 @@ func (a *app) open(ctx context.Context) (err error) {
 	if a.facts, err = a.findSandbox(ctx); err != nil {
 		return err
 	}
-	confined, err := a.confine(env, policy)
-	if err != nil {
-		return err
-	}
 	tools, later, agents, err := a.tools()
 	if err != nil {
 		return err
 	}
-	if err := a.languageServers(env, tools, confined); err != nil {
+	loopback, err := a.loopback()
+	if err != nil {
+		return err
+	}
+	servers, err := a.languageServers(tools)
+	if err != nil {
 		return err
 	}
 	a.environ = environ
@@ -98,19 +88,25 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.marks.lost = func(err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
-	a.agent, err = agent.New(agent.Options{
-		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
-		Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Sandbox: confined, Guard: a.guard, Checks: a.checks(),
-		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
-		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
-			MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)},
-		Ledger: a.ledger,
-		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Version: a.process.build().Version,
-			First: session},
-		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
-		Concurrency:      int(a.cfg.MaxConcurrentTools),
-		MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
-		Compact: agent.Compaction(a.cfg.Compact),
+	state, _ := a.cfg.Paths.StateDir() // without a home there is none
+	cache, _ := a.cfg.Paths.CacheDir()
+	a.agent, err = agent.ForProject(a.project.Dir, agent.ProjectOptions{
+		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
+		Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers,
+		ServersTrusted: a.brought.trusted(),
+		Options: agent.Options{
+			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
+			Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
+			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
+				MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)},
+			Ledger: a.ledger,
+			Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Version: a.process.build().Version,
+				First: session},
+			Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
+			Concurrency:      int(a.cfg.MaxConcurrentTools),
+			MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
+			Compact: agent.Compaction(a.cfg.Compact),
+		},
 	})
 	return err
 }

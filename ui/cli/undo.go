@@ -32,7 +32,7 @@ func (a *app) recover(environ []string) {
 		env.Files, err = a.workspace().OpenFiles(nil)
 		return err
 	})
-	config := a.journalConfig("", env)
+	config := a.workspace().JournalConfig("", state, env)
 	denied := config.Denied
 	config.Denied = func(path string) bool { return open() != nil || denied(path) }
 	reports, err := journal.Recover(state, config)
@@ -99,7 +99,7 @@ func (a undoCommand) run(ctx context.Context, id string) error {
 		return err
 	}
 	defer files.Close()
-	j, err := journal.Open(a.journalConfig(session.Dir, &tool.Env{Environ: environ, Files: files}))
+	j, err := journal.Open(a.workspace().JournalConfig(session.Dir, state, &tool.Env{Environ: environ, Files: files}))
 	if errors.Is(err, journal.ErrInUse) {
 		return fail(agent.KindUsage, "undo", errors.New("a running artoo has session "+session.ID), "/undo in it")
 	}

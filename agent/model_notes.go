@@ -1,16 +1,176 @@
 package agent
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"text/template"
 	"time"
 
 	"artoo/agent/permission"
+	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/builtin"
 )
+
+// modelNotes is all that the model was told of what it may do and where it works, by
+// the prompt and by notes: what is otherwise now it is told with the next message.
+type modelNotes struct {
+	settings     settings      // of the session; the mode may change
+	known        string        // the settings as the model knows them, see settings.key; "" where they are others
+	instructions []instruction // that the model knows
+	git          <-chan string // what git says as the session begins; nil once it is told
+}
+
+// key tells settings apart. The mode counts also where no line names it.
+func (s settings) key() string { return string(s.Rights.Mode) + "\n" + s.String() }
+
+func (s settings) in(mode permission.Mode) settings {
+	s.Rights = s.Rights.In(mode)
+	return s
+}
+
+// brief begins the briefing of the present session.
+func (a *Agent) brief(now settings, instructions []instruction, resumed bool) {
+	a.notes = modelNotes{settings: now}
+	w := a.session.opt.Workspace
+	if w == nil || now.toldBy(a.session.system, a.session.conv.Messages()) {
+		a.notes.known = now.key()
+	}
+	if w == nil {
+		return
+	}
+	if !resumed {
+		a.notes.git = w.gitState(a.session.opt.Env.Environ)
+	}
+	for i := range instructions {
+		if !strings.Contains(a.session.system, strings.TrimSpace(instructions[i].Text)) {
+			instructions[i].Text = "" // a resumed session began with another text
+		}
+	}
+	a.notes.instructions = instructions
+	a.session.guide = w.guide(instructions)
+}
+
+// toldBy reports whether the newest note of a history says that these settings
+// hold, or, without one, the prompt: word for word, or the model is told again.
+func (s settings) toldBy(system string, history []provider.Message) bool {
+	for _, m := range slices.Backward(history) {
+		for _, p := range m.Parts {
+			switch text, _ := p.(provider.Text); text.Note {
+			case provider.NoteSettings:
+				return text.Text == s.note()
+			case provider.NoteMode: // the mode is told; is all else as in the prompt?
+				return text.Text == s.modeNote() &&
+					s.inSomeMode(func(then settings) bool { return strings.Contains(system, then.String()) })
+			}
+		}
+	}
+	return strings.Contains(system, s.String())
+}
+
+func (s settings) inSomeMode(holds func(settings) bool) bool {
+	return slices.ContainsFunc(modes(), func(m permission.Mode) bool { return holds(s.in(m)) })
+}
+
+// modes are all modes, the strictest first.
+func modes() []permission.Mode {
+	return []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto}
+}
+
+func (s settings) note() string {
+	return "(The settings are not those that this session began with. Now they are:\n" + strings.TrimSuffix(s.String(), "\n") + ")"
+}
+
+// newNotes is what the model must be told with the next message.
+func (a *Agent) newNotes() (notes []provider.Part) {
+	tell := func(note provider.Note, text string) {
+		if text != "" {
+			notes = append(notes, provider.Text{Note: note, Text: text})
+		}
+	}
+	b, w := &a.notes, a.session.opt.Workspace
+	// A provider that runs tools of its own has its own rules.
+	now := b.settings
+	now.Rights = a.session.opt.Policy.Rights(now.Rights.Headless) // trust and the sandbox may have changed too
+	if now.key() != b.known && a.Approval() == "" {
+		if now.inSomeMode(func(then settings) bool { return then.key() == b.known }) {
+			tell(provider.NoteMode, now.modeNote())
+		} else {
+			tell(provider.NoteSettings, now.note())
+		}
+		b.known = now.key()
+	}
+	if w == nil {
+		return notes
+	}
+	if b.git != nil {
+		if said := <-b.git; said != "" {
+			tell(provider.NoteGit, "(Git, as the session begins: "+w.masked(said)+")")
+		}
+		b.git = nil
+	}
+	texts, _, err := w.instructions()
+	if err != nil {
+		tell(provider.NoteInstructions, fmt.Sprintf("(The instruction files can no longer be read: %v.)", err))
+		return notes
+	}
+	tell(provider.NoteInstructions, instructionsChanged(b.instructions, texts))
+	b.instructions = texts
+	return notes
+}
+
+// modeNote tells the model that the approval mode is another one now than its prompt
+// says.
+func (s settings) modeNote() string {
+	s.Allow = nil
+	now := s.approval()
+	if s.Rights.Mode != permission.ModePlan {
+		now = strings.TrimSpace(now + " The user's rules hold as before.")
+	}
+	return "(The approval mode is now " + string(s.Rights.Mode) + ": " + now + ")"
+}
+
+// settingsNow is what the model is told of what it may do.
+func (s *session) settingsNow() settings {
+	policy := s.opt.Policy
+	w := s.opt.Workspace
+	now := settings{Rights: policy.Rights(w != nil && w.Headless), Allow: policy.AllowRules, Ask: policy.AskRules,
+		Deny: policy.DenyRules}
+	for _, t := range s.offered() {
+		if t.For == "" { // the others come and go with the files that they are for
+			now.Tools = append(now.Tools, t.Name)
+		}
+	}
+	if w == nil {
+		return now
+	}
+	for _, name := range builtin.Usual(w.Shell) {
+		if !slices.Contains(now.Tools, name) && !s.replaced(name) {
+			now.Without = append(now.Without, name)
+		}
+	}
+	now.ReadDirs, now.WriteDirs, _ = w.AddedDirs() // one that cannot be named: opening it fails with a better word
+	return now
+}
+
+// gitState asks git meanwhile: the first message need not wait for it, nor the
+// prompt.
+func (w *Workspace) gitState(environ []string) <-chan string {
+	state := make(chan string, 1)
+	go func() {
+		said, err := guard(func() (string, error) { return w.Project.GitState(context.Background(), environ), nil })
+		if err != nil {
+			said = err.Error()
+		}
+		state <- said
+	}()
+	return state
+}
 
 // settings are what the model is told of what it may do here.
 type settings struct {
@@ -43,7 +203,7 @@ func (s settings) String() string {
 	}
 	row("Not offered here", strings.Join(s.Without, ", "))
 	if can := s.Rights.Confinement; can.Sandbox && !can.Shows && s.offers("bash") {
-		row("Hidden from commands", "denied files, such as .env and keys; there they look absent or deleted, and are not")
+		row("Hidden from commands", "denied files, such as .env and keys: they look absent or deleted there, but exist")
 	}
 	row("Approval", s.approval())
 	if s.Rights.Mode == permission.ModePlan {
@@ -84,7 +244,7 @@ func (s settings) approval() string {
 		rest = append(rest, "every edit")
 	}
 	if bash && r.Reading == permission.Unasked {
-		free = append(free, "plain reading commands (ls, cat, grep, git status, git diff and the like, inside the project)")
+		free = append(free, "reading commands in the project (ls, grep, git diff and the like)")
 	}
 	if bash && r.Commands != permission.Unasked {
 		rest = append(rest, "every other command")
@@ -96,7 +256,7 @@ func (s settings) approval() string {
 		first = strings.Join(free, " and ") + " run unasked"
 	}
 	if edits && r.Edits == permission.Unasked {
-		const inside = "edits inside the project (not of files that others run: hooks, CI, editor settings)"
+		const inside = "edits in the project (except auto-executed files: hooks, CI, editor settings)"
 		if first = join(first, ", and so do ") + inside; len(free) == 0 {
 			first += " run unasked"
 		}
@@ -119,7 +279,7 @@ func (s settings) approval() string {
 		}
 		if r.Mode != permission.ModePlan { // which refuses everything else
 			if !r.Confinement.Layer && r.Beyond == "" {
-				that = append(that, "throw work away (git reset --hard, rm -r and the like)", "change files that others run")
+				that = append(that, "throw work away (git reset --hard, rm -r and the like)", "change auto-executed files")
 			}
 			that = append(that, "need the network, keys, the home or another program's service")
 			if r.Background != permission.Unasked {
@@ -157,9 +317,9 @@ func (s settings) commands() string {
 	case permission.Bookkeeping:
 		lands, except = "build output and git staging land in the project", "other changes"
 	case permission.Content:
-		lands, except = "their changes land in the project", "losses, taking away the user's uncommitted work, and files that others run"
+		lands, except = "their changes land in the project", "losses, removing the user's uncommitted work, and auto-executed files"
 	case permission.Uncommitted:
-		lands, except = "their changes land in the project", "losses and files that others run"
+		lands, except = "their changes land in the project", "losses and auto-executed files"
 	default:
 		return most + held + " on a copy of the project; their changes are discarded"
 	}
@@ -229,16 +389,29 @@ func systemPrompt(info promptInfo) string {
 	return b.String()
 }
 
-// SettingsChanged makes rules that were changed in the policy known, and offers these
-// tools only, from the next message on. A session without a message is begun anew, so
-// that its prompt says so; else the model is told with the next message. To be called
-// between turns.
-func (a *Agent) SettingsChanged(tools []tool.Tool) error {
-	a.opt.Tools = tools
-	if s := a.conv.Session(); len(a.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
-		return a.change(nil)
+// systemPrompt is the prompt of a session that begins.
+func (w *Workspace) systemPrompt(now settings, instructions []instruction, environ []string) string {
+	return systemPrompt(promptInfo{
+		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Programs: programs(environ),
+		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
+	})
+}
+
+// programs says which of the programs that models reach for first the PATH of environ has,
+// and which not: a model that knows need not try.
+func programs(environ []string) string {
+	var has, lacks []string
+	dirs := filepath.SplitList(tool.Variable(environ)("PATH"))
+	for _, name := range []string{"python3", "node", "go", "cargo", "rg"} {
+		if slices.ContainsFunc(dirs, func(dir string) bool { return executable(filepath.Join(dir, name)) }) {
+			has = append(has, name)
+		} else {
+			lacks = append(lacks, name)
+		}
 	}
-	a.briefing.settings = a.settingsNow()
-	a.conv.SetOverhead(a.system, a.specs)
-	return nil
+	if len(lacks) > 0 {
+		has = append(has, "no "+strings.Join(lacks, ", no "))
+	}
+	return strings.Join(has, ", ")
 }

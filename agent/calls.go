@@ -1,0 +1,340 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/builtin"
+)
+
+// run gives every call of a reply exactly one result, in the model's order: it
+// prepares a call, executes it and finishes it. Neighbouring calls that only read run
+// side by side; the others one after another. All are prepared first, which tells how
+// many questions there will be, and once more only where a call or a question before
+// them may have changed what they see.
+func (c *calls) run(ctx context.Context, calls []provider.ToolCall) error {
+	all := c.prepareAll(ctx, calls)
+	stale := c.session.parent != nil // other sub-agents may change what was seen
+	for i := 0; i < len(all); {
+		batch := all[i : i+sideBySide(all[i:])]
+		stop, lost := c.runBatch(ctx, calls, batch, stale)
+		i += len(batch)
+		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.final && !p.reads })
+		if stop == nil {
+			stop = context.Cause(ctx)
+		}
+		if stop == nil && lost == nil {
+			stop = c.repeats.over(batch)
+		}
+		// A result that could not be kept ends the turn like an interrupt.
+		if stop = errors.Join(stop, lost); stop != nil {
+			return withLost(stop, c.skip(calls, i, stop))
+		}
+	}
+	return nil
+}
+
+// prepareAll prepares all calls of a reply, which have one prompter.
+func (c *calls) prepareAll(ctx context.Context, calls []provider.ToolCall) []*pending {
+	defer c.session.alone(ctx)()
+	asks := &prompter{calls: c}
+	all := make([]*pending, len(calls))
+	for i := range calls {
+		p := c.prepare(ctx, calls, i)
+		if p.asks = asks; !p.final && p.decision.Verdict == permission.Ask {
+			asks.of++
+		}
+		all[i] = p
+	}
+	return all
+}
+
+// prepare finds the tool, checks the input and plans the call.
+func (c *calls) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
+	call := calls[i]
+	p := newPending(calls, i)
+	p.tool, p.call.Input = builtin.FindCall(c.session.opt.Tools, call.Name, call.Input)
+	if p.tool != nil && call.Raw != "" {
+		if text, ok := p.tool.FromText(call.Raw); ok {
+			call.Raw, p.call.Input = "", text
+		}
+	}
+	mark := marked(string(p.call.Input))
+	switch {
+	case p.tool == nil:
+		p.fail("unknown tool", strings.TrimSpace(fmt.Sprintf("There is no tool %q. The tools are: %s. %s", call.Name, c.session.toolNames(),
+			tool.Instead(call.Name))))
+	case call.Raw != "":
+		p.fail("broken input", c.brokenInput(call))
+	case mark != "" && !(p.tool.Marks && c.session.opt.Env != nil && c.session.opt.Env.Secrets != nil):
+		p.fail("a mark in place of a key",
+			fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. "+
+				"Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.",
+				mark))
+	default:
+		c.plan(ctx, p)
+	}
+	return p
+}
+
+// brokenInput tells the model why an input could not be read.
+func (c *calls) brokenInput(call provider.ToolCall) string {
+	raw, why := call.Raw, "is not a JSON object"
+	if key, twice := provider.DuplicateKey([]byte(raw)); twice {
+		why = fmt.Sprintf("has the duplicate key %q", key)
+	}
+	if json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") && why == "is not a JSON object" {
+		why = "was not in the form that the server reads"
+	}
+	if remark := c.session.tooLarge[call.ID]; remark != "" {
+		why = remark + " (write less at once)"
+	}
+	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, preview(raw, 300))
+}
+
+// sideBySide is how many of the next calls run together: one, or all that read or
+// are work for sub-agents.
+func sideBySide(next []*pending) (n int) {
+	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool) || next[n].commandReads()) {
+		n++
+	}
+	return max(n, 1)
+}
+
+// runBatch runs calls that run together; stale has them prepared again. stop ends the
+// turn; lost is of the first result that could not be kept.
+func (c *calls) runBatch(ctx context.Context, calls []provider.ToolCall, batch []*pending, stale bool) (stop, lost error) {
+	free := c.session.alone(ctx)
+	defer free() // also after a crash of a sub-agent, which is an error of its parent's call
+	for _, p := range batch {
+		if stale {
+			asks := p.asks
+			*p = *c.prepare(ctx, calls, p.call.Index)
+			p.asks = asks
+		}
+		if !p.final && p.tool.ByLoop() {
+			c.own.announce(p)
+		}
+		c.cb.OnToolCall(p.call)
+	}
+	for _, p := range batch {
+		if err := c.decide(ctx, p, stop); err != nil {
+			stop = err
+		}
+	}
+	if !slices.ContainsFunc(batch, (*pending).changesHere) {
+		free()
+	}
+	group := len(batch)
+	if slices.ContainsFunc(batch, (*pending).commandChanges) { // what it was prepared on has changed since
+		group = 1
+	}
+	for together := range slices.Chunk(batch, group) {
+		lost = cmp.Or(lost, c.runTogether(ctx, together))
+	}
+	for _, p := range batch {
+		stop = cmp.Or(stop, p.stop)
+	}
+	return stop, lost
+}
+
+// runTogether executes calls side by side and finishes them in their order, each as
+// soon as those before it are.
+func (c *calls) runTogether(ctx context.Context, batch []*pending) (lost error) {
+	grace := make(chan struct{}) // closed a moment after an interrupt
+	stopped := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, func() { close(grace) }) })
+	defer stopped()
+	slots := make(chan struct{}, cmp.Or(max(c.session.opt.Concurrency, 0), 4))
+	for _, p := range batch {
+		if err := guarded(func() { c.execute(ctx, p, slots) }); err != nil {
+			p.crashed(err)
+		}
+	}
+	for _, p := range batch {
+		if p.run != nil {
+			if err := guarded(func() { c.complete(ctx, p, grace) }); err != nil {
+				p.crashed(err)
+			}
+		}
+		c.takeBackground(ctx, p)
+		lost = cmp.Or(lost, c.finish(p))
+	}
+	if err := guarded(func() { c.keeper.recordAfter(c.cb) }); err != nil { // of a call that was decided and did not run
+		c.cb.notice(NoticeWarning, err.Error())
+	}
+	return lost
+}
+
+// execute starts a call that has no outcome yet in a goroutine of its own, which hands
+// its end to complete.
+func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
+	if p.final {
+		return
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		p.interrupted(cause)
+		return
+	}
+	var err error
+	if p.kept, err = c.keepBefore(ctx, p); err != nil {
+		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
+		return
+	}
+	if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
+		p.ownChanges = files.Seen.OwnChanges()
+	}
+	p.live = &liveOutput{call: p.call, cb: c.cb, mask: c.session.opt.Secrets.Mask}
+	p.run = &callRun{done: make(chan ended, 1)}
+	// Counted here, on the turn's goroutine: Close may not wait before it.
+	c.background.abandoned.Go(func() {
+		slots <- struct{}{}
+		e := c.runTool(ctx, p)
+		<-slots
+		if p.run.decided.CompareAndSwap(false, true) {
+			p.run.done <- e
+		} else if e.result.Job == nil {
+			c.giveUp(p)
+		}
+	})
+}
+
+// runTool runs a call's tool. A crash is its error.
+func (c *calls) runTool(ctx context.Context, p *pending) (e ended) {
+	if cause := context.Cause(ctx); cause != nil { // while it waited for others
+		return ended{skipped: cause}
+	}
+	began := time.Now()
+	stop := c.sayQuestionMayFollow(p)
+	e.result, e.err = guard(func() (tool.Result, error) {
+		if p.tool.ByLoop() {
+			return c.own.runOwn(ctx, p)
+		}
+		c.showServers(p)
+		return p.tool.Run(ctx, c.environment(p), p.call.Input, p.live)
+	})
+	stop(e.result.Job != nil)
+	e.took = time.Since(began)
+	return e
+}
+
+// await waits for the end of a call, or, after an interrupt, until grace is closed: then
+// ran is false, and the tool is left to those who kill it.
+func (c *calls) await(ctx context.Context, p *pending, grace <-chan struct{}) (e ended, ran bool) {
+	select {
+	case e = <-p.run.done:
+		return e, true
+	case <-grace:
+		if p.run.decided.CompareAndSwap(false, true) {
+			return ended{err: context.Cause(ctx)}, false
+		}
+		return <-p.run.done, true
+	}
+}
+
+// complete waits for a call, has what it did judged, and sorts its outcome.
+func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{}) {
+	defer p.live.close()
+	if p.ownChanges != nil {
+		defer p.ownChanges()
+	}
+	e, ran := c.await(ctx, p, grace)
+	began := time.Now()
+	part := func(f func()) { // what the tool did stays done: a crash is said behind it
+		if err := guarded(f); err != nil {
+			e.result.Text += "\n[" + err.Error() + "]\n"
+			e.result.IsError = true
+		}
+	}
+	if p.kept { // before any question: what the user changes meanwhile is the user's
+		part(func() { c.keeper.recordAfter(c.cb) })
+	}
+	if e.skipped != nil {
+		p.interrupted(e.skipped)
+		return
+	}
+	if ran && p.refused != nil {
+		if e.result, e.err = c.unconfined(ctx, p); p.final {
+			return
+		}
+	}
+	p.job = e.result.Job
+	onLayer := p.decision.Place == permission.PlaceLayer
+	switch {
+	case p.job != nil && onLayer:
+		e.result.Text += "[its changes count once it has ended by itself; if it is ended before, they are discarded]\n"
+	case p.job != nil: // it goes on
+	case ran && e.err == nil:
+		p.stop = cmp.Or(p.stop, c.settle(ctx, p, &e.result))
+		if !e.result.IsError {
+			part(func() { c.check(ctx, p, &e.result) })
+		}
+		part(func() { c.askServers(ctx, p, &e.result) })
+	case ran:
+		c.giveUp(p)
+	case onLayer: // what it did is not known until it is killed
+		why := "interrupted; its changes are discarded"
+		e.result.Text += "[" + why + "]\n"
+		c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: why})
+	}
+	p.live.close()
+	e.result.Text = c.session.masked(e.result.Text)
+	p.outcome = outcomeOf(ctx, e.result, e.err, e.took+time.Since(began))
+	for _, img := range e.result.Images {
+		p.result.Images = append(p.result.Images, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})
+	}
+	p.paged = e.result.Paged && e.err == nil
+	if p.edited != "" {
+		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
+	}
+}
+
+// finish appends the call's one result to the conversation, and reports it, also
+// when it could not be kept.
+func (c *calls) finish(p *pending) error {
+	if note := c.repeats.count(p); note != "" {
+		p.outcome.Text += "\n\n" + note
+	}
+	if p.outcome.Status == CallOK {
+		c.session.offerFor(c.cb, p.call.Access.Paths)
+	}
+	if c.session.guide != nil && p.outcome.Status == CallOK {
+		p.outcome.Text += c.session.guide(p.call.Access.Paths)
+	}
+	p.outcome.Text, p.outcome.Summary = c.session.masked(p.outcome.Text), c.session.masked(p.outcome.Summary)
+	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
+	p.result.Text = p.outcome.Text
+	p.result.Effect = p.effect(c.session)
+	p.result.IsError = p.outcome.Status != CallOK
+	if p.outcome.Status == CallFailed {
+		c.response.ToolErrors++
+	}
+	counted := c.own.conclude(p)
+	keep := c.session.conv.AppendToolResult
+	if p.paged {
+		keep = c.session.conv.AppendPage
+	}
+	kept, err := keep(p.result)
+	p.outcome.Text, p.outcome.File = kept.Text, kept.File
+	c.cb.OnToolResult(p.call, p.outcome)
+	return errors.Join(err, counted)
+}
+
+// skip gives the calls from i on their results when the turn ends before them.
+func (c *calls) skip(calls []provider.ToolCall, i int, why error) (lost error) {
+	for ; i < len(calls); i++ {
+		p := newPending(calls, i)
+		p.interrupted(why)
+		c.cb.OnToolCall(p.call)
+		lost = cmp.Or(lost, c.finish(p))
+	}
+	return lost
+}

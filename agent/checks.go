@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/lsp"
+	"artoo/tool/shell"
+)
+
+// Check is a command of the user's that looks at files after a tool changed them.
+type Check struct {
+	// Glob is of paths below the project's root, with slashes; one without a slash is
+	// of names in any directory.
+	Glob string
+	// Command is a shell line. The files' paths take the place of {} in it, or follow it.
+	Command string
+}
+
+const (
+	checkLimit  = 30 * time.Second // of one check
+	maxChecked  = 20               // files of one call that are checked
+	maxFindings = 2000             // bytes of what a check says, for the model
+)
+
+// check runs the user's checks over what a call has written. Each runs on a layer that
+// is thrown away: it changes nothing, whatever the project's own files make it do. What
+// fails is told to the model; the call itself has succeeded.
+func (c *calls) check(ctx context.Context, p *pending, result *tool.Result) {
+	if p.tool.Kind != tool.KindWrite || len(c.session.opt.Checks) == 0 || c.session.opt.Env.Files == nil {
+		return
+	}
+	for _, check := range c.session.opt.Checks {
+		files := c.checked(check.Glob, p.call.Access.Paths)
+		if len(files) == 0 {
+			continue
+		}
+		if c.session.opt.Sandbox == nil || !c.session.opt.Policy.Confinement.Layer {
+			c.unchecked.Do(func() {
+				c.cb.notice(NoticeWarning, "the commands of [check] do not run: they need a layer, which is not to be had here")
+			})
+			return
+		}
+		failed, err := c.runCheck(ctx, check, files)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			result.Text += fmt.Sprintf("\n[check %s did not run: %v]", check.Command, err)
+		case failed != "":
+			result.Text += fmt.Sprintf("\n[check %s: %s]", check.Command, failed)
+			result.Summary += ", " + check.Command + " found something"
+		}
+	}
+}
+
+// checked are the files among paths that a glob means and that are there, relative
+// to the project's root.
+func (c *calls) checked(glob string, paths []string) (files []string) {
+	root := c.session.opt.Policy.Root
+	for _, file := range paths {
+		rel, err := filepath.Rel(root, file)
+		if err != nil || !filepath.IsLocal(rel) || len(files) == maxChecked {
+			continue
+		}
+		name := filepath.ToSlash(rel)
+		if !strings.Contains(glob, "/") {
+			name = path.Base(name)
+		}
+		if ok, err := doublestar.Match(glob, name); err != nil || !ok {
+			continue
+		}
+		if _, err := c.session.opt.Env.Files.Stat(file); err == nil && !slices.Contains(files, rel) {
+			files = append(files, rel)
+		}
+	}
+	return files
+}
+
+// runCheck runs a check in the project's root. It returns what it found, "" when it
+// ended well and said nothing. The error says that it could not be run.
+func (c *calls) runCheck(ctx context.Context, check Check, files []string) (findings string, err error) {
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = "./" + filepath.ToSlash(file) // no name is an option
+	}
+	line := check.Command + " " + shell.Quote(names...)
+	if strings.Contains(check.Command, "{}") {
+		line = strings.ReplaceAll(check.Command, "{}", shell.Quote(names...))
+	}
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir, cmd.Env = c.session.opt.Policy.Root, slices.Clone(c.env.Environ)
+	var confined Confined
+	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
+		Start: func(cmd *exec.Cmd) (shell.Started, error) {
+			hidden, err := c.hidden(cmd, false)
+			if err != nil {
+				return nil, err
+			}
+			started, err := c.session.opt.Sandbox.Start(cmd, Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
+			confined = started
+			return started, err
+		}}
+	end, err := run.Run(ctx)
+	if err != nil {
+		return "", err
+	}
+	changes, err := confined.Changes(ctx)
+	if err == nil {
+		err = changes.Discard(true)
+	}
+	if err != nil {
+		return "", errors.Join(errors.New("its layer could not be thrown away"), err)
+	}
+	said := strings.TrimSpace(string(end.Output))
+	if len(said) > maxFindings {
+		said = preview(said, maxFindings) + "\n(and more)"
+	}
+	switch {
+	case end.Stop == shell.StopTimeout:
+		return fmt.Sprintf("ended after %s\n%s", checkLimit, said), nil
+	case end.Exit.Code != 0 || end.Exit.Signal != "":
+		return fmt.Sprintf("%s\n%s", exitWords(end.Exit), said), nil
+	}
+	return said, nil
+}
+
+func exitWords(e shell.Exit) string {
+	if e.Signal != "" {
+		return "ended by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+const (
+	maxProblems = 10 // of one file, that the model is told of
+	maxLooked   = 5  // files of one call that language servers look at
+)
+
+// showServers tells the language servers what the files that a call is about to write
+// hold: what is wrong with them already is no news afterwards.
+func (c *calls) showServers(p *pending) {
+	if c.session.opt.Env.LSP == nil || p.tool.Kind != tool.KindWrite {
+		return
+	}
+	for _, path := range p.call.Access.Paths[:min(len(p.call.Access.Paths), maxLooked)] {
+		if text, err := c.session.opt.Env.Files.Source(path); err == nil { // a new file holds nothing
+			c.session.opt.Env.LSP.Before(path, text)
+		}
+	}
+}
+
+// askServers adds to a call's result what language servers find wrong with what it
+// wrote, and what they found out since about what other calls wrote.
+func (c *calls) askServers(ctx context.Context, p *pending, result *tool.Result) {
+	if c.session.opt.Env.LSP == nil {
+		return
+	}
+	found := c.session.opt.Env.LSP.Late()
+	if p.tool.Kind == tool.KindWrite && !result.IsError {
+		for _, path := range p.call.Access.Paths[:min(len(p.call.Access.Paths), maxLooked)] {
+			text, err := c.session.opt.Env.Files.Source(path)
+			if err != nil { // deleted
+				continue
+			}
+			if f := c.session.opt.Env.LSP.After(ctx, path, text); f != nil {
+				found = append(found, *f)
+			}
+		}
+	}
+	for _, f := range found {
+		result.Text += c.problemText(f)
+	}
+}
+
+func (c *calls) problemText(f lsp.Found) string {
+	name := f.Path
+	if place, err := c.session.opt.Env.Files.Resolve(f.Path, false); err == nil {
+		name = place.Display
+	}
+	what := "new problems in"
+	if f.Old {
+		what = "errors, perhaps old ones, in"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n[%s: %s %s:\n", f.Server, what, name)
+	for _, p := range f.Problems[:min(len(f.Problems), maxProblems)] {
+		fmt.Fprintf(&b, "%s\n", preview(p.String(), 400))
+	}
+	if more := len(f.Problems) - maxProblems; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	return strings.TrimSuffix(b.String(), "\n") + "]"
+}

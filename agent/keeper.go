@@ -1,0 +1,307 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/agent/confine"
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/journal"
+	"artoo/tool/names"
+	"artoo/tool/sandbox"
+)
+
+// keeper keeps what the project's files are before calls change them.
+type keeper struct {
+	session  *session
+	journal  *journal.Journal // of the present session; nil where nothing is kept
+	step     *journal.Step    // of the call that is decided or runs; nil for none
+	coverage journal.Coverage // of that step, where it was begun to decide
+	made     madeFiles        // files that the session made
+	approved madeFiles        // those that tools wrote or the user approved, guarded ones among them
+	settling sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
+}
+
+// openJournal opens the journal of the present session. A journal that cannot be
+// opened is told: then nothing can be taken back.
+func (k *keeper) openJournal() error {
+	if k.session.opt.Journal == nil {
+		return nil
+	}
+	if err := k.closeJournal(); err != nil {
+		return err
+	}
+	from := ""
+	if s := k.session.conv.Session(); s != nil && source(s) != s.ID() {
+		from = source(s) // what changed there since is none of its own, once it has a file
+	}
+	j, err := k.session.opt.Journal(k.session.sessionID, from)
+	if err != nil {
+		k.session.notify("nothing can be undone in this session: " + err.Error())
+		return nil
+	}
+	k.journal = j
+	if line := Recovered(j.Recovered()); line != "" {
+		k.session.notify(line)
+	}
+	return nil
+}
+
+func (k *keeper) closeJournal() error {
+	if k.journal == nil {
+		return nil
+	}
+	k.settling.Wait()
+	err := errors.Join(k.endStep(), k.journal.Close())
+	k.journal = nil
+	return err
+}
+
+// unsaved says in words which of these absolute paths, with all beneath them, could not
+// be brought back if they were removed or overwritten now; "" when all could. It keeps
+// what the project's files are now: the next command that changes files is of that step.
+func (k *keeper) unsaved(paths []string) string {
+	if k.journal == nil {
+		return "nothing is kept"
+	}
+	if k.step == nil {
+		step := k.journal.Begin(k.session.turnNumber(), "a command")
+		coverage, err := step.Snapshot(context.Background())
+		if err != nil {
+			_, endErr := step.End()
+			return errors.Join(err, endErr).Error()
+		}
+		k.step, k.coverage = step, coverage
+	}
+	var lost []string
+	for _, lack := range k.coverage.Lacks {
+		if lack.Why == journal.IsIgnored {
+			continue
+		}
+		at := filepath.Join(k.session.opt.Policy.Root, filepath.FromSlash(strings.TrimSuffix(lack.Path, "/")))
+		if slices.ContainsFunc(paths, func(path string) bool { return path == at || isBelow(path, at) || isBelow(at, path) }) {
+			lost = append(lost, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
+		}
+	}
+	for _, path := range paths {
+		if !isBelow(k.session.opt.Policy.Root, path) && path != k.session.opt.Policy.Root {
+			lost = append(lost, path+" (outside the project)")
+		}
+	}
+	return strings.Join(lost, ", ")
+}
+
+// isBelow reports whether path lies below dir; both are clean.
+func isBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+// giveYours brings back, and names, what the user saved after the last landing to files
+// that it had replaced.
+func (k *keeper) giveYours(cb *serial) {
+	yours, err := k.journal.Late()
+	if err != nil {
+		cb.notice(NoticeWarning, "what was saved to a file that artoo had replaced lies in the journal's quarantine: "+err.Error())
+	}
+	if len(yours) > 0 {
+		cb.notice(NoticeWarning, "another program saved to files that artoo had just replaced; its content lies beside them: "+
+			strings.Join(yours, ", "))
+	}
+}
+
+// quarantine moves files away from the project that a command made, into the journal,
+// and returns the step that it was.
+func quarantine(j *journal.Journal, turn int, paths []string) (step int, err error) {
+	if j == nil {
+		return 0, errors.New("there is no journal to move them into")
+	}
+	report, err := j.Quarantine(turn, "files that programs run automatically", paths...)
+	if err == nil && len(report.Left) > 0 {
+		err = errors.New(strings.Join(lackNames(report.Left), ", "))
+	}
+	return report.Step, err
+}
+
+// endStep records what came of the present step.
+func (k *keeper) endStep() error {
+	if k.step == nil {
+		return nil
+	}
+	step := k.step
+	k.step, k.coverage = nil, journal.Coverage{} // also where the end crashes
+	return k.closeStep(step)
+}
+
+// closeStep records what came of a step. It may be called from any goroutine.
+func (k *keeper) closeStep(step *journal.Step) error {
+	changed, err := step.End()
+	k.noteMade(changed.Changes)
+	if err != nil || len(changed.Lacks) == 0 {
+		return err
+	}
+	return &notCovered{tool.ListUpTo(20, lackNames(changed.Lacks)) + "; /undo lists them"}
+}
+
+// notCovered names what a step changed and cannot be brought back.
+type notCovered struct{ names string }
+
+func (e *notCovered) Error() string { return "cannot be undone: " + e.names }
+
+// recordAfter ends the step of a call, and tells the user what could not be kept.
+func (k *keeper) recordAfter(cb *serial) {
+	if k.journal == nil {
+		return
+	}
+	if text := lostBy(k.endStep()); text != "" {
+		cb.notice(NoticeWarning, text)
+	}
+}
+
+// lostBy says in words what the end of a step could not keep; "" for nothing.
+func lostBy(err error) string {
+	var lost *notCovered
+	switch {
+	case errors.As(err, &lost):
+		return lost.Error()
+	case err != nil:
+		return "what this changed could not be recorded, so it cannot be undone: " + err.Error()
+	}
+	return ""
+}
+
+// noteMade notes the files that the session made, or made before and changed now.
+func (k *keeper) noteMade(changes []journal.Change) {
+	for _, c := range changes {
+		path := journal.Abs(k.session.opt.Policy.Root, c.Path)
+		if c.After.Kind == journal.File && (c.Before.Kind == journal.Absent || k.made.known(path)) {
+			k.made.add(path)
+		}
+	}
+}
+
+// applyLayer makes changes of a layer count, as a step of the journal: all of some or
+// none, those of git by git itself. The error says why nothing was applied; left names
+// build output and directories that stay as they are, lost what cannot be undone.
+func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effects, changes confine.Changes, then journal.Then) (left,
+	lost []string, err error) {
+	if k.journal == nil {
+		return nil, nil, errors.New("undo journal unavailable; changes not applied")
+	}
+	from := layerSource{changes: changes, byPath: map[string]sandbox.Change{}}
+	var list []journal.LayerChange
+	for _, c := range e.Apply {
+		change := layerChange(k.session.opt.Policy.Root, c)
+		change.Output = e.Output[c.Path]
+		from.byPath[change.Path] = c
+		list = append(list, change)
+	}
+	report, err := k.journal.ApplyLayer(ctx, k.session.turnNumber(), what, list, from, then)
+	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
+		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
+	}
+	if err == nil {
+		k.noteMade(report.Done)
+	}
+	return lackNames(report.Left), lackNames(report.Cannot), err
+}
+
+// layerSource is a layer as the journal reads it.
+type layerSource struct {
+	changes confine.Changes
+	byPath  map[string]sandbox.Change // as the journal names them
+}
+
+// Open returns a crash as an error, so that the journal takes back what it began.
+func (s layerSource) Open(path string) (*os.File, error) {
+	return guard(func() (*os.File, error) { return s.changes.Open(s.byPath[path]) })
+}
+
+func (s layerSource) Path(path string) string { return s.changes.Path(s.byPath[path]) }
+
+func lackNames(lacks []journal.Lack) (names []string) {
+	for _, l := range lacks {
+		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
+	}
+	return names
+}
+
+// layerChange is a change as the journal of the project at root takes it.
+func layerChange(root string, c sandbox.Change) journal.LayerChange {
+	change := journal.LayerChange{Path: filepath.ToSlash(c.Path), Added: filepath.ToSlash(c.Dir)}
+	if rel, err := filepath.Rel(root, c.Path); err == nil && filepath.IsLocal(rel) {
+		change.Path, change.Added = filepath.ToSlash(rel), ""
+	}
+	change.Moved = c.Before.Moved && !c.Before.Mode.IsDir()
+	if c.Before.Mode != 0 {
+		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
+			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}
+	}
+	if c.Kind != sandbox.Deleted {
+		change.After = journal.State{Kind: kindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
+	}
+	return change
+}
+
+func kindOf(mode fs.FileMode) journal.Kind {
+	switch {
+	case mode.IsRegular():
+		return journal.File
+	case mode.IsDir():
+		return journal.Folder
+	case mode&fs.ModeSymlink != 0:
+		return journal.Link
+	}
+	return journal.Special
+}
+
+// madeFiles are the files that the session made and that still are as it left them.
+type madeFiles struct {
+	mu     sync.Mutex
+	stamps map[string]names.Stamp
+}
+
+func (m *madeFiles) add(paths ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stamps == nil {
+		m.stamps = map[string]names.Stamp{}
+	}
+	for _, path := range paths {
+		m.stamps[path], _ = names.StampAt(path)
+	}
+}
+
+// known reports whether the session made a file at the path, whatever became of it.
+func (m *madeFiles) known(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, known := m.stamps[path]
+	return known
+}
+
+// has reports whether the session made the file and it is as it was left.
+func (m *madeFiles) has(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, known := m.stamps[path]
+	if !known {
+		return false
+	}
+	is, _ := names.StampAt(path)
+	return is == was && is != names.Stamp{}
+}
+
+// interruptGrace is how long an interrupted call may take to end by itself
+// before the turn goes on without it. The prompt has to be back within a
+// second; a command that traps the signal is killed in the background.
+const interruptGrace = 500 * time.Millisecond

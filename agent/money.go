@@ -1,0 +1,444 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"artoo/agent/ledger"
+	"artoo/provider"
+	"artoo/tool/text"
+)
+
+// How long a request waits for other runs that hold the rest of a day's money, and
+// after how long it looks again.
+const (
+	dayWait = 2 * time.Minute
+	dayLook = 200 * time.Millisecond
+)
+
+// spending is what a run has used up so far, its sub-agents included, which count
+// here while they run. The zero value is usable.
+type spending struct {
+	reserving sync.Mutex // one request at a time is measured against what is left
+
+	mu      sync.Mutex
+	usage   provider.Usage
+	cost    float64 // US dollars
+	unknown bool    // some request's price is unknown
+	warned  map[string]bool
+	// pending is what the requests that are under way may come to at most, by the session
+	// that makes them: several side by side cannot spend the same rest of a cap.
+	pending  map[*session]pendingCost
+	released chan struct{} // closed with the next release; nil while nobody waits for it
+}
+
+// pendingCost is what one request may come to, in the run and in the ledger of the day.
+type pendingCost struct {
+	tokens int
+	cost   float64
+	day    *ledger.Reservation // nil where no ledger counts it
+}
+
+// sum is what was used, and its cost, nil where that is not known.
+func (s *spending) sum() (provider.Usage, *float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unknown {
+		return s.usage, nil
+	}
+	return s.usage, new(s.cost)
+}
+
+// usedFor is what is used up for a session: also what the requests of others may
+// still come to.
+func (s *spending) usedFor(by *session) (tokens int, cost float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tokens, cost = s.usage.Total(), s.cost
+	for other, p := range s.pending {
+		if other != by {
+			tokens, cost = tokens+p.tokens, cost+p.cost
+		}
+	}
+	return tokens, cost
+}
+
+// pendingOf is what the request of a session may come to, zero where none is under way.
+func (s *spending) pendingOf(by *session) pendingCost {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending[by]
+}
+
+func (s *spending) setPending(by *session, p pendingCost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending == nil {
+		s.pending = map[*session]pendingCost{}
+	}
+	s.pending[by] = p
+}
+
+// othersPending is closed when a request of another session is over; nil where none
+// is under way.
+func (s *spending) othersPending(by *session) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, own := s.pending[by]; len(s.pending) == 0 || own && len(s.pending) == 1 {
+		return nil
+	}
+	if s.released == nil {
+		s.released = make(chan struct{})
+	}
+	return s.released
+}
+
+// warns reports whether a cap was not warned of yet.
+func (s *spending) warns(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.warned == nil {
+		s.warned = map[string]bool{}
+	}
+	was := s.warned[name]
+	s.warned[name] = true
+	return !was
+}
+
+// money reserves what each request of a turn may cost before it is made, and settles
+// what it came to: for the caps of the run, and in the ledger for that of the day.
+type money struct {
+	session *session
+	cb      *serial
+	clock   *runClock
+	spent   *spending // of the run
+
+	aside int            // tokens of a request that is not of the history, 0 for one that is
+	lost  provider.Usage // of failed tries of the request that is under way
+}
+
+// promptTokens is about how many tokens are sent with the next request.
+func (m *money) promptTokens() int {
+	if m.aside > 0 {
+		return m.aside
+	}
+	return m.session.conv.EstimatedTokens()
+}
+
+// reserve finds how many tokens a reply may have under the caps that is requested to
+// have as many, 0 for no bound, and counts what the request may come to as used until
+// release: sub-agents side by side, and other runs of the day, cannot spend the same
+// rest of a cap. If what others may still use leaves too little, it waits for them.
+func (m *money) reserve(ctx context.Context, requested int) (reply int, err error) {
+	m.spent.reserving.Lock()
+	defer m.spent.reserving.Unlock()
+	var since time.Time // it waits for other runs
+	for {
+		m.warnNear()
+		if err := m.clock.over(); err != nil { // at once: the timer ends a request, it does not forbid one
+			return 0, err
+		}
+		reply, err = m.affordable(requested)
+		others := m.spent.othersPending(m.session)
+		var again <-chan time.Time
+		if others == nil || err == nil && reply == requested {
+			if err != nil {
+				return 0, err
+			}
+			reply, err = m.commit(reply)
+			full, ok := errors.AsType[*ledger.FullError](err)
+			if !ok {
+				return reply, err
+			}
+			if since.IsZero() {
+				since = time.Now()
+			}
+			if full.Held == 0 || time.Since(since) >= dayWait {
+				return 0, m.dayOver(full)
+			}
+			if m.spent.warns("waiting for the day") {
+				m.cb.notice(NoticeInfo, "the rest of today's money is held by requests of other runs; waiting for what they leave")
+			}
+			others, again = nil, time.After(dayLook)
+		}
+		m.spent.reserving.Unlock()
+		select {
+		case <-others:
+		case <-again:
+		case <-ctx.Done():
+		}
+		m.spent.reserving.Lock()
+		if ctx.Err() != nil {
+			return 0, cmp.Or(err, ctx.Err())
+		}
+	}
+}
+
+// reserveTry does the same for another try of the request that is under way, and
+// never waits: others may wait for it.
+func (m *money) reserveTry(requested int) (reply int, err error) {
+	m.spent.reserving.Lock()
+	defer m.spent.reserving.Unlock()
+	if reply, err = m.affordable(requested); err != nil {
+		return 0, err
+	}
+	reply, err = m.commit(reply)
+	if full, ok := errors.AsType[*ledger.FullError](err); ok {
+		err = m.dayOver(full)
+	}
+	return reply, err
+}
+
+// settle counts what the request came to.
+func (m *money) settle(report RequestReport) {
+	m.lost = provider.Usage{}
+	s := m.spent
+	s.mu.Lock()
+	s.usage = s.usage.Add(report.Usage)
+	if report.CostUSD == nil {
+		s.unknown = true
+	} else {
+		s.cost += *report.CostUSD
+	}
+	day := s.pending[m.session].day
+	s.mu.Unlock()
+	if day != nil {
+		m.warnLedger(day.Settle(m.ledgerLine(report.Usage, report.Model, report.CostUSD)))
+	}
+}
+
+// release gives back what was reserved for a request that is over, whatever came of it.
+func (m *money) release() {
+	s := m.spent
+	s.mu.Lock()
+	day := s.pending[m.session].day
+	delete(s.pending, m.session)
+	if s.released != nil {
+		close(s.released)
+		s.released = nil
+	}
+	s.mu.Unlock()
+	if day != nil {
+		m.warnLedger(day.Release())
+	}
+}
+
+// warnLedger reports once that the ledger cannot be written. What was reserved in it
+// stays so until the run ends, so that no cap is passed.
+func (m *money) warnLedger(err error) {
+	if err != nil && m.spent.warns("ledger") {
+		m.cb.notice(NoticeWarning, "what this run spends is not in artoo usage: "+err.Error())
+	}
+}
+
+// affordable is how many tokens a reply may have under the run's caps, and is requested to
+// have, 0 for no bound. It is asked before every try. The error says that they do not
+// pay for one that says something.
+func (m *money) affordable(requested int) (reply int, err error) {
+	l, prompt := m.session.opt.Limits, m.promptTokens()
+	tokens, spent := m.spent.usedFor(m.session)
+	reply = requested
+	if l.MaxTotalTokens > 0 {
+		left := l.MaxTotalTokens - tokens - m.lost.Total()
+		if left < prompt+leastPaid(requested) {
+			return 0, m.runOver(fmt.Sprintf("the next request needs about %s of the %d left",
+				text.Count(prompt+leastPaid(requested), "token"), max(left, 0)), "a higher ARTOO_MAX_TOTAL_TOKENS")
+		}
+		reply = tightest(reply, left-prompt)
+	}
+	if l.MaxCost <= 0 {
+		return reply, nil
+	}
+	p, err := m.price("--max-cost")
+	if err != nil {
+		return 0, err
+	}
+	left := l.MaxCost - spent - m.lostCost()
+	if p == nil && left <= 0 {
+		return 0, m.runOver(fmt.Sprintf("$%.4f of $%.2f spent", l.MaxCost-left, l.MaxCost), "a higher --max-cost")
+	}
+	if p == nil {
+		return reply, nil
+	}
+	if left < p.of(leastPaid(requested)) || left <= 0 {
+		return 0, m.runOver(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f with a short reply",
+			l.MaxCost-left, l.MaxCost, p.of(leastPaid(requested))), "a higher --max-cost")
+	}
+	return tightest(reply, p.buys(left)), nil
+}
+
+// commit counts the worst case of a request, with what tries of it that failed have
+// used, in the ledger of the day and in the run. The day's cap may leave less of the reply.
+func (m *money) commit(reply int) (int, error) {
+	s := m.spent.pendingOf(m.session)
+	_, spent := m.spent.usedFor(m.session)
+	limits := m.session.opt.Limits
+	p, unpriced := m.price("ARTOO_DAILY_COST")
+	if m.session.opt.Ledger != nil {
+		if unpriced != nil && limits.DailyCost > 0 {
+			return 0, unpriced
+		}
+		var err error
+		if reply, err = m.commitDay(p, reply, &s.day); err != nil {
+			return 0, err
+		}
+	}
+	s.tokens, s.cost = m.lost.Total()+m.promptTokens()+reply, 0
+	switch {
+	case unpriced != nil: // money is not capped
+	case p == nil:
+		s.cost = max(limits.MaxCost-spent, 0)
+	default:
+		s.cost = m.lostCost() + p.of(reply)
+	}
+	m.spent.setPending(m.session, s)
+	return reply, nil
+}
+
+// commitDay reserves in the ledger, or raises what was reserved there. p is nil where
+// the price is not known.
+func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int, error) {
+	limit := m.session.opt.Limits.DailyCost
+	known := m.ledgerLine(provider.Usage{Input: m.promptTokens(), Estimated: true}, m.session.model.Defaults.Model, nil)
+	least, most := 0.0, math.Inf(1)
+	if p != nil {
+		least, known.CostUSD = p.of(leastPaid(reply)), &p.prompt
+		if reply > 0 || p.output <= 0 {
+			most = p.of(reply)
+		}
+	}
+	var err error
+	if *day == nil {
+		*day, err = m.session.opt.Ledger.Reserve(known, least, most, limit)
+	} else {
+		err = (*day).Raise(m.lostCost(), least, most)
+	}
+	_, full := errors.AsType[*ledger.FullError](err)
+	switch {
+	case full:
+		return 0, err
+	case err != nil && limit > 0:
+		return 0, &Failure{Kind: KindConfig, What: "ARTOO_DAILY_COST", Err: fmt.Errorf("what is spent cannot be counted: %w", err),
+			Hint: "make the state directory writable (artoo doctor --paths), or unset ARTOO_DAILY_COST"}
+	case err != nil:
+		m.warnLedger(err)
+		return reply, nil
+	}
+	if spent := (*day).Day; limit > 0 && spent >= near*limit && m.spent.warns("day") {
+		m.cb.notice(NoticeCap, fmt.Sprintf("$%.2f of today's $%.2f are spent, by all runs", spent, limit))
+	}
+	if limit <= 0 || p == nil || (*day).Granted >= most {
+		return reply, nil
+	}
+	return tightest(reply, p.buys((*day).Granted)), nil
+}
+
+// ledgerLine is a line of the ledger.
+func (m *money) ledgerLine(usage provider.Usage, model string, cost *float64) ledger.Spent {
+	s := m.session
+	line := ledger.Spent{Provider: s.model.Name, Model: model, Session: s.sessionID, Ephemeral: s.opt.Sessions.Ephemeral,
+		Usage: usage, CostUSD: cost}
+	if !line.Ephemeral {
+		line.Dir = s.opt.Env.Dir
+	}
+	return line
+}
+
+func (m *money) dayOver(full *ledger.FullError) error {
+	why := full.Error()
+	if full.Held > 0 {
+		why += fmt.Sprintf(", and requests under way may cost $%.4f", full.Held)
+	}
+	if full.Least > 0 {
+		why += fmt.Sprintf("; the next request costs about $%.4f with a short reply", full.Least)
+	}
+	return capFailure(why, m.session.goOn(" tomorrow", "a higher ARTOO_DAILY_COST"))
+}
+
+// runOver is the failure of a cap of the run.
+func (m *money) runOver(why, hint string) error { return capFailure(why, m.session.goOn("", hint)) }
+
+// lostCost is what failed tries of the request that is under way cost, as far as is known.
+func (m *money) lostCost() float64 {
+	if cost := provider.Cost(m.lost, m.session.model.Info.Price); cost != nil {
+		return *cost
+	}
+	return 0
+}
+
+// leastPaid is the shortest reply, in tokens, that a request is made for.
+func leastPaid(requested int) int { return tightest(leastReply, requested) }
+
+// pricing is what the next request costs, in US dollars.
+type pricing struct {
+	prompt float64 // what is sent
+	output float64 // a million tokens of the reply
+}
+
+// of is the price with a reply of so many tokens.
+func (p *pricing) of(reply int) float64 { return p.prompt + float64(reply)*p.output/1e6 }
+
+// buys is how long a reply the money pays for, in tokens.
+func (p *pricing) buys(money float64) int {
+	if p.output <= 0 {
+		return 0
+	}
+	return max(1, int((money-p.prompt)*1e6/p.output))
+}
+
+// price is what the next request costs. What the provider is believed to have cached
+// is counted at the price of reading it. It is nil if only the bill will show it. The
+// error says that no price is known, so that the cap cannot hold.
+func (m *money) price(capName string) (*pricing, error) {
+	model := m.session.model
+	price := model.Info.Price
+	if price == nil && model.Info.Billed {
+		return nil, nil
+	}
+	if price == nil {
+		return nil, &Failure{Kind: KindUsage, What: capName,
+			Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", model.Defaults.Model),
+			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml",
+				model.Name, model.Defaults.Model)}
+	}
+	prompt := m.promptTokens()
+	now := price.For(prompt)
+	cached, read := min(m.session.cached, prompt), now.CacheRead
+	if read == 0 { // not known: the bill counts it as input
+		read = now.Input
+	}
+	cost := (float64(cached)*read + float64(prompt-cached)*max(now.Input, now.CacheWrite)) / 1e6
+	return &pricing{prompt: cost, output: now.Output}, nil
+}
+
+// near is the share of a cap of whose use the user is notified.
+const near = 0.8
+
+// leastTime is the shortest time of a run whose near end the user is notified of: with
+// less the notice and the end come together.
+const leastTime = 10 * time.Second
+
+// warnNear reports once per cap that four fifths of it are used.
+func (m *money) warnNear() {
+	warn := func(name string, used, limit float64, text string) {
+		if limit > 0 && used >= near*limit && m.spent.warns(name) {
+			m.cb.notice(NoticeCap, text)
+		}
+	}
+	l := m.session.opt.Limits
+	m.spent.mu.Lock()
+	tokens, cost := m.spent.usage.Total(), m.spent.cost
+	m.spent.mu.Unlock()
+	warn("cost", cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", cost, l.MaxCost))
+	warn("tokens", float64(tokens), float64(l.MaxTotalTokens),
+		fmt.Sprintf("%d of the run's %d tokens are used", tokens, l.MaxTotalTokens))
+	if elapsed := m.clock.elapsed(); l.MaxTime >= leastTime {
+		warn("time", elapsed.Seconds(), l.MaxTime.Seconds(),
+			fmt.Sprintf("%s of the run's %s are over", elapsed.Round(time.Second), l.MaxTime))
+	}
+}

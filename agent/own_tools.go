@@ -1,0 +1,309 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// OwnTools are the tools that the agent itself runs, in the order in which the model
+// sees them; agents are the sub-agents that task offers by name.
+func OwnTools(agents []SubAgent) []tool.Tool {
+	return []tool.Tool{taskTool(agents), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool()}
+}
+
+// announce puts what is known of a call of one of OwnTools into its line.
+func (t *turn) announce(p *pending) {
+	switch p.tool.Name {
+	case "task":
+		t.number(p)
+	case "todo":
+		t.sayTodo(p)
+	}
+}
+
+// runOwn runs a call of one of OwnTools.
+func (t *turn) runOwn(ctx context.Context, p *pending) (tool.Result, error) {
+	switch p.tool.Name {
+	case "task":
+		return t.runTask(ctx, p)
+	case "todo":
+		return t.runTodo(p)
+	case AskUser:
+		return t.runAskUser(ctx, p)
+	case "enter_plan_mode":
+		return t.runEnterPlan()
+	case ExitPlan:
+		return t.runExitPlan(ctx, p)
+	}
+	return tool.Result{}, fmt.Errorf("no one runs the tool %s here", p.tool.Name)
+}
+
+type askUserInput struct {
+	Question string   `json:"question"`
+	Choices  []string `json:"choices,omitempty" jsonschema:"answers to choose from; others can be typed"`
+}
+
+// AskUser is the name of the tool that asks the user something.
+const AskUser = "ask_user"
+
+// askUserTool is the tool that asks the user something.
+func askUserTool() tool.Tool {
+	return tool.New(tool.Def{Name: AskUser, Kind: tool.KindNone, Mend: mendAskUser,
+		Description: "Ask the user what only they can decide, and wait. Not for permission to call a tool."},
+		func(_ context.Context, _ *tool.Env, in askUserInput) (tool.Access, error) {
+			if strings.TrimSpace(in.Question) == "" {
+				return tool.Access{}, errors.New("ask_user: question is empty")
+			}
+			return tool.Access{Kind: tool.KindNone, Verb: "ask", Object: firstLine(in.Question)}, nil
+		}, nil)
+}
+
+// mendAskUser takes the questions of other programs, each with options that have a
+// label. One stays a question with choices; several become one text.
+func mendAskUser(fields map[string]json.RawMessage) bool {
+	type asked struct {
+		Question string
+		Options  []json.RawMessage
+		Choices  []json.RawMessage
+	}
+	var list []asked
+	if fields["follow_up"] != nil && fields["options"] == nil { // Roo
+		fields["options"] = fields["follow_up"]
+	}
+	if fields["question"] != nil {
+		var one asked
+		if json.Unmarshal(fields["question"], &one.Question) != nil ||
+			fields["options"] == nil || json.Unmarshal(fields["options"], &one.Options) != nil {
+			return false
+		}
+		list = []asked{one}
+	} else if json.Unmarshal(fields["questions"], &list) != nil || len(list) == 0 {
+		return false
+	}
+	in := askUserInput{}
+	for i, q := range list {
+		var choices []string
+		for _, o := range append(q.Options, q.Choices...) {
+			choices = append(choices, choiceText(o))
+		}
+		if len(list) == 1 {
+			in = askUserInput{Question: q.Question, Choices: choices}
+			break
+		}
+		in.Question += fmt.Sprintf("%d. %s", i+1, q.Question)
+		if len(choices) > 0 {
+			in.Question += " (" + strings.Join(choices, " / ") + ")"
+		}
+		in.Question += "\n"
+	}
+	mended, err := json.Marshal(in)
+	if err != nil {
+		return false
+	}
+	clear(fields)
+	return json.Unmarshal(mended, &fields) == nil
+}
+
+// choiceText is a choice that is a text, or an object with a label.
+func choiceText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var of map[string]any
+	if json.Unmarshal(raw, &of) != nil {
+		return string(raw)
+	}
+	text = textOf(of, "label", "text", "value", "name")
+	if about := textOf(of, "description"); about != "" {
+		text += ": " + about
+	}
+	return text
+}
+
+// runAskUser asks, and gives the model the answer.
+func (t *turn) runAskUser(ctx context.Context, p *pending) (result tool.Result, err error) {
+	in, err := tool.Decode[askUserInput](*p.tool, p.call.Input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer func() { p.answered = firstLine(in.Question) + " " + firstLine(result.Text) }()
+	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionChoice, Text: in.Question, Choices: in.Choices})
+	switch {
+	case ctx.Err() != nil:
+		return tool.Result{}, context.Cause(ctx)
+	case errors.Is(err, ErrNobody):
+		return tool.Result{}, fmt.Errorf("%w: decide yourself, and say what you decided", ErrNobody)
+	case err != nil:
+		return tool.Result{}, err
+	case answer.Verdict == StopTurn:
+		p.stop = ErrStopped
+		return tool.Result{Text: "The user stopped the turn.", Summary: "stopped"}, nil
+	case answer.Text == "":
+		return tool.Result{Text: "The user gave no answer.", Summary: "no answer"}, nil
+	}
+	return tool.Result{Text: "The user answers: " + answer.Text, Summary: firstLine(answer.Text)}, nil
+}
+
+type exitPlanInput struct {
+	Plan string `json:"plan" jsonschema:"in Markdown: what changes where, in which order, how it is checked"`
+}
+
+type enterPlanInput struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+func enterPlanTool() tool.Tool {
+	return tool.New(tool.Def{Name: "enter_plan_mode", Kind: tool.KindNone, Optional: true,
+		Description: "Begin plan mode: from then on only reading runs, until the user has approved a plan. " +
+			"For work that may be understood in several ways, or touches much."},
+		func(_ context.Context, _ *tool.Env, _ enterPlanInput) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindNone, Verb: "plan", Object: "look, but change nothing"}, nil
+		}, nil)
+}
+
+// ExitPlan is the name of the tool that ends plan mode.
+const ExitPlan = "exit_plan_mode"
+
+func exitPlanTool() tool.Tool {
+	return tool.New(tool.Def{Name: ExitPlan, Kind: tool.KindNone, Optional: true,
+		Description: "Show the user the finished plan and ask for a yes, which ends plan mode."},
+		func(_ context.Context, _ *tool.Env, in exitPlanInput) (tool.Access, error) {
+			if strings.TrimSpace(in.Plan) == "" {
+				return tool.Access{}, errors.New("exit_plan_mode: plan is empty")
+			}
+			return tool.Access{Kind: tool.KindNone, Verb: "plan", Object: "for approval"}, nil
+		}, nil)
+}
+
+// BeforePlan is the mode that plan mode took the place of, ModeAsk where a session
+// began with it.
+func (a *Agent) BeforePlan() permission.Mode {
+	if a.beforePlan == "" {
+		return permission.ModeAsk
+	}
+	return a.beforePlan
+}
+
+// offerPlan offers the tools of plan mode from the moment on at which it is on. They
+// stay: each change of the tools costs the provider's cache.
+func (t *turn) offerPlan() {
+	if t.session.opt.Policy.Mode != permission.ModePlan {
+		return
+	}
+	var more []tool.Tool
+	for _, offered := range t.session.opt.PlanTools {
+		if !slices.ContainsFunc(t.session.opt.Tools, func(o tool.Tool) bool { return o.Name == offered.Name }) {
+			more = append(more, offered)
+			t.agent.notes.settings.Tools = append(t.agent.notes.settings.Tools, offered.Name)
+		}
+	}
+	if more == nil {
+		return
+	}
+	t.session.opt.Tools = append(slices.Clip(t.session.opt.Tools), more...)
+	t.session.conv.SetOverhead(t.session.system, t.session.specs)
+	if t.session.conv.MessageCount() > 0 {
+		t.cb.notice(NoticeInfo, offeredNow(more[0].Name))
+	}
+}
+
+// runEnterPlan puts plan mode in force. It only takes away, so nobody is asked.
+func (t *turn) runEnterPlan() (tool.Result, error) {
+	if t.session.opt.Policy.Mode == permission.ModePlan {
+		return tool.Result{Text: "Plan mode is on already.", Summary: "on already"}, nil
+	}
+	if err := t.agent.SetMode(permission.ModePlan); err != nil {
+		return tool.Result{}, err
+	}
+	t.offerPlan()
+	return tool.Result{Text: t.modeTold(), Summary: "plan mode; /plan off ends it"}, nil
+}
+
+// modeTold is what the model is told of the mode that holds now, for the end of a
+// result.
+func (t *turn) modeTold() string {
+	now := t.agent.notes.settings.in(t.session.opt.Policy.Mode)
+	t.agent.notes.known = now.key()
+	return now.modeNote()
+}
+
+// errPlan ends a turn whose plan nobody can approve: the plan is its answer.
+var errPlan = errors.New("the plan is the answer")
+
+// planned ends the turn with a plan that nobody can approve.
+func (t *turn) planned() (*Response, error) {
+	t.response.Text, t.response.Stop = t.requests.answer.String(), provider.StopComplete
+	t.cb.OnText(t.response.Text)
+	return t.response, t.session.conv.Sync()
+}
+
+// runExitPlan shows the plan and asks.
+func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result, err error) {
+	in, err := tool.Decode[exitPlanInput](*p.tool, p.call.Input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer func() { p.answered = firstLine(result.Text) }()
+	if t.session.opt.Policy.Mode != permission.ModePlan {
+		return tool.Result{}, errors.New("plan mode is not on: go on with the work")
+	}
+	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionPlan, Plan: in.Plan, Then: t.agent.BeforePlan()})
+	switch {
+	case ctx.Err() != nil:
+		return tool.Result{}, context.Cause(ctx)
+	case errors.Is(err, ErrNobody):
+		t.requests.answer.Reset()
+		t.requests.answer.WriteString(in.Plan)
+		p.stop = errPlan
+		return tool.Result{Text: "No one can approve the plan (headless run): it is the answer.", Summary: "the plan is the answer"}, nil
+	case err != nil || answer.Verdict == No:
+		return tool.Result{Text: "The user did not approve the plan" + because(answer.Reason) + ". Plan mode stays on.",
+			Summary: "not approved" + because(answer.Reason)}, nil
+	case answer.Verdict == StopTurn:
+		p.stop = ErrStopped
+		return tool.Result{Text: "The user stopped the turn. Plan mode stays on.", Summary: "not approved"}, nil
+	}
+	mode := t.agent.BeforePlan()
+	if answer.Verdict == YesForSession {
+		mode = permission.ModeEdits
+	}
+	if err := t.agent.SetMode(mode); err != nil {
+		return tool.Result{}, fmt.Errorf("approved, but the mode stays: %w", err)
+	}
+	return tool.Result{Text: "The user approved the plan: carry it out. " + t.modeTold(), Summary: "approved, mode " + string(mode)}, nil
+}
+
+// sayTodo puts what a call changes of the plan into its lines: how far it is, and
+// each item that is new or no longer as it was.
+func (t *turn) sayTodo(p *pending) {
+	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
+	if err != nil {
+		return // it was planned
+	}
+	lines := []string{todoSummary(in.Items)}
+	for _, item := range in.Items {
+		if !slices.Contains(t.session.todo, item) {
+			lines = append(lines, todoWords[item.Status]+": "+strings.Join(strings.Fields(item.Text), " "))
+		}
+	}
+	p.call.Access.Object = strings.Join(lines, "\n")
+}
+
+// runTodo keeps the plan.
+func (t *turn) runTodo(p *pending) (tool.Result, error) {
+	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	t.session.todo = in.Items
+	return tool.Result{Text: "The plan is kept and shown: " + todoSummary(in.Items) + ".", Summary: "kept"}, nil
+}

@@ -1,0 +1,314 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/shell"
+)
+
+// pending is one call on its way to its one result.
+type pending struct {
+	call    Call
+	tool    *tool.Tool
+	result  provider.ToolResult
+	outcome CallResult
+	reads   bool   // it changes nothing
+	asked   bool   // the user was asked about it
+	final   bool   // the outcome is, the call does not run
+	edited  string // what the user changed the input to, for the model
+	paged   bool   // the tool kept to the limit of a page itself
+
+	answered string  // what the user answered to a question of the model, "" for nothing
+	refusal  *string // why it was denied, "" for no reason; nil where it was not
+
+	asks       *prompter // of the reply that the call is in
+	decision   permission.Decision
+	mode       permission.Mode // in which that was decided
+	confined   Confined        // the command, once it was started confined
+	made       *madeGuarded    // what it makes on the project itself that programs run or obey; nil elsewhere
+	refused    error           // why it could not be started where it was decided
+	live       *liveOutput     // shows what it prints while it runs
+	job        *shell.Job      // the command that it left running in the background; nil for none
+	kept       bool            // a step of the journal ends with it
+	ownChanges func()          // tells the files that what changed by now was its doing; nil for none
+	run        *callRun        // its goroutine; nil before it runs
+
+	stop  error              // the answer to a question about what it did ends the turn
+	whole permission.Verdict // whether a background command may write the whole project; "" before that is asked
+	told  bool               // model and user know what it may not write
+}
+
+// commandReads reports whether a call runs a command that only reads, unasked, and
+// ends with it.
+func (p *pending) commandReads() bool {
+	return !p.final && p.tool.Kind == tool.KindRun && p.call.Access.Kind == tool.KindRun && !p.call.Access.Background &&
+		p.decision.Verdict == permission.Run && p.reads
+}
+
+// commandChanges reports whether a call runs a command that may change something.
+func (p *pending) commandChanges() bool {
+	return p.tool != nil && p.tool.Kind == tool.KindRun && !p.final && !p.reads
+}
+
+// onlyReads reports whether a tool changes nothing, whatever it is called with.
+func onlyReads(t *tool.Tool) bool {
+	return t != nil && !t.ByLoop() && (t.Kind == tool.KindRead || t.Kind == tool.KindNone)
+}
+
+// changesHere reports whether a call may change something here: files, or what the
+// decisions over other calls depend on.
+func (p *pending) changesHere() bool {
+	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork
+}
+
+func newPending(calls []provider.ToolCall, i int) *pending {
+	return &pending{call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
+}
+
+func (p *pending) end(r CallResult) {
+	p.outcome, p.final = r, true
+}
+
+func (p *pending) fail(summary, text string) {
+	p.end(CallResult{Status: CallFailed, Summary: summary, Text: text})
+}
+
+func (p *pending) crashed(err error) { p.fail(firstLine(err.Error()), err.Error()) }
+
+func (p *pending) interrupted(why error) {
+	text := fmt.Sprintf("interrupted: not run, since the turn was stopped (%v)", why)
+	p.end(CallResult{Status: CallInterrupted, Summary: "not run", Text: text})
+}
+
+// outcomeOf sorts the end of a call that ran.
+func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration) CallResult {
+	out := CallResult{Status: CallOK, Text: r.Text, Summary: r.Summary, Duration: took.Seconds()}
+	switch {
+	case ctx.Err() != nil && (err != nil || r.IsError):
+		out.Status, out.Summary = CallInterrupted, "interrupted"
+		out.Text = strings.TrimSpace("interrupted: the turn was stopped while this ran\n" + r.Text)
+	case err != nil:
+		out.Status, out.Text = CallFailed, err.Error()
+		out.Summary = firstLine(err.Error())
+	case r.IsError:
+		out.Status = CallFailed
+		out.Tail = lastLines(withoutEnd(r.Text), 5)
+	}
+	return out
+}
+
+// withoutEnd drops the lines in brackets at the end of a command's text: they
+// say how it ended, and the summary says that already.
+func withoutEnd(s string) string {
+	for {
+		s = strings.TrimRight(s, "\n")
+		i := strings.LastIndexByte(s, '\n') + 1
+		if last := s[i:]; !strings.HasPrefix(last, "[") || !strings.HasSuffix(last, "]") {
+			return s
+		}
+		s = s[:i]
+	}
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// effect is what a call did that ran, for the line that tells it when the call
+// is no longer sent; nil for one of which there is nothing to tell.
+func (p *pending) effect(s *session) *provider.Effect {
+	if decided := p.decided(s); decided != "" {
+		return &provider.Effect{Decided: decided}
+	}
+	if p.final {
+		return nil
+	}
+	a := p.call.Access
+	switch {
+	case a.Kind == tool.KindRun && a.Command != "" && a.To == "":
+		end, _, _ := strings.Cut(p.outcome.Summary, " in ") // how long it took is no longer of use
+		return &provider.Effect{Command: s.masked(a.Command), End: end}
+	case a.Kind == tool.KindWrite && p.outcome.Status == CallOK && len(a.Paths) > 0:
+		return &provider.Effect{Files: s.namesOf(a.Paths)}
+	}
+	return nil
+}
+
+// decided is what the user decided on a call, "" for nothing.
+func (p *pending) decided(s *session) string {
+	switch {
+	case p.outcome.Status == CallDenied && p.refusal != nil:
+		return s.masked(firstLine(p.call.Access.Object)) + " was refused" + because(firstLine(*p.refusal))
+	case p.outcome.Status != CallOK:
+		return ""
+	}
+	return s.masked(p.answered)
+}
+
+// Repeats of one call with one result: of a failing call the model is told at the
+// first number, and the turn ends at the second. Of one that does what it should
+// the model is told once.
+const (
+	tellRepeats = 3
+	stopRepeats = 6
+	tellSame    = 5
+)
+
+// A call that takes so long, or is made again after so long, waits for something.
+const (
+	waitsItself  = time.Second
+	waitsBetween = 20 * time.Second
+)
+
+// repeat is a call that was made before in this turn.
+type repeat struct {
+	result   [sha256.Size]byte
+	failed   bool
+	times    int // in a row with this result
+	last     time.Time
+	notified bool // the model was
+}
+
+// repeats are a turn's calls by name and input.
+type repeats map[string]*repeat
+
+func (p *pending) key() string { return p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw }
+
+// sumOf is the checksum of a text, which is not copied for it: it may be very long.
+func sumOf(text string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	// It cannot fail. What is hidden would copy the text.
+	_, _ = io.Copy(h, struct{ io.Reader }{strings.NewReader(text)})
+	h.Sum(sum[:0])
+	return sum
+}
+
+// count counts a call that ended, and returns what the model must hear of it. A
+// change by another call starts the count anew: running a test again after an edit
+// is no repeat, and neither is a call that says something else each time.
+func (r repeats) count(p *pending) string {
+	if p.outcome.Status == CallInterrupted {
+		return ""
+	}
+	key, failed, result := p.key(), p.outcome.Status != CallOK, sumOf(p.outcome.Text)
+	if !failed && !p.reads {
+		for other := range r {
+			if other != key {
+				delete(r, other)
+			}
+		}
+	}
+	this := r[key]
+	if this == nil || this.failed != failed || this.result != result {
+		this = &repeat{result: result, failed: failed}
+		r[key] = this
+	}
+	this.times++
+	waits := p.outcome.Duration >= waitsItself.Seconds() || this.times > 1 && time.Since(this.last) >= waitsBetween
+	this.last = time.Now()
+	switch {
+	case !failed && this.times >= tellSame && !this.notified:
+		this.notified = true
+		return fmt.Sprintf(
+			"This very call has now given the same result %d times. It says nothing new until something changes.",
+			this.times)
+	case failed && waits && this.times >= tellRepeats:
+		n := this.times
+		this.times = tellRepeats - 1 // it may be waiting for something: that ends by itself
+		if this.notified {
+			return ""
+		}
+		this.notified = true
+		return fmt.Sprintf("This very call has now failed %d times with the same result. "+
+			"If you are waiting for something, look whether it can still come.", n)
+	case failed && this.times >= tellRepeats:
+		return fmt.Sprintf("This very call has now failed %d times with the same result. "+
+			"Do something else, or say what is in the way; to wait for something, put a sleep before the call.", this.times)
+	}
+	return ""
+}
+
+// over is the error of a turn in which the model repeats itself and fails.
+func (r repeats) over(batch []*pending) error {
+	for _, p := range batch {
+		if this := r[p.key()]; this != nil && this.failed && this.times >= stopRepeats {
+			return capFailure(
+				fmt.Sprintf("the model made the same call of %s %d times in a row, and it failed in the same way each time",
+					p.call.Name, stopRepeats), "another message that says what to do instead")
+		}
+	}
+	return nil
+}
+
+// because sets a reason behind what is said; "" for none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// readsAlone reports whether a call's command runs read-only because it does nothing but
+// read. Another one is only tried so.
+func (p *pending) readsAlone() bool {
+	return p.decision.Place == permission.PlaceReadOnly && !p.decision.Has(permission.TriedFirst)
+}
+
+// calls prepares, executes and finishes the calls of one turn.
+type calls struct {
+	session    *session
+	cb         *serial
+	response   *Response
+	keeper     *keeper
+	background *backgroundCalls
+	own        ownTools
+	env        *tool.Env // what they run in
+	repeats    repeats
+	loose      sync.Once // for the notice that what only reads runs unconfined
+	unchecked  sync.Once // for the notice that checks do not run
+}
+
+// ownTools runs the calls of the tools that the agent itself runs.
+type ownTools interface {
+	announce(p *pending)
+	runOwn(ctx context.Context, p *pending) (tool.Result, error)
+	// conclude completes the result of a call. The error is that of a report that could not be kept.
+	conclude(p *pending) error
+}
+
+// callRun is a call's goroutine as the turn sees it.
+type callRun struct {
+	done    chan ended  // holds the end
+	decided atomic.Bool // it came in time, or the turn no longer waits for it
+}
+
+// ended is how a tool's run came out.
+type ended struct {
+	result tool.Result
+	err    error
+	took   time.Duration
+	// skipped is why it did not run.
+	skipped error
+}
+
+// prompter puts the questions of one reply to the user, one by one, numbered.
+type prompter struct {
+	calls      *calls
+	number, of int
+}
+
+func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }

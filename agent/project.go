@@ -1,0 +1,257 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/sourcegraph/conc/panics"
+
+	"artoo/agent/confine"
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/builtin"
+	"artoo/tool/journal"
+	"artoo/tool/lsp"
+	"artoo/tool/names"
+	"artoo/tool/sandbox"
+	"artoo/tool/shell"
+)
+
+// ProjectOptions are what ForProject makes an agent of. Its own fields may all stay
+// empty, and so may Workspace, Env, Policy and Tools.
+type ProjectOptions struct {
+	Options
+	// State and Cache are artoo's own directories: for the journal and layers, and for
+	// what commands leave in caches. "" keeps nothing longer than the agent.
+	State, Cache string
+	// Confinement is what confines commands; nil has it found out. With NoLauncher not even
+	// what ends with artoo is started.
+	Confinement *sandbox.Facts
+	NoLauncher  bool
+	Required    bool     // no command runs without the sandbox
+	Pass        []string // variables that commands get though they name a program's socket
+	Toolchains  []string // further directories with programs, ~ is the home directory
+	Loopback    []int    // ports of the machine that are let in
+	// Servers are the language servers of the tool lsp; nil has none. Without a sandbox they
+	// are started where ServersTrusted says so.
+	Servers        []lsp.Server
+	ServersTrusted bool
+}
+
+// ForProject makes an agent that works in the project of a directory. What it needs is
+// made in this order: the facts of the project, the environment of tools, the policy, the
+// sandbox, the tools with their language servers, and the journal. Close ends all of it.
+func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
+	if opt.Workspace == nil {
+		project, err := tool.FindProject(dir, os.Getenv("HOME"), os.Geteuid() == 0)
+		if err != nil {
+			return nil, err
+		}
+		opt.Workspace = &Workspace{Project: project, Shell: shell.Find()}
+	}
+	p := project{opt: &opt, workspace: opt.Workspace}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	p.makeEnv()
+	p.makePolicy()
+	confiner, err := p.confine()
+	if err != nil {
+		return nil, err
+	}
+	p.makeTools(confiner)
+	opt.Journal = p.openJournal
+	if a, err = New(opt.Options); err != nil {
+		return nil, err
+	}
+	a.project = &p
+	return a, nil
+}
+
+// project is what ForProject made besides the agent.
+type project struct {
+	opt       *ProjectOptions
+	workspace *Workspace
+	reached   func() []string
+	closers   []func() error
+}
+
+func (p *project) close() (err error) {
+	for _, closer := range slices.Backward(p.closers) {
+		err = errors.Join(err, closer())
+	}
+	p.closers = nil
+	return err
+}
+
+// Reached says what commands reach of this machine besides the system, one kind a row;
+// nil without a sandbox.
+func (a *Agent) Reached() []string {
+	if a.project == nil || a.project.reached == nil {
+		return nil
+	}
+	return a.project.reached()
+}
+
+// end has close called when the agent is closed, the last one first.
+func (p *project) end(failed string, close func() error) {
+	p.closers = append(p.closers, func() error {
+		if err := close(); err != nil {
+			return fmt.Errorf("%s: %w", failed, err)
+		}
+		return nil
+	})
+}
+
+func (p *project) warn(text string) {
+	if p.opt.Notice != nil {
+		p.opt.Notice(text)
+	}
+}
+
+func (p *project) makeEnv() {
+	if p.opt.Env == nil {
+		p.opt.Env = &tool.Env{Environ: os.Environ()}
+	}
+	if !p.opt.NoLauncher {
+		host := &confine.Host{Warn: p.warn}
+		p.opt.Env.Start = host.Start
+		p.end("what commands left behind did not end well", host.Close)
+	}
+}
+
+func (p *project) makePolicy() {
+	at := p.workspace.Project
+	if p.opt.Policy == nil {
+		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None != "", Root: at.Root, Dir: at.Dir,
+			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at), Secrets: new(tool.Histories)}}
+		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find()), tool.ShellLocale(p.opt.Env.Environ)
+	}
+	p.opt.Guard = p.opt.Policy.World.Guard
+}
+
+// confine sets what confines the commands of a session; nil where nothing does.
+func (p *project) confine() (*confine.Confiner, error) {
+	facts := p.opt.Confinement
+	if facts == nil {
+		facts = new(sandbox.Probe(context.Background(), "").For(p.workspace.Project.Root))
+	}
+	p.opt.Policy.Confinement = p.workspace.Confinement(*facts, p.opt.Required)
+	if facts.Mechanism == sandbox.None {
+		return nil, nil
+	}
+	home, _ := os.UserHomeDir()
+	environ := p.opt.Env.Environ
+	guard := p.opt.Guard
+	config := confine.Config{
+		Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Environ: environ, Pass: p.opt.Pass,
+		Home: home, Cache: p.opt.Cache, Toolchains: homeDirs(p.opt.Toolchains, home), Loopback: p.opt.Loopback,
+		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms, World: &p.opt.Policy.World,
+	}
+	if p.opt.State != "" {
+		config.Layers = filepath.Join(p.opt.State, "layers")
+	}
+	var err error
+	if config.Read, config.Write, err = p.workspace.AddedDirs(); err != nil {
+		return nil, err
+	}
+	config.Read = append(config.Read, goSettings(tool.Variable(environ), home)...)
+	confiner := confine.New(config, *facts)
+	// The first command finds less to do. What fails here, or crashes, does so for it too.
+	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
+	p.opt.Sandbox, p.reached = confiner, confiner.Places
+	p.end("the sandbox did not end well", confiner.Close)
+	return confiner, nil
+}
+
+func (p *project) makeTools(confiner *confine.Confiner) {
+	if p.opt.Tools == nil {
+		p.opt.Tools = append(builtin.BuiltIn(builtin.BashOptions{Path: shell.Find(), Confined: confiner != nil, Ask: true}),
+			OwnTools(p.opt.SubAgents)...)
+		p.opt.Tools = slices.DeleteFunc(p.opt.Tools, func(t tool.Tool) bool { return t.Optional })
+	}
+	if p.opt.Servers == nil || tool.Find(p.opt.Tools, "lsp") == nil {
+		return
+	}
+	servers := lsp.New(lsp.Config{Root: p.workspace.Project.Root, Servers: p.opt.Servers, Environ: p.opt.Env.Environ,
+		Start: func(cmd *exec.Cmd) (shell.Started, error) {
+			switch {
+			case confiner != nil:
+				return confiner.StartServer(cmd)
+			case p.opt.ServersTrusted:
+				return shell.StartHere(cmd)
+			}
+			return nil, errors.New("is not started: it runs what the project brings, and nothing confines it here; " +
+				"artoo trust lets it")
+		}})
+	p.opt.Env.LSP = servers
+	p.closers = append(p.closers, func() error { servers.Close(); return nil })
+}
+
+// openJournal opens what keeps the project's files as they were, for a session; "" is
+// one that is not kept. from is the session it is a copy of.
+func (p *project) openJournal(session, from string) (*journal.Journal, error) {
+	root, state := p.workspace.Project.Root, p.opt.State
+	dir := journal.Dir(state, root, session)
+	if session == "" || state == "" {
+		var err error
+		if dir, err = p.temporaryJournal(); err != nil {
+			return nil, err
+		}
+	} else if from != "" {
+		if err := journal.Copy(journal.Dir(state, root, from), dir); err != nil {
+			p.warn("what was changed before cannot be undone in this session: " + err.Error())
+		}
+	}
+	return journal.Open(p.workspace.JournalConfig(dir, state, p.opt.Env))
+}
+
+// temporaryJournal makes a directory, until the end, for the journal of a session that
+// is not kept: among the others, where the next artoo finds it after a kill, or for
+// temporary files where that cannot be. What the project holds is not kept in it.
+func (p *project) temporaryJournal() (dir string, err error) {
+	if p.opt.State != "" {
+		at := journal.Dir(p.opt.State, p.workspace.Project.Root, "")
+		if os.MkdirAll(at, 0o700) == nil && !names.Within(p.workspace.Project.Root, names.Real(at)) {
+			dir, _ = os.MkdirTemp(at, journal.Ephemeral) // else below
+		}
+	}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "artoo-undo-"); err != nil {
+			return "", err
+		}
+	}
+	p.closers = append(p.closers, func() error { return journal.Remove(dir) })
+	return dir, nil
+}
+
+// homeDirs are directories as the settings have them, absolute.
+func homeDirs(dirs []string, home string) (list []string) {
+	for _, dir := range dirs {
+		if abs, err := filepath.Abs(inHome(dir, home)); err == nil {
+			list = append(list, abs)
+		}
+	}
+	return list
+}
+
+// goSettings is the file of go env -w, which commands read; none where an address in it may
+// hold credentials, or there is no such file.
+func goSettings(variable func(string) string, home string) []string {
+	config := cmp.Or(variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	file := cmp.Or(variable("GOENV"), filepath.Join(config, "go", "env"))
+	data, err := os.ReadFile(file)
+	if err != nil || !filepath.IsAbs(file) || bytes.ContainsRune(data, '@') {
+		return nil
+	}
+	return []string{file}
+}

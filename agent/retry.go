@@ -1,0 +1,417 @@
+package agent
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool/text"
+)
+
+// attempt is what the next request for the present reply does otherwise than the
+// first one. The zero value is a first request; a reply that is kept whole ends it
+// (see turn.keepReply).
+type attempt struct {
+	made      [counters]int // how often each counter's requests were made again
+	maxTokens int           // goes over the reply limit, 0 for that
+	nudge     string        // is said besides, and no part of the history
+	paused    bool          // ends with the reply that the server paused, as it is
+}
+
+// ending is how a request ended: with a reply, or with an error.
+type ending struct {
+	reply provider.Done
+	err   error
+	sent  []provider.Message // what was refused
+}
+
+func (e ending) text() string { return strings.TrimSpace(e.reply.Message.Text()) }
+
+func (e ending) refused() provider.Error {
+	if refused := provider.AsError(e.err); refused != nil {
+		return *refused
+	}
+	return provider.Error{}
+}
+
+// A retry is one cause to make a request again.
+type retry struct {
+	cause   func(*requests, ending) bool
+	counter counter // of the requests of this cause, and of others that count with it
+	most    int     // how often for one reply; 0 is as often as it happens
+	keep    keep    // what stays of the reply
+	// change says what the next request does otherwise. Its error ends the turn.
+	change func(*requests, ending) error
+	// giveUp is the error of what happened more often; nil leaves it to the rows
+	// below, and at last to the request's own error.
+	giveUp func(*requests, ending) error
+}
+
+type counter int
+
+const (
+	byImages counter = iota
+	byTrim
+	byNudge
+	byCut
+	byPause
+	counters
+)
+
+type keep int
+
+const (
+	keepNone keep = iota // its text is void once a new one comes
+	keepText             // its calls and its reasoning are void
+	keepAll
+)
+
+// retries is all that is requested again; the first row whose cause holds counts.
+// Besides, a provider may try again within a request (provider.Retry events), which
+// voids the text of a try once the next one delivers some. Calls are never made
+// again by artoo (see repeats for those that the model repeats).
+var retries = []retry{
+	//  cause                   counted   most  of the reply  what is changed        what it comes to at last
+	{(*requests).takesNoImages, byImages, 1, keepNone, (*requests).disableImages, nil},
+	{(*requests).imagesRefused, byImages, 0, keepNone, (*requests).leaveImagesOut, nil},
+	{(*requests).tooLong, byTrim, 1, keepNone, (*requests).trimRefused, (*requests).stillTooLong},
+	{(*requests).emptyAndLong, byTrim, 1, keepNone, (*requests).trimEmpty, (*requests).stillEmptyAndLong},
+	{(*requests).empty, byNudge, 1, keepNone, (*requests).nudgeEmpty, (*requests).stillEmpty},
+	{(*requests).cutTooEarly, byCut, 1, keepNone, (*requests).raiseLimit, nil},
+	{(*requests).cut, byCut, 2, keepText, (*requests).askRest, (*requests).stillCut},
+	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
+}
+
+// retry reports whether to request again, after it changed what has to be
+// changed. Else the error is that of the turn, nil for a reply that is an answer or
+// has calls.
+func (r *requests) retry(end ending) (again bool, err error) {
+	for _, row := range retries {
+		spent := row.most > 0 && r.attempt.made[row.counter] >= row.most
+		if spent && row.giveUp == nil || !row.cause(r, end) {
+			continue
+		}
+		if end.err == nil {
+			if err := r.keepOf(end.reply.Message, row.keep); err != nil {
+				return false, err
+			}
+		}
+		if spent {
+			return false, row.giveUp(r, end)
+		}
+		r.attempt.made[row.counter]++
+		err = row.change(r, end)
+		return err == nil, err
+	}
+	return false, end.err
+}
+
+// keepReply appends a reply: what was tried for it is over.
+func (r *requests) keepReply(m provider.Message) error {
+	if err := r.session.conv.Append(m); err != nil {
+		return err
+	}
+	r.attempt, r.partial = attempt{}, ""
+	return nil
+}
+
+// keepOf keeps a part of a reply that is requested again.
+func (r *requests) keepOf(m provider.Message, what keep) error {
+	text := textOnly(m)
+	said := strings.TrimSpace(text.Text()) != ""
+	switch what {
+	case keepAll:
+		return r.keepReply(m)
+	case keepNone:
+		if said {
+			r.partial = text.Text() // until something takes its place
+		}
+		return nil
+	}
+	if !said && r.partial != "" {
+		text.Parts, said = []provider.Part{provider.Text{Text: r.partial}}, true
+	}
+	r.partial = ""
+	if !said {
+		return nil
+	}
+	r.answer.WriteString(text.Text())
+	return r.session.conv.Append(text)
+}
+
+func (r *requests) tooLong(end ending) bool {
+	refused := end.refused()
+	return refused.Kind == provider.KindContext && !refused.Elsewhere || r.wordless(refused) && r.nearlyFull()
+}
+
+// wordless reports whether a server refused a request without a word, as some do with
+// one that is too long.
+func (r *requests) wordless(refused provider.Error) bool {
+	return refused.Status == http.StatusBadRequest && refused.Code == "" &&
+		strings.EqualFold(refused.Message, http.StatusText(http.StatusBadRequest))
+}
+
+// nearlyFull reports whether what was sent fills most of the window, or of what is a
+// safe guess where nobody told its size.
+func (r *requests) nearlyFull() bool {
+	const most, unknown = 0.7, 8000
+	sent, window := r.session.conv.EstimatedTokens(), tightest(r.session.model.Info.Context, r.session.conv.Budget())
+	return window > 0 && float64(sent) >= most*float64(window) || r.session.model.Info.Guess && sent >= unknown
+}
+
+// trimRefused trims for a request that the provider found too long, whatever was
+// estimated.
+func (r *requests) trimRefused(end ending) error {
+	refused := end.refused()
+	r.learnWindow(refused)
+	return r.trimHard(&refused)
+}
+
+func (r *requests) stillTooLong(end ending) error {
+	refused := end.refused()
+	r.learnWindow(refused)
+	return r.contextFull(r.session.conv.Full(), &refused)
+}
+
+func (r *requests) empty(end ending) bool {
+	return end.err == nil && end.text() == "" && len(end.reply.Message.Calls()) == 0 && !r.cut(end) &&
+		!r.pausedByServer(end)
+}
+
+// emptyAndLong reports whether an empty reply may mean that the window is full, as
+// some servers answer then.
+func (r *requests) emptyAndLong(end ending) bool {
+	switch {
+	case !r.empty(end) && !end.refused().Empty:
+		return false
+	case r.attempt.made[byTrim] > 0:
+		return true
+	case end.reply.Usage.Output > r.least():
+		return false // it wrote something that cannot be seen
+	}
+	return r.nearlyFull()
+}
+
+func (r *requests) trimEmpty(ending) error {
+	r.cb.notice(NoticeInfo, "the model answered with nothing, perhaps because too much was sent; asking once more with less")
+	return r.trimHard(nil)
+}
+
+func (r *requests) stillEmptyAndLong(ending) error {
+	return &Failure{Kind: KindContext, Hint: conversation.HintFull,
+		Err: errors.New("the model answers with nothing, as servers do when what was sent is too long for them")}
+}
+
+// stopsEmpty reports whether a reply without anything in it, when it comes a second
+// time, is the sign of a full window: the same request is then not tried again.
+func (r *requests) stopsEmpty(e provider.Retry) bool {
+	return e.Try > 2 && r.emptyAndLong(ending{err: e.Err})
+}
+
+// nudgeEmpty: a request that is sent unchanged tends to get the same nothing.
+func (r *requests) nudgeEmpty(ending) error {
+	r.cb.notice(NoticeInfo, "the model answered with nothing; asking once more")
+	r.attempt.nudge = "Your last reply was empty. Go on with the task, or answer."
+	return nil
+}
+
+func (r *requests) stillEmpty(ending) error {
+	return &Failure{Kind: KindProvider, Err: errors.New("the model answered with nothing, twice"),
+		Hint: "put the question in other words, or choose another model with --model"}
+}
+
+func (r *requests) pausedByServer(end ending) bool {
+	return end.reply.Stop == provider.StopPause && len(end.reply.Message.Calls()) == 0
+}
+
+func (r *requests) resendPaused(ending) error {
+	r.attempt.paused = true
+	return nil
+}
+
+// What the model is asked after a reply that was cut.
+const (
+	askRest = "Your reply was cut at its length limit. Continue exactly where it broke off, without repeating anything."
+	askLess = "Your reply was cut at its length limit once more. Say what is left of it in fewer words."
+	askCall = "Your reply was cut at its length limit, in the middle of a tool call, which was not run. " +
+		"Write less at once: a long file in several smaller edits, a long text in fewer words."
+)
+
+func (r *requests) cut(end ending) bool {
+	return end.reply.Stop == provider.StopMaxTokens || end.reply.Stop == provider.StopContext
+}
+
+// cutShort reports whether a cut reply holds no text that could be continued: the
+// cut fell into a tool call, which must never run, or the reasoning took all.
+func (end ending) cutShort() bool {
+	parts := end.reply.Message.Parts
+	if end.text() == "" {
+		return true
+	}
+	_, call := parts[len(parts)-1].(provider.ToolCall)
+	return call
+}
+
+// cutTooEarly reports whether a longer reply may be whole.
+func (r *requests) cutTooEarly(end ending) bool {
+	return end.reply.Stop == provider.StopMaxTokens && end.cutShort() && r.longest() > r.limit
+}
+
+// longest is the longest reply the model can give now, in tokens.
+func (r *requests) longest() int {
+	most := r.session.model.Info.MaxOutput
+	if window := r.window(); window > 0 {
+		most = min(most, window-r.session.conv.EstimatedTokens())
+	}
+	return most
+}
+
+func (r *requests) raiseLimit(ending) error {
+	r.attempt.maxTokens = r.longest()
+	r.cb.OnNotice(Notice{
+		Kind: NoticeTruncated,
+		Text: "the reply was cut at " + text.Count(r.limit, "token") + " before it was whole; asking again with room for " +
+			text.Count(r.attempt.maxTokens, "token"),
+		Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true},
+	})
+	return nil
+}
+
+// askRest asks for the rest of a text, or for less at once.
+func (r *requests) askRest(end ending) error {
+	if r.windowFull(end.reply) {
+		if err := r.trimHard(nil); err != nil {
+			return err
+		}
+	}
+	ask, notice := askRest, "the reply was cut at its limit; asking for the rest"
+	switch {
+	case end.cutShort():
+		ask, notice = askCall, "the reply was cut in the middle of a tool call; asking for less at once"
+	case r.attempt.made[byCut] > 1:
+		ask, notice = askLess, "the reply was cut again; asking for the rest in fewer words"
+	}
+	r.cb.notice(NoticeTruncated, notice)
+	return r.session.conv.Remind(ask)
+}
+
+// leastWindow is the smallest window in tokens that a server is set up with: Ollama's
+// was 2,048 once.
+const leastWindow = 2000
+
+// windowFull reports whether it was the window that cut the reply: its limit was
+// what the window left, the server says so, its counts fill the window, or, where
+// nobody told the window, they stay well below the limit.
+func (r *requests) windowFull(reply provider.Done) bool {
+	const full = 0.95
+	window, usage := r.window(), reply.Usage
+	return r.truncated || reply.Stop == provider.StopContext || !usage.Estimated &&
+		(window > 0 && float64(usage.Total()) >= full*float64(window) ||
+			r.session.model.Info.Guess && usage.Total() >= leastWindow && usage.Output > 0 &&
+				float64(usage.Output) < full*float64(r.limit))
+}
+
+// stillCut is the failure of a reply that is cut after all. A higher limit helps
+// only where it is not the window's share that bounds the reply.
+func (r *requests) stillCut(end ending) error {
+	if r.windowFull(end.reply) {
+		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"),
+			Hint: conversation.HintFull}
+	}
+	at, hint := "its limit", "a higher ARTOO_MAX_TOKENS, or a smaller task"
+	if r.limit > 0 {
+		at = text.Count(r.limit, "token")
+	}
+	if most := r.window() / replyShare; r.limit > 0 && most > 0 && r.limit >= most {
+		hint = "a smaller task, or a model with a larger window: a reply has a quarter of it"
+	}
+	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: hint}
+}
+
+// textOnly is what of a cut message may go back to the model.
+func textOnly(m provider.Message) provider.Message {
+	m.Partial = true
+	var kept []provider.Part
+	for _, p := range m.Parts {
+		if text, ok := p.(provider.Text); ok {
+			kept = append(kept, provider.Text{Text: text.Text})
+		}
+	}
+	m.Parts = kept
+	return m
+}
+
+// bytesPerToken is what a token of a call's input holds at most, in bytes: JSON
+// and code have fewer.
+const bytesPerToken = 4
+
+// withoutOversized is a reply whose calls fill at most half of the context's
+// budget: of the others only the beginning is kept, in Raw, and they are not run.
+// With all of it in the history no later request could be sent, since the last
+// steps are never left out.
+func (r *requests) withoutOversized(m provider.Message) provider.Message {
+	left := r.session.conv.Budget() / 2 * bytesPerToken
+	if left <= 0 {
+		return m // there is no budget
+	}
+	parts := make([]provider.Part, len(m.Parts))
+	for i, p := range m.Parts {
+		if c, ok := p.(provider.ToolCall); ok {
+			if left -= len(c.Input) + len(c.Raw); left < 0 {
+				p = r.oversized(c)
+			}
+		}
+		parts[i] = p
+	}
+	m.Parts = parts
+	return m
+}
+
+// oversized is what is kept of a call that is too large, with a remark for the
+// one that answers it.
+func (r *requests) oversized(c provider.ToolCall) provider.ToolCall {
+	whole := cmp.Or(c.Raw, string(c.Input))
+	if r.session.tooLarge == nil {
+		r.session.tooLarge = map[string]string{}
+	}
+	r.session.tooLarge[c.ID] = fmt.Sprintf("has %d bytes, more than the context has room for", len(whole))
+	c.Input, c.Raw = json.RawMessage("{}"), preview(whole, 300)
+	return c
+}
+
+func (r *requests) takesNoImages(end ending) bool {
+	return end.refused().Code == provider.CodeNoImages && r.session.model.Info.Images
+}
+
+func (r *requests) disableImages(ending) error {
+	r.session.model.Info.Images = false
+	return nil
+}
+
+func (r *requests) imagesRefused(end ending) bool { return end.refused().Images }
+
+// leaveImagesOut learns from a request that was refused for its images: some
+// servers take only so many, or cannot read one. Which, they rarely say, so the
+// older half is left out from now on, until what is left is taken.
+func (r *requests) leaveImagesOut(end ending) error {
+	images := provider.Images(end.sent)
+	if len(images) == 0 {
+		r.session.refused = nil // refused without any: they were not at fault
+		return end.err
+	}
+	if r.session.refused == nil {
+		r.session.refused = imageSet{}
+	}
+	older := images[:(len(images)+1)/2]
+	for _, img := range older {
+		r.session.refused[sha256.Sum256(img.Data)] = true
+	}
+	r.cb.notice(NoticeInfo, fmt.Sprintf("%s: %s left out from now on", end.err, text.Count(len(older), "image")))
+	return nil
+}

@@ -1,0 +1,464 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent/permission"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/journal"
+)
+
+// Sessions lists the sessions of the agent's directory, newest first.
+func (a *Agent) Sessions() ([]conversation.Info, error) {
+	all, err := a.session.opt.Sessions.Store.List()
+	return slices.DeleteFunc(all, func(i conversation.Info) bool { return i.CWD != a.session.opt.Env.Dir }), err
+}
+
+// FindSessions are those of the agent's directory in which a message holds all of the
+// words, newest first; First is what stands around the first word in it.
+func (a *Agent) FindSessions(words []string) (found []conversation.Info, err error) {
+	here := func(i conversation.Info) bool { return i.CWD == a.session.opt.Env.Dir }
+	err = a.session.opt.Sessions.Store.Grep(words, here, func(m conversation.Match) bool {
+		m.Session.First = m.Text
+		found = append(found, m.Session)
+		return false
+	})
+	return found, err
+}
+
+// Rename gives the present session a name, "" for none.
+func (a *Agent) Rename(name string) error {
+	s := a.session.conv.Session()
+	switch {
+	case s == nil:
+		return errors.New("no session is kept, so it cannot be found by a name")
+	case a.session.conv.MessageCount() == 0:
+		return errors.New("nothing was said yet, so there is nothing to name")
+	}
+	return s.Rename(name)
+}
+
+// Saved is the present session as its file has it, nil where none is kept. It is
+// the one it was copied from for a copy that nothing was added to.
+func (a *Agent) Saved() (*conversation.Session, error) {
+	s := a.session.conv.Session()
+	if s == nil {
+		return nil, nil
+	}
+	return a.session.opt.Sessions.Store.Read(source(s))
+}
+
+// Resume goes on with another session; the present one is closed. The mode is
+// the default again: what was allowed there does not hold here.
+func (a *Agent) Resume(id string) (*Resumed, error) {
+	s, err := a.session.opt.Sessions.Store.Open(id)
+	if err != nil {
+		return nil, err
+	}
+	// The present session is in use, by this very artoo: Open gave a copy of it.
+	if now := a.session.conv.Session(); now != nil && source(s) == now.ID() {
+		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
+	}
+	policy := a.session.opt.Policy
+	mode := policy.Mode
+	policy.Mode = a.startMode
+	if err := a.change(s); err != nil {
+		policy.Mode = mode
+		return nil, err
+	}
+	policy.ForgetSession()
+	a.EndBackground()
+	return a.resumed(s), nil
+}
+
+// Clear begins a new session, and returns the id of the old one, "" if it was not
+// kept. The mode stays: the prompt of the new one tells it.
+func (a *Agent) Clear() (old string, err error) {
+	if s := a.session.conv.Session(); s != nil && a.session.conv.MessageCount() > 0 {
+		old = source(s)
+	}
+	if err := a.change(nil); err != nil {
+		return "", err
+	}
+	a.session.opt.Policy.ForgetSession()
+	a.EndBackground()
+	return old, nil
+}
+
+// Fork goes on in a copy of the present session, which stays as it is, and returns
+// the ids of the two. back is how many of the user's last messages the copy lacks, with
+// what followed them.
+func (a *Agent) Fork(back int) (old, now string, err error) {
+	s := a.session.conv.Session()
+	switch {
+	case s == nil:
+		return "", "", errors.New("no session is kept, so there is nothing to copy")
+	case a.session.conv.MessageCount() == 0:
+		return "", "", errors.New("nothing was said yet, so there is nothing to copy")
+	}
+	if err := a.session.conv.Sync(); err != nil {
+		return "", "", err
+	}
+	known := a.notes
+	from := source(s)
+	forked, err := a.session.opt.Sessions.Store.Fork(from, back)
+	if err != nil {
+		return "", "", err
+	}
+	if err := a.change(forked); err != nil {
+		return "", "", err
+	}
+	if back == 0 {
+		a.notes = known // the history is the same, and so is what the model knows
+	}
+	return from, forked.ID(), nil
+}
+
+func (a *Agent) change(s *conversation.Session) error {
+	before := a.session.conv.Session()
+	if err := a.open(s); err != nil {
+		return err
+	}
+	if before == nil {
+		return nil
+	}
+	return before.Close()
+}
+
+// SetMode changes the approval mode; the error says why it cannot hold here. The
+// model is told with the next message.
+func (a *Agent) SetMode(mode permission.Mode) error {
+	policy := a.session.opt.Policy
+	before := policy.Mode
+	policy.Mode = mode
+	if err := policy.CheckMode(); err != nil {
+		policy.Mode = before
+		return err
+	}
+	if mode == permission.ModePlan && before != mode {
+		a.beforePlan = before
+	}
+	return nil
+}
+
+// Answer is the last text of the model before the n-th message from the end, or
+// before the end for the first; "" when there is none.
+func (a *Agent) Answer(n int) string {
+	text := ""
+	for _, m := range slices.Backward(a.session.conv.Messages()) {
+		switch {
+		case m.Role == provider.RoleAssistant && text == "":
+			text = m.Text()
+		case m.Role == provider.RoleUser && text != "" && n == 1:
+			return text
+		case m.Role == provider.RoleUser && text != "":
+			n, text = n-1, ""
+		}
+	}
+	if n > 1 {
+		return ""
+	}
+	return text
+}
+
+// Approval is what the approval mode means with a provider that runs tools of its
+// own, "" where the agent's rules hold.
+func (a *Agent) Approval() string { return a.session.foreignRules() }
+
+// Rules are the rules in force, in the order in which they count.
+func (a *Agent) Rules() []permission.RuleInForce {
+	rules := a.session.opt.Policy.InForce()
+	for i := range rules {
+		if r := &rules[i]; r.Origin == "" {
+			r.Origin = "settings"
+			if r.Session {
+				r.Origin = "this session"
+			}
+		}
+	}
+	return rules
+}
+
+// DropRule takes back a rule that was allowed in this session.
+func (a *Agent) DropRule(rule string) error {
+	if !a.session.opt.Policy.DropInSession(rule) {
+		return fmt.Errorf("%s was not allowed in this session", rule)
+	}
+	return nil
+}
+
+// open puts a session into the agent: conversation, system prompt, files. A
+// nil session begins a new one.
+func (a *Agent) open(s *conversation.Session) error {
+	if begin := a.session.opt.Secrets.Begin; begin != nil {
+		if err := begin(s); err != nil {
+			return err
+		}
+	}
+	w := a.session.opt.Workspace
+	if w != nil && a.session.opt.Env.Files == nil { // what denied files there are decides about the rights
+		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, nil); err != nil {
+			return err
+		}
+	}
+	system, settings, instructions := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
+	if w != nil {
+		var cut bool
+		var err error
+		if instructions, cut, err = w.instructions(); err != nil {
+			return err
+		}
+		if cut {
+			a.session.notify("the instruction files are longer than 32 KB together; the rest was left out")
+		}
+		system = w.systemPrompt(settings, instructions, a.session.opt.Env.Environ)
+	}
+	if s == nil && !a.session.opt.Sessions.Ephemeral {
+		s = a.session.opt.Sessions.Store.Create(conversation.Header{
+			CWD: a.session.opt.Env.Dir, Version: a.session.opt.Sessions.Version, Provider: a.session.model.Name, Model: a.session.model.Defaults.Model,
+			System: system, Headless: w != nil && w.Headless,
+		})
+	}
+	if s != nil {
+		if begun := a.session.opt.Secrets.Begun; begun != nil {
+			begun(s)
+		}
+		for _, n := range s.Notices() {
+			a.session.notify(n)
+		}
+		if s.Header().System != "" {
+			// The session began with this prompt, and the provider's cache with it.
+			system = s.Header().System
+		}
+	}
+	output, read, err := a.session.outputs(s)
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, read); err != nil {
+			return err
+		}
+	}
+	a.session.lookForKinds()
+	a.session.opt.Env.PageMax = a.session.pageMax
+	a.session.turns = nil
+	a.session.compaction, a.session.unsummed = "", 0
+	a.session.todo = nil
+	if s != nil {
+		a.session.todo = a.session.todoOf(s.Messages())
+	}
+	a.session.conv = conversation.New(conversation.Config{
+		MaxContextTokens: a.session.budget(), ToolResultMaxChars: a.session.opt.ToolResultMaxChars, OutputDir: output,
+		Mask: a.session.opt.Secrets.Mask,
+	}, s)
+	a.session.system = system
+	a.session.sessionID = ""
+	if s != nil {
+		a.session.sessionID = s.ID()
+	}
+	a.session.conv.SetOverhead(a.session.system, a.session.specs)
+	a.brief(settings, instructions, s != nil && s.Resumed())
+	return a.keeper.openJournal()
+}
+
+// Resumed is what the user should see again when a session goes on.
+type Resumed struct {
+	ID      string
+	When    time.Time // of its last entry
+	Model   string    // that answers now
+	Before  string    // the model that was asked last, "" when it is Model
+	Mode    permission.Mode
+	User    string   // the last message; "" when there is none
+	Answer  string   // the last reply, as far as it came
+	Cut     bool     // it broke off
+	Changed []string // files that changed since
+}
+
+// Resumed is what the user should see again of the present session, nil where it is
+// a new one.
+func (a *Agent) Resumed() *Resumed {
+	s := a.session.conv.Session()
+	if s == nil || !s.Resumed() {
+		return nil
+	}
+	return a.resumed(s)
+}
+
+func (a *Agent) resumed(s *conversation.Session) *Resumed {
+	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: a.session.model.String(), Mode: a.session.opt.Policy.Mode}
+	messages := a.session.conv.Messages()
+	for _, m := range messages {
+		if m.Provider != "" && m.Model != "" {
+			r.Before = m.Provider + "/" + m.Model
+		}
+		switch {
+		case m.Own():
+		case m.Role == provider.RoleUser:
+			r.User, r.Answer, r.Cut = typedText(m), "", true // until an answer to it is there
+		case m.Role == provider.RoleAssistant && m.Text() != "":
+			r.Answer, r.Cut = m.Text(), m.Partial || len(m.Calls()) > 0
+		}
+	}
+	if r.Before == r.Model {
+		r.Before = ""
+	}
+	r.Changed = a.changed(messages, s.Updated())
+	return r
+}
+
+// changed are the files that the calls of a history read or wrote and that are
+// not now as they were when the session was last used: written since, or gone.
+func (a *Agent) changed(messages []provider.Message, since time.Time) []string {
+	files := a.session.opt.Env.Files
+	if files == nil || since.IsZero() {
+		return nil
+	}
+	var names []string
+	for _, path := range a.touched(messages) {
+		place, err := files.Resolve(path, false)
+		if err != nil || place.Outside || place.Denied || slices.Contains(names, place.Display) {
+			continue
+		}
+		info, err := files.Stat(place.Abs)
+		// The session's times are whole milliseconds.
+		if err != nil || !info.IsDir() && info.ModTime().Truncate(time.Millisecond).After(since) {
+			names = append(names, place.Display)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// touched are the paths of the calls that read or wrote a file and did not fail.
+func (a *Agent) touched(messages []provider.Message) (paths []string) {
+	onFiles := map[string]bool{"read": true}
+	for _, t := range a.session.opt.Tools {
+		onFiles[t.Name] = onFiles[t.Name] || t.Kind == tool.KindWrite
+	}
+	called := map[string][]string{} // paths by call
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.ToolCall:
+				var input struct{ Path, Input string }
+				if onFiles[p.Name] && json.Unmarshal(p.Input, &input) == nil {
+					called[p.ID] = append(tool.PatchPaths(input.Input), input.Path)
+				}
+			case provider.ToolResult:
+				if !p.IsError {
+					paths = append(paths, called[p.CallID]...)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// Journal is what the project's files were before each change of the present
+// session; nil where nothing is kept. It waits for the end of runs that were stopped.
+func (a *Agent) Journal() *journal.Journal {
+	a.keeper.settling.Wait()
+	return a.keeper.journal
+}
+
+// Turn is what the user typed at the beginning of a turn of the present session,
+// by the journal's number; "" if it is not known.
+func (a *Agent) Turn(number int) string {
+	before := a.session.turnsBefore()
+	switch {
+	case number < 1 || number > before+len(a.session.turns):
+		return ""
+	case number > before:
+		return a.session.turns[number-1-before]
+	}
+	m, err := a.session.conv.Session().UserMessage(number - 1)
+	if err != nil {
+		return "" // the file is gone, and with it what was typed
+	}
+	return typedText(m)
+}
+
+// Undid tells the model, with the next message, what the user took back or brought
+// back.
+func (a *Agent) Undid(r journal.Report, redo bool) {
+	verb, now := "undid", "no longer as you left them"
+	if redo {
+		verb, now = "redid", "as you left them again"
+	}
+	var names []string
+	for _, c := range r.Done {
+		names = append(names, c.Path)
+	}
+	if len(names) == 0 {
+		return
+	}
+	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, tool.ListUpTo(20, names))
+	a.session.unsent = append(a.session.unsent, provider.Text{Note: provider.NoteUndo, Text: text})
+}
+
+// Recovered says in one line what was finished, kept or taken back because an artoo was
+// killed in the middle of it; "" for nothing.
+func Recovered(reports []journal.Report) string {
+	var finished, kept, back, left []string
+	for _, r := range reports {
+		to := &back
+		switch {
+		case r.Finished:
+			to = &finished
+		case r.Kept:
+			to = &kept
+		}
+		for _, c := range r.Done {
+			*to = append(*to, c.Path)
+		}
+		left = append(left, lackNames(slices.Concat(r.Left, r.Cannot))...)
+	}
+	var parts []string
+	for _, part := range []struct {
+		what  string
+		names []string
+		most  int
+	}{{"its undo is finished", finished, 20}, {"what changed stays, and undo takes it back", kept, 20}, {"taken back to what was before", back, 20},
+		{"left as they are", left, len(left)}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.what+": "+tool.ListUpTo(part.most, part.names))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
+}
+
+// UserTurns are the messages that users typed in a history, in order: what the
+// journal's turns are called by. The first turn is that of the first of them.
+func UserTurns(messages []provider.Message) (turns []string) {
+	for _, m := range messages {
+		if m.Role == provider.RoleUser && !m.Own() {
+			turns = append(turns, typedText(m))
+		}
+	}
+	return turns
+}
+
+// SettingsChanged makes rules that were changed in the policy known, and offers these
+// tools only, from the next message on. A session without a message is begun anew, so
+// that its prompt says so; else the model is told with the next message. To be called
+// between turns.
+func (a *Agent) SettingsChanged(tools []tool.Tool) error {
+	a.session.opt.Tools = tools
+	if s := a.session.conv.Session(); len(a.session.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
+		return a.change(nil)
+	}
+	a.notes.settings = a.session.settingsNow()
+	a.session.conv.SetOverhead(a.session.system, a.session.specs)
+	return nil
+}
