@@ -1,14 +1,23 @@
 package ui
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
 
 	"artoo/provider"
+	"artoo/tool/shell"
+	"artoo/ui/sanitize"
 )
 
 // shellKeep is how much of an output the model is shown when nothing else is set,
@@ -185,4 +194,294 @@ func howItEnded(state *os.ProcessState) string {
 		return ""
 	}
 	return state.String()
+}
+
+// shellOpenWait is after what silence a line that has not ended is shown: it may
+// be a question.
+const shellOpenWait = 100 * time.Millisecond
+
+// shellOutput shows a command's output as it comes, without terminal control,
+// and keeps its beginning and end. Safe for concurrent use.
+type shellOutput struct {
+	draw  func(text string)        // writes safe text to the terminal
+	mark  func(text string) string // keeps its rows from looking like artoo's own
+	open  func()                   // takes the rows below the cursor, close gives them back
+	close func()
+	after func(time.Duration) <-chan time.Time
+	guard func()
+
+	mu     sync.Mutex
+	clean  *shell.Cleaner
+	keep   excerpt
+	shown  string // of the line that has not ended
+	inRow  bool   // the cursor stands behind text
+	opened bool
+	writes int  // counts them, so that a silence can be told
+	armed  bool // a silence is being waited for
+	ended  chan struct{}
+
+	hidden atomic.Bool // nothing more is shown
+}
+
+// newShellOutput shows on t's screen, and keeps max characters.
+func newShellOutput(t *Terminal, max int) *shellOutput {
+	o := &shellOutput{
+		draw: func(text string) { t.Draw([]byte(text)) }, mark: t.Marked,
+		open: func() { t.Prompt("") }, close: t.PromptDone,
+		after: t.opt.Clock.After, guard: t.prompt.Guard, keep: excerpt{max: max}, ended: make(chan struct{}),
+	}
+	o.clean = shell.NewCleaner(cleanLines{o})
+	return o
+}
+
+// begin takes the screen: what is written from now on is shown.
+func (o *shellOutput) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open()
+	o.opened = true
+}
+
+// end shows the rest and gives the screen back.
+func (o *shellOutput) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_ = o.clean.Close() // cannot fail
+	if o.inRow {
+		o.draw("\n")
+	}
+	o.opened = false
+	close(o.ended)
+	o.close()
+}
+
+// Write implements io.Writer for the command's output.
+func (o *shellOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = o.clean.Write(p) // cannot fail
+	o.writes++
+	if !o.armed && o.clean.Open() != "" {
+		o.armed = true
+		go o.silence(o.after(shellOpenWait), o.writes)
+	}
+	return len(p), nil
+}
+
+// silence shows the open line once nothing was written for a while.
+func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
+	defer o.guard()
+	for {
+		select {
+		case <-timer:
+		case <-o.ended:
+			return
+		}
+		o.mu.Lock()
+		if !o.opened || o.writes == writes {
+			break
+		}
+		writes = o.writes
+		timer = o.after(shellOpenWait)
+		o.mu.Unlock()
+	}
+	o.armed = false
+	if o.opened {
+		o.show(o.clean.Open())
+	}
+	o.mu.Unlock()
+}
+
+// show draws a line, or as much of one as there is, over what was shown of it.
+// Nothing is taken back: a line that changed stands below itself.
+func (o *shellOutput) show(text string) {
+	if o.hidden.Load() {
+		return
+	}
+	text = o.mark(sanitize.Text(text, sanitize.Code))
+	rest, same := strings.CutPrefix(text, o.shown)
+	if !same {
+		rest = "\n" + text
+	}
+	o.shown = text
+	if rest != "" {
+		o.draw(rest)
+		o.inRow = !strings.HasSuffix(rest, "\n")
+	}
+}
+
+// kept is what the model is shown. Call it after end.
+func (o *shellOutput) kept() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.keep.String()
+}
+
+// cleanLines takes whole lines from the cleaner.
+type cleanLines struct{ *shellOutput }
+
+func (l cleanLines) Write(p []byte) (int, error) {
+	if l.opened {
+		l.show(string(p))
+		l.shown = ""
+	}
+	l.keep.write(p)
+	return len(p), nil
+}
+
+// excerpt keeps the first and the last part of a text, half of max characters
+// each. Until it is shown it keeps as many bytes as these may have.
+type excerpt struct {
+	max        int
+	head, tail []byte
+	total      int // bytes of the whole text
+}
+
+func (e *excerpt) write(p []byte) {
+	e.total += len(p)
+	most := (e.max + 1) / 2 * utf8.UTFMax
+	n := min(most-len(e.head), len(p))
+	e.head = append(e.head, p[:n]...)
+	e.tail = append(e.tail, p[n:]...)
+	if over := len(e.tail) - most; over > 0 {
+		e.tail = append(e.tail[:0], e.tail[over:]...)
+	}
+}
+
+// String is the text, cut at line ends if it was cut, with a line that says how
+// much is missing.
+func (e *excerpt) String() string {
+	head, tail := e.head, e.tail
+	if e.total == len(head)+len(tail) {
+		whole := slices.Concat(head, tail)
+		if utf8.RuneCount(whole) <= e.max {
+			return strings.ToValidUTF8(string(whole), "\ufffd")
+		}
+		head, tail = whole, whole
+	}
+	head, tail = firstRunes(head, e.max/2), lastRunes(tail, e.max-e.max/2)
+	if i := bytes.LastIndexByte(head, '\n') + 1; i > len(head)/2 {
+		head = head[:i]
+	}
+	if i := bytes.IndexByte(tail, '\n') + 1; i > 0 && i <= len(tail)/2 {
+		tail = tail[i:]
+	}
+	gap := "\n"
+	if bytes.HasSuffix(head, []byte("\n")) {
+		gap = ""
+	}
+	left := fmt.Sprintf("%s[... %d bytes left out here ...]\n", gap, e.total-len(head)-len(tail))
+	return strings.ToValidUTF8(string(head), "\ufffd") + left + strings.ToValidUTF8(string(tail), "\ufffd")
+}
+
+func firstRunes(text []byte, n int) []byte {
+	end := 0
+	for ; n > 0 && end < len(text); n-- {
+		_, size := utf8.DecodeRune(text[end:])
+		end += size
+	}
+	return text[:end]
+}
+
+func lastRunes(text []byte, n int) []byte {
+	start := len(text)
+	for ; n > 0 && start > 0; n-- {
+		_, size := utf8.DecodeLastRune(text[:start])
+		start -= size
+	}
+	return text[start:]
+}
+
+const (
+	// shellPipeWait is how long the output of what a command left in the
+	// background is waited for.
+	shellPipeWait = 500 * time.Millisecond
+	// shellPipeRest is how many bytes of output are shown after a command's end:
+	// more than a pipe holds.
+	shellPipeRest = 128 << 10
+	// shellShowWait is how long after an interrupt the rest of the output has to be
+	// shown: a slow terminal has not shown yet what came before.
+	shellShowWait = 200 * time.Millisecond
+)
+
+// copyShell shows what is read from r, until its end. Once the command has exited
+// others may still hold the pipe: then no longer than shellPipeWait is spent
+// waiting for more. How long the terminal takes to show it does not count.
+func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited <-chan struct{}) {
+	chunks, stop := make(chan []byte), make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer t.prompt.Guard()
+		defer close(chunks)
+		for {
+			b := make([]byte, 32<<10)
+			n, err := r.Read(b)
+			if n > 0 {
+				select {
+				case chunks <- b[:n]:
+				case <-stop:
+					return
+				}
+			}
+			if err != nil { // the end of the pipe, or ours
+				return
+			}
+		}
+	}()
+	var late <-chan time.Time
+	for left, rest := shellPipeWait, shellPipeRest; rest > 0; {
+		asked := time.Now()
+		if exited == nil {
+			late = time.After(left)
+		}
+		select {
+		case p, ok := <-chunks:
+			if !ok {
+				return
+			}
+			if exited == nil {
+				left -= time.Since(asked)
+				rest -= len(p)
+			}
+			_, _ = out.Write(p) // cannot fail
+		case <-exited:
+			exited = nil
+		case <-late:
+			return
+		}
+	}
+}
+
+// interrupts holds when the last Ctrl-C came. It has room for one.
+type interrupts chan time.Time
+
+// add is called by the console's goroutine only.
+func (i interrupts) add() {
+	select {
+	case <-i:
+	default:
+	}
+	i <- time.Now()
+}
+
+// awaitShown waits for the end of the output to be shown, once the command has
+// exited. After an interrupt a slow terminal is not waited for.
+func (t *Terminal) awaitShown(out *shellOutput, copied <-chan struct{}, interrupted interrupts) {
+	exited := time.Now()
+	for waiting := true; waiting; {
+		select {
+		case <-copied:
+			return
+		case at := <-interrupted: // one long before was not what ended it
+			waiting = exited.Sub(at) > shellPipeWait
+		}
+	}
+	select {
+	case <-copied:
+		return
+	case <-time.After(shellShowWait):
+	}
+	out.hidden.Store(true)
+	t.discard()
+	<-copied
 }

@@ -1,10 +1,15 @@
 package ui
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -151,23 +156,28 @@ func (n *Notifier) start(text string) {
 		return
 	}
 	over := n.clock.After(notifyLimit)
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
 	n.running.Go(func() {
-		select {
-		case err := <-ended:
-			if err != nil {
-				n.fail(fmt.Errorf("%s: %w", n.command[0], err))
-			}
-		case <-over:
-			_ = shell.KillGroup(command) // it may have ended meanwhile
-			<-ended
-			n.fail(fmt.Errorf("%s: it was stopped after %v", n.command[0], notifyLimit))
-		case <-n.quit:
-			_ = shell.KillGroup(command) // it may have ended meanwhile
-			<-ended
+		if err := await(command, over, notifyLimit, n.quit); err != nil {
+			n.fail(fmt.Errorf("%s: %w", n.command[0], err))
 		}
 	})
+}
+
+// await waits for a command of the user's own, and kills its group when over fires, which is
+// an error, or quit, which is not.
+func await(command *exec.Cmd, over <-chan time.Time, limit time.Duration, quit <-chan struct{}) (err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-over:
+		err = fmt.Errorf("it was stopped after %v", limit)
+	case <-quit:
+	}
+	_ = shell.KillGroup(command) // it may have ended meanwhile
+	<-ended
+	return err
 }
 
 func (n *Notifier) fail(err error) {
@@ -242,4 +252,206 @@ func splitWords(line string) ([]string, error) {
 		return nil, errors.New("there is no command in it")
 	}
 	return words, nil
+}
+
+// offerAfter is how long a turn takes before notifications are offered.
+const offerAfter = 30 * time.Second
+
+// NotifyOffer is the offer of notifications, which comes once, after a long turn.
+type NotifyOffer struct {
+	// Bell says that the terminal can only ring: what stands between takes no more.
+	Bell bool
+	// Take makes the notifier of an answer (a word of NotifyOptions.How or a command
+	// line), and keeps the answer; kept says where. The error says why the answer cannot
+	// be used. It is called by the goroutine that runs Terminal.Run.
+	Take func(how string) (n *Notifier, kept string, err error)
+}
+
+// offerNotify offers notifications after a turn that took so long. Enter alone is no.
+// What is no answer was meant as a message, and comes back with the prompt. The offer
+// comes no second time in a conversation, and after an answer in none.
+func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
+	offer := t.opt.Offer
+	if offer == nil || took <= offerAfter || !t.prompt.Edits() || t.busy() {
+		return
+	}
+	t.opt.Offer = nil
+	choices := []string{"osc9: a notification by the terminal", "bell: the terminal rings",
+		"command: a program that you name, such as notify-send", "no"}
+	hows := []string{"osc9", "bell", "", "off"}
+	if offer.Bell {
+		choices, hows = choices[1:], hows[1:]
+	}
+	type answer struct{ how, text string }
+	line, retry := "", false
+	ask := dialogue[answer]{
+		show: func() (string, bool) {
+			if !retry {
+				line = t.Screen.Offer("That took more than 30 seconds. Shall artoo notify you when a long turn ends or a question waits?", choices)
+			}
+			retry = false
+			return line, false
+		},
+		read: func(text string) (answer, meaning, string) {
+			choice, _ := chosen(choices, cmp.Or(strings.TrimSpace(text), "no"))
+			if i := slices.Index(choices, choice); i >= 0 {
+				return answer{how: hows[i]}, declines, ""
+			}
+			return answer{"", text}, declines, ""
+		},
+	}
+	at := t.asker()
+	for {
+		a, err := ask.ask(ctx, at)
+		switch {
+		case err != nil:
+			return // what ended the input ends the conversation at its prompt
+		case a.text != "":
+			t.initial = prompt.Draft{Text: a.text}
+			t.Note("that was no answer: nothing is kept, and what you typed is back")
+			return
+		case a.how == "":
+			if a.how, err = notifyCommand().ask(ctx, at); err != nil {
+				return
+			}
+		}
+		n, kept, err := offer.Take(a.how)
+		if err != nil {
+			t.Note(err.Error())
+			retry = true
+			continue
+		}
+		t.opt.Notify = n
+		t.Note("notify = " + a.how + "; " + kept)
+		return
+	}
+}
+
+// notifyCommand asks for the command of a notification.
+func notifyCommand() dialogue[string] {
+	return dialogue[string]{
+		show: func() (string, bool) { return screen.OfferCommand, false },
+		read: func(text string) (string, meaning, string) {
+			words, err := splitWords(text)
+			if err == nil {
+				_, err = exec.LookPath(words[0])
+			}
+			if err != nil {
+				return "", unclear, cannotRun(err)
+			}
+			return strings.TrimSpace(text), grants, ""
+		},
+	}
+}
+
+// cannotRun says why a command line cannot be run.
+func cannotRun(err error) string {
+	if errors.Is(err, exec.ErrNotFound) {
+		return "no such program; the text of the notification becomes its last argument"
+	}
+	return err.Error()
+}
+
+// busy reports whether lines wait to be sent, or no more will come.
+func (t *Terminal) busy() (busy bool) {
+	t.prompt.Queue(func(q *prompt.Queue) { busy = len(q.Lines()) > 0 })
+	return busy || t.prompt.Over() != nil
+}
+
+const (
+	// statusLimit is how long a status command may run: the prompt waits for it.
+	statusLimit = 2 * time.Second
+	// statusBytes is how much of its output is kept: a status is a row, or a few.
+	statusBytes = 400
+)
+
+// StatusLine is the user's command whose first line is the status. A nil one is none.
+type StatusLine struct {
+	words   []string
+	environ []string
+	clock   prompt.Clock
+	failed  bool // that was said
+}
+
+// NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode.
+// No shell reads the command. The error says what is wrong with it.
+func NewStatusLine(setting string, environ []string, clock prompt.Clock) (*StatusLine, error) {
+	switch screen.StatusMode(setting) {
+	case "", screen.StatusShort, screen.StatusFull, screen.StatusOff:
+		return nil, nil
+	}
+	words, err := splitWords(setting)
+	if err == nil {
+		_, err = exec.LookPath(words[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &StatusLine{words: words, environ: environ, clock: clock.OrReal()}, nil
+}
+
+// statusInput is what the command reads, as one line of JSON.
+type statusInput struct {
+	Model   string   `json:"model"`
+	Input   int      `json:"input_tokens"`
+	Output  int      `json:"output_tokens"`
+	CostUSD *float64 `json:"cost_usd"` // null where it is unknown
+	Seconds float64  `json:"seconds"`
+	Context int      `json:"context_percent"` // -1 where it is unknown
+	Outcome string   `json:"outcome"`         // done, stopped, failed
+}
+
+// line runs the command, and is the first line of its output, unsanitised.
+func (l *StatusLine) line(info screen.StatusInfo) (string, error) {
+	input, err := json.Marshal(statusInput{info.Model, info.Usage.Prompt(), info.Usage.Output, info.CostUSD,
+		info.Elapsed.Seconds(), info.Context, string(info.Outcome)})
+	if err != nil {
+		return "", err
+	}
+	out := head{left: statusBytes}
+	command := exec.Command(l.words[0], l.words[1:]...)
+	command.Env, command.Stdin, command.Stdout = l.environ, bytes.NewReader(append(input, '\n')), &out
+	command.WaitDelay = statusLimit / 10 // what it left behind may hold its output
+	shell.OwnGroup(command)
+	if err := command.Start(); err != nil {
+		return "", err
+	}
+	err = await(command, l.clock.After(statusLimit), statusLimit, nil)
+	text, _, _ := strings.Cut(strings.TrimSpace(out.kept.String()), "\n")
+	if err == nil && text == "" {
+		err = errors.New("it printed nothing")
+	}
+	return text, err
+}
+
+// head keeps the beginning of what is written.
+type head struct {
+	kept bytes.Buffer
+	left int
+}
+
+// Write never fails.
+func (h *head) Write(p []byte) (int, error) {
+	n := min(len(p), h.left)
+	h.left -= n
+	h.kept.Write(p[:n])
+	return len(p), nil
+}
+
+// statusLine is what the user's command says of a turn, "" where there is none, or where
+// it failed, which is said once.
+func (t *Terminal) statusLine(info screen.StatusInfo) string {
+	l := t.opt.StatusLine
+	if l == nil {
+		return ""
+	}
+	text, err := l.line(info)
+	if err == nil {
+		return text
+	}
+	if !l.failed {
+		l.failed = true
+		t.Note("status: " + l.words[0] + ": " + err.Error())
+	}
+	return ""
 }

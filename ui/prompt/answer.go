@@ -1,0 +1,125 @@
+package prompt
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"artoo/tool/text"
+)
+
+// answerState belongs to the question that is shown.
+type answerState struct {
+	question  bool
+	lastInput time.Time
+	listening bool // it was quiet; keys count
+	begun     bool // keys have counted before
+	burst     bool // a part of the answer was pasted
+	// The message that was being typed when the question came, and what was
+	// typed of it before it was quiet. It comes back with the next prompt; no
+	// part of it can become an answer.
+	aside snapshot
+	early []key
+	// moved says that the terminal changed its width, and what the question is
+	// about was not printed again yet.
+	moved    bool
+	isAnswer func(text string) bool
+}
+
+// answerKey is a key while a question is shown.
+func (kb *keyboard) answerKey(k key, at time.Time) {
+	if k.kind == keyInterrupt {
+		kb.interrupted()
+		return
+	}
+	if !kb.answer.listening {
+		if kb.answer.moved || at.Sub(kb.answer.lastInput) < quiet {
+			kb.answer.lastInput = at
+			if !kb.answer.begun {
+				kb.answer.early = append(kb.answer.early, k)
+			}
+			return
+		}
+		kb.answer.listening, kb.answer.begun = true, true
+	}
+	kb.answer.lastInput = at
+	switch k.kind {
+	case keyText:
+		kb.ed.insert(k.text, false)
+	case keyPaste:
+		kb.answer.burst = true
+		kb.ed.insert(text.FirstLine(k.text), true)
+	case keyEnter, keyNewline:
+		l := Line{Text: kb.ed.text(), Burst: kb.answer.burst || k.followed}
+		kb.ed.do(keyEnd)
+		kb.draw()
+		kb.finish(result{line: l})
+	case keyEOF:
+		if kb.ed.Len() > 0 {
+			kb.ed.do(keyDelete)
+			return
+		}
+		kb.finish(result{err: io.EOF})
+	case keySuspend, keyQuit, keyClear:
+		kb.control(k.kind)
+	case keyUp, keyDown, keyPrev, keyNext, keyLastArgument: // there is no history of answers
+		kb.canvas.beep()
+	default:
+		if !kb.ed.do(k.kind) {
+			kb.canvas.beep()
+		}
+	}
+}
+
+// goOn types on what came of a message after a question had interrupted it. An
+// Enter in it sends nothing: who typed it had not seen the question, and reads
+// the line first. A lone letter or word that answers questions was meant as one.
+func (kb *keyboard) goOn(keys []key) {
+	var typed strings.Builder
+	for _, k := range keys {
+		typed.WriteString(k.text)
+	}
+	if is := kb.answer.isAnswer; kb.ed.Len() == 0 && (typed.Len() == 0 || is != nil && is(typed.String())) {
+		return
+	}
+	for len(keys) > 0 && keys[len(keys)-1].kind == keyEnter {
+		keys = keys[:len(keys)-1]
+	}
+	for _, k := range keys {
+		switch k.kind {
+		case keyText, keyPaste:
+			kb.ed.insert(k.text, k.kind == keyPaste)
+		case keyEnter, keyNewline:
+			kb.ed.insert("\n", false)
+		default:
+			kb.ed.do(k.kind) // what is no editing has no meaning here
+		}
+	}
+}
+
+// settle prints once more what the open question is about when the terminal has
+// kept its width for a while: one that cuts rows has cut the command, one that
+// rewraps may have left a part of an old prompt below it. No answer counts until
+// then. A window that is dragged changes its width many times.
+func (kb *keyboard) settle() {
+	kb.answer.moved, kb.answer.listening = true, false
+	kb.sizes++
+	n := kb.sizes
+	kb.later(kb.opt.Clock.After(quiet), func() {
+		if n == kb.sizes {
+			kb.askAgain()
+		}
+	})
+}
+
+// askAgain shows the question whole.
+func (kb *keyboard) askAgain() {
+	if !kb.shown || !kb.answer.moved {
+		return
+	}
+	kb.leaveRows()
+	kb.want.label = kb.want.again()
+	kb.answer.moved, kb.answer.lastInput = false, kb.opt.Clock.Now()
+	kb.screen.Prompt("")
+	kb.draw()
+}

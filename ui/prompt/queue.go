@@ -1,0 +1,53 @@
+package prompt
+
+// Queue holds the lines that came before they were wanted. It may be used only within
+// Prompt.Queue and Options.Queued.
+type Queue struct {
+	prompt *Prompt
+	lines  []Line
+	bytes  int // of their texts
+}
+
+// Queue has f look at and change the queue, and waits for it.
+func (p *Prompt) Queue(f func(q *Queue)) { p.do(func() { f(&p.queue) }) }
+
+// Lines are the lines in their order. The caller may change them where they stand, except
+// their text.
+func (q *Queue) Lines() []Line { return q.lines }
+
+// InTurn reports whether a turn runs.
+func (q *Queue) InTurn() bool { return q.prompt.interrupt != nil }
+
+func (q *Queue) remove(i int) Line {
+	l := q.lines[i]
+	q.bytes -= len(l.Text)
+	q.lines = append(q.lines[:i:i], q.lines[i+1:]...)
+	return l
+}
+
+// Remove takes the lines out that match, in their order.
+func (q *Queue) Remove(match func(i int, l Line) bool) (removed []Line) {
+	var kept []Line
+	for i, l := range q.lines {
+		if match(i, l) {
+			removed = append(removed, l)
+			q.bytes -= len(l.Text)
+		} else {
+			kept = append(kept, l)
+		}
+	}
+	q.lines = kept
+	return removed
+}
+
+// Prefill puts text before what is typed already. It reports false where lines are not
+// edited.
+func (q *Queue) Prefill(text Draft) bool {
+	k := q.prompt.keys
+	if k == nil {
+		return false
+	}
+	k.ed.load(text.join(k.ed.draft()))
+	k.draw()
+	return true
+}
