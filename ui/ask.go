@@ -99,7 +99,7 @@ func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err
 	}
 }
 
-// answersOf are the answers that a question has besides those which all have.
+// answersOf are the answers that only some questions have.
 func answersOf(q agent.Question) string {
 	switch q.Kind {
 	case agent.QuestionChanges:
@@ -290,7 +290,7 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 	at.notify = t.opt.Notify
 	yes, err := trust(t.Screen, t.opt.Trust.Question).ask(ctx, at)
 	if err != nil {
-		return nil // what ended the input ends the conversation at its prompt
+		return nil // the end of the input ends the conversation at its prompt
 	}
 	return t.opt.Trust.Answered(yes)
 }

@@ -25,7 +25,7 @@ import (
 // fileAccess is what the @paths of typed text may reach.
 type fileAccess struct {
 	env  *tool.Env // its Dir is where they start; without Files they reach nothing
-	home string    // what ~ means; "" for nothing
+	home string    // the directory ~ names; ""
 	own  bool      // the user typed it: an image by its full path may be anywhere
 }
 
@@ -34,7 +34,7 @@ func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true
 
 // accessOf is what file tools with that env reach.
 func accessOf(env *tool.Env, own bool) fileAccess {
-	home, _ := os.UserHomeDir() // without one ~ means nothing
+	home, _ := os.UserHomeDir()
 	return fileAccess{env: env, home: home, own: own}
 }
 
@@ -65,9 +65,9 @@ const (
 
 // Expansion is a typed message with what its @paths stand for.
 type Expansion struct {
-	Text  string          // as typed, but \@ is @
+	Text  string          // the typed text, \@ written as @
 	Parts []provider.Part // a Text for each file or directory
-	Notes []string        // for the user, a line each, unsanitised
+	Notes []string        // a line each, unsanitised
 }
 
 // expand finds the @paths of a typed message, and the full paths of images, as
@@ -110,7 +110,7 @@ type expander struct {
 	ctx      context.Context
 	out      Expansion
 	seen     map[string]bool // absolute paths
-	attached []string        // what came along, for the user
+	attached []string        // names of what was attached
 	bytes    int
 }
 
@@ -229,7 +229,7 @@ func singleLine(name string) string {
 }
 
 // attach is the message of a typed line with what its @paths name; the user is
-// told what came along and what did not. What was pasted is data, but for the
+// shown what came along and what did not. Pasted text is data, except
 // images that were dropped.
 func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
 	e := t.access().expand(ctx, l.Text, l.Pasted)
@@ -243,7 +243,7 @@ func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, part
 // @a\ b.txt, @"a b.txt".
 type atWord struct {
 	from, to int    // bytes of the text, the @ and the quotes included
-	path     string // without @, quotes and backslashes
+	path     string // has no @, quotes or backslashes
 	quoted   bool
 	open     bool // quoted, and the closing quote is missing
 	literal  bool // written \@: from is the backslash, to behind the @, path empty

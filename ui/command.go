@@ -22,7 +22,7 @@ var errLeave = errors.New("leave")
 type command struct {
 	name    string
 	aliases []string
-	args    string // as the help shows them
+	args    string // the help shows them
 	help    string
 	// run carries the command out; its error is shown. nil: it is another agent's,
 	// and instead says what to do here.
@@ -37,7 +37,7 @@ type command struct {
 // commandState is what commands remember between them.
 type commandState struct {
 	shared  []provider.Part // commands the user ran, for the next message
-	outputs outputs         // of the last calls, for /out
+	outputs outputs         // /out pages them
 }
 
 // commands is every command there is. Their names are those people know from

@@ -29,7 +29,7 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 		return nil
 	case arg == "next":
 		return t.nextMode()
-	case arg == "prompt": // as the option has it
+	case arg == "prompt": // the option calls it so
 		arg = string(permission.ModeAsk)
 	case !slices.Contains(approvalModes(), permission.Mode(arg)):
 		return fmt.Errorf("unknown mode %q: use ask, edits, auto or plan", arg)

@@ -35,7 +35,7 @@ const (
 type output struct {
 	verb, object string
 	summary      string
-	text         string // what the model was told; the whole is in file, if that is set
+	text         string // the model got this; file holds the whole, if it is set
 	file         string
 }
 

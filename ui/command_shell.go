@@ -55,7 +55,7 @@ func (t *Terminal) shell(ctx context.Context, text string) error {
 	return nil
 }
 
-// sharedText is what the model is told of a command.
+// sharedText describes a command to the model.
 func sharedText(command, dir, output, how string) string {
 	var b strings.Builder
 	b.WriteString("I ran a command myself")
@@ -213,7 +213,7 @@ type shellOutput struct {
 	mu     sync.Mutex
 	clean  *shell.Cleaner
 	keep   excerpt
-	shown  string // of the line that has not ended
+	shown  string // the part of the open line that is on the screen
 	inRow  bool   // the cursor stands behind text
 	opened bool
 	writes int  // counts them, so that a silence can be told

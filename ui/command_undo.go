@@ -47,7 +47,7 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 		return nil
 	}
 	yes, err := u.ask(ctx, p, t.asker())
-	if err != nil || !yes { // what ended the input ends the conversation at its prompt
+	if err != nil || !yes { // the end of the input ends the conversation at its prompt
 		return nil
 	}
 	report, err := u.Journal.Apply(ctx, p)
@@ -173,5 +173,5 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 	if !yes && err == nil {
 		t.Note("with a space before the # it is a message")
 	}
-	return nil // what ended the input ends the conversation at its prompt
+	return nil // the end of the input ends the conversation at its prompt
 }

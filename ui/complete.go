@@ -34,7 +34,7 @@ func (t *Terminal) completions(text string, cursor int) prompt.Completion {
 func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Completion {
 	_, argument, inArgument := strings.Cut(before, " ")
 	argument = strings.TrimLeft(argument, " ")
-	known := map[string]prompt.Candidate{} // what may stand there, by how it begins
+	known := map[string]prompt.Candidate{} // the candidates, by their text
 	root := readline.NewPrefixCompleter()
 	add := func(c command, name string) {
 		candidate := prompt.Candidate{Text: "/" + name, Help: c.help}

@@ -73,9 +73,9 @@ type dialogue[Answer any] struct {
 	// show prints the question and gives its last line; left says that a part of it was
 	// left to the pager.
 	show func() (line string, left bool)
-	all  func() string // what p shows; nil where show prints everything
+	all  func() string // p shows it; nil where show prints everything
 	help func()        // nil where ? is no answer
-	hint string        // what is said to what is no answer
+	hint string        // the remark to what is no answer
 	kept bool          // a no is kept: it has to be typed, too
 	// read understands an answer; why says what is wrong with it, "" for nothing.
 	read func(text string) (a Answer, m meaning, why string)
@@ -211,7 +211,7 @@ type choices struct {
 type listed struct {
 	name  string   // a typed part of it chooses it; all of it does where several hold the part
 	also  string   // another name, which chooses it when all of it is typed; "" for none
-	cells []string // what is shown behind the number
+	cells []string // they stand behind the number
 	now   bool     // it holds at present
 }
 

@@ -210,7 +210,7 @@ func (n *Notifier) Close() {
 }
 
 // splitWords takes a command line apart as a shell would, without anything a
-// shell does besides: blanks part words, quotes and backslashes keep them
+// shell does in addition: blanks part words, quotes and backslashes keep them
 // together.
 func splitWords(line string) ([]string, error) {
 	var words []string
@@ -305,7 +305,7 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 		a, err := ask.ask(ctx, at)
 		switch {
 		case err != nil:
-			return // what ended the input ends the conversation at its prompt
+			return // the end of the input ends the conversation at its prompt
 		case a.text != "":
 			t.initial = prompt.Draft{Text: a.text}
 			t.Note("that was no answer: nothing is kept, and what you typed is back")
@@ -370,7 +370,7 @@ type StatusLine struct {
 	words   []string
 	environ []string
 	clock   prompt.Clock
-	failed  bool // that was said
+	failed  bool // the user knows
 }
 
 // NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode.
@@ -411,7 +411,7 @@ func (l *StatusLine) line(info screen.StatusInfo) (string, error) {
 	out := head{left: statusBytes}
 	command := exec.Command(l.words[0], l.words[1:]...)
 	command.Env, command.Stdin, command.Stdout = l.environ, bytes.NewReader(append(input, '\n')), &out
-	command.WaitDelay = statusLimit / 10 // what it left behind may hold its output
+	command.WaitDelay = statusLimit / 10 // a process it left behind may hold its output
 	shell.OwnGroup(command)
 	if err := command.Start(); err != nil {
 		return "", err

@@ -96,7 +96,7 @@ func (t *Terminal) unqueue() (lines []prompt.Line) {
 	return nil
 }
 
-// costStep is after how many US dollars the user is told what was spent.
+// costStep is after how many US dollars a line shows the cost.
 const costStep = 5
 
 // OnNotice implements agent.Callbacks: the screen shows it, with the commands that

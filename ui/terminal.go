@@ -30,10 +30,10 @@ type Terminal struct {
 	commandState
 	opt      Options
 	prompt   *prompt.Prompt
-	listed   []conversation.Info   // as /sessions numbered them
+	listed   []conversation.Info   // /sessions numbered them
 	initial  prompt.Draft          // for the next prompt
 	returned []prompt.Draft        // for the prompts after it: what was queued and not sent
-	lastInt  time.Time             // of the Ctrl-C that said how to leave
+	lastInt  time.Time             // when Ctrl-C said how to leave
 	spent    float64               // US dollars, as far as they are known
 	began    atomic.Bool           // there is a prompt
 	lost     atomic.Pointer[error] // why the output that is lost ends the conversation
@@ -42,7 +42,7 @@ type Terminal struct {
 // leaveWait is how long a second Ctrl-C still leaves.
 const leaveWait = 2 * time.Second
 
-// Exit codes Run returns besides 0 and those of signals.
+// Exit codes that Run returns in addition to 0 and those of signals.
 const (
 	exitError     = 1
 	exitInterrupt = 130
@@ -164,7 +164,7 @@ func (t *Terminal) handle(ctx context.Context, l prompt.Line) error {
 	return t.turn(ctx, text, append(t.takeShared(), parts...))
 }
 
-// errStuck is a turn that does not end when it is told to.
+// errStuck is a turn that does not end when it should.
 var errStuck = fmt.Errorf("the turn does not end: %w", context.Canceled)
 
 // signalWait is how long a turn may take to end after a signal before the
@@ -222,7 +222,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.prompt.Over(); prompt.IsSignal(err) {
-		t.opt.Sender.Kill() // what ends artoo leaves no time for more
+		t.opt.Sender.Kill() // the signal leaves no time for more
 		return err
 	}
 	if ctx.Err() == nil { // who interrupts is there
@@ -410,7 +410,7 @@ type FoundModel struct {
 	Provider, Model string
 	Known           bool   // the provider has it
 	Listed          bool   // it is known which models the provider has
-	Nearest         string // of these the one with the most similar name; "" for none
+	Nearest         string // the listed model with the most similar name, or ""
 }
 
 // New checks the options. Nothing is read or changed before Run.

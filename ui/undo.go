@@ -21,8 +21,8 @@ import (
 // Undo takes back what was changed in a project, or brings it back.
 type Undo struct {
 	Journal *journal.Journal
-	Root    string                // of the project
-	Said    func(turn int) string // what the user wrote at the beginning of a turn; may be nil
+	Root    string                // the project's
+	Said    func(turn int) string // gives the user's message of a turn; may be nil
 	Screen  *screen.Screen
 }
 
@@ -107,7 +107,7 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 }
 
 // git is what changes of a repository's data come to, as git sees it. Those that are
-// done are told from what is kept of before, those to come from what the files hold.
+// done are described from the journal, those to come from the files.
 func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	var list []tool.GitChange
 	from, to := map[string]journal.State{}, map[string]journal.State{}

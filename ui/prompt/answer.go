@@ -92,7 +92,7 @@ func (kb *keyboard) goOn(keys []key) {
 		case keyEnter, keyNewline:
 			kb.ed.insert("\n", false)
 		default:
-			kb.ed.do(k.kind) // what is no editing has no meaning here
+			kb.ed.do(k.kind) // other keys have no meaning here
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (p *Prompt) start(w *request) {
 	case p.ending != nil:
 		w.reply <- result{err: p.ending}
 	case w.question && p.queue.bytes > maxQueued:
-		w.reply <- result{err: io.EOF} // what waits unread are messages: no answer can get past them
+		w.reply <- result{err: io.EOF} // messages wait unread: no answer can get past them
 	default:
 		p.want, p.early = w, false
 		p.reader.begin(w)
@@ -228,7 +228,7 @@ func (p *Prompt) Over() error {
 // interrupted is a Ctrl-C that did not just clear a line.
 func (p *Prompt) interrupted() {
 	if p.interrupt != nil {
-		p.interrupt() // first: whoever asked must find the turn stopped, not go on with a no
+		p.interrupt() // first: the asking turn must find itself stopped, and not go on with a no
 	}
 	p.early = p.interrupt == nil && p.want == nil
 	if p.want != nil {
@@ -288,7 +288,7 @@ func (p *Prompt) Run(command *exec.Cmd) error {
 		passTo(command.Process)
 		err = command.Wait()
 		if errors.Is(err, exec.ErrWaitDelay) {
-			err = nil // what it left behind did not read the rest
+			err = nil // a process it left behind did not read the rest
 		}
 		return errors.Join(err, repair())
 	})
@@ -381,9 +381,9 @@ const (
 )
 
 // watchdog ends the program when a signal is to end it and it does not come to
-// that: a terminal that takes no output (Ctrl-S, a link that died) holds whoever
-// writes to it for as long as it likes, and the prompt's goroutine with it. It
-// asks nobody who might be held. stop is for an end without a signal; after one
+// that: a terminal that takes no output (Ctrl-S, a link that died) holds every
+// writer for as long as it likes, and the prompt's goroutine with it. It
+// asks no goroutine that might be held. stop is for an end without a signal; after one
 // the watch goes on until the process is gone.
 func (p *Prompt) watchdog() (stop func()) {
 	if p.opt.Exit == nil {

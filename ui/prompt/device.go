@@ -19,7 +19,7 @@ import (
 type ttyModes struct {
 	fd    int
 	mu    sync.Mutex
-	saved *unix.Termios // as it was found; nil while nothing is changed
+	saved *unix.Termios // the modes it had; nil while nothing is changed
 }
 
 func newTTYModes(f *os.File) (*ttyModes, error) {
@@ -87,13 +87,13 @@ func (m *ttyModes) leave() error {
 	if m.saved == nil {
 		return nil
 	}
-	if !m.foreground() { // whoever has the terminal now has set it for itself
+	if !m.foreground() { // the program that has the terminal now has set it for itself
 		m.saved = nil
 		return nil
 	}
 	err := unix.IoctlSetTermios(m.fd, setTermios, m.saved)
 	m.saved = nil
-	if err != nil && !IsHangup(err) { // nobody is left to find it as it was
+	if err != nil && !IsHangup(err) { // a terminal that is gone needs no modes
 		return fmt.Errorf("terminal: %w", err)
 	}
 	return nil

@@ -67,7 +67,7 @@ func watchEdges(fd int) (*edges, error) {
 		return nil, err
 	}
 	e := &edges{epoll}
-	e.drained(0) // that it can be written to is told at first
+	e.drained(0) // the first edge says that it can be written to
 	return e, nil
 }
 

@@ -36,7 +36,7 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
-// Where the terminal is known for it, keys that share a byte are told apart while
+// Where the terminal is known for it, keys that share a byte are distinct while
 // a line is read, Shift-Enter from Enter among them: kitty's keyboard protocol with
 // its flags 1, which reports the keys that bytes cannot tell apart by number, and 4,
 // which adds the character that the key has on an American keyboard. The terminal
@@ -149,7 +149,7 @@ func (c *canvas) erase() {
 }
 
 // resized forgets where the rows stand after the terminal changed its size, and
-// begins them anew. Some terminals rewrap rows that are too long now, some cut
+// begins them again. Some terminals rewrap rows that are too long now, some cut
 // them; nothing tells which. The rows above the cursor are never fewer than were
 // drawn, so going up by that many never reaches what stands above the prompt:
 // where rows were rewrapped, a piece of the old prompt stays.
@@ -307,7 +307,7 @@ type placer struct {
 // side.
 func (p *placer) withCursor(line string, cursor int) {
 	shown, before := display(line), display(line[:cursor])
-	if !strings.HasPrefix(shown, before) { // what is shown of a half depends on the other
+	if !strings.HasPrefix(shown, before) { // how a half is shown depends on the other
 		shown = before + display(line[cursor:])
 	}
 	p.put(shown, len(before))
@@ -392,7 +392,7 @@ func (l layout) clip(height int) layout {
 	return layout{rows: l.rows[top : top+height], row: l.row - top, col: l.col}
 }
 
-// What terminals are told of the transcript's structure, so that they can jump
+// These mark the transcript's structure, so that terminals can jump
 // from prompt to prompt and select one output: OSC 133 with A before a prompt,
 // B where typing begins, C where the output does, D where it ended.
 const (
@@ -434,7 +434,7 @@ func isModern(env func(name string) string) bool {
 	if env == nil {
 		return false
 	}
-	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} { // what TERM_PROGRAM names is behind these
+	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} { // these stand before the terminal that TERM_PROGRAM names
 		if env(name) != "" {
 			return false
 		}

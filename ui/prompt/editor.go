@@ -162,7 +162,7 @@ func (e *editor) insert(text string, pasted bool) {
 func (e *editor) write(runes []rune, typing bool) {
 	if len(runes) > 0 {
 		before := e.snapshot()
-		e.WriteRunes(slices.Clone(runes)) // which appends to what it is given
+		e.WriteRunes(slices.Clone(runes)) // the buffer appends to its argument
 		e.changed(before, typing)
 	}
 }

@@ -22,8 +22,8 @@ type keyboard struct {
 	*Prompt
 	remember func(text string) // keeps a line in the history file
 	stop     func() bool       // stops the process until it is continued; false where it cannot
-	spoken   bool              // what is there is never drawn over: it would be read again
-	sections *sections         // for messages, not for questions; may be nil
+	spoken   bool              // no row is drawn over: it would be read again
+	sections *sections         // messages have them, questions do not; may be nil
 
 	ed      *editor
 	canvas  canvas
@@ -38,7 +38,7 @@ type keyboard struct {
 	vi      *vi       // nil with emacs' keys
 	search  *search   // nil but while the history is searched
 	sought  string    // the last pattern
-	escaped time.Time // of an Esc at the prompt that may be the first of two; zero after another key
+	escaped time.Time // when an Esc came that may be the first of two; zero after another key
 	kept    *kept     // the line a key took away to have something done
 }
 
@@ -322,7 +322,7 @@ func (kb *keyboard) ctrlC() {
 		kb.interrupted()
 		return
 	}
-	kb.draw() // what came in the same read
+	kb.draw() // the same read may hold more
 	kb.canvas.end("^C")
 	kb.screen.PromptDone()
 	kb.screen.Prompt("")

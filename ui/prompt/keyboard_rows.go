@@ -13,7 +13,7 @@ func (kb *keyboard) suspend() {
 }
 
 // release gives the terminal back as it was found. The prompt's rows go, as
-// they will be drawn anew.
+// they will be drawn again.
 func (kb *keyboard) release() error {
 	if kb.shown {
 		kb.canvas.erase()
@@ -87,7 +87,7 @@ func (kb *keyboard) complain(err error) {
 	}
 }
 
-// turned is told how a turn ended, for the terminal's marks.
+// turned notes how a turn ended, for the terminal's marks.
 func (kb *keyboard) turned(good bool) {
 	switch {
 	case kb.sections == nil || !kb.sections.ran:

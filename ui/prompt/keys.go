@@ -118,7 +118,7 @@ const (
 // modifiersOf reads the parameter of a sequence, which is 1 more than their sum.
 // An empty one is none.
 func modifiersOf(param string) modifiers {
-	number, _, _ := strings.Cut(param, ":") // what follows says whether it is pressed or repeated
+	number, _, _ := strings.Cut(param, ":") // the rest says whether it is pressed or repeated
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 {
 		return 0

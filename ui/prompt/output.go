@@ -31,7 +31,7 @@ type Output struct {
 	since   time.Time // since when a chunk is written or waits to be; zero between chunks
 	slow    time.Time // when a chunk was last held up
 	cut     bool      // the rest of the text being written is void
-	restart bool      // what is written next begins a row of its own
+	restart bool      // the next text begins a row of its own
 }
 
 // NewOutput makes an Output. reset is written after text was thrown away, within
@@ -209,7 +209,7 @@ func (t *throttle) room(n int) int {
 	return min(n, throttleProbe)
 }
 
-// read notes that the terminal has read what was written. Whoever waited for a
+// read notes that the terminal has read what was written. A caller that waited for a
 // full window knows how fast it is; who did not knows how slow it is not. One
 // quick time is not believed: some of it may have been on its way.
 func (t *throttle) read() {

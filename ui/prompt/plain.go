@@ -272,7 +272,7 @@ func (f *plainReader) finished(err error) {
 		f.partial = nil
 	}
 	if f.tty && (f.want == nil || f.mark != nil) {
-		f.asleep = true // nobody waits for a line: not the end
+		f.asleep = true // no line is wanted: this is not the end
 		if f.mark != nil {
 			f.mark = nil
 			f.show()

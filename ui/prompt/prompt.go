@@ -4,12 +4,12 @@
 // to other programs. It knows nothing of agents.
 //
 // The line is a RuneBuffer of chzyer/readline: it holds the text and the cursor, inserts and
-// transposes. The library's reader and painter are not used. They take a pasted line end for
-// Enter and the end of the input for a sent line, stop the parent process at Ctrl-Z, count
-// wide characters as one cell, rewrite the whole line for every key, and query nothing but
-// draw even on a terminal that cannot. So decoding, pasting and drawing are this package's.
-// Where a method of the buffer is not used either, TestDefectsOfTheBuffer shows the reason:
-// it moves by runes and not by characters, knows ASCII words only, crosses line ends, or panics.
+// transposes. The library's reader and painter are not used: they take a pasted line end for
+// Enter and the end of the input for a sent line, stop the parent process at Ctrl-Z, count a
+// wide character as one cell, and write the whole line again for every key. So decoding,
+// pasting and drawing are this package's. Where a method of the buffer is not used either,
+// TestDefectsOfTheBuffer shows why: it takes characters apart, knows ASCII words only,
+// crosses line ends, or panics.
 package prompt
 
 import (
@@ -58,8 +58,8 @@ type Options struct {
 
 // Ending is how the process ends where its caller cannot end it.
 type Ending struct {
-	// Crash is told of a panic after the terminal was given back, with what was
-	// thrown and the trace of its goroutine, on any goroutine. It has to end the
+	// Crash hears of a panic after the terminal was given back, with the value
+	// and the trace of its goroutine, on any goroutine. It has to end the
 	// program. nil lets the panic end it.
 	Crash func(value any, stack []byte)
 	// Quit ends the program after a SIGQUIT (Ctrl-\ in a turn), when the terminal was
@@ -136,7 +136,7 @@ type Line struct {
 	Action Action
 	// Literal says that the text begins with something pasted: it is no command.
 	Literal bool
-	Pasted  []Span // what of the text was pasted
+	Pasted  []Span // the pasted parts, in order
 	// Burst says that a part of it was pasted, or that more came at once behind its
 	// Enter: such an answer approves nothing.
 	Burst  bool
@@ -159,7 +159,7 @@ func (l Line) Whole() bool {
 // block is the message of a block between fences: text from its start to its end.
 func block(text string) Line { return Line{Text: text, Literal: true, Pasted: allPasted(text).Pasted} }
 
-// Action is what a key asks for besides sending a line. The line that is read ends with it:
+// Action is what a key asks for other than sending a line. The line that is read ends with it:
 // the caller carries it out and reads on, with the text as it was. During a turn and at a
 // question these keys only beep; see Options.Output.
 type Action uint8
@@ -178,7 +178,7 @@ type Span struct{ From, To int }
 // Draft is text for a line to begin with.
 type Draft struct {
 	Text   string
-	Pasted []Span // what of it was pasted, in order
+	Pasted []Span // the pasted parts, in order
 }
 
 // Literal is a draft that is taken as pasted, from its start to its end.

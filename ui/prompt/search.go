@@ -12,7 +12,7 @@ import (
 // itself is not changed before it ends.
 type search struct {
 	searchState
-	before []searchState // of each character of the pattern, for Backspace
+	before []searchState // Backspace goes back through them, one a character
 }
 
 type searchState struct {

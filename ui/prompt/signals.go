@@ -123,7 +123,7 @@ func usable(t unix.Termios) bool {
 
 // passSignals passes on to a child what ends this program: it must not go on
 // with a terminal that is the shell's again. It is called before the child is
-// started, so that no signal falls in between; to is told of the child then, and
+// started, so that no signal falls in between; to gets the child then, and
 // stop ends it.
 func passSignals() (to func(child *os.Process), stop func()) {
 	came, done := make(chan os.Signal, 1), make(chan struct{})

@@ -315,8 +315,8 @@ func (v *vi) put(e *editor, before bool, n int) bool {
 // viChange is a command that changed the line, as it was typed.
 type viChange struct {
 	count   int    // 0 for none
-	command string // without the count
-	typed   []key  // in insert mode, until Esc
+	command string // has no count
+	typed   []key  // the keys of insert mode, until Esc
 }
 
 // viChanges knows what the dot does again.

@@ -109,7 +109,7 @@ func (v *vi) operate(e *editor, op rune, from, to int, lines bool) bool {
 	case 'c':
 		v.normal = false
 	case 'd':
-		if lines { // with the newline that parts them from the rest
+		if lines { // the newline between them and the rest goes, too
 			switch {
 			case to < e.Len():
 				to++

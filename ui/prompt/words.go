@@ -34,7 +34,7 @@ func (e *editor) do(kind keyKind) bool {
 	case keyNext:
 		e.recall(1)
 	case keyTranspose:
-		if len(line) > 1 { // of a line of one the buffer puts the cursor beyond the end
+		if len(line) > 1 { // the buffer would put the cursor beyond the end of one
 			e.Transpose()
 			e.changed(before, false)
 		}
