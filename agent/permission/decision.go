@@ -67,7 +67,8 @@ const (
 	RuleDenies      Code = "rule-denies"       // Rule denies the call
 	RuleMayDeny     Code = "rule-may-deny"     // Rule may deny what is not known beforehand
 	RuleAsks        Code = "rule-asks"         // Rule asks about the call
-	RuleAllows      Code = "rule-allows"       // Rule, or several, allow the call
+	RuleAllows      Code = "rule-allows"       // Rule allows the call
+	RulesAllow      Code = "rules-allow"       // rules allow every command of a line
 	SessionAllows   Code = "session-allows"    // Rule was allowed in this session
 	ScriptChanged   Code = "script-changed"    // Object changed since Rule was given
 	ModeAllows      Code = "mode-allows"       // the mode asks nothing here
@@ -87,7 +88,6 @@ const (
 	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
 	TypedInput      Code = "typed-input"       // a text for a background command
 	NotKept         Code = "not-kept"          // the journal cannot hold Object
-	HiddenFromGit   Code = "hidden-from-git"   // git tracks a denied file
 	ReadingDenied   Code = "reading-denied"    // a rule takes away what reads unasked
 	KeptForLine     Code = "kept-for-line"     // the same was approved for this line
 	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
@@ -105,68 +105,46 @@ type Reason struct {
 	Object string `json:"object,omitempty"` // a path, host, program or what else it is about
 }
 
+// sentences are the reasons in words, in which RULE and OBJECT stand for what a reason holds.
+// The others are their object.
+var sentences = map[Code]string{
+	ReadsOnly:      "it only reads",
+	RuleDenies:     "the rule deny RULE",
+	RuleMayDeny:    "the commands that it runs are not known beforehand, and the rule deny RULE may speak of them",
+	RuleAsks:       "the rule ask RULE",
+	RuleAllows:     "the rule allow RULE",
+	RulesAllow:     "every command in it is allowed by a rule",
+	SessionAllows:  "allowed in this session by RULE",
+	ScriptChanged:  "OBJECT has changed since it was allowed by RULE",
+	ModeAllows:     "mode OBJECT",
+	PlanMode:       "plan mode changes nothing",
+	NoProject:      "there is no project here",
+	NotParsed:      "OBJECT, so only a rule for this very line or for every command covers it",
+	AlwaysAsked:    "asked in every mode: OBJECT",
+	MovesSecret:    "asked in every mode: OBJECT",
+	Outside:        "runs outside the sandbox (network, keys, home): OBJECT",
+	OwnPrograms:    "it runs the project's own programs: OBJECT",
+	OnLayer:        "its changes are judged afterwards",
+	TriedFirst:     "it runs read-only first",
+	TriedToWrite:   "it ran read-only, and OBJECT",
+	GoesOn:         "it goes on in the background, on the project itself",
+	TypedInput:     "text typed to a command may run anything",
+	NotKept:        "this could not be undone: OBJECT",
+	ReadingDenied:  "the rule deny RULE lets nothing run unasked",
+	KeptForLine:    "the same was approved for this line",
+	ChangedNothing: "it changed nothing",
+	TookTooLong:    "judging it took too long: OBJECT",
+	NotReplayed:    "git's changes cannot be applied",
+	NeverApplied:   "none of its changes can be applied",
+}
+
 // String is the reason in words, for people and, where a call is refused, the model.
 func (r Reason) String() string {
-	switch r.Code {
-	case ReadsOnly:
-		return "it only reads"
-	case RuleDenies:
-		return "the rule deny " + r.Rule
-	case RuleMayDeny:
-		return "what it runs is not known beforehand, and the rule deny " + r.Rule + " may speak of it"
-	case RuleAsks:
-		return "the rule ask " + r.Rule
-	case RuleAllows:
-		if r.Rule == "" {
-			return "every command in it is allowed by a rule"
-		}
-		return "the rule allow " + r.Rule
-	case SessionAllows:
-		return "allowed in this session by " + r.Rule
-	case ScriptChanged:
-		return r.Object + " has changed since it was allowed by " + r.Rule
-	case ModeAllows:
-		return "mode " + r.Object
-	case PlanMode:
-		return "plan mode changes nothing"
-	case NoProject:
-		return "there is no project here"
-	case NotParsed:
-		return r.Object + ", so only a rule for this very line or for every command covers it"
-	case AlwaysAsked, MovesSecret:
-		return "asked in every mode: " + r.Object
-	case Outside:
-		return "runs outside the sandbox (network, keys, home): " + r.Object
-	case OwnPrograms:
-		return "it runs the project's own programs: " + r.Object
-	case OnLayer:
-		return "its changes are judged afterwards"
-	case TriedFirst:
-		return "it runs read-only first"
-	case TriedToWrite:
-		return "it ran read-only, and " + r.Object
-	case GoesOn:
-		return "it goes on in the background, on the project itself"
-	case TypedInput:
-		return "what is typed to a command may run anything"
-	case NotKept:
-		return "this could not be undone: " + r.Object
-	case HiddenFromGit:
-		return "git tracks " + r.Object + ", a denied file"
-	case ReadingDenied:
-		return "the rule deny " + r.Rule + " lets nothing run unasked"
-	case KeptForLine:
-		return "the same was approved for this line"
-	case ChangedNothing:
-		return "it changed nothing"
-	case TookTooLong:
-		return "judging it took too long: " + r.Object
-	case NotReplayed:
-		return "git's changes cannot be applied"
-	case NeverApplied:
-		return "none of its changes can be applied"
+	text, ok := sentences[r.Code]
+	if !ok {
+		return r.Object
 	}
-	return r.Object
+	return strings.NewReplacer("RULE", r.Rule, "OBJECT", r.Object).Replace(text)
 }
 
 // Decision is a policy's word on one call.

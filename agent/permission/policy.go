@@ -167,7 +167,7 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 	before := d.Place
 	if allowed {
 		d.Covers = Content
-		d = d.because(Run, Reason{Code: RuleAllows})
+		d = d.because(Run, Reason{Code: RulesAllow})
 	} else {
 		d = p.byPlace(d, l)
 	}
