@@ -90,12 +90,12 @@ func ForeignVariables() []Foreign {
 // a user would write, in the order in which the manual lists them.
 func Files() []Foreign {
 	return []Foreign{
-		{"~/.config/artoo/config.toml", "settings; a running artoo adds the rules that are allowed for good"},
+		{"~/.config/artoo/config.toml", "settings; a running artoo adds the rules that are allowed permanently"},
 		{"~/.config/artoo/AGENTS.md", "instructions for every project"},
 		{"~/.local/share/artoo/credentials.toml", "stored keys, and which are in the keyring; a .lock file beside it"},
 		{"~/.local/state/artoo/sessions/", "one file of JSON lines for each session, kept until it is removed"},
 		{"~/.local/state/artoo/history", "what was typed at the prompt"},
-		{"~/.local/state/artoo/trust.json", "what repositories brought that was trusted, or not"},
+		{"~/.local/state/artoo/trust.json", "project settings that were trusted or refused"},
 		{"AGENTS.md", "instructions, in the project's root and the directories down to the working one; " +
 			"AGENT.md and CLAUDE.md too"},
 		{".artoo/config.toml", "the project's own settings, once they are trusted"},

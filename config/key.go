@@ -171,7 +171,7 @@ func checkKey(text, source string) (Key, error) {
 	text = strings.TrimSpace(text)
 	for _, r := range text {
 		if r <= ' ' || r >= 0x7f {
-			return Key{}, wrong(kindAuth, source, "the key holds a blank, a control character or a letter outside ASCII",
+			return Key{}, wrong(kindAuth, source, "the key contains a space, a control or a non-ASCII character",
 				"copy the key again, without quotes")
 		}
 	}

@@ -61,7 +61,7 @@ func TestKeySources(t *testing.T) {
 			[]string{"MY_BOX_API_KEY is not set"}},
 		{"compatible without key", "compatible", "", "", "", "", nil},
 		{"demo", "demo", "", "ARTOO_API_KEY=k", "", "", nil},
-		{"broken key", "openai", "", "OPENAI_API_KEY=sk \"x", "", "", []string{"OPENAI_API_KEY: the key holds a blank"}},
+		{"broken key", "openai", "", "OPENAI_API_KEY=sk \"x", "", "", []string{"OPENAI_API_KEY: the key contains a space"}},
 		{"unknown", "nobody", "", "", "", "", []string{"nobody: unknown provider"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

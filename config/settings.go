@@ -23,7 +23,7 @@ type Settings struct {
 
 	// Model is "" for the default of the provider, Provider where Choose decides.
 	Model          string `split_words:"true" toml:"model" flag:"-m --model ID" shown:"the provider's current one" meaning:"model id, or provider/model"`
-	Provider       string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one whose key is at hand" meaning:"provider name: a known one or one of the config file"`
+	Provider       string `split_words:"true" toml:"provider,default" flag:"--provider NAME" shown:"the one you have a key for" meaning:"provider name: a known one or one of the config file"`
 	APIKey         Secret `split_words:"true" toml:"api_key" meaning:"key for the chosen provider, over every other source"`
 	APIKeyFile     string `split_words:"true" toml:"api_key_file" meaning:"file whose first line is that key"`
 	BaseURL        string `split_words:"true" toml:"base_url" shown:"the provider's own" meaning:"endpoint for the chosen provider; alone it means the provider \x60compatible\x60"`
@@ -41,7 +41,7 @@ type Settings struct {
 	MaxCost            Number `split_words:"true" toml:"max_cost" flag:"--max-cost USD" shown:"no cap" meaning:"US dollars per run; needs a model whose price is known"`
 	DailyCost          Number `split_words:"true" toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day over all runs of this user; needs a model whose price is known"`
 	MaxTotalTokens     Whole  `split_words:"true" toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
-	MaxTime            Time   `split_words:"true" toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall clock per run (90s, 10m), less waiting for the user"`
+	MaxTime            Time   `split_words:"true" toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall-clock limit per run (90s, 10m), not counting time spent waiting for you"`
 	MaxRetryTime       Time   `split_words:"true" toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
 	MaxConcurrentTools Whole  `split_words:"true" toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`
 	ShellTimeout       Time   `split_words:"true" toml:"shell_timeout" preset:"120s" meaning:"time a shell command gets when the model names none"`
@@ -56,7 +56,7 @@ type Settings struct {
 	// Tools are as they were written, see SelectTools; nil is the default set.
 	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
-	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"is added to the system prompt"`
+	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"added to the system prompt"`
 	AddDirs      List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`
@@ -64,7 +64,7 @@ type Settings struct {
 	Approval string `split_words:"true" toml:"approval,approval_mode" flag:"--approval MODE" preset:"ask" choices:"ask,edits,auto,plan" synonym:"prompt=ask" meaning:"what stays without a question; ask: build output; edits: also files; auto: also runs the project's own programs; plan: nothing, read-only"`
 	Allow    List   `split_words:"true" toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      List   `split_words:"true" toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
-	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`
+	Deny     List   `split_words:"true" toml:"deny" flag:"--deny RULE" meaning:"calls to refuse; wins over --ask and --allow"`
 	Sandbox  string `split_words:"true" toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
 	// Writable and Toolchains are as they were written; Loopback are port numbers.
 	Writable   List `split_words:"true" toml:"writable" unsplit:"yes" meaning:"directory that is added as by --add-dir DIR:rw; it must exist"`
@@ -97,20 +97,20 @@ type Settings struct {
 	_ heading `section:"ui" group:"Input"`
 
 	Stdin     string `split_words:"true" toml:"stdin" flag:"--stdin WHEN" preset:"auto" choices:"auto,never" meaning:"piped input beside a prompt; auto: read; never: left alone"`
-	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe where nobody watches"`
+	StdinWait Time   `split_words:"true" toml:"stdin_wait" preset:"3s" zero:"ok" meaning:"wait for the first byte of a pipe in a headless run"`
 	StdinMax  Bytes  `split_words:"true" toml:"stdin_max" preset:"1GiB" meaning:"most input that is read"`
 
 	_ heading `section:"session" group:"Session"`
 
-	Print       Switch `toml:"-" ignored:"true" flag:"-p --print" meaning:"print the answer and leave; never asks"`
+	Print       Switch `toml:"-" ignored:"true" flag:"-p --print" meaning:"print the answer and exit; never prompts"`
 	Interactive Switch `toml:"-" ignored:"true" flag:"--interactive" meaning:"make a conversation of any streams: one line is one message"`
-	Continue    Switch `toml:"-" ignored:"true" flag:"-c --continue" meaning:"go on with the newest session of this directory"`
-	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"go on with this session; a unique prefix will do"`
+	Continue    Switch `toml:"-" ignored:"true" flag:"-c --continue" meaning:"continue the newest session of this directory"`
+	Resume      string `toml:"-" ignored:"true" flag:"-r --resume ID" meaning:"continue this session; a unique prefix will do"`
 	Ephemeral   Switch `split_words:"true" toml:"ephemeral" flag:"--ephemeral" meaning:"keep no session file"`
 	Debug       Switch `split_words:"true" toml:"debug" flag:"-v --verbose" meaning:"what is sent and received, to stderr, secrets masked"`
 	Log         string `split_words:"true" toml:"log" meaning:"file that gets the same as JSON lines"`
 	Config      string `split_words:"true" toml:"-" flag:"--config FILE" shown:"$XDG_CONFIG_HOME/artoo/config.toml" meaning:"config file"`
-	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore everything the repository brings"`
+	NoProject   Switch `split_words:"true" toml:"no_project" flag:"--no-project" meaning:"ignore the project's settings and hooks"`
 }
 
 // heading begins a group of settings.

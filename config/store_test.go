@@ -259,7 +259,7 @@ func TestKeyShapes(t *testing.T) {
 		{"gemini", "sk-ant-x", "", "looks like a key of anthropic"},
 		{"compatible", "anything", "", ""},
 		{"openai", "", "", "no key came"},
-		{"openai", "sk x", "", "a blank"},
+		{"openai", "sk x", "", "a space"},
 		{"openai", `"sk-x"`, "", "begins with \""},
 	} {
 		doubt, err := c.CheckKeyShape(test.provider, NewSecret(test.key))

@@ -184,7 +184,7 @@ func (w *walk) read(name string) ([]byte, error) {
 	case err != nil:
 		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
 	case len(data) > mostBytes:
-		return nil, &RefusedError{name, "is larger than 1 MiB: nobody looks through that"}
+		return nil, &RefusedError{name, "is larger than 1 MiB, too much to look through"}
 	}
 	if w.bytes += len(data); w.bytes > mostTogether {
 		return nil, &RefusedError{name, "is one of files of more than 16 MiB together"}

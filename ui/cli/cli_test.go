@@ -122,14 +122,14 @@ func TestWhatIsListed(t *testing.T) {
 		},
 		{
 			"rules", func(asJSON bool) error { return printRules(&b, rules, asJSON) },
-			"deny   bash(rm:*)       --deny\nallow  bash(go test:*)  config.toml line 4; covers also -exec\n",
+			"deny   bash(rm:*)       --deny\nallow  bash(go test:*)  config.toml line 4; also covers -exec\n",
 			`{"effect":"deny","rule":"bash(rm:*)","origin":"--deny"}` + "\n" +
 				`{"effect":"allow","rule":"bash(go test:*)","origin":"config.toml line 4","remark":"-exec"}` + "\n",
 		},
 		{
 			"a decision", func(asJSON bool) error { return printOne(&b, decided, asJSON, explanation) },
 			"ask: why\nto allow just this: --allow 'bash(git push)'\na wider rule: --allow 'bash(git push:*)'\n" +
-				"which covers also --upload-pack and --receive-pack, which run a program\n",
+				"this also covers --upload-pack and --receive-pack, which run a program\n",
 			`{"tool":"","call":"","mode":"","effect":"ask","reason":"why","rule":"","narrow":"bash(git push)",` +
 				`"suggested":"bash(git push:*)","parts":null,"missed":null}` + "\n",
 		},

@@ -73,7 +73,7 @@ func (a modelsCommand) run(ctx context.Context, word string) error {
 			switch {
 			case isProgram(name):
 				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
-					" tells no list of its models: -m takes what the program itself takes"})
+					" lists no models: -m takes any model the program takes"})
 			case len(names) == 1 && len(a.catalog.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
 				return failed[i]
 			default:

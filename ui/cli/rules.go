@@ -74,7 +74,7 @@ func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error 
 		line := fmt.Sprintf("%-5s  %-*s  %s", r.Verdict, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line),
 			sanitize.Text(r.Origin, sanitize.Line))
 		if r.Remark != "" {
-			line += "; covers also " + r.Remark
+			line += "; also covers " + r.Remark
 		}
 		return line
 	})
@@ -108,7 +108,7 @@ func explanation(e permission.Explanation) string {
 		if e.Suggested != e.Narrow {
 			fmt.Fprintf(&b, "a wider rule: --allow %s\n", shell.Quote(safe(e.Suggested)))
 			if r, err := permission.ParseRule(e.Suggested); err == nil && r.Remark() != "" {
-				fmt.Fprintf(&b, "which covers also %s\n", r.Remark())
+				fmt.Fprintf(&b, "this also covers %s\n", r.Remark())
 			}
 		}
 	}

@@ -136,7 +136,7 @@ func (s *sessionsCommand) importFile(words []string) (err error) {
 	if found.Skipped > 0 {
 		s.warn(fmt.Sprintf("%s of the file cannot be read and are left out", screen.Count(found.Skipped, "line")))
 	}
-	s.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s goes on with it", found.Agent,
+	s.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s continues it", found.Agent,
 		screen.Count(len(found.Messages), "message"), imported.ID()))
 	info, err := imported.Info()
 	if err != nil {

@@ -53,7 +53,7 @@ func (a *app) findTrust() error {
 	found, err := a.find()
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
-		return fail(agent.KindInternal, "the project", err, "--no-project takes nothing of it")
+		return fail(agent.KindInternal, "the project", err, "--no-project ignores the project's settings")
 	}
 	a.brought = brought{Brought: found, refused: refused}
 	store, err := a.trustStore()
@@ -142,7 +142,7 @@ func (a *app) ignored() string {
 		kept = "the rules you keep for it are out of force: " + tool.ListUpTo(3, a.rules.withheld)
 		rest = "; " + kept
 	}
-	why := "it is not trusted"
+	why := "repository not trusted"
 	switch {
 	case b.trusted():
 		return ""
@@ -153,14 +153,14 @@ func (a *app) ignored() string {
 			!slices.ContainsFunc(name, func(part string) bool { return slices.Contains(names, part) }) {
 			return ""
 		}
-		return "what this repository brings is ignored: " + b.refused.Error() + rest + "; --no-project silences this"
+		return "ignoring project settings: " + b.refused.Error() + rest + "; --no-project silences this"
 	case b.answer != nil:
 		why = "you do not trust it"
 	case b.last != nil:
 		why = "it is not what you trusted, " + tool.ListUpTo(3, b.Changes(b.last.Files))
 	}
 	if files == nil && kept != "" {
-		return "what this repository brings has changed, and " + kept + "; artoo trust shows it"
+		return "project settings have changed, and " + kept + "; artoo trust shows it"
 	}
 	if files == nil {
 		return ""
@@ -169,7 +169,7 @@ func (a *app) ignored() string {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	return "what this repository brings is ignored, since " + why + ": " + tool.ListUpTo(3, names) + rest +
+	return "ignoring project settings: " + why + ": " + tool.ListUpTo(3, names) + rest +
 		"; artoo trust shows it, --no-project silences this"
 }
 
@@ -321,7 +321,7 @@ func (a trustCommand) run(ctx context.Context, dir string) error {
 		return a.revoke(store)
 	}
 	if a.project.None != "" {
-		return fail(agent.KindUsage, "trust", errors.New("there is no project to trust: "+a.project.None), "cd into one")
+		return fail(agent.KindUsage, "trust", errors.New("no project to trust: "+a.project.None), "cd into one")
 	}
 	if *a.programs {
 		return a.askToRun(ctx, store)
@@ -384,7 +384,7 @@ func (l listedAnswer) text() string {
 	if l.Trusted {
 		word = "yes"
 	}
-	return trustRow(word, l.At, l.Root, cmp.Or(tool.ListUpTo(3, slices.Sorted(maps.Keys(l.Files))), "brought nothing"))
+	return trustRow(word, l.At, l.Root, cmp.Or(tool.ListUpTo(3, slices.Sorted(maps.Keys(l.Files))), "no settings"))
 }
 
 func (l listedRun) text() string {
@@ -404,7 +404,7 @@ func (a trustCommand) revoke(store trust.Store) error {
 		was, err := store.RevokePrograms(a.project.Root)
 		text := root + " was not trusted to run its own programs"
 		if was {
-			text = root + " is trusted no more to run its own programs; artoo asks before they run"
+			text = root + " may no longer run its own programs unasked"
 		}
 		if err == nil {
 			a.screen.Line(text)
@@ -418,7 +418,7 @@ func (a trustCommand) revoke(store trust.Store) error {
 	if n == 0 {
 		a.screen.Line(root + " was neither trusted nor refused")
 	} else {
-		a.screen.Line(root + " is trusted no more; what it brings is asked about again")
+		a.screen.Line(root + " is no longer trusted; artoo asks again about its settings")
 	}
 	return nil
 }
@@ -427,7 +427,7 @@ func (a trustCommand) revoke(store trust.Store) error {
 func (a trustCommand) askToTrust(ctx context.Context) error {
 	if a.brought.trusted() {
 		names := tool.ListUpTo(3, slices.Sorted(maps.Keys(a.brought.Sums())))
-		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it brings nothing"))
+		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
 		return nil
 	}
 	yes, err := a.answerTrust(ctx, a.trustQuestion(), "artoo trust --yes, once you have looked")

@@ -40,7 +40,7 @@ func (a *app) recover(environ []string) {
 		err = errors.Join(err, env.Files.Close())
 	}
 	if err != nil {
-		a.warn("what a killed artoo left undone here could not be put right: " + err.Error())
+		a.warn("could not recover the step a killed artoo left unfinished: " + err.Error())
 	}
 	if line := agent.Recovered(reports); line != "" {
 		a.screen.Note(sanitize.Text(line, sanitize.Line))
@@ -85,7 +85,7 @@ func (a undoCommand) run(ctx context.Context, id string) error {
 	a.recover(environ)
 	sessions, err := journal.Sessions(state, a.project.Root)
 	if err != nil {
-		a.warn("not every journal could be read: " + err.Error())
+		a.warn("some undo journals could not be read: " + err.Error())
 	}
 	if *a.list {
 		return printEach(a.process.Out, a.changedTurns(sessions), *a.json, changedText)
@@ -165,7 +165,7 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	p, err := j.Plan(ctx, n, *a.redo)
 	switch {
 	case errors.Is(err, journal.ErrNothing) && *a.redo:
-		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be brought back"), list)
+		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be redone"), list)
 	case errors.Is(err, journal.ErrNothing):
 		return fail(agent.KindUsage, "undo", errors.New("nothing is left to undo in session "+session), list)
 	case err != nil:

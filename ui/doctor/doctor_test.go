@@ -62,7 +62,7 @@ func TestAllIsWell(t *testing.T) {
 		"ok terminal: TERM=xterm-256color, 100 columns, rich, colour, UTF-8 |", "ok shell: /bin/bash runs commands |",
 		"ok git: git version 2.47.1 |",
 		"ok project: /p |", "ok config: ~/.config/artoo/config.toml |", "ok keys: none is set |", "ok proxy: none |",
-		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed, and not needed |",
+		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed (optional) |",
 		"ok sandbox: none here: nothing confines commands but your answers and rules |",
 	} {
 		if !strings.Contains(lines, want) {
@@ -115,7 +115,7 @@ var troubles = []struct {
 			{Path: "/t/artoo-1", Left: true, Exists: true, Files: 2, Bytes: 10},
 			{Path: "/t/artoo-2", Left: true, Exists: true, Files: 1, Bytes: 10}}
 	}, []string{"fail files: /s (sessions): read-only file system | check the owner",
-		"ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left there by runs, 3 files, 20 bytes"}},
+		"ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left by earlier runs: 3 files, 20 bytes"}},
 	{"keys", nil, func(w *Probes) {
 		w.Keys = []Keys{{Provider: "openai", Places: []string{"keyring"}},
 			{Provider: "gemini", Places: []string{"ARTOO_API_KEY", "GEMINI_API_KEY"}},

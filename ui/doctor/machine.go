@@ -146,7 +146,7 @@ func (w *Probes) checkCLI(ctx context.Context, name string) Finding {
 			return fail(name, "install it, or choose another provider with --provider",
 				"the chosen provider's program is not on PATH")
 		}
-		return ok(name, "not installed, and not needed")
+		return ok(name, "not installed (optional)")
 	}
 	out, err := w.run(ctx, path, "--version")
 	switch version := firstLine(out); {

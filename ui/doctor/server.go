@@ -185,7 +185,7 @@ func issuer(c *x509.Certificate) string {
 	case name.CommonName != "":
 		return name.CommonName
 	}
-	return "nobody that is named"
+	return "an unnamed issuer"
 }
 
 // unreachable says why there is no answer. The words of the error are those
@@ -199,7 +199,7 @@ func (s Server) unreachable(host string, err error) Finding {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &verify):
-		by := "nobody that is named"
+		by := "an unnamed issuer"
 		if n := len(verify.UnverifiedCertificates); n > 0 {
 			by = issuer(verify.UnverifiedCertificates[n-1])
 		}

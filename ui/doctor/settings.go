@@ -51,7 +51,7 @@ func checkFiles(_ context.Context, w *Probes) []Finding {
 		}
 	}
 	if left.Path != "" {
-		found = append(found, ok(topic, "%s: left there by runs, %s (artoo doctor --paths lists them)", left.Path,
+		found = append(found, ok(topic, "%s: left by earlier runs: %s (artoo doctor --paths lists them)", left.Path,
 			left.Size()))
 	}
 	if found == nil {
