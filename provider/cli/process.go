@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -25,7 +24,7 @@ type process struct {
 }
 
 func start(cmd *exec.Cmd) (*process, error) {
-	cmd.Env = slices.Concat([]string{}, cmd.Env) // never nil, which would stand for artoo's own
+	cmd.Env = append([]string{}, cmd.Env...) // never nil: that means the environment of artoo itself
 	started, err := shell.StartHere(cmd)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,5 +69,25 @@ func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
 	}
 	if err := errors.Join(other.Process.Kill(), other.Wait()); err == nil || err.Error() != "signal: killed" {
 		t.Error(err)
+	}
+}
+
+// A tool that is given no environment does not get artoo's own, which holds keys.
+func TestArtoosEnvironmentReachesNoTool(t *testing.T) {
+	t.Setenv("ARTOO_TEST_KEY", "secret")
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command("/bin/sh", "-c", "env")
+	cmd.Stdout = out
+	p, err := start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	if data, err := os.ReadFile(out.Name()); err != nil || strings.Contains(string(data), "secret") {
+		t.Errorf("%s %v", data, err)
 	}
 }
