@@ -43,13 +43,13 @@ type Error struct {
 	Local      bool  // the server is on a loopback or private address
 	Images     bool  // the request was refused for an image in it, or for their number
 	Usage      Usage // usage of the failed try, as far as known
-	// Keep is what the history must hold of the reply that broke off, beside the
-	// text that came of it. May be nil.
+	// Keep are the parts of a broken reply that the history must hold, beside its text. May
+	// be nil.
 	Keep []Part
 	// Window and Requested are the numbers of a KindContext error, 0 when unknown.
 	Window, Requested int
-	// InBytes says of a KindContext error that the request was refused for its
-	// bytes: that tells nothing of the model's window.
+	// InBytes marks a KindContext error about bytes, which says nothing of the window in
+	// tokens.
 	InBytes bool
 	// Elsewhere says of a KindContext error that what is too long is kept by
 	// somebody else: nothing that is left out of the messages makes it shorter.
@@ -60,8 +60,7 @@ type Error struct {
 	Err   error // the cause; may be nil
 }
 
-// CodeNoImages is the Code of an error that says that the model takes no images,
-// in whatever words the server said it.
+// CodeNoImages is the Code of an error about a model that takes no images.
 const CodeNoImages = "no_images"
 
 // Error says who failed and why, in one line without a full stop.

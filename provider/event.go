@@ -43,11 +43,9 @@ type Retry struct {
 	Wait    time.Duration
 	Err     *Error
 	Discard bool
-	// Own says that the provider tries again by itself: what it used in all stands
-	// in Done, or in its error.
+	// Own means that the provider retries by itself: Done or its error has all usage.
 	Own bool
-	// NewKey says that the key was refused and another one was found: the next
-	// try is made with that.
+	// NewKey means that the key was refused and the next try uses another.
 	NewKey bool
 	// Lower sets a lower limit, in tokens, for the replies of the tries that come.
 	// To be called while the event is handled; nil where nobody can.
@@ -70,8 +68,8 @@ type Done struct {
 	// Doubt says why this may not be what the model wrote, such as the rest of a
 	// call that the server lost; "" mostly. The retry wrapper asks once more.
 	Doubt string
-	// Unread says that the doubt is a call that stands in the text, which nothing
-	// will run: the user must know of each.
+	// Unread means that the doubt is a call in the text, which nothing runs: the user must
+	// know.
 	Unread bool
 	Usage  Usage
 	// Several says that Usage is the sum of several requests of the provider's

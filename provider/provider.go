@@ -211,8 +211,8 @@ type Server struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
-	// Setting is what names BaseURL, for hints: a variable, or a place in a file;
-	// "" where nothing does.
+	// Setting names the source of BaseURL for hints, a variable or a place in a file; may
+	// be "".
 	Setting string
 	Catalog *Catalog // facts of its models; nil means the built-in catalog
 }

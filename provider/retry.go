@@ -243,8 +243,7 @@ func (s *retrying) final(e *Error) *Error {
 	return &out
 }
 
-// canceled is the error of a request that its context ended. It wraps the
-// context's error and the cause, where one was given.
+// canceled is the error of a cancelled request. It wraps the context's error and cause.
 func (s *retrying) canceled(ctx context.Context, last *Error) *Error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {

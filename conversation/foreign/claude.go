@@ -118,8 +118,8 @@ func claudeReply(l claudeLine, names map[string]string) (parts []provider.Part) 
 	return parts
 }
 
-// claudeUser is what a line of the user's role holds: results, each a message of its
-// own, and then what the user said.
+// claudeUser is a line of the user's role: results, each a message of its own, then the
+// user's words.
 func claudeUser(l claudeLine, names map[string]string) (messages []provider.Message) {
 	var said []provider.Part
 	for _, b := range claudeBlocks(l.Message.Content) {

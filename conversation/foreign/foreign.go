@@ -13,9 +13,8 @@ import (
 	"artoo/provider"
 )
 
-// Session is what is taken of another agent's session: what was said, the calls and
-// their results. Reasoning is left out, since it belongs to the provider's account,
-// and so is what that agent told the model by itself.
+// Session is another agent's session: messages, calls and results. Reasoning, which belongs
+// to the provider's account, and that agent's own notes are left out.
 type Session struct {
 	Agent    string // "Claude Code" or "Codex"
 	ID       string // its name there; may be ""

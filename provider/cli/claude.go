@@ -71,8 +71,7 @@ func claudeArgs(c call) []string {
 	return option(args, "--resume=", c.resume)
 }
 
-// hopeless is the try from which a refused login is not waited for any more:
-// claude tries ten times, over minutes.
+// From this try on a refused login is not waited for: claude tries ten times, over minutes.
 const hopeless = 3
 
 type claudeEvents struct {
@@ -250,8 +249,8 @@ func bareModel(model string) string {
 	return model
 }
 
-// givesPlan is the tool by which claude asks to leave its plan mode. Nobody is
-// there to let it: the plan is the answer.
+// givesPlan is the tool by which claude asks to leave plan mode. No one can answer: the
+// plan is the answer.
 const givesPlan = "ExitPlanMode"
 
 // planOf is the plan in a call, or "".
@@ -262,8 +261,8 @@ func planOf(b claudeBlock) (plan string) {
 	return strings.TrimSpace(plan)
 }
 
-// spend counts what the messages have used so far, those of sub-agents too: a
-// run that is cut off has no other count.
+// spend counts the usage so far, also of sub-agents: a run that is cut off has no other
+// count.
 func (d *claudeEvents) spend(r *reply, e claudeEvent) {
 	var m claudeMessage
 	switch e.Type {
@@ -331,8 +330,8 @@ func blocksIn(content json.RawMessage) (blocks []claudeBlock) {
 	return blocks
 }
 
-// result is the last event. is_error counts and not the subtype, which says
-// success also of a request that the API refused.
+// result is the last event. is_error counts; the subtype is success also for a refused
+// request.
 func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	r.over = true
 	r.begin(e.SessionID, "")

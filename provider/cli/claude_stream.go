@@ -72,8 +72,7 @@ func (d *claudeEvents) again(r *reply, kind provider.ErrorKind, why string) prov
 		Err: &provider.Error{Kind: kind, Provider: ClaudeName, Message: why, RequestID: r.session}}
 }
 
-// retry tells that claude tries again by itself, and takes back what came of the
-// message that broke off.
+// retry reports claude's own retry, and takes back the text of the broken message.
 func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 	why := strings.ReplaceAll(e.Error, "_", " ")
 	if why == "unknown" || why == "" {

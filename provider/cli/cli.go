@@ -89,8 +89,8 @@ type Caps struct {
 	Steps  int // requests to the model
 }
 
-// broken is a run that was cut off after it had begun to work: the tool's
-// session knows of it, the history has only its text.
+// broken is a run that was cut off: the tool's session knows of it, the history has only
+// its text.
 type broken struct {
 	session session
 	heard   string // the message it was given
@@ -111,8 +111,7 @@ var usual = timeouts{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.S
 // Is reports whether name is one of the providers.
 func Is(name string) bool { return dialectOf(name) != nil }
 
-// Check reports that the tool is not installed, as a *provider.Error; nil when it
-// is. It runs nothing.
+// Check returns a *provider.Error if the tool is not installed. It runs nothing.
 func (c *CLI) Check() error {
 	d := dialectOf(c.Name)
 	if d == nil {
@@ -122,8 +121,8 @@ func (c *CLI) Check() error {
 	return err
 }
 
-// Rules says in one line whose rules hold in a mode; trusted says that the tool gets
-// what the project brings.
+// Rules says in one line whose rules hold in a mode; trusted means that the project's
+// settings count.
 func Rules(name, mode string, trusted bool) string {
 	d := dialectOf(name)
 	if d == nil {
@@ -345,8 +344,7 @@ func (c *CLI) version(ctx context.Context, path string) string {
 	return versionIn(string(out))
 }
 
-// old is the error of a tool that lacks what artoo needs, nil for one that is
-// new enough. said is what it says, in lower case.
+// old is the error of a tool that is too old, else nil. said is its output in lower case.
 func (c *CLI) old(d *dialect, version, said string) *provider.Error {
 	if version == "" {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"artoo/provider"
 )
 
-// codex is OpenAI's Codex: `codex exec --json`. Its sandbox confines what its
-// commands may do; nobody is asked.
+// codex is OpenAI's `codex exec --json`. Its sandbox confines its commands; it asks no one.
 var codex = dialect{
 	program:  "codex",
 	least:    "0.50.0",

@@ -23,8 +23,7 @@ type dialect struct {
 	effort  string            // its word for the most effort; "" if it takes no effort
 	// keepsCaps says that it keeps caps of money and steps itself.
 	keepsCaps bool
-	// price is what a model of its costs, or nil if unknown; a nil func
-	// where it tells what a run cost.
+	// price is a model's price, or nil if unknown; a nil func if the tool reports its cost.
 	price  func(c *provider.Catalog, model string) *provider.Price
 	policy string // a file of rules that it is given where it only reads, or ""
 	// settings are the names under which it finds settings, commands, hooks and
@@ -101,8 +100,7 @@ func SettingsOf(name string) string {
 	return strings.Join(programs, ", ")
 }
 
-// noSlash keeps a message that begins with a slash from being taken for one of
-// the tool's commands.
+// noSlash keeps a message from being taken for a slash command of the tool.
 func noSlash(prompt string, _ around) string {
 	if strings.HasPrefix(strings.TrimSpace(prompt), "/") {
 		return "The user's message:\n\n" + prompt
@@ -154,8 +152,7 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// about is what a call of the tool's is about: the command, path or address
-// among its input, else the input itself.
+// about is the command, path or address in a call's input, else the input itself.
 func about(input json.RawMessage) string {
 	fields := object(input)
 	for _, name := range []string{"command", "cmd", "file_path", "path", "absolute_path", "notebook_path", "dir_path",
@@ -171,8 +168,8 @@ func about(input json.RawMessage) string {
 	return string(input)
 }
 
-// effortOf maps artoo's effort to the tool's, whose word for the most is given;
-// "" for an effort it has no word for.
+// effortOf maps artoo's effort to the tool's, whose word for the most is given; "" if it
+// has no word.
 func effortOf(effort provider.Effort, most string) string {
 	switch effort {
 	case provider.EffortLow, provider.EffortMedium, provider.EffortHigh:

@@ -15,8 +15,8 @@ import (
 
 const mostMessage = 1000 // bytes of an error's text
 
-// words that tell the kind of a failure, the first that fits decides. All are
-// lower case; a + joins what must all be there.
+// The words of a failure's kind in lower case; the first that fits decides, + joins words
+// that must all occur.
 var kindWords = []struct {
 	kind  provider.ErrorKind
 	words []string
@@ -204,8 +204,8 @@ func (r *run) masked(text string) string {
 	return text
 }
 
-// reason is the line of stderr that tells most: the last that calls itself an
-// error, else the last that is no trace.
+// reason is the most telling line of stderr: the last that names an error, else the last
+// outside a trace.
 func (r *run) reason(stderr string) string {
 	found := ""
 	for line := range strings.Lines(stderr) {
@@ -228,8 +228,7 @@ func lineWith(text, label, what string) string {
 	return ""
 }
 
-// lastLine is the last line that says something: what only tells where it
-// happened, or that it waits for input, does not.
+// lastLine is the last line that is not just a place in a trace or a wait for input.
 func lastLine(text string) string {
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
 		line = strings.TrimSpace(line)

@@ -44,8 +44,7 @@ type plan struct {
 	images  int    // images that cannot be passed on
 }
 
-// plan decides which session of the tool's is resumed, and what it must be
-// told. anew means that no session is resumed.
+// plan decides which session is resumed, and its prompt; anew means that none is resumed.
 func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	p := plan{}
 	from := 0
@@ -79,8 +78,8 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	return p
 }
 
-// resumed is the newest session of the tool's in the history, and the index of
-// the first message it has not heard.
+// resumed is the tool's newest session in the history, and the index of the first message
+// it lacks.
 func (c *CLI) resumed(req provider.Request) (session, int) {
 	var found session
 	from := 0
@@ -119,8 +118,7 @@ func (c *CLI) sessionOf(m provider.Message) (s session, ok bool) {
 	return s, false
 }
 
-// validID keeps what is no id, or would be taken for an option, out of the
-// command line.
+// validID refuses IDs that could be taken for an option.
 func validID(id string) bool {
 	for i, r := range id {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

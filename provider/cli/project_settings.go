@@ -37,8 +37,8 @@ func (p place) repository(home string) []string {
 	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && names.Real(dir) == names.Real(home) })
 }
 
-// resolved are the place's directories as the system names them, links followed
-// too: a tool asks for its own by that name.
+// resolved are the place's directories, also with links resolved: a tool may ask by either
+// name.
 func (p place) resolved() []string {
 	var dirs []string
 	for _, dir := range p.up() {

@@ -62,8 +62,7 @@ func (r *reply) begin(session, model string) {
 	r.model = cmp.Or(model, r.model)
 }
 
-// working notes that the connection works and the message was heard. Only now
-// does somebody answer.
+// working notes that the message was heard: now the tool answers.
 func (r *reply) working() {
 	r.heard, r.stuck = true, time.Time{}
 	if !r.started {
@@ -107,8 +106,7 @@ func (r *reply) void(m mark, try provider.Retry) {
 	r.send(try)
 }
 
-// refuse tells of a call that was not let run, since somebody would have to be
-// asked.
+// refuse reports a call that the tool refused, since no one can be asked.
 func (r *reply) refuse(tool, object, reason string) {
 	r.send(provider.Refused{Tool: oneLine(tool), Object: oneLine(object), Reason: oneLine(reason)})
 }
@@ -151,8 +149,7 @@ func (r *reply) think(text string) {
 	r.send(provider.ReasoningDelta{Text: text})
 }
 
-// calling is a piece of a call that the model writes: the tool shows it as a step when
-// it is whole.
+// calling is a piece of a call that the model writes; the whole call is a step.
 func (r *reply) calling(tool string, call, bytes int) {
 	r.working()
 	r.send(provider.CallDelta{Tool: oneLine(tool), Call: call, Bytes: bytes})
@@ -190,8 +187,7 @@ func (r *reply) notify(text string) {
 	}
 }
 
-// finish makes sure that there is an answer. A tool may end with a step: then
-// its answer is what it said before that.
+// finish makes sure that there is an answer: before a last step the tool may have said it.
 func (r *reply) finish() {
 	r.working()
 	r.endReasoning()

@@ -22,8 +22,7 @@ const (
 	mostNoise = 4 << 10 // bytes of what is no event that are kept
 )
 
-// run is one reply: a run of the tool, or two, when the first found that the
-// tool's session is gone.
+// run is one reply: a run of the tool, or a second one if the first lost its session.
 type run struct {
 	*CLI
 	dialect *dialect
@@ -98,8 +97,8 @@ func (r *run) once(p plan) error {
 	return r.verdict(p, path, proc, ended, errs.String())
 }
 
-// trusted reports whether the tool gets what the project brings, and tells the user
-// why it does not any more.
+// trusted reports whether the project's settings count, and tells the user why not any
+// more.
 func (r *run) trusted() bool {
 	if r.Trusted == nil {
 		return false
@@ -162,8 +161,8 @@ func (r *run) call(p plan) call {
 	return c
 }
 
-// launch starts the command with prompt on its standard input, which is closed
-// behind it: some tools wait for its end.
+// launch starts the command with prompt on stdin, then closes it: some tools wait for its
+// end.
 func launch(cmd *exec.Cmd, prompt string) (*process, *lines, *tail, error) {
 	var opened []*os.File
 	var failed error
@@ -304,8 +303,7 @@ func (r *run) take(out *lines, d decoder) (taken int, more bool, err error) {
 	return taken, true, nil
 }
 
-// line decodes one line: an event, or, from some tools, an array of all events.
-// Whatever else stands there is noise.
+// line decodes an event, or an array of all events. Anything else is noise.
 func (r *run) line(d decoder, line []byte) {
 	line = bytes.TrimSpace(line)
 	if r.Trace != nil && len(line) > 0 {
@@ -333,8 +331,7 @@ func (r *run) line(d decoder, line []byte) {
 	}
 }
 
-// verdict ends a run whose process has ended: good only if both its last event
-// and its exit status say so.
+// verdict ends a run whose process ended: good only by both its last event and exit status.
 func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr string) error {
 	rep := r.reply
 	if !rep.over || rep.failure != nil || exitCode(proc.cmd.ProcessState) != 0 && !ended {
@@ -405,8 +402,7 @@ func (r *run) spent() provider.Usage {
 	return u
 }
 
-// remember keeps the session of a run that was cut off, so that the next
-// message can resume it.
+// remember keeps the session of a run that was cut off, so that it can be resumed.
 func (r *run) remember(p plan) {
 	if r.reply.session == "" || !r.reply.heard {
 		return
@@ -424,8 +420,7 @@ func (r *run) remember(p plan) {
 // one: its message was heard, and must not be sent again.
 const stoppedText = "(stopped before an answer)"
 
-// kept adds to the error of a run that was cut off the session that knows of it,
-// so that the history has it too.
+// kept adds the session of a run that was cut off to its error, for the history.
 func (r *run) kept(p plan, err error) error {
 	e := provider.AsError(err)
 	if e == nil || r.reply.session == "" || !r.reply.heard {

@@ -55,8 +55,7 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	return list, err
 }
 
-// talks tells models from what else the server lists: those that draw or speak
-// generate content as well, and have it in their names.
+// talks excludes OpenAI's models for images, speech and vectors by their names.
 func (m listed) talks() bool {
 	if m.Name == "" || len(m.Methods) > 0 && !slices.Contains(m.Methods, "generateContent") {
 		return false

@@ -94,8 +94,7 @@ func (h *history) assistant(m provider.Message) {
 		return
 	}
 	out.Thinking = thinking.String()
-	// What the model said twice in a row, a reply that broke off and what came
-	// after it, is one message: templates refuse two.
+	// Two replies in a row, one of them broken, become one message: templates refuse two.
 	if n := len(h.messages); n > 0 && h.messages[n-1].Role == "assistant" && h.messages[n-1].ToolCalls == nil {
 		before := h.messages[n-1]
 		out.Content = strings.TrimSpace(before.Content + "\n\n" + out.Content)

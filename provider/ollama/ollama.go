@@ -35,8 +35,8 @@ type Provider struct {
 	// Window is the most context to ask for, in tokens, within the model's limit. 0 means
 	// its Modelfile's, or DefaultWindow.
 	Window int
-	// KeepAlive is how long the model stays loaded, in the server's words; ""
-	// means DefaultKeepAlive.
+	// KeepAlive is how long the model stays loaded, in the server's form; "" means
+	// DefaultKeepAlive.
 	KeepAlive string
 
 	known   known

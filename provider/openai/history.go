@@ -33,8 +33,7 @@ type functionCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// content is a string where parts is nil. The plain form is preferred because
-// some servers know no other.
+// content is a string if parts is nil: some servers know only that form.
 type content struct {
 	text  string
 	parts []part

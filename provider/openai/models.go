@@ -59,8 +59,7 @@ func list(ctx context.Context, from listing.Source) ([]provider.ModelInfo, error
 	return models, err
 }
 
-// talks tells models from what else a server lists: OpenAI's that make images,
-// speech or vectors have it in their names.
+// talks excludes OpenAI's models for images, speech and vectors by their names.
 func talks(m listing.Model, name string) bool {
 	if len(m.Architecture.Output) > 0 && !slices.Contains(m.Architecture.Output, "text") {
 		return false

@@ -96,8 +96,7 @@ func fixRoot(root map[string]any) (changed bool) {
 		if !there {
 			continue
 		}
-		// What the branches say of the properties is better than nothing; the
-		// tool itself checks the rest.
+		// Properties of the branches are better than nothing; the tool checks the rest.
 		list, _ := branches.([]any)
 		for _, b := range list {
 			branch, _ := b.(map[string]any)

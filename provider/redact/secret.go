@@ -19,8 +19,7 @@ func Holds(text string) bool {
 	return found
 }
 
-// Mask is Salt.Mask with a salt of this process, for texts that belong to no
-// session.
+// Mask is Salt.Mask with a salt of this process, for texts without a session.
 func Mask(text string) string { return ownSalt().Mask(text) }
 
 // find calls found with the bounds of each key in text, in order, until it returns false.

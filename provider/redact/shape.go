@@ -118,8 +118,7 @@ func example(key string) bool {
 	return strings.HasSuffix(key, "EXAMPLE") || strings.Contains(key, ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l")
 }
 
-// filler says whether a key is only drawn, as x all over: such a one shows where
-// the key goes.
+// filler reports a placeholder such as xxxx, which shows where a key goes.
 func filler(key string) bool {
 	drawn := strings.NewReplacer("-", "", "_", "", ".", "").Replace(key)
 	return drawn != "" && strings.Contains("xX0*", drawn[:1]) && strings.Trim(drawn, drawn[:1]) == ""

@@ -130,8 +130,7 @@ func readable(env proxyFunc) proxyFunc {
 	}
 }
 
-// proxyRefusal names the proxy that does not let a request through; by itself
-// net/http says no more than "Forbidden".
+// proxyRefusal names the proxy that refused a request; net/http says only "Forbidden".
 func proxyRefusal(_ context.Context, proxy *url.URL, connect *http.Request, answer *http.Response) error {
 	if answer.StatusCode/100 != 4 {
 		return nil

@@ -184,8 +184,8 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 			err = ErrReplyTooLarge
 		}
 		if err != nil {
-			// What breaks after the terminal event does not unmake the reply,
-			// unless the caller itself ended it.
+			// An error after the terminal event does not void the reply, unless the caller
+			// ended it.
 			if progress != More && c.parent.Err() == nil {
 				return true, nil
 			}
