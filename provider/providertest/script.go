@@ -191,7 +191,7 @@ func reset(w http.ResponseWriter) {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = tcp.SetLinger(0) // without it the fault is a plain end
+		_ = tcp.SetLinger(0) // the fault then is a reset, else a plain end
 	}
 	conn.Close()
 }

@@ -18,7 +18,7 @@ const (
 	WireChat      = "chat"
 	WireResponses = "responses"
 	WireGemini    = "gemini"
-	WireGemini3   = "gemini-3" // for models from 3 on
+	WireGemini3   = "gemini-3" // Gemini 3 and later
 	WireOllama    = "ollama"
 )
 
