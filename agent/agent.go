@@ -31,13 +31,14 @@ type Agent struct {
 	keeper     *keeper
 	background *backgroundCalls
 	notes      modelNotes
-	spent      *spending // of this run, all turns, shared with sub-agents
+	spent      *spending // It counts all turns of the run and is shared with sub-agents.
 
 	startMode  permission.Mode                    // the mode the agent was made with
 	beforePlan permission.Mode                    // the mode that plan mode took the place of, "" for none
-	parent     *turn                              // the turn whose call a sub-agent works for; nil for none
+	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
 	tasks      int                                // counts the sub-agents that were begun
-	project    *project                           // what ForProject made; nil with New
+	end        func() error                       // ends what ForProject made; nil with New
+	reached    func() []string                    // says what commands reach; nil without a sandbox
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 
@@ -95,7 +96,7 @@ func (a *Agent) Close() error {
 	a.background.abandoned.Wait()
 	a.keeper.settling.Wait()
 	a.EndBackground()
-	if a.session.parent != nil { // whose the journal is
+	if a.session.parent != nil { // The journal belongs to the parent.
 		if err := a.keeper.endStep(); err != nil {
 			return err
 		}
@@ -112,8 +113,8 @@ func (a *Agent) Close() error {
 	if files := a.session.opt.Env.Files; files != nil && a.session.opt.Workspace != nil {
 		errs = append(errs, files.Close())
 	}
-	if a.project != nil {
-		errs = append(errs, a.project.close())
+	if a.end != nil {
+		errs = append(errs, a.end())
 	}
 	return errors.Join(errs...)
 }

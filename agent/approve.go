@@ -42,7 +42,7 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 			if err = a.replace(ctx, p, answer.Input); err != nil {
 				a.calls.cb.notice(NoticeWarning, err.Error())
 			}
-			continue // what was edited is not approved yet, whatever a rule says of it
+			continue // An edited call is not approved yet, even where a rule allows it.
 		}
 		if ok, err := a.take(p, answer); ok {
 			return err

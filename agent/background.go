@@ -19,7 +19,7 @@ type backgroundCalls struct {
 	mu    sync.Mutex
 	calls []*pending
 
-	watches   sync.WaitGroup // of what background commands make; they end with those
+	watches   sync.WaitGroup // Watches end with the background commands that they look after.
 	abandoned sync.WaitGroup // calls that run, or were given up and are still being killed
 }
 
@@ -115,7 +115,7 @@ type maskedFile struct {
 	name string
 	mask func(string) string
 	file *os.File
-	held string // what may be the beginning of a key
+	held string // It may be the beginning of a key.
 }
 
 // Write implements io.Writer.

@@ -65,8 +65,8 @@ type ToolInput struct {
 
 // CallResult is how a call ended.
 type CallResult struct {
-	Text     string // what the model is told, after truncation
-	Summary  string // for the user, a few words
+	Text     string // The model gets it; it is truncated already.
+	Summary  string // The user reads it; a few words.
 	Tail     string // the last lines of a failed command's output, for the user; may be ""
 	Status   CallStatus
 	Duration float64 // seconds it ran, 0 when it did not
@@ -210,9 +210,9 @@ const (
 // Answer is what the user said. The zero value is no.
 type Answer struct {
 	Verdict Verdict
-	Reason  string // with No: goes to the model; may be ""
-	Rule    string // with YesForSession and YesForever; "" means Question.Rule
-	Text    string // to QuestionChoice and QuestionCompact
+	Reason  string // It goes to the model with No; may be "".
+	Rule    string // It counts for YesForSession and YesForever; "" means Question.Rule.
+	Text    string // It answers QuestionChoice and QuestionCompact.
 	// Input is the call's input, in JSON, as the user edited it: it is checked,
 	// planned and asked about anew. nil otherwise.
 	Input []byte
@@ -244,7 +244,7 @@ type Response struct {
 	Detail   string // the provider's explanation of Stop; may be ""
 	Steps    int    // model requests, continuations included
 	Usage    provider.Usage
-	CostUSD  *float64 // of the turn; nil when a price is unknown
+	CostUSD  *float64 // CostUSD is nil when a price is unknown.
 	Requests []RequestReport
 	Denied   []Denial
 	// ToolErrors counts calls that failed.

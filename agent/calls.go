@@ -135,7 +135,7 @@ func (c *calls) runBatch(ctx context.Context, calls []provider.ToolCall, batch [
 		free()
 	}
 	group := len(batch)
-	if slices.ContainsFunc(batch, (*pending).commandChanges) { // what it was prepared on has changed since
+	if slices.ContainsFunc(batch, (*pending).commandChanges) { // The state it was prepared on has changed since.
 		group = 1
 	}
 	for together := range slices.Chunk(batch, group) {
@@ -168,7 +168,7 @@ func (c *calls) runTogether(ctx context.Context, batch []*pending) (lost error) 
 		c.takeBackground(ctx, p)
 		lost = cmp.Or(lost, c.finish(p))
 	}
-	if err := guarded(func() { c.keeper.recordAfter(c.cb) }); err != nil { // of a call that was decided and did not run
+	if err := guarded(func() { c.keeper.recordAfter(c.cb) }); err != nil { // The step belongs to a call that was decided and did not run.
 		c.cb.notice(NoticeWarning, err.Error())
 	}
 	return lost
@@ -248,7 +248,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 	}
 	e, ran := c.await(ctx, p, grace)
 	began := time.Now()
-	part := func(f func()) { // what the tool did stays done: a crash is said behind it
+	part := func(f func()) { // The tool has done its work: a crash is only reported.
 		if err := guarded(f); err != nil {
 			e.result.Text += "\n[" + err.Error() + "]\n"
 			e.result.IsError = true
@@ -280,7 +280,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 		part(func() { c.askServers(ctx, p, &e.result) })
 	case ran:
 		c.giveUp(p)
-	case onLayer: // what it did is not known until it is killed
+	case onLayer: // Its changes are not known before it is killed.
 		why := "interrupted; its changes are discarded"
 		e.result.Text += "[" + why + "]\n"
 		c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: why})

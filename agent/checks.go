@@ -20,19 +20,10 @@ import (
 	"artoo/tool/shell"
 )
 
-// Check is a command of the user's that looks at files after a tool changed them.
-type Check struct {
-	// Glob is of paths below the project's root, with slashes; one without a slash is
-	// of names in any directory.
-	Glob string
-	// Command is a shell line. The files' paths take the place of {} in it, or follow it.
-	Command string
-}
-
 const (
-	checkLimit  = 30 * time.Second // of one check
-	maxChecked  = 20               // files of one call that are checked
-	maxFindings = 2000             // bytes of what a check says, for the model
+	checkLimit  = 30 * time.Second
+	maxChecked  = 20   // files of one call that are checked
+	maxFindings = 2000 // bytes of what a check says, for the model
 )
 
 // check runs the user's checks over what a call has written. Each runs on a layer that
@@ -145,8 +136,8 @@ func exitWords(e shell.Exit) string {
 }
 
 const (
-	maxProblems = 10 // of one file, that the model is told of
-	maxLooked   = 5  // files of one call that language servers look at
+	maxProblems = 10
+	maxLooked   = 5 // files of one call that language servers look at
 )
 
 // showServers tells the language servers what the files that a call is about to write

@@ -4,65 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"artoo/conversation"
-	"artoo/provider"
 	"artoo/tool/text"
 )
-
-// The ways there are. CompactAsk is CompactTrim where nobody can be asked.
-const (
-	CompactTrim Compaction = "trim" // the oldest is shortened and left out
-	CompactAuto Compaction = "auto" // the model sums it up
-	CompactAsk  Compaction = "ask"  // the user decides each time
-)
-
-// Compact has the model sum up the old part of the history, between two turns: the
-// last steps and the user's messages stay. keep says what the summary must not leave
-// out, "" for nothing. What came of it is told by notices. Where there is no summary
-// to be had, what can be left out is left out instead, so that there is room in any
-// case. It returns what the requests used; after an error, an interrupt (ctx done,
-// whose cause it is) or a session that cannot be written, the history is as it was.
-func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
-	t, ctx := a.begin(ctx, cb)
-	defer t.end()
-	a.describe(ctx)
-	if err := t.requests.compactNow(ctx, keep); err != nil {
-		return t.failed(ctx, err)
-	}
-	return t.response, a.session.conv.Sync()
-}
-
-// Summary is what stands for the part of the session that was summed up last, as the model
-// is sent it; "" for nothing.
-func (a *Agent) Summary() string {
-	for _, m := range slices.Backward(a.session.conv.Messages()) {
-		for _, part := range m.Parts {
-			if text, ok := part.(provider.Text); ok && text.Note == provider.NoteSummary {
-				return text.Text
-			}
-		}
-	}
-	return ""
-}
-
-// Uncompact takes the last compaction of the session back and says so, "" where there
-// is none.
-func (a *Agent) Uncompact() (string, error) {
-	did, ok, err := a.session.conv.Uncompact()
-	if err != nil || !ok {
-		return "", err
-	}
-	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
-		isAre(did.Messages, "message"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
-	if a.session.conv.OverBudget() {
-		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
-			conversation.Tokens(a.session.conv.Budget()))
-	}
-	return text, a.session.conv.Sync()
-}
 
 func isAre(n int, unit string) string {
 	if n == 1 {

@@ -11,26 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/shell"
-)
-
-// Sandbox starts commands so that the kernel holds them. It is called from any
-// goroutine.
-type Sandbox interface {
-	// Start starts a command in a place other than the host. The error says why this
-	// place is not to be had.
-	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
-}
-
-// Line, Confined and Changes are those of the package that implements Sandbox.
-type (
-	Line     = confine.Line
-	Confined = confine.Confined
-	Changes  = confine.Changes
 )
 
 // environment is what a call's tool works with: commands start where it was

@@ -79,8 +79,8 @@ func (k Kind) ExitCode() int {
 // "artoo: what: why" and "  try: hint", and in JSON as "error".
 type Failure struct {
 	Kind Kind
-	What string // what was being done, a few words: "session", "config.toml line 3"
-	Hint string // what to do, without "try:"; "" when there is nothing to say
+	What string // What names the activity in a few words: "session", "config.toml line 3".
+	Hint string // Hint is an imperative without "try:"; "" when there is nothing to say.
 	Err  error  // why; never nil
 }
 
@@ -202,3 +202,21 @@ type crash struct {
 
 // Error begins with a line that says what happened.
 func (c *crash) Error() string { return fmt.Sprintf("this call crashed: %v\n%s", c.value, c.where) }
+
+// withLost joins what could not be kept to the error that ended the turn. A session
+// that cannot be written is reported once, however many of its lines are missing.
+func withLost(err, lost error) error {
+	_, reported := errors.AsType[*conversation.Error](err)
+	if _, again := errors.AsType[*conversation.Error](lost); reported && again {
+		return err
+	}
+	return errors.Join(err, lost)
+}
+
+// because sets a reason behind what is said; "" for none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}

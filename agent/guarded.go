@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool/journal"
 )
@@ -20,16 +21,16 @@ type madeGuarded struct {
 	session *session
 	keeper  *keeper
 	journal *journal.Journal  // nil keeps nothing
-	policy  permission.Policy // as it was at the start, since the watch has its own goroutine
+	policy  permission.Policy // The policy is a copy, since the watch has its own goroutine.
 	writes  []string          // directories in which it can make links
 	before  permission.GuardedFiles
 	turn    int
 
 	mu     sync.Mutex
-	seen   map[string]bool // by the last look
-	steps  []int           // of the journal, by which they moved
+	seen   map[string]bool // The last look found them.
+	steps  []int           // These steps of the journal moved them.
 	moved  []permission.Entry
-	failed error // of a move
+	failed error
 }
 
 // look finds what was made by now. What git or the user's pull put there stays, and so
@@ -56,7 +57,7 @@ const lookEvery = 800 * time.Millisecond
 
 // watch moves what the command makes until it ends. A look that takes long waits ten
 // times as long.
-func (m *madeGuarded) watch(c Confined) {
+func (m *madeGuarded) watch(c confine.Confined) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
 	for {
@@ -94,7 +95,7 @@ func (m *madeGuarded) move(end bool) {
 		}
 	}
 	if err != nil && m.failed == nil {
-		m.failed = err // what stays is asked about at the end
+		m.failed = err // The user is asked about the rest at the end.
 		m.session.notify("it is not known whether a command made files that programs run automatically: " + err.Error())
 	}
 }

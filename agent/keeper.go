@@ -23,9 +23,9 @@ import (
 // keeper keeps what the project's files are before calls change them.
 type keeper struct {
 	session  *session
-	journal  *journal.Journal // of the present session; nil where nothing is kept
-	step     *journal.Step    // of the call that is decided or runs; nil for none
-	coverage journal.Coverage // of that step, where it was begun to decide
+	journal  *journal.Journal // nil keeps nothing
+	step     *journal.Step    // nil between calls
+	coverage journal.Coverage // It is set where the step was begun to decide.
 	made     madeFiles        // files that the session made
 	approved madeFiles        // those that tools wrote or the user approved, guarded ones among them
 	settling sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
@@ -42,7 +42,7 @@ func (k *keeper) openJournal() error {
 	}
 	from := ""
 	if s := k.session.conv.Session(); s != nil && source(s) != s.ID() {
-		from = source(s) // what changed there since is none of its own, once it has a file
+		from = source(s) // Later changes there are not its own, once it has a file.
 	}
 	j, err := k.session.opt.Journal(k.session.sessionID, from)
 	if err != nil {
@@ -218,7 +218,7 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 // layerSource is a layer as the journal reads it.
 type layerSource struct {
 	changes confine.Changes
-	byPath  map[string]sandbox.Change // as the journal names them
+	byPath  map[string]sandbox.Change // The keys are the journal's names.
 }
 
 // Open returns a crash as an error, so that the journal takes back what it began.
@@ -305,3 +305,37 @@ func (m *madeFiles) has(path string) bool {
 // before the turn goes on without it. The prompt has to be back within a
 // second; a command that traps the signal is killed in the background.
 const interruptGrace = 500 * time.Millisecond
+
+// Recovered says in one line what was finished, kept or taken back because an artoo was
+// killed in the middle of it; "" for nothing.
+func Recovered(reports []journal.Report) string {
+	var finished, kept, back, left []string
+	for _, r := range reports {
+		to := &back
+		switch {
+		case r.Finished:
+			to = &finished
+		case r.Kept:
+			to = &kept
+		}
+		for _, c := range r.Done {
+			*to = append(*to, c.Path)
+		}
+		left = append(left, lackNames(slices.Concat(r.Left, r.Cannot))...)
+	}
+	var parts []string
+	for _, part := range []struct {
+		what  string
+		names []string
+		most  int
+	}{{"its undo is finished", finished, 20}, {"what changed stays, and undo takes it back", kept, 20}, {"taken back to what was before", back, 20},
+		{"left as they are", left, len(left)}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.what+": "+tool.ListUpTo(part.most, part.names))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
+}

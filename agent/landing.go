@@ -128,9 +128,6 @@ func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitE
 	return true
 }
 
-// rowsOf names effects in a line of text.
-func rowsOf(e permission.Effects) string { return tool.ListUpTo(mostNamed, e.Short()) }
-
 // discarded tells the model, and the report, that what a line changed is gone; also
 // the user, unless a question about it was asked, which names it.
 func (c *calls) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
@@ -252,8 +249,8 @@ func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Ch
 
 // diffOfOne is the change of one file as a unified diff.
 func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
-	if c.Kind == sandbox.Mode || !c.Mode.IsRegular() { // of what is gone, the mode that it had
-		return "", nil // what happened is told by name
+	if c.Kind == sandbox.Mode || !c.Mode.IsRegular() { // A deleted file has the mode that it had.
+		return "", nil // The change is reported by name.
 	}
 	var before, after []byte
 	var err error

@@ -239,7 +239,7 @@ func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sand
 				asked = true
 				var err error
 				if ignored, err = w.Project.Ignored(ctx, c.session.opt.Env.Environ); err != nil {
-					ignored = []string{""} // what cannot be told counts as ignored, and is asked about
+					ignored = []string{""} // Unknown counts as ignored, so the user is asked.
 				}
 			}
 			return slices.ContainsFunc(ignored, func(rule string) bool {
@@ -248,6 +248,3 @@ func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sand
 		},
 	}
 }
-
-// mostNamed is how many of the changes are named in a line of text.
-const mostNamed = 20

@@ -20,10 +20,10 @@ import (
 // modelNotes is all that the model was told of what it may do and where it works, by
 // the prompt and by notes: what is otherwise now it is told with the next message.
 type modelNotes struct {
-	settings     settings      // of the session; the mode may change
+	settings     settings
 	known        string        // the settings as the model knows them, see settings.key; "" where they are others
-	instructions []instruction // that the model knows
-	git          <-chan string // what git says as the session begins; nil once it is told
+	instructions []instruction // The model knows these.
+	git          <-chan string // It gives the state that git reports as the session begins; nil once the model has it.
 }
 
 // key tells settings apart. The mode counts also where no line names it.
@@ -35,25 +35,25 @@ func (s settings) in(mode permission.Mode) settings {
 }
 
 // brief begins the briefing of the present session.
-func (a *Agent) brief(now settings, instructions []instruction, resumed bool) {
-	a.notes = modelNotes{settings: now}
-	w := a.session.opt.Workspace
-	if w == nil || now.toldBy(a.session.system, a.session.conv.Messages()) {
-		a.notes.known = now.key()
+func (n *modelNotes) begin(s *session, now settings, instructions []instruction, resumed bool) {
+	*n = modelNotes{settings: now}
+	w := s.opt.Workspace
+	if w == nil || now.toldBy(s.system, s.conv.Messages()) {
+		n.known = now.key()
 	}
 	if w == nil {
 		return
 	}
 	if !resumed {
-		a.notes.git = w.gitState(a.session.opt.Env.Environ)
+		n.git = w.gitState(s.opt.Env.Environ)
 	}
 	for i := range instructions {
-		if !strings.Contains(a.session.system, strings.TrimSpace(instructions[i].Text)) {
+		if !strings.Contains(s.system, strings.TrimSpace(instructions[i].Text)) {
 			instructions[i].Text = "" // a resumed session began with another text
 		}
 	}
-	a.notes.instructions = instructions
-	a.session.guide = w.guide(instructions)
+	n.instructions = instructions
+	s.guide = w.guide(instructions)
 }
 
 // toldBy reports whether the newest note of a history says that these settings
@@ -87,17 +87,17 @@ func (s settings) note() string {
 }
 
 // newNotes is what the model must be told with the next message.
-func (a *Agent) newNotes() (notes []provider.Part) {
+func (n *modelNotes) next(s *session) (notes []provider.Part) {
 	tell := func(note provider.Note, text string) {
 		if text != "" {
 			notes = append(notes, provider.Text{Note: note, Text: text})
 		}
 	}
-	b, w := &a.notes, a.session.opt.Workspace
+	b, w := n, s.opt.Workspace
 	// A provider that runs tools of its own has its own rules.
 	now := b.settings
-	now.Rights = a.session.opt.Policy.Rights(now.Rights.Headless) // trust and the sandbox may have changed too
-	if now.key() != b.known && a.Approval() == "" {
+	now.Rights = s.opt.Policy.Rights(now.Rights.Headless) // trust and the sandbox may have changed too
+	if now.key() != b.known && s.foreignRules() == "" {
 		if now.inSomeMode(func(then settings) bool { return then.key() == b.known }) {
 			tell(provider.NoteMode, now.modeNote())
 		} else {
@@ -277,7 +277,7 @@ func (s settings) approval() string {
 		if r.Own != permission.Unasked {
 			that, fate = append(that, "run the project's own programs (builds, tests, scripts)"), r.Own
 		}
-		if r.Mode != permission.ModePlan { // which refuses everything else
+		if r.Mode != permission.ModePlan { // Plan mode refuses everything else.
 			if !r.Confinement.Layer && r.Beyond == "" {
 				that = append(that, "throw work away (git reset --hard, rm -r and the like)", "change auto-executed files")
 			}
@@ -360,7 +360,7 @@ type promptInfo struct {
 	Platform     string    // such as "linux/amd64"
 	Date         time.Time // the day is told, not the hour
 	Shell        string    // the shell commands run in, "" when there is none
-	Programs     string    // which of the usual programs the user's PATH has, and which not; "" where no command can run
+	Programs     string    // Programs names the usual programs that PATH has and lacks; "" where no command can run.
 	Git          bool      // the project root is a git work tree
 	Branch       string    // the branch that is checked out, "" for none
 	Replace      string    // the user's own system prompt instead of artoo's first part; "" for none

@@ -116,10 +116,10 @@ type money struct {
 	session *session
 	cb      *serial
 	clock   *runClock
-	spent   *spending // of the run
+	spent   *spending
 
 	aside int            // tokens of a request that is not of the history, 0 for one that is
-	lost  provider.Usage // of failed tries of the request that is under way
+	lost  provider.Usage // Failed tries of the present request used it.
 }
 
 // promptTokens is about how many tokens are sent with the next request.
@@ -376,7 +376,7 @@ func leastPaid(requested int) int { return tightest(leastReply, requested) }
 
 // pricing is what the next request costs, in US dollars.
 type pricing struct {
-	prompt float64 // what is sent
+	prompt float64
 	output float64 // a million tokens of the reply
 }
 

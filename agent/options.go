@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/ledger"
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -20,8 +22,8 @@ import (
 // the rest may stay empty.
 type Options struct {
 	Model  Model
-	Tools  []tool.Tool        // what the model may call, see OwnTools
-	Env    *tool.Env          // what the tools work with; the Workspace's files are opened in it. nil is a new one
+	Tools  []tool.Tool        // The model may call these, see OwnTools.
+	Env    *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
 	Policy *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits Limits
 	// Ledger is what all runs of the user spend; nil counts this run only, and
@@ -95,7 +97,7 @@ type Model struct {
 type Sessions struct {
 	Store     conversation.Store
 	Ephemeral bool   // keep no file of new sessions; Store may be empty
-	Version   string // of the program, for the file
+	Version   string // The file names the version of the program.
 	// First is the session to go on with; nil begins a new one. Where New fails
 	// the caller has to close it.
 	First *conversation.Session
@@ -179,9 +181,43 @@ func (m Model) rules(mode permission.Mode) string {
 // SubAgent is a sub-agent that the user has described, which task offers by its name.
 type SubAgent struct {
 	Name        string
-	Description string   // what it is for, for the model that calls; may be ""
+	Description string   // It tells the calling model the purpose; may be "".
 	Prompt      string   // added to its system prompt; may be ""
 	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
 	// Model makes the model that answers; nil for that of the agent that calls.
 	Model func() (Model, error)
 }
+
+// Sandbox starts commands so that the kernel holds them. It is called from any
+// goroutine.
+type Sandbox interface {
+	// Start starts a command in a place other than the host. The error says why this
+	// place is not to be had.
+	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
+}
+
+// Line, Confined and Changes are those of the package that implements Sandbox.
+type (
+	Line     = confine.Line
+	Confined = confine.Confined
+	Changes  = confine.Changes
+)
+
+// Check is a command of the user's that looks at files after a tool changed them.
+type Check struct {
+	// Glob is of paths below the project's root, with slashes; one without a slash is
+	// of names in any directory.
+	Glob string
+	// Command is a shell line. The files' paths take the place of {} in it, or follow it.
+	Command string
+}
+
+// Compaction is what happens when a history passes its budget.
+type Compaction string
+
+// The ways there are. CompactAsk is CompactTrim where nobody can be asked.
+const (
+	CompactTrim Compaction = "trim" // the oldest is shortened and left out
+	CompactAuto Compaction = "auto" // the model sums it up
+	CompactAsk  Compaction = "ask"  // the user decides each time
+)

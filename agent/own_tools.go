@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/provider"
 	"artoo/tool"
 )
 
@@ -193,29 +192,6 @@ func (a *Agent) BeforePlan() permission.Mode {
 	return a.beforePlan
 }
 
-// offerPlan offers the tools of plan mode from the moment on at which it is on. They
-// stay: each change of the tools costs the provider's cache.
-func (t *turn) offerPlan() {
-	if t.session.opt.Policy.Mode != permission.ModePlan {
-		return
-	}
-	var more []tool.Tool
-	for _, offered := range t.session.opt.PlanTools {
-		if !slices.ContainsFunc(t.session.opt.Tools, func(o tool.Tool) bool { return o.Name == offered.Name }) {
-			more = append(more, offered)
-			t.agent.notes.settings.Tools = append(t.agent.notes.settings.Tools, offered.Name)
-		}
-	}
-	if more == nil {
-		return
-	}
-	t.session.opt.Tools = append(slices.Clip(t.session.opt.Tools), more...)
-	t.session.conv.SetOverhead(t.session.system, t.session.specs)
-	if t.session.conv.MessageCount() > 0 {
-		t.cb.notice(NoticeInfo, offeredNow(more[0].Name))
-	}
-}
-
 // runEnterPlan puts plan mode in force. It only takes away, so nobody is asked.
 func (t *turn) runEnterPlan() (tool.Result, error) {
 	if t.session.opt.Policy.Mode == permission.ModePlan {
@@ -234,16 +210,6 @@ func (t *turn) modeTold() string {
 	now := t.agent.notes.settings.in(t.session.opt.Policy.Mode)
 	t.agent.notes.known = now.key()
 	return now.modeNote()
-}
-
-// errPlan ends a turn whose plan nobody can approve: the plan is its answer.
-var errPlan = errors.New("the plan is the answer")
-
-// planned ends the turn with a plan that nobody can approve.
-func (t *turn) planned() (*Response, error) {
-	t.response.Text, t.response.Stop = t.requests.answer.String(), provider.StopComplete
-	t.cb.OnText(t.response.Text)
-	return t.response, t.session.conv.Sync()
 }
 
 // runExitPlan shows the plan and asks.

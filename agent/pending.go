@@ -25,17 +25,17 @@ type pending struct {
 	reads   bool   // it changes nothing
 	asked   bool   // the user was asked about it
 	final   bool   // the outcome is, the call does not run
-	edited  string // what the user changed the input to, for the model
+	edited  string // It tells the model how the user changed the input.
 	paged   bool   // the tool kept to the limit of a page itself
 
-	answered string  // what the user answered to a question of the model, "" for nothing
+	answered string  // The user answered this to a question of the model; "" for nothing.
 	refusal  *string // why it was denied, "" for no reason; nil where it was not
 
-	asks       *prompter // of the reply that the call is in
+	asks       *prompter // All calls of a reply share it.
 	decision   permission.Decision
-	mode       permission.Mode // in which that was decided
+	mode       permission.Mode // The decision was made in this mode.
 	confined   Confined        // the command, once it was started confined
-	made       *madeGuarded    // what it makes on the project itself that programs run or obey; nil elsewhere
+	made       *madeGuarded    // It watches for auto-executed files that the command makes on the project itself; nil elsewhere.
 	refused    error           // why it could not be started where it was decided
 	live       *liveOutput     // shows what it prints while it runs
 	job        *shell.Job      // the command that it left running in the background; nil for none
@@ -178,7 +178,7 @@ const (
 type repeat struct {
 	result   [sha256.Size]byte
 	failed   bool
-	times    int // in a row with this result
+	times    int // It counts equal results in a row.
 	last     time.Time
 	notified bool // the model was
 }
@@ -254,14 +254,6 @@ func (r repeats) over(batch []*pending) error {
 	return nil
 }
 
-// because sets a reason behind what is said; "" for none.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}
-
 // readsAlone reports whether a call's command runs read-only because it does nothing but
 // read. Another one is only tried so.
 func (p *pending) readsAlone() bool {
@@ -276,10 +268,10 @@ type calls struct {
 	keeper     *keeper
 	background *backgroundCalls
 	own        ownTools
-	env        *tool.Env // what they run in
+	env        *tool.Env // The calls run in it.
 	repeats    repeats
-	loose      sync.Once // for the notice that what only reads runs unconfined
-	unchecked  sync.Once // for the notice that checks do not run
+	loose      sync.Once // It guards the notice that reading commands run unconfined.
+	unchecked  sync.Once // It guards the notice that checks do not run.
 }
 
 // ownTools runs the calls of the tools that the agent itself runs.
@@ -312,3 +304,9 @@ type prompter struct {
 }
 
 func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }
+
+// rowsOf names effects in a line of text.
+func rowsOf(e permission.Effects) string { return tool.ListUpTo(mostNamed, e.Short()) }
+
+// mostNamed is how many of the changes are named in a line of text.
+const mostNamed = 20

@@ -73,7 +73,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if a, err = New(opt.Options); err != nil {
 		return nil, err
 	}
-	a.project = &p
+	a.end, a.reached = p.close, p.reached
 	return a, nil
 }
 
@@ -96,10 +96,10 @@ func (p *project) close() (err error) {
 // Reached says what commands reach of this machine besides the system, one kind a row;
 // nil without a sandbox.
 func (a *Agent) Reached() []string {
-	if a.project == nil || a.project.reached == nil {
+	if a.reached == nil {
 		return nil
 	}
-	return a.project.reached()
+	return a.reached()
 }
 
 // end has close called when the agent is closed, the last one first.

@@ -57,7 +57,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 	r.countStep()
 	r.response.Stop, r.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: r.money.promptTokens(), tries: 1}
-	limited := ctx // by the message's timeout
+	limited := ctx // The message's timeout bounds it.
 	if r.timeout > 0 {
 		var stop context.CancelFunc
 		limited, stop = context.WithTimeout(ctx, r.timeout)
@@ -118,7 +118,7 @@ func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event
 	case provider.Step:
 		in.calls = nil
 		if in.text.Len() > 0 {
-			in.text.WriteString("\n\n") // what follows is a text of its own
+			in.text.WriteString("\n\n") // A new text begins.
 		}
 		r.cb.notice(NoticeStep, e.Text)
 	case provider.Refused:
@@ -187,7 +187,7 @@ func (r *requests) checkModel(asked, answered string) {
 	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && r.session.otherModel != pair {
 		r.session.otherModel = pair
 		text := "answered by " + answered
-		if asked != "default" { // of a server or a tool: whichever it is, it is the one
+		if asked != "default" { // "default" of a server or a tool is whichever model answers.
 			text = "asked " + asked + ", " + text
 		}
 		r.cb.notice(NoticeModel, text)
@@ -223,8 +223,8 @@ type incoming struct {
 	prompt  int // about how many tokens were sent
 	tries   int
 
-	text strings.Builder // of the try that delivered text last
-	void bool            // that try failed: text that comes now takes its place
+	text strings.Builder // The last try that delivered text wrote it.
+	void bool            // That try failed, so new text replaces it.
 	// worded says that some of the text is more than blanks.
 	worded bool
 

@@ -28,7 +28,7 @@ type attempt struct {
 type ending struct {
 	reply provider.Done
 	err   error
-	sent  []provider.Message // what was refused
+	sent  []provider.Message // The server refused these.
 }
 
 func (e ending) text() string { return strings.TrimSpace(e.reply.Message.Text()) }
@@ -43,9 +43,9 @@ func (e ending) refused() provider.Error {
 // A retry is one cause to make a request again.
 type retry struct {
 	cause   func(*requests, ending) bool
-	counter counter // of the requests of this cause, and of others that count with it
-	most    int     // how often for one reply; 0 is as often as it happens
-	keep    keep    // what stays of the reply
+	counter counter
+	most    int // how often for one reply; 0 is as often as it happens
+	keep    keep
 	// change says what the next request does otherwise. Its error ends the turn.
 	change func(*requests, ending) error
 	// giveUp is the error of what happened more often; nil leaves it to the rows

@@ -12,7 +12,7 @@ import (
 type serial struct {
 	mu     sync.Mutex
 	cb     Callbacks
-	mask   func(string) string // of what artoo itself says, which may name what holds a key; nil masks nothing
+	mask   func(string) string // It masks artoo's own words, which may name a file that holds a key; nil masks nothing.
 	clock  *runClock
 	closed bool
 	thinks bool // between OnThinking and OnThinkingDone

@@ -24,7 +24,7 @@ import (
 type session struct {
 	opt    Options
 	model  Model    // who answers, with what was learned of it
-	parent *session // of the agent that a sub-agent works for; nil for none
+	parent *session // A sub-agent works for the parent; nil for none.
 
 	conv      *conversation.Conversation
 	system    string // the system prompt, fixed for the session
@@ -41,22 +41,22 @@ type session struct {
 	todo    []todoItem      // the model's plan of a long task
 	kinds   []string        // the extensions of files that tools are offered for
 	looking <-chan []string // gives those that the project has, nil once they are taken
-	turns   []string        // what the user wrote since the session was opened, in order
+	turns   []string        // The user wrote these since the session was opened, in order.
 	unsent  []provider.Part // the notes of a message that was withdrawn, for the next one
 
-	compaction Compaction    // what the user chose for this session at a full budget, "" for nothing
+	compaction Compaction    // The user chose it for this session; "" for nothing.
 	unsummed   int           // counts the automatic summaries that failed in a row
 	running    chan struct{} // holds one while calls that change something are decided and run
-	elapsed    time.Duration // of the run, without waiting for the user
+	elapsed    time.Duration // It leaves out the time of waiting for the user.
 
-	replyLimit int      // of the model, in tokens, as it was asked for
+	replyLimit int      // It is in tokens, as it was asked for.
 	guessed    bool     // the server's guess at the model's facts was taken over
 	cached     int      // tokens the provider's cache is believed to hold
 	refused    imageSet // images that the server did not take
 	// otherModel is the last answer to "which model answers" of which the user was notified.
 	otherModel     string
 	answered       [2]string         // the last model that was asked, and the one that answered
-	imagesNotified string            // what was said last of images that are not sent
+	imagesNotified string            // The last notice about images that are not sent.
 	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
 
@@ -248,9 +248,6 @@ func (s *session) turnNumber() int {
 	return s.turnsBefore() + len(s.turns)
 }
 
-// Compaction is what happens when a history passes its budget.
-type Compaction string
-
 // compactMode is what happens at a full budget in this session.
 func (s *session) compactMode() Compaction {
 	if s.compaction != "" {
@@ -391,4 +388,24 @@ const (
 	pageTimes = 10        // the limit of other results
 	mostPage  = 100 << 10 // 2,000 lines of code with their numbers
 	leastPage = 1000
+)
+
+// tightest is the smallest of the bounds that are set, 0 where none is.
+func tightest(bounds ...int) (least int) {
+	for _, bound := range bounds {
+		if bound > 0 && (least == 0 || bound < least) {
+			least = bound
+		}
+	}
+	return least
+}
+
+// What a reply has at least: below leastReply tokens, or a sixteenth of a small
+// window, a model says nothing of use.
+const (
+	leastReply = 512
+	leastShare = 16
+	// leastMessage is the length in bytes of a message that must be possible.
+	leastMessage = 200
+	replyShare   = 4 // a reply reserves at most this part of the window
 )

@@ -1,11 +1,11 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"artoo/agent/permission"
@@ -203,7 +203,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		}
 	}
 	w := a.session.opt.Workspace
-	if w != nil && a.session.opt.Env.Files == nil { // what denied files there are decides about the rights
+	if w != nil && a.session.opt.Env.Files == nil { // The rights depend on the denied files.
 		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, nil); err != nil {
 			return err
 		}
@@ -265,16 +265,16 @@ func (a *Agent) open(s *conversation.Session) error {
 		a.session.sessionID = s.ID()
 	}
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)
-	a.brief(settings, instructions, s != nil && s.Resumed())
+	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
 	return a.keeper.openJournal()
 }
 
 // Resumed is what the user should see again when a session goes on.
 type Resumed struct {
 	ID      string
-	When    time.Time // of its last entry
-	Model   string    // that answers now
-	Before  string    // the model that was asked last, "" when it is Model
+	When    time.Time
+	Model   string // Model answers now.
+	Before  string // the model that was asked last, "" when it is Model
 	Mode    permission.Mode
 	User    string   // the last message; "" when there is none
 	Answer  string   // the last reply, as far as it came
@@ -404,40 +404,6 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 	a.session.unsent = append(a.session.unsent, provider.Text{Note: provider.NoteUndo, Text: text})
 }
 
-// Recovered says in one line what was finished, kept or taken back because an artoo was
-// killed in the middle of it; "" for nothing.
-func Recovered(reports []journal.Report) string {
-	var finished, kept, back, left []string
-	for _, r := range reports {
-		to := &back
-		switch {
-		case r.Finished:
-			to = &finished
-		case r.Kept:
-			to = &kept
-		}
-		for _, c := range r.Done {
-			*to = append(*to, c.Path)
-		}
-		left = append(left, lackNames(slices.Concat(r.Left, r.Cannot))...)
-	}
-	var parts []string
-	for _, part := range []struct {
-		what  string
-		names []string
-		most  int
-	}{{"its undo is finished", finished, 20}, {"what changed stays, and undo takes it back", kept, 20}, {"taken back to what was before", back, 20},
-		{"left as they are", left, len(left)}} {
-		if len(part.names) > 0 {
-			parts = append(parts, part.what+": "+tool.ListUpTo(part.most, part.names))
-		}
-	}
-	if parts == nil {
-		return ""
-	}
-	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
-}
-
 // UserTurns are the messages that users typed in a history, in order: what the
 // journal's turns are called by. The first turn is that of the first of them.
 func UserTurns(messages []provider.Message) (turns []string) {
@@ -461,4 +427,49 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	a.notes.settings = a.session.settingsNow()
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)
 	return nil
+}
+
+// Compact has the model sum up the old part of the history, between two turns: the
+// last steps and the user's messages stay. keep says what the summary must not leave
+// out, "" for nothing. What came of it is told by notices. Where there is no summary
+// to be had, what can be left out is left out instead, so that there is room in any
+// case. It returns what the requests used; after an error, an interrupt (ctx done,
+// whose cause it is) or a session that cannot be written, the history is as it was.
+func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	a.describe(ctx)
+	if err := t.requests.compactNow(ctx, keep); err != nil {
+		return t.failed(ctx, err)
+	}
+	return t.response, a.session.conv.Sync()
+}
+
+// Summary is what stands for the part of the session that was summed up last, as the model
+// is sent it; "" for nothing.
+func (a *Agent) Summary() string {
+	for _, m := range slices.Backward(a.session.conv.Messages()) {
+		for _, part := range m.Parts {
+			if text, ok := part.(provider.Text); ok && text.Note == provider.NoteSummary {
+				return text.Text
+			}
+		}
+	}
+	return ""
+}
+
+// Uncompact takes the last compaction of the session back and says so, "" where there
+// is none.
+func (a *Agent) Uncompact() (string, error) {
+	did, ok, err := a.session.conv.Uncompact()
+	if err != nil || !ok {
+		return "", err
+	}
+	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
+		isAre(did.Messages, "message"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
+	if a.session.conv.OverBudget() {
+		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
+			conversation.Tokens(a.session.conv.Budget()))
+	}
+	return text, a.session.conv.Sync()
 }

@@ -34,13 +34,13 @@ const summarySystem = "You sum up the transcript of a coding agent's session, so
 const (
 	mostPieces    = 40
 	leastPiece    = 400 // bytes
-	pieceShare    = 0.8 // of the room: the size of a text is an estimate
+	pieceShare    = 0.8 // The size of a text is an estimate.
 	wordsPerToken = 0.6
 )
 
 // summarizer makes the requests of one summary.
 type summarizer struct {
-	requests *requests // of its own: nothing of the replies is shown or kept
+	requests *requests // Their replies are neither shown nor kept.
 	old      conversation.Old
 	ask      string // the last words of each request
 	again    bool   // the one second try was made
@@ -164,7 +164,7 @@ func (s *summarizer) request(ctx context.Context, tokens int, build func(ask str
 			return text, nil
 		case reply.Stop == provider.StopRefusal:
 			return "", errors.New(why)
-		case text == "" && s.requests.nearlyFull() && !s.again: // as some servers answer what is too long
+		case text == "" && s.requests.nearlyFull() && !s.again: // Some servers answer so when the request is too long.
 			s.again = true
 			return "", errTooLong
 		case s.again:

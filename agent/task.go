@@ -129,17 +129,17 @@ func (t *turn) number(p *pending) {
 // the sub-agent's front end: what it does is told, and asked, by the agent's own.
 type subAgentCall struct {
 	NopCallbacks
-	turn   *turn // of the agent that called
+	turn   *turn // The agent of this turn made the call.
 	call   Call
 	name   string // "task 2 (review)"
 	kind   SubAgent
 	prompt string
 
 	mu       sync.Mutex
-	requests []RequestReport // that the turn was not told of yet
+	requests []RequestReport // The turn has not counted these yet.
 	denied   []Denial
 	done     []string // the calls, with how each ended
-	files    []string // that it changed, absolute
+	files    []string // It changed these; absolute.
 }
 
 // runTask has a sub-agent do the work of a call.
@@ -218,10 +218,10 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	if opt.Workspace != nil {
 		w := *opt.Workspace
 		w.Append = joined(w.Append, kind.Prompt, subAgentPrompt)
-		opt.Workspace, env.Files = &w, nil // what it has read is its own
+		opt.Workspace, env.Files = &w, nil // A sub-agent keeps its own record of files read.
 	}
 	sub := newAgent(&session{opt: opt, parent: t.session, running: t.session.running}, t.agent.spent)
-	sub.parent = t
+	sub.steps = t.requests.steps
 	if err := sub.open(nil); err != nil {
 		return nil, err
 	}

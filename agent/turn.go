@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"artoo/conversation"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/text"
@@ -26,10 +26,10 @@ type turn struct {
 	requests *requests
 	calls    *calls
 
-	subAgents map[*pending]*subAgentCall // by the calls that they work for
-	stepsNear bool                       // a notice said that most steps are used
-	fewLeft   bool                       // the model was told that few steps are left
-	moreSteps int                        // the user granted these besides Limits.MaxTurns
+	subAgents map[*pending]*subAgentCall
+	stepsNear bool // a notice said that most steps are used
+	fewLeft   bool // the model was told that few steps are left
+	moreSteps int  // the user granted these besides Limits.MaxTurns
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
@@ -40,8 +40,8 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 		response: &Response{Provider: s.model.Name, Model: s.model.Defaults.Model}}
 	t.requests = &requests{session: s, cb: t.cb, clock: clock, response: t.response, keeper: a.keeper, steps: &atomic.Int64{},
 		money: &money{session: s, cb: t.cb, clock: clock, spent: a.spent}}
-	if a.parent != nil {
-		t.requests.steps = a.parent.requests.steps
+	if a.steps != nil {
+		t.requests.steps = a.steps
 	}
 	t.calls = &calls{session: s, cb: t.cb, response: t.response, keeper: a.keeper, background: a.background, own: t,
 		env: a.turnEnv(), repeats: repeats{}}
@@ -76,7 +76,7 @@ func (t *turn) end() {
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	t.session.takeFound()
 	t.offerPlan()
-	t.requests.notes = append(t.session.unsent, t.agent.newNotes()...)
+	t.requests.notes = append(t.session.unsent, t.agent.notes.next(t.session)...)
 	t.session.unsent = nil
 	m := provider.UserText(text, slices.Concat(attachments, t.requests.notes)...)
 	var found bool
@@ -120,7 +120,7 @@ func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 		return again, err
 	}
 	if len(reply.Message.Calls()) > 0 {
-		t.requests.answer.Reset() // what came so far was not the final reply
+		t.requests.answer.Reset() // The text so far was not the final reply.
 	}
 	return false, t.requests.keepReply(reply.Message)
 }
@@ -168,16 +168,6 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	}
 	t.response.Text = t.requests.answer.String()
 	return t.response, withLost(err, t.sync())
-}
-
-// withLost joins what could not be kept to the error that ended the turn. A session
-// that cannot be written is reported once, however many of its lines are missing.
-func withLost(err, lost error) error {
-	_, reported := errors.AsType[*conversation.Error](err)
-	if _, again := errors.AsType[*conversation.Error](lost); reported && again {
-		return err
-	}
-	return errors.Join(err, lost)
 }
 
 func isText(p provider.Part) bool {
@@ -241,7 +231,7 @@ func (t *turn) returnStep() {
 // stepsUsed asks whether to go on. Its error says that the turn is over.
 func (t *turn) stepsUsed(ctx context.Context) error {
 	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns
-	if ctx.Err() == nil && t.session.parent == nil { // of a sub-agent's turn its parent's asks
+	if ctx.Err() == nil && t.session.parent == nil { // The parent's turn asks for a sub-agent's.
 		question := fmt.Sprintf("%s are used; go on for %d more?", text.Count(used, "step"), most)
 		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: question, Number: 1, Of: 1})
 		if err == nil && answer.Verdict == Yes {
@@ -404,3 +394,36 @@ func (r *requests) query(ctx context.Context) (provider.Done, error) {
 		}
 	}
 }
+
+// offerPlan offers the tools of plan mode from the moment on at which it is on. They
+// stay: each change of the tools costs the provider's cache.
+func (t *turn) offerPlan() {
+	if t.session.opt.Policy.Mode != permission.ModePlan {
+		return
+	}
+	var more []tool.Tool
+	for _, offered := range t.session.opt.PlanTools {
+		if !slices.ContainsFunc(t.session.opt.Tools, func(o tool.Tool) bool { return o.Name == offered.Name }) {
+			more = append(more, offered)
+			t.agent.notes.settings.Tools = append(t.agent.notes.settings.Tools, offered.Name)
+		}
+	}
+	if more == nil {
+		return
+	}
+	t.session.opt.Tools = append(slices.Clip(t.session.opt.Tools), more...)
+	t.session.conv.SetOverhead(t.session.system, t.session.specs)
+	if t.session.conv.MessageCount() > 0 {
+		t.cb.notice(NoticeInfo, offeredNow(more[0].Name))
+	}
+}
+
+// planned ends the turn with a plan that nobody can approve.
+func (t *turn) planned() (*Response, error) {
+	t.response.Text, t.response.Stop = t.requests.answer.String(), provider.StopComplete
+	t.cb.OnText(t.response.Text)
+	return t.response, t.session.conv.Sync()
+}
+
+// errPlan ends a turn whose plan nobody can approve: the plan is its answer.
+var errPlan = errors.New("the plan is the answer")

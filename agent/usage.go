@@ -10,12 +10,12 @@ import (
 
 // ContextUse counts tokens.
 type ContextUse struct {
-	Used     int // of the next request, estimated
-	Budget   int // what the history may fill; 0 for unlimited
-	Window   int // what the model can take; 0 when unknown
-	Free     int // of the budget
+	Used     int // Used is an estimate for the next request.
+	Budget   int // Budget bounds the history; 0 for unlimited.
+	Window   int // Window is 0 when unknown.
+	Free     int
 	Messages int
-	Parts    []ContextPart // what it is made of, their sum is about Used
+	Parts    []ContextPart // Their sum is about Used.
 }
 
 // ContextPart is a part of what the model is sent.

@@ -13,28 +13,8 @@ import (
 	"artoo/tool/text"
 )
 
-// What a reply has at least: below leastReply tokens, or a sixteenth of a small
-// window, a model says nothing of use.
-const (
-	leastReply = 512
-	leastShare = 16
-	// leastMessage is the length in bytes of a message that must be possible.
-	leastMessage = 200
-	replyShare   = 4 // a reply reserves at most this part of the window
-)
-
 // hintTools is what the user can do where prompt and tools take too many tokens.
 const hintTools = "--tools -all,+bash with a short --system, or a model with a larger window"
-
-// tightest is the smallest of the bounds that are set, 0 where none is.
-func tightest(bounds ...int) (least int) {
-	for _, bound := range bounds {
-		if bound > 0 && (least == 0 || bound < least) {
-			least = bound
-		}
-	}
-	return least
-}
 
 // replyLimitOf is a reply's limit in tokens: a part of the window at most, which
 // may be smaller than it was thought to be when the limit was set.
@@ -146,7 +126,7 @@ func (r *requests) contextFull(err error, refused *provider.Error) error {
 	}
 	withdrawn, restored, lost := r.session.conv.Withdraw()
 	if withdrawn {
-		r.partial, r.keep = "", nil // of a reply to it
+		r.partial, r.keep = "", nil
 		r.session.unsent = r.notes
 		r.session.turns = r.session.turns[:len(r.session.turns)-1]
 		text := "the message was not sent, and is no part of what is sent next"
@@ -215,17 +195,17 @@ type requests struct {
 	keeper   *keeper
 	response *Response
 
-	attempt   attempt         // what is tried for the present reply
+	attempt   attempt
 	answer    strings.Builder // text of the final reply, continuations joined
 	partial   string          // text of a reply that broke off, until a new one has text
-	keep      []provider.Part // what else is kept of it
-	limit     int             // of the last request's reply in tokens, 0 for none
-	truncated bool            // that limit is what the window left, less than it should be
-	timeout   time.Duration   // of each request, its tries included; 0 for none
+	keep      []provider.Part
+	limit     int           // It bounds the last request's reply, in tokens; 0 for no limit.
+	truncated bool          // The window left less than the limit should be.
+	timeout   time.Duration // It bounds each request with its tries; 0 for no limit.
 
 	steps   *atomic.Int64   // made so far, those of sub-agents too
 	taken   bool            // one of them is for the request that comes next
 	closing bool            // the last request of the turn, without calls
-	notes   []provider.Part // of artoo that went along with the user's message
+	notes   []provider.Part // artoo sent these notes with the user's message.
 	perChar float64         // bytes of a character of the user's message
 }

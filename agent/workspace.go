@@ -23,7 +23,7 @@ type Workspace struct {
 	Replace   string    // the user's own system prompt; "" for artoo's
 	Append    string    // added to the system prompt
 	Shell     string    // see shell.Find
-	Headless  bool      // nobody can be asked
+	Headless  bool      // No one can be asked.
 	Began     time.Time // the model is told the day
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory

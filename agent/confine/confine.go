@@ -28,7 +28,7 @@ const background = 200 * time.Millisecond
 type Line struct {
 	Place  permission.Place
 	Exec   bool     // the project's own programs may run
-	Hidden []string // what it must not see, besides what no command may
+	Hidden []string // It must not see these either.
 	// Outputs are the directories of the project that a background command may write; with
 	// Whole it writes all of it, except what programs run or obey automatically.
 	Outputs []string
@@ -39,7 +39,7 @@ type Line struct {
 type Confined interface {
 	shell.Started
 	Denials() []sandbox.Denial // the walls it met, also while it runs
-	Hides(path string) bool    // what lies at an absolute path of the machine was out of its sight
+	Hides(path string) bool    // Hides reports whether it could not see an absolute path of the machine.
 	Protect() error            // makes what programs run read-only again: a landing replaced files
 	Limit() string             // the limit that ended it, in words; "" for none
 	// Changes are what it did on a layer; they hold the layer until Discard. An error gives
@@ -51,7 +51,7 @@ type Confined interface {
 // Changes are what a command did on a layer.
 type Changes interface {
 	List() []sandbox.Change
-	Stays() []string // what it could not see of directories that it removed, absolute
+	Stays() []string // Stays lists absolute paths that it could not see in directories that it removed.
 	// Open opens the new content of a regular file.
 	Open(c sandbox.Change) (*os.File, error)
 	// Path is where that content lies, if it may be renamed from there; "" has it copied.

@@ -23,7 +23,7 @@ type Config struct {
 	Environ []string
 	Pass    []string // variables that commands get though they name a program's socket
 
-	Read, Write []string // what the user added
+	Read, Write []string // The user added these.
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
 	// Servers says that language servers may be started, Trusted that the project's own

@@ -28,9 +28,9 @@ import (
 )
 
 const (
-	lockName = "lock"   // of whoever reads, decides and writes
-	runExt   = ".run"   // of a file that a run keeps locked while it may have reservations
-	dayExt   = ".jsonl" // of a day's file
+	lockName = "lock"
+	runExt   = ".run" // A run keeps this file locked while it may have reservations.
+	dayExt   = ".jsonl"
 	// lockTime is how long others may take to write a line before it is said that they
 	// hold the ledger: a process that was stopped does.
 	lockTime = 10 * time.Second
@@ -74,9 +74,9 @@ type Ledger struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	alive  *flock.Flock // of this run; nil before its first reservation
-	count  int          // of reservations
-	day    day          // that was read last
+	alive  *flock.Flock // nil before the first reservation
+	count  int
+	day    day
 	closed bool
 }
 
@@ -107,8 +107,8 @@ type FullError struct {
 	Day   string  // 2006-01-02
 	Cap   float64 // US dollars
 	Spent float64
-	Held  float64 // that requests under way may still cost; 0 for none
-	Least float64 // that the request needs
+	Held  float64 // Requests under way may still cost this much; 0 for none.
+	Least float64 // The request needs at least this much.
 }
 
 func (e *FullError) Error() string {
@@ -194,7 +194,7 @@ func lives(dir, run string) bool {
 	if got, err := lock.TryRLock(); !got {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	_ = os.Remove(path) // of a run that was killed; who cannot remove it finds it free again
+	_ = os.Remove(path) // The run was killed. A failure does no harm: the file is found free again.
 	return false
 }
 
@@ -205,7 +205,7 @@ func (l *Ledger) write(file *os.File, v line) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if l.day.torn { // by a full disk, or a power cut
+	if l.day.torn { // A full disk or a power cut has torn it.
 		data = append([]byte("\n"), data...)
 	}
 	if _, err := file.Write(append(data, '\n')); err != nil {
@@ -218,7 +218,7 @@ func (l *Ledger) write(file *os.File, v line) error {
 type day struct {
 	date    string
 	offset  int64 // up to which it was read
-	torn    bool  // what follows is no whole line
+	torn    bool  // The rest is no whole line.
 	spent   float64
 	open    map[string]line // reservations that are not settled, by their ids
 	settled []Spent         // kept only where entries is set
@@ -243,7 +243,7 @@ func (d *day) read(file *os.File) error {
 	d.offset += int64(whole)
 	for text := range bytes.Lines(data[:whole]) {
 		var v line
-		if json.Unmarshal(text, &v) == nil { // what was torn, or written by hand, counts nothing
+		if json.Unmarshal(text, &v) == nil { // A torn or hand-written line counts nothing.
 			d.take(v)
 		}
 	}
