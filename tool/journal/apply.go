@@ -50,7 +50,7 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 				Err: err})
 		}
 		if err == nil && same(now, c.Before) {
-			ops[i].Before.Hash = now.Hash // of a large file
+			ops[i].Before.Hash = now.Hash // The hash of a large file was not known.
 		}
 	}
 	ops, err = j.withParents(ctx, ops)

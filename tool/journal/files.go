@@ -14,7 +14,7 @@ type files struct {
 	lock    *flock.Flock
 	log     *log
 	objects *store
-	saved   tree      // as the log has it
+	saved   tree      // The log says so.
 	alive   time.Time // when the log was last touched by an earlier process
 }
 

@@ -220,7 +220,7 @@ func (j *Journal) quarantined(s State) bool {
 	}
 	q, err := j.openQuarantine(false)
 	if err != nil {
-		return false // what cannot be read cannot be brought back
+		return false
 	}
 	_, ok := q.find(s)
 	return ok

@@ -42,7 +42,7 @@ type Journal struct {
 	cfg   Config
 	place *place
 	root  stat                     // what the root is
-	wait  time.Duration            // for other landings
+	wait  time.Duration            // Other landings may take so long.
 	most  int                      // leases at a time
 	at    func(point string) error // called before each write; tests fail or die there
 	added map[string]bool          // directories outside the project that the log has
@@ -54,7 +54,7 @@ type Journal struct {
 	pending   int // steps of a killed process that are not put right
 	last      int // number of the last step
 	recovered []Report
-	out       []Change          // what was moved out since Late looked
+	out       []Change          // Late has not looked at these yet.
 	left      map[string]uint64 // the inodes of the files and links that artoo left, by path
 	touching  *time.Timer       // nil while no step is open
 	syncing   *time.Timer       // nil if everything is on the disk
@@ -318,7 +318,7 @@ func (j *Journal) mark(r *record) {
 			old.Undone = true
 			for _, original := range j.steps {
 				if old.kind == kindUndo && slices.Contains(old.steps, original.ID) {
-					original.Undone = false // what was taken back is there again
+					original.Undone = false // It is there again.
 				}
 			}
 		}

@@ -27,7 +27,7 @@ var ErrHolds = errors.New("a directory to be replaced holds what the command cou
 func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Change, report Report, err error) {
 	var space int64
 	type owner struct{ uid, gid uint32 }
-	owners := map[string]owner{} // of what is new in a directory
+	owners := map[string]owner{} // The keys are directories with something new in them.
 	stale := map[string]bool{}   // directories of build output
 	for _, lc := range changes {
 		if err := ctx.Err(); err != nil {
@@ -252,7 +252,7 @@ func (a *applying) run(then Then) error {
 		for _, lack := range left {
 			stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
 			switch {
-			case lack.Err != nil: // of the system
+			case lack.Err != nil: // The system refused it.
 			case lack.Why != NotEmpty:
 				err = errors.Join(err, ErrConflict)
 			case !slices.ContainsFunc(a.ops, stays):

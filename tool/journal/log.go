@@ -15,18 +15,18 @@ const version = 1
 
 // The types of lines.
 const (
-	lineJournal = "journal" // the first: whose journal it is
-	lineBegin   = "begin"   // a step begins
-	lineBefore  = "before"  // what a path was before a tool's call
-	lineSaw     = "saw"     // what a look at the project found new in a directory
-	lineWalk    = "walk"    // the whole project was looked at
-	lineIntent  = "intent"  // what is about to be done to a path
-	lineGo      = "go"      // the intent is whole
-	lineChange  = "change"  // what became of a path
-	lineEnd     = "end"     // a step is over
-	lineAdded   = "added"   // a directory outside the project that paths may lie in
-	lineLeft    = "left"    // by what a path is known that was put back
-	lineDied    = "died"    // when the process of the open steps was last alive
+	lineJournal = "journal" // The first line says whose journal it is.
+	lineBegin   = "begin"   // A step begins.
+	lineBefore  = "before"  // A path was this before a tool's call.
+	lineSaw     = "saw"     // A look at the project found this new in a directory.
+	lineWalk    = "walk"    // The whole project was looked at.
+	lineIntent  = "intent"  // This is about to be done to a path.
+	lineGo      = "go"      // The intents are whole.
+	lineChange  = "change"  // A path became this.
+	lineEnd     = "end"     // A step is over.
+	lineAdded   = "added"   // Paths may lie in this directory outside the project.
+	lineLeft    = "left"    // A path that was put back is known by this.
+	lineDied    = "died"    // The process of the open steps was last alive then.
 )
 
 // The kinds of steps. One of a tool or a command has none.

@@ -93,7 +93,7 @@ type back struct {
 	now     State
 	target  State // where it has got to
 	stopped bool
-	unkept  bool // what was there can only be renamed back
+	unkept  bool // It can only be renamed back.
 }
 
 // backwards follows each path from what it is now through the steps that changed
@@ -108,7 +108,7 @@ type backwards struct {
 
 	ignored map[string]bool
 	asked   bool
-	sources map[string]bool // what is renamed away
+	sources map[string]bool // These are renamed away.
 }
 
 // pathsOf are the paths that the steps changed.

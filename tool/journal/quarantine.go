@@ -29,9 +29,9 @@ type quarantine struct {
 	swaps bool
 
 	mu    sync.Mutex
-	held  map[uint64]held // by inode
+	held  map[uint64]held // The keys are inodes.
 	next  map[int]int     // the number of the next slot of a step
-	bytes int64           // what the files take
+	bytes int64           // The files take so many.
 }
 
 // held is something that lies in the quarantine, in the slot of this name: the step's
@@ -40,7 +40,7 @@ type quarantine struct {
 type held struct {
 	slot string
 	size int64  // bytes on the disk
-	hash string // of a file, "" where it was not read yet
+	hash string // It is "" until the file was read.
 }
 
 const quarantineName = "quarantine"

@@ -19,7 +19,7 @@ type past struct {
 	steps []*record
 	open  map[int]*unfinished
 	added []string          // directories outside the project
-	left  map[string]uint64 // as in Journal
+	left  map[string]uint64 // The journal's own map.
 	err   error
 	// others are the steps that may have moved away what the user made.
 	others map[int]bool

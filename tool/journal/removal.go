@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+
+	"artoo/tool/names"
 )
 
 // Quarantine moves files, or directories with all that they hold, out of the project
@@ -80,8 +82,8 @@ func (j *Journal) below(path string) (rel string, ok bool) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(j.cfg.Root, path)
 	}
-	rel, err := filepath.Rel(j.cfg.Root, path)
-	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel) && rel != "."
+	rel, ok = names.Relative(j.cfg.Root, path)
+	return filepath.ToSlash(rel), ok && rel != "."
 }
 
 // Approved records that the paths, absolute or relative to the root, and all that lies

@@ -33,10 +33,10 @@ type restore struct {
 	returning map[string]bool
 
 	left    map[string]Lack
-	stamps  map[string]Stamp  // of what was done
-	sources map[string]string // what is renamed away, and to where
+	stamps  map[string]Stamp  // The keys are paths that were done.
+	sources map[string]string // The keys are renamed away, to the values.
 	leases  []lease
-	out     []Change // what was moved out of the project
+	out     []Change // These were moved out of the project.
 	made    bool     // the directories are there
 }
 
@@ -49,7 +49,7 @@ func (r *restore) run() (done []Change, left []Lack) {
 			r.sources[op.From] = op.Path
 		}
 	}
-	upwards := slices.Clone(r.ops) // what a directory holds before itself
+	upwards := slices.Clone(r.ops) // A directory comes after what it holds.
 	slices.Reverse(upwards)
 	goes := func(op Change) bool {
 		return (op.After.Kind == Absent || turns(op)) && r.sources[op.Path] == ""

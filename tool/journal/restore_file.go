@@ -11,7 +11,7 @@ import (
 // put makes a path what it shall be.
 func (r *restore) put(op Change) error {
 	if op.Before.Kind == Absent && op.From == "" && op.After.Peer == "" && !r.again {
-		return r.swap(op, State{}) // which finds out whether something is there
+		return r.swap(op, State{}) // It finds out whether something is there.
 	}
 	now, finished, err := r.there(op)
 	if finished && op.After.Kind != Special {
@@ -35,7 +35,7 @@ func (r *restore) put(op Change) error {
 		if q, err := r.j.openQuarantine(false); err != nil {
 			return err
 		} else if _, held := q.find(op.After); !held {
-			return r.replace(op) // by another name of its peer
+			return r.replace(op) // It becomes another name of its peer.
 		}
 	}
 	return r.swap(op, now)

@@ -21,14 +21,14 @@ type Step struct {
 	begun  bool // the log has it
 	failed bool // an undo or redo that was not done
 
-	before map[string]State // what Before was told of
+	before map[string]State // Before kept these.
 	// after a Snapshot:
 	tree     tree
 	unseen   map[string]bool // directories whose part of the tree is older
 	ignored  map[string]bool
-	adjusted map[string]State // what other steps made of paths meanwhile
+	adjusted map[string]State // Other steps made this of paths meanwhile.
 
-	staged []staged // what is to come into the project
+	staged []staged // These are to come into the project.
 }
 
 // Before keeps what the paths are, before a tool writes or deletes them: absolute
@@ -42,7 +42,7 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	}
 	lacks, all := []Lack(nil), slices.Collect(maps.Keys(s.before))
 	known := len(all)
-	seen := make(map[string]stat, len(paths)) // of paths that need not be looked for again
+	seen := make(map[string]stat, len(paths)) // These paths need not be looked for again.
 	for _, path := range paths {
 		these, st, lack := j.concerned(path)
 		if all = append(all, these...); lack != nil {
@@ -98,7 +98,7 @@ func (j *Journal) concerned(path string) (all []string, st stat, lack *Lack) {
 			return []string{name}, st, nil // no link on the way to it, nothing to be made
 		}
 	}
-	for range 40 { // as many links as the kernel follows
+	for range 40 { // The kernel follows as many links.
 		name, missing, err := j.resolve(path)
 		if err != nil {
 			return all, st, &Lack{Path: path, Why: Outside, Err: err}

@@ -29,17 +29,17 @@ func (e storeError) Unwrap() error { return e.err }
 // hexadecimal digits. Its methods may be called from several goroutines.
 type store struct {
 	dir   *os.File
-	limit int64 // in bytes
+	limit int64 // It counts bytes.
 	at    func(point string) error
 
 	writing sync.Mutex // one content at a time
 
 	mu       sync.Mutex
 	sizes    map[string]int64
-	used     int64    // in bytes, with what is to be written
-	added    []string // by this process, in order
+	used     int64    // It counts bytes, those to be written too.
+	added    []string // This process added these, in order.
 	unsynced []string
-	later    map[string]chan struct{} // what is to be written; closed when that is over
+	later    map[string]chan struct{} // These are to be written; each is closed when that is over.
 	waiting  int64                    // how many bytes that is
 }
 

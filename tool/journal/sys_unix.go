@@ -25,7 +25,7 @@ type place struct {
 	dir *os.File
 
 	mu    sync.Mutex
-	added map[string]*place // by path; nil until something in it is looked for
+	added map[string]*place // A place is nil until something in it is looked for.
 }
 
 func openPlace(path string) (*place, error) {
@@ -102,7 +102,7 @@ func (p *place) openSteps(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-var direntBuffers = sync.Pool{New: func() any { return make([]byte, 32<<10) }}
+var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // list returns what lies in the directory, sorted by name.
 func (p *place) list(path string) ([]entry, error) {
@@ -111,11 +111,11 @@ func (p *place) list(path string) ([]entry, error) {
 		return nil, err
 	}
 	defer unix.Close(dir)
-	buf := direntBuffers.Get().([]byte)
+	buf := direntBuffers.Get().(*[32 << 10]byte)
 	defer direntBuffers.Put(buf)
 	names := make([]string, 0, 64)
 	for {
-		n, err := uninterrupted(func() (int, error) { return unix.ReadDirent(dir, buf) })
+		n, err := uninterrupted(func() (int, error) { return unix.ReadDirent(dir, buf[:]) })
 		if err != nil {
 			return nil, err
 		}

@@ -155,13 +155,13 @@ type Lack struct {
 	Path string
 	Why  Reason
 	Size int64
-	Err  error // what the system said, if that is why
+	Err  error // The system said so, if it is the reason.
 }
 
 // Coverage says how far a change can be undone.
 type Coverage struct {
 	Files int   // regular files whose content is kept
-	Bytes int64 // what the journal holds of all contents, in bytes
+	Bytes int64 // All contents of the journal take so many.
 	// Lacks is what is not covered, sorted by path; what git ignores is in it.
 	Lacks []Lack
 }
@@ -193,7 +193,7 @@ type Changed struct {
 type StepInfo struct {
 	ID   int
 	Turn int
-	What string // as Begin was told
+	What string
 	Time time.Time
 	// Paths is how many paths it changed.
 	Paths int
@@ -227,7 +227,7 @@ type Report struct {
 	// that it left what a run had done (see [Journal.BeginRun]); it took back any other step.
 	Finished, Kept bool
 	Done           []Change
-	Left           []Lack // what was not done, and why
+	Left           []Lack // These were not done.
 	// Cannot is what was replaced or deleted and cannot be brought back.
 	Cannot []Lack
 }
@@ -275,7 +275,7 @@ type Session struct {
 	Dir   string
 	ID    string // Dir's last element
 	Time  time.Time
-	InUse bool // by a running artoo
+	InUse bool // A running artoo writes to it.
 	// Unfinished says that a process died in the middle of a step: Open will
 	// finish it or take it back.
 	Unfinished bool

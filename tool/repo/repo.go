@@ -339,8 +339,8 @@ func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, 
 
 // shown is a path as people read it.
 func (v *View) shown(path string) string {
-	if rel, err := filepath.Rel(v.r.WorkTree, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+	if rel, ok := below(v.r.WorkTree, path); ok {
+		return rel
 	}
 	return path
 }

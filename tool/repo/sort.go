@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/names"
 )
 
 // messages are the files of a git directory that hold what git needs to finish a merge:
@@ -142,10 +144,8 @@ func special(mode fs.FileMode) string {
 
 // below is a path relative to dir, with slashes, "." for dir itself.
 func below(dir, path string) (rel string, ok bool) {
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel), true
-	}
-	return "", false
+	rel, ok = names.Relative(dir, path)
+	return filepath.ToSlash(rel), ok
 }
 
 func isHex(text string) bool { return text != "" && strings.Trim(text, "0123456789abcdef") == "" }
