@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"artoo/agent/permission/line"
 	"artoo/tool"
 	"artoo/tool/names"
 	"artoo/tool/sandbox"
@@ -447,7 +448,7 @@ func (p *Policy) KeepForLine(access tool.Access, changes []sandbox.Change) {
 	if p.kept == nil {
 		p.kept = map[string][]string{}
 	}
-	p.kept[lineKey(access)] = append(p.kept[lineKey(access)], each(changes, changeKey)...)
+	p.kept[lineKey(access)] = append(p.kept[lineKey(access)], line.Each(changes, changeKey)...)
 }
 
 func (p *Policy) keptFor(access tool.Access, changes []sandbox.Change) bool {

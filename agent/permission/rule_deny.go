@@ -20,7 +20,7 @@ func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 	if len(expected) == 0 || r.Arg == ReadGroup {
 		return false, false
 	}
-	lists := append([][]line.Word{s.Words}, each(s.Wrappers, func(w line.Wrapper) []line.Word { return w.Words })...)
+	lists := append([][]line.Word{s.Words}, line.Each(s.Wrappers, func(w line.Wrapper) []line.Word { return w.Words })...)
 	for i, words := range lists {
 		for _, v := range variants(words) {
 			m := match{expected: expected, words: v, open: open, wide: true, takesArgs: s.TakesArgs && i == 0, dirs: s.Dirs,
@@ -74,7 +74,7 @@ func (m match) compare() (yes, maybe bool) {
 
 // asText compares both as texts, in which a * of the rule stands for blanks too.
 func (m match) asText() bool {
-	pattern := strings.Join(each(m.expected, func(w patternWord) string { return w.Text }), " ")
+	pattern := strings.Join(line.Each(m.expected, func(w patternWord) string { return w.Text }), " ")
 	if m.open {
 		pattern += " " + wildcard
 	}

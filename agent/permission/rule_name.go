@@ -95,7 +95,7 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 	if words := strings.Fields(r.Tool); len(words) > 1 && words[0] == "bash" {
 		return 0, &RuleError{written, why, "bash(" + strings.TrimSpace(strings.TrimPrefix(written, "bash")) + ")"}
 	}
-	names := each(namedTools, func(t namedTool) string { return t.name })
+	names := line.Each(namedTools, func(t namedTool) string { return t.name })
 	slices.Sort(names)
 	try := tool.NearestName(strings.ToLower(r.Tool), names)
 	switch {
@@ -179,7 +179,7 @@ func (r *Rule) impossibleCommand() (why, try string) {
 }
 
 func firstWords(words []patternWord) string {
-	texts := each(words, func(w patternWord) string { return strings.ReplaceAll(w.Text, wildcard, "*") })
+	texts := line.Each(words, func(w patternWord) string { return strings.ReplaceAll(w.Text, wildcard, "*") })
 	return cmp.Or(strings.Join(texts, " "), "go test")
 }
 

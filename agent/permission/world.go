@@ -103,11 +103,3 @@ func (w World) loses(path string) string {
 	}
 	return tool.Loses(w.Environ, path)
 }
-
-func each[T, U any](list []T, f func(T) U) []U {
-	out := make([]U, len(list))
-	for i, item := range list {
-		out[i] = f(item)
-	}
-	return out
-}

@@ -122,13 +122,14 @@ func PathsFrom(dirs []string, to string) []string {
 	if filepath.IsAbs(to) {
 		return []string{filepath.Clean(to)}
 	}
-	return each(dirs, func(dir string) string { return filepath.Join(dir, to) })
+	return Each(dirs, func(dir string) string { return filepath.Join(dir, to) })
 }
 
 // Texts are the texts of words.
-func Texts(words []Word) []string { return each(words, func(w Word) string { return w.Text }) }
+func Texts(words []Word) []string { return Each(words, func(w Word) string { return w.Text }) }
 
-func each[T, U any](list []T, f func(T) U) []U {
+// Each is what f makes of every item of a list.
+func Each[T, U any](list []T, f func(T) U) []U {
 	out := make([]U, len(list))
 	for i, item := range list {
 		out[i] = f(item)
@@ -175,5 +176,5 @@ func Letters(option string) []string {
 	if len(option) < 3 || option[1] == '-' {
 		return []string{option}
 	}
-	return each([]rune(option[1:]), func(c rune) string { return "-" + string(c) })
+	return Each([]rune(option[1:]), func(c rune) string { return "-" + string(c) })
 }

@@ -61,7 +61,7 @@ func (w *walker) loop(c *syntax.ForClause, at place) ends {
 func (w *walker) guessItem(name string, item *syntax.Word) {
 	round := w.round
 	for w.round = range mostValues {
-		for _, value := range each(w.expanded(item), w.literal) {
+		for _, value := range Each(w.expanded(item), w.literal) {
 			if value.Known && !slices.Contains(w.values[name], value) {
 				w.values[name] = append(w.values[name], value)
 			}

@@ -53,7 +53,7 @@ func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at pla
 			w.later.given = append(w.later.given, text)
 		}
 	}
-	words := each(c.Args, w.plain)
+	words := Each(c.Args, w.plain)
 	for i, word := range words {
 		rest, name := words[i+1:], path.Base(word)
 		w.later.shell = w.later.shell || IsShell(name) || In("fish source .", name)

@@ -256,7 +256,7 @@ func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at place
 			s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(a)
 		}
 		for _, arg := range c.Args {
-			s.Words = append(s.Words, each(w.expanded(arg), w.literal)...)
+			s.Words = append(s.Words, Each(w.expanded(arg), w.literal)...)
 			s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(arg)
 		}
 		if len(s.Words) == 0 {
