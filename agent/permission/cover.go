@@ -171,7 +171,7 @@ func (p *Policy) namedExactly(name string, s line.Command) bool {
 
 // suggestRun is a wider rule for a line in which one kind of command needs it:
 // its name and subcommand; "" where no such rule should be offered.
-func suggestRun(name string, rest []part) string {
+func suggestRun(name string, rest []*part) string {
 	if len(rest) == 0 {
 		return ""
 	}
@@ -222,7 +222,7 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 		}
 		r.bound = nil
 		_, covers := exactly([]Rule{r}, l, p.Root)
-		if covers || slices.ContainsFunc(l.certain(), func(s part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
+		if covers || slices.ContainsFunc(l.sure, func(s *part) bool { return p.commandCovered([]Rule{r}, l.tool, s.Command) }) {
 			return r.String(), below(p.Root, changed)
 		}
 	}

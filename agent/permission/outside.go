@@ -14,7 +14,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 		d.Reasons = []Reason{{Code: Outside, Object: "the model says: " + access.Unconfined}}
 		return true
 	}
-	for _, s := range l.certain() {
+	for _, s := range l.sure {
 		need, why := p.project().needs(s)
 		if need == "" {
 			continue
@@ -27,7 +27,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 
 // needs says what a command needs that the sandbox does not have, "" for nothing, and
 // why in words.
-func (p project) needs(s part) (need line.Need, why string) {
+func (p project) needs(s *part) (need line.Need, why string) {
 	if s.Elevated {
 		return line.Service, s.String() + " asks for more rights than yours"
 	}
@@ -101,5 +101,5 @@ func (p *Policy) coveredOutside(l parsed) bool {
 	if slices.ContainsFunc(rules, func(r Rule) bool { return !r.HasArg && r.names(l.tool, tool.KindRun) }) {
 		return true
 	}
-	return len(l.rest()) > 0 && !slices.ContainsFunc(l.rest(), func(s part) bool { return !p.commandCovered(rules, l.tool, s.Command) })
+	return len(l.rest) > 0 && !slices.ContainsFunc(l.rest, func(s *part) bool { return !p.commandCovered(rules, l.tool, s.Command) })
 }

@@ -34,8 +34,8 @@ func (p project) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
 	}
-	builds = len(l.certain()) > 0
-	for _, s := range l.certain() {
+	builds = len(l.sure) > 0
+	for _, s := range l.sure {
 		program := p.ownProgram(s)
 		if program != "" && !slices.Contains(own, program) {
 			own = append(own, program)
@@ -71,7 +71,7 @@ func inert(s line.Command) bool {
 }
 
 // ownProgram names the program of the project that a command runs, "" for none.
-func (p project) ownProgram(s part) string {
+func (p project) ownProgram(s *part) string {
 	name := s.Name()
 	base := path.Base(name)
 	switch {
@@ -115,7 +115,7 @@ func (p project) ownProgram(s part) string {
 
 // runByGit names what a git command runs of the repository's own: hooks, filters and
 // other configured programs.
-func (p project) runByGit(s part) string {
+func (p project) runByGit(s *part) string {
 	if s.reads {
 		return ""
 	}

@@ -14,7 +14,9 @@ type parsed struct {
 	text string // the line without blank space around it
 	dir  string // where it runs
 
-	parts   []part
+	parts   []*part // its commands: all, the certain ones, and those of them that need a rule
+	sure    []*part
+	rest    []*part
 	problem string // why the shell may take the line in another way; "" for nothing
 	reads   bool   // the line does nothing but read
 
@@ -39,28 +41,21 @@ func (p *Policy) parse(name string, access tool.Access) parsed {
 	l.problem = read.Problem
 	_, denied := readGroup(p.DenyRules, name)
 	for _, c := range read.Commands {
-		s := part{Command: c}
-		if c.Certain {
+		s := &part{Command: c}
+		if l.parts = append(l.parts, s); c.Certain {
 			s.reads, s.why = p.project().check(c)
 			row, _ := readOnlyRow(c.Name())
 			s.unasked = s.reads && !p.NoProject && (!denied || row.has(pathless) || c.Name() == "cd")
+			l.sure = append(l.sure, s)
+			if !s.unasked {
+				l.rest = append(l.rest, s)
+			}
 		}
-		l.parts = append(l.parts, s)
 	}
-	l.reads = l.problem == "" && len(l.certain()) > 0 && len(l.rest()) == 0
+	l.reads = l.problem == "" && len(l.sure) > 0 && len(l.rest) == 0
 	p.findDeny(&l)
 	p.findAsk(&l)
 	return l
-}
-
-// certain are the commands that the line runs for certain.
-func (l parsed) certain() []part {
-	return slices.DeleteFunc(slices.Clone(l.parts), func(s part) bool { return !s.Certain })
-}
-
-// rest are the commands that need a rule.
-func (l parsed) rest() []part {
-	return slices.DeleteFunc(l.certain(), func(s part) bool { return s.unasked })
 }
 
 // findDeny notes which rules deny or may deny the line, and which of its commands.
@@ -69,8 +64,7 @@ func (p *Policy) findDeny(l *parsed) {
 		if r.namesWidely(l.tool, tool.KindRun) && (!r.HasArg || r.is(l.text)) {
 			l.denies = first(l.denies, r)
 		}
-		for i := range l.parts {
-			s := &l.parts[i]
+		for _, s := range l.parts {
 			switch hit, unsure := p.speaksOf(r, l.tool, s.Command); {
 			case hit:
 				s.denies, l.denies = first(s.denies, r), first(l.denies, r)
@@ -90,8 +84,7 @@ func (p *Policy) findAsk(l *parsed) {
 		if all && len(l.parts) == 0 {
 			l.asks = first(l.asks, r)
 		}
-		for i := range l.parts {
-			s := &l.parts[i]
+		for _, s := range l.parts {
 			hit, unsure := p.speaksOf(r, l.tool, s.Command)
 			if (all || hit || unsure) && !p.commandCovered(p.session, l.tool, s.Command) {
 				s.asks, l.asks = first(s.asks, r), first(l.asks, r)
@@ -111,9 +104,8 @@ func first(before *Rule, now Rule) *Rule {
 // findAllow notes which of the rules allow commands that need one, and reports whether all
 // of them are allowed.
 func (p *Policy) findAllow(l parsed, rules []Rule) (all bool) {
-	all = l.problem == "" && len(l.rest()) > 0
-	for i := range l.parts {
-		s := &l.parts[i]
+	all = l.problem == "" && len(l.rest) > 0
+	for _, s := range l.parts {
 		for _, r := range rules {
 			yes, why := p.coversCommand(r, l.tool, s.Command)
 			if yes {
@@ -157,7 +149,7 @@ func (d Decision) recorded(l parsed, mode Mode) (parts []Part) {
 	return parts
 }
 
-func (d Decision) part(s part, name string, mode Mode) Part {
+func (d Decision) part(s *part, name string, mode Mode) Part {
 	made := Part{Text: s.String(), Missed: s.missed}
 	is := func(verdict Verdict, rule *Rule, why string) Part {
 		made.Verdict, made.Why = verdict, why

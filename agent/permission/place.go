@@ -12,7 +12,7 @@ import (
 // place says where a line runs, and what it runs there of the project's own.
 func (p *Policy) place(l parsed, access tool.Access) Decision {
 	whole := lineRule(l.tool, l.text)
-	wide := suggestRun(l.tool, l.rest())
+	wide := suggestRun(l.tool, l.rest)
 	d := Decision{}
 	can := p.Confinement
 	switch {
@@ -33,7 +33,7 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 		}
 		d.Own, d.Builds = p.project().ownPrograms(l)
 	}
-	d.Git = slices.ContainsFunc(l.parts, func(s part) bool { return s.Base() == "git" })
+	d.Git = slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" })
 	d.Narrow = whole.String()
 	d.Suggested = cmp.Or(wide, d.Narrow)
 	return d
@@ -77,8 +77,7 @@ func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
 // which it may do once the journal has them; nil where that is no cure.
 func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	curable, destroys, hidden := true, false, false
-	for i := range l.parts {
-		s := &l.parts[i]
+	for _, s := range l.parts {
 		what := p.project().destroys(s.Command)
 		destroys = destroys || s.Certain && what != ""
 		if what == "" || p.namedExactly(l.tool, s.Command) {

@@ -205,7 +205,7 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 		return d
 	}
 	why := ""
-	for _, s := range l.rest() {
+	for _, s := range l.rest {
 		why = cmp.Or(why, s.why)
 	}
 	switch can := p.holds(); {
