@@ -297,11 +297,11 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 
 func trust(s *screen.Screen, q screen.TrustQuestion) dialogue[bool] {
 	d := dialogue[bool]{
-		show: func() (string, bool) { return s.Trust(q) }, help: func() { s.TrustHelp(q) },
-		decided: func(yes bool) { s.TrustDecided(q, yes) },
+		show: func() (string, bool) { return s.Confirm(q) }, help: func() { s.ConfirmHelp(q) },
+		decided: func(yes bool) { s.Confirmed(q, yes) },
 	}
 	if !q.Run {
-		d.all = func() string { return s.TrustAll(q) }
+		d.all = func() string { return s.ConfirmAll(q) }
 	}
 	return yesNo(d)
 }

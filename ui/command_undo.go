@@ -161,7 +161,7 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 	}
 	s, q := t.Screen, screen.MemoryQuestion{File: name, Diff: m.Diff}
 	yes, err := yesNo(dialogue[bool]{
-		show: func() (string, bool) { return s.Memory(q) }, all: func() string { return s.ChangesAll(q.Diff) }, help: s.MemoryHelp,
+		show: func() (string, bool) { return s.Confirm(q) }, all: func() string { return s.ChangesAll(q.Diff) }, help: func() { s.ConfirmHelp(q) },
 	}).ask(ctx, t.asker())
 	if yes {
 		if err := t.opt.Agent.Remember(m); err != nil {
@@ -169,7 +169,7 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 			return nil
 		}
 	}
-	s.MemoryDecided(yes)
+	s.Confirmed(q, yes)
 	if !yes && err == nil {
 		t.Note("with a space before the # it is a message")
 	}

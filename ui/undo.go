@@ -38,10 +38,10 @@ func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
 }
 
 // Show prints what the plan says without asking.
-func (u Undo) Show(p journal.Plan) { u.Screen.Undo(u.question(p)) }
+func (u Undo) Show(p journal.Plan) { u.Screen.Confirm(u.question(p)) }
 
 // Decided prints that it is done without having been asked.
-func (u Undo) Decided(p journal.Plan, yes bool) { u.Screen.UndoDecided(u.question(p), yes) }
+func (u Undo) Decided(p journal.Plan, yes bool) { u.Screen.Confirmed(u.question(p), yes) }
 
 // ask shows what a plan would do and asks; twice where the repository has moved on.
 func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err error) {
@@ -57,8 +57,8 @@ func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err 
 
 func (u Undo) dialogue(q screen.UndoQuestion) dialogue[bool] {
 	return yesNo(dialogue[bool]{
-		show: func() (string, bool) { return u.Screen.Undo(q) }, all: func() string { return u.Screen.UndoAll(q) },
-		help: func() { u.Screen.UndoHelp(q) }, decided: func(yes bool) { u.Screen.UndoDecided(q, yes) },
+		show: func() (string, bool) { return u.Screen.Confirm(q) }, all: func() string { return u.Screen.ConfirmAll(q) },
+		help: func() { u.Screen.ConfirmHelp(q) }, decided: func(yes bool) { u.Screen.Confirmed(q, yes) },
 	})
 }
 

@@ -467,8 +467,8 @@ func (a trustCommand) answerTrust(ctx context.Context, q screen.TrustQuestion, h
 	nobody := fail(agent.KindApproval, "trust", agent.ErrNobody, hint)
 	switch {
 	case *a.yes:
-		a.screen.Trust(q)
-		a.screen.TrustDecided(q, true)
+		a.screen.Confirm(q)
+		a.screen.Confirmed(q, true)
 		return true, nil
 	case !a.streams.watched:
 		return false, nobody

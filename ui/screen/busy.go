@@ -70,8 +70,8 @@ func (s *Screen) visible() {
 }
 
 // activity says what the model does and how much has come of it.
-func (s *Screen) activity(what doing, tool string, bytes int) string {
-	text, spoken := string(what), s.opt.Profile == Spoken
+func (lay *layout) activity(what doing, tool string, bytes int) string {
+	text, spoken := string(what), lay.opt.Profile == Spoken
 	if tool = line(tool); tool != "" && spoken {
 		text += ", " + tool
 	} else if tool != "" {
@@ -88,11 +88,11 @@ func (s *Screen) activity(what doing, tool string, bytes int) string {
 
 // lastOf is the last that is known of a running call: what its sub-agent is writing,
 // or the end of its output.
-func (s *Screen) lastOf(r *running) string {
+func (lay *layout) lastOf(r *running) string {
 	if r.input != (agent.ToolInput{}) {
-		return s.ascii(s.activity(calling, r.input.Tool, r.input.Bytes))
+		return lay.ascii(lay.activity(calling, r.input.Tool, r.input.Bytes))
 	}
-	return s.ascii(r.lastLine())
+	return lay.ascii(r.lastLine())
 }
 
 // rest forgets what was going on: the turn is over or a user is asked.
@@ -135,7 +135,7 @@ func (s *Screen) wake(id int) {
 		s.sink.flush(now)
 	}
 	s.showLive(now)
-	if s.moving() {
+	if s.layout.moving() {
 		if at := s.nextSpin(); !at.IsZero() && !now.Before(at) {
 			s.spin()
 		}
@@ -158,13 +158,13 @@ func (s *Screen) next() time.Time {
 	}
 	if !s.asking && !s.paused && !s.prompt {
 		for _, r := range s.calls {
-			if t := s.liveAt(r); !t.IsZero() {
+			if t := s.layout.liveAt(r); !t.IsZero() {
 				add(t)
 			}
 		}
 	}
 	switch {
-	case s.moving():
+	case s.layout.moving():
 		if t := s.nextSpin(); !t.IsZero() {
 			add(t)
 		}
@@ -197,7 +197,7 @@ func (s *Screen) report(now time.Time) {
 		case now.Before(r.due()):
 		case !r.started:
 			r.started, r.said = true, now
-			s.print(s.callLine(r.call, ""))
+			s.printCall(r.call, "", 0)
 			s.lastRun = r.call.ID
 		default:
 			s.stillRuns(r, now)
@@ -207,9 +207,9 @@ func (s *Screen) report(now time.Time) {
 		s.busy.said = now
 		if b.doing == calling && !b.named {
 			s.busy.named = true
-			s.aside(s.note(s.activity(b.doing, b.tool, 0)))
+			s.aside(s.layout.note(s.layout.activity(b.doing, b.tool, 0)))
 		} else {
-			s.aside(s.note(s.still(s.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
+			s.aside(s.layout.note(s.layout.still(s.layout.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
 		}
 	}
 }
@@ -231,28 +231,28 @@ func (s *Screen) rowIsFree() bool {
 // now, if that was not shown.
 func (s *Screen) stillRuns(r *running, now time.Time) {
 	r.said = now
-	still, last := s.still("running", now.Sub(r.since)), ""
-	if now := s.lastOf(r); s.opt.Conversation && now != r.last {
+	still, last := s.layout.still("running", now.Sub(r.since)), ""
+	if now := s.layout.lastOf(r); s.opt.Conversation && now != r.last {
 		r.last, last = now, now
 	}
 	if last != "" && s.opt.Profile == Spoken {
 		still, last = still+", "+last, ""
 	}
 	if s.lastRun == r.call.ID {
-		s.print(s.ranLine(r.call, still, 0))
+		s.print(s.layout.ranLine(r.call, still, 0))
 	} else {
-		s.print(s.callLine(r.call, still))
+		s.printCall(r.call, still, 0)
 	}
 	if last != "" {
-		s.put(s.lastLines(last, 1))
+		s.put(s.layout.lastLines(last, 1))
 	}
 	s.lastRun = r.call.ID
 }
 
 // still says that something goes on, and since when.
-func (s *Screen) still(doing string, since time.Duration) string {
-	if s.opt.Profile == Spoken {
-		return "still " + doing + ", " + s.spanWords(since)
+func (lay *layout) still(doing string, since time.Duration) string {
+	if lay.opt.Profile == Spoken {
+		return "still " + doing + ", " + lay.spanWords(since)
 	}
 	return fmt.Sprintf("still %s (%s)", doing, span(since))
 }

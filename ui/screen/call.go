@@ -41,18 +41,18 @@ func callVerb(c agent.Call) string {
 }
 
 // object is what a call works on, in one safe line, as wide as it will be shown.
-func (s *Screen) object(c agent.Call) string {
+func (lay *layout) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
-	first = s.oneLine(sanitize.Text(s.path(first), sanitize.Line))
+	first = lay.oneLine(sanitize.Text(lay.path(first), sanitize.Line))
 	switch n := strings.Count(rest, "\n") + 1; {
 	case !more || listed(c):
-	case s.opt.Profile == Spoken:
+	case lay.opt.Profile == Spoken:
 		first += ", and " + texts.Count(n, "more line")
 	default:
-		first += fmt.Sprintf(" %s %s", s.ellipsis(), texts.Count(n, "more line"))
+		first += fmt.Sprintf(" %s %s", lay.ellipsis(), texts.Count(n, "more line"))
 	}
-	return s.ascii(first)
+	return lay.ascii(first)
 }
 
 // listed reports whether all lines of the object are for the user, as those of
@@ -64,39 +64,36 @@ const maxListed = 100
 
 // list is the further lines of an object that is shown whole, one below the
 // other.
-func (s *Screen) list(c agent.Call) string {
+func (lay *layout) list(c agent.Call) string {
 	_, rest, _ := strings.Cut(strings.TrimRight(c.Access.Object, "\n"), "\n")
 	if !listed(c) || rest == "" {
 		return ""
 	}
-	before := s.bodyIndent()
+	before := lay.bodyIndent()
 	lines := strings.Split(rest, "\n")
 	more := ""
 	if n := len(lines) - maxListed; n > 0 {
 		lines = lines[:maxListed]
-		more = s.prose(texts.Count(n, "more line"), before)
+		more = lay.prose(texts.Count(n, "more line"), before)
 	}
-	return s.prose(strings.Join(lines, "\n"), before) + more
+	return lay.prose(strings.Join(lines, "\n"), before) + more
 }
 
-// callLine is the line of a call with its result; "" when it has none yet.
-func (s *Screen) callLine(c agent.Call, result string) string { return s.callLineIn(c, result, 0) }
-
-// callLineIn is callLine with a style for the result; 0 is no style.
-func (s *Screen) callLineIn(c agent.Call, result string, ink style) string {
-	if s.opt.Profile == Spoken {
-		return s.spokenCall(c, result)
+// callLine is the line of a call with its result; "" when it has none yet. named says that
+// the call was named last, where calls are spoken.
+func (lay *layout) callLine(c agent.Call, result string, ink style, named bool) string {
+	if lay.opt.Profile == Spoken {
+		return lay.spokenCall(c, result, named)
 	}
-	l := callText{verb: callVerb(c), object: s.object(c), result: result, edge: rightEdge, ink: ink}
-	return s.lay(l) + "\n"
+	return lay.row(callText{verb: callVerb(c), object: lay.object(c), result: result, edge: rightEdge, ink: ink}) + "\n"
 }
 
 // ranLine is the end of a call whose own line stands right above.
-func (s *Screen) ranLine(c agent.Call, result string, ink style) string {
-	if s.opt.Profile == Spoken {
-		return s.spokenCall(c, result)
+func (lay *layout) ranLine(c agent.Call, result string, ink style) string {
+	if lay.opt.Profile == Spoken {
+		return lay.spokenCall(c, result, true)
 	}
-	return s.lay(callText{verb: callVerb(c), result: result, ink: ink}) + "\n"
+	return lay.row(callText{verb: callVerb(c), result: result, ink: ink}) + "\n"
 }
 
 // callText is what goes into the line of a call; all of it is safe.
@@ -109,11 +106,11 @@ type callText struct {
 
 // lay sets verb, object and result on one line. Where rows are seen, an
 // overlong object is cut, and an overlong result goes below.
-func (s *Screen) lay(l callText) string {
+func (lay *layout) row(l callText) string {
 	at := len(margin) + max(cells(l.verb), verbCells)
 	verb := l.verb
 	if !l.bare {
-		verb = s.ink(dim).Sprint(verb)
+		verb = lay.ink(dim).Sprint(verb)
 	}
 	head := margin + verb
 	if l.object == "" && l.result == "" {
@@ -122,26 +119,26 @@ func (s *Screen) lay(l callText) string {
 	head += strings.Repeat(" ", max(verbCells-cells(l.verb), 0))
 	if l.object == "" {
 		plain := margin + l.verb + strings.Repeat(" ", max(verbCells-cells(l.verb), 0)) + " "
-		return head + " " + s.painted(strings.TrimSuffix(s.wrap(l.result, plain, body), "\n")[len(plain):], l.ink)
+		return head + " " + lay.painted(strings.TrimSuffix(lay.wrap(l.result, plain, body), "\n")[len(plain):], l.ink)
 	}
-	if s.opt.ErrTTY && !l.bare && at+1+min(cells(l.object), leastObject)+2+cells(l.result) >= s.width() {
-		head += " " + s.cut(l.object, s.width()-1-at-1)
-		return head + "\n" + s.painted(strings.TrimSuffix(s.wrap(l.result, body, body), "\n"), l.ink)
+	if lay.opt.ErrTTY && !l.bare && at+1+min(cells(l.object), leastObject)+2+cells(l.result) >= lay.width() {
+		head += " " + lay.cut(l.object, lay.width()-1-at-1)
+		return head + "\n" + lay.painted(strings.TrimSuffix(lay.wrap(l.result, body, body), "\n"), l.ink)
 	}
-	edge := min(l.edge, s.width()-1)
+	edge := min(l.edge, lay.width()-1)
 	object := l.object
-	if s.opt.ErrTTY {
-		object = s.cut(object, max(s.width()-1-at-1-2-cells(l.result), leastObject))
+	if lay.opt.ErrTTY {
+		object = lay.cut(object, max(lay.width()-1-at-1-2-cells(l.result), leastObject))
 	}
 	at += 1 + cells(object)
 	head += " " + object
 	switch n := cells(l.result); {
 	case n == 0:
 		return head
-	case s.opt.Profile == Rich && s.opt.ErrTTY && at+2+n <= edge:
-		return head + strings.Repeat(" ", edge-at-n) + s.painted(l.result, l.ink)
+	case lay.opt.Profile == Rich && lay.opt.ErrTTY && at+2+n <= edge:
+		return head + strings.Repeat(" ", edge-at-n) + lay.painted(l.result, l.ink)
 	}
-	return head + "  " + s.painted(l.result, l.ink)
+	return head + "  " + lay.painted(l.result, l.ink)
 }
 
 // result says how a call ended, in a few words.
@@ -178,10 +175,10 @@ func prefixed(word, summary string) string {
 
 // tail is the end of a failed command's output, without its escape sequences:
 // colours would say what the words do not.
-func (s *Screen) tail(text string) string { return s.lastLines(text, tailLines) }
+func (lay *layout) tail(text string) string { return lay.lastLines(text, tailLines) }
 
 // lastLines is the end of an output, at most n of its lines.
-func (s *Screen) lastLines(text string, n int) string {
+func (lay *layout) lastLines(text string, n int) string {
 	text = strings.TrimRight(sanitize.Text(sanitize.StripSequences(text), sanitize.Code), "\n")
 	if text == "" {
 		return ""
@@ -191,17 +188,17 @@ func (s *Screen) lastLines(text string, n int) string {
 		lines = lines[len(lines)-n:]
 	}
 	var b strings.Builder
-	if s.opt.Profile == Spoken {
+	if lay.opt.Profile == Spoken {
 		fmt.Fprintf(&b, "tool: output, last %s:\n", texts.Count(len(lines), "line"))
 		for _, l := range lines {
-			b.WriteString(s.heard(strings.TrimSpace(l)) + "\n")
+			b.WriteString(lay.heard(strings.TrimSpace(l)) + "\n")
 		}
 		return b.String() + "end output.\n"
 	}
 	for _, l := range lines {
-		l = s.ascii(strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), " "))
-		if s.opt.ErrTTY {
-			l = s.cut(l, s.width()-1-len(body))
+		l = lay.ascii(strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), " "))
+		if lay.opt.ErrTTY {
+			l = lay.cut(l, lay.width()-1-len(body))
 		}
 		if l != "" {
 			b.WriteString(body + l)
@@ -218,10 +215,10 @@ func Count(n int, noun string) string { return texts.Count(n, noun) }
 const maxOneLine = 2000
 
 // oneLine cuts an overlong line and says so.
-func (s *Screen) oneLine(text string) string {
+func (lay *layout) oneLine(text string) string {
 	if len(text) <= maxOneLine {
 		return text
 	}
 	kept := texts.Cut(text, maxOneLine)
-	return fmt.Sprintf("%s %s %s", kept, s.ellipsis(), texts.Count(utf8.RuneCountInString(text[len(kept):]), "more character"))
+	return fmt.Sprintf("%s %s %s", kept, lay.ellipsis(), texts.Count(utf8.RuneCountInString(text[len(kept):]), "more character"))
 }

@@ -39,7 +39,7 @@ func (s *Screen) OnReasoning(text string) {
 		all := s.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
 			s.reason.Reset()
-			s.aside(s.reasoning(all[:end]))
+			s.aside(s.layout.reasoning(all[:end]))
 			s.reason.WriteString(all[end+1:])
 		}
 	})
@@ -49,13 +49,13 @@ func (s *Screen) OnReasoning(text string) {
 func (s *Screen) endReasoning() {
 	if text := s.reason.String(); text != "" {
 		s.reason.Reset()
-		s.aside(s.reasoning(text))
+		s.aside(s.layout.reasoning(text))
 	}
 }
 
 // reasoning is whole lines of what the model thinks, told from its answer.
-func (s *Screen) reasoning(text string) string {
-	return s.prose(text, s.before("thinking: "))
+func (lay *layout) reasoning(text string) string {
+	return lay.prose(text, lay.before("thinking: "))
 }
 
 // OnText implements agent.Callbacks: a piece of the answer.
@@ -110,7 +110,7 @@ func (s *Screen) beginParent(call agent.Call) {
 	}
 	if r.input = (agent.ToolInput{}); !r.started {
 		r.started, r.said = true, s.opt.Now()
-		s.print(s.callLine(r.call, ""))
+		s.printCall(r.call, "", 0)
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		}
 		tail := s.unseen(run, r.Tail)
 		// An error that begins with what the call works on need not say it again.
-		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")
+		text := strings.TrimPrefix(s.layout.ascii(result(r)), s.layout.object(call)+": ")
 		failed := r.Status != agent.CallOK
 		ink := style(0)
 		if failed && r.Status != agent.CallInterrupted {
@@ -155,15 +155,15 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		}
 		switch {
 		case run.decision == applied && !failed:
-			s.print(s.appliedLine(call))
+			s.print(s.layout.appliedLine(call))
 		case run.started && s.lastRun == call.ID && len(s.calls) == 0:
-			s.print(s.ranLine(call, text, ink))
+			s.print(s.layout.ranLine(call, text, ink))
 		default:
-			s.print(s.callLineIn(call, text, ink))
+			s.printCall(call, text, ink)
 		}
-		s.put(s.list(call))
+		s.put(s.layout.list(call))
 		if failed {
-			s.put(s.tail(tail))
+			s.put(s.layout.tail(tail))
 		}
 	})
 }

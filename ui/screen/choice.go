@@ -20,9 +20,9 @@ func (s *Screen) Offer(text string, choices []string) (prompt string) {
 			before = ""
 		}
 		var b strings.Builder
-		b.WriteString(s.note(text))
+		b.WriteString(s.layout.note(text))
 		for i, choice := range choices {
-			b.WriteString(s.wrap(choice, fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
+			b.WriteString(s.layout.wrap(choice, fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
 		}
 		s.must(b.String())
 	})

@@ -28,7 +28,6 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 			{"e", "edit it first"},
 			{"p", "show all of it in the pager"},
 			{"q", "no, and stop this turn"},
-			{"?", "this text; Enter alone means no"},
 		}
 		switch q.Kind {
 		case agent.QuestionChanges:
@@ -39,7 +38,6 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 				{"a", "yes, and always in this session for this line, as long as it touches only these paths"},
 				{"p", "show all of it in the pager"},
 				{"q", "no, and stop this turn"},
-				{"?", "this text; Enter alone means no"},
 			}
 			if q.Effects != nil && q.Effects.There {
 				rows[0][1], rows[1][1] = "yes, keep the files", "no, move them away; the model gets the output, and n REASON tells it why"
@@ -54,7 +52,6 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 				{"n", "no, plan mode stays on; n REASON tells the model what to change"},
 				{"p", "show all of it in the pager"},
 				{"q", "no, and stop this turn"},
-				{"?", "this text; Enter alone means no"},
 			}
 		case agent.QuestionOutside, agent.QuestionWhole:
 			more := "run it again, with the network, your keys and your home"
@@ -66,7 +63,6 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 				{"n", "no; n REASON tells the model why"},
 				{"p", "show all of it in the pager"},
 				{"q", "no, and stop this turn"},
-				{"?", "this text; Enter alone means no"},
 			}
 		}
 		if own {
@@ -76,15 +72,7 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 					"versions too; artoo trust rm --run takes it back"},
 			}...)
 		}
-		if s.opt.Profile == Spoken {
-			s.must(s.spokenKeys(rows))
-			return
-		}
-		var b strings.Builder
-		for _, r := range rows {
-			b.WriteString(s.wrap(line(r[1]), fmt.Sprintf("  %-3s ", r[0]), "      "))
-		}
-		s.must(b.String())
+		s.must(s.layout.keyRows(append(rows, enterMeansNo)))
 	})
 }
 
@@ -104,11 +92,11 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		rule := line(cmp.Or(a.Rule, q.Rule))
 		if q.Kind == agent.QuestionPlan {
 			r.decision = told
-			s.must(s.decidedLine(planDecided(q, a)))
+			s.must(s.layout.decidedLine(planDecided(q, a)))
 			return
 		}
 		if q.Kind == agent.QuestionChanges {
-			s.must(s.decidedLine(keptOrNot(q, a)))
+			s.must(s.layout.decidedLine(keptOrNot(q, a)))
 			return
 		}
 		text, ink, own := "", style(0), q.OwnPrograms() && a.Rule == ""
@@ -116,7 +104,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case own && a.Verdict == agent.YesForSession:
 			text = "the project's own programs run without a question in this session"
 		case own && a.Verdict == agent.YesForever:
-			text = "trust this project to run its own programs" + s.remark("artoo trust rm --run takes it back")
+			text = "trust this project to run its own programs" + s.layout.remark("artoo trust rm --run takes it back")
 		case a.Verdict == agent.Yes:
 			if q.Call.Access.Diff != "" && s.running(q.Call.ID) != nil {
 				r.decision = applied
@@ -124,9 +112,9 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 			}
 			text = "allowed once"
 		case a.Verdict == agent.YesForSession:
-			text = fmt.Sprintf("allowed in this session: %s%s", rule, s.remark("/permissions to change"))
+			text = fmt.Sprintf("allowed in this session: %s%s", rule, s.layout.remark("/permissions to change"))
 		case a.Verdict == agent.YesForever:
-			text = fmt.Sprintf("allowed in this project: %s%s", rule, s.remark("config.toml to change"))
+			text = fmt.Sprintf("allowed in this project: %s%s", rule, s.layout.remark("config.toml to change"))
 		case a.Verdict == agent.StopTurn:
 			r.decision, ink = denied, errorStyle
 			text = "denied; turn stopped"
@@ -140,7 +128,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		if len(a.Input) > 0 && r.decision != denied {
 			text += ", as edited"
 		}
-		s.must(s.decidedIn(text, ink))
+		s.must(s.layout.decidedIn(text, ink))
 	})
 }
 
@@ -169,31 +157,31 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 
 // decidedLine is a decision in the transcript. It begins as its question does,
 // so that nothing else can look like it.
-func (s *Screen) decidedLine(text string) string { return s.decidedIn(text, 0) }
+func (lay *layout) decidedLine(text string) string { return lay.decidedIn(text, 0) }
 
 // decidedIn is decidedLine with a style for the decision; 0 is no style.
-func (s *Screen) decidedIn(text string, ink style) string {
-	if s.opt.Profile == Spoken {
+func (lay *layout) decidedIn(text string, ink style) string {
+	if lay.opt.Profile == Spoken {
 		text = strings.TrimRight(text, ".") + "."
 	}
-	rows := s.wrap(text, approve, s.hanging())
-	return string(ours) + s.ink(promptStyle).Sprint(approve) + s.painted(rows[len(approve):], ink)
+	rows := lay.wrap(text, approve, lay.hanging())
+	return string(ours) + lay.ink(promptStyle).Sprint(approve) + lay.painted(rows[len(approve):], ink)
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.
-func (s *Screen) remark(hint string) string {
-	if s.opt.Profile == Spoken {
+func (lay *layout) remark(hint string) string {
+	if lay.opt.Profile == Spoken {
 		return "; " + hint
 	}
 	return "   (" + hint + ")"
 }
 
 // appliedLine is the result line of a change that was allowed once.
-func (s *Screen) appliedLine(c agent.Call) string {
-	if s.opt.Profile == Spoken {
-		return s.decidedLine("applied once")
+func (lay *layout) appliedLine(c agent.Call) string {
+	if lay.opt.Profile == Spoken {
+		return lay.decidedLine("applied once")
 	}
-	return s.decidedLine("applied once  " + s.object(c))
+	return lay.decidedLine("applied once  " + lay.object(c))
 }
 
 func (s *Screen) running(id string) *running {

@@ -13,7 +13,7 @@ import (
 
 // change shows a change of a file: the line of the call, then its diff.
 func (b *asking) change(q agent.Question) {
-	s, a := b.s, q.Call.Access
+	s, a := b.lay, q.Call.Access
 	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
 	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)
 	if s.opt.Profile == Spoken {
@@ -26,7 +26,7 @@ func (b *asking) change(q agent.Question) {
 	}
 	size := fmt.Sprintf("+%d -%d", a.Added, a.Removed)
 	if b.cut && len(margin)+verbCells+1+cells(path)+2+cells(size) < s.width() {
-		b.WriteString(s.lay(callText{verb: verb, object: path, result: size, edge: rightEdge}) + "\n\n")
+		b.WriteString(s.row(callText{verb: verb, object: path, result: size, edge: rightEdge}) + "\n\n")
 	} else if head := s.head(verb, ""); b.cut {
 		b.WriteString(b.dimmed(s.wrap(path+"  "+size, head, body), verb) + "\n")
 	} else {
@@ -39,7 +39,7 @@ func (b *asking) change(q agent.Question) {
 func (b *asking) diff(lines []string) { b.rows(b.diffRows(lines)) }
 
 func (b *asking) diffRows(lines []string) (rows []string) {
-	s := b.s
+	s := b.lay
 	inks := map[style]*color.Color{}
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
@@ -73,7 +73,7 @@ func colored(c *color.Color, rows []string) []string {
 
 // spokenDiff reads the changed lines out, each with its number; of several files
 // each by its name.
-func (s *Screen) spokenDiff(b *strings.Builder, lines []string) {
+func (lay *layout) spokenDiff(b *strings.Builder, lines []string) {
 	var from, to int
 	for i, l := range lines {
 		switch {

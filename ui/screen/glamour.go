@@ -22,15 +22,15 @@ const maxWhole = 64 << 10
 
 // whole is a Markdown text that arrived whole, in rows of less than width cells: glamour's on
 // a rich terminal, else those of an answer. It holds no sequences but those of the palette.
-func (s *Screen) whole(markdown string, width int, label string) string {
+func (lay *layout) whole(markdown string, width int, label string) string {
 	opt := MarkdownOptions{
-		Width: func() int { return width }, Color: s.opt.ErrColor, Palette: s.opt.Palette,
-		Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
+		Width: func() int { return width }, Color: lay.opt.ErrColor, Palette: lay.opt.Palette,
+		Links: lay.opt.Links && lay.opt.Profile == Rich, Spoken: lay.opt.Profile == Spoken, Label: label,
 	}
-	if s.opt.Profile != Rich || len(markdown) > maxWhole || !glamourKeeps(markdown) {
+	if lay.opt.Profile != Rich || len(markdown) > maxWhole || !glamourKeeps(markdown) {
 		return RenderMarkdown(markdown, opt)
 	}
-	r, err := glamour.NewTermRenderer(glamour.WithStyles(s.opt.Palette.glamour(s.opt.ErrColor)), glamour.WithWordWrap(width-1),
+	r, err := glamour.NewTermRenderer(glamour.WithStyles(lay.opt.Palette.glamour(lay.opt.ErrColor)), glamour.WithWordWrap(width-1),
 		glamour.WithColorProfile(termenv.TrueColor), glamour.WithPreservedNewLines(), glamour.WithInlineTableLinks(true))
 	if err != nil {
 		return RenderMarkdown(markdown, opt)
@@ -39,7 +39,7 @@ func (s *Screen) whole(markdown string, width int, label string) string {
 	if err != nil {
 		return RenderMarkdown(markdown, opt)
 	}
-	return s.opt.Palette.trimmed(rows)
+	return lay.opt.Palette.trimmed(rows)
 }
 
 // glamourKeeps reports whether nothing in a text is among what glamour does not keep: it breaks

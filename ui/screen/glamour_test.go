@@ -20,11 +20,11 @@ func TestATextThatArrivesWholeIsRendered(t *testing.T) {
 			"  - in `cart.go`\n2. pass it\n\n File                 Lines\n----------------------------\n `week.go`               88\n\n" +
 			"  x := 1\n\n- [ ] New takes it\n\n> not global\n",
 	} {
-		if diff := cmp.Diff(want, newRig(profiles()[name]).whole(plan, 32, "")); diff != "" {
+		if diff := cmp.Diff(want, newRig(profiles()[name]).layout.whole(plan, 32, "")); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if got := newRig(profiles()["plain"]).whole(plan, 32, ""); !strings.Contains(got, "# Plan\n\nMake `Cart` take a clock.") {
+	if got := newRig(profiles()["plain"]).layout.whole(plan, 32, ""); !strings.Contains(got, "# Plan\n\nMake `Cart` take a clock.") {
 		t.Errorf("plain: %q", got)
 	}
 }
@@ -38,7 +38,7 @@ func FuzzWhole(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src string, width uint8) {
 		r := newRig(nil)
-		checkRows(t, r.whole(src, int(width)+10, ""))
+		checkRows(t, r.layout.whole(src, int(width)+10, ""))
 	})
 }
 

@@ -169,10 +169,10 @@ var lookalikes = [...]string{
 }
 
 // marked is status with a mark before each row of untrusted text that needs one.
-func (s *Screen) marked(text string) string {
+func (lay *layout) marked(text string) string {
 	width := 0
-	if s.opt.ErrTTY {
-		width = s.width()
+	if lay.opt.ErrTTY {
+		width = lay.width()
 	}
 	return markRows(text, ownWords, width)
 }
@@ -182,13 +182,13 @@ func (s *Screen) marked(text string) string {
 func (s *Screen) Marked(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.marked(text)
+	return s.layout.marked(text)
 }
 
 // heard is an untrusted text that stands by itself, with its marks against the
 // words of a transcript that is heard.
-func (s *Screen) heard(text string) string {
-	if s.opt.Profile != Spoken {
+func (lay *layout) heard(text string) string {
+	if lay.opt.Profile != Spoken {
 		return text
 	}
 	return markRows(text, spokenWords, 0)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"artoo/agent"
 	"artoo/ui/sanitize"
 )
 
@@ -70,7 +71,7 @@ func (s *Screen) emit(text string) {
 		s.prompt = false
 		s.sink.writeErr(s.opt.Now(), "\n")
 	}
-	s.sink.writeErr(s.opt.Now(), s.marked(s.ascii(text)))
+	s.sink.writeErr(s.opt.Now(), s.layout.marked(s.layout.ascii(text)))
 }
 
 // gap writes the blank line that sets next apart from what stands above.
@@ -94,8 +95,8 @@ func (s *Screen) gap(next section) {
 
 // ascii turns status into ASCII where the locale has no UTF-8. Escape sequences
 // are ASCII already.
-func (s *Screen) ascii(text string) string {
-	if s.opt.UTF8 {
+func (lay *layout) ascii(text string) string {
+	if lay.opt.UTF8 {
 		return text
 	}
 	var b strings.Builder
@@ -135,11 +136,11 @@ func indented(text, margin string) string {
 }
 
 // path shows a path relative to the project root, or with ~.
-func (s *Screen) path(p string) string {
-	if rel, ok := below(p, s.opt.Root); ok && rel != "" {
+func (lay *layout) path(p string) string {
+	if rel, ok := below(p, lay.opt.Root); ok && rel != "" {
 		return rel
 	}
-	if rel, ok := below(p, s.opt.Home); ok {
+	if rel, ok := below(p, lay.opt.Home); ok {
 		return strings.TrimSuffix("~/"+rel, "/")
 	}
 	return p
@@ -158,4 +159,11 @@ func below(p, dir string) (string, bool) {
 		return "", false
 	}
 	return rel[1:], true
+}
+
+// printCall prints the line of a call with its result, "" while it has none.
+func (s *Screen) printCall(c agent.Call, result string, ink style) {
+	named := s.named == c.ID
+	s.named = c.ID
+	s.print(s.layout.callLine(c, result, ink, named))
 }

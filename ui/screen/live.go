@@ -79,9 +79,9 @@ func (w *written) ended(n int) string {
 
 // liveAt is when lines of a running call are to be shown; zero for never, as long as it
 // writes none.
-func (s *Screen) liveAt(r *running) time.Time {
+func (lay *layout) liveAt(r *running) time.Time {
 	switch {
-	case !s.opt.Conversation || s.opt.Quiet || s.opt.Profile == Spoken || r.shown == r.lines:
+	case !lay.opt.Conversation || lay.opt.Quiet || lay.opt.Profile == Spoken || r.shown == r.lines:
 		return time.Time{}
 	case r.next.IsZero():
 		return r.since.Add(liveDelay)
@@ -96,7 +96,7 @@ func (s *Screen) showLive(now time.Time) {
 		return
 	}
 	for _, r := range s.calls {
-		if at := s.liveAt(r); !at.IsZero() && !now.Before(at) {
+		if at := s.layout.liveAt(r); !at.IsZero() && !now.Before(at) {
 			s.below(r, now)
 		}
 	}
@@ -109,17 +109,17 @@ func (s *Screen) below(r *running, now time.Time) {
 		if r.started {
 			took = passed(now.Sub(r.since))
 		}
-		s.print(s.callLine(r.call, took))
+		s.printCall(r.call, took, 0)
 	}
 	r.started, r.said = true, now
 	fresh := r.lines - r.shown
-	text := s.lastLines(r.ended(min(fresh, liveLines)), liveLines)
+	text := s.layout.lastLines(r.ended(min(fresh, liveLines)), liveLines)
 	if fresh > liveLines {
-		text = body + s.ellipsis() + "\n" + text
+		text = body + s.layout.ellipsis() + "\n" + text
 	}
 	s.put(text)
 	s.lastRun = r.call.ID
-	r.shown, r.last = r.lines, s.ascii(r.lastLine())
+	r.shown, r.last = r.lines, s.layout.ascii(r.lastLine())
 	r.next = now.Add(min(firstPause<<r.pauses, report))
 	r.pauses = min(r.pauses+1, 10)
 }
@@ -155,8 +155,8 @@ func (s *Screen) SoFar() bool {
 			if took := passed(s.opt.Now().Sub(r.since)); took != "" {
 				text = took + ", " + text
 			}
-			s.print(s.callLine(r.call, text))
-			s.put(s.lastLines(string(r.end), soFarLines))
+			s.printCall(r.call, text, 0)
+			s.put(s.layout.lastLines(string(r.end), soFarLines))
 		}
 	})
 	return ran

@@ -21,9 +21,9 @@ func (s *Screen) OnNotice(n agent.Notice) {
 		case n.Kind == agent.NoticeStep:
 			s.step(n.Text)
 		case n.Kind == agent.NoticeWarning:
-			s.aside(s.notice("warning: " + n.Text))
+			s.aside(s.layout.notice("warning: " + n.Text))
 		default:
-			s.aside(s.notice(n.Text))
+			s.aside(s.layout.notice(n.Text))
 		}
 	})
 }
@@ -33,7 +33,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 func (s *Screen) step(text string) {
 	s.rest()
 	s.holdEnds()
-	s.print(s.note(line(text)))
+	s.print(s.layout.note(line(text)))
 	s.hear(thinking, 0) // the provider was heard, and works on
 }
 
@@ -46,7 +46,7 @@ func (s *Screen) retry(n agent.Notice) {
 	s.print(s.retryLine(n))
 	now := s.opt.Now()
 	s.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
-	if s.moving() {
+	if s.layout.moving() {
 		s.busy.since = now // the wait itself is counted down
 	}
 }
@@ -58,7 +58,7 @@ func (s *Screen) retryLine(n agent.Notice) string {
 	var text string
 	switch {
 	case n.Kind != agent.NoticeRetry && n.Text != "": // nothing failed
-		return s.notice(n.Text)
+		return s.layout.notice(n.Text)
 	case r.NewKey:
 		text = retryReason(r.Err) + ". Trying again with a new one"
 	default:
@@ -68,15 +68,15 @@ func (s *Screen) retryLine(n agent.Notice) string {
 		} else if r.Tries != s.tries {
 			of = "" // another fault allows another number: two would not agree
 		}
-		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, s.spanWords(wholeWait(r.Wait)))
+		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, s.layout.spanWords(wholeWait(r.Wait)))
 		if s.opt.ErrTTY {
 			text += ", Ctrl-C stops"
 		}
 	}
 	if s.opt.Profile == Spoken {
-		return s.wrap("error: "+text+".", "", "")
+		return s.layout.wrap("error: "+text+".", "", "")
 	}
-	return s.labelled(margin, "error:", text+".")
+	return s.layout.labelled(margin, "error:", text+".")
 }
 
 // wholeWait is a wait as it is told: never less than a second.
@@ -125,18 +125,18 @@ func colon(what, why string) string {
 }
 
 // notice is a sentence, or a list whose lines stand below each other.
-func (s *Screen) notice(text string) string {
+func (lay *layout) notice(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "\n") {
-		return s.note(line(text))
+		return lay.note(line(text))
 	}
-	return s.prose(text, s.before("note: "))
+	return lay.prose(text, lay.before("note: "))
 }
 
 // note is one line of status.
-func (s *Screen) note(text string) string {
-	if s.opt.Profile == Spoken {
-		return s.wrap("note: "+strings.TrimRight(text, ".")+".", "", "")
+func (lay *layout) note(text string) string {
+	if lay.opt.Profile == Spoken {
+		return lay.wrap("note: "+strings.TrimRight(text, ".")+".", "", "")
 	}
-	return s.wrap(text, margin, margin)
+	return lay.wrap(text, margin, margin)
 }

@@ -141,15 +141,15 @@ var endStyle = func() string {
 }()
 
 // ink is a style for Err.
-func (s *Screen) ink(st style) *color.Color { return s.opt.Palette.color(st, s.opt.ErrColor) }
+func (lay *layout) ink(st style) *color.Color { return lay.opt.Palette.color(st, lay.opt.ErrColor) }
 
 // painted is rows in a style that ends with each of them and leaves their indent out.
-func (s *Screen) painted(rows string, st style) string {
+func (lay *layout) painted(rows string, st style) string {
 	if st == 0 {
 		return rows
 	}
 	var b strings.Builder
-	c := s.ink(st)
+	c := lay.ink(st)
 	for row := range strings.Lines(rows) {
 		text := strings.TrimLeft(row, " ")
 		b.WriteString(row[:len(row)-len(text)])

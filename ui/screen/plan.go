@@ -11,23 +11,23 @@ import (
 // plan shows a plan that is to be approved, as the Markdown that it is.
 func (b *asking) plan(q agent.Question) {
 	verb := callVerb(q.Call)
-	b.WriteString(b.s.callLine(q.Call, ""))
-	if b.s.opt.Profile != Spoken {
+	b.WriteString(b.lay.callLine(q.Call, "", 0, false))
+	if b.lay.opt.Profile != Spoken {
 		b.WriteString("\n")
 	}
-	if !b.cut || !b.s.opt.ErrTTY {
+	if !b.cut || !b.lay.opt.ErrTTY {
 		b.rows(strings.Split(strings.TrimRight(indented(q.Plan, margin), "\n"), "\n"))
 		return
 	}
-	rows := b.s.whole(q.Plan, b.s.width()-len(margin), "")
+	rows := b.lay.whole(q.Plan, b.lay.width()-len(margin), "")
 	lines := strings.Split(strings.TrimRight(rows, "\n"), "\n")
 	for i, l := range lines {
-		if l != "" && b.s.opt.Profile != Spoken {
+		if l != "" && b.lay.opt.Profile != Spoken {
 			lines[i] = margin + l
 		}
 	}
 	b.rows(lines)
-	if b.s.opt.Profile == Spoken {
+	if b.lay.opt.Profile == Spoken {
 		b.WriteString("end " + verb + ".\n")
 	}
 }
@@ -42,10 +42,10 @@ func (s *Screen) Choice(q agent.Question) string {
 			before = ""
 		}
 		var b strings.Builder
-		b.WriteString(s.prose(q.Text, s.before("question: ")))
+		b.WriteString(s.layout.prose(q.Text, s.layout.before("question: ")))
 		for i, choice := range q.Choices {
 			text := strings.Join(strings.Fields(choice), " ")
-			b.WriteString(s.wrap(s.ascii(sanitize.Text(text, sanitize.Line)), fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
+			b.WriteString(s.layout.wrap(s.layout.ascii(sanitize.Text(text, sanitize.Line)), fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
 		}
 		s.must(b.String())
 	})

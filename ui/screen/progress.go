@@ -41,7 +41,7 @@ func (s *Screen) spin() {
 	if s.opt.UTF8 {
 		frames = spinner.CharSets[framesBraille]
 	}
-	sp := spinner.New(frames, s.pace(), spinner.WithWriter(g), spinner.WithHiddenCursor(false))
+	sp := spinner.New(frames, s.layout.pace(), spinner.WithWriter(g), spinner.WithHiddenCursor(false))
 	if s.opt.ErrFile != nil {
 		sp.WriterFile = s.opt.ErrFile // or Start refuses where stdout is a pipe
 	}
@@ -59,7 +59,7 @@ func (g *gate) update(sp *spinner.Spinner) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
 	if g.s.progress.gate == g {
-		sp.Prefix, sp.Suffix = g.s.progressText(g.s.opt.Now(), g.s.width())
+		sp.Prefix, sp.Suffix = g.s.progressText(g.s.opt.Now(), g.s.layout.width())
 	}
 }
 
@@ -81,8 +81,8 @@ const (
 )
 
 // pace is how often the progress line may change.
-func (s *Screen) pace() time.Duration {
-	if s.opt.SSH {
+func (lay *layout) pace() time.Duration {
+	if lay.opt.SSH {
 		return time.Second
 	}
 	return 500 * time.Millisecond
@@ -116,7 +116,7 @@ func (s *Screen) nextSpin() time.Time {
 	if at = at.Add(spinnerDelay); !s.rowIsFree() {
 		at = s.sink.flushed.Add(silence)
 	}
-	if next := s.progress.painted.Add(s.pace()); next.After(at) {
+	if next := s.progress.painted.Add(s.layout.pace()); next.After(at) {
 		return next
 	}
 	return at
@@ -125,7 +125,7 @@ func (s *Screen) nextSpin() time.Time {
 // paint draws the progress line, changing as little as it can. The cursor never leaves the
 // line and is never hidden.
 func (s *Screen) paint(next string) {
-	now, width, old := s.opt.Now(), s.width(), s.progress
+	now, width, old := s.opt.Now(), s.layout.width(), s.progress
 	s.progress.line, s.progress.width, s.progress.painted = next, width, now
 	keep := commonPrefix(old.line, next)
 	back := cells(old.line[keep:])
@@ -178,7 +178,7 @@ func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) 
 		}
 		return " ", ""
 	}
-	return s.cut(s.ascii(s.activityText(now, width)), width-1-roomForFrame) + " ", ""
+	return s.layout.cut(s.layout.ascii(s.activityText(now, width)), width-1-roomForFrame) + " ", ""
 }
 
 // activityText says what goes on.
@@ -189,12 +189,12 @@ func (s *Screen) activityText(now time.Time, width int) string {
 		if n := len(s.calls) - 1; n > 0 {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
-		if live := s.lastOf(r); live != "" && len(s.calls) == 1 {
-			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true, 0})
-			return s.marked(head) + "  " + live
+		if live := s.layout.lastOf(r); live != "" && len(s.calls) == 1 {
+			head := s.layout.row(callText{callVerb(r.call), s.layout.cut(s.layout.object(r.call), width/2), took, 0, true, 0})
+			return s.layout.marked(head) + "  " + live
 		}
 		edge := min(rightEdge, width-1) - roomForFrame
-		text := s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, edge, true, 0}))
+		text := s.layout.marked(s.layout.row(callText{callVerb(r.call), s.layout.object(r.call), took, edge, true, 0}))
 		return text + strings.Repeat(" ", max(edge-cells(text), 0))
 	}
 	if left := s.busy.until.Sub(now); left > 0 {
@@ -208,9 +208,9 @@ func (s *Screen) activityText(now time.Time, width int) string {
 	if t := passed(now.Sub(since)); t != "" {
 		took = ", " + t
 	}
-	text := "  " + s.activity(s.busy.doing, s.busy.tool, s.busy.bytes) + took
+	text := "  " + s.layout.activity(s.busy.doing, s.busy.tool, s.busy.bytes) + took
 	if cells(text) > width-1-roomForFrame {
-		text = "  " + s.activity(s.busy.doing, "", s.busy.bytes) + took
+		text = "  " + s.layout.activity(s.busy.doing, "", s.busy.bytes) + took
 	}
 	return text
 }
@@ -224,12 +224,12 @@ func passed(d time.Duration) string {
 }
 
 // cut shortens text to a number of cells.
-func (s *Screen) cut(text string, n int) string {
-	return displaywidth.TruncateString(text, max(n, 1), s.ellipsis())
+func (lay *layout) cut(text string, n int) string {
+	return displaywidth.TruncateString(text, max(n, 1), lay.ellipsis())
 }
 
-func (s *Screen) ellipsis() string {
-	if s.opt.UTF8 {
+func (lay *layout) ellipsis() string {
+	if lay.opt.UTF8 {
 		return "…"
 	}
 	return "..."
@@ -255,7 +255,7 @@ func (s *Screen) Pause() {
 	s.do(func() {
 		s.paused = true
 		s.hideProgress()
-		if s.replying() && s.same() && s.md.Column() > 0 {
+		if s.replying() && s.layout.same() && s.md.Column() > 0 {
 			s.breakRow()
 		}
 	})

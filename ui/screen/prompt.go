@@ -64,7 +64,7 @@ func (s *Screen) bolded(prompt string) string {
 	var b strings.Builder
 	for row := range strings.Lines(prompt[:n]) {
 		row, end := strings.CutSuffix(row, "\n")
-		if b.WriteString(s.ink(promptStyle).Sprint(row)); end {
+		if b.WriteString(s.layout.ink(promptStyle).Sprint(row)); end {
 			b.WriteByte('\n')
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Screen) Said(prompt, text string) {
 	s.do(func() {
 		s.closeReply()
 		s.gap(promptLine)
-		s.put(string(ours) + s.bolded(prompt) + s.saidRows(prompt, text)[len(prompt):])
+		s.put(string(ours) + s.bolded(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
 		if !s.opt.Quiet {
 			s.last = promptLine
 		}
@@ -85,14 +85,14 @@ func (s *Screen) Said(prompt, text string) {
 
 // saidRows are the rows of a message behind a prompt, broken at blanks. A line with
 // tabs is left to the terminal, which knows where they end.
-func (s *Screen) saidRows(prompt, text string) string {
+func (lay *layout) saidRows(prompt, text string) string {
 	var b strings.Builder
 	first := prompt
 	for l := range strings.SplitSeq(strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n"), "\n") {
-		if strings.Contains(l, "\t") || cells(first)+cells(l) < s.width() {
+		if strings.Contains(l, "\t") || cells(first)+cells(l) < lay.width() {
 			b.WriteString(first + l + "\n")
 		} else {
-			b.WriteString(s.wrap(l, first, Indent(prompt)))
+			b.WriteString(lay.wrap(l, first, Indent(prompt)))
 		}
 		first = Indent(prompt)
 	}
@@ -113,19 +113,19 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.gap(promptLine)
 		}
-		s.sink.writeErr(s.opt.Now(), s.bolded(s.promptRows(text)))
+		s.sink.writeErr(s.opt.Now(), s.bolded(s.layout.promptRows(text)))
 		s.prompt = true
 	})
 }
 
 // promptRows is a prompt in rows that no terminal breaks within a word.
-func (s *Screen) promptRows(text string) string {
+func (lay *layout) promptRows(text string) string {
 	words := strings.TrimRight(text, " ")
-	if words == "" || cells(s.ascii(text)) < s.width() {
-		return s.ascii(text)
+	if words == "" || cells(lay.ascii(text)) < lay.width() {
+		return lay.ascii(text)
 	}
 	label, rest, _ := strings.Cut(words, " ")
-	rows := s.wrapWords(rest, label+" ", "", func(text string) int { return PromptWord(text, s.width()-1) })
+	rows := lay.wrapWords(rest, label+" ", "", func(text string) int { return PromptWord(text, lay.width()-1) })
 	return strings.TrimSuffix(rows, "\n") + text[len(words):]
 }
 

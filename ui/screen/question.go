@@ -46,7 +46,7 @@ func (s *Screen) Question(q agent.Question) string {
 		text, _ := s.questionText(q, true)
 		s.must(text)
 	})
-	return s.ascii(s.askLine(q))
+	return s.layout.ascii(s.layout.askLine(q))
 }
 
 // QuestionAll is everything that a question is about, for a pager: safe,
@@ -72,7 +72,7 @@ func (s *Screen) Unseen(q agent.Question) bool {
 // into rows and colours them; without it all is there, as it is.
 func (s *Screen) questionText(q agent.Question, cut bool) (text string, left bool) {
 	a := q.Call.Access
-	b := asking{s: s, cut: cut}
+	b := asking{lay: s.layout, cut: cut}
 	matters := ""
 	what := "call"
 	switch {
@@ -88,11 +88,11 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		what = "command"
 		b.command(q)
 		b.typedTo(q)
-		if dir := s.elsewhere(q); dir != "" && a.To == "" && (!cut || !strings.Contains(s.askLine(q), " in "+dir+"?")) {
-			b.WriteString(s.bodyLine("in "+dir, cut))
+		if dir := s.layout.elsewhere(q); dir != "" && a.To == "" && (!cut || !strings.Contains(s.layout.askLine(q), " in "+dir+"?")) {
+			b.WriteString(s.layout.bodyLine("in "+dir, cut))
 		}
 		if text := held(q); text != "" {
-			b.WriteString(s.bodyLine(text, cut))
+			b.WriteString(s.layout.bodyLine(text, cut))
 		}
 	case a.Diff != "":
 		what = "change"
@@ -101,13 +101,13 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		b.other(q)
 	}
 	if q.Reason != "" && q.Effects == nil {
-		b.WriteString(s.bodyLine(line(q.Reason), cut))
+		b.WriteString(s.layout.bodyLine(line(q.Reason), cut))
 	}
 	if a.Why != "" && a.Why != q.Reason {
-		b.WriteString(s.bodyLine(line(a.Why), cut))
+		b.WriteString(s.layout.bodyLine(line(a.Why), cut))
 	}
 	if text := warning(b.seen, what); text != "" {
-		b.WriteString(s.bodyLine(text, cut))
+		b.WriteString(s.layout.bodyLine(text, cut))
 	}
 	return b.String() + matters, b.left
 }
@@ -139,15 +139,15 @@ func held(q agent.Question) string {
 }
 
 // bodyLine is a remark below a call; in rows unless it goes to a pager.
-func (s *Screen) bodyLine(text string, rows bool) string {
+func (lay *layout) bodyLine(text string, rows bool) string {
 	first, next := body, body
-	if s.opt.Profile == Spoken {
+	if lay.opt.Profile == Spoken {
 		first, next, text = "tool: ", "", text+"."
 	}
 	if !rows {
 		return first + text + "\n"
 	}
-	return s.wrap(text, first, next)
+	return lay.wrap(text, first, next)
 }
 
 // warning tells of characters that a reader would not have seen.
@@ -162,8 +162,8 @@ func warning(h sanitize.Hidden, what string) string {
 }
 
 // head is the first line of a question, never cut.
-func (s *Screen) head(verb, object string) string {
-	if s.opt.Profile == Spoken {
+func (lay *layout) head(verb, object string) string {
+	if lay.opt.Profile == Spoken {
 		return "tool: " + verb + " " + object
 	}
 	pad := strings.Repeat(" ", max(verbCells-cells(verb), 0))
@@ -173,7 +173,7 @@ func (s *Screen) head(verb, object string) string {
 // asking puts the text above a question together.
 type asking struct {
 	strings.Builder
-	s    *Screen
+	lay  *layout
 	cut  bool            // for the screen, not for the pager
 	left bool            // a part is left to the pager
 	seen sanitize.Hidden // characters that a reader would not have seen
@@ -183,7 +183,7 @@ type asking struct {
 func (b *asking) safe(text string, where sanitize.Context) []string {
 	lines, seen := safeLines(text, where)
 	for i, l := range lines {
-		lines[i] = b.s.heard(l)
+		lines[i] = b.lay.heard(l)
 	}
 	b.seen.Marks += seen.Marks
 	b.seen.Others += seen.Others
@@ -196,17 +196,17 @@ func (b *asking) command(q agent.Question) {
 	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), sanitize.Line)
 	verb := callVerb(q.Call)
 	switch {
-	case b.s.opt.Profile != Spoken:
-		rows := b.s.fold(lines, b.s.head(verb, ""), body, b.cut)
+	case b.lay.opt.Profile != Spoken:
+		rows := b.lay.fold(lines, b.lay.head(verb, ""), body, b.cut)
 		rows[0] = b.dimmed(rows[0], verb)
 		b.rows(rows)
-	case b.cut && len(lines) == 1 && b.seen.Total() == 0 && strings.Contains(b.s.askLine(q), `"`+lines[0]+`"`):
+	case b.cut && len(lines) == 1 && b.seen.Total() == 0 && strings.Contains(b.lay.askLine(q), `"`+lines[0]+`"`):
 		// heard once, in the question that names all of it
-	case len(lines) == 1 && !b.s.tooLong(lines):
-		b.WriteString(b.s.head(verb, lines[0]) + "\n")
+	case len(lines) == 1 && !b.lay.tooLong(lines):
+		b.WriteString(b.lay.head(verb, lines[0]) + "\n")
 	default:
-		b.WriteString(b.s.head(verb, texts.Count(len(lines), "line")) + ":\n")
-		b.rows(b.s.fold(lines, "", "", b.cut))
+		b.WriteString(b.lay.head(verb, texts.Count(len(lines), "line")) + ":\n")
+		b.rows(b.lay.fold(lines, "", "", b.cut))
 		b.WriteString("end command.\n")
 	}
 }
@@ -214,7 +214,7 @@ func (b *asking) command(q agent.Question) {
 // typedTo shows all of the running command that what is asked about is typed to.
 func (b *asking) typedTo(q agent.Question) {
 	if to := strings.Join(b.safe(q.Call.Access.To, sanitize.Line), "^J"); to != "" {
-		b.WriteString(b.s.bodyLine("to "+to, b.cut))
+		b.WriteString(b.lay.bodyLine("to "+to, b.cut))
 	}
 }
 
@@ -224,16 +224,16 @@ func (b *asking) other(q agent.Question) {
 	a := q.Call.Access
 	object := strings.Join(b.safe(a.Object, sanitize.Line), "^J")
 	verb := callVerb(q.Call)
-	rows := b.s.fold([]string{object}, b.s.head(verb, ""), body, b.cut)
+	rows := b.lay.fold([]string{object}, b.lay.head(verb, ""), body, b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
 	var pretty bytes.Buffer
 	whole := a.Kind == tool.KindNetwork && a.Object != ""
 	if !whole && json.Indent(&pretty, q.Call.Input, "", "  ") == nil && pretty.Len() > len("{}") {
 		text, before := pretty.String(), body
-		if b.s.opt.Profile == Spoken {
+		if b.lay.opt.Profile == Spoken {
 			text, before = spokenInput(q.Call.Input), ""
 		}
-		rows = append(rows, b.s.fold(b.safe(text, sanitize.Line), before, before, b.cut)...)
+		rows = append(rows, b.lay.fold(b.safe(text, sanitize.Line), before, before, b.cut)...)
 	}
 	b.rows(rows)
 }

@@ -20,7 +20,7 @@ func (b *asking) effects(q agent.Question) {
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
 	}
-	b.WriteString(b.s.bodyLine(head, b.cut))
+	b.WriteString(b.lay.bodyLine(head, b.cut))
 	if names := b.named(permission.Others(), *e); names != "" {
 		b.rows(strings.Split(strings.TrimSuffix(names, "\n"), "\n"))
 	}
@@ -28,7 +28,7 @@ func (b *asking) effects(q agent.Question) {
 		b.changedText(q.Diff)
 	}
 	if b.cut && strings.Count(b.String(), "\n")-began > repeatAfter {
-		b.WriteString(b.s.bodyLine("in all: "+e.Summary(), true))
+		b.WriteString(b.lay.bodyLine("in all: "+e.Summary(), true))
 	}
 }
 
@@ -40,7 +40,7 @@ const (
 // changedText shows what becomes of the text of files, or says how much it is.
 func (b *asking) changedText(diff string) {
 	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
-	spoken := b.s.opt.Profile == Spoken
+	spoken := b.lay.opt.Profile == Spoken
 	switch n := len(b.diffRows(lines)); {
 	case b.cut && n > mostDiffRows:
 		b.left = true
@@ -48,11 +48,11 @@ func (b *asking) changedText(diff string) {
 		if spoken {
 			text = texts.Count(n, "row") + " of changed text: p reads all, and only then y counts"
 		}
-		b.WriteString(b.s.bodyLine(text, true))
+		b.WriteString(b.lay.bodyLine(text, true))
 	case !spoken:
 		b.diff(lines)
 	case !b.cut:
-		b.s.spokenDiff(&b.Builder, lines)
+		b.lay.spokenDiff(&b.Builder, lines)
 	}
 }
 
@@ -61,7 +61,7 @@ func (b *asking) changedText(diff string) {
 func (b *asking) named(kinds []permission.What, e permission.Effects) string {
 	var text strings.Builder
 	for _, row := range e.Rows(b.cut, kinds...) {
-		text.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
+		text.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
 	}
 	return text.String()
 }

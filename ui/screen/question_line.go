@@ -54,28 +54,28 @@ const (
 // happen, in one row where there is room: whoever answers need not look up. Where
 // there is none, what it names has the row for itself and the choices follow. What
 // is long loses a part here; all of it stands above.
-func (s *Screen) askLine(q agent.Question) string {
+func (lay *layout) askLine(q agent.Question) string {
 	keys, spoken := choicesOf(q)
 	end := " " + keys
 	if q.Of > 1 {
 		end = fmt.Sprintf(" %d/%d", q.Number, q.Of) + end
 	}
-	room := min(s.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
-	if s.opt.Profile == Spoken { // the same object: what is long stands above
+	room := min(lay.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
+	if lay.opt.Profile == Spoken { // the same object: what is long stands above
 		end = " Type " + spoken + ", or ? for help. Enter means no. "
 		if q.Of > 1 {
 			end = fmt.Sprintf(" Question %d of %d.", q.Number, q.Of) + end
 		}
 	}
-	asked := s.asked(q, room)
+	asked := lay.asked(q, room)
 	if cells(asked+"?") > room+answerRoom {
-		asked = s.asked(q, min(s.width(), usualWidth)-1-cells(approve))
+		asked = lay.asked(q, min(lay.width(), usualWidth)-1-cells(approve))
 	}
 	return approve + unforged(asked) + "?" + end
 }
 
 // asked names what a call would do, in room cells if that is enough.
-func (s *Screen) asked(q agent.Question, room int) string {
+func (lay *layout) asked(q agent.Question, room int) string {
 	a := q.Call.Access
 	verb := callVerb(q.Call)
 	switch {
@@ -93,20 +93,20 @@ func (s *Screen) asked(q agent.Question, room int) string {
 		case outside(q):
 			end, in = `" outside the sandbox`, ", in "
 		}
-		command := s.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
+		command := lay.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
 		if a.To != "" {
-			to := s.ascii(sanitize.Text(a.To, sanitize.Line))
-			end = `" to "` + s.middle(to, max(room-cells(head+command)-len(`" to ""`)-1, room/2, leastDir)) + `"`
-		} else if dir := s.elsewhere(q); dir != "" {
+			to := lay.ascii(sanitize.Text(a.To, sanitize.Line))
+			end = `" to "` + lay.middle(to, max(room-cells(head+command)-len(`" to ""`)-1, room/2, leastDir)) + `"`
+		} else if dir := lay.elsewhere(q); dir != "" {
 			free := room - cells(head+command+end+in) - 1
-			end += in + s.shortDir(dir, max(free, room/3, leastDir))
+			end += in + lay.shortDir(dir, max(free, room/3, leastDir))
 		}
-		return head + s.middle(command, max(room-cells(head+end)-1, leastAsked)) + end
+		return head + lay.middle(command, max(room-cells(head+end)-1, leastAsked)) + end
 	case a.Object != "":
-		object := s.ascii(sanitize.Text(s.path(a.Object), sanitize.Line))
-		return verb + " " + s.middle(object, max(room-cells(verb)-2, leastAsked))
+		object := lay.ascii(sanitize.Text(lay.path(a.Object), sanitize.Line))
+		return verb + " " + lay.middle(object, max(room-cells(verb)-2, leastAsked))
 	}
-	return "allow " + s.middle(s.ascii(verb), max(room-len("allow "), leastAsked))
+	return "allow " + lay.middle(lay.ascii(verb), max(room-len("allow "), leastAsked))
 }
 
 // outside reports whether a yes runs the command outside the sandbox.
@@ -117,17 +117,17 @@ func outside(q agent.Question) bool {
 
 // elsewhere is where a command would run, as it is shown; "" for the directory that artoo
 // works in.
-func (s *Screen) elsewhere(q agent.Question) string {
+func (lay *layout) elsewhere(q agent.Question) string {
 	dir := q.Call.Access.Dir
 	if dir == q.Dir {
 		return ""
 	}
-	return s.ascii(sanitize.Text(s.home(dir), sanitize.Line))
+	return lay.ascii(sanitize.Text(lay.home(dir), sanitize.Line))
 }
 
 // shortDir shortens a safe directory to n cells: its end names it best, so whole
 // elements go from behind its first one.
-func (s *Screen) shortDir(dir string, n int) string {
+func (lay *layout) shortDir(dir string, n int) string {
 	if cells(dir) <= n {
 		return dir
 	}
@@ -135,21 +135,21 @@ func (s *Screen) shortDir(dir string, n int) string {
 	for {
 		_, end, more := strings.Cut(rest, "/")
 		if !more {
-			return s.middle(dir, n)
+			return lay.middle(dir, n)
 		}
 		rest = end
-		if short := first + "/" + s.ellipsis() + "/" + rest; cells(short) <= n {
+		if short := first + "/" + lay.ellipsis() + "/" + rest; cells(short) <= n {
 			return short
 		}
 	}
 }
 
 // middle shortens a safe text to n cells: its beginning and its end stay.
-func (s *Screen) middle(text string, n int) string {
+func (lay *layout) middle(text string, n int) string {
 	if cells(text) <= n {
 		return text
 	}
-	gap := " " + s.ellipsis() + " "
+	gap := " " + lay.ellipsis() + " "
 	n = max(n-cells(gap), 2)
 	head := displaywidth.TruncateString(text, n-n/2, "")
 	var tail []string
@@ -165,8 +165,8 @@ func (s *Screen) middle(text string, n int) string {
 }
 
 // home shows a directory with ~.
-func (s *Screen) home(p string) string {
-	if rel, ok := below(p, s.opt.Home); ok {
+func (lay *layout) home(p string) string {
+	if rel, ok := below(p, lay.opt.Home); ok {
 		return strings.TrimSuffix("~/"+rel, "/")
 	}
 	return p

@@ -31,18 +31,18 @@ func (b *asking) rows(rows []string) {
 			b.WriteString(r + "\n")
 		case i == headRows:
 			b.left = true
-			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.s.ellipsis(),
+			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.lay.ellipsis(),
 				texts.Count(more, "more row"))
-			if b.s.opt.Profile == Spoken {
+			if b.lay.opt.Profile == Spoken {
 				text = texts.Count(more, "more row") + ". p reads all, and only then y, a and capital A count."
 			}
-			b.WriteString(b.s.wrap(text, b.s.bodyIndent(), b.s.bodyIndent()))
+			b.WriteString(b.lay.wrap(text, b.lay.bodyIndent(), b.lay.bodyIndent()))
 		}
 	}
 }
 
-func (s *Screen) bodyIndent() string {
-	if s.opt.Profile == Spoken {
+func (lay *layout) bodyIndent() string {
+	if lay.opt.Profile == Spoken {
 		return ""
 	}
 	return body
@@ -50,17 +50,17 @@ func (s *Screen) bodyIndent() string {
 
 // dimmed is the row of a head with its verb in its style.
 func (b *asking) dimmed(head, verb string) string {
-	if !b.cut || b.s.opt.Profile == Spoken {
+	if !b.cut || b.lay.opt.Profile == Spoken {
 		return head
 	}
-	return margin + b.s.ink(dim).Sprint(verb) + strings.TrimPrefix(head, margin+verb)
+	return margin + b.lay.ink(dim).Sprint(verb) + strings.TrimPrefix(head, margin+verb)
 }
 
 // tooLong reports whether lines take more rows than a question shows.
-func (s *Screen) tooLong(lines []string) bool {
+func (lay *layout) tooLong(lines []string) bool {
 	n := 0
 	for _, l := range lines {
-		n += cells(l)/s.width() + 1
+		n += cells(l)/lay.width() + 1
 	}
 	return n > maxRows
 }
@@ -70,9 +70,9 @@ func (s *Screen) tooLong(lines []string) bool {
 // indented anyway are left whole, to be copied, and so are all where rows are not
 // seen, as long as all of them are shown. first begins the first line, next the
 // others.
-func (s *Screen) fold(lines []string, first, next string, cut bool) []string {
-	whole := next != "" || !s.opt.ErrTTY || s.opt.Profile == Spoken
-	if !cut || whole && !s.tooLong(lines) {
+func (lay *layout) fold(lines []string, first, next string, cut bool) []string {
+	whole := next != "" || !lay.opt.ErrTTY || lay.opt.Profile == Spoken
+	if !cut || whole && !lay.tooLong(lines) {
 		rows := make([]string, len(lines))
 		for i, l := range lines {
 			if rows[i] = first + l; l == "" {
@@ -82,13 +82,13 @@ func (s *Screen) fold(lines []string, first, next string, cut bool) []string {
 		}
 		return rows
 	}
-	mark := s.foldMark()
+	mark := lay.foldMark()
 	if len(next) >= len(mark) {
 		mark = next[:len(next)-cells(mark)] + mark
 	}
 	var rows []string
 	for _, l := range lines {
-		rows = s.foldLine(rows, l, first, mark)
+		rows = lay.foldLine(rows, l, first, mark)
 		first = next
 	}
 	return rows
@@ -96,8 +96,8 @@ func (s *Screen) fold(lines []string, first, next string, cut bool) []string {
 
 // foldMark begins a row that goes on with the line above. Nothing else stands in
 // its column.
-func (s *Screen) foldMark() string {
-	if s.opt.UTF8 {
+func (lay *layout) foldMark() string {
+	if lay.opt.UTF8 {
 		return "\u21aa "
 	}
 	return "> "
@@ -105,11 +105,11 @@ func (s *Screen) foldMark() string {
 
 // foldLine appends the rows of one line. The last column stays free: what a
 // terminal does there differs.
-func (s *Screen) foldLine(rows []string, l, first, mark string) []string {
-	if l = s.ascii(l); l == "" {
+func (lay *layout) foldLine(rows []string, l, first, mark string) []string {
+	if l = lay.ascii(l); l == "" {
 		return append(rows, strings.TrimRight(first, " "))
 	}
-	most := max(s.width()-1, cells(mark)+2)
+	most := max(lay.width()-1, cells(mark)+2)
 	var b strings.Builder
 	b.WriteString(first)
 	col := cells(first)

@@ -76,7 +76,7 @@ func (s *Screen) plainText(text string) {
 		s.plain.open = true
 		if s.plain.before {
 			s.sink.pending = append(s.sink.pending, '\n')
-		} else if s.seen() {
+		} else if s.layout.seen() {
 			s.gap(answer)
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Screen) closeReply() {
 	if s.plain.open {
 		s.sink.pending = append(s.sink.pending, '\n')
 		s.plain = plainReply{before: true}
-		if s.seen() {
+		if s.layout.seen() {
 			s.last = answer
 		}
 	}

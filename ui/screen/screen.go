@@ -80,14 +80,15 @@ type Options struct {
 // agent.Callbacks; whoever asks embeds it and adds Ask. All methods may be
 // called from any goroutine.
 type Screen struct {
-	opt   Options
-	mu    sync.Mutex
-	sink  sink
-	last  section // what the terminal ends with
-	md    *Markdown
-	shown bool            // the open reply has put something on the terminal
-	plain plainReply      // the open reply where Out is no terminal
-	held  strings.Builder // the reply kept back by Hold
+	opt    Options
+	layout *layout
+	mu     sync.Mutex
+	sink   sink
+	last   section // what the terminal ends with
+	md     *Markdown
+	shown  bool            // the open reply has put something on the terminal
+	plain  plainReply      // the open reply where Out is no terminal
+	held   strings.Builder // the reply kept back by Hold
 	// heldVoid says that what is held came of a failed try: what is said next
 	// takes its place.
 	heldVoid bool
@@ -110,6 +111,9 @@ type Screen struct {
 	timerAt  time.Time
 	timerID  int
 }
+
+// layout makes rows of texts: it knows what the outputs are, and nothing of what goes on.
+type layout struct{ opt *Options }
 
 // section is what stands last on the terminal; it decides about blank lines.
 type section int
@@ -140,21 +144,22 @@ func New(opt Options) *Screen {
 		opt.Spin = func(sp *spinner.Spinner) func() { sp.Start(); return sp.Stop }
 	}
 	s := &Screen{opt: opt}
+	s.layout = &layout{&s.opt}
 	s.sink = sink{out: opt.Out, err: opt.Err, broken: opt.Broken}
 	return s
 }
 
 // same reports whether answers and status share one terminal.
-func (s *Screen) same() bool { return s.opt.OutTTY && s.opt.ErrTTY }
+func (lay *layout) same() bool { return lay.opt.OutTTY && lay.opt.ErrTTY }
 
 // seen reports whether an answer on Out may be read between the lines of Err,
 // on the terminal itself or behind a pipe.
-func (s *Screen) seen() bool { return s.opt.ErrTTY && (s.opt.OutTTY || s.opt.OutPipe) }
+func (lay *layout) seen() bool { return lay.opt.ErrTTY && (lay.opt.OutTTY || lay.opt.OutPipe) }
 
 // moving reports whether a progress line may ever be shown.
-func (s *Screen) moving() bool { return s.opt.Profile == Rich && s.same() && !s.opt.Quiet }
+func (lay *layout) moving() bool { return lay.opt.Profile == Rich && lay.same() && !lay.opt.Quiet }
 
-func (s *Screen) width() int { return clampWidth(s.opt.Width()) }
+func (lay *layout) width() int { return clampWidth(lay.opt.Width()) }
 
 // do runs f as the only one that touches the screen.
 func (s *Screen) do(f func()) {

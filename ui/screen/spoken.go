@@ -13,21 +13,20 @@ import (
 	texts "artoo/tool/text"
 )
 
-// spokenCall is a call in a sentence. What it works on is said once: of the call
-// that was named last, only what is new.
-func (s *Screen) spokenCall(c agent.Call, result string) string {
-	if result != "" && s.named == c.ID {
-		return s.wrap("tool: "+spokenResult(result)+".", "", "")
+// spokenCall is a call in a sentence. What it works on is said once: of one that
+// was named last, only what is new.
+func (lay *layout) spokenCall(c agent.Call, result string, named bool) string {
+	if result != "" && named {
+		return lay.wrap("tool: "+spokenResult(result)+".", "", "")
 	}
-	s.named = c.ID
 	text := "tool: " + callVerb(c)
-	if object := s.object(c); object != "" {
+	if object := lay.object(c); object != "" {
 		text += " " + object
 	}
 	if result != "" {
 		text += ", " + spokenResult(result)
 	}
-	return s.wrap(strings.TrimSuffix(text, ".")+".", "", "")
+	return lay.wrap(strings.TrimSuffix(text, ".")+".", "", "")
 }
 
 // How the size of a change is written, and how long something took.
@@ -73,8 +72,8 @@ func spokenSpan(d time.Duration) string {
 }
 
 // spanWords is a duration as this profile has it: 30s, or 30 seconds.
-func (s *Screen) spanWords(d time.Duration) string {
-	if s.opt.Profile == Spoken {
+func (lay *layout) spanWords(d time.Duration) string {
+	if lay.opt.Profile == Spoken {
 		return spokenSpan(d.Round(time.Second))
 	}
 	return span(d)
@@ -124,7 +123,7 @@ func spokenInput(input []byte) string {
 
 // spokenKeys says what the letters of a question mean; capitals and marks by
 // name, since a voice makes no difference between a and A.
-func (s *Screen) spokenKeys(rows [][2]string) string {
+func (lay *layout) spokenKeys(rows [][2]string) string {
 	var b strings.Builder
 	for _, r := range rows {
 		key := r[0]
@@ -136,7 +135,7 @@ func (s *Screen) spokenKeys(rows [][2]string) string {
 		case "?":
 			key = "question mark"
 		}
-		b.WriteString(s.wrap(key+": "+line(r[1])+".", "", ""))
+		b.WriteString(lay.wrap(key+": "+line(r[1])+".", "", ""))
 	}
 	return b.String()
 }

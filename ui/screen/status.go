@@ -51,7 +51,7 @@ func (s *Screen) Status(info StatusInfo) {
 	s.do(func() {
 		s.rest()
 		s.closeReply()
-		parts := s.statusParts(info)
+		parts := s.layout.statusParts(info)
 		switch off := s.opt.Status == StatusOff; {
 		case off && s.opt.Profile == Spoken:
 			parts = parts[:1]
@@ -60,18 +60,18 @@ func (s *Screen) Status(info StatusInfo) {
 		}
 		text := strings.Join(parts, ", ")
 		if s.opt.Profile == Spoken {
-			s.print(s.wrap("status: "+text+".", "", ""))
+			s.print(s.layout.wrap("status: "+text+".", "", ""))
 			return
 		}
-		for l := range strings.Lines(s.wrap(text, margin, margin)) {
-			s.print(margin + s.ink(dim).Sprint(strings.TrimSpace(l)) + "\n")
+		for l := range strings.Lines(s.layout.wrap(text, margin, margin)) {
+			s.print(margin + s.layout.ink(dim).Sprint(strings.TrimSpace(l)) + "\n")
 		}
 	})
 }
 
-func (s *Screen) statusParts(info StatusInfo) []string {
+func (lay *layout) statusParts(info StatusInfo) []string {
 	var parts []string
-	spoken := s.opt.Profile == Spoken
+	spoken := lay.opt.Profile == Spoken
 	if spoken {
 		outcome := cmp.Or(info.Outcome, OutcomeDone)
 		parts = append(parts, string(outcome)+", "+spokenSpan(info.Elapsed.Round(time.Second)))
@@ -79,7 +79,7 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 	if text := line(info.Line); text != "" {
 		return append(parts, text)
 	}
-	full := s.opt.Status == StatusFull
+	full := lay.opt.Status == StatusFull
 	if full && info.Model != "" {
 		parts = append(parts, line(info.Model))
 	}

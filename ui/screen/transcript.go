@@ -24,7 +24,7 @@ type BannerInfo struct {
 func (s *Screen) Banner(i BannerInfo) {
 	s.do(func() {
 		var b strings.Builder
-		dir := sanitize.Text(s.home(i.Dir), sanitize.Line)
+		dir := sanitize.Text(s.layout.home(i.Dir), sanitize.Line)
 		if s.opt.Profile == Spoken {
 			b.WriteString("Screen reader mode: on" + spokenWhy(i.Why) + ".\n")
 			fmt.Fprintf(&b, "artoo %s, model %s, directory %s", line(i.Version), line(i.Model), dir)
@@ -56,7 +56,7 @@ func (s *Screen) Banner(i BannerInfo) {
 		}
 		var rows strings.Builder
 		for _, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
-			rows.WriteString(s.wrap(strings.TrimSuffix(l, "\n"), "", s.hanging()))
+			rows.WriteString(s.layout.wrap(strings.TrimSuffix(l, "\n"), "", s.layout.hanging()))
 		}
 		s.print(rows.String())
 		if !s.opt.Quiet {
@@ -89,18 +89,18 @@ func (s *Screen) Note(text string) {
 		if s.last == banner {
 			defer func() { s.last = banner }()
 		}
-		s.aside(s.prose(text, s.before("note: ")))
+		s.aside(s.layout.prose(text, s.layout.before("note: ")))
 	})
 }
 
 // Text is Note for what a command was asked to show: no label where it is heard.
 func (s *Screen) Text(text string) {
-	s.do(func() { s.aside(s.prose(text, s.before(""))) })
+	s.do(func() { s.aside(s.layout.prose(text, s.layout.before(""))) })
 }
 
 // before begins a line of status: its margin, or its label where it is heard.
-func (s *Screen) before(label string) string {
-	if s.opt.Profile == Spoken {
+func (lay *layout) before(label string) string {
+	if lay.opt.Profile == Spoken {
 		return label
 	}
 	return margin
@@ -110,7 +110,7 @@ func (s *Screen) before(label string) string {
 // or the last exchange of a resumed session: from column 0, line breaks, tabs
 // and blanks as they are, set apart by blank lines from answers and prompts.
 func (s *Screen) Block(text string) {
-	s.do(func() { s.print(s.heard(indented(text, ""))) })
+	s.do(func() { s.print(s.layout.heard(indented(text, ""))) })
 }
 
 // Markdown prints a finished Markdown text as an answer is shown, but to Err.
@@ -121,7 +121,7 @@ func (s *Screen) Markdown(text string) {
 			label = spokenAnswer
 		}
 		if s.opt.ErrTTY {
-			rows = s.whole(text, s.width(), label)
+			rows = s.layout.whole(text, s.layout.width(), label)
 		}
 		s.closeReply()
 		s.gap(answer)
@@ -135,7 +135,7 @@ func (s *Screen) Markdown(text string) {
 // Queued tells once that a line typed during a turn waits for its end. It goes
 // between two rows of the answer.
 func (s *Screen) Queued(text string) {
-	s.do(func() { s.aside(s.note("queued: " + line(text))) })
+	s.do(func() { s.aside(s.layout.note("queued: " + line(text))) })
 }
 
 // Stopped tells that a turn was interrupted after so many words of the reply,
@@ -158,7 +158,7 @@ func (s *Screen) Stopped(words, queued int) {
 		if s.last == answer {
 			s.last = status
 		}
-		s.print(s.note(text))
+		s.print(s.layout.note(text))
 	})
 }
 
@@ -170,7 +170,7 @@ func (s *Screen) Failure(f *agent.Failure) {
 	}
 	s.do(func() {
 		s.rest()
-		text := s.oneLine(line(f.Error()))
+		text := s.layout.oneLine(line(f.Error()))
 		hint := line(f.Hint)
 		if len(hint) > maxOneLine {
 			hint = "" // half a hint misleads
@@ -179,12 +179,12 @@ func (s *Screen) Failure(f *agent.Failure) {
 			if hint != "" {
 				hint = " Try: " + strings.TrimRight(hint, ".") + "."
 			}
-			s.must(s.wrap("error: "+strings.TrimRight(text, ".")+"."+hint, "", ""))
+			s.must(s.layout.wrap("error: "+strings.TrimRight(text, ".")+"."+hint, "", ""))
 			return
 		}
-		out := s.labelled("", "artoo:", text)
+		out := s.layout.labelled("", "artoo:", text)
 		if hint != "" {
-			out += s.wrapHint("try: "+hint, margin, margin+margin)
+			out += s.layout.wrapHint("try: "+hint, margin, margin+margin)
 		}
 		s.must(out)
 	})

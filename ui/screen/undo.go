@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"fmt"
 	"strings"
 
 	"artoo/agent/permission"
@@ -30,46 +29,25 @@ type UndoRow struct {
 // stepsShown is how many steps the question names.
 const stepsShown = 4
 
-// undoChoices is how the question ends.
-const undoChoices = "[y,n,p,?] (n) "
+func (q UndoQuestion) prompt(lay *layout) string { return lay.confirmLine(q.Verb, q.Object) }
 
-// Undo prints what an undo would do and returns the line to ask with, safe and
-// without escapes. left says that a part was left to the pager. It prints even when
-// Quiet is set.
-func (s *Screen) Undo(q UndoQuestion) (prompt string, left bool) {
-	s.do(func() {
-		s.startAsking()
-		s.hideProgress()
-		s.closeReply()
-		b := asking{s: s, cut: true}
-		b.undo(q)
-		if text := warning(b.seen, "list"); text != "" {
-			b.WriteString(s.bodyLine(text, true))
-		}
-		left = b.left
-		s.must(b.String())
-	})
-	return s.confirmLine(q.Verb, q.Object), left
+func (q UndoQuestion) keys() [][2]string {
+	return [][2]string{
+		{"y", q.Verb + " it as it is shown"},
+		{"n", "change nothing"},
+		{"p", "show all of it in the pager, with what the files will hold"},
+	}
 }
 
-// confirmLine is the line that asks for a yes or a no, safe and without escapes.
-func (s *Screen) confirmLine(verb, about string) string {
-	end := " " + undoChoices
-	room := min(s.width(), usualWidth) - 1 - cells(approve+verb+" ?")
-	if s.opt.Profile == Spoken {
-		end = " Type y, n, p, or ? for help. Enter means no. "
+func (q UndoQuestion) decided(yes bool) string {
+	if yes {
+		return q.Verb + " " + sanitize.Text(q.Object, sanitize.Line)
 	}
-	object := s.ascii(sanitize.Text(about, sanitize.Line))
-	if whole := room - cells(end) - answerRoom; cells(object) <= whole || whole >= leastAsked {
-		object = s.middle(object, whole)
-	} else {
-		object = s.middle(object, room)
-	}
-	return s.ascii(approve + verb + " " + unforged(object) + "?" + end)
+	return "nothing was changed"
 }
 
-// undo shows what an undo would do.
-func (b *asking) undo(q UndoQuestion) {
+// show says what an undo would do; the pager also has what the contents will become.
+func (q UndoQuestion) show(b *asking) {
 	text := q.Head
 	if len(q.Steps) > 0 {
 		most := len(q.Steps)
@@ -82,10 +60,14 @@ func (b *asking) undo(q UndoQuestion) {
 		}
 		text += ": " + q.Head
 	}
-	head := b.s.wrap(b.oneRow(text), b.s.head(q.Verb, ""), b.s.bodyIndent())
+	head := b.lay.wrap(b.oneRow(text), b.lay.head(q.Verb, ""), b.lay.bodyIndent())
 	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
 	for _, row := range undoTexts(q.Rows, b.cut) {
-		b.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
+		b.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
+	}
+	if !b.cut {
+		b.WriteString("\n")
+		b.changes(q.Diff)
 	}
 }
 
@@ -117,24 +99,12 @@ func (b *asking) oneRow(text string) string {
 	return strings.Join(b.safe(text, sanitize.Line), "^J")
 }
 
-// UndoAll is all that Undo is about, with what the contents will become: safe, for a
-// pager.
-func (s *Screen) UndoAll(q UndoQuestion) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := asking{s: s}
-	b.undo(q)
-	b.WriteString("\n")
-	b.changes(q.Diff)
-	return b.String()
-}
-
 // Changes prints a unified diff of several files as questions show it. It reports
 // false, and prints nothing, where that would take more rows than the terminal has:
 // ChangesAll is for the pager.
 func (s *Screen) Changes(diff string, rows int) (shown bool) {
 	s.do(func() {
-		b := asking{s: s, cut: true}
+		b := asking{lay: s.layout, cut: true}
 		b.changes(diff)
 		if shown = !b.left && strings.Count(b.String(), "\n") < rows; shown {
 			s.print(b.String())
@@ -147,7 +117,7 @@ func (s *Screen) Changes(diff string, rows int) (shown bool) {
 func (s *Screen) ChangesAll(diff string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := asking{s: s}
+	b := asking{lay: s.layout}
 	b.changes(diff)
 	return b.String()
 }
@@ -157,40 +127,9 @@ func (b *asking) changes(diff string) {
 		return
 	}
 	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
-	if b.s.opt.Profile == Spoken {
-		b.s.spokenDiff(&b.Builder, lines)
+	if b.lay.opt.Profile == Spoken {
+		b.lay.spokenDiff(&b.Builder, lines)
 		return
 	}
 	b.diff(lines)
-}
-
-// UndoHelp says what the answers mean.
-func (s *Screen) UndoHelp(q UndoQuestion) {
-	s.do(func() {
-		rows := [][2]string{
-			{"y", q.Verb + " it as it is shown"},
-			{"n", "change nothing"},
-			{"p", "show all of it in the pager, with what the files will hold"},
-			{"?", "this text; Enter alone means no"},
-		}
-		if s.opt.Profile == Spoken {
-			s.must(s.spokenKeys(rows))
-			return
-		}
-		for _, r := range rows {
-			s.must(s.wrap(r[1], fmt.Sprintf("  %-3s ", r[0]), "      "))
-		}
-	})
-}
-
-// UndoDecided prints what the user said.
-func (s *Screen) UndoDecided(q UndoQuestion, yes bool) {
-	s.do(func() {
-		s.endAsking()
-		text := "nothing was changed"
-		if yes {
-			text = q.Verb + " " + s.ascii(sanitize.Text(q.Object, sanitize.Line))
-		}
-		s.must(s.decidedLine(text))
-	})
 }

@@ -25,7 +25,7 @@ func undoQuestion() UndoQuestion {
 func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 	for name, opt := range profiles() {
 		r := newRig(opt)
-		prompt, left := r.Undo(undoQuestion())
+		prompt, left := r.Confirm(undoQuestion())
 		got := r.err.String()
 		if left || !strings.HasPrefix(prompt, `approve: undo turn 3: "make`) || strings.Contains(prompt, "\n") {
 			t.Errorf("%s: left %v, asks %q", name, left, prompt)
@@ -42,7 +42,7 @@ func TestAnUndoIsShownWholeBeforeItIsDone(t *testing.T) {
 		if strings.Contains(got, "\nyou:") {
 			t.Errorf("%s: a name looks like the user's line", name)
 		}
-		if all := r.UndoAll(undoQuestion()); !strings.Contains(all, "old") || !strings.Contains(all, "delete made/499 (2 bytes)") || !strings.Contains(all, "stays as it is: notes.md (changed since)") || strings.Contains(all+got, "\x1b[2J") {
+		if all := r.ConfirmAll(undoQuestion()); !strings.Contains(all, "old") || !strings.Contains(all, "delete made/499 (2 bytes)") || !strings.Contains(all, "stays as it is: notes.md (changed since)") || strings.Contains(all+got, "\x1b[2J") {
 			t.Errorf("%s: the pager gets %q", name, all)
 		}
 	}
@@ -53,7 +53,7 @@ func TestFewPathsOfAnUndoAreShown(t *testing.T) {
 	q := undoQuestion()
 	q.Rows = q.Rows[:60]
 	r := newRig(profiles()["nocolor"])
-	if r.Undo(q); !strings.Contains(r.err.String(), "delete made/56 (2 bytes)") || !strings.Contains(r.err.String(), "notes.md (changed since)") {
+	if r.Confirm(q); !strings.Contains(r.err.String(), "delete made/56 (2 bytes)") || !strings.Contains(r.err.String(), "notes.md (changed since)") {
 		t.Errorf("shown: %q", r.err.String())
 	}
 }
@@ -61,9 +61,9 @@ func TestFewPathsOfAnUndoAreShown(t *testing.T) {
 // A row of 40 columns holds the question's object, and its choices follow.
 func TestTheLineOfAnUndoFitsANarrowTerminal(t *testing.T) {
 	r := newRig(func(o *Options) { o.Width, o.ErrColor = func() int { return 40 }, false })
-	prompt, _ := r.Undo(undoQuestion())
+	prompt, _ := r.Confirm(undoQuestion())
 	object, choices, _ := strings.Cut(prompt, "? ")
-	if cells(object)+1 > 40 || choices != undoChoices {
+	if cells(object)+1 > 40 || choices != "[y,n,p,?] (n) " {
 		t.Errorf("asks %q", prompt)
 	}
 }

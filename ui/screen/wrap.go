@@ -11,15 +11,15 @@ import (
 // word wider than a row is left to the terminal, which keeps it in one piece for
 // copying. Where rows are not seen, or are spoken, the line stays whole. It is for prose:
 // commands, diffs and what is to be copied stay as they are.
-func (s *Screen) wrap(text, first, next string) string {
-	return s.wrapWords(text, first, next, func(text string) int { return strings.IndexByte(text, ' ') })
+func (lay *layout) wrap(text, first, next string) string {
+	return lay.wrapWords(text, first, next, func(text string) int { return strings.IndexByte(text, ' ') })
 }
 
 // wrapHint is wrap for a hint, which may hold a command to be copied: what stands
 // between quotes stays in one row if it fits one.
-func (s *Screen) wrapHint(hint, first, next string) string {
-	return s.wrapWords(hint, first, next, func(text string) int {
-		if end := quotedEnd(text); cells(next)+cells(text[:end]) < s.width() {
+func (lay *layout) wrapHint(hint, first, next string) string {
+	return lay.wrapWords(hint, first, next, func(text string) int {
+		if end := quotedEnd(text); cells(next)+cells(text[:end]) < lay.width() {
 			return end
 		}
 		return strings.IndexByte(text, ' ')
@@ -45,9 +45,9 @@ func quotedEnd(text string) int {
 }
 
 // wrapWords is wrap for words whose end, or -1 for that of the text, wordEnd knows.
-func (s *Screen) wrapWords(text, first, next string, wordEnd func(text string) int) string {
-	text = s.ascii(text) // it may get wider
-	if !s.opt.ErrTTY || s.opt.Profile == Spoken || cells(first)+cells(text) < s.width() {
+func (lay *layout) wrapWords(text, first, next string, wordEnd func(text string) int) string {
+	text = lay.ascii(text) // it may get wider
+	if !lay.opt.ErrTTY || lay.opt.Profile == Spoken || cells(first)+cells(text) < lay.width() {
 		return strings.TrimRight(first+text, " ") + "\n"
 	}
 	var b strings.Builder
@@ -66,7 +66,7 @@ func (s *Screen) wrapWords(text, first, next string, wordEnd func(text string) i
 			break
 		}
 		switch width := cells(word); {
-		case fresh, col+blanks+width < s.width():
+		case fresh, col+blanks+width < lay.width():
 			b.WriteString(strings.Repeat(" ", blanks) + word)
 			col += blanks + width
 		default:
@@ -79,17 +79,17 @@ func (s *Screen) wrapWords(text, first, next string, wordEnd func(text string) i
 }
 
 // hanging begins the further rows of a line that stands in column 0.
-func (s *Screen) hanging() string { return s.before("") }
+func (lay *layout) hanging() string { return lay.before("") }
 
 // labelled is a line of status behind a label in the style of errors.
-func (s *Screen) labelled(before, label, text string) string {
-	rows := s.wrap(label+" "+text, before, margin)
-	return before + s.ink(errorStyle).Sprint(label) + rows[len(before)+len(label):]
+func (lay *layout) labelled(before, label, text string) string {
+	rows := lay.wrap(label+" "+text, before, margin)
+	return before + lay.ink(errorStyle).Sprint(label) + rows[len(before)+len(label):]
 }
 
 // prose makes whole rows of text of several lines, each after the given margin
 // and its own indent.
-func (s *Screen) prose(text, margin string) string {
+func (lay *layout) prose(text, margin string) string {
 	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
 	if text == "" {
 		return ""
@@ -103,10 +103,10 @@ func (s *Screen) prose(text, margin string) string {
 		words := strings.TrimLeft(l, " ")
 		first := margin + l[:len(l)-len(words)]
 		next := first
-		if s.opt.Profile == Spoken {
+		if lay.opt.Profile == Spoken {
 			first, next = margin, "" // a label, and an indent is not heard
 		}
-		b.WriteString(s.wrap(words, first, next))
+		b.WriteString(lay.wrap(words, first, next))
 	}
 	return b.String()
 }
@@ -120,13 +120,13 @@ const hang = 20
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
 		first, next, above := margin+sanitize.Text(head, sanitize.Line), "", ""
-		text := s.ascii(sanitize.Text(text, sanitize.Line))
+		text := s.layout.ascii(sanitize.Text(text, sanitize.Line))
 		if s.opt.Profile == Spoken {
 			first = strings.Join(strings.Fields(sanitize.Text(head, sanitize.Line)), " ") + ": "
-		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.width()-cells(first) < hang && cells(first+text) >= s.width() {
+		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.layout.width()-cells(first) < hang && cells(first+text) >= s.layout.width() {
 			above = strings.TrimRight(first, " ") + "\n"
 			first, next = margin+margin, margin+margin
 		}
-		s.aside(above + s.wrap(text, first, next))
+		s.aside(above + s.layout.wrap(text, first, next))
 	})
 }

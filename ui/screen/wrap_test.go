@@ -153,7 +153,7 @@ func FuzzWrap(f *testing.F) {
 		r := newRig(profiles()["nocolor"])
 		r.opt.Width = func() int { return width }
 		text = line(text)
-		got := r.wrap(text, "  ", "    ")
+		got := r.layout.wrap(text, "  ", "    ")
 		if diff := cmp.Diff(strings.Fields(text), strings.Fields(got)); diff != "" {
 			t.Errorf("%q in %d: %s", text, width, diff)
 		}
