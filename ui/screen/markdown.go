@@ -2,10 +2,7 @@ package screen
 
 import (
 	"io"
-	"math"
 	"strings"
-
-	"github.com/clipperhouse/displaywidth"
 
 	"artoo/ui/sanitize"
 )
@@ -43,46 +40,26 @@ type Markdown struct {
 	opt   MarkdownOptions
 	clean sanitize.Stream
 	err   error
-
-	buf   []byte // rendered and not yet handed to Out
-	guard rowGuard
-
-	// The row being written.
-	width   int
-	col     int
-	started bool   // the source line has put something on the screen
-	head    string // what its first word comes after: "- ", "> ", ""
-	hang    string // what further rows of it come after
-	style   style  // the one that is open; never at the end of a row
-	base    style  // that of words without one; a heading's also of the others
+	row   row
+	held  heldWords
 
 	// The source line being read.
 	state   state
 	lead    []byte // what was read of a line whose kind is not known yet
-	word    []byte // the run of words held back
-	wordHot bool   // word has a character that may be markup
-	last    rune   // the last rune of word
-	spaces  int    // blanks before word
+	head    string // what its first word comes after: "- ", "> ", ""
+	hang    string // what further rows of it come after
+	base    style  // that of words without one; a heading's also of the others
 	size    int    // bytes of the block
 	scanned int    // bytes of the reply, see maxScanned
 
 	// The source lines before.
-	written   bool // anything at all
-	blank     bool // blank lines wait for something to follow them
-	prev      kind
-	listAt    int // where the text of the current list item begins
-	fence     fence
-	colored   int      // bytes that were looked at to color code
-	code      heldCode // with Spoken
-	quoting   bool     // with Spoken: the line before was in a quote
-	relabel   bool     // with Spoken: something else was said since the last row
-	said      int      // with Spoken: bytes of buf up to the end of the last sentence or line
-	spoke     bool     // with Spoken: something was handed to Out
-	midRow    bool     // with Spoken: and it does not end a row
-	table     []string // rows held back
-	tableHead string   // what they come after
-	tableSize int
-	tableLong bool // the table is too long to hold: rows are shown as source
+	blank   bool // blank lines wait for something to follow them
+	prev    kind
+	listAt  int // where the text of the current list item begins
+	fence   fence
+	colored int // bytes that were looked at to color code
+	table   heldTable
+	speech  speech // with Spoken
 }
 
 type state int
@@ -103,22 +80,14 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
 	}
-	m := &Markdown{opt: opt, clean: sanitize.Stream{Where: sanitize.Mixed}}
-	m.opt.Color = opt.Color && !opt.Spoken
-	m.guard.words = ownWords
+	opt.Color = opt.Color && !opt.Spoken
+	m := &Markdown{opt: opt, clean: sanitize.Stream{Where: sanitize.Mixed}, row: row{opt: opt}}
+	m.row.guard.words = ownWords
 	if opt.Spoken {
-		m.guard.words = spokenWords
+		m.row.guard.words = spokenWords
 	}
-	m.measure()
+	m.row.measure()
 	return m
-}
-
-// measure asks how wide rows are now.
-func (m *Markdown) measure() {
-	m.guard.width = clampWidth(m.opt.Width())
-	if m.width = m.guard.width; m.opt.Spoken {
-		m.width = math.MaxInt32 // one row a line
-	}
 }
 
 // RenderMarkdown renders a whole text.
@@ -128,7 +97,7 @@ func RenderMarkdown(text string, opt MarkdownOptions) string {
 	m := NewMarkdown(opt)
 	m.text(text) // a strings.Builder takes everything
 	m.end()
-	b.Write(m.buf)
+	b.Write(m.row.buf)
 	return b.String()
 }
 
@@ -145,42 +114,42 @@ func (m *Markdown) Break() error {
 	if m.opt.Spoken {
 		return m.breakSpoken()
 	}
-	if m.col > 0 {
-		m.newline()
+	if m.row.col > 0 {
+		m.row.newline()
 	}
 	return m.flush()
 }
 
 // Column is the cell the next character would stand in.
-func (m *Markdown) Column() int { return m.col }
+func (m *Markdown) Column() int { return m.row.col }
 
 // Room is how many cells the open row has left.
-func (m *Markdown) Room() int { return m.guard.width - m.guard.col }
+func (m *Markdown) Room() int { return m.row.guard.width - m.row.guard.col }
 
 // Style is the sequence that the open row's style begins with; "" without a style.
-func (m *Markdown) Style() string { return m.opt.Palette.begin(m.style) }
+func (m *Markdown) Style() string { return m.opt.Palette.begin(m.row.style) }
 
 // Close writes what was held back and ends the row.
 func (m *Markdown) Close() error {
 	m.end()
-	m.said = len(m.buf)
+	m.row.said = len(m.row.buf)
 	return m.flush()
 }
 
 // flush writes what was rendered, spoken text up to the end of a sentence.
 func (m *Markdown) flush() error {
-	n := len(m.buf)
+	n := len(m.row.buf)
 	if m.opt.Spoken {
-		n = m.said
+		n = m.row.said
 	}
-	n = m.guard.safe(n)
+	n = m.row.guard.safe(n)
 	if n > 0 && m.err == nil {
-		_, m.err = m.opt.Out.Write(m.buf[:n])
-		m.spoke, m.midRow = true, m.buf[n-1] != '\n'
+		_, m.err = m.opt.Out.Write(m.row.buf[:n])
+		m.speech.spoke, m.speech.midRow = true, m.row.buf[n-1] != '\n'
 	}
-	m.buf = append(m.buf[:0], m.buf[n:]...)
-	m.said = max(m.said-n, 0)
-	m.guard.cut(n)
+	m.row.buf = append(m.row.buf[:0], m.row.buf[n:]...)
+	m.row.said = max(m.row.said-n, 0)
+	m.row.guard.cut(n)
 	return m.err
 }
 
@@ -207,8 +176,8 @@ func (m *Markdown) end() {
 	m.lead = m.lead[:0]
 	m.flushCode()
 	m.flushTable()
-	if m.col > 0 {
-		m.newline()
+	if m.row.col > 0 {
+		m.row.newline()
 	}
 	m.state = atStart
 }
@@ -233,40 +202,3 @@ func (m *Markdown) feed(s string) {
 		}
 	}
 }
-
-// newline ends the row; a style never crosses it.
-func (m *Markdown) newline() {
-	m.setStyle(0)
-	m.buf = append(m.buf, '\n')
-	m.col = 0
-	m.said = len(m.buf)
-	m.guard.begin(len(m.buf))
-}
-
-func (m *Markdown) setStyle(st style) {
-	if m.style == st || !m.opt.Color {
-		return
-	}
-	if m.style != 0 {
-		m.buf = append(m.buf, endStyle...)
-	}
-	begin := m.opt.Palette.begin(st)
-	if m.style = st; begin == "" {
-		m.style = 0
-	}
-	m.buf = append(m.buf, begin...)
-}
-
-// raw puts text on the row.
-func (m *Markdown) raw(s string) {
-	var marks int
-	m.buf, marks = m.guard.text(m.buf, s)
-	m.col += cells(s) + marks
-	if m.col == 0 && s != "" {
-		m.col = 1 // a tab has no width of its own
-	}
-	m.started, m.written = true, true
-}
-
-// cells is the width of a text without escapes.
-func cells(s string) int { return displaywidth.String(s) }

@@ -85,7 +85,7 @@ func (m *Markdown) readFenced(s string) string {
 			return ""
 		}
 		m.state, m.fence.colors = inCode, nil
-		m.setStyle(m.fence.lineStyle(line))
+		m.row.setStyle(m.fence.lineStyle(line))
 		m.codeText(line)
 		return ""
 	}
@@ -132,33 +132,33 @@ func (m *Markdown) readCode(s string) string {
 // codeLine shows a line inside a fence, or the one that ends it.
 func (m *Markdown) codeLine(line string, style style) {
 	if m.fence.colors == nil {
-		m.setStyle(style)
+		m.row.setStyle(style)
 		m.codeText(line)
 		return
 	}
 	clean := sanitize.Text(line, sanitize.Code)
 	indent := min(m.fence.indent, len(clean)-len(strings.TrimLeft(clean, " ")))
-	m.raw(clean[:indent])
+	m.row.raw(clean[:indent])
 	for _, s := range m.fence.colors.line(clean[indent:]) {
-		m.setStyle(s.style)
-		m.raw(s.text)
+		m.row.setStyle(s.style)
+		m.row.raw(s.text)
 	}
 }
 
 // codeText shows a part of a line of code, or holds it back to be spoken.
 func (m *Markdown) codeText(s string) {
-	if m.code.open {
-		m.code.add(m, s)
+	if m.speech.code.open {
+		m.speech.code.add(m, s)
 		return
 	}
-	m.raw(sanitize.Text(s, sanitize.Code))
+	m.row.raw(sanitize.Text(s, sanitize.Code))
 }
 
 // codeEnd ends a line of code.
 func (m *Markdown) codeEnd() {
-	if m.code.open {
-		m.code.add(m, "\n")
+	if m.speech.code.open {
+		m.speech.code.add(m, "\n")
 		return
 	}
-	m.newline()
+	m.row.newline()
 }

@@ -68,17 +68,17 @@ func (m *Markdown) beginLine(whole bool) {
 		m.flushTable()
 	}
 	if o.kind == kindBlank || m.opt.Spoken && (o.kind == kindRule || o.quoted && o.at == len(lead)) {
-		m.blank = m.written
-		m.prev, m.state, m.started = kindBlank, inText, true
-		m.quoting = m.quoting && o.quoted
+		m.blank = m.row.written
+		m.prev, m.state, m.row.started = kindBlank, inText, true
+		m.speech.quoting = m.speech.quoting && o.quoted
 		return
 	}
 	if m.opt.Spoken && o.kind == kindText && m.prev == kindText && strings.Trim(lead, "= \t") == "" {
-		m.state, m.started = inText, true // underlines a heading, and says nothing
+		m.state, m.row.started = inText, true // underlines a heading, and says nothing
 		return
 	}
 	if o.kind != kindText || m.prev != kindText {
-		m.measure()
+		m.row.measure()
 		m.size = 0
 	}
 	m.startBlock(o)
@@ -86,7 +86,7 @@ func (m *Markdown) beginLine(whole bool) {
 	switch o.kind {
 	case kindFence:
 		m.openFence(o, lead)
-		m.code.quotes = strings.Count(o.head, ">")
+		m.speech.code.quotes = strings.Count(o.head, ">")
 		rest = m.beginCode(lead)
 	case kindIndented:
 		rest = m.beginCode(lead)
@@ -110,15 +110,15 @@ func (m *Markdown) beginLine(whole bool) {
 // beginCode shows a line as it is and returns it, but for a fence that is
 // spoken: it is said when its code has been read.
 func (m *Markdown) beginCode(lead string) (rest string) {
-	if m.code.open {
+	if m.speech.code.open {
 		m.labelHead()
-		m.state, m.started = inText, true // the end of the line makes no row
+		m.state, m.row.started = inText, true // the end of the line makes no row
 		return ""
 	}
 	m.state, m.head = inCode, ""
-	m.labelLine()
+	m.row.labelLine()
 	if m.fence.open != 0 {
-		m.setStyle(dim)
+		m.row.setStyle(dim)
 	}
 	return lead
 }
@@ -128,7 +128,7 @@ func (m *Markdown) beginCode(lead string) (rest string) {
 func (m *Markdown) startBlock(o opening) {
 	if m.blank {
 		m.blank = false
-		m.newline()
+		m.row.newline()
 	}
 	switch {
 	case o.list > 0:
@@ -136,7 +136,7 @@ func (m *Markdown) startBlock(o opening) {
 	case o.indent == 0 && !o.quoted && m.prev == kindBlank:
 		m.listAt = 0
 	}
-	m.started, m.spaces = false, 0
+	m.row.started, m.held.spaces = false, 0
 	m.head, m.hang = o.head, o.hang
 	if m.base = 0; o.quoted {
 		m.base = dim
@@ -144,39 +144,31 @@ func (m *Markdown) startBlock(o opening) {
 	if m.opt.Spoken {
 		m.head, m.hang = m.spokenHead(o), ""
 	}
-	if !m.written && m.opt.Label != "" {
+	if !m.row.written && m.opt.Label != "" {
 		m.head = m.opt.Label + m.head
 	}
-	if len(m.hang) > m.width/2 {
+	if len(m.hang) > m.row.width/2 {
 		m.hang = ""
-	}
-}
-
-// labelLine gives the label its own row before what must stand as it is.
-func (m *Markdown) labelLine() {
-	if !m.written && m.opt.Label != "" {
-		m.raw(strings.TrimRight(m.opt.Label, " "))
-		m.newline()
 	}
 }
 
 // labelHead gives the label its own row and takes it away from the head.
 func (m *Markdown) labelHead() {
-	if !m.written {
+	if !m.row.written {
 		m.head = strings.TrimPrefix(m.head, m.opt.Label)
 	}
-	m.labelLine()
+	m.row.labelLine()
 }
 
 // endLine ends a source line of text.
 func (m *Markdown) endLine() {
-	if !m.started {
+	if !m.row.started {
 		if head := strings.TrimRight(m.head, " "); head != "" {
 			m.begin(head)
 		}
 	}
-	if m.col > 0 {
-		m.newline()
+	if m.row.col > 0 {
+		m.row.newline()
 	}
 	m.state = atStart
 }

@@ -9,6 +9,15 @@ import (
 	"artoo/ui/sanitize"
 )
 
+// speech is what a reply that is heard keeps in mind.
+type speech struct {
+	code    heldCode
+	quoting bool // the line before was in a quote
+	relabel bool // something else was said since the last row
+	spoke   bool // something was handed to Out
+	midRow  bool // and it does not end a row
+}
+
 // heldCode is a block of code that is to be spoken: how many lines it has is
 // said before them.
 type heldCode struct {
@@ -29,7 +38,7 @@ func (m *Markdown) holdCode(info string) {
 	if words := strings.Fields(info); len(words) > 0 && len(words[0]) <= maxLang {
 		lang = " " + sanitize.Text(words[0], sanitize.Line)
 	}
-	m.code = heldCode{open: true, lang: lang}
+	m.speech.code = heldCode{open: true, lang: lang}
 }
 
 func (c *heldCode) add(m *Markdown, s string) {
@@ -48,11 +57,11 @@ func (c *heldCode) add(m *Markdown, s string) {
 
 // flushCode speaks the block that has ended.
 func (m *Markdown) flushCode() {
-	if !m.code.open {
+	if !m.speech.code.open {
 		return
 	}
-	c := m.code
-	m.code = heldCode{}
+	c := m.speech.code
+	m.speech.code = heldCode{}
 	if !c.long {
 		text := c.text.String()
 		n := strings.Count(text, "\n")
@@ -62,17 +71,17 @@ func (m *Markdown) flushCode() {
 		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, texts.Count(n, "line")))
 		m.codeRows(text, c.quotes)
 	}
-	if m.col > 0 {
-		m.newline()
+	if m.row.col > 0 {
+		m.row.newline()
 	}
-	m.raw("end code.")
-	m.newline()
+	m.row.raw("end code.")
+	m.row.newline()
 }
 
 // codeHead says what follows, behind what the line of the fence comes after.
 func (m *Markdown) codeHead(text string) {
-	m.raw(m.head + text)
-	m.newline()
+	m.row.raw(m.head + text)
+	m.row.newline()
 }
 
 // codeRows writes code without the marks of so many quotes; they can be told only
@@ -86,10 +95,10 @@ func (m *Markdown) codeRows(text string, quotes int) {
 			}
 		}
 		if row != "" {
-			m.raw(sanitize.Text(row, sanitize.Code))
+			m.row.raw(sanitize.Text(row, sanitize.Code))
 		}
 		if whole {
-			m.newline()
+			m.row.newline()
 		}
 	}
 }
@@ -99,10 +108,10 @@ func (m *Markdown) codeRows(text string, quotes int) {
 // the source does not number.
 func (m *Markdown) spokenHead(o opening) string {
 	quote := ""
-	if o.quoted && !m.quoting {
+	if o.quoted && !m.speech.quoting {
 		quote = "quote: "
 	}
-	m.quoting = o.quoted
+	m.speech.quoting = o.quoted
 	if o.list == 0 {
 		return quote
 	}
@@ -115,12 +124,12 @@ const maxUnsaid = 2 << 10
 // sentenceEnded notes that all that was rendered may be spoken, if a sentence
 // ends there. Called where a blank follows it.
 func (m *Markdown) sentenceEnded() {
-	if !m.opt.Spoken || len(m.word) > 0 || m.state != inText {
+	if !m.opt.Spoken || len(m.held.text) > 0 || m.state != inText {
 		return
 	}
-	if unsaid := m.buf[m.said:]; len(unsaid) > maxUnsaid || endsSentence(string(unsaid[max(len(unsaid)-maxLang, 0):])) {
-		m.setStyle(0)
-		m.said = len(m.buf)
+	if unsaid := m.row.buf[m.row.said:]; len(unsaid) > maxUnsaid || endsSentence(string(unsaid[max(len(unsaid)-maxLang, 0):])) {
+		m.row.setStyle(0)
+		m.row.said = len(m.row.buf)
 	}
 }
 
@@ -128,17 +137,17 @@ func (m *Markdown) sentenceEnded() {
 // next goes to the row that follows, behind the label.
 func (m *Markdown) breakSpoken() error {
 	err := m.flush()
-	if m.midRow {
-		m.midRow = false
+	if m.speech.midRow {
+		m.speech.midRow = false
 		_, err = m.opt.Out.Write([]byte("\n"))
 	}
-	switch held := string(m.buf); {
+	switch held := string(m.row.buf); {
 	case held == "":
-		m.relabel, m.col = m.written, 0
-		m.guard.begin(0)
-	case m.spoke:
-		m.buf = append(append(m.buf[:0], m.opt.Label...), strings.TrimLeft(held, " ")...)
-		m.guard.trust(cells(string(m.buf)))
+		m.speech.relabel, m.row.col = m.row.written, 0
+		m.row.guard.begin(0)
+	case m.speech.spoke:
+		m.row.buf = append(append(m.row.buf[:0], m.opt.Label...), strings.TrimLeft(held, " ")...)
+		m.row.guard.trust(cells(string(m.row.buf)))
 	}
 	return err
 }
@@ -193,9 +202,9 @@ func (m *Markdown) sentences(t table) {
 		if last := said[len(said)-1]; !strings.HasSuffix(last[len(last)-1].text, ".") {
 			said[len(said)-1] = last.with(".")
 		}
-		m.started, m.hang = false, ""
+		m.row.started, m.hang = false, ""
 		m.placeAll(said)
-		m.newline()
+		m.row.newline()
 		m.head = ""
 	}
 }
@@ -207,7 +216,7 @@ func (w word) with(mark string) word {
 
 // spokenTask says whether an item that begins with a check box is done.
 func (m *Markdown) spokenTask(run string) string {
-	if !m.opt.Spoken || m.started || m.prev != kindItem {
+	if !m.opt.Spoken || m.row.started || m.prev != kindItem {
 		return run
 	}
 	switch run {

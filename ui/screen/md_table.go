@@ -6,36 +6,44 @@ import (
 	"artoo/ui/sanitize"
 )
 
+// heldTable is the table that is held back to its end.
+type heldTable struct {
+	rows []string
+	head string // what they come after
+	size int    // bytes
+	long bool   // it is too long to hold: rows are shown as source
+}
+
 // startRow begins a row of a table: held back with the others until the table
 // ends, unless it has grown too long for that.
 func (m *Markdown) startRow(o opening) {
-	if m.tableLong {
+	if m.table.long {
 		m.state = inCode
-		m.raw(m.head)
+		m.row.raw(m.head)
 		return
 	}
-	if len(m.table) == 0 {
-		m.tableHead = m.head
+	if len(m.table.rows) == 0 {
+		m.table.head = m.head
 	}
-	m.table = append(m.table, "")
+	m.table.rows = append(m.table.rows, "")
 	m.state = inTable
 }
 
 func (m *Markdown) readRow(s string) string {
-	row := &m.table[len(m.table)-1]
+	row := &m.table.rows[len(m.table.rows)-1]
 	end := strings.IndexByte(s, '\n')
 	if end < 0 {
 		*row += s
-		m.tableSize += len(s)
+		m.table.size += len(s)
 		s = ""
 	} else {
 		*row += s[:end]
-		m.tableSize += end
+		m.table.size += end
 		s = s[end+1:]
 		m.state = atStart
 	}
-	if m.tableSize > maxBlock {
-		m.tableLong = true
+	if m.table.size > maxBlock {
+		m.table.long = true
 		if m.state == inTable {
 			m.state = inCode
 		}
@@ -46,30 +54,30 @@ func (m *Markdown) readRow(s string) string {
 
 // rowsAsSource shows the held rows as they are.
 func (m *Markdown) rowsAsSource(lastOpen bool) {
-	for i, row := range m.table {
-		m.labelLine()
-		m.raw(m.tableHead + sanitize.Text(row, sanitize.Code))
-		if !lastOpen || i < len(m.table)-1 {
-			m.newline()
+	for i, row := range m.table.rows {
+		m.row.labelLine()
+		m.row.raw(m.table.head + sanitize.Text(row, sanitize.Code))
+		if !lastOpen || i < len(m.table.rows)-1 {
+			m.row.newline()
 		}
 	}
-	m.table, m.tableSize = nil, 0
+	m.table.rows, m.table.size = nil, 0
 }
 
 // flushTable shows the table that has ended.
 func (m *Markdown) flushTable() {
-	rows := m.table
+	rows := m.table.rows
 	if len(rows) > 0 {
-		m.table, m.tableSize = nil, 0
+		m.table.rows, m.table.size = nil, 0
 		m.layTable(rows)
 	}
-	m.tableLong = false
+	m.table.long = false
 }
 
 // layTable shows whole rows: aligned when they fit, else as records. Rows
 // without the line of dashes are text.
 func (m *Markdown) layTable(rows []string) {
-	head := m.tableHead
+	head := m.table.head
 	save := m.hang
 	defer func() { m.hang = save }()
 	m.hang = strings.Repeat(" ", len(head))
@@ -98,7 +106,7 @@ func (m *Markdown) layTable(rows []string) {
 		m.labelHead()
 		m.sentences(t)
 	default:
-		m.labelLine()
+		m.row.labelLine()
 		if !m.columns(head, t) {
 			m.records(head, t)
 		}
@@ -107,8 +115,8 @@ func (m *Markdown) layTable(rows []string) {
 
 // textRow shows a row that belongs to no table as a line of text.
 func (m *Markdown) textRow(head, row string) {
-	m.started, m.head, m.spaces = false, head, 0
-	m.labelLine()
+	m.row.started, m.head, m.held.spaces = false, head, 0
+	m.row.labelLine()
 	m.clearWord()
 	m.state = inText
 	m.feed(strings.TrimRight(row, " \t") + "\n")
@@ -164,7 +172,7 @@ func cell(s string) string {
 func (m *Markdown) records(head string, t table) {
 	for i, row := range t.rows[1:] {
 		if i > 0 {
-			m.newline()
+			m.row.newline()
 		}
 		for c, words := range row {
 			if len(words) == 0 {
@@ -175,9 +183,9 @@ func (m *Markdown) records(head string, t table) {
 				line = append(line, t.rows[0][c]...)
 				line[len(line)-1] = line[len(line)-1].with(":")
 			}
-			m.started, m.head, m.hang = false, head, head+"  "
+			m.row.started, m.head, m.hang = false, head, head+"  "
 			m.placeAll(append(line, words...))
-			m.newline()
+			m.row.newline()
 		}
 	}
 }
@@ -218,11 +226,11 @@ func (m *Markdown) columns(head string, t table) bool {
 	for _, width := range widths {
 		all += width
 	}
-	if all > m.width-1-len(head) {
+	if all > m.row.width-1-len(head) {
 		return false
 	}
 	for i, row := range t.rows {
-		m.raw(head)
+		m.row.raw(head)
 		at, col := 0, 0 // where the text ends, and where the column begins
 		for c, cell := range row {
 			begin := col
@@ -230,16 +238,16 @@ func (m *Markdown) columns(head string, t table) bool {
 				begin += widths[c] - cellsOf(cell)
 			}
 			if len(cell) > 0 {
-				m.raw(strings.Repeat(" ", begin-at))
-				m.phrase(cell)
+				m.row.raw(strings.Repeat(" ", begin-at))
+				m.row.phrase(cell)
 				at = begin + cellsOf(cell)
 			}
 			col += widths[c] + columnGap
 		}
-		m.newline()
+		m.row.newline()
 		if i == 0 {
-			m.raw(head + strings.Repeat("-", all))
-			m.newline()
+			m.row.raw(head + strings.Repeat("-", all))
+			m.row.newline()
 		}
 	}
 	return true
@@ -252,17 +260,4 @@ func cellsOf(words []word) int {
 		n += w.cells()
 	}
 	return n
-}
-
-// phrase puts words on the row, one blank apart.
-func (m *Markdown) phrase(words []word) {
-	for i, w := range words {
-		if i > 0 {
-			m.between(w, 1)
-		}
-		for _, t := range w {
-			m.put(t)
-		}
-	}
-	m.setStyle(0)
 }

@@ -26,6 +26,14 @@ func (w word) cells() int {
 	return n
 }
 
+// heldWords is the run of words that is held back while a span in it may still be closed.
+type heldWords struct {
+	text   []byte
+	hot    bool // it has a character that may be markup
+	last   rune // the last rune of text
+	spaces int  // blanks before it
+}
+
 // maxSpan is the most cells of an open span that are held back on a wide screen,
 // maxCode of one of code whose marks go: three rows of a usual terminal.
 const (
@@ -48,26 +56,26 @@ func (m *Markdown) readText(s string) string {
 			switch {
 			case m.state != inText:
 				return s[i:]
-			case len(m.word) > 0: // a span is open
-				m.word = append(m.word, ' ')
-				m.last = ' '
-			case m.started:
-				m.spaces++
-				m.guard.forged(' ') // it is written with the next word, and this one need not wait
+			case len(m.held.text) > 0: // a span is open
+				m.held.text = append(m.held.text, ' ')
+				m.held.last = ' '
+			case m.row.started:
+				m.held.spaces++
+				m.row.guard.forged(' ') // it is written with the next word, and this one need not wait
 			}
 			continue
 		}
-		if len(m.word) > 0 && breaksBetween(m.last, r) && !m.open() {
+		if len(m.held.text) > 0 && breaksBetween(m.held.last, r) && !m.open() {
 			m.putRun()
 			m.sentenceEnded()
 		}
-		m.word = utf8.AppendRune(m.word, r)
-		m.last = r
+		m.held.text = utf8.AppendRune(m.held.text, r)
+		m.held.last = r
 		if strings.ContainsRune("`*_~[<&\\", r) {
-			m.wordHot = true
+			m.held.hot = true
 		}
 		if m.tooLong() {
-			run := string(m.word)
+			run := string(m.held.text)
 			m.clearWord()
 			m.putWords(run)
 			m.state = inLong
@@ -86,8 +94,8 @@ func (m *Markdown) readLong(s string) string {
 			m.state = inText
 			return s[i:]
 		}
-		m.word = utf8.AppendRune(m.word, r)
-		if len(m.word) >= 64 {
+		m.held.text = utf8.AppendRune(m.held.text, r)
+		if len(m.held.text) >= 64 {
 			m.putPiece()
 		}
 	}
@@ -95,18 +103,18 @@ func (m *Markdown) readLong(s string) string {
 }
 
 func (m *Markdown) putPiece() {
-	m.setStyle(m.base)
-	m.raw(sanitize.Text(string(m.word), sanitize.Prose))
-	m.word = m.word[:0]
+	m.row.setStyle(m.base)
+	m.row.raw(sanitize.Text(string(m.held.text), sanitize.Prose))
+	m.held.text = m.held.text[:0]
 }
 
 // tooLong reports a word that is not worth holding back further: one that fills
 // a row, or, where it may be the address of a link, a kilobyte.
 func (m *Markdown) tooLong() bool {
-	if len(m.word) < min(m.width, maxHeld) {
+	if len(m.held.text) < min(m.row.width, maxHeld) {
 		return false
 	}
-	return len(m.word) >= maxHeld || !m.wordHot && m.last < 0x80 && cells(string(m.word)) >= m.width
+	return len(m.held.text) >= maxHeld || !m.held.hot && m.held.last < 0x80 && cells(string(m.held.text)) >= m.row.width
 }
 
 // open reports whether the word holds an inline span that later text may close.
@@ -114,22 +122,22 @@ func (m *Markdown) open() bool { return m.openAt() >= 0 }
 
 // openAt is where in the word the first such span begins, -1 for none.
 func (m *Markdown) openAt() int {
-	if !m.wordHot || m.asSource() {
+	if !m.held.hot || m.asSource() {
 		return -1
 	}
-	m.scanned += len(m.word)
-	return openAt(string(m.word))
+	m.scanned += len(m.held.text)
+	return openAt(string(m.held.text))
 }
 
 // mayGrow reports whether the span that is open at a place may become longer. One
 // that no row can hold is given up, since what was written should be seen; one of
 // code later, since there is hardly a backtick that opens none.
 func (m *Markdown) mayGrow(at int) bool {
-	limit := min(m.width, maxSpan)
-	if m.opt.Color && m.word[at] == '`' {
+	limit := min(m.row.width, maxSpan)
+	if m.opt.Color && m.held.text[at] == '`' {
 		limit = maxCode
 	}
-	return cells(string(m.word)) < limit
+	return cells(string(m.held.text)) < limit
 }
 
 // asSource reports whether this block is no longer styled.
@@ -139,7 +147,7 @@ func (m *Markdown) asSource() bool { return m.size > maxBlock || m.spent() }
 // a line, or when it has grown too long, it can no longer be closed.
 func (m *Markdown) endRun(lineEnd bool) {
 	if !lineEnd {
-		if len(m.word) == 0 {
+		if len(m.held.text) == 0 {
 			return
 		}
 		if at := m.openAt(); at < 0 {
@@ -149,7 +157,7 @@ func (m *Markdown) endRun(lineEnd bool) {
 		}
 		return
 	}
-	for len(m.word) > 0 {
+	for len(m.held.text) > 0 {
 		switch {
 		case m.state == inLong:
 			m.putPiece()
@@ -163,7 +171,7 @@ func (m *Markdown) endRun(lineEnd bool) {
 }
 
 func (m *Markdown) putRun() {
-	run, hot := m.spokenTask(string(m.word)), m.wordHot
+	run, hot := m.spokenTask(string(m.held.text)), m.held.hot
 	m.clearWord()
 	if !hot || m.asSource() {
 		m.putWords(run)
@@ -176,7 +184,7 @@ func (m *Markdown) putRun() {
 func (m *Markdown) placeAll(words []word) {
 	for i, w := range words {
 		if i > 0 {
-			m.spaces = 1
+			m.held.spaces = 1
 		}
 		m.place(w)
 	}
@@ -189,7 +197,7 @@ const literalMark = '\x01'
 // giveUp decides that the first span still open in the held text is none, and
 // reads the text again with that mark as plain characters.
 func (m *Markdown) giveUp() {
-	run := string(m.word)
+	run := string(m.held.text)
 	m.scanned += len(run)
 	at := openAt(run)
 	m.clearWord()
@@ -208,14 +216,14 @@ func (m *Markdown) giveUp() {
 	m.feed(marked.String())
 }
 
-func (m *Markdown) clearWord() { m.word, m.last, m.wordHot = m.word[:0], 0, false }
+func (m *Markdown) clearWord() { m.held.text, m.held.last, m.held.hot = m.held.text[:0], 0, false }
 
 // putWords shows held text as the source has it.
 func (m *Markdown) putWords(run string) {
 	run = unmark(run)
 	for i, text := range strings.Split(sanitize.Text(run, sanitize.Prose), " ") {
 		if i > 0 {
-			m.spaces++
+			m.held.spaces++
 		}
 		if text != "" {
 			m.place(word{{text: text}})
@@ -234,58 +242,37 @@ func (m *Markdown) place(w word) {
 		}
 	}
 	switch {
-	case !m.started:
+	case !m.row.started:
 		m.begin(m.again() + m.head)
-	case m.col == 0: // something else was printed in between
+	case m.row.col == 0: // something else was printed in between
 		m.begin(m.again() + m.hang)
-	case m.col+m.spaces+width > m.width-1 && m.col > len(m.hang):
-		m.newline()
+	case m.row.col+m.held.spaces+width > m.row.width-1 && m.row.col > len(m.hang):
+		m.row.newline()
 		m.begin(m.hang)
 	default:
-		m.between(w, m.spaces)
+		m.row.between(w, m.held.spaces)
 	}
-	m.spaces = 0
+	m.held.spaces = 0
 	for _, a := range w {
-		m.put(a)
+		m.row.put(a)
 	}
 }
 
 // begin writes what the words of a row come after.
 func (m *Markdown) begin(head string) {
 	if head != "" {
-		m.setStyle(m.base & dim)
-		m.raw(head)
+		m.row.setStyle(m.base & dim)
+		m.row.raw(head)
 	}
 }
 
 // again is the label, if the reply goes on after something else was said.
 func (m *Markdown) again() string {
-	if !m.relabel {
+	if !m.speech.relabel {
 		return ""
 	}
-	m.relabel = false
+	m.speech.relabel = false
 	return m.opt.Label
-}
-
-// between writes the blanks before a word; between two of one style they have
-// it too, which spares its sequences.
-func (m *Markdown) between(w word, blanks int) {
-	if m.style != w[0].style {
-		m.setStyle(0)
-	}
-	m.raw(strings.Repeat(" ", blanks))
-}
-
-// put writes a token.
-func (m *Markdown) put(t token) {
-	m.setStyle(t.style)
-	if t.link {
-		m.buf = append(append(append(m.buf, "\x1b]8;;"...), t.text...), "\x1b\\"...)
-	}
-	m.raw(t.text)
-	if t.link {
-		m.buf = append(m.buf, "\x1b]8;;\x1b\\"...)
-	}
 }
 
 // splitWords parts styled text at its blanks.

@@ -1,0 +1,108 @@
+package screen
+
+import (
+	"math"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// row is the row of a reply that is being written, and what waits to be handed on.
+type row struct {
+	opt     MarkdownOptions
+	buf     []byte // rendered and not yet handed to Out
+	guard   rowGuard
+	width   int
+	col     int
+	style   style // the one that is open; never at the end of a row
+	started bool  // the source line has put something on the screen
+	written bool  // anything at all
+	said    int   // with Spoken: bytes of buf up to the end of the last sentence or line
+}
+
+// measure asks how wide rows are now.
+func (r *row) measure() {
+	r.guard.width = clampWidth(r.opt.Width())
+	if r.width = r.guard.width; r.opt.Spoken {
+		r.width = math.MaxInt32 // one row a line
+	}
+}
+
+// newline ends the row; a style never crosses it.
+func (r *row) newline() {
+	r.setStyle(0)
+	r.buf = append(r.buf, '\n')
+	r.col = 0
+	r.said = len(r.buf)
+	r.guard.begin(len(r.buf))
+}
+
+func (r *row) setStyle(st style) {
+	if r.style == st || !r.opt.Color {
+		return
+	}
+	if r.style != 0 {
+		r.buf = append(r.buf, endStyle...)
+	}
+	begin := r.opt.Palette.begin(st)
+	if r.style = st; begin == "" {
+		r.style = 0
+	}
+	r.buf = append(r.buf, begin...)
+}
+
+// raw puts text on the row.
+func (r *row) raw(s string) {
+	var marks int
+	r.buf, marks = r.guard.text(r.buf, s)
+	r.col += cells(s) + marks
+	if r.col == 0 && s != "" {
+		r.col = 1 // a tab has no width of its own
+	}
+	r.started, r.written = true, true
+}
+
+// put writes a token.
+func (r *row) put(t token) {
+	r.setStyle(t.style)
+	if t.link {
+		r.buf = append(append(append(r.buf, "\x1b]8;;"...), t.text...), "\x1b\\"...)
+	}
+	r.raw(t.text)
+	if t.link {
+		r.buf = append(r.buf, "\x1b]8;;\x1b\\"...)
+	}
+}
+
+// between writes the blanks before a word; between two of one style they have
+// it too, which spares its sequences.
+func (r *row) between(w word, blanks int) {
+	if r.style != w[0].style {
+		r.setStyle(0)
+	}
+	r.raw(strings.Repeat(" ", blanks))
+}
+
+// phrase puts words on the row, one blank apart.
+func (r *row) phrase(words []word) {
+	for i, w := range words {
+		if i > 0 {
+			r.between(w, 1)
+		}
+		for _, t := range w {
+			r.put(t)
+		}
+	}
+	r.setStyle(0)
+}
+
+// labelLine gives the label its own row before what must stand as it is.
+func (r *row) labelLine() {
+	if !r.written && r.opt.Label != "" {
+		r.raw(strings.TrimRight(r.opt.Label, " "))
+		r.newline()
+	}
+}
+
+// cells is the width of a text without escapes.
+func cells(s string) int { return displaywidth.String(s) }
