@@ -47,25 +47,54 @@ const (
 	report = 30 * time.Second
 )
 
+// work is what goes on: what the model does, and the calls that have not ended.
+type work struct {
+	busy  busy
+	calls []*running
+}
+
 // hear notes that bytes came of what the model does now.
-func (s *Screen) hear(what doing, bytes int) {
-	now := s.opt.Now()
-	switch before := s.busy.doing; {
+func (w *work) hear(what doing, bytes int, now time.Time) {
+	switch before := w.busy.doing; {
 	case before == what:
 	case before == "":
-		s.busy = busy{since: now, said: now}
+		w.busy = busy{since: now, said: now}
 	case before != waiting || what != thinking: // it thinks from the request on
-		s.busy = busy{since: now, said: s.busy.said, named: s.busy.named}
+		w.busy = busy{since: now, said: w.busy.said, named: w.busy.named}
 	}
-	s.busy.doing = what
-	s.busy.bytes += bytes
+	w.busy.doing = what
+	w.busy.bytes += bytes
 }
 
 // visible notes that text of the reply was shown.
-func (s *Screen) visible() {
-	if s.busy.doing == writing {
-		now := s.opt.Now()
-		s.busy.bytes, s.busy.since, s.busy.said = 0, now, now
+func (w *work) visible(now time.Time) {
+	if w.busy.doing == writing {
+		w.busy.bytes, w.busy.since, w.busy.said = 0, now, now
+	}
+}
+
+// running is the call of that id, nil when it does not run.
+func (w *work) running(id string) *running {
+	for _, r := range w.calls {
+		if r.call.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// since is when the first thing that goes on began.
+func (w *work) since() time.Time {
+	if len(w.calls) > 0 {
+		return w.calls[0].since
+	}
+	return w.busy.since
+}
+
+// waited lets the clocks of the calls go on where they stood.
+func (w *work) waited(d time.Duration) {
+	for _, r := range w.calls {
+		r.since, r.said = r.since.Add(d), r.said.Add(d)
 	}
 }
 
@@ -97,52 +126,56 @@ func (lay *layout) lastOf(r *running) string {
 
 // rest forgets what was going on: the turn is over or a user is asked.
 func (s *Screen) rest() {
-	s.busy, s.calls = busy{}, nil
+	s.work = work{}
 	s.endAsking()
 	s.hideProgress()
 }
 
-// schedule sets the one timer to the next moment at which something is to be
-// written, or to none: an idle screen costs nothing.
-func (s *Screen) schedule() {
-	at := s.next()
-	if s.timer != nil {
-		if s.timerAt.Equal(at) {
+// alarm is the one timer: it is set to the next moment at which something is to be written,
+// or to none, since an idle screen costs nothing.
+type alarm struct {
+	stop func() // nil when it is not set
+	at   time.Time
+	id   int
+}
+
+// set sets the alarm; zero is never. It calls wake with the lock not held.
+func (a *alarm) set(at time.Time, opt *Options, wake func(id int)) {
+	if a.stop != nil {
+		if a.at.Equal(at) {
 			return
 		}
-		s.timer()
-		s.timer = nil
+		a.stop()
+		a.stop = nil
 	}
 	if at.IsZero() {
 		return
 	}
-	s.timerID++
-	id := s.timerID
-	s.timerAt = at
-	s.timer = s.opt.After(max(at.Sub(s.opt.Now()), 0), func() { s.wake(id) })
+	a.id++
+	id := a.id
+	a.at = at
+	a.stop = opt.After(max(at.Sub(opt.Now()), 0), func() { wake(id) })
 }
 
 // wake does what is due.
 func (s *Screen) wake(id int) {
 	s.mu.Lock()
 	defer s.unlock()
-	if s.timer == nil || id != s.timerID {
-		return // set anew in the meantime
+	if s.alarm.stop == nil || id != s.alarm.id {
+		return // it was set again in the meantime
 	}
-	s.timer = nil
+	s.alarm.stop = nil
 	now := s.opt.Now()
 	if len(s.sink.pending) > 0 && !now.Before(s.sink.flushed.Add(interval)) {
 		s.sink.flush(now)
 	}
 	s.showLive(now)
-	if s.layout.moving() {
-		if at := s.nextSpin(); !at.IsZero() && !now.Before(at) {
-			s.spin()
-		}
-	} else {
+	if !s.layout.moving() {
 		s.report(now)
+	} else if at := s.nextSpin(); !at.IsZero() && !now.Before(at) {
+		s.spin()
 	}
-	s.schedule()
+	s.alarm.set(s.next(), &s.opt, s.wake)
 }
 
 // next is the earliest moment at which wake has something to do.
@@ -157,7 +190,7 @@ func (s *Screen) next() time.Time {
 		add(s.sink.flushed.Add(interval))
 	}
 	if !s.asking && !s.paused && !s.prompt {
-		for _, r := range s.calls {
+		for _, r := range s.work.calls {
 			if t := s.layout.liveAt(r); !t.IsZero() {
 				add(t)
 			}
@@ -169,11 +202,11 @@ func (s *Screen) next() time.Time {
 			add(t)
 		}
 	case !s.opt.Quiet && !s.asking && !s.paused:
-		for _, r := range s.calls {
+		for _, r := range s.work.calls {
 			add(r.due())
 		}
-		if s.busy.doing != "" && s.rowIsFree() {
-			add(s.busy.due())
+		if s.work.busy.doing != "" && s.open.rowIsFree() {
+			add(s.work.busy.due())
 		}
 	}
 	return at
@@ -192,7 +225,7 @@ func (s *Screen) report(now time.Time) {
 	if s.opt.Quiet || s.asking || s.paused {
 		return
 	}
-	for _, r := range s.calls {
+	for _, r := range s.work.calls {
 		switch {
 		case now.Before(r.due()):
 		case !r.started:
@@ -200,13 +233,28 @@ func (s *Screen) report(now time.Time) {
 			s.printCall(r.call, "", 0)
 			s.lastRun = r.call.ID
 		default:
-			s.stillRuns(r, now)
+			still, last := s.layout.still("running", now.Sub(r.since)), ""
+			if end := s.layout.lastOf(r); s.opt.Conversation && end != r.last {
+				r.last, last = end, end
+			}
+			if last != "" && s.opt.Profile == Spoken {
+				still, last = still+", "+last, ""
+			}
+			if r.said = now; s.lastRun == r.call.ID {
+				s.print(s.layout.ranLine(r.call, still, 0))
+			} else {
+				s.printCall(r.call, still, 0)
+			}
+			if last != "" {
+				s.put(s.layout.lastLines(last, 1))
+			}
+			s.lastRun = r.call.ID
 		}
 	}
-	if b := s.busy; b.doing != "" && s.rowIsFree() && !now.Before(b.due()) {
-		s.busy.said = now
+	if b := s.work.busy; b.doing != "" && s.open.rowIsFree() && !now.Before(b.due()) {
+		s.work.busy.said = now
 		if b.doing == calling && !b.named {
-			s.busy.named = true
+			s.work.busy.named = true
 			s.aside(s.layout.note(s.layout.activity(b.doing, b.tool, 0)))
 		} else {
 			s.aside(s.layout.note(s.layout.still(s.layout.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
@@ -220,33 +268,6 @@ func (b busy) due() time.Time {
 		return b.since.Add(spinnerDelay)
 	}
 	return b.said.Add(report)
-}
-
-// rowIsFree reports whether no row of a reply is open.
-func (s *Screen) rowIsFree() bool {
-	return (s.md == nil || s.md.Column() == 0) && !s.plain.open
-}
-
-// stillRuns says that a call goes on, and in a conversation what its last line is by
-// now, if that was not shown.
-func (s *Screen) stillRuns(r *running, now time.Time) {
-	r.said = now
-	still, last := s.layout.still("running", now.Sub(r.since)), ""
-	if now := s.layout.lastOf(r); s.opt.Conversation && now != r.last {
-		r.last, last = now, now
-	}
-	if last != "" && s.opt.Profile == Spoken {
-		still, last = still+", "+last, ""
-	}
-	if s.lastRun == r.call.ID {
-		s.print(s.layout.ranLine(r.call, still, 0))
-	} else {
-		s.printCall(r.call, still, 0)
-	}
-	if last != "" {
-		s.put(s.layout.lastLines(last, 1))
-	}
-	s.lastRun = r.call.ID
 }
 
 // still says that something goes on, and since when.

@@ -12,8 +12,8 @@ func (s *Screen) OnThinking() {
 	s.do(func() {
 		now := s.opt.Now()
 		s.endAsking()
-		if s.busy.doing = waiting; !s.busy.until.After(now) {
-			s.busy = busy{doing: waiting, since: now, said: now}
+		if s.work.busy.doing = waiting; !s.work.busy.until.After(now) {
+			s.work.busy = busy{doing: waiting, since: now, said: now}
 		}
 	})
 }
@@ -22,8 +22,8 @@ func (s *Screen) OnThinking() {
 // model is known to think, and may for minutes before its first word.
 func (s *Screen) OnThinkingDone() {
 	s.do(func() {
-		if s.busy.doing == waiting {
-			s.hear(thinking, 0)
+		if s.work.busy.doing == waiting {
+			s.work.hear(thinking, 0, s.opt.Now())
 		}
 	})
 }
@@ -31,7 +31,7 @@ func (s *Screen) OnThinkingDone() {
 // OnReasoning implements agent.Callbacks: counted, and shown only when Verbose is set.
 func (s *Screen) OnReasoning(text string) {
 	s.do(func() {
-		s.hear(thinking, len(text))
+		s.work.hear(thinking, len(text), s.opt.Now())
 		if !s.opt.Verbose {
 			return
 		}
@@ -64,7 +64,7 @@ func (s *Screen) OnText(text string) {
 		return
 	}
 	s.do(func() {
-		s.hear(writing, len(text))
+		s.work.hear(writing, len(text), s.opt.Now())
 		s.endReasoning()
 		s.reply(text)
 	})
@@ -74,51 +74,43 @@ func (s *Screen) OnText(text string) {
 // is complete.
 func (s *Screen) input(in agent.ToolInput) {
 	if in.Parent != "" {
-		if r := s.running(in.Parent); r != nil {
+		if r := s.work.running(in.Parent); r != nil {
 			r.input = in
 		}
 		return
 	}
-	if s.busy.doing != calling {
+	if s.work.busy.doing != calling {
 		s.closeReply()
-	} else if s.busy.index != in.Index {
-		s.busy.since = s.opt.Now()
+	} else if s.work.busy.index != in.Index {
+		s.work.busy.since = s.opt.Now()
 	}
-	s.hear(calling, 0)
-	s.busy.tool, s.busy.index, s.busy.bytes = in.Tool, in.Index, in.Bytes
+	s.work.hear(calling, 0, s.opt.Now())
+	s.work.busy.tool, s.work.busy.index, s.work.busy.bytes = in.Tool, in.Index, in.Bytes
 }
 
 // OnToolCall implements agent.Callbacks: the reply's text is over, a call
 // begins.
 func (s *Screen) OnToolCall(call agent.Call) {
 	s.do(func() {
-		s.busy = busy{}
+		s.work.busy = busy{}
 		s.hideProgress()
 		s.holdEnds()
 		s.closeReply()
-		s.beginParent(call)
-		s.calls = append(s.calls, &running{call: call, since: s.opt.Now()})
+		if r := s.work.running(call.Parent); call.Parent != "" && r != nil {
+			if r.input = (agent.ToolInput{}); !r.started { // its own line stands above those of its sub-agent
+				r.started, r.said = true, s.opt.Now()
+				s.printCall(r.call, "", 0)
+			}
+		}
+		s.work.calls = append(s.work.calls, &running{call: call, since: s.opt.Now()})
 	})
-}
-
-// beginParent prints the line of the call that a sub-agent works for above its first
-// own one.
-func (s *Screen) beginParent(call agent.Call) {
-	r := s.running(call.Parent)
-	if call.Parent == "" || r == nil {
-		return
-	}
-	if r.input = (agent.ToolInput{}); !r.started {
-		r.started, r.said = true, s.opt.Now()
-		s.printCall(r.call, "", 0)
-	}
 }
 
 // OnToolOutput implements agent.Callbacks. The last line stands in the progress line;
 // of a call that lasts, a conversation has the last lines below it from time to time.
 func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	s.do(func() {
-		for _, r := range s.calls {
+		for _, r := range s.work.calls {
 			if r.call.ID == call.ID {
 				r.keep(chunk)
 			}
@@ -132,10 +124,10 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 	s.do(func() {
 		s.endAsking()
 		run := &running{call: call}
-		for i, c := range s.calls {
+		for i, c := range s.work.calls {
 			if c.call.ID == call.ID {
 				run = c
-				s.calls = append(s.calls[:i:i], s.calls[i+1:]...)
+				s.work.calls = append(s.work.calls[:i:i], s.work.calls[i+1:]...)
 				break
 			}
 		}
@@ -145,7 +137,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == told && r.Status == agent.CallOK {
 			return
 		}
-		tail := s.unseen(run, r.Tail)
+		tail := run.unseen(r.Tail, s.lastRun)
 		// An error that begins with what the call works on need not say it again.
 		text := strings.TrimPrefix(s.layout.ascii(result(r)), s.layout.object(call)+": ")
 		failed := r.Status != agent.CallOK
@@ -156,7 +148,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		switch {
 		case run.decision == applied && !failed:
 			s.print(s.layout.appliedLine(call))
-		case run.started && s.lastRun == call.ID && len(s.calls) == 0:
+		case run.started && s.lastRun == call.ID && len(s.work.calls) == 0:
 			s.print(s.layout.ranLine(call, text, ink))
 		default:
 			s.printCall(call, text, ink)

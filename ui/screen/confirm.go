@@ -20,9 +20,7 @@ type Confirmation interface {
 // escapes. left says that a part was left to the pager. It prints even when Quiet is set.
 func (s *Screen) Confirm(q Confirmation) (prompt string, left bool) {
 	s.do(func() {
-		s.startAsking()
-		s.hideProgress()
-		s.closeReply()
+		s.beginAsking()
 		b := asking{lay: s.layout, cut: true}
 		q.show(&b)
 		if text := warning(b.seen, "text"); text != "" {

@@ -83,7 +83,7 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func() {
 		s.endAsking()
-		r := s.running(q.Call.ID)
+		r := s.work.running(q.Call.ID)
 		if r == nil {
 			r = &running{}
 		}
@@ -106,7 +106,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case own && a.Verdict == agent.YesForever:
 			text = "trust this project to run its own programs" + s.layout.remark("artoo trust rm --run takes it back")
 		case a.Verdict == agent.Yes:
-			if q.Call.Access.Diff != "" && s.running(q.Call.ID) != nil {
+			if q.Call.Access.Diff != "" && s.work.running(q.Call.ID) != nil {
 				r.decision = applied
 				return
 			}
@@ -184,21 +184,6 @@ func (lay *layout) appliedLine(c agent.Call) string {
 	return lay.decidedLine("applied once  " + lay.object(c))
 }
 
-func (s *Screen) running(id string) *running {
-	for _, r := range s.calls {
-		if r.call.ID == id {
-			return r
-		}
-	}
-	return nil
-}
-
-func (s *Screen) startAsking() {
-	if !s.asking {
-		s.asking, s.askedAt = true, s.opt.Now()
-	}
-}
-
 // Waited is how long questions have stood open since the screen was made.
 func (s *Screen) Waited() time.Duration {
 	s.mu.Lock()
@@ -214,7 +199,5 @@ func (s *Screen) endAsking() {
 	s.asking = false
 	waited := s.opt.Now().Sub(s.askedAt)
 	s.waited += waited
-	for _, r := range s.calls {
-		r.since, r.said = r.since.Add(waited), r.said.Add(waited)
-	}
+	s.work.waited(waited)
 }

@@ -177,14 +177,6 @@ func (lay *layout) marked(text string) string {
 	return markRows(text, ownWords, width)
 }
 
-// Marked is safe text for Draw with a mark before each row that begins with a
-// word of artoo's own.
-func (s *Screen) Marked(text string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.layout.marked(text)
-}
-
 // heard is an untrusted text that stands by itself, with its marks against the
 // words of a transcript that is heard.
 func (lay *layout) heard(text string) string {

@@ -20,17 +20,17 @@ func (s *Screen) print(lines string) {
 // aside puts whole lines into the transcript without ending an open reply,
 // which goes on in the next row.
 func (s *Screen) aside(lines string) {
-	if s.md != nil && !s.shown { // all of the reply is still held back
+	if s.open.md != nil && !s.open.shown { // all of the reply is still held back
 		s.gap(status)
 		s.put(lines)
 		return
 	}
-	if !s.replying() {
+	if !s.open.replying() {
 		s.print(lines)
 		return
 	}
 	last := s.last
-	if s.md != nil && s.opt.ErrTTY {
+	if s.open.md != nil && s.opt.ErrTTY {
 		s.breakRow()
 	}
 	s.put(lines)
@@ -45,25 +45,22 @@ func (s *Screen) must(lines string) {
 	s.opt.Quiet = quiet
 }
 
-// asIs is put for a text that keeps its characters whatever the locale, as
-// answers do.
-func (s *Screen) asIs(lines string) {
-	utf8 := s.opt.UTF8
-	s.opt.UTF8 = true
-	s.put(lines)
-	s.opt.UTF8 = utf8
-}
-
 // put writes lines to Err.
-func (s *Screen) put(lines string) {
+func (s *Screen) put(lines string) { s.putAs(lines, false) }
+
+// putAs is put; asIs says that the text keeps its characters whatever the locale, as answers do.
+func (s *Screen) putAs(lines string, asIs bool) {
 	if s.opt.Quiet || lines == "" {
 		return
+	}
+	if !asIs {
+		lines = s.layout.ascii(lines)
 	}
 	s.emit(lines)
 	s.last, s.lastRun = status, ""
 }
 
-// emit writes to Err whatever the settings. Rows that are not ours are kept from
+// emit writes safe text to Err whatever the settings. Rows that are not ours are kept from
 // beginning with our words.
 func (s *Screen) emit(text string) {
 	s.hideProgress()
@@ -71,7 +68,7 @@ func (s *Screen) emit(text string) {
 		s.prompt = false
 		s.sink.writeErr(s.opt.Now(), "\n")
 	}
-	s.sink.writeErr(s.opt.Now(), s.layout.marked(s.layout.ascii(text)))
+	s.sink.writeErr(s.opt.Now(), s.layout.marked(text))
 }
 
 // gap writes the blank line that sets next apart from what stands above.

@@ -95,7 +95,7 @@ func (s *Screen) showLive(now time.Time) {
 	if s.asking || s.paused || s.prompt {
 		return
 	}
-	for _, r := range s.calls {
+	for _, r := range s.work.calls {
 		if at := s.layout.liveAt(r); !at.IsZero() && !now.Before(at) {
 			s.below(r, now)
 		}
@@ -125,8 +125,8 @@ func (s *Screen) below(r *running, now time.Time) {
 }
 
 // unseen is the end of a failed call's output without the lines that stand right above.
-func (s *Screen) unseen(r *running, tail string) string {
-	if s.lastRun != r.call.ID || r.next.IsZero() {
+func (r *running) unseen(tail, lastRun string) string {
+	if lastRun != r.call.ID || r.next.IsZero() {
 		return tail
 	}
 	fresh := r.lines - r.shown
@@ -142,7 +142,7 @@ func (s *Screen) unseen(r *running, tail string) string {
 func (s *Screen) SoFar() bool {
 	ran := false
 	s.do(func() {
-		for _, r := range s.calls {
+		for _, r := range s.work.calls {
 			ran = true
 			text := "output so far"
 			kept := min(bytes.Count(r.end, []byte("\n")), soFarLines)

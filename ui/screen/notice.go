@@ -19,7 +19,11 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			s.input(*n.Input)
 		case n.Kind == agent.NoticeUsage || n.Text == "":
 		case n.Kind == agent.NoticeStep:
-			s.step(n.Text)
+			// As with a tool call, the text before what the provider did by itself was not the answer.
+			s.rest()
+			s.holdEnds()
+			s.print(s.layout.note(line(n.Text)))
+			s.work.hear(thinking, 0, s.opt.Now()) // the provider works on
 		case n.Kind == agent.NoticeWarning:
 			s.aside(s.layout.notice("warning: " + n.Text))
 		default:
@@ -28,55 +32,47 @@ func (s *Screen) OnNotice(n agent.Notice) {
 	})
 }
 
-// step tells what the provider did by itself. As with a tool call, the text
-// before it was not the answer.
-func (s *Screen) step(text string) {
-	s.rest()
-	s.holdEnds()
-	s.print(s.layout.note(line(text)))
-	s.hear(thinking, 0) // the provider was heard, and works on
-}
-
 // retry tells of a failed try. The next reply starts on a line of its own; what
 // was held of the last one is void when it does.
 func (s *Screen) retry(n agent.Notice) {
 	r := n.Retry
-	s.heldVoid = s.heldVoid || r.Discard
+	s.open.heldVoid = s.open.heldVoid || r.Discard
 	s.closeReply()
-	s.print(s.retryLine(n))
+	if r.Try <= 2 {
+		s.tries = r.Tries
+	}
+	s.print(s.layout.retryLine(n, s.tries))
 	now := s.opt.Now()
-	s.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
+	s.work.busy = busy{doing: waiting, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
 	if s.layout.moving() {
-		s.busy.since = now // the wait itself is counted down
+		s.work.busy.since = now // the wait itself is counted down
 	}
 }
 
 // retryLine says what failed and when the next try comes. One that comes at once
 // differs from the last in something else: that is said instead.
-func (s *Screen) retryLine(n agent.Notice) string {
+func (lay *layout) retryLine(n agent.Notice, tries int) string {
 	r := n.Retry
 	var text string
 	switch {
 	case n.Kind != agent.NoticeRetry && n.Text != "": // nothing failed
-		return s.layout.notice(n.Text)
+		return lay.notice(n.Text)
 	case r.NewKey:
 		text = retryReason(r.Err) + ". Trying again with a new one"
 	default:
 		of := fmt.Sprintf(" of %d", r.Tries)
-		if r.Try <= 2 {
-			s.tries = r.Tries
-		} else if r.Tries != s.tries {
+		if r.Tries != tries {
 			of = "" // another fault allows another number: two would not agree
 		}
-		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, s.layout.spanWords(wholeWait(r.Wait)))
-		if s.opt.ErrTTY {
+		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, lay.spanWords(wholeWait(r.Wait)))
+		if lay.opt.ErrTTY {
 			text += ", Ctrl-C stops"
 		}
 	}
-	if s.opt.Profile == Spoken {
-		return s.layout.wrap("error: "+text+".", "", "")
+	if lay.opt.Profile == Spoken {
+		return lay.wrap("error: "+text+".", "", "")
 	}
-	return s.layout.labelled(margin, "error:", text+".")
+	return lay.labelled(margin, "error:", text+".")
 }
 
 // wholeWait is a wait as it is told: never less than a second.

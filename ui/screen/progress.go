@@ -46,9 +46,9 @@ func (s *Screen) spin() {
 		sp.WriterFile = s.opt.ErrFile // or Start refuses where stdout is a pipe
 	}
 	sp.PreUpdate = g.update
-	s.progress = progress{gate: g, behind: !s.rowIsFree(), painted: s.opt.Now()}
+	s.progress = progress{gate: g, behind: !s.open.rowIsFree(), painted: s.opt.Now()}
 	if s.progress.behind {
-		s.progress.style = s.md.Style()
+		s.progress.style = s.open.md.Style()
 	}
 	g.stop = s.opt.Spin(sp)
 }
@@ -69,7 +69,8 @@ func (g *gate) Write(p []byte) (int, error) {
 	defer g.s.mu.Unlock()
 	line := strings.TrimPrefix(sanitize.StripSequences(string(p)), "\r")
 	if g.s.progress.gate == g && line != "" && g.s.mayPaint() {
-		g.s.paint(line)
+		now := g.s.opt.Now()
+		g.s.sink.writeErr(now, g.s.progress.paint(line, now, g.s.layout.width()))
 	}
 	return len(p), nil
 }
@@ -101,7 +102,7 @@ const (
 // text that leaves room.
 func (s *Screen) mayPaint() bool {
 	return !s.paused && !s.asking && !s.prompt && len(s.sink.pending) == 0 &&
-		(s.busy.doing != "" || len(s.calls) > 0) && (s.rowIsFree() || s.md.Room() >= roomBehind)
+		(s.work.busy.doing != "" || len(s.work.calls) > 0) && (s.open.rowIsFree() || s.open.md.Room() >= roomBehind)
 }
 
 // nextSpin is when the progress line begins; zero for never, and while it stands.
@@ -109,11 +110,8 @@ func (s *Screen) nextSpin() time.Time {
 	if s.progress.gate != nil || !s.mayPaint() {
 		return time.Time{}
 	}
-	at := s.busy.since
-	if len(s.calls) > 0 {
-		at = s.calls[0].since
-	}
-	if at = at.Add(spinnerDelay); !s.rowIsFree() {
+	at := s.work.since().Add(spinnerDelay)
+	if !s.open.rowIsFree() {
 		at = s.sink.flushed.Add(silence)
 	}
 	if next := s.progress.painted.Add(s.layout.pace()); next.After(at) {
@@ -122,25 +120,24 @@ func (s *Screen) nextSpin() time.Time {
 	return at
 }
 
-// paint draws the progress line, changing as little as it can. The cursor never leaves the
-// line and is never hidden.
-func (s *Screen) paint(next string) {
-	now, width, old := s.opt.Now(), s.layout.width(), s.progress
-	s.progress.line, s.progress.width, s.progress.painted = next, width, now
+// paint is what draws the next state of the line, changing as little as it can. The cursor
+// never leaves the line and is never hidden.
+func (p *progress) paint(next string, now time.Time, width int) string {
+	old := *p
+	p.line, p.width, p.painted = next, width, now
 	keep := commonPrefix(old.line, next)
 	back := cells(old.line[keep:])
 	if old.line == "" || old.width != width || keep == 0 || back > 8 {
 		if old.style != "" && old.line == "" {
 			next = endStyle + next
 		}
-		s.sink.writeErr(now, old.wipe()+next)
-		return
+		return old.wipe() + next
 	}
 	tail := next[keep:]
 	if cells(tail) < back {
 		tail += "\x1b[K"
 	}
-	s.sink.writeErr(now, strings.Repeat("\b", back)+tail)
+	return strings.Repeat("\b", back) + tail
 }
 
 // hideProgress wipes the progress line and ends it.
@@ -170,47 +167,47 @@ func (p progress) wipe() string {
 // progressText says what is going on, before and behind a frame, in less than a row.
 func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) {
 	if s.progress.behind {
-		if took := passed(now.Sub(s.sink.flushed)); took != "" && len("  x ")+cells(took) < s.md.Room() {
+		if took := passed(now.Sub(s.sink.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.Room() {
 			return "  ", " " + took
 		}
-		if s.md.Room() > roomBehind {
+		if s.open.md.Room() > roomBehind {
 			return "  ", ""
 		}
 		return " ", ""
 	}
-	return s.layout.cut(s.layout.ascii(s.activityText(now, width)), width-1-roomForFrame) + " ", ""
+	return s.layout.cut(s.layout.ascii(s.work.text(s.layout, now, width)), width-1-roomForFrame) + " ", ""
 }
 
-// activityText says what goes on.
-func (s *Screen) activityText(now time.Time, width int) string {
-	if len(s.calls) > 0 {
-		r := s.calls[0]
+// text says what goes on.
+func (w *work) text(lay *layout, now time.Time, width int) string {
+	if len(w.calls) > 0 {
+		r := w.calls[0]
 		took := passed(now.Sub(r.since))
-		if n := len(s.calls) - 1; n > 0 {
+		if n := len(w.calls) - 1; n > 0 {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
-		if live := s.layout.lastOf(r); live != "" && len(s.calls) == 1 {
-			head := s.layout.row(callText{callVerb(r.call), s.layout.cut(s.layout.object(r.call), width/2), took, 0, true, 0})
-			return s.layout.marked(head) + "  " + live
+		if live := lay.lastOf(r); live != "" && len(w.calls) == 1 {
+			head := lay.row(callText{callVerb(r.call), lay.cut(lay.object(r.call), width/2), took, 0, true, 0})
+			return lay.marked(head) + "  " + live
 		}
 		edge := min(rightEdge, width-1) - roomForFrame
-		text := s.layout.marked(s.layout.row(callText{callVerb(r.call), s.layout.object(r.call), took, edge, true, 0}))
+		text := lay.marked(lay.row(callText{callVerb(r.call), lay.object(r.call), took, edge, true, 0}))
 		return text + strings.Repeat(" ", max(edge-cells(text), 0))
 	}
-	if left := s.busy.until.Sub(now); left > 0 {
+	if left := w.busy.until.Sub(now); left > 0 {
 		return "  waiting " + span(wholeWait(left))
 	}
-	since := s.busy.since
-	if s.busy.until.After(since) {
-		since = s.busy.until
+	since := w.busy.since
+	if w.busy.until.After(since) {
+		since = w.busy.until
 	}
 	took := ""
 	if t := passed(now.Sub(since)); t != "" {
 		took = ", " + t
 	}
-	text := "  " + s.layout.activity(s.busy.doing, s.busy.tool, s.busy.bytes) + took
+	text := "  " + lay.activity(w.busy.doing, w.busy.tool, w.busy.bytes) + took
 	if cells(text) > width-1-roomForFrame {
-		text = "  " + s.layout.activity(s.busy.doing, "", s.busy.bytes) + took
+		text = "  " + lay.activity(w.busy.doing, "", w.busy.bytes) + took
 	}
 	return text
 }
@@ -255,7 +252,7 @@ func (s *Screen) Pause() {
 	s.do(func() {
 		s.paused = true
 		s.hideProgress()
-		if s.replying() && s.layout.same() && s.md.Column() > 0 {
+		if s.open.replying() && s.layout.same() && s.open.md.Column() > 0 {
 			s.breakRow()
 		}
 	})

@@ -43,14 +43,16 @@ func GoOn(q agent.Question) string { return approve + unforged(line(q.Reason)) +
 // Bold is how many bytes at the start of a prompt stand out: all of one for a
 // message, a question up to its choices; none without styles. A prompt is drawn
 // by the line editor, which measures it, so the styles are not in its text.
-func (s *Screen) Bold(prompt string) int {
+func (s *Screen) Bold(prompt string) int { return s.layout.bold(prompt) }
+
+func (lay *layout) bold(prompt string) int {
 	switch {
-	case !s.opt.ErrColor:
+	case !lay.opt.ErrColor:
 		return 0
 	case isYou(prompt):
 		return len(prompt)
 	case strings.HasPrefix(prompt, approve), strings.HasPrefix(prompt, answering):
-		if end := strings.LastIndex(prompt, "["); end > 0 && s.opt.Profile != Spoken {
+		if end := strings.LastIndex(prompt, "["); end > 0 && lay.opt.Profile != Spoken {
 			return end - 1
 		}
 		return len(strings.TrimRight(prompt, " "))
@@ -59,12 +61,12 @@ func (s *Screen) Bold(prompt string) int {
 }
 
 // bolded is a prompt with its styles, each of which ends with its row.
-func (s *Screen) bolded(prompt string) string {
-	n := s.Bold(prompt)
+func (lay *layout) bolded(prompt string) string {
+	n := lay.bold(prompt)
 	var b strings.Builder
 	for row := range strings.Lines(prompt[:n]) {
 		row, end := strings.CutSuffix(row, "\n")
-		if b.WriteString(s.layout.ink(promptStyle).Sprint(row)); end {
+		if b.WriteString(lay.ink(promptStyle).Sprint(row)); end {
 			b.WriteByte('\n')
 		}
 	}
@@ -76,7 +78,7 @@ func (s *Screen) Said(prompt, text string) {
 	s.do(func() {
 		s.closeReply()
 		s.gap(promptLine)
-		s.put(string(ours) + s.bolded(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
+		s.put(string(ours) + s.layout.bolded(prompt) + s.layout.saidRows(prompt, text)[len(prompt):])
 		if !s.opt.Quiet {
 			s.last = promptLine
 		}
@@ -113,7 +115,7 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.gap(promptLine)
 		}
-		s.sink.writeErr(s.opt.Now(), s.bolded(s.layout.promptRows(text)))
+		s.sink.writeErr(s.opt.Now(), s.layout.bolded(s.layout.promptRows(text)))
 		s.prompt = true
 	})
 }

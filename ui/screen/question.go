@@ -22,13 +22,20 @@ const (
 	told // the decision is all that its result says
 )
 
-// beginQuestion makes room for a question, which names its call. The lock is held.
-func (s *Screen) beginQuestion(q agent.Question) {
-	s.startAsking()
-	s.named = q.Call.ID
+// beginAsking makes room for a question. The lock is held.
+func (s *Screen) beginAsking() {
+	if !s.asking {
+		s.asking, s.askedAt = true, s.opt.Now()
+	}
 	s.hideProgress()
 	s.closeReply()
-	if r := s.running(q.Call.ID); r != nil {
+}
+
+// beginQuestion makes room for a question, which names its call. The lock is held.
+func (s *Screen) beginQuestion(q agent.Question) {
+	s.beginAsking()
+	s.named = q.Call.ID
+	if r := s.work.running(q.Call.ID); r != nil {
 		r.started = true
 	}
 	if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
@@ -43,7 +50,7 @@ func (s *Screen) beginQuestion(q agent.Question) {
 func (s *Screen) Question(q agent.Question) string {
 	s.do(func() {
 		s.beginQuestion(q)
-		text, _ := s.questionText(q, true)
+		text, _ := s.layout.questionText(q, true)
 		s.must(text)
 	})
 	return s.layout.ascii(s.layout.askLine(q))
@@ -54,7 +61,7 @@ func (s *Screen) Question(q agent.Question) string {
 func (s *Screen) QuestionAll(q agent.Question) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text, _ := s.questionText(q, false)
+	text, _ := s.layout.questionText(q, false)
 	return text
 }
 
@@ -63,16 +70,16 @@ func (s *Screen) QuestionAll(q agent.Question) string {
 func (s *Screen) Unseen(q agent.Question) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, left := s.questionText(q, true)
+	_, left := s.layout.questionText(q, true)
 	return left
 }
 
 // questionText is what stands above the question, and whether a part of it was
 // left to the pager. cut leaves out the middle of what is too long, breaks lines
 // into rows and colours them; without it all is there, as it is.
-func (s *Screen) questionText(q agent.Question, cut bool) (text string, left bool) {
+func (lay *layout) questionText(q agent.Question, cut bool) (text string, left bool) {
 	a := q.Call.Access
-	b := asking{lay: s.layout, cut: cut}
+	b := asking{lay: lay, cut: cut}
 	matters := ""
 	what := "call"
 	switch {
@@ -88,11 +95,11 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		what = "command"
 		b.command(q)
 		b.typedTo(q)
-		if dir := s.layout.elsewhere(q); dir != "" && a.To == "" && (!cut || !strings.Contains(s.layout.askLine(q), " in "+dir+"?")) {
-			b.WriteString(s.layout.bodyLine("in "+dir, cut))
+		if dir := lay.elsewhere(q); dir != "" && a.To == "" && (!cut || !strings.Contains(lay.askLine(q), " in "+dir+"?")) {
+			b.WriteString(lay.bodyLine("in "+dir, cut))
 		}
 		if text := held(q); text != "" {
-			b.WriteString(s.layout.bodyLine(text, cut))
+			b.WriteString(lay.bodyLine(text, cut))
 		}
 	case a.Diff != "":
 		what = "change"
@@ -101,13 +108,13 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 		b.other(q)
 	}
 	if q.Reason != "" && q.Effects == nil {
-		b.WriteString(s.layout.bodyLine(line(q.Reason), cut))
+		b.WriteString(lay.bodyLine(line(q.Reason), cut))
 	}
 	if a.Why != "" && a.Why != q.Reason {
-		b.WriteString(s.layout.bodyLine(line(a.Why), cut))
+		b.WriteString(lay.bodyLine(line(a.Why), cut))
 	}
 	if text := warning(b.seen, what); text != "" {
-		b.WriteString(s.layout.bodyLine(text, cut))
+		b.WriteString(lay.bodyLine(text, cut))
 	}
 	return b.String() + matters, b.left
 }

@@ -12,18 +12,29 @@ type plainReply struct {
 	before   bool // an earlier reply stands above
 }
 
+// openReply is the reply that the model is writing.
+type openReply struct {
+	md    *Markdown       // nil while none is open on a terminal
+	shown bool            // it has put something on the terminal
+	plain plainReply      // where Out is no terminal
+	held  strings.Builder // kept back by Hold
+	// heldVoid says that what is held came of a failed try: what is said next
+	// takes its place.
+	heldVoid bool
+}
+
 // replyOut takes what Markdown rendered.
 type replyOut struct{ s *Screen }
 
 func (w replyOut) Write(p []byte) (int, error) {
 	s := w.s
-	s.visible()
-	if !s.shown {
-		s.shown = true
+	s.work.visible(s.opt.Now())
+	if !s.open.shown {
+		s.open.shown = true
 		s.hideProgress()
 		if s.opt.ErrTTY {
 			s.gap(answer)
-		} else if s.plain.before {
+		} else if s.open.plain.before {
 			s.sink.pending = append(s.sink.pending, '\n')
 		}
 	}
@@ -33,33 +44,36 @@ func (w replyOut) Write(p []byte) (int, error) {
 }
 
 // replying reports whether a reply is open.
-func (s *Screen) replying() bool { return s.md != nil && s.shown || s.plain.open }
+func (o *openReply) replying() bool { return o.md != nil && o.shown || o.plain.open }
+
+// rowIsFree reports whether no row of a reply is open.
+func (o *openReply) rowIsFree() bool { return (o.md == nil || o.md.Column() == 0) && !o.plain.open }
 
 // reply takes a piece of the model's text.
 func (s *Screen) reply(text string) {
 	switch {
 	case s.opt.Hold && !s.opt.OutTTY:
-		if s.heldVoid {
-			s.drop()
+		if s.open.heldVoid {
+			s.open.drop()
 		}
-		s.held.WriteString(text)
+		s.open.held.WriteString(text)
 		return
 	case !s.opt.OutTTY:
 		s.plainText(text)
 		s.sink.flush(s.opt.Now())
 		return
 	}
-	if s.md == nil {
+	if s.open.md == nil {
 		label := ""
 		if s.opt.Profile == Spoken {
 			label = spokenAnswer
 		}
-		s.md = NewMarkdown(MarkdownOptions{
+		s.open.md = NewMarkdown(MarkdownOptions{
 			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor, Palette: s.opt.Palette,
 			Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
 		})
 	}
-	s.md.WriteString(text) // replyOut never fails; the sink keeps write errors
+	s.open.md.WriteString(text) // replyOut never fails; the sink keeps write errors
 	if now := s.opt.Now(); now.Sub(s.sink.flushed) >= interval {
 		s.sink.flush(now)
 	}
@@ -69,76 +83,70 @@ func (s *Screen) reply(text string) {
 func (s *Screen) plainText(text string) {
 	body := strings.TrimRight(text, "\n")
 	if body == "" {
-		s.plain.newlines += len(text)
+		s.open.plain.newlines += len(text)
 		return
 	}
-	if !s.plain.open {
-		s.plain.open = true
-		if s.plain.before {
+	if !s.open.plain.open {
+		s.open.plain.open = true
+		if s.open.plain.before {
 			s.sink.pending = append(s.sink.pending, '\n')
 		} else if s.layout.seen() {
 			s.gap(answer)
 		}
 	}
-	s.sink.pending = append(s.sink.pending, strings.Repeat("\n", s.plain.newlines)...)
+	s.sink.pending = append(s.sink.pending, strings.Repeat("\n", s.open.plain.newlines)...)
 	s.sink.pending = append(s.sink.pending, body...)
-	s.plain.newlines = len(text) - len(body)
-	s.visible()
+	s.open.plain.newlines = len(text) - len(body)
+	s.work.visible(s.opt.Now())
 }
 
 // breakRow ends the open row of the reply.
 func (s *Screen) breakRow() {
-	s.md.Break()
+	s.open.md.Break()
 	s.sink.flush(s.opt.Now())
 }
 
 // closeReply ends the open reply, if there is one.
 func (s *Screen) closeReply() {
 	s.endReasoning()
-	if s.md != nil {
-		s.md.Close()
-		if s.shown && s.opt.ErrTTY {
+	if s.open.md != nil {
+		s.open.md.Close()
+		if s.open.shown && s.opt.ErrTTY {
 			s.last = answer
 		}
-		s.plain.before = s.plain.before || s.shown
-		s.md, s.shown = nil, false
+		s.open.plain.before = s.open.plain.before || s.open.shown
+		s.open.md, s.open.shown = nil, false
 	}
-	if s.plain.open {
+	if s.open.plain.open {
 		s.sink.pending = append(s.sink.pending, '\n')
-		s.plain = plainReply{before: true}
+		s.open.plain = plainReply{before: true}
 		if s.layout.seen() {
 			s.last = answer
 		}
 	}
-	s.plain.newlines = 0
+	s.open.plain.newlines = 0
 	s.sink.flush(s.opt.Now())
 }
 
 // holdEnds moves what was held to Err: tool calls follow, so it was not the
 // answer.
 func (s *Screen) holdEnds() {
-	text := s.held.String()
-	if s.heldVoid { // the calls are of a later try, which said nothing
+	text := s.open.held.String()
+	if s.open.heldVoid { // the calls are of a later try, which said nothing
 		text = ""
 	}
-	s.drop()
+	s.open.drop()
 	switch text = strings.Trim(text, "\n"); {
 	case strings.TrimSpace(text) == "":
 	case s.opt.Profile == Spoken:
 		s.print(indented(spokenAnswer+text, ""))
 	default:
-		s.putAnswer(indented(text, margin))
-	}
-}
-
-// putAnswer puts a text of the model into the transcript, set apart as an answer is.
-// Where it is heard a blank line would say nothing.
-func (s *Screen) putAnswer(rows string) {
-	s.closeReply()
-	s.gap(answer)
-	s.put(rows)
-	if !s.opt.Quiet {
-		s.last = answer
+		s.closeReply()
+		s.gap(answer)
+		s.put(indented(text, margin))
+		if !s.opt.Quiet {
+			s.last = answer
+		}
 	}
 }
 
@@ -149,20 +157,20 @@ func (s *Screen) putAnswer(rows string) {
 func (s *Screen) Finish() {
 	s.do(func() {
 		s.rest()
-		if text := s.held.String(); strings.Trim(text, "\n") != "" {
+		if text := s.open.held.String(); strings.Trim(text, "\n") != "" {
 			s.plainText(text)
 		}
-		s.drop()
+		s.open.drop()
 		s.closeReply()
 	})
 }
 
 // Discard forgets a reply that was held: it will be given again.
 func (s *Screen) Discard() {
-	s.do(s.drop)
+	s.do(s.open.drop)
 }
 
-func (s *Screen) drop() {
-	s.held.Reset()
-	s.heldVoid = false
+func (o *openReply) drop() {
+	o.held.Reset()
+	o.heldVoid = false
 }

@@ -82,34 +82,25 @@ type Options struct {
 type Screen struct {
 	opt    Options
 	layout *layout
-	mu     sync.Mutex
-	sink   sink
-	last   section // what the terminal ends with
-	md     *Markdown
-	shown  bool            // the open reply has put something on the terminal
-	plain  plainReply      // the open reply where Out is no terminal
-	held   strings.Builder // the reply kept back by Hold
-	// heldVoid says that what is held came of a failed try: what is said next
-	// takes its place.
-	heldVoid bool
-	reason   strings.Builder // the open line of reasoning
 
-	busy    busy
-	calls   []*running
+	mu       sync.Mutex
+	sink     sink
+	last     section // what the terminal ends with
+	open     openReply
+	reason   strings.Builder // the open line of reasoning
+	work     work
+	progress progress
+	ended    []func() // stop the Spinners of lines that have ended
+	alarm    alarm
+
 	lastRun string // id of the call whose start line is the last line
-	paused  bool
-	tries   int    // how many the first retry of the request named
 	named   string // id of the call that was named last, where calls are spoken
+	tries   int    // how many the first retry of the request named
+	paused  bool
+	prompt  bool // the prompt is open
 	asking  bool
 	askedAt time.Time
 	waited  time.Duration // that questions stood open, in all
-	prompt  bool          // the prompt is open
-
-	progress progress
-	ended    []func() // stop the Spinners of lines that have ended
-	timer    func()   // stops the one timer; nil when none is set
-	timerAt  time.Time
-	timerID  int
 }
 
 // layout makes rows of texts: it knows what the outputs are, and nothing of what goes on.
@@ -166,7 +157,7 @@ func (s *Screen) do(f func()) {
 	s.mu.Lock()
 	defer s.unlock()
 	f()
-	s.schedule()
+	s.alarm.set(s.next(), &s.opt, s.wake)
 }
 
 // unlock lets others touch the screen, and then stops the Spinners of lines that have ended.

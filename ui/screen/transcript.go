@@ -125,7 +125,7 @@ func (s *Screen) Markdown(text string) {
 		}
 		s.closeReply()
 		s.gap(answer)
-		s.asIs(rows)
+		s.putAs(rows, true)
 		if rows != "" && !s.opt.Quiet {
 			s.last = answer
 		}
