@@ -19,7 +19,7 @@ import (
 type Session struct {
 	ID       string // "" for one that is not kept
 	Dir      string // absolute directory it was started in
-	Version  string // of the artoo that began it
+	Version  string // artoo's version at its start
 	Provider string // it started with; messages tell who answered
 	Model    string
 	ForkOf   string // id of the session it was copied from; may be ""
@@ -55,7 +55,7 @@ var Formats = []Format{FormatMarkdown, FormatJSON, FormatHTML}
 type Error struct {
 	What string // the name, as it was given
 	Why  string
-	Hint string // what to do instead
+	Hint string // the remedy
 }
 
 // Error is "what: why".

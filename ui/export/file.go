@@ -12,7 +12,7 @@ import (
 // File writes the session to the file of that name, whose end decides the
 // format, and returns its path. A relative name starts at dir, which is absolute;
 // "" is artoo-ID.md; a directory gets a file of that name. The file appears whole
-// or not at all, readable by its owner only, and none that exists is replaced.
+// or not at all, readable by its owner only, and never replaces another.
 // What is wrong with the name is an *Error.
 func File(dir, name string, s Session) (path string, err error) {
 	if path = name; name == "-" {
@@ -56,7 +56,7 @@ func place(temp, path string) error {
 		return exists(path)
 	}
 	// This file system has no second names. The name is taken first, so that
-	// nobody else's file is lost.
+	// no other file is lost.
 	taken, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)

@@ -69,7 +69,7 @@ func (d *document) message(m said) error {
 		case it.Type == "call":
 			d.call(it)
 		case strings.TrimSpace(it.Text) == "":
-		case m.Role == provider.RoleUser && i > 0 && strings.Contains(it.Text, "\n"): // what came along with the message
+		case m.Role == provider.RoleUser && i > 0 && strings.Contains(it.Text, "\n"): // an attachment of the message
 			d.fold("attached", firstOf(it.Text), it.Text)
 		case m.Role == provider.RoleUser:
 			d.block(it.Text, "said")

@@ -49,7 +49,7 @@ func markdown(w io.Writer, s Session, results bool) error {
 // page is Markdown that is being written.
 type page struct {
 	b       strings.Builder
-	results bool // of calls too
+	results bool // results of calls are shown too
 	list    bool // the last line was one of a list
 }
 

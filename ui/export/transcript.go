@@ -35,12 +35,12 @@ func (s said) heading() string {
 type item struct {
 	Type   string          `json:"type"` // text, reasoning, image, call
 	Text   string          `json:"text,omitempty"`
-	Note   provider.Note   `json:"note,omitempty"` // what artoo itself says it of, in the user's place
+	Note   provider.Note   `json:"note,omitempty"` // set on text that artoo wrote in the user's place
 	Image  *imageInfo      `json:"image,omitempty"`
-	ID     string          `json:"id,omitempty"` // of a call
+	ID     string          `json:"id,omitempty"` // id of a call
 	Name   string          `json:"name,omitempty"`
 	Input  json.RawMessage `json:"input,omitempty"`
-	Raw    string          `json:"raw,omitempty"` // what the model sent, when it was no object
+	Raw    string          `json:"raw,omitempty"` // input as the model sent it, when it was not an object
 	Result *outcome        `json:"result,omitempty"`
 }
 
@@ -155,7 +155,7 @@ func (c *item) object() string {
 }
 
 // change is what a call was to write: the lines of a diff, with their signs and
-// without numbers, since nobody knows where in the file they were. "" for none.
+// without numbers, since their place in the file is unknown; "" without a change.
 func (c *item) change() string {
 	in, ok := c.arguments()
 	if !ok {

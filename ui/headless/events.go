@@ -15,7 +15,7 @@ type sessionEvent struct {
 	SessionID string `json:"session_id"`
 	Provider  string `json:"provider"`
 	Model     string `json:"model"`
-	Sandbox   string `json:"sandbox"` // what confines commands
+	Sandbox   string `json:"sandbox"` // mechanism that confines commands
 }
 
 // textEvent is a piece of the reply or of the reasoning.
@@ -71,7 +71,7 @@ type approvalEvent struct {
 	Tool   string `json:"tool"`
 	Object string `json:"object"`
 	Answer string `json:"answer"` // no, yes, session, forever, stop
-	Nobody bool   `json:"nobody"` // nobody could be asked
+	Nobody bool   `json:"nobody"` // true when no one could be asked
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the narrowest rule that would allow the call
 	Agent  string `json:"agent,omitempty"`
@@ -97,7 +97,7 @@ type usageEvent struct {
 	Request agent.RequestReport `json:"request"`
 }
 
-// inputOf is a call's input as JSON; null when the model wrote none.
+// inputOf is a call's input as JSON; null when the model wrote no valid input.
 func inputOf(call agent.Call) json.RawMessage {
 	if call.Raw != "" || !json.Valid(call.Input) {
 		return json.RawMessage("null")

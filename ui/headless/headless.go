@@ -40,7 +40,7 @@ type Runner struct {
 
 // Run sends the message with what is attached to it. It returns what came of it and the failure that decides
 // the exit code: nil, the error of the turn, that stdout could not be written,
-// or that a call was refused because nobody could be asked. The answer is on
+// or that a call was refused because no one could be asked. The answer is on
 // stdout when it returns; the result object is not, see NewResult.
 func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.Part) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -127,14 +127,14 @@ type callbacks struct {
 	pieces int            // text and reasoning events of the running try
 	stale  int            // those of failed tries, void as soon as another one says something
 	output map[string]int // bytes of output events, by running call
-	inputs []*input       // of the calls that are written now
+	inputs []*input       // calls that the model is writing now
 }
 
 // input is the last event of a call that is being written.
 type input struct {
 	inputEvent
-	told    time.Time // when one was written
-	waiting bool      // this one was not
+	reported time.Time // when the last one was written
+	waiting  bool      // this one was not
 }
 
 // inputPause is the least time between two events of a call that is being written.
@@ -207,7 +207,7 @@ func (c *callbacks) line(e any) {
 }
 
 // broken ends the run after the first write to stdout that failed: an answer
-// that nobody gets is not worth its tokens.
+// that no one reads is not worth its tokens.
 func (c *callbacks) broken(err error) {
 	if err == nil || c.failed != nil {
 		return
@@ -263,8 +263,8 @@ func (c *callbacks) input(in agent.ToolInput) {
 	}
 	now, call := time.Now(), c.inputs[i]
 	call.inputEvent = inputEvent{"tool_input", in.Tool, in.Index, in.Bytes, in.Agent, in.Parent}
-	if call.waiting = now.Sub(call.told) < inputPause; !call.waiting {
-		call.told = now
+	if call.waiting = now.Sub(call.reported) < inputPause; !call.waiting {
+		call.reported = now
 		c.line(call.inputEvent)
 	}
 }

@@ -20,9 +20,9 @@ func signalName(s os.Signal) string {
 	return s.String()
 }
 
-// unread are the files whose reader has gone: the kernel says so without a
+// withoutReader are the files whose reader has gone: the kernel says so without a
 // write.
-func unread(files []*os.File) []*os.File {
+func withoutReader(files []*os.File) []*os.File {
 	var gone []*os.File
 	for _, f := range files {
 		ask := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}

@@ -50,7 +50,7 @@ func (e *SignalError) Shown() bool { return e.Signal != syscall.SIGINT && e.Sign
 // Watch begins to watch. The context it returns ends at the first signal; a
 // second one, later than sameSignal after it, ends the process at once. A signal that was ignored when the
 // process began (nohup) stays ignored. outputs are stdout and stderr: as long as
-// SIGPIPE is watched, a write to one that nobody reads is an error, see Broken,
+// SIGPIPE is watched, a write to one without a reader is an error, see Broken,
 // and not the end of the process.
 func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -102,8 +102,8 @@ func (s *Signals) take(sig os.Signal) {
 // the process at once: the last chance to say something before it dies.
 func (s *Signals) Last(f func()) { s.last.Store(&f) }
 
-// Broken is told that an output could not be written. One that nobody reads any
-// more ends the run as the signal does.
+// Broken takes the error of writing to an output. One whose reader has gone ends the
+// run as the signal does.
 func (s *Signals) Broken(err error) {
 	if errors.Is(err, syscall.EPIPE) {
 		s.Stop(syscall.SIGPIPE)
@@ -117,7 +117,7 @@ func (s *Signals) Stop(sig os.Signal) {
 	}
 }
 
-// Caught is the signal that ended the run, nil if none did.
+// Caught is the signal that ended the run, nil if no signal did.
 func (s *Signals) Caught() os.Signal {
 	if first := s.caught.Load(); first != nil {
 		return first.signal
@@ -144,8 +144,8 @@ func (s *Signals) Die() {
 	if sig == syscall.SIGPIPE {
 		// Sent by the process to itself it would be ignored: only a write makes
 		// the runtime die of it.
-		for _, f := range unread(s.outputs) {
-			_, _ = f.Write([]byte{'\n'}) // nobody reads it
+		for _, f := range withoutReader(s.outputs) {
+			_, _ = f.Write([]byte{'\n'}) // the write raises SIGPIPE
 		}
 		return
 	}

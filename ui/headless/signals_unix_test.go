@@ -107,11 +107,11 @@ func TestOnlyOutputsBreak(t *testing.T) {
 func TestUnread(t *testing.T) {
 	r1, w1 := pipe(t)
 	_, w2 := pipe(t)
-	if gone := unread([]*os.File{w1, w2}); len(gone) > 0 {
+	if gone := withoutReader([]*os.File{w1, w2}); len(gone) > 0 {
 		t.Errorf("%d have no reader", len(gone))
 	}
 	r1.Close()
-	if gone := unread([]*os.File{w2, w1}); len(gone) != 1 || gone[0] != w1 {
+	if gone := withoutReader([]*os.File{w2, w1}); len(gone) != 1 || gone[0] != w1 {
 		t.Errorf("%d have no reader, want one", len(gone))
 	}
 }

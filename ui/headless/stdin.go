@@ -36,7 +36,7 @@ const reportEvery = 30 * time.Second
 type Stdin struct {
 	File *os.File
 	Mode StdinMode
-	// Prompt is the message from the command line; "" when there is none: the
+	// Prompt is the message from the command line; "" without one: the
 	// input is the message then, and is read to its end.
 	Prompt string
 	// Dash says that "-" stood among the arguments: the input is wanted.
@@ -45,7 +45,7 @@ type Stdin struct {
 	// terminal with artoo in its foreground. The first byte is waited for as
 	// long as it takes then.
 	Patient bool
-	Wait    time.Duration // for the first byte, where nobody is there
+	Wait    time.Duration // longest wait for the first byte when Patient is false
 	Until   time.Time     // when the run must have ended (--max-time); zero for never
 	Max     int64         // bytes that are read at most; 0 for no bound
 	// Dir is where an input over 64 KiB is kept, made when needed.
@@ -68,7 +68,7 @@ type Input struct {
 	Text  string // the whole message: prompt and input
 	Bytes int64  // how much input there was
 	File  string // where a large input is, "" when it is in Text
-	State string // for JSON: "none", "read", "file", "skipped"
+	State string // field of the JSON result: "none", "read", "file", "skipped"
 
 	skipped *os.File // the run has gone on without its input; nil where it has not
 }
@@ -103,7 +103,7 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 	}
 	first := make(chan chunk, 1)
 	wanted := s.Dash || s.Prompt == "" || s.regular()
-	var decided atomic.Bool // to read the input, or to go on without it
+	var decided atomic.Bool // set when the input is read, or given up
 	go func() {
 		if !wanted {
 			awaitInput(s.File) // reads nothing: Late finds what the run has gone on without

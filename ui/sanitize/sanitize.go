@@ -25,7 +25,7 @@ const (
 	// Source is Code for the lines of a file: a carriage return shows as ^M, since
 	// some readers of the file end a line there and others do not.
 	Source
-	// Mixed is text of which nobody knows yet what is prose and what is code:
+	// Mixed is text whose parts are not known yet to be prose or code:
 	// invisible characters pass, and its parts have to be sanitised again.
 	Mixed
 )
@@ -49,8 +49,8 @@ var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|\x1b[ -/]*[0-Z\\\\^-~]")
 
 // StripSequences takes terminal sequences (colours, cursor moves, titles, links)
-// out of a program's output, where nobody is to be deceived by them and they
-// would only be noise. What is left still has to be sanitised. Never use it on
+// out of a program's output, where they deceive no one and
+// would only be noise. The rest still has to be sanitised. Never use it on
 // what a person is to approve: there everything has to be seen.
 func StripSequences(s string) string {
 	if !strings.ContainsAny(s, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
@@ -60,7 +60,7 @@ func StripSequences(s string) string {
 }
 
 // SequenceAt is how many bytes the terminal sequence at the start of s has, 0
-// when none stands there.
+// when no sequence stands there.
 func SequenceAt(s string) int {
 	at := sequence.FindStringIndex(s)
 	if at == nil || at[0] != 0 {

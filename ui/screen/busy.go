@@ -10,13 +10,13 @@ import (
 // busy is what the model is doing while nothing of it can be shown.
 type busy struct {
 	doing doing
-	tool  string // whose call it writes, unsanitised; "" when that is not known
-	index int    // of that call
-	bytes int    // that came of it and are not shown
+	tool  string // the tool whose call it writes, unsanitised; "" when it is not known
+	index int    // position of that call in its reply
+	bytes int    // bytes that came and are not shown
 	since time.Time
 	said  time.Time // the last line about it, where there is no progress line
 	named bool      // a line said that a call is written
-	until time.Time // a retry waits until then; zero when none does
+	until time.Time // a retry waits until then; zero when no retry waits
 }
 
 // doing is what a model does, in the words of the transcript; "" is nothing.
@@ -36,7 +36,7 @@ type running struct {
 	started  bool      // its own line was printed
 	said     time.Time // when something was last said of it
 	decision decision
-	input    agent.ToolInput // of the call that its sub-agent is writing
+	input    agent.ToolInput // the call that its sub-agent is writing
 	written
 }
 
@@ -132,7 +132,7 @@ func (s *Screen) rest() {
 }
 
 // alarm is the one timer: it is set to the next moment at which something is to be written,
-// or to none, since an idle screen costs nothing.
+// or is not set, since an idle screen costs nothing.
 type alarm struct {
 	stop func() // nil when it is not set
 	at   time.Time
@@ -166,8 +166,8 @@ func (s *Screen) wake(id int) {
 	}
 	s.alarm.stop = nil
 	now := s.opt.Now()
-	if len(s.sink.pending) > 0 && !now.Before(s.sink.flushed.Add(interval)) {
-		s.sink.flush(now)
+	if len(s.outputs.pending) > 0 && !now.Before(s.outputs.flushed.Add(interval)) {
+		s.outputs.flush(now)
 	}
 	s.showLive(now)
 	if !s.layout.moving() {
@@ -186,8 +186,8 @@ func (s *Screen) next() time.Time {
 			at = t
 		}
 	}
-	if len(s.sink.pending) > 0 {
-		add(s.sink.flushed.Add(interval))
+	if len(s.outputs.pending) > 0 {
+		add(s.outputs.flushed.Add(interval))
 	}
 	if !s.asking && !s.paused && !s.prompt {
 		for _, r := range s.work.calls {

@@ -99,8 +99,8 @@ func (lay *layout) ranLine(c agent.Call, result string, ink style) string {
 // callText is what goes into the line of a call; all of it is safe.
 type callText struct {
 	verb, object, result string
-	edge                 int  // the column where the result ends if it can
-	bare                 bool // without styles
+	edge                 int // the column where the result ends if it can
+	bare                 bool
 	ink                  style
 }
 

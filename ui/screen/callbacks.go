@@ -134,7 +134,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == denied && r.Status != agent.CallOK && r.Status != agent.CallFailed {
 			return // the decision line has said it
 		}
-		if run.decision == told && r.Status == agent.CallOK {
+		if run.decision == final && r.Status == agent.CallOK {
 			return
 		}
 		tail := run.unseen(r.Tail, s.lastRun)

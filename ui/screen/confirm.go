@@ -10,7 +10,7 @@ import (
 // Confirmation is what yes or no decides before something is changed: an UndoQuestion, a
 // TrustQuestion or a MemoryQuestion.
 type Confirmation interface {
-	show(b *asking)            // what it is about
+	show(b *asking)
 	prompt(lay *layout) string // the line to ask with, safe and without escapes
 	keys() [][2]string         // the answers, each with what it means
 	decided(yes bool) string
@@ -88,7 +88,7 @@ func (lay *layout) confirmLine(verb, about string) string {
 // MemoryQuestion asks whether a line is added to an instruction file. All its texts may come
 // from outside.
 type MemoryQuestion struct {
-	File string // as shown
+	File string
 	Diff string
 }
 

@@ -79,7 +79,7 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 // Decided prints the answer to a question and the rule that now holds; the
 // progress line may come back. A change that was allowed once is told by its
 // result line instead. Whoever called Question calls Decided, with the zero
-// Answer when none came.
+// Answer when no answer came.
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func() {
 		s.endAsking()
@@ -91,7 +91,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		r.said = r.since
 		rule := line(cmp.Or(a.Rule, q.Rule))
 		if q.Kind == agent.QuestionPlan {
-			r.decision = told
+			r.decision = final
 			s.must(s.layout.decidedLine(planDecided(q, a)))
 			return
 		}

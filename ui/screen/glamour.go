@@ -43,7 +43,7 @@ func (lay *layout) whole(markdown string, width int, label string) string {
 }
 
 // glamourKeeps reports whether nothing in a text is among what glamour does not keep: it breaks
-// rows at blanks only, which Chinese has none of, and joins the paragraphs of an item.
+// rows at spaces only, and Chinese has no spaces; it joins the paragraphs of an item.
 func glamourKeeps(markdown string) bool {
 	if strings.ContainsFunc(markdown, isIdeograph) {
 		return false

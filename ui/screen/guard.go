@@ -241,7 +241,7 @@ func unforged(text string) string {
 }
 
 // lastOfOwn is where the last character of the word of artoo's own stands that a text
-// begins with; 0 where it begins with none.
+// begins with; 0 where it begins with no such word.
 func lastOfOwn(text string) int {
 	g := rowGuard{words: ownWords}
 	for i, r := range text {
@@ -253,4 +253,11 @@ func lastOfOwn(text string) int {
 		}
 	}
 	return 0
+}
+
+// Marked is safe text with a mark before each row that begins with a word of artoo's own.
+func (s *Screen) Marked(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.layout.marked(text)
 }

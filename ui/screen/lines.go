@@ -66,9 +66,9 @@ func (s *Screen) emit(text string) {
 	s.hideProgress()
 	if s.prompt {
 		s.prompt = false
-		s.sink.writeErr(s.opt.Now(), "\n")
+		s.outputs.writeErr(s.opt.Now(), "\n")
 	}
-	s.sink.writeErr(s.opt.Now(), s.layout.marked(text))
+	s.outputs.writeErr(s.opt.Now(), s.layout.marked(text))
 }
 
 // gap writes the blank line that sets next apart from what stands above.

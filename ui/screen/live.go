@@ -28,10 +28,10 @@ const (
 
 // written is what a running call wrote.
 type written struct {
-	end    []byte // of it
+	end    []byte // the last bytes written
 	wiped  bool   // a carriage return came: what follows writes the last line anew
 	any    bool
-	lines  int       // that have ended
+	lines  int       // lines that have ended
 	shown  int       // those of them that were shown or passed over
 	last   string    // the line that was shown last, safe
 	next   time.Time // when lines may be shown; zero before the first time
@@ -61,7 +61,7 @@ func (w *written) keep(chunk string) {
 }
 
 // lastLine is the last line of what was written that has something in it, safe to
-// show; "" when there is none.
+// show; "" when there is no such line.
 func (w *written) lastLine() string {
 	text := strings.TrimRight(sanitize.StripSequences(string(w.end[max(len(w.end)-maxLive, 0):])), " \n")
 	return strings.TrimSpace(line(text[strings.LastIndexByte(text, '\n')+1:]))

@@ -43,12 +43,14 @@ type Markdown struct {
 	row   row
 	held  heldWords
 
+	lastRun inlineRun // the run that was parsed last
+
 	// The source line being read.
 	state   state
-	lead    []byte // what was read of a line whose kind is not known yet
-	head    string // what its first word comes after: "- ", "> ", ""
-	hang    string // what further rows of it come after
-	base    style  // that of words without one; a heading's also of the others
+	lead    []byte // start of a line whose kind is not known yet
+	head    string // precedes its first word: "- ", "> ", ""
+	hang    string // precedes its further rows
+	base    style  // applies to words without a style; in headings to all
 	size    int    // bytes of the block
 	scanned int    // bytes of the reply, see maxScanned
 
@@ -59,13 +61,13 @@ type Markdown struct {
 	fence   fence
 	colored int // bytes that were looked at to color code
 	table   heldTable
-	speech  speech // with Spoken
+	speech  speech // used with Spoken only
 }
 
 type state int
 
 const (
-	atStart state = iota // of a line, kind unknown
+	atStart state = iota // the kind of the line is not known yet
 	inText
 	inLong  // a word longer than a row
 	inCode  // the rest of a line is shown as it is

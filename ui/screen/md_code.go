@@ -12,7 +12,7 @@ type fence struct {
 	n      int  // how many of them
 	indent int
 	quoted bool
-	diff   bool         // what it holds is a diff
+	diff   bool         // it holds a diff
 	colors *highlighter // nil for code without colours
 }
 

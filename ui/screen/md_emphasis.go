@@ -23,15 +23,24 @@ var inlineParser = parser.NewParser(
 		util.Prioritized(emphasisParser{}, 4),
 	))
 
-// parseInline reads a run of words. The marks that were given up are escaped in source. root
-// has no children where the run is empty.
-func parseInline(run string) (root ast.Node, source []byte) {
-	source = bytes.ReplaceAll([]byte(run), []byte{literalMark}, []byte{'\\'})
-	document := inlineParser.Parse(text.NewReader(source))
-	if document.FirstChild() == nil {
-		return document, source
+// inlineRun is a run of words that was parsed.
+type inlineRun struct {
+	run    string
+	source []byte   // the run; the marks that were given up are escaped
+	root   ast.Node // its paragraph, without children where the run is empty
+}
+
+// parsed is a run of words; the last one is kept, since it is looked at for open spans first.
+func (m *Markdown) parsed(run string) inlineRun {
+	if m.lastRun.root == nil || m.lastRun.run != run {
+		source := bytes.ReplaceAll([]byte(run), []byte{literalMark}, []byte{'\\'})
+		root := inlineParser.Parse(text.NewReader(source))
+		if root.FirstChild() != nil {
+			root = root.FirstChild()
+		}
+		m.lastRun = inlineRun{run, source, root}
 	}
-	return document.FirstChild(), source
+	return m.lastRun
 }
 
 // emphasisParser reads *, _ and ~~ as CommonMark does, except that * between two letters of
@@ -109,9 +118,9 @@ func (p pairing) OnMatch(consumes int) ast.Node {
 
 // openAt is where in a run the first span begins that later text may close, -1 where no
 // such span is open.
-func openAt(run string) int {
-	root, source := parseInline(run)
-	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+func (r inlineRun) openAt() int {
+	source := r.source
+	for n := r.root.FirstChild(); n != nil; n = n.NextSibling() {
 		t, ok := n.(*ast.Text)
 		if !ok {
 			continue // it is closed

@@ -34,7 +34,7 @@ const (
 type highlighter struct {
 	lexer   chroma.Lexer // nil when the rest of the block has no colors
 	context string       // the lines before, as far as they are looked at
-	margin  int          // where in context the last line at the margin begins; 0 for none
+	margin  int          // where in context the last line at the margin begins; 0 without such a line
 	open    bool         // the last line ended within a text or a comment
 	size    *int         // bytes that were looked at for the reply
 }
@@ -100,7 +100,7 @@ func (h *highlighter) read(line string) (spans []token, open, ok bool) {
 	}
 	var text strings.Builder
 	began := time.Now()
-	at := -len(h.context) // of the next token, seen from the line
+	at := -len(h.context) // position of the next token, counted from the start of the line
 	for t := range tokens.Stdlib() {
 		if time.Since(began) > highlightWait {
 			*h.size = highlightReply + 1

@@ -24,8 +24,8 @@ func (m *Markdown) spent() bool { return m.scanned >= maxScanned }
 // tokens is a run of words that holds no open span, safe to show. Where a style
 // says it, code has no backticks.
 func (m *Markdown) tokens(run string) []token {
-	root, source := parseInline(run)
-	return m.inline(root, source, 0)
+	parsed := m.parsed(run)
+	return m.inline(parsed.root, parsed.source, 0)
 }
 
 // inline is what stands within a node of a run.

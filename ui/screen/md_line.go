@@ -27,7 +27,7 @@ type opening struct {
 	head   string // the containers before it as they are shown: "> - "
 	hang   string // the same for further rows
 	indent int    // cells of blanks before the content of the innermost container
-	list   int    // where an item's text begins, 0 when the line starts none
+	list   int    // where an item's text begins, 0 when the line starts no item
 	quoted bool   // inside a block quote
 }
 

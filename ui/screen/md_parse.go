@@ -54,7 +54,7 @@ func (m *Markdown) parse(whole bool) (opening, bool) {
 	}
 }
 
-// container is the length of the quote or item mark s begins with; 0 is none.
+// container is the length of the quote or item mark that s begins with, 0 without a mark.
 func container(s string, whole bool) (n int, known bool) {
 	switch c := s[0]; {
 	case c == '>':

@@ -17,7 +17,7 @@ type row struct {
 	style   style // the one that is open; never at the end of a row
 	started bool  // the source line has put something on the screen
 	written bool  // anything at all
-	said    int   // with Spoken: bytes of buf up to the end of the last sentence or line
+	said    int   // bytes of buf up to the end of the last sentence or line; with Spoken only
 }
 
 // measure asks how wide rows are now.

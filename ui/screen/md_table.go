@@ -9,7 +9,7 @@ import (
 // heldTable is the table that is held back to its end.
 type heldTable struct {
 	rows []string
-	head string // what they come after
+	head string // quotes and indent that precede each row
 	size int    // bytes
 	long bool   // it is too long to hold: rows are shown as source
 }
@@ -126,7 +126,7 @@ func (m *Markdown) textRow(head, row string) {
 func (m *Markdown) parseRow(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
-		if m.spent() || openAt(text) >= 0 {
+		if m.spent() || m.parsed(text).openAt() >= 0 {
 			out = append(out, splitWords([]token{{text: sanitize.Text(text, sanitize.Prose)}}))
 			continue
 		}

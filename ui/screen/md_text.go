@@ -120,18 +120,18 @@ func (m *Markdown) tooLong() bool {
 // open reports whether the word holds an inline span that later text may close.
 func (m *Markdown) open() bool { return m.openAt() >= 0 }
 
-// openAt is where in the word the first such span begins, -1 for none.
+// openAt is where in the word the first such span begins, -1 without such a span.
 func (m *Markdown) openAt() int {
 	if !m.held.hot || m.asSource() {
 		return -1
 	}
 	m.scanned += len(m.held.text)
-	return openAt(string(m.held.text))
+	return m.parsed(string(m.held.text)).openAt()
 }
 
 // mayGrow reports whether the span that is open at a place may become longer. One
 // that no row can hold is given up, since what was written should be seen; one of
-// code later, since there is hardly a backtick that opens none.
+// code later, since nearly every backtick opens one.
 func (m *Markdown) mayGrow(at int) bool {
 	limit := min(m.row.width, maxSpan)
 	if m.opt.Color && m.held.text[at] == '`' {
@@ -194,12 +194,12 @@ func (m *Markdown) placeAll(words []word) {
 // from outside: the sanitiser lets no control character through.
 const literalMark = '\x01'
 
-// giveUp decides that the first span still open in the held text is none, and
-// reads the text again with that mark as plain characters.
+// giveUp reads the held text again with the mark of its first open span as plain
+// characters.
 func (m *Markdown) giveUp() {
 	run := string(m.held.text)
 	m.scanned += len(run)
-	at := openAt(run)
+	at := m.parsed(run).openAt()
 	m.clearWord()
 	m.size -= len(run)
 	end := at + 1

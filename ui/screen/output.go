@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// sink is the only place that writes. Text of an answer waits here for a moment
+// outputs is the only place that writes. Text of an answer waits here for a moment
 // on a terminal, so that a fast model does not mean thousands of writes.
-type sink struct {
+type outputs struct {
 	out, err       io.Writer
 	broken         func(error)
 	outBad, errBad error       // the first write that failed; nothing more is written
-	pending        []byte      // for out
-	void           atomic.Bool // what is pending is not to be written; set on any goroutine
+	pending        []byte      // answer text that waits to be written to out
+	void           atomic.Bool // pending must not be written; set on any goroutine
 	flushed        time.Time
 }
 
@@ -23,7 +23,7 @@ type sink struct {
 const interval = 50 * time.Millisecond
 
 // flush writes what waits.
-func (k *sink) flush(now time.Time) {
+func (k *outputs) flush(now time.Time) {
 	if k.void.Swap(false) {
 		k.pending = k.pending[:0]
 	}
@@ -36,12 +36,12 @@ func (k *sink) flush(now time.Time) {
 }
 
 // writeErr writes to err, after everything that waits.
-func (k *sink) writeErr(now time.Time, s string) {
+func (k *outputs) writeErr(now time.Time, s string) {
 	k.flush(now)
 	k.write(k.err, &k.errBad, []byte(s))
 }
 
-func (k *sink) write(w io.Writer, bad *error, p []byte) {
+func (k *outputs) write(w io.Writer, bad *error, p []byte) {
 	if *bad != nil || len(p) == 0 {
 		return
 	}
@@ -55,10 +55,10 @@ func (k *sink) write(w io.Writer, bad *error, p []byte) {
 
 // DropPending throws away the text of an answer that waits to be written to a
 // terminal. It waits for nothing, and may be called while the screen is held up
-// by a slow terminal. On an Out that is none all is written.
+// by a slow terminal. An Out that is no terminal gets all of it.
 func (s *Screen) DropPending() {
 	if s.opt.OutTTY {
-		s.sink.void.Store(true)
+		s.outputs.void.Store(true)
 	}
 }
 
@@ -67,21 +67,21 @@ func (s *Screen) DropPending() {
 func (s *Screen) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sink.outBad
+	return s.outputs.outBad
 }
 
 // ErrStatus is the first error of writing to Err, nil as long as all went well.
 func (s *Screen) ErrStatus() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sink.errBad
+	return s.outputs.errBad
 }
 
 // Alert sends bytes to Err at once that neither show nor move anything, such as
 // BEL or a notification's sequence. They must be safe; the transcript stays as
 // it is.
 func (s *Screen) Alert(text string) {
-	s.do(func() { s.sink.writeErr(s.opt.Now(), text) })
+	s.do(func() { s.outputs.writeErr(s.opt.Now(), text) })
 }
 
 // MaxClipboard is the longest text that Clipboard takes, in bytes: the sequence
@@ -99,7 +99,7 @@ func (s *Screen) Clipboard(text string) bool {
 	}
 	s.do(func() {
 		s.hideProgress()
-		s.sink.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
+		s.outputs.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
 	})
 	return true
 }

@@ -105,7 +105,7 @@ func parseSGR(sgr string) (look []color.Attribute) {
 	return look
 }
 
-// attributes are those of a set of styles; none where on is false.
+// attributes are those of a set of styles, empty where on is false.
 func (p *Palette) attributes(s style, on bool) (all []color.Attribute) {
 	for _, d := range palette {
 		if on && s&d.style != 0 {
@@ -115,7 +115,7 @@ func (p *Palette) attributes(s style, on bool) (all []color.Attribute) {
 	return all
 }
 
-// color is the colour of a set of styles, switched off where it has none or on is false.
+// color is the colour of a set of styles, switched off where it has no attributes or on is false.
 // fatih/color's own guess looks at stdout only.
 func (p *Palette) color(s style, on bool) *color.Color {
 	look := p.attributes(s, on)
@@ -126,7 +126,7 @@ func (p *Palette) color(s style, on bool) *color.Color {
 	return c
 }
 
-// begin is the sequence that the style begins with; "" where it has none.
+// begin is the sequence that the style begins with; "" where it has no attributes.
 func (p *Palette) begin(s style) string {
 	var b strings.Builder
 	p.color(s, true).SetWriter(&b)

@@ -134,7 +134,7 @@ func WidthDecision(env func(string) string, size func() int) int {
 	return clampWidth(size())
 }
 
-// positive is the number of a variable, 0 for what is none.
+// positive is the number in a variable, 0 where it is no positive number.
 func positive(s string) int {
 	n, err := strconv.ParseUint(s, 10, 20)
 	if err != nil {

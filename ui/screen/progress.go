@@ -17,10 +17,10 @@ import (
 // each line has its own.
 type progress struct {
 	gate    *gate  // the Spinner's output; nil while no line stands
-	line    string // what stands there; "" before the first frame
+	line    string // its text; "" before the first frame
 	behind  bool   // it stands behind text
 	style   string // SGR sequence that the text behind which it stands goes on in; may be ""
-	width   int    // of the screen when it was drawn
+	width   int    // cells of the screen when it was drawn
 	painted time.Time
 }
 
@@ -70,7 +70,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	line := strings.TrimPrefix(sanitize.StripSequences(string(p)), "\r")
 	if g.s.progress.gate == g && line != "" && g.s.mayPaint() {
 		now := g.s.opt.Now()
-		g.s.sink.writeErr(now, g.s.progress.paint(line, now, g.s.layout.width()))
+		g.s.outputs.writeErr(now, g.s.progress.paint(line, now, g.s.layout.width()))
 	}
 	return len(p), nil
 }
@@ -101,7 +101,7 @@ const (
 // mayPaint reports whether the cursor stands at the start of a free line, or behind
 // text that leaves room.
 func (s *Screen) mayPaint() bool {
-	return !s.paused && !s.asking && !s.prompt && len(s.sink.pending) == 0 &&
+	return !s.paused && !s.asking && !s.prompt && len(s.outputs.pending) == 0 &&
 		(s.work.busy.doing != "" || len(s.work.calls) > 0) && (s.open.rowIsFree() || s.open.md.Room() >= roomBehind)
 }
 
@@ -112,7 +112,7 @@ func (s *Screen) nextSpin() time.Time {
 	}
 	at := s.work.since().Add(spinnerDelay)
 	if !s.open.rowIsFree() {
-		at = s.sink.flushed.Add(silence)
+		at = s.outputs.flushed.Add(silence)
 	}
 	if next := s.progress.painted.Add(s.layout.pace()); next.After(at) {
 		return next
@@ -149,7 +149,7 @@ func (s *Screen) hideProgress() {
 	s.ended = append(s.ended, p.gate.stop)
 	s.progress = progress{painted: p.painted}
 	if p.line != "" {
-		s.sink.writeErr(s.opt.Now(), p.wipe()+p.style)
+		s.outputs.writeErr(s.opt.Now(), p.wipe()+p.style)
 	}
 }
 
@@ -167,7 +167,7 @@ func (p progress) wipe() string {
 // progressText says what is going on, before and behind a frame, in less than a row.
 func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) {
 	if s.progress.behind {
-		if took := passed(now.Sub(s.sink.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.Room() {
+		if took := passed(now.Sub(s.outputs.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.Room() {
 			return "  ", " " + took
 		}
 		if s.open.md.Room() > roomBehind {
@@ -212,7 +212,7 @@ func (w *work) text(lay *layout, now time.Time, width int) string {
 	return text
 }
 
-// passed is the whole seconds that have passed, "" for none.
+// passed is the whole seconds that have passed, "" for less than one.
 func passed(d time.Duration) string {
 	if d < time.Second {
 		return ""
@@ -246,8 +246,8 @@ func commonPrefix(a, b string) int {
 
 // Pause keeps the progress line away while something else owns the last line
 // (the prompt, a pager, an editor, the shell while artoo is stopped). Resume
-// lets it come back. A reply goes on in a row of its own: where the cursor will
-// be by then nobody knows.
+// lets it come back. A reply goes on in a row of its own, since the cursor
+// may be anywhere by then.
 func (s *Screen) Pause() {
 	s.do(func() {
 		s.paused = true

@@ -41,7 +41,7 @@ func Indent(prompt string) string {
 func GoOn(q agent.Question) string { return approve + unforged(line(q.Reason)) + " [y,n] (n) " }
 
 // Bold is how many bytes at the start of a prompt stand out: all of one for a
-// message, a question up to its choices; none without styles. A prompt is drawn
+// message, a question up to its choices; 0 without styles. A prompt is drawn
 // by the line editor, which measures it, so the styles are not in its text.
 func (s *Screen) Bold(prompt string) int { return s.layout.bold(prompt) }
 
@@ -115,7 +115,7 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.gap(promptLine)
 		}
-		s.sink.writeErr(s.opt.Now(), s.layout.bolded(s.layout.promptRows(text)))
+		s.outputs.writeErr(s.opt.Now(), s.layout.bolded(s.layout.promptRows(text)))
 		s.prompt = true
 	})
 }
@@ -146,7 +146,7 @@ func PromptWord(text string, n int) int {
 func (s *Screen) Draw(p []byte) {
 	s.do(func() {
 		s.hideProgress()
-		s.sink.writeErr(s.opt.Now(), string(p))
+		s.outputs.writeErr(s.opt.Now(), string(p))
 	})
 }
 

@@ -19,7 +19,7 @@ const (
 	undecided decision = iota
 	applied            // a change allowed once: its result line says so
 	denied
-	told // the decision is all that its result says
+	final // the decision is all that its result says
 )
 
 // beginAsking makes room for a question. The lock is held.
@@ -181,7 +181,7 @@ func (lay *layout) head(verb, object string) string {
 type asking struct {
 	strings.Builder
 	lay  *layout
-	cut  bool            // for the screen, not for the pager
+	cut  bool            // it is shown on the screen; the pager shows all
 	left bool            // a part is left to the pager
 	seen sanitize.Hidden // characters that a reader would not have seen
 }

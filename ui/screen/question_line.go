@@ -51,9 +51,9 @@ const (
 )
 
 // askLine is the last line of a question. It names once more what is about to
-// happen, in one row where there is room: whoever answers need not look up. Where
-// there is none, what it names has the row for itself and the choices follow. What
-// is long loses a part here; all of it stands above.
+// happen, in one row where there is room, so that nobody has to look up. Without
+// room the object has the row for itself and the choices follow. A long one loses a part
+// here; all of it stands above.
 func (lay *layout) askLine(q agent.Question) string {
 	keys, spoken := choicesOf(q)
 	end := " " + keys

@@ -14,7 +14,7 @@ type plainReply struct {
 
 // openReply is the reply that the model is writing.
 type openReply struct {
-	md    *Markdown       // nil while none is open on a terminal
+	md    *Markdown       // nil while no reply is open on a terminal
 	shown bool            // it has put something on the terminal
 	plain plainReply      // where Out is no terminal
 	held  strings.Builder // kept back by Hold
@@ -35,11 +35,11 @@ func (w replyOut) Write(p []byte) (int, error) {
 		if s.opt.ErrTTY {
 			s.gap(answer)
 		} else if s.open.plain.before {
-			s.sink.pending = append(s.sink.pending, '\n')
+			s.outputs.pending = append(s.outputs.pending, '\n')
 		}
 	}
 	s.hideProgress()
-	s.sink.pending = append(s.sink.pending, p...)
+	s.outputs.pending = append(s.outputs.pending, p...)
 	return len(p), nil
 }
 
@@ -60,7 +60,7 @@ func (s *Screen) reply(text string) {
 		return
 	case !s.opt.OutTTY:
 		s.plainText(text)
-		s.sink.flush(s.opt.Now())
+		s.outputs.flush(s.opt.Now())
 		return
 	}
 	if s.open.md == nil {
@@ -73,9 +73,9 @@ func (s *Screen) reply(text string) {
 			Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
 		})
 	}
-	s.open.md.WriteString(text) // replyOut never fails; the sink keeps write errors
-	if now := s.opt.Now(); now.Sub(s.sink.flushed) >= interval {
-		s.sink.flush(now)
+	s.open.md.WriteString(text) // replyOut never fails; outputs keeps write errors
+	if now := s.opt.Now(); now.Sub(s.outputs.flushed) >= interval {
+		s.outputs.flush(now)
 	}
 }
 
@@ -89,13 +89,13 @@ func (s *Screen) plainText(text string) {
 	if !s.open.plain.open {
 		s.open.plain.open = true
 		if s.open.plain.before {
-			s.sink.pending = append(s.sink.pending, '\n')
+			s.outputs.pending = append(s.outputs.pending, '\n')
 		} else if s.layout.seen() {
 			s.gap(answer)
 		}
 	}
-	s.sink.pending = append(s.sink.pending, strings.Repeat("\n", s.open.plain.newlines)...)
-	s.sink.pending = append(s.sink.pending, body...)
+	s.outputs.pending = append(s.outputs.pending, strings.Repeat("\n", s.open.plain.newlines)...)
+	s.outputs.pending = append(s.outputs.pending, body...)
 	s.open.plain.newlines = len(text) - len(body)
 	s.work.visible(s.opt.Now())
 }
@@ -103,7 +103,7 @@ func (s *Screen) plainText(text string) {
 // breakRow ends the open row of the reply.
 func (s *Screen) breakRow() {
 	s.open.md.Break()
-	s.sink.flush(s.opt.Now())
+	s.outputs.flush(s.opt.Now())
 }
 
 // closeReply ends the open reply, if there is one.
@@ -118,14 +118,14 @@ func (s *Screen) closeReply() {
 		s.open.md, s.open.shown = nil, false
 	}
 	if s.open.plain.open {
-		s.sink.pending = append(s.sink.pending, '\n')
+		s.outputs.pending = append(s.outputs.pending, '\n')
 		s.open.plain = plainReply{before: true}
 		if s.layout.seen() {
 			s.last = answer
 		}
 	}
 	s.open.plain.newlines = 0
-	s.sink.flush(s.opt.Now())
+	s.outputs.flush(s.opt.Now())
 }
 
 // holdEnds moves what was held to Err: tool calls follow, so it was not the

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Out io.Writer // takes answers; never nil
 	Err io.Writer // takes all status; never nil
-	// ErrFile is the terminal behind Err; without it no Spinner starts where stdout is none.
+	// ErrFile is the terminal behind Err; without it no Spinner starts where stdout is no terminal.
 	ErrFile *os.File
 	// OutTTY and ErrTTY tell whether they are terminals. When both are, they
 	// are taken to be the same one. An Out that is no terminal gets the answer's
@@ -47,7 +47,7 @@ type Options struct {
 	OutColor, ErrColor bool
 	Palette            *Palette // how it looks; may be nil
 	Profile            Profile
-	UTF8               bool       // from UTF8Decision; without it status is ASCII
+	UTF8               bool       // see UTF8Decision; status is ASCII when it is false
 	Width              func() int // cells of a row, see WidthDecision; nil means 80
 
 	// Conversation says that Err is read as a dialogue even when it is no
@@ -76,16 +76,16 @@ type Options struct {
 	Broken func(error)
 }
 
-// Screen shows a transcript. It implements the telling methods of
-// agent.Callbacks; whoever asks embeds it and adds Ask. All methods may be
+// Screen shows a transcript. It implements the reporting methods of
+// agent.Callbacks; a type that also asks embeds it and adds Ask. All methods may be
 // called from any goroutine.
 type Screen struct {
 	opt    Options
 	layout *layout
 
 	mu       sync.Mutex
-	sink     sink
-	last     section // what the terminal ends with
+	outputs  outputs
+	last     section
 	open     openReply
 	reason   strings.Builder // the open line of reasoning
 	work     work
@@ -100,7 +100,7 @@ type Screen struct {
 	prompt  bool // the prompt is open
 	asking  bool
 	askedAt time.Time
-	waited  time.Duration // that questions stood open, in all
+	waited  time.Duration // sum of the times that questions stood open
 }
 
 // layout makes rows of texts: it knows what the outputs are, and nothing of what goes on.
@@ -136,7 +136,7 @@ func New(opt Options) *Screen {
 	}
 	s := &Screen{opt: opt}
 	s.layout = &layout{&s.opt}
-	s.sink = sink{out: opt.Out, err: opt.Err, broken: opt.Broken}
+	s.outputs = outputs{out: opt.Out, err: opt.Err, broken: opt.Broken}
 	return s
 }
 

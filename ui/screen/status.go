@@ -37,11 +37,11 @@ type StatusInfo struct {
 	Model   string  // the model that answered; shown with StatusFull
 	Usage   provider.Usage
 	CostUSD *float64      // nil when a price is unknown
-	Elapsed time.Duration // without the time that questions stood open
+	Elapsed time.Duration // time that questions stood open is not counted
 	// Context is how much of the context budget is used, in percent; negative
 	// when it is not known.
 	Context int
-	Line    string // what the user's command says in place of all but the outcome; "" for nothing
+	Line    string // the output of the user's status command, shown in place of all but the outcome; may be ""
 }
 
 // Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context

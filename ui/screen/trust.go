@@ -14,7 +14,7 @@ import (
 type TrustQuestion struct {
 	Dir     string // the project's root
 	Run     bool
-	Lines   []string // what it brings, one file a line
+	Lines   []string // its files, one a line
 	Changes []string // since it was trusted; nil where it never was
 	Rules   []string // kept for the project, out of force until a yes
 	All     string   // every file with its content, for the pager

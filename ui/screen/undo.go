@@ -12,11 +12,11 @@ import (
 // its texts may come from outside.
 type UndoQuestion struct {
 	Verb   string   // "undo" or "redo"
-	Object string   // what it is done to, for the last line
-	Steps  []string // what was done, the last first; of many only some are shown before the pager
-	Head   string   // what it comes to, in numbers
+	Object string   // the files or the turn, for the last line
+	Steps  []string // the changes, the last first; of many only some are shown before the pager
+	Head   string   // the changes in numbers
 	Rows   []UndoRow
-	Diff   string // what the contents will become, for the pager
+	Diff   string // new contents of the files, for the pager
 }
 
 // UndoRow is what becomes of a path. More of them than permission.MostNames are summed up
