@@ -53,7 +53,7 @@ test:
 	@$(MAKE) --no-print-directory -j2 test-others test-confining
 
 test-others:
-	@$(IN_MEMORY); echo "$(GO) test, but for $(CONFINING)"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS)
+	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
 	CGO_ENABLED=0 $(GO) test -p 2 -parallel 4 -timeout 14m $(CONFINING)
@@ -95,7 +95,7 @@ check: $(STATICCHECK)
 # at its end, for others of its goroutines to be heard of.
 test-race:
 	@$(IN_MEMORY); if command -v $${CC:-cc} >/dev/null 2>&1; then \
-		echo "$(GO) test -race -short, but for $(CONFINING)"; \
+		echo "$(GO) test -race -short, except $(CONFINING)"; \
 		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -short -timeout 14m $(TESTS) $(OTHERS); \
 	else \
 		echo "no C compiler here: testing without the race detector"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS); \

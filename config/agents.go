@@ -6,7 +6,7 @@ import "strconv"
 type AgentTable struct {
 	Name        string
 	Description string
-	Model       string   // as -m takes it; "" for the one that calls
+	Model       string   // the form of -m; "" inherits the caller's model
 	Prompt      string   // added to its system prompt
 	Tools       []string // nil for all that a sub-agent may have
 	Origin      string   // "config.toml line 7"

@@ -7,7 +7,7 @@ import (
 // Check is a line of [check]: a command that looks at files after the model changed
 // them.
 type Check struct {
-	Glob    string // of files below the project's root, or of names
+	Glob    string // matches paths below the project's root, or names
 	Command string
 }
 

@@ -14,7 +14,7 @@ func ColorNames() []string {
 
 // Styles are the styles of Colors by name.
 func (c *Config) Styles() map[string]string {
-	styles, _ := parseColors(c.Colors) // what is wrong was refused when it was read
+	styles, _ := parseColors(c.Colors) // reading it has refused errors
 	return styles
 }
 

@@ -37,7 +37,7 @@ type Config struct {
 	projectRules map[string][]RuleText // by root
 	ruleTexts    []RuleText
 	project      projectSettings
-	switched     string            // that a model named another provider than a weaker source, for Choice.Note
+	switched     string            // the Choice.Note of a model that named another provider than a weaker source
 	keyring      Keyring           // nil: none here
 	keySays      func(line string) // nil: nobody listens
 	mask         func(string) string

@@ -13,7 +13,7 @@ type Error struct {
 	Kind  string // "usage", "config" or "auth"
 	Where string // "ARTOO_COLOR", "--color", "…/config.toml line 4", "anthropic"
 	Why   string // lower case, no full stop
-	Hint  string // what to do; "" when Why says it
+	Hint  string // the next step; "" when Why says it
 	Err   error  // the cause; may be nil
 }
 

@@ -157,7 +157,7 @@ func (c *Config) missingKey(name string) error {
 		if facts, _ := provider.FactsOf(name); facts.Key == provider.KeyOptional {
 			return nil
 		}
-		file = "artoo login " + name + ", or " + file // which is not looked at for env
+		file = "artoo login " + name + ", or " + file
 	}
 	are := " is not set"
 	if len(vars) > 1 {
@@ -185,7 +185,7 @@ type KeySource struct {
 
 	mu    sync.Mutex
 	found *Key
-	at    time.Time // when it was last found anew by Renew
+	at    time.Time // the time of the last find by Renew
 }
 
 // KeySource is where the named provider's key comes from.

@@ -26,7 +26,7 @@ func (s *seenKeys) add(key string) {
 	if len(key) < leastKey || slices.Contains(s.keys, key) {
 		return
 	}
-	s.keys = append(slices.Clone(s.keys), key) // whoever has the old list keeps it
+	s.keys = append(slices.Clone(s.keys), key) // a reader may hold the old list
 	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 

@@ -37,7 +37,7 @@ func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error
 	}
 	owner, longest := keyOwner(text)
 	switch mine := longestPrefix(text, own.KeyPrefixes); {
-	case owner != name && longest > max(mine, len("sk-")): // which several begin with
+	case owner != name && longest > max(mine, len("sk-")): // several providers' keys begin so
 		return fail("this looks like a key of "+owner, "artoo login "+owner)
 	case mine == 0 && len(own.KeyPrefixes) > 0:
 		return "a key of " + name + " mostly begins with " + own.KeyPrefixes[0], nil

@@ -30,12 +30,12 @@ type Option struct {
 	Group   string // heading in the help
 	Flag    string // long flag without dashes, "" for none
 	Short   string // one letter, "" for none
-	Arg     string // what the flag's value is called in the help; "" for switches
+	Arg     string // names the flag's value in the help; "" for switches
 	Env     string // whole name of the variable, "" for none
 	NoFile  bool   // not accepted in the file
 
 	Kind        Kind
-	Default     string // as it would be written; "" for none
+	Default     string // its text in the file; "" for none
 	DefaultNote string // shown instead of Default where that says too little
 	Choices     []string
 	Aliases     []string // other keys accepted in the file

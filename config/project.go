@@ -35,7 +35,7 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 		return err
 	}
 	p := project{document: d, root: root, user: "your own config.toml"}
-	if file, err := c.Paths.ConfigFile(); err == nil { // without a home there is none to name
+	if file, err := c.Paths.ConfigFile(); err == nil {
 		p.user = shorten(file)
 	}
 	top := &table{doc: d, m: d.root, asked: map[string]bool{}}
@@ -98,7 +98,7 @@ func (p *project) takeTools(t *table) {
 
 func (p *project) takeRules(t *table, list string) {
 	for _, r := range p.rulesAt(t.at(list), list, t.texts(list)) {
-		r.Origin, r.brought = filepath.Join(filepath.Dir(filepath.FromSlash(ProjectFile)), r.Origin), true
+		r.Origin, r.ofRepo = filepath.Join(filepath.Dir(filepath.FromSlash(ProjectFile)), r.Origin), true
 		p.rules = append(p.rules, r)
 	}
 }

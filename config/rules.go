@@ -18,12 +18,12 @@ type RuleText struct {
 	// OfProject says that it stands in the user's file for this project alone.
 	OfProject bool
 
-	file    string // path of the file, "" for flags and variables
-	brought bool   // the file is the project's own
+	file   string // path of the file, "" for flags and variables
+	ofRepo bool   // the file is the project's own
 }
 
 // InFile reports whether the rule stands in the user's own file.
-func (r RuleText) InFile() bool { return r.file != "" && !r.brought }
+func (r RuleText) InFile() bool { return r.file != "" && !r.ofRepo }
 
 // ruleLists are the keys of the options that hold rules.
 func ruleLists() []string { return []string{"allow", "ask", "deny"} }
@@ -71,7 +71,7 @@ func (r RuleText) Wrong(why, right string) error {
 	switch {
 	case r.file != "":
 		dir := filepath.Dir(r.file)
-		if r.brought { // whose origin begins with a directory
+		if r.ofRepo { // its origin begins with a directory
 			dir = filepath.Dir(dir)
 		}
 		e.Kind = kindConfig

@@ -17,7 +17,7 @@ var searchVariables = []struct{ key, name, meaning string }{
 // SearchEngine is what the web is searched with.
 type SearchEngine struct {
 	Name    string // searxng, brave or tavily; "" for none
-	Address string // of SearXNG
+	Address string
 	Key     Secret // of the others
 }
 

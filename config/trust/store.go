@@ -111,7 +111,7 @@ func (s Store) read() (content, error) {
 
 // Of is the answer to what a project brings now, nil for none, and the newest one
 // that trusts what it brought at any time.
-func (s Store) Of(b Brought) (now, trusted *Answer, err error) {
+func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
 	answers, err := s.Answers()
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +130,7 @@ func (s Store) Of(b Brought) (now, trusted *Answer, err error) {
 }
 
 // Keep remembers an answer to what a project brings.
-func (s Store) Keep(b Brought, trusted bool, at time.Time) error {
+func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
 	c, err := s.read()
 	if err != nil {
 		return err

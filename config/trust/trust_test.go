@@ -29,7 +29,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func find(t *testing.T, root, dir string) Brought {
+func find(t *testing.T, root, dir string) Settings {
 	t.Helper()
 	b, err := Find(root, filepath.Join(root, dir), []string{".artoo"}, others)
 	if err != nil {
@@ -38,7 +38,7 @@ func find(t *testing.T, root, dir string) Brought {
 	return b
 }
 
-func names(b Brought) (list []string) {
+func names(b Settings) (list []string) {
 	for _, f := range b.Files {
 		list = append(list, f.Name)
 	}
@@ -161,14 +161,14 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 	root := tree(t, map[string]string{".claude/a": "1"})
 	one := find(t, root, "")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	expect := func(b Brought, now, ever bool) {
+	expect := func(b Settings, now, ever bool) {
 		t.Helper()
 		n, l, err := store.Of(b)
 		if err != nil || (n != nil && n.Trusted) != now || (l != nil && l.Trusted) != ever {
 			t.Errorf("%v, %v, %v", n, l, err)
 		}
 	}
-	keep := func(b Brought, yes bool) {
+	keep := func(b Settings, yes bool) {
 		t.Helper()
 		if err := store.Keep(b, yes, at); err != nil {
 			t.Fatal(err)
@@ -213,7 +213,7 @@ func TestABrokenStoreTrustsNothing(t *testing.T) {
 		if err := os.WriteFile(store.Path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := store.Of(Brought{Root: "/x"}); err == nil {
+		if _, _, err := store.Of(Settings{Root: "/x"}); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 		if yes, err := store.TrustsPrograms("/x"); yes || err == nil {
@@ -222,7 +222,7 @@ func TestABrokenStoreTrustsNothing(t *testing.T) {
 		if err := store.TrustPrograms("/x", time.Now()); err == nil {
 			t.Errorf("%q is written over", text)
 		}
-		if err := store.Keep(Brought{Root: "/x"}, true, time.Now()); err == nil {
+		if err := store.Keep(Settings{Root: "/x"}, true, time.Now()); err == nil {
 			t.Errorf("%q is written over", text)
 		}
 	}

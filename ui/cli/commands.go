@@ -86,7 +86,7 @@ func (a *app) command(use, short string, keys []string) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: a.words(0, 0, ""), DisableFlagsInUseLine: true,
 		SilenceErrors: true, SilenceUsage: true, ValidArgsFunction: cobra.NoFileCompletions}
 	c.Flags().BoolP("help", "h", false, "this page")
-	flags := c.PersistentFlags() // of its verbs, too
+	flags := c.PersistentFlags() // its verbs take them too
 	if keys == nil {
 		flags = c.Flags()
 	}

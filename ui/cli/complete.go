@@ -150,7 +150,7 @@ func (a *app) known(key string) (words []candidate) {
 		for _, name := range slices.Compact(names) {
 			words = append(words, candidate{word: name})
 		}
-	case "model": // of the provider that is set; else those of all, with their providers
+	case "model": // the models of the set provider; else those of all, after the provider's name
 		prefix := func(name string) string { return name + "/" }
 		if cfg.Provider != "" {
 			names, prefix = []string{cfg.Provider}, func(string) string { return "" }

@@ -95,7 +95,7 @@ func (a *app) machine() *doctor.Probes {
 		Exec: func(ctx context.Context, name string, args ...string) (string, error) {
 			cmd := exec.CommandContext(ctx, name, args...)
 			cmd.Env, cmd.WaitDelay = environ, time.Second
-			if filepath.Base(name) == "tmux" { // which is asked about this very terminal
+			if filepath.Base(name) == "tmux" { // tmux needs TMUX to find this terminal
 				cmd.Env = tool.WithoutKeys(os.Environ(), keys...)
 			}
 			shell.OwnGroup(cmd)
@@ -149,7 +149,7 @@ func (a *app) probes(offline bool) *doctor.Probes {
 // examineChoice looks for the provider that would answer now.
 func (a *app) examineChoice(w *doctor.Probes) {
 	headless := a.streams.headless
-	a.streams.headless = true // nobody is to be asked which provider is meant
+	a.streams.headless = true // no prompt for the provider
 	err := a.choose()
 	a.streams.headless = headless
 	name := a.choice.Provider

@@ -72,7 +72,7 @@ func (a loginCommand) login(ctx context.Context, name string) error {
 	if doubt != "" {
 		a.warn(doubt)
 	}
-	if !*a.untried && !isLocalServer(name) { // which answers whatever the key
+	if !*a.untried && !isLocalServer(name) { // a local server accepts any key
 		if err := a.tryKey(ctx, name, key); err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ import (
 // found is what a run has found out about its providers.
 type found struct {
 	earlier  map[string]string               // model by provider, of those switched away from
-	several  string                          // which of several models of a server was taken, in words
-	served   map[string][]provider.ModelInfo // what servers listed, by provider
+	several  string                          // says which of a server's models was taken
+	served   map[string][]provider.ModelInfo // the lists of servers, by provider
 	keys     sync.Map                        // *config.KeySource by provider, of the wire made last
 	closers  []func()                        // wait for the processes of providers
 	oldPrice bool                            // the user was warned of a price that is old
@@ -262,7 +262,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 			other, _ := a.catalog.Lookup(choice.Provider, model)
 			return merge(other, a.cfg.Providers[choice.Provider].Models[model])
 		},
-		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode, a.brought.trusted()) },
+		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode, a.repoSettings.trusted()) },
 	}
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)

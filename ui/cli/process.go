@@ -14,7 +14,7 @@ import (
 
 // Process is what the process brings: nothing else of artoo asks for it.
 type Process struct {
-	Args         []string // without the program's name
+	Args         []string // the program's name is left out
 	In, Out, Err *os.File
 	Version      string // "" in a build that was not stamped
 	Commit, Date string

@@ -32,7 +32,7 @@ func (s ruleSet) reopens(root, file string) bool {
 // first one stands that can match nothing. What is kept for a project that was
 // trusted loosens nothing while it brings something else.
 func (a *app) readRules() (s ruleSet, err error) {
-	changed := a.brought.changed()
+	changed := a.repoSettings.changed()
 	for _, text := range a.cfg.AllRules(a.project.Root) {
 		r, err := permission.ParseRule(text.Text)
 		var wrong *permission.RuleError

@@ -93,7 +93,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.agent, err = agent.ForProject(a.project.Dir, agent.ProjectOptions{
 		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
 		Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers,
-		ServersTrusted: a.brought.trusted(),
+		ServersTrusted: a.repoSettings.trusted(),
 		Options: agent.Options{
 			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
 			Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),

@@ -20,8 +20,8 @@ import (
 type sessionsCommand struct {
 	*app
 	json   *bool
-	format *string // of export
-	older  *string // of rm
+	format *string
+	older  *string
 	store  conversation.Store
 }
 

@@ -229,7 +229,7 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.project, a.brought = tool.Project{Root: dir, Dir: dir}, brought{}
+	a.project, a.repoSettings = tool.Project{Root: dir, Dir: dir}, repoSettings{}
 	if a.rules, err = a.readRules(); err != nil {
 		return err
 	}

@@ -26,20 +26,20 @@ import (
 	"artoo/ui/screen"
 )
 
-// brought is what the repository brings, and what the user said of it.
-type brought struct {
-	trust.Brought
+// repoSettings are the repository's settings and the user's answers about them.
+type repoSettings struct {
+	trust.Settings
 	refused *trust.RefusedError // it cannot be trusted; nil where it can
-	answer  *trust.Answer       // to what it brings now; nil for none
-	last    *trust.Answer       // the newest that trusted what it brought at any time
+	answer  *trust.Answer       // the current answer, or nil
+	last    *trust.Answer       // the newest answer that trusted its settings
 }
 
 // trusted reports whether the user trusts what the repository brings now.
-func (b brought) trusted() bool { return b.refused == nil && b.answer != nil && b.answer.Trusted }
+func (b repoSettings) trusted() bool { return b.refused == nil && b.answer != nil && b.answer.Trusted }
 
 // changed reports whether the user trusted what it brought, and it brings something
 // else now.
-func (b brought) changed() bool { return b.last != nil && !b.trusted() }
+func (b repoSettings) changed() bool { return b.last != nil && !b.trusted() }
 
 // ownNames are what artoo itself takes from a project's root.
 func ownNames() []string { return []string{filepath.Dir(filepath.FromSlash(config.ProjectFile))} }
@@ -55,16 +55,16 @@ func (a *app) findTrust() error {
 	if err != nil && !isRefused {
 		return fail(agent.KindInternal, "the project", err, "--no-project ignores the project's settings")
 	}
-	a.brought = brought{Brought: found, refused: refused}
+	a.repoSettings = repoSettings{Settings: found, refused: refused}
 	store, err := a.trustStore()
 	if err != nil {
-		return nil // without a home nothing can be trusted
+		return nil // there is no home to store answers in
 	}
-	a.brought.answer, a.brought.last, err = store.Of(found)
+	a.repoSettings.answer, a.repoSettings.last, err = store.Of(found)
 	return a.storeFailure(store, err)
 }
 
-func (a *app) find() (trust.Brought, error) {
+func (a *app) find() (trust.Settings, error) {
 	return trust.Find(a.project.Root, a.project.Dir, ownNames(), cli.Settings())
 }
 
@@ -103,7 +103,7 @@ func (a *app) storeFailure(store trust.Store, err error) error {
 
 // applyTrust takes over the project's own file, if it is trusted.
 func (a *app) applyTrust() error {
-	if data := a.brought.Data(config.ProjectFile); data != nil && a.brought.trusted() {
+	if data := a.repoSettings.Data(config.ProjectFile); data != nil && a.repoSettings.trusted() {
 		return a.cfg.ApplyProject(a.project.Root, data)
 	}
 	return nil
@@ -112,7 +112,7 @@ func (a *app) applyTrust() error {
 // matters are the files that would be obeyed in this run: artoo's own, and those of
 // the coding CLI that answers.
 func (a *app) matters() []trust.File {
-	return a.brought.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
+	return a.repoSettings.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
 }
 
 // unused says in one line which commands and skills of the project this version does not
@@ -136,7 +136,7 @@ func (a *app) unused() string {
 // ignored says in one line what is left out of what the repository brings and of the
 // rules kept for it, and why; "" for nothing that would count in this run.
 func (a *app) ignored() string {
-	b, files := a.brought, a.matters()
+	b, files := a.repoSettings, a.matters()
 	kept, rest := "", ""
 	if a.rules.withheld != nil {
 		kept = "the rules you keep for it are out of force: " + tool.ListUpTo(3, a.rules.withheld)
@@ -177,12 +177,12 @@ func (a *app) ignored() string {
 // trusts: a coding CLI reads it by itself, a moment later. The error says why it is
 // not any more.
 func (a *app) trustsNow() (bool, error) {
-	if !a.brought.trusted() {
+	if !a.repoSettings.trusted() {
 		return false, nil
 	}
 	now, err := a.find()
-	if err == nil && now.Sum() != a.brought.Sum() {
-		err = errors.New("it is not what you trusted, " + tool.ListUpTo(3, now.Changes(a.brought.Sums())))
+	if err == nil && now.Sum() != a.repoSettings.Sum() {
+		err = errors.New("it is not what you trusted, " + tool.ListUpTo(3, now.Changes(a.repoSettings.Sums())))
 	}
 	if err != nil {
 		return false, fmt.Errorf("the project's settings are left out: %w; artoo trust shows them", err)
@@ -194,7 +194,7 @@ func (a *app) trustsNow() (bool, error) {
 func (a *app) trustQuestion() screen.TrustQuestion {
 	q := screen.TrustQuestion{Dir: a.project.Root, Rules: a.rules.withheld}
 	var all strings.Builder
-	for _, f := range a.brought.Files {
+	for _, f := range a.repoSettings.Files {
 		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f.Name)))
 		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"),
 			strings.TrimRight(string(f.Data), "\n"))
@@ -202,8 +202,8 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 	if q.Lines == nil {
 		q.Lines = []string{"nothing now"}
 	}
-	if last := a.brought.last; last != nil {
-		q.Changes = a.brought.Changes(last.Files)
+	if last := a.repoSettings.last; last != nil {
+		q.Changes = a.repoSettings.Changes(last.Files)
 	}
 	q.All = all.String()
 	return q
@@ -224,7 +224,7 @@ func obeys(name string) string {
 
 // askFirst is the question that a conversation begins with, nil for none.
 func (a *app) askFirst() *ui.Trust {
-	if a.brought.refused != nil || a.brought.answer != nil ||
+	if a.repoSettings.refused != nil || a.repoSettings.answer != nil ||
 		a.matters() == nil && a.rules.withheld == nil {
 		return nil
 	}
@@ -245,10 +245,10 @@ func (a *app) keepTrust(yes bool) error {
 	if err != nil {
 		return err
 	}
-	if err := a.storeFailure(store, store.Keep(a.brought.Brought, yes, time.Now().UTC())); err != nil {
+	if err := a.storeFailure(store, store.Keep(a.repoSettings.Settings, yes, time.Now().UTC())); err != nil {
 		return err
 	}
-	a.brought.answer = &trust.Answer{Trusted: yes}
+	a.repoSettings.answer = &trust.Answer{Trusted: yes}
 	return nil
 }
 
@@ -330,16 +330,16 @@ func (a trustCommand) run(ctx context.Context, dir string) error {
 	if err := a.findTrust(); err != nil {
 		return err
 	}
-	if a.brought.refused != nil {
-		return fail(agent.KindConfig, "trust", a.brought.refused, "remove it, or fix it")
+	if a.repoSettings.refused != nil {
+		return fail(agent.KindConfig, "trust", a.repoSettings.refused, "remove it, or fix it")
 	}
 	return a.askToTrust(ctx)
 }
 
 // The kinds of answer in a list.
 const (
-	kindSettings = "settings" // what a project brings
-	kindRun      = "run"      // its own programs
+	kindSettings = "settings"
+	kindRun      = "run" // its own programs
 )
 
 // listedAnswer is an answer about what a project brings, and listedRun one about its
@@ -423,10 +423,10 @@ func (a trustCommand) revoke(store trust.Store) error {
 	return nil
 }
 
-// askToTrust shows what is brought and asks, unless it is trusted already.
+// askToTrust shows the repository's settings and asks, unless they are trusted already.
 func (a trustCommand) askToTrust(ctx context.Context) error {
-	if a.brought.trusted() {
-		names := tool.ListUpTo(3, slices.Sorted(maps.Keys(a.brought.Sums())))
+	if a.repoSettings.trusted() {
+		names := tool.ListUpTo(3, slices.Sorted(maps.Keys(a.repoSettings.Sums())))
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
 		return nil
 	}
@@ -434,8 +434,8 @@ func (a trustCommand) askToTrust(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if yes { // what is wrong with the file is better known now
-		a.brought.answer = &trust.Answer{Trusted: true}
+	if yes {
+		a.repoSettings.answer = &trust.Answer{Trusted: true}
 		if err := a.applyTrust(); err != nil {
 			return err
 		}

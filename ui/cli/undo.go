@@ -25,7 +25,7 @@ import (
 func (a *app) recover(environ []string) {
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
-		return // without a home nothing was kept
+		return // there is no home to keep journals in
 	}
 	env := &tool.Env{Environ: environ}
 	open := sync.OnceValue(func() (err error) { // most often there is nothing to do

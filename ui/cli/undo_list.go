@@ -67,7 +67,7 @@ type undoing struct {
 	Left      []undoingPath `json:"left"`   // stays as it is
 	Cannot    []undoingPath `json:"cannot"` // cannot be undone
 	HeadMoved bool          `json:"head_moved"`
-	Busy      string        `json:"busy,omitempty"` // what is under way in the repository: rebase, merge
+	Busy      string        `json:"busy,omitempty"` // "rebase" or "merge" while one is under way
 }
 
 type undoingTurn struct {

@@ -25,7 +25,7 @@ type usedRow struct {
 	Dir      string         `json:"dir"` // "" of runs that kept no session
 	Requests int            `json:"requests"`
 	Usage    provider.Usage `json:"usage"`
-	CostUSD  *float64       `json:"cost_usd"` // of those whose price is known; nil where none is
+	CostUSD  *float64       `json:"cost_usd"` // the sum of the known prices, or nil
 	Unpriced int            `json:"unpriced"` // requests whose price is not
 }
 

@@ -25,9 +25,9 @@ const (
 // they must be sanitised before they are shown. No key is ever in them.
 type Finding struct {
 	Level Level  `json:"level"`
-	Topic string `json:"topic"`         // one word: terminal, shell, git …
-	Text  string `json:"text"`          // what was found
-	Fix   string `json:"fix,omitempty"` // what to set or do; "" when nothing is wrong
+	Topic string `json:"topic"` // one word: terminal, shell, git …
+	Text  string `json:"text"`
+	Fix   string `json:"fix,omitempty"` // the next step; "" when nothing is wrong
 }
 
 // Probes is what there is to look at. A nil pointer leaves its checks out.

@@ -18,7 +18,7 @@ const smallWindow = 16 << 10
 
 // LocalServer is one of the user's own models to be asked about its windows.
 type LocalServer struct {
-	Provider provider.Facts // whose Local is not nil
+	Provider provider.Facts // its Local is not nil
 	Host     provider.LocalHost
 	Address  string // http://host:port
 	Named    bool   // the user named its address: it should be there

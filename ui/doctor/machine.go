@@ -175,7 +175,7 @@ type Sandbox struct {
 	Off       bool   // the user switched it off
 	Needed    bool   // ARTOO_SANDBOX=on: nothing runs without it
 	Mechanism string // namespaces, landlock, sandbox-exec; "none"
-	Text      string // what it holds, in words
+	Text      string // describes its limits
 	Missing   []Lack
 }
 

@@ -30,10 +30,10 @@ type Place struct {
 	Path   string `json:"path"`   // absolute
 	What   string `json:"what"`   // "sessions, history", a few words
 	Exists bool   `json:"exists"` // false: nothing was written there yet
-	Files  int    `json:"files"`  // in it and below
-	Bytes  int64  `json:"bytes"`  // of them
-	Left   bool   `json:"left"`   // by a run that is over, or still goes on
-	Err    error  `json:"-"`      // it cannot be written, or looked at
+	Files  int    `json:"files"`  // counts subdirectories
+	Bytes  int64  `json:"bytes"`
+	Left   bool   `json:"left"` // by another run, which may still go on
+	Err    error  `json:"-"`    // it cannot be written, or looked at
 }
 
 func checkFiles(_ context.Context, w *Probes) []Finding {

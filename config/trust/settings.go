@@ -23,7 +23,7 @@ import (
 
 // Bounds of what can be trusted: more than these nobody looks through.
 const (
-	mostBytes    = 1 << 20 // of a file
+	mostBytes    = 1 << 20
 	mostTogether = 16 << 20
 	mostEntries  = 2000
 )
@@ -32,22 +32,22 @@ const (
 type File struct {
 	Name string // below the project's root, with slashes
 	Sum  string // SHA-256 of where a link leads and of the content, in hex
-	Data []byte // as it was when the sum was made; nil for a link to nowhere
+	Data []byte // the summed content; nil for a dangling link
 }
 
-// Brought is what a repository brings.
-type Brought struct {
+// Settings is what a repository brings.
+type Settings struct {
 	Root  string
-	Files []File // by name
+	Files []File // sorted by name
 }
 
 // Find reads what the project at root, an absolute path, brings under these names:
 // own only in the root itself, others there and in each directory from there down
-// to dir. What was read is what the sums are of. The error, a *RefusedError but for
+// to dir. What was read is what the sums are of. The error, a *RefusedError except for
 // trouble with root itself, is of what cannot be trusted: a link out of the project,
 // something that is no file, or too much.
-func Find(root, dir string, own []string, others []string) (Brought, error) {
-	b := Brought{Root: root}
+func Find(root, dir string, own []string, others []string) (Settings, error) {
+	b := Settings{Root: root}
 	at, err := os.OpenRoot(root)
 	if err != nil {
 		return b, err
@@ -208,7 +208,7 @@ func reason(err error) string {
 }
 
 // Sum is one number for names and contents, in hex.
-func (b Brought) Sum() string {
+func (b Settings) Sum() string {
 	sum := sha256.New()
 	for _, f := range b.Files {
 		fmt.Fprintf(sum, "%q %s\n", f.Name, f.Sum)
@@ -217,7 +217,7 @@ func (b Brought) Sum() string {
 }
 
 // Data is the content of a file; nil where it is not among what was brought.
-func (b Brought) Data(name string) []byte {
+func (b Settings) Data(name string) []byte {
 	at := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name })
 	if at < 0 {
 		return nil
@@ -226,7 +226,7 @@ func (b Brought) Data(name string) []byte {
 }
 
 // For are the files that stand under one of these names, in whatever directory.
-func (b Brought) For(names ...string) (files []File) {
+func (b Settings) For(names ...string) (files []File) {
 	for _, f := range b.Files {
 		if slices.ContainsFunc(strings.Split(f.Name, "/"), func(part string) bool { return slices.Contains(names, part) }) {
 			files = append(files, f)
@@ -236,7 +236,7 @@ func (b Brought) For(names ...string) (files []File) {
 }
 
 // Sums are the sums by name.
-func (b Brought) Sums() map[string]string {
+func (b Settings) Sums() map[string]string {
 	sums := map[string]string{}
 	for _, f := range b.Files {
 		sums[f.Name] = f.Sum
@@ -246,7 +246,7 @@ func (b Brought) Sums() map[string]string {
 
 // Changes says how what is brought differs from what was, by the sums of that:
 // "NAME is new", "NAME has changed", "NAME is gone".
-func (b Brought) Changes(before map[string]string) (changes []string) {
+func (b Settings) Changes(before map[string]string) (changes []string) {
 	now := b.Sums()
 	for _, f := range b.Files {
 		switch sum, there := before[f.Name]; {
