@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -315,4 +316,30 @@ func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (
 		return err
 	})
 	return yes, err
+}
+
+// asker asks in the conversation a user who is there.
+func (t *Terminal) asker() asker {
+	return asker{Screen: t.Screen, ask: t.prompt.Ask, page: func(text string) {
+		if err := t.page(text); err != nil { // then it was printed
+			t.Note("pager: " + err.Error())
+		}
+	}}
+}
+
+// choose asks in the conversation. Ctrl-C, Ctrl-D and the end of the input leave
+// everything as it is, as an empty line does.
+func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
+	i, err := c.dialogue(t.Screen).ask(ctx, t.asker())
+	if errors.Is(err, io.EOF) || errors.Is(err, prompt.ErrInterrupted) {
+		return nothingChosen, nil
+	}
+	return i, err
+}
+
+// showNotifyTrouble says once that notifications do not work.
+func (t *Terminal) showNotifyTrouble() {
+	if err := t.opt.Notify.Trouble(); err != nil {
+		t.Screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "notify: " + err.Error()})
+	}
 }

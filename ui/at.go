@@ -29,9 +29,6 @@ type fileAccess struct {
 	own  bool      // the user typed it: an image by its full path may be anywhere
 }
 
-// access is what the present session's file tools reach.
-func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true) }
-
 // accessOf is what file tools with that env reach.
 func accessOf(env *tool.Env, own bool) fileAccess {
 	home, _ := os.UserHomeDir()
@@ -226,17 +223,6 @@ func singleLine(name string) string {
 		return strconv.Quote(name)
 	}
 	return name
-}
-
-// attach is the message of a typed line with what its @paths name; the user is
-// shown what came along and what did not. Pasted text is data, except
-// images that were dropped.
-func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
-	e := t.access().expand(ctx, l.Text, l.Pasted)
-	for _, note := range e.Notes {
-		t.Note(oneLine(note))
-	}
-	return e.Text, e.Parts
 }
 
 // atWord is a word of a text that begins with @ and may name a file: @week.go,

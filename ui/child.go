@@ -18,6 +18,10 @@ import (
 	"artoo/ui/screen"
 )
 
+// shellPipeWait is how long the output of a process that a command left in the
+// background is waited for.
+const shellPipeWait = 500 * time.Millisecond
+
 // errNoEditor says that no editor is set, or that none can run here.
 var errNoEditor = errors.New("no editor: set VISUAL or EDITOR")
 

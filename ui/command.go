@@ -9,14 +9,10 @@ import (
 	"strings"
 
 	"artoo/agent"
-	"artoo/provider"
 	"artoo/tool/spelling"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
-
-// errLeave is returned by the commands that end the conversation.
-var errLeave = errors.New("leave")
 
 // command is one slash command.
 type command struct {
@@ -32,12 +28,6 @@ type command struct {
 	// not; nil proposes none. Called by the console's goroutine while a prompt
 	// stands: it must be quick, and may not touch the console.
 	complete func(t *Terminal, arg string) []prompt.Candidate
-}
-
-// commandState is what commands remember between them.
-type commandState struct {
-	shared  []provider.Part // commands the user ran, for the next message
-	outputs outputs         // /out pages them
 }
 
 // commands is every command there is. Their names are those people know from
@@ -183,16 +173,6 @@ func (t *Terminal) settle(ctx context.Context) error {
 		return nil
 	}
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return nil, t.opt.Agent.Settle(ctx, t) })
-}
-
-// cutWord is the first word of a line and what follows it, without the blanks
-// around them.
-func cutWord(line string) (word, rest string) {
-	line = strings.TrimSpace(line)
-	if i := strings.IndexAny(line, " \t\n"); i >= 0 {
-		return line[:i], strings.TrimSpace(line[i:])
-	}
-	return line, ""
 }
 
 // nearestCommand is the command whose name or alias a slip of the fingers may

@@ -3,7 +3,6 @@ package ui
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/ui/doctor"
@@ -105,32 +105,6 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 		rows = append(rows, []string{"free", conversation.Tokens(c.Free), strconv.Itoa(c.Free*100/c.Budget) + "% of the budget"})
 	}
 	t.columns(rows)
-	return nil
-}
-
-// runCompact has the old part of the history summed up, also where it is not full: a
-// message that does not fit needs the room. What is behind it the summary must keep.
-// With the word show it shows what the last summary says.
-func runCompact(ctx context.Context, t *Terminal, keep string) error {
-	if keep == "show" {
-		text := t.opt.Agent.Summary()
-		if text == "" {
-			return errors.New("there is no summary in this session")
-		}
-		t.Markdown(text)
-		return nil
-	}
-	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
-		return t.opt.Agent.Compact(ctx, keep, t)
-	})
-}
-
-func runUncompact(_ context.Context, t *Terminal, _ string) error {
-	did, err := t.opt.Agent.Uncompact()
-	if err != nil {
-		return err
-	}
-	t.Note(cmp.Or(did, "no compaction to undo"))
 	return nil
 }
 
@@ -271,4 +245,48 @@ func runDoctor(ctx context.Context, t *Terminal, _ string) error {
 		t.columns(rows)
 		return nil
 	})
+}
+
+// cutWord is the first word of a line and what follows it, without the blanks
+// around them.
+func cutWord(line string) (word, rest string) {
+	line = strings.TrimSpace(line)
+	if i := strings.IndexAny(line, " \t\n"); i >= 0 {
+		return line[:i], strings.TrimSpace(line[i:])
+	}
+	return line, ""
+}
+
+// approvalText says what the mode in force lets happen.
+func approvalText(a *agent.Agent) string {
+	p := a.Policy()
+	return string(p.Mode) + ": " + cmp.Or(a.Approval(), rightsText(p.Rights(false)))
+}
+
+// rightsText says what rights come to for edits and commands, in a line.
+func rightsText(r permission.Rights) string {
+	fates := map[permission.Fate]string{permission.Unasked: " unasked", permission.Asked: " after a question",
+		permission.Refused: " refused"}
+	if r.Edits == permission.Refused && r.Commands == permission.Refused {
+		return "only reading; everything else is refused"
+	}
+	text := "edits" + fates[r.Edits] + ", other commands" + fates[r.Commands]
+	switch {
+	case r.Commands != permission.Unasked:
+		return text
+	case r.Lands >= permission.Content:
+		text += ", on a copy whose changes land except for losses and files that programs run"
+	case r.Beyond == permission.Discarded:
+		text += ", on a copy that is discarded"
+	case r.Confinement.Layer:
+		text += ", on a copy whose changes are asked about"
+	case r.Beyond != "":
+		text += ", read-only; writing" + fates[r.Beyond]
+	default:
+		text += ", in the sandbox"
+	}
+	if r.Own != permission.Unasked {
+		text += "; the project's own programs" + fates[r.Own]
+	}
+	return text
 }

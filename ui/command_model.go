@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/ui/prompt"
@@ -139,40 +138,6 @@ func completeRules(t *Terminal, _ string) []prompt.Candidate {
 		}
 	}
 	return all
-}
-
-// approvalText says what the mode in force lets happen.
-func approvalText(a *agent.Agent) string {
-	p := a.Policy()
-	return string(p.Mode) + ": " + cmp.Or(a.Approval(), rightsText(p.Rights(false)))
-}
-
-// rightsText says what rights come to for edits and commands, in a line.
-func rightsText(r permission.Rights) string {
-	fates := map[permission.Fate]string{permission.Unasked: " unasked", permission.Asked: " after a question",
-		permission.Refused: " refused"}
-	if r.Edits == permission.Refused && r.Commands == permission.Refused {
-		return "only reading; everything else is refused"
-	}
-	text := "edits" + fates[r.Edits] + ", other commands" + fates[r.Commands]
-	switch {
-	case r.Commands != permission.Unasked:
-		return text
-	case r.Lands >= permission.Content:
-		text += ", on a copy whose changes land except for losses and files that programs run"
-	case r.Beyond == permission.Discarded:
-		text += ", on a copy that is discarded"
-	case r.Confinement.Layer:
-		text += ", on a copy whose changes are asked about"
-	case r.Beyond != "":
-		text += ", read-only; writing" + fates[r.Beyond]
-	default:
-		text += ", in the sandbox"
-	}
-	if r.Own != permission.Unasked {
-		text += "; the project's own programs" + fates[r.Own]
-	}
-	return text
 }
 
 func runModel(ctx context.Context, t *Terminal, name string) error {

@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"artoo/agent"
+	sizes "artoo/tool/text"
 	"artoo/ui/prompt"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -194,7 +195,7 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	if err := runClipboard(ctx, argv, t.programs(), text); err != nil {
 		return fmt.Errorf("%s: %w; /copy osc52 asks the terminal to do it", filepath.Base(argv[0]), err)
 	}
-	t.Note(fmt.Sprintf("copied %s with %s", byteSize(len(text)), filepath.Base(argv[0])))
+	t.Note(fmt.Sprintf("copied %s with %s", sizes.Bytes(int64(len(text))), filepath.Base(argv[0])))
 	return nil
 }
 
@@ -204,10 +205,10 @@ func (t *Terminal) copyByTerminal(text string) error {
 		return errors.New("no terminal here to ask")
 	}
 	if !t.Screen.Clipboard(text) {
-		return fmt.Errorf("%s is too much for a terminal clipboard (limit %s)", byteSize(len(text)),
-			byteSize(screen.MaxClipboard))
+		return fmt.Errorf("%s is too much for a terminal clipboard (limit %s)", sizes.Bytes(int64(len(text))),
+			sizes.Bytes(screen.MaxClipboard))
 	}
-	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", byteSize(len(text))))
+	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", sizes.Bytes(int64(len(text)))))
 	return nil
 }
 
@@ -272,12 +273,4 @@ func utf16Bytes(text string) []byte {
 		data = binary.LittleEndian.AppendUint16(data, unit)
 	}
 	return data
-}
-
-// byteSize is a number of bytes for reading.
-func byteSize(n int) string {
-	if n < 10_000 {
-		return screen.Count(n, "byte")
-	}
-	return strconv.Itoa((n+512)/1024) + " KB"
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -332,4 +333,30 @@ func age(d time.Duration) string {
 		return screen.Count(int(d/time.Hour), "hour") + " ago"
 	}
 	return screen.Count(int(d/(24*time.Hour)), "day") + " ago"
+}
+
+// runCompact has the old part of the history summed up, also where it is not full: a
+// message that does not fit needs the room. What is behind it the summary must keep.
+// With the word show it shows what the last summary says.
+func runCompact(ctx context.Context, t *Terminal, keep string) error {
+	if keep == "show" {
+		text := t.opt.Agent.Summary()
+		if text == "" {
+			return errors.New("there is no summary in this session")
+		}
+		t.Markdown(text)
+		return nil
+	}
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
+		return t.opt.Agent.Compact(ctx, keep, t)
+	})
+}
+
+func runUncompact(_ context.Context, t *Terminal, _ string) error {
+	did, err := t.opt.Agent.Uncompact()
+	if err != nil {
+		return err
+	}
+	t.Note(cmp.Or(did, "no compaction to undo"))
+	return nil
 }

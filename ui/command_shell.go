@@ -393,9 +393,6 @@ func lastRunes(text []byte, n int) []byte {
 }
 
 const (
-	// shellPipeWait is how long the output of what a command left in the
-	// background is waited for.
-	shellPipeWait = 500 * time.Millisecond
 	// shellPipeRest is how many bytes of output are shown after a command's end:
 	// more than a pipe holds.
 	shellPipeRest = 128 << 10

@@ -23,15 +23,6 @@ type asker struct {
 	notify *Notifier // nil where the user is there
 }
 
-// asker asks in the conversation a user who is there.
-func (t *Terminal) asker() asker {
-	return asker{Screen: t.Screen, ask: t.prompt.Ask, page: func(text string) {
-		if err := t.page(text); err != nil { // then it was printed
-			t.Note("pager: " + err.Error())
-		}
-	}}
-}
-
 // onTTY asks on the controlling terminal, which the screen's Err must be. Where there is none,
 // or another program has it, the error is agent.ErrNobody.
 func onTTY(s *screen.Screen, notify *Notifier, ask func(asker) error) error {
@@ -304,16 +295,6 @@ func (c choices) nearest(text string) string {
 		names = append(names, item.name)
 	}
 	return spelling.Nearest(text, names)
-}
-
-// choose asks in the conversation. Ctrl-C, Ctrl-D and the end of the input leave
-// everything as it is, as an empty line does.
-func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
-	i, err := c.dialogue(t.Screen).ask(ctx, t.asker())
-	if errors.Is(err, io.EOF) || errors.Is(err, prompt.ErrInterrupted) {
-		return nothingChosen, nil
-	}
-	return i, err
 }
 
 // Choose asks which of several things is meant, before a conversation begins. in

@@ -428,3 +428,26 @@ func New(opt Options) (*Terminal, error) {
 	o.Complete, o.Queued, o.Output = t.completions, t.queued, opt.Screen.SoFar
 	return t, nil
 }
+
+// errLeave is returned by the commands that end the conversation.
+var errLeave = errors.New("leave")
+
+// commandState is what commands remember between them.
+type commandState struct {
+	shared  []provider.Part // commands the user ran, for the next message
+	outputs outputs         // /out pages them
+}
+
+// access is what the present session's file tools reach.
+func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true) }
+
+// attach is the message of a typed line with what its @paths name; the user is
+// shown what came along and what did not. Pasted text is data, except
+// images that were dropped.
+func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
+	e := t.access().expand(ctx, l.Text, l.Pasted)
+	for _, note := range e.Notes {
+		t.Note(oneLine(note))
+	}
+	return e.Text, e.Parts
+}
