@@ -19,7 +19,7 @@ func TestTheQuestionWhetherToGoOnIsAnswerable(t *testing.T) {
 
 func TestCompactIsNeverRefused(t *testing.T) {
 	shown, _ := say(t, func(o *Options) { o.Agent = testAgent(t) }, "/compact", "/compact all of it", "/uncompact")
-	if strings.Count(shown, "nothing is old enough to be summed up") != 2 ||
+	if strings.Count(shown, "nothing to compact yet: recent steps") != 2 ||
 		!strings.Contains(shown, "no compaction to undo") {
 		t.Errorf("shown %q", shown)
 	}
