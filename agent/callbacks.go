@@ -86,7 +86,7 @@ const (
 )
 
 // Notice tells of something recoverable. Text is one sentence without a full
-// stop, safe but for parts that came from outside (sanitise it).
+// stop, safe except for parts that came from outside (sanitise it).
 type Notice struct {
 	Kind    NoticeKind
 	Text    string
@@ -177,7 +177,7 @@ type Question struct {
 	// speaks of something else. An answer with such a rule approves nothing.
 	// To be called by the goroutine that is asked, while it is; may be nil.
 	Covers func(rule string) error
-	// Plan is Markdown, Text and Choices are plain; all are the model's words, but for
+	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for
 	// QuestionCompact.
 	Plan, Text string
 	Choices    []string
@@ -214,7 +214,7 @@ type Answer struct {
 	Rule    string // It counts for YesForSession and YesForever; "" means Question.Rule.
 	Text    string // It answers QuestionChoice and QuestionCompact.
 	// Input is the call's input, in JSON, as the user edited it: it is checked,
-	// planned and asked about anew. nil otherwise.
+	// planned and asked about again. nil otherwise.
 	Input []byte
 }
 

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/sourcegraph/conc/panics"
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // ErrNobody is Ask's answer where no one can be asked.
@@ -163,10 +163,7 @@ func preview(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return text.Cut(s, n) + "…"
 }
 
 func firstLine(s string) string {

@@ -88,22 +88,16 @@ func (k *keeper) unsaved(paths []string) string {
 			continue
 		}
 		at := filepath.Join(k.session.opt.Policy.Root, filepath.FromSlash(strings.TrimSuffix(lack.Path, "/")))
-		if slices.ContainsFunc(paths, func(path string) bool { return path == at || isBelow(path, at) || isBelow(at, path) }) {
+		if slices.ContainsFunc(paths, func(path string) bool { return names.Within(path, at) || names.Within(at, path) }) {
 			lost = append(lost, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
 		}
 	}
 	for _, path := range paths {
-		if !isBelow(k.session.opt.Policy.Root, path) && path != k.session.opt.Policy.Root {
+		if !names.Within(k.session.opt.Policy.Root, path) {
 			lost = append(lost, path+" (outside the project)")
 		}
 	}
 	return strings.Join(lost, ", ")
-}
-
-// isBelow reports whether path lies below dir; both are clean.
-func isBelow(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
 // giveYours brings back, and names, what the user saved after the last landing to files

@@ -13,6 +13,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/names"
 	"artoo/tool/repo"
 	"artoo/tool/sandbox"
 )
@@ -27,7 +28,7 @@ type gitEffects struct {
 
 // has reports whether a path lies in a git directory that a view stands for.
 func (g *gitEffects) has(path string) bool {
-	return slices.ContainsFunc(g.dirs, func(dir string) bool { return path == dir || isBelow(dir, path) })
+	return slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
 }
 
 // touches lists the files of git's that replaying changes.
@@ -159,7 +160,7 @@ func gitChanges(list []sandbox.Change) (changes []repo.Change) {
 // first .git that is a directory, or the one that work trees share.
 func (c *calls) gitDirOf(change sandbox.Change) string {
 	path, at := change.Path, cmp.Or(change.Dir, c.session.opt.Policy.Root)
-	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && (path == w.Project.Common || isBelow(w.Project.Common, path)) {
+	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && names.Within(w.Project.Common, path) {
 		return w.Project.Common
 	}
 	rel, err := filepath.Rel(at, path)

@@ -38,7 +38,7 @@ func (s settings) in(mode permission.Mode) settings {
 func (n *modelNotes) begin(s *session, now settings, instructions []instruction, resumed bool) {
 	*n = modelNotes{settings: now}
 	w := s.opt.Workspace
-	if w == nil || now.toldBy(s.system, s.conv.Messages()) {
+	if w == nil || now.knownFrom(s.system, s.conv.Messages()) {
 		n.known = now.key()
 	}
 	if w == nil {
@@ -56,9 +56,9 @@ func (n *modelNotes) begin(s *session, now settings, instructions []instruction,
 	s.guide = w.guide(instructions)
 }
 
-// toldBy reports whether the newest note of a history says that these settings
+// knownFrom reports whether the newest note of a history says that these settings
 // hold, or, without one, the prompt: word for word, or the model is told again.
-func (s settings) toldBy(system string, history []provider.Message) bool {
+func (s settings) knownFrom(system string, history []provider.Message) bool {
 	for _, m := range slices.Backward(history) {
 		for _, p := range m.Parts {
 			switch text, _ := p.(provider.Text); text.Note {

@@ -24,7 +24,7 @@ func (t *turn) announce(p *pending) {
 	case "task":
 		t.number(p)
 	case "todo":
-		t.sayTodo(p)
+		t.showTodo(p)
 	}
 }
 
@@ -103,12 +103,12 @@ func mendAskUser(fields map[string]json.RawMessage) bool {
 		}
 		in.Question += "\n"
 	}
-	mended, err := json.Marshal(in)
+	fixed, err := json.Marshal(in)
 	if err != nil {
 		return false
 	}
 	clear(fields)
-	return json.Unmarshal(mended, &fields) == nil
+	return json.Unmarshal(fixed, &fields) == nil
 }
 
 // choiceText is a choice that is a text, or an object with a label.
@@ -201,12 +201,12 @@ func (t *turn) runEnterPlan() (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	t.offerPlan()
-	return tool.Result{Text: t.modeTold(), Summary: "plan mode; /plan off ends it"}, nil
+	return tool.Result{Text: t.noteMode(), Summary: "plan mode; /plan off ends it"}, nil
 }
 
-// modeTold is what the model is told of the mode that holds now, for the end of a
+// noteMode is what the model is told of the mode that holds now, for the end of a
 // result.
-func (t *turn) modeTold() string {
+func (t *turn) noteMode() string {
 	now := t.agent.notes.settings.in(t.session.opt.Policy.Mode)
 	t.agent.notes.known = now.key()
 	return now.modeNote()
@@ -245,12 +245,12 @@ func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result,
 	if err := t.agent.SetMode(mode); err != nil {
 		return tool.Result{}, fmt.Errorf("approved, but the mode stays: %w", err)
 	}
-	return tool.Result{Text: "The user approved the plan: carry it out. " + t.modeTold(), Summary: "approved, mode " + string(mode)}, nil
+	return tool.Result{Text: "The user approved the plan: carry it out. " + t.noteMode(), Summary: "approved, mode " + string(mode)}, nil
 }
 
-// sayTodo puts what a call changes of the plan into its lines: how far it is, and
+// showTodo puts what a call changes of the plan into its lines: how far it is, and
 // each item that is new or no longer as it was.
-func (t *turn) sayTodo(p *pending) {
+func (t *turn) showTodo(p *pending) {
 	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
 	if err != nil {
 		return // it was planned

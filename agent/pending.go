@@ -43,9 +43,9 @@ type pending struct {
 	ownChanges func()          // tells the files that what changed by now was its doing; nil for none
 	run        *callRun        // its goroutine; nil before it runs
 
-	stop  error              // the answer to a question about what it did ends the turn
-	whole permission.Verdict // whether a background command may write the whole project; "" before that is asked
-	told  bool               // model and user know what it may not write
+	stop           error              // the answer to a question about what it did ends the turn
+	whole          permission.Verdict // whether a background command may write the whole project; "" before that is asked
+	denialNotified bool               // model and user know what it may not write
 }
 
 // commandReads reports whether a call runs a command that only reads, unasked, and
@@ -198,7 +198,7 @@ func sumOf(text string) (sum [sha256.Size]byte) {
 }
 
 // count counts a call that ended, and returns what the model must hear of it. A
-// change by another call starts the count anew: running a test again after an edit
+// change by another call starts the count again: running a test again after an edit
 // is no repeat, and neither is a call that says something else each time.
 func (r repeats) count(p *pending) string {
 	if p.outcome.Status == CallInterrupted {

@@ -435,7 +435,7 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 }
 
 // countStep counts a request that is about to be made: the one that a step was taken
-// for, or a try of it anew.
+// for, or a repeated try.
 func (r *requests) countStep() {
 	if !r.closing && !r.taken {
 		r.steps.Add(1)

@@ -59,7 +59,7 @@ const (
 	byImages counter = iota
 	byTrim
 	byNudge
-	byCut
+	byTruncation
 	byPause
 	counters
 )
@@ -83,8 +83,8 @@ var retries = []retry{
 	{(*requests).tooLong, byTrim, 1, keepNone, (*requests).trimRefused, (*requests).stillTooLong},
 	{(*requests).emptyAndLong, byTrim, 1, keepNone, (*requests).trimEmpty, (*requests).stillEmptyAndLong},
 	{(*requests).empty, byNudge, 1, keepNone, (*requests).nudgeEmpty, (*requests).stillEmpty},
-	{(*requests).cutTooEarly, byCut, 1, keepNone, (*requests).raiseLimit, nil},
-	{(*requests).cut, byCut, 2, keepText, (*requests).askRest, (*requests).stillCut},
+	{(*requests).truncatedTooEarly, byTruncation, 1, keepNone, (*requests).raiseLimit, nil},
+	{(*requests).isTruncated, byTruncation, 2, keepText, (*requests).askRest, (*requests).stillTruncated},
 	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
 }
 
@@ -180,7 +180,7 @@ func (r *requests) stillTooLong(end ending) error {
 }
 
 func (r *requests) empty(end ending) bool {
-	return end.err == nil && end.text() == "" && len(end.reply.Message.Calls()) == 0 && !r.cut(end) &&
+	return end.err == nil && end.text() == "" && len(end.reply.Message.Calls()) == 0 && !r.isTruncated(end) &&
 		!r.pausedByServer(end)
 }
 
@@ -243,13 +243,13 @@ const (
 		"Write less at once: a long file in several smaller edits, a long text in fewer words."
 )
 
-func (r *requests) cut(end ending) bool {
+func (r *requests) isTruncated(end ending) bool {
 	return end.reply.Stop == provider.StopMaxTokens || end.reply.Stop == provider.StopContext
 }
 
-// cutShort reports whether a cut reply holds no text that could be continued: the
+// truncatedCall reports whether a cut reply holds no text that could be continued: the
 // cut fell into a tool call, which must never run, or the reasoning took all.
-func (end ending) cutShort() bool {
+func (end ending) truncatedCall() bool {
 	parts := end.reply.Message.Parts
 	if end.text() == "" {
 		return true
@@ -258,9 +258,9 @@ func (end ending) cutShort() bool {
 	return call
 }
 
-// cutTooEarly reports whether a longer reply may be whole.
-func (r *requests) cutTooEarly(end ending) bool {
-	return end.reply.Stop == provider.StopMaxTokens && end.cutShort() && r.longest() > r.limit
+// truncatedTooEarly reports whether a longer reply may be whole.
+func (r *requests) truncatedTooEarly(end ending) bool {
+	return end.reply.Stop == provider.StopMaxTokens && end.truncatedCall() && r.longest() > r.limit
 }
 
 // longest is the longest reply the model can give now, in tokens.
@@ -292,9 +292,9 @@ func (r *requests) askRest(end ending) error {
 	}
 	ask, notice := askRest, "the reply was cut at its limit; asking for the rest"
 	switch {
-	case end.cutShort():
+	case end.truncatedCall():
 		ask, notice = askCall, "the reply was cut in the middle of a tool call; asking for less at once"
-	case r.attempt.made[byCut] > 1:
+	case r.attempt.made[byTruncation] > 1:
 		ask, notice = askLess, "the reply was cut again; asking for the rest in fewer words"
 	}
 	r.cb.notice(NoticeTruncated, notice)
@@ -317,9 +317,9 @@ func (r *requests) windowFull(reply provider.Done) bool {
 				float64(usage.Output) < full*float64(r.limit))
 }
 
-// stillCut is the failure of a reply that is cut after all. A higher limit helps
+// stillTruncated is the failure of a reply that is cut after all. A higher limit helps
 // only where it is not the window's share that bounds the reply.
-func (r *requests) stillCut(end ending) error {
+func (r *requests) stillTruncated(end ending) error {
 	if r.windowFull(end.reply) {
 		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"),
 			Hint: conversation.HintFull}

@@ -18,7 +18,7 @@ type serial struct {
 	thinks bool // between OnThinking and OnThinkingDone
 }
 
-func (s *serial) tell(f func(Callbacks)) {
+func (s *serial) pass(f func(Callbacks)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -35,27 +35,27 @@ func (s *serial) close() {
 	s.closed = true
 }
 
-func (s *serial) OnReasoning(text string) { s.tell(func(cb Callbacks) { cb.OnReasoning(text) }) }
-func (s *serial) OnText(text string)      { s.tell(func(cb Callbacks) { cb.OnText(text) }) }
-func (s *serial) OnToolCall(c Call)       { s.tell(func(cb Callbacks) { cb.OnToolCall(c) }) }
+func (s *serial) OnReasoning(text string) { s.pass(func(cb Callbacks) { cb.OnReasoning(text) }) }
+func (s *serial) OnText(text string)      { s.pass(func(cb Callbacks) { cb.OnText(text) }) }
+func (s *serial) OnToolCall(c Call)       { s.pass(func(cb Callbacks) { cb.OnToolCall(c) }) }
 func (s *serial) OnNotice(n Notice) {
 	if s.mask != nil {
 		n.Text = s.mask(n.Text)
 	}
-	s.tell(func(cb Callbacks) { cb.OnNotice(n) })
+	s.pass(func(cb Callbacks) { cb.OnNotice(n) })
 }
 func (s *serial) OnToolOutput(c Call, chunk string) {
-	s.tell(func(cb Callbacks) { cb.OnToolOutput(c, chunk) })
+	s.pass(func(cb Callbacks) { cb.OnToolOutput(c, chunk) })
 }
 func (s *serial) OnToolResult(c Call, r CallResult) {
-	s.tell(func(cb Callbacks) { cb.OnToolResult(c, r) })
+	s.pass(func(cb Callbacks) { cb.OnToolResult(c, r) })
 }
 
 // OnThinking and OnThinkingDone come in pairs, however often the second is called.
-func (s *serial) OnThinking() { s.tell(func(cb Callbacks) { s.thinks = true; cb.OnThinking() }) }
+func (s *serial) OnThinking() { s.pass(func(cb Callbacks) { s.thinks = true; cb.OnThinking() }) }
 
 func (s *serial) OnThinkingDone() {
-	s.tell(func(cb Callbacks) {
+	s.pass(func(cb Callbacks) {
 		if s.thinks {
 			s.thinks = false
 			cb.OnThinkingDone()

@@ -169,7 +169,7 @@ func (s *session) offerFor(cb *serial, paths []string) {
 
 // offeredNow tells the user that a tool came in the middle of a session.
 func offeredNow(name string) string {
-	return name + " is offered from now on: the next request is read anew by the provider"
+	return name + " is offered from now on: the provider reads the next request in full"
 }
 
 func (s *session) notify(text string) {

@@ -416,7 +416,7 @@ func UserTurns(messages []provider.Message) (turns []string) {
 }
 
 // SettingsChanged makes rules that were changed in the policy known, and offers these
-// tools only, from the next message on. A session without a message is begun anew, so
+// tools only, from the next message on. A session without a message is begun again, so
 // that its prompt says so; else the model is told with the next message. To be called
 // between turns.
 func (a *Agent) SettingsChanged(tools []tool.Tool) error {

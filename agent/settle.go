@@ -235,7 +235,7 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 	if wall == "" || p.whole != "" || ctx.Err() != nil {
 		return nil
 	}
-	if runs && !p.told {
+	if runs && !p.denialNotified {
 		result.Text += "[background command " + p.job.ID + " is confined: " + wall + "]\n"
 	}
 	answer, err := Answer{Verdict: Yes}, error(nil)
@@ -249,10 +249,10 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		if !p.told {
+		if !p.denialNotified {
 			c.cb.notice(NoticeWarning, "confined: "+wall+": "+firstLine(p.call.Access.Command))
 		}
-		if p.told = true; !runs && errors.Is(err, ErrNobody) {
+		if p.denialNotified = true; !runs && errors.Is(err, ErrNobody) {
 			c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: wall,
 				Rule: p.decision.Narrow, Nobody: true})
 		}

@@ -158,7 +158,7 @@ func (s *summarizer) request(ctx context.Context, tokens int, build func(ask str
 		if err != nil {
 			return "", err
 		}
-		text, why, mend := s.read(reply)
+		text, why, advice := s.read(reply)
 		switch {
 		case why == "":
 			return text, nil
@@ -172,7 +172,7 @@ func (s *summarizer) request(ctx context.Context, tokens int, build func(ask str
 		}
 		s.again = true
 		s.requests.cb.notice(NoticeInfo, why+"; asking once more")
-		ask += "\n\n" + mend
+		ask += "\n\n" + advice
 	}
 }
 
@@ -214,13 +214,13 @@ func (s *summarizer) leavesRest(limit int) bool {
 }
 
 // read is the summary that a reply holds. Else why says what is wrong with it, and
-// mend what the model is told of that.
-func (s *summarizer) read(reply provider.Done) (text, why, mend string) {
+// advice what the model should do about it.
+func (s *summarizer) read(reply provider.Done) (text, why, advice string) {
 	text = strings.TrimSpace(textOnly(reply.Message).Text())
 	switch {
 	case reply.Stop == provider.StopRefusal:
 		return text, cmp.Or(reply.Detail, "the model refused to sum it up"), ""
-	case s.requests.cut(ending{reply: reply}):
+	case s.requests.isTruncated(ending{reply: reply}):
 		return text, "the summary was cut at its limit",
 			"Your last summary was cut at its length limit: write it again in half as many words."
 	case text == "":

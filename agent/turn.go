@@ -372,7 +372,7 @@ func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
 	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)
 }
 
-// query makes one request, and again while one that fails can be mended (see
+// query makes one request, and again while one that fails can be fixed (see
 // retries), and streams the reply. It trims the history first.
 func (r *requests) query(ctx context.Context) (provider.Done, error) {
 	for {

@@ -11,6 +11,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/names"
 	"artoo/tool/sandbox"
 )
 
@@ -130,15 +131,15 @@ func (c Config) toolchains() (dirs []string) {
 	add := func(dir string) {
 		dir = filepath.Clean(dir)
 		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || within(real, home) { // the home itself, however it is spelled, is no place of programs
+		if err != nil || names.Within(real, home) { // the home itself, however it is spelled, is no place of programs
 			return
 		}
-		if !slices.Contains(dirs, dir) && (within(c.Home, dir) || within(home, dir)) {
+		if !slices.Contains(dirs, dir) && (names.Within(c.Home, dir) || names.Within(home, dir)) {
 			dirs = append(dirs, dir)
 		}
 	}
 	for _, dir := range filepath.SplitList(tool.Variable(c.Environ)("PATH")) {
-		if !filepath.IsAbs(dir) || within(c.Root, dir) {
+		if !filepath.IsAbs(dir) || names.Within(c.Root, dir) {
 			continue
 		}
 		add(dir)
@@ -152,12 +153,6 @@ func (c Config) toolchains() (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-// within reports whether a clean path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // userCaches are the caches that programs share between projects: below a directory of the

@@ -81,7 +81,7 @@ type Ledger struct {
 }
 
 // Open gives access to the ledger in a directory, which is made with the first
-// reservation. now is time.Now but for tests.
+// reservation. now is time.Now except in tests.
 func Open(dir string, now func() time.Time) *Ledger {
 	return &Ledger{dir: dir, run: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]), now: now}
 }
@@ -162,7 +162,7 @@ func (l *Ledger) locked(date string, f func(file *os.File) error) error {
 	if err := l.day.read(file); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	l.day.bury(func(run string) bool { return run == l.run || lives(l.dir, run) })
+	l.day.settleDead(func(run string) bool { return run == l.run || lives(l.dir, run) })
 	if err := f(file); err != nil {
 		return err
 	}
@@ -274,8 +274,8 @@ func (d *day) settle(s Spent) {
 	}
 }
 
-// bury settles the reservations of runs that are dead with what had been sent.
-func (d *day) bury(lives func(run string) bool) {
+// settleDead settles the reservations of runs that are dead with what had been sent.
+func (d *day) settleDead(lives func(run string) bool) {
 	alive := map[string]bool{}
 	for id, v := range d.open {
 		if _, known := alive[v.Run]; !known {
@@ -288,12 +288,107 @@ func (d *day) bury(lives func(run string) bool) {
 	}
 }
 
-// held is what the requests under way may cost, but for one.
-func (d *day) held(but string) (sum float64) {
+// pendingCost is what the requests under way may cost, except one.
+func (d *day) pendingCost(except string) (sum float64) {
 	for id, v := range d.open {
-		if id != but {
+		if id != except {
 			sum += v.Most
 		}
 	}
 	return sum
+}
+
+// Reservation is one request's share of a day's money. A request counts for the day
+// on which it began. It is used by one goroutine at a time.
+type Reservation struct {
+	ledger *Ledger
+	known  Spent
+	limit  float64
+	id     string
+	date   string
+	over   bool
+
+	Granted float64 // US dollars that the request may cost; of no use without a cap
+	Day     float64 // US dollars that were spent on the day before it
+}
+
+// Raise reserves again: for a request of which tries that failed have cost lost, and
+// another one is about to be made. See Ledger.Reserve for the others.
+func (r *Reservation) Raise(lost, least, most float64) error {
+	l := r.ledger
+	return l.locked(r.date, func(file *os.File) error {
+		if r.id == "" {
+			l.count++
+			r.id, r.date = fmt.Sprintf("%s-%d", l.run, l.count), l.day.date
+		}
+		held := l.day.pendingCost(r.id)
+		granted := most
+		if r.limit > 0 {
+			left := r.limit - l.day.spent - held - lost
+			if left <= 0 || left < least {
+				return &FullError{Day: r.date, Cap: r.limit, Spent: l.day.spent + lost, Held: held, Least: least}
+			}
+			granted = min(most, left)
+		}
+		known := r.known
+		known.Time = l.now()
+		if known.CostUSD != nil {
+			known.CostUSD = new(*known.CostUSD + lost)
+		}
+		v := line{Type: typeReserved, ID: r.id, Spent: &known}
+		if !math.IsInf(granted, 1) {
+			v.Most = lost + granted
+		}
+		r.Granted, r.Day = granted, l.day.spent
+		return l.write(file, v)
+	})
+}
+
+// Settle says what the request came to; it does nothing a second time.
+func (r *Reservation) Settle(usage Spent) error {
+	usage.Time = r.ledger.now()
+	return r.end(line{Type: typeSpent, Spent: &usage})
+}
+
+// Release says that the request came to nothing; it does nothing after Settle.
+func (r *Reservation) Release() error { return r.end(line{Type: typeReleased}) }
+
+func (r *Reservation) end(v line) error {
+	if r.over || r.id == "" {
+		return nil
+	}
+	r.over = true
+	v.ID = r.id
+	return r.ledger.locked(r.date, func(file *os.File) error { return r.ledger.write(file, v) })
+}
+
+// Today is the local day and what was spent on it so far, in US dollars.
+func (l *Ledger) Today() (date string, spent float64, err error) {
+	date = l.now().Format(time.DateOnly)
+	entries, err := Read(l.dir, date)
+	for _, s := range entries {
+		if s.CostUSD != nil {
+			spent += *s.CostUSD
+		}
+	}
+	return date, spent, err
+}
+
+// Read lists what was spent on a day (2006-01-02), in the order in which it was
+// settled; nil where there is no such file. What is under way is left out.
+func Read(dir, date string) ([]Spent, error) {
+	file, err := os.Open(filepath.Join(dir, date+dayExt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer file.Close()
+	d := day{date: date, entries: true}
+	if err := d.read(file); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	d.settleDead(func(run string) bool { return lives(dir, run) })
+	return d.settled, nil
 }
