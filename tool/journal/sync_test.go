@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// onDisk reports whether all contents are on the disk.
+func (p *project) onDisk() bool {
+	p.files.objects.mu.Lock()
+	defer p.files.objects.mu.Unlock()
+	return len(p.files.objects.unsynced) == 0
+}
+
 // Steps that follow each other go to the disk together, each within a second.
 func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -22,7 +29,7 @@ func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 			}
 			<-time.After(100 * time.Millisecond)
 			synctest.Wait()
-			if age := time.Since(first); len(p.files.objects.unsynced) == 0 {
+			if age := time.Since(first); p.onDisk() {
 				first = time.Time{}
 				syncs++
 			} else if age >= time.Second {
@@ -34,7 +41,7 @@ func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 		}
 		<-time.After(syncAfter)
 		synctest.Wait()
-		if len(p.files.objects.unsynced) > 0 {
+		if !p.onDisk() {
 			t.Error("the last steps are not on the disk")
 		}
 	})
@@ -61,7 +68,7 @@ func TestWhatIsToBeSyncedSoonDoesNotWaitForOtherSteps(t *testing.T) {
 		p.edit(1, "a", "1\n")
 		p.SyncSoon()
 		synctest.Wait()
-		if len(p.files.objects.unsynced) > 0 {
+		if !p.onDisk() {
 			t.Error("the step is not on the disk")
 		}
 	})
