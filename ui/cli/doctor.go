@@ -91,7 +91,7 @@ func (a *app) machine() *doctor.Probes {
 	}
 	environ, _ := tool.ChildEnviron(os.Environ(), tool.Withholding{Keys: keys, Holds: redact.Holds})
 	return &doctor.Probes{
-		Getenv: os.Getenv, LookPath: exec.LookPath, Now: time.Now,
+		LookPath: exec.LookPath,
 		Exec: func(ctx context.Context, name string, args ...string) (string, error) {
 			cmd := exec.CommandContext(ctx, name, args...)
 			cmd.Env, cmd.WaitDelay = environ, time.Second
@@ -101,13 +101,6 @@ func (a *app) machine() *doctor.Probes {
 			shell.OwnGroup(cmd)
 			out, err := cmd.CombinedOutput()
 			return string(out), err
-		},
-		Stat: func(path string) error {
-			f, err := os.Open(path)
-			if err == nil {
-				err = f.Close()
-			}
-			return err
 		},
 		Shell: shell.Find(), Project: a.project.Root, NoProject: a.project.None,
 		Sandbox: a.sandboxProbe(), TooOld: cli.TooOld,

@@ -1,6 +1,6 @@
 // Package doctor looks at everything artoo needs from the machine, the settings
-// and the provider, and says what to set. It changes nothing. Whatever it looks
-// at is handed to it in a Probes, so that each finding can be tested.
+// and the provider, and says what to set. It changes nothing. A Probes hands it the
+// facts that others have found, and the programs that it may run.
 package doctor
 
 import (
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 )
 
 // Level says how a thing stands.
@@ -32,13 +31,10 @@ type Finding struct {
 
 // Probes is what there is to look at. A nil pointer leaves its checks out.
 type Probes struct {
-	Getenv   func(string) string
 	LookPath func(name string) (string, error)
 	// Exec runs a program without input and returns what it printed on both its
 	// outputs. It must end when ctx does.
 	Exec func(ctx context.Context, name string, args ...string) (string, error)
-	Stat func(path string) error // nil when the file can be read
-	Now  func() time.Time
 
 	// HTTP is the client the wires use; HTTPErr says why there is none.
 	HTTP    *http.Client

@@ -9,15 +9,17 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 // world is one where everything is as it should be; nothing is asked of the
 // real one.
-func world(env map[string]string) *Probes {
+func world(t *testing.T, env map[string]string) *Probes {
+	for _, name := range []string{"TERM", "TMUX", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy",
+		"no_proxy", "SSL_CERT_FILE"} {
+		t.Setenv(name, env[name])
+	}
 	programs := map[string]string{"git": "git version 2.47.1", "claude": "2.1.0 (Claude Code)", "tmux": "10"}
 	return &Probes{
-		Getenv: func(name string) string { return env[name] },
 		LookPath: func(name string) (string, error) {
 			if _, ok := programs[name]; ok {
 				return name, nil
@@ -27,7 +29,7 @@ func world(env map[string]string) *Probes {
 		Exec: func(_ context.Context, name string, _ ...string) (string, error) {
 			return programs[name] + "\n", nil
 		},
-		Stat: func(string) error { return nil }, Now: time.Now, HTTP: http.DefaultClient,
+		HTTP:     http.DefaultClient,
 		Terminal: Terminal{Input: true, Output: true, Profile: "rich", Color: true, UTF8: true, Columns: 100},
 		Shell:    "/bin/bash", Project: "/p", ConfigFile: "~/.config/artoo/config.toml",
 	}
@@ -54,7 +56,7 @@ func report(t *testing.T, w *Probes) (lines string, failed int) {
 }
 
 func TestAllIsWell(t *testing.T) {
-	lines, failed := report(t, world(map[string]string{"TERM": "xterm-256color"}))
+	lines, failed := report(t, world(t, map[string]string{"TERM": "xterm-256color"}))
 	if failed != 0 || strings.Contains(lines, "warn ") {
 		t.Errorf("%d failed:\n%s", failed, lines)
 	}
@@ -115,7 +117,7 @@ var troubles = []struct {
 			{Path: "/t/artoo-1", Left: true, Exists: true, Files: 2, Bytes: 10},
 			{Path: "/t/artoo-2", Left: true, Exists: true, Files: 1, Bytes: 10}}
 	}, []string{"fail files: /s (sessions): read-only file system | check the owner",
-		"ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left by earlier runs: 3 files, 20 bytes"}},
+		"ok files: /c: cache, 1 file, 3.0 MB |", "ok files: /t: left by earlier runs: 3 files, 20 bytes"}},
 	{"keys", nil, func(w *Probes) {
 		w.Keys = []Keys{{Provider: "openai", Places: []string{"keyring"}},
 			{Provider: "gemini", Places: []string{"ARTOO_API_KEY", "GEMINI_API_KEY"}},
@@ -131,8 +133,7 @@ var troubles = []struct {
 		[]string{"fail proxy: HTTPS_PROXY is no address of a proxy | HTTPS_PROXY=http://host:port"}},
 	{"certificates", map[string]string{"SSL_CERT_FILE": "/x.pem"}, func(w *Probes) {
 		w.HTTPErr, w.HTTP = hinted{"a PEM file"}, nil
-		w.Stat = func(string) error { return errors.New("no such file") }
-	}, []string{"fail certificates: it is broken | a PEM file", "fail certificates: SSL_CERT_FILE: no such file |"}},
+	}, []string{"fail certificates: it is broken | a PEM file", "fail certificates: SSL_CERT_FILE: open /x.pem: no such file or directory |"}},
 	{"more certificates", nil, func(w *Probes) { w.CAFile = "/ca.pem" },
 		[]string{"ok certificates: ARTOO_CA_FILE: those of /ca.pem are trusted too |"}},
 	{"no provider", nil, func(w *Probes) { w.ServerErr = hinted{"artoo login"} },
@@ -180,7 +181,7 @@ var troubles = []struct {
 func TestWhatIsWrongIsFound(t *testing.T) {
 	for _, test := range troubles {
 		t.Run(test.name, func(t *testing.T) {
-			w := world(test.env)
+			w := world(t, test.env)
 			if test.make != nil {
 				test.make(w)
 			}
@@ -209,7 +210,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 func TestAHangingProgramIsGivenUp(t *testing.T) { synctest.Test(t, hanging) }
 
 func hanging(t *testing.T) {
-	w := world(map[string]string{"TERM": "xterm"})
+	w := world(t, map[string]string{"TERM": "xterm"})
 	w.LookPath = func(name string) (string, error) { return name, nil }
 	w.Exec = func(ctx context.Context, name string, _ ...string) (string, error) {
 		if name == "codex" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	texts "artoo/tool/text"
 )
 
 // localLimit is the longest one question to a local server may take.
@@ -101,7 +102,7 @@ func (o *LocalServer) running(ctx context.Context) []Finding {
 	}
 	var found []Finding
 	for _, m := range models {
-		text := fmt.Sprintf("%s is loaded, %s", m.Name, size(m.Size))
+		text := fmt.Sprintf("%s is loaded, %s", m.Name, texts.Bytes(m.Size))
 		if m.Context > 0 {
 			text += fmt.Sprintf(", with a window of %d tokens", m.Context)
 		}

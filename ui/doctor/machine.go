@@ -1,15 +1,18 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // versionLimit is how long a program may take to say its version.
@@ -33,14 +36,14 @@ func checkTerminal(ctx context.Context, w *Probes) []Finding {
 	if !t.Input {
 		return []Finding{ok(topic, "stdin is no terminal: what comes from there is data")}
 	}
-	words := []string{"TERM=" + w.Getenv("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
+	words := []string{"TERM=" + os.Getenv("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
 	if t.Why != "" {
 		words[2] += " (" + t.Why + ")"
 	}
 	words = append(words, map[bool]string{true: "colour", false: "no colour"}[t.Color],
 		map[bool]string{true: "UTF-8", false: "ASCII"}[t.UTF8])
 	found := []Finding{ok(topic, "%s", strings.Join(words, ", "))}
-	if w.Getenv("TERM") == "" {
+	if os.Getenv("TERM") == "" {
 		found = append(found, warn(topic, "TERM=xterm-256color, or what your terminal says of itself", "TERM is not set"))
 	}
 	if !t.UTF8 {
@@ -56,11 +59,11 @@ func checkTerminal(ctx context.Context, w *Probes) []Finding {
 // checkTmux looks at the two settings of tmux that spoil keys and colours.
 func checkTmux(ctx context.Context, w *Probes) []Finding {
 	const topic = "tmux"
-	if w.Getenv("TMUX") == "" {
+	if os.Getenv("TMUX") == "" {
 		return nil
 	}
 	var found []Finding
-	if term := w.Getenv("TERM"); !strings.HasPrefix(term, "tmux") && !strings.HasPrefix(term, "screen") {
+	if term := os.Getenv("TERM"); !strings.HasPrefix(term, "tmux") && !strings.HasPrefix(term, "screen") {
 		fix := `set -g default-terminal "tmux-256color" in ~/.tmux.conf, and unset TERM in the shell's own files`
 		found = append(found, warn(topic, fix, "TERM is %s inside tmux", term))
 	}
@@ -107,7 +110,7 @@ func checkGit(ctx context.Context, w *Probes) []Finding {
 	if err != nil {
 		return []Finding{warn("git", without, "git --version: %v", err)}
 	}
-	return []Finding{ok("git", "%s", firstLine(out))}
+	return []Finding{ok("git", "%s", text.FirstLine(out))}
 }
 
 func checkProject(_ context.Context, w *Probes) []Finding {
@@ -149,7 +152,7 @@ func (w *Probes) checkCLI(ctx context.Context, name string) Finding {
 		return ok(name, "not installed (optional)")
 	}
 	out, err := w.run(ctx, path, "--version")
-	switch version := firstLine(out); {
+	switch version := cmp.Or(text.FirstLine(out), "no version"); {
 	case err != nil && w.CLI == name:
 		return fail(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
 	case err != nil:
@@ -223,14 +226,4 @@ func checkSandbox(_ context.Context, w *Probes) []Finding {
 		found = append(found, f)
 	}
 	return found
-}
-
-// firstLine is the first line of what a program printed that is not empty.
-func firstLine(out string) string {
-	for line := range strings.Lines(out) {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
-		}
-	}
-	return "no version"
 }

@@ -247,7 +247,7 @@ func checkServer(ctx context.Context, w *Probes) []Finding {
 		return []Finding{chosen, ok(topic, "%s was not asked", w.Server.Provider)}
 	}
 	a := Ask(ctx, w.HTTP, *w.Server)
-	return append([]Finding{chosen, a.Finding}, clock(w.Now(), a)...)
+	return append([]Finding{chosen, a.Finding}, clock(time.Now(), a)...)
 }
 
 // unsetOffline is what to do where ARTOO_OFFLINE stands in the way.

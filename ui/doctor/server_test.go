@@ -28,7 +28,7 @@ func server(name, address string) *Server {
 // askServer is what the report says of a server, provider and clock only.
 func askServer(t *testing.T, s *Server, client *http.Client) string {
 	t.Helper()
-	w := world(map[string]string{"TERM": "xterm"})
+	w := world(t, map[string]string{"TERM": "xterm"})
 	w.Server, w.HTTP = s, client
 	lines, _ := report(t, w)
 	var b strings.Builder
@@ -183,7 +183,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestNoNetworkAsksNobody(t *testing.T) {
-	w := world(map[string]string{"TERM": "xterm"})
+	w := world(t, map[string]string{"TERM": "xterm"})
 	w.NoNetwork, w.Server, w.Local = true, server("openai", ""),
 		&LocalServer{Provider: ollama(), Host: &host{}, Named: true}
 	w.HTTP = &http.Client{Transport: nobody{t}}
@@ -227,7 +227,7 @@ func TestLocalServer(t *testing.T) {
 	o := &LocalServer{Provider: ollama(), Host: h, Address: address, Named: true, Model: "qwen3:8b"}
 	check := func(want ...string) {
 		t.Helper()
-		w := world(map[string]string{"TERM": "xterm"})
+		w := world(t, map[string]string{"TERM": "xterm"})
 		w.Local = o
 		lines, _ := report(t, w)
 		for _, line := range want {
@@ -249,8 +249,8 @@ func TestLocalServer(t *testing.T) {
 	o.Model = ""
 	h.loaded = []provider.LoadedModel{
 		{Name: "a", Size: 4294967296, Graphics: 1073741824, Context: 4096}, {Name: "b", Size: 1024, Graphics: 1024}}
-	check("warn ollama: a is loaded, 4096.0 MiB, with a window of 4096 tokens, 75% of it outside the graphics card",
-		"ok ollama: b is loaded, 1.0 KiB |")
+	check("warn ollama: a is loaded, 4.0 GB, with a window of 4096 tokens, 75% of it outside the graphics card",
+		"ok ollama: b is loaded, 1.0 KB |")
 	h.down = errors.New("refused")
 	check("warn ollama: no server answers at "+address, "| ollama serve")
 	o.Model = "m"

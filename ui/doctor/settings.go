@@ -2,11 +2,13 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/text"
 )
 
 func checkConfig(_ context.Context, w *Probes) []Finding {
@@ -62,21 +64,7 @@ func checkFiles(_ context.Context, w *Probes) []Finding {
 
 // Size is how much is there, for people.
 func (p Place) Size() string {
-	files := "1 file"
-	if p.Files != 1 {
-		files = fmt.Sprintf("%d files", p.Files)
-	}
-	return files + ", " + size(p.Bytes)
-}
-
-func size(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return text.Count(p.Files, "file") + ", " + text.Bytes(p.Bytes)
 }
 
 // Keys are the places that hold a provider's key, the one that counts first.
@@ -117,7 +105,7 @@ func checkProxy(_ context.Context, w *Probes) []Finding {
 	const topic = "proxy"
 	var found []Finding
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
-		name, text := w.either(name)
+		name, text := either(name)
 		if text == "" {
 			continue
 		}
@@ -138,7 +126,7 @@ func checkProxy(_ context.Context, w *Probes) []Finding {
 	}
 	if found == nil {
 		found = append(found, ok(topic, "none"))
-	} else if name, text := w.either("NO_PROXY"); text != "" {
+	} else if name, text := either("NO_PROXY"); text != "" {
 		found = append(found, ok(topic, "%s: not for %s", name, text))
 	}
 	if w.Offline {
@@ -149,12 +137,12 @@ func checkProxy(_ context.Context, w *Probes) []Finding {
 }
 
 // either is a variable in capitals or, if that is empty, in small letters.
-func (w *Probes) either(name string) (spelling, text string) {
-	if text := w.Getenv(name); text != "" {
+func either(name string) (spelling, text string) {
+	if text := os.Getenv(name); text != "" {
 		return name, text
 	}
 	name = strings.ToLower(name)
-	return name, w.Getenv(name)
+	return name, os.Getenv(name)
 }
 
 // checkCertificates looks at the files that say whom to trust.
@@ -166,11 +154,12 @@ func checkCertificates(_ context.Context, w *Probes) []Finding {
 	} else if w.CAFile != "" {
 		found = append(found, ok(topic, "ARTOO_CA_FILE: those of %s are trusted too", w.CAFile))
 	}
-	if path := w.Getenv("SSL_CERT_FILE"); path != "" {
-		if err := w.Stat(path); err != nil {
+	if path := os.Getenv("SSL_CERT_FILE"); path != "" {
+		if f, err := os.Open(path); err != nil {
 			found = append(found, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates",
 				"SSL_CERT_FILE: %v", err))
 		} else {
+			_ = f.Close() // it was only read
 			found = append(found, ok(topic, "SSL_CERT_FILE: %s in place of the system's", path))
 		}
 	}
