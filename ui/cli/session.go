@@ -55,13 +55,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.recover(environ)
-	swept := make(chan error, 1)
-	go func() { swept <- tempdir.Sweep() }()
-	a.found.closers = append(a.found.closers, func() {
-		if err := <-swept; err != nil {
-			a.warn("what a killed artoo left in " + os.TempDir() + " could not be removed: " + err.Error())
-		}
-	})
+	a.sweep()
 	if a.facts, err = a.findSandbox(ctx); err != nil {
 		return err
 	}
@@ -92,14 +86,11 @@ func (a *app) open(ctx context.Context) (err error) {
 	cache, _ := a.cfg.Paths.CacheDir()
 	a.agent, err = agent.ForProject(a.project.Dir, agent.ProjectOptions{
 		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
-		Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers,
-		ServersTrusted: a.repoSettings.trusted(),
+		Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers, ServersTrusted: a.repoSettings.trusted(),
 		Options: agent.Options{
 			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
 			Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
-			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
-				MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)},
-			Ledger: a.ledger,
+			Limits: a.limits(), Ledger: a.ledger,
 			Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Version: a.process.build().Version,
 				First: session},
 			Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
@@ -109,6 +100,22 @@ func (a *app) open(ctx context.Context) (err error) {
 		},
 	})
 	return err
+}
+
+// sweep removes meanwhile what killed artoos left among temporary files.
+func (a *app) sweep() {
+	swept := make(chan error, 1)
+	go func() { swept <- tempdir.Sweep() }()
+	a.found.closers = append(a.found.closers, func() {
+		if err := <-swept; err != nil {
+			a.warn("what a killed artoo left in " + os.TempDir() + " could not be removed: " + err.Error())
+		}
+	})
+}
+
+func (a *app) limits() agent.Limits {
+	return agent.Limits{MaxTurns: a.steps(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
+		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)}
 }
 
 // openLedger opens what counts the spending of all runs. Without a home there is none,
