@@ -94,10 +94,11 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 		diff = oneLine(row) + "\n" + diff
 	}
 	_, rows := t.opt.Size()
-	if t.Changes(diff, rows) {
+	shown, all := t.Changes(diff, rows)
+	if shown {
 		return nil
 	}
-	return t.page(t.ChangesAll(diff))
+	return t.page(all)
 }
 
 func turnList(turns []int) string {
@@ -161,7 +162,7 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 	}
 	s, q := t.Screen, screen.MemoryQuestion{File: name, Diff: m.Diff}
 	yes, err := yesNo(dialogue[bool]{
-		show: func() (string, bool) { return s.Confirm(q) }, all: func() string { return s.ChangesAll(q.Diff) }, help: func() { s.ConfirmHelp(q) },
+		show: func() (string, bool) { return s.Confirm(q) }, all: func() string { return s.ConfirmAll(q) }, help: func() { s.ConfirmHelp(q) },
 	}).ask(ctx, t.asker())
 	if yes {
 		if err := t.opt.Agent.Remember(m); err != nil {

@@ -101,25 +101,20 @@ func (b *asking) oneRow(text string) string {
 
 // Changes prints a unified diff of several files as questions show it. It reports
 // false, and prints nothing, where that would take more rows than the terminal has:
-// ChangesAll is for the pager.
-func (s *Screen) Changes(diff string, rows int) (shown bool) {
+// all is for the pager then.
+func (s *Screen) Changes(diff string, rows int) (shown bool, all string) {
 	s.do(func() {
 		b := asking{lay: s.layout, cut: true}
 		b.changes(diff)
 		if shown = !b.left && strings.Count(b.String(), "\n") < rows; shown {
 			s.print(b.String())
+			return
 		}
+		b = asking{lay: s.layout}
+		b.changes(diff)
+		all = b.String()
 	})
-	return shown
-}
-
-// ChangesAll is a unified diff of several files, safe, for a pager.
-func (s *Screen) ChangesAll(diff string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := asking{lay: s.layout}
-	b.changes(diff)
-	return b.String()
+	return shown, all
 }
 
 func (b *asking) changes(diff string) {

@@ -70,8 +70,8 @@ func TestTheLineOfAnUndoFitsANarrowTerminal(t *testing.T) {
 
 func TestSpokenDiffsNameEachFile(t *testing.T) {
 	r := newRig(profiles()["spoken"])
-	got := r.ChangesAll("--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-one\n+two\nb.png: image/png, 9 bytes, before 8\n" +
-		"--- a/c.go\n+++ /dev/null\n@@ -7 +0,0 @@\n-gone\n")
+	got := r.ConfirmAll(MemoryQuestion{Diff: "--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-one\n+two\nb.png: image/png, 9 bytes, before 8\n" +
+		"--- a/c.go\n+++ /dev/null\n@@ -7 +0,0 @@\n-gone\n"})
 	expected := "removed line 1: one\nadded line 1: two\nb.png: image/png, 9 bytes, before 8.\nfile c.go:\nremoved line 7: gone\n"
 	if got != expected {
 		t.Errorf("heard %q", got)
