@@ -99,7 +99,7 @@ func (a *app) command(use, short string, keys []string) *cobra.Command {
 			flag.NoOptDefVal = "true"
 			continue
 		}
-		mustOffer(c, o.Flag, a.completeValue(o))
+		a.offer(c, o.Flag, a.completeValue(o))
 	}
 	return c
 }
@@ -119,10 +119,10 @@ func jsonFlag(c *cobra.Command) *bool {
 }
 
 // textFlag adds a flag with a value, for which the shell offers the choices.
-func textFlag(c *cobra.Command, name, short, arg, meaning string, choices ...string) *string {
+func (a *app) textFlag(c *cobra.Command, name, short, arg, meaning string, choices ...string) *string {
 	value := &textValue{arg: arg}
 	c.PersistentFlags().VarP(value, name, short, meaning)
-	mustOffer(c, name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+	a.offer(c, name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 	return &value.text
 }
 

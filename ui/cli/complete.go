@@ -80,8 +80,17 @@ func offerFile(_ *cobra.Command, before []string, _ string) ([]string, cobra.She
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// mustOffer sets what the shell is offered for the value of a flag.
-func mustOffer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
+// completing reports whether a shell asks what a line could go on with.
+func (a *app) completing() bool {
+	word := first(a.process.Args)
+	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
+}
+
+// offer sets what a shell that asks is offered for the value of a flag.
+func (a *app) offer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if !a.completing() {
+		return
+	}
 	if err := c.RegisterFlagCompletionFunc(flag, f); err != nil {
 		panic(err) // the flag is not there, or has one already
 	}

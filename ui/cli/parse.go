@@ -18,7 +18,7 @@ import (
 // for a flag. Where the first word is no subcommand, all words stand behind the flags.
 func (a *app) arguments(root *cobra.Command) ([]string, error) {
 	given := a.process.Args
-	if first(given) == cobra.ShellCompRequestCmd || first(given) == cobra.ShellCompNoDescRequestCmd {
+	if a.completing() {
 		return given, nil
 	}
 	if err := singleDash(root, given); err != nil {

@@ -28,8 +28,8 @@ type sessionsCommand struct {
 func newSessions(a *app) *cobra.Command {
 	c := a.command("sessions [list|show|export|grep|rm|import]", "the sessions kept so far", common())
 	s := &sessionsCommand{app: a, json: jsonFlag(c),
-		format: textFlag(c, "format", "", "FORMAT", "of export to stdout: md, json or html", "md", "json", "html"),
-		older:  textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
+		format: a.textFlag(c, "format", "", "FORMAT", "of export to stdout: md, json or html", "md", "json", "html"),
+		older:  a.textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
 	list := func(c *cobra.Command, _ []string) error {
 		if err := s.open("list", nil); err != nil {
 			return err

@@ -62,7 +62,7 @@ func newUndo(a *app) *cobra.Command {
 	u := undoCommand{
 		app: a, json: jsonFlag(c), redo: c.Flags().Bool("redo", false, "redo undone turns"),
 		list:  c.Flags().Bool("list", false, "list what each session changed"),
-		turns: textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
+		turns: a.textFlag(c, "turns", "n", "N", "how many turns; 1 unless given"),
 		yes:   c.Flags().Count("yes", "without a question; twice where HEAD has moved since then"),
 	}
 	c.RunE = func(c *cobra.Command, words []string) error { return u.run(c.Context(), first(words)) }

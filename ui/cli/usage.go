@@ -38,7 +38,7 @@ type usageCommand struct {
 
 func newUsage(a *app) *cobra.Command {
 	c := a.command("usage [--days N] [--json]", "what all runs spent, by day, model and directory", common())
-	u := usageCommand{a, jsonFlag(c), textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
+	u := usageCommand{a, jsonFlag(c), a.textFlag(c, "days", "", "N", "how many days, today's the last; 7 unless given")}
 	c.RunE = func(*cobra.Command, []string) error { return u.run() }
 	return c
 }
