@@ -12,15 +12,15 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
-	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/project"
 )
 
 // newAgentIn is an agent in a project, changed before it is made.
 func newAgentIn(t *testing.T, root string, p provider.Provider, change func(*agent.Options)) *agent.Agent {
 	t.Helper()
 	opt := testOptions(p, builtin.Read())
-	opt.Env.Dir, opt.Workspace = root, &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, Began: time.Now()}
+	opt.Env.Dir, opt.Workspace = root, &agent.Workspace{Project: project.Project{Root: root, Dir: root}, Began: time.Now()}
 	opt.MaxContextTokens, opt.ToolResultMaxChars = 50_000, 10_000
 	opt.Sessions = agent.Sessions{Store: conversation.Store{Dir: filepath.Join(t.TempDir(), "sessions")}}
 	if change != nil {

@@ -24,7 +24,7 @@ func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := append(builtin.BuiltIn(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), builtin.WebSearch(&web.Engine{Name: "brave"}))
+	tools := append(builtin.Tools(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), builtin.WebSearch(&web.Engine{Name: "brave"}))
 	tools = append(tools, agent.OwnTools([]agent.SubAgent{{Name: "review"}})...)
 	var got strings.Builder
 	for line := range strings.Lines(string(data)) {

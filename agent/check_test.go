@@ -10,13 +10,14 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 )
 
 // checked is what the model is told of a write to a file where these checks are set,
 // and what the user is told besides.
 func checked(t *testing.T, c *confinement, layer bool, file string, checks ...agent.Check) (text string, cb *recorder) {
 	t.Helper()
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: t.TempDir()})
+	files, err := files.Open(files.Config{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 )
 
@@ -112,7 +113,7 @@ func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	}
 	store, err := w.Project.ObjectStore()
 	// go build asks git for the commit, for which there is no store.
-	flags := strings.TrimSpace(tool.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
+	flags := strings.TrimSpace(environ.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
 	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
 	return []string{store}, err
 }
@@ -285,7 +286,7 @@ const notFound = 127
 // the project and what the end of its output names; where a program was not found, that
 // program, else the links beside it that lead to hidden places.
 func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
-	variable := tool.Variable(c.session.opt.Env.Environ)
+	variable := environ.Variable(c.session.opt.Env.Environ)
 	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
 	missed := p.confined.Exit().Code == notFound
 	programs, paths := map[string]bool{}, map[string]bool{}

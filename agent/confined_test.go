@@ -19,8 +19,10 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/names"
+	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -204,7 +206,7 @@ func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.
 	t.Helper()
 	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Bash(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), builtin.Shell())
 	dir := t.TempDir()
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
+	files, err := files.Open(files.Config{Root: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +214,7 @@ func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(), TrustsPrograms: c.trusted,
 		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
-	opt.Sandbox, opt.Guard = c, permission.NewGuard(tool.Project{Root: files.Root()})
+	opt.Sandbox, opt.Guard = c, permission.NewGuard(project.Project{Root: files.Root()})
 	c.state = t.TempDir()
 	opt.Journal = func(session, _ string) (*journal.Journal, error) {
 		return journal.Open(journal.Config{Dir: journal.Dir(c.state, files.Root(), session), Root: files.Root()})

@@ -13,7 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/tool"
+	"artoo/tool/files"
 )
 
 func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
@@ -90,7 +90,7 @@ func TestClassify(t *testing.T) {
 		{unwritable, agent.KindInternal, "XDG_STATE_HOME", ""},
 		{missing, agent.KindUsage, "sessions list", ""},
 		{readOnly, agent.KindUsage, "resume", ""},
-		{&tool.GrantError{Dir: "/x", Err: fs.ErrNotExist}, agent.KindConfig, "existing directory", ""},
+		{&files.GrantError{Dir: "/x", Err: fs.ErrNotExist}, agent.KindConfig, "existing directory", ""},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, agent.KindInternal, "owner and mode", ""},
 		{syscall.ENOSPC, agent.KindInternal, "free some space", ""},
 	} {

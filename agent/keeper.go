@@ -14,10 +14,10 @@ import (
 
 	"artoo/agent/confine"
 	"artoo/agent/permission"
-	"artoo/tool"
 	"artoo/tool/journal"
 	"artoo/tool/names"
 	"artoo/tool/sandbox"
+	"artoo/tool/text"
 )
 
 // keeper keeps what the project's files are before calls change them.
@@ -143,7 +143,7 @@ func (k *keeper) closeStep(step *journal.Step) error {
 	if err != nil || len(changed.Lacks) == 0 {
 		return err
 	}
-	return &notCovered{tool.ListUpTo(20, lackNames(changed.Lacks)) + "; /undo lists them"}
+	return &notCovered{text.UpTo(20, lackNames(changed.Lacks)) + "; /undo lists them"}
 }
 
 // notCovered names what a step changed and cannot be brought back.
@@ -325,7 +325,7 @@ func Recovered(reports []journal.Report) string {
 	}{{"its undo is finished", finished, 20}, {"what changed stays, and undo takes it back", kept, 20}, {"taken back to what was before", back, 20},
 		{"left as they are", left, len(left)}} {
 		if len(part.names) > 0 {
-			parts = append(parts, part.what+": "+tool.ListUpTo(part.most, part.names))
+			parts = append(parts, part.what+": "+text.UpTo(part.most, part.names))
 		}
 	}
 	if parts == nil {

@@ -13,8 +13,11 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/edit"
 	"artoo/tool/journal"
+	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
+	"artoo/tool/text"
 )
 
 // judge decides about what a line did on a layer, asks where that is to be asked, and
@@ -85,7 +88,7 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, 
 func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
 	result *tool.Result) bool {
 	if stays := changes.Stays(); len(stays) > 0 {
-		text := "not deleted, since commands cannot see it: " + tool.ListUpTo(mostNamed, c.session.namesOf(stays))
+		text := "not deleted, since commands cannot see it: " + text.UpTo(mostNamed, c.session.namesOf(stays))
 		result.Text += "[" + text + "]\n"
 		c.cb.notice(NoticeWarning, text)
 	}
@@ -110,8 +113,8 @@ func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitE
 	result.Text += "[its changes were applied: " + summary + "]\n"
 	result.Summary += ", applied: " + summary
 	if len(left) > 0 {
-		result.Text += "[except for: " + tool.ListUpTo(mostNamed, left) + "]\n"
-		c.cb.notice(NoticeWarning, "not applied: "+tool.ListUpTo(mostNamed, left))
+		result.Text += "[except for: " + text.UpTo(mostNamed, left) + "]\n"
+		c.cb.notice(NoticeWarning, "not applied: "+text.UpTo(mostNamed, left))
 	}
 	if len(lost) > 0 {
 		c.cb.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
@@ -121,7 +124,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitE
 		never = append(never, e.String())
 	}
 	if len(never) > 0 {
-		text := "never applied: " + tool.ListUpTo(mostNamed, never)
+		text := "never applied: " + text.UpTo(mostNamed, never)
 		result.Text += "[" + text + "]\n"
 		c.cb.notice(NoticeWarning, text)
 	}
@@ -154,16 +157,16 @@ func (c *calls) loses(p *pending, why string, result *tool.Result) {
 }
 
 // discardOf is what the report says of a line whose changes are gone, nil where there are
-// none, and the same as text for the model and the user.
-func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *Denial, text string) {
+// none, and the same in words for the model and the user.
+func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *Denial, said string) {
 	rows := j.Effects.Short()
 	if len(rows) == 0 {
 		return nil, ""
 	}
-	text = "changes discarded" + because(why)
-	return &Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: text + " (" + j.Effects.Summary() + ")",
+	said = "changes discarded" + because(why)
+	return &Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: said + " (" + j.Effects.Summary() + ")",
 			Rule: j.Rule, Nobody: nobody, Changes: rows},
-		text + " (" + tool.ListUpTo(mostNamed, rows) + ")"
+		said + " (" + text.UpTo(mostNamed, rows) + ")"
 }
 
 // facts are what the judge must know of the project.
@@ -192,7 +195,7 @@ func (c *calls) facts(ctx context.Context, changes Changes, git *gitEffects) per
 			}
 			file, err := changes.Open(change)
 			if err == nil {
-				found[change.Path], err = tool.IsBlob(ctx, file, blobs[change.Path])
+				found[change.Path], err = repository.IsBlob(ctx, file, blobs[change.Path])
 				file.Close()
 			}
 			found[change.Path] = found[change.Path] || err != nil // it cannot be told, and uncommitted work goes
@@ -225,7 +228,7 @@ func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Ch
 		if ctx.Err() != nil {
 			break
 		}
-		if tool.GitData(name(c.Path)) || c.Special {
+		if repository.GitData(name(c.Path)) || c.Special {
 			continue
 		}
 		if b.Len() > maxDiff {
@@ -275,5 +278,5 @@ func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
 			return "", err
 		}
 	}
-	return tool.DiffFiles(name, before, after, c.Before.Mode != 0, c.Kind != sandbox.Deleted)
+	return edit.DiffFiles(name, before, after, c.Before.Mode != 0, c.Kind != sandbox.Deleted)
 }

@@ -12,10 +12,11 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/tool"
+	"artoo/tool/git"
 	"artoo/tool/names"
 	"artoo/tool/repo"
 	"artoo/tool/sandbox"
+	"artoo/tool/text"
 )
 
 // gitEffects are what a line did to the repositories of a project, as git sees it.
@@ -94,7 +95,7 @@ func (c *calls) gitEffects(ctx context.Context, changes Changes) (g *gitEffects,
 				continue
 			}
 		}
-		if top := tool.ModuleWorkTree(dir); top != "" {
+		if top := git.ModuleWorkTree(dir); top != "" {
 			r.WorkTree = top
 		}
 		view, err := repo.Open(ctx, r, g.temp, gitChanges(list), open)
@@ -134,7 +135,7 @@ func (c *calls) gitEffects(ctx context.Context, changes Changes) (g *gitEffects,
 				}):
 					continue // the row of the commit says where the ref is now
 				case len(row.Files) > 0 && (row.Kind == repo.Commit || row.Kind == repo.Stash):
-					row.Text += ": " + tool.ListUpTo(mostNamed, row.Files)
+					row.Text += ": " + text.UpTo(mostNamed, row.Files)
 				}
 				g.rows = append(g.rows, permission.GitRow{Class: group.class, Text: in + row.Text, Diff: row.Diff,
 					Left: row.Left, Stops: row.Stops, Files: removed})
@@ -170,7 +171,7 @@ func (c *calls) gitDirOf(change sandbox.Change) string {
 	end := len(path) - len(rel)
 	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
 		end += len(part) + 1
-		if tool.FoldName(part) != ".git" {
+		if names.Fold(part) != ".git" {
 			continue
 		}
 		at = path[:end-1]

@@ -12,6 +12,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/lsp"
 	"artoo/tool/lsp/lsptest"
 	"artoo/tool/shell"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 // kind is for, and returns their results.
 func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string) {
 	t.Helper()
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: t.TempDir()})
+	files, err := files.Open(files.Config{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

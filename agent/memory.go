@@ -11,8 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"artoo/tool"
 	"artoo/tool/atomicfile"
+	"artoo/tool/edit"
+	"artoo/tool/files"
 )
 
 // Memory is a line that the user would have in the instructions of later sessions.
@@ -48,7 +49,7 @@ func (a *Agent) PlanMemory(text string) (Memory, error) {
 	if rel, err := filepath.Rel(w.Project.Root, path); err == nil && filepath.IsLocal(rel) {
 		name = rel
 	}
-	m.Diff, err = tool.DiffFiles(name, m.before, m.after, m.before != nil, true)
+	m.Diff, err = edit.DiffFiles(name, m.before, m.after, m.before != nil, true)
 	return m, err
 }
 
@@ -120,7 +121,7 @@ func (a *Agent) Remember(m Memory) error {
 
 func (a *Agent) writeMemory(m Memory) error {
 	if w := a.session.opt.Workspace; !w.NoProject {
-		planned := tool.StateWith(m.before) // looked at once more, right before the file is replaced
+		planned := files.StateWith(m.before) // looked at once more, right before the file is replaced
 		_, err := a.session.opt.Env.Files.WriteFileAtomic(m.Path, m.after, &planned)
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider/fake"
-	"artoo/tool"
+	"artoo/tool/project"
 )
 
 func TestALineToRememberFitsTheFile(t *testing.T) {
@@ -46,7 +46,7 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 				}
 			}
 			opt := testOptions(&fake.Provider{})
-			opt.Workspace = &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}}
+			opt.Workspace = &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}}
 			a := made(t, opt)
 			m, err := a.PlanMemory(" use   tabs")
 			if row.after == "" {

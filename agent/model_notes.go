@@ -13,8 +13,9 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/environ"
+	"artoo/tool/text"
 )
 
 // modelNotes is all that the model was told of what it may do and where it works, by
@@ -228,7 +229,7 @@ func ruleList(rules []permission.Rule) string {
 	for _, r := range rules {
 		words = append(words, r.String())
 	}
-	return tool.ListUpTo(mostRules, words)
+	return text.UpTo(mostRules, words)
 }
 
 // approval says what runs and lands unasked with the tools there are, and what becomes
@@ -398,11 +399,11 @@ func (w *Workspace) systemPrompt(now settings, instructions []instruction, envir
 	})
 }
 
-// programs says which of the programs that models reach for first the PATH of environ has,
+// programs says which of the programs that models reach for first the PATH of variables has,
 // and which not: a model that knows need not try.
-func programs(environ []string) string {
+func programs(variables []string) string {
 	var has, lacks []string
-	dirs := filepath.SplitList(tool.Variable(environ)("PATH"))
+	dirs := filepath.SplitList(environ.Variable(variables)("PATH"))
 	for _, name := range []string{"python3", "node", "go", "cargo", "rg"} {
 		if slices.ContainsFunc(dirs, func(dir string) bool { return executable(filepath.Join(dir, name)) }) {
 			has = append(has, name)

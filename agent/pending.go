@@ -14,6 +14,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/shell"
+	"artoo/tool/text"
 )
 
 // pending is one call on its way to its one result.
@@ -306,7 +307,7 @@ type prompter struct {
 func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }
 
 // rowsOf names effects in a line of text.
-func rowsOf(e permission.Effects) string { return tool.ListUpTo(mostNamed, e.Short()) }
+func rowsOf(e permission.Effects) string { return text.UpTo(mostNamed, e.Short()) }
 
 // mostNamed is how many of the changes are named in a line of text.
 const mostNamed = 20

@@ -16,6 +16,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/shell"
@@ -90,7 +91,7 @@ func plantedPlaces() []planted {
 				o.Tools = append(o.Tools, crashing(tool.KindRead, true, false))
 			}, ""},
 		{"deciding", permission.ModeEdits, fake.ToolCall("c1", "bash", `{"command":"cat a.txt"}`),
-			func(_ *testing.T, o *agent.Options, _ *confinement, _ *trap) { o.Policy.World.Files = new(tool.Files) },
+			func(_ *testing.T, o *agent.Options, _ *confinement, _ *trap) { o.Policy.World.Files = new(files.Files) },
 			"this call crashed: "},
 		{"begin of the journal's step", permission.ModeEdits, write,
 			func(t *testing.T, o *agent.Options, _ *confinement, p *trap) { journaled(t, o, atHead(p)) }, ""},

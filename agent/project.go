@@ -17,9 +17,11 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/environ"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/names"
+	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -50,7 +52,7 @@ type ProjectOptions struct {
 // sandbox, the tools with their language servers, and the journal. Close ends all of it.
 func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if opt.Workspace == nil {
-		project, err := tool.FindProject(dir, os.Getenv("HOME"), os.Geteuid() == 0)
+		project, err := repository.Find(dir, os.Getenv("HOME"), os.Geteuid() == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -133,8 +135,8 @@ func (p *project) makePolicy() {
 	at := p.workspace.Project
 	if p.opt.Policy == nil {
 		p.opt.Policy = &permission.Policy{Mode: permission.ModeAsk, NoProject: at.None != "", Root: at.Root, Dir: at.Dir,
-			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at), Secrets: new(tool.Histories)}}
-		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find()), tool.ShellLocale(p.opt.Env.Environ)
+			World: permission.World{Environ: p.opt.Env.Environ, Guard: permission.NewGuard(at), Secrets: new(repository.Histories)}}
+		p.opt.Policy.Shell.Name, p.opt.Policy.Shell.Locale = filepath.Base(shell.Find()), environ.ShellLocale(p.opt.Env.Environ)
 	}
 	p.opt.Guard = p.opt.Policy.World.Guard
 }
@@ -150,10 +152,10 @@ func (p *project) confine() (*confine.Confiner, error) {
 		return nil, nil
 	}
 	home, _ := os.UserHomeDir()
-	environ := p.opt.Env.Environ
+	variables := p.opt.Env.Environ
 	guard := p.opt.Guard
 	config := confine.Config{
-		Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Environ: environ, Pass: p.opt.Pass,
+		Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Environ: variables, Pass: p.opt.Pass,
 		Home: home, Cache: p.opt.Cache, Toolchains: homeDirs(p.opt.Toolchains, home), Loopback: p.opt.Loopback,
 		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms, World: &p.opt.Policy.World,
 	}
@@ -164,7 +166,7 @@ func (p *project) confine() (*confine.Confiner, error) {
 	if config.Read, config.Write, err = p.workspace.AddedDirs(); err != nil {
 		return nil, err
 	}
-	config.Read = append(config.Read, goSettings(tool.Variable(environ), home)...)
+	config.Read = append(config.Read, goSettings(environ.Variable(variables), home)...)
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. What fails here, or crashes, does so for it too.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
@@ -175,7 +177,7 @@ func (p *project) confine() (*confine.Confiner, error) {
 
 func (p *project) makeTools(confiner *confine.Confiner) {
 	if p.opt.Tools == nil {
-		p.opt.Tools = append(builtin.BuiltIn(builtin.BashOptions{Path: shell.Find(), Confined: confiner != nil, Ask: true}),
+		p.opt.Tools = append(builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: confiner != nil, Ask: true}),
 			OwnTools(p.opt.SubAgents)...)
 		p.opt.Tools = slices.DeleteFunc(p.opt.Tools, func(t tool.Tool) bool { return t.Optional })
 	}

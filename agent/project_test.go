@@ -7,6 +7,8 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/files"
+	"artoo/tool/project"
 )
 
 // TestThePolicyInARealProject puts the policy and the files together, as main
@@ -29,13 +31,13 @@ func TestThePolicyInARealProject(t *testing.T) {
 	write(t, "", root, ".git", "refs", "x.lock")
 	link(t, base, root, "out")
 	link(t, filepath.Join("..", "web"), root, "sub", "web")
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+	files, err := files.Open(files.Config{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer files.Close()
 	policy := &permission.Policy{Mode: permission.ModeAsk, Root: root,
-		World: permission.World{Files: files, Environ: os.Environ(), Secrets: new(tool.Histories)}}
+		World: permission.World{Files: files, Environ: os.Environ(), Secrets: new(project.Histories)}}
 	check := func(want map[string]permission.Verdict) {
 		t.Helper()
 		for line, effect := range want {

@@ -172,7 +172,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		Messages []provider.Message `json:"messages"`
 	}{Model: "a-model-with-a-long-name-20250929", System: agent.SystemPrompt(promptInfo()),
 		Messages: []provider.Message{provider.UserText("why does the test fail?")}}
-	for _, t := range builtin.BuiltIn(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}) {
+	for _, t := range builtin.Tools(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}) {
 		if !t.Optional && t.Instead == "" && t.For == "" {
 			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema()})
 		}

@@ -9,8 +9,8 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/provider/fake"
-	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -62,7 +62,7 @@ func (s situation) restrict(t *testing.T, p *permission.Policy) {
 	if s.shown {
 		p.Root = cmp.Or(p.Root, t.TempDir())
 		write(t, "X=1", p.Root, ".env")
-		files, err := tool.OpenFiles(tool.FilesConfig{Root: p.Root})
+		files, err := files.Open(files.Config{Root: p.Root})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func (s situation) play(t *testing.T, name, input, changes string) permission.Fa
 		steps = slices.Concat([]fake.Step{fake.Calls(task("t1", "work"))}, steps, []fake.Step{fake.Say("done")})
 	}
 	a := c.scripted(t, s.mode, steps...)
-	all := builtin.BuiltIn(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true})
+	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true})
 	a.Opt().Tools = append(builtin.Pick(all, []string{"bash", "shell", "write"}), agent.OwnTools(nil)...)
 	s.restrict(t, a.Policy())
 	if !s.can.Sandbox {

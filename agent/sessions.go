@@ -12,7 +12,9 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/edit"
 	"artoo/tool/journal"
+	"artoo/tool/text"
 )
 
 // Sessions lists the sessions of the agent's directory, newest first.
@@ -350,7 +352,7 @@ func (a *Agent) touched(messages []provider.Message) (paths []string) {
 			case provider.ToolCall:
 				var input struct{ Path, Input string }
 				if onFiles[p.Name] && json.Unmarshal(p.Input, &input) == nil {
-					called[p.ID] = append(tool.PatchPaths(input.Input), input.Path)
+					called[p.ID] = append(edit.PatchPaths(input.Input), input.Path)
 				}
 			case provider.ToolResult:
 				if !p.IsError {
@@ -400,7 +402,7 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 	if len(names) == 0 {
 		return
 	}
-	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, tool.ListUpTo(20, names))
+	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, text.UpTo(20, names))
 	a.session.unsent = append(a.session.unsent, provider.Text{Note: provider.NoteUndo, Text: text})
 }
 

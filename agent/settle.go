@@ -13,6 +13,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -129,7 +130,7 @@ func (p *pending) discard(policy *permission.Policy) (permission.Judgement, erro
 func (p *pending) unjudged(policy *permission.Policy, changes Changes) permission.Judgement {
 	ofGit := func(path string) bool {
 		rel, err := filepath.Rel(policy.Root, path)
-		return err == nil && tool.GitData(filepath.ToSlash(rel))
+		return err == nil && repository.GitData(filepath.ToSlash(rel))
 	}
 	list, facts := changes.List(), permission.Facts{Repository: ofGit}
 	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {

@@ -20,6 +20,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 )
 
@@ -318,7 +319,7 @@ func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 		"one": {fake.Call("x", "write", `{"path":"one.txt","content":"1\n"}`), fake.Say("ok")},
 		"two": {fake.Call("x", "write", `{"path":"two.txt","content":"2\n"}`), fake.Say("ok")},
 	}, nil, builtin.Write())
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+	files, err := files.Open(files.Config{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}

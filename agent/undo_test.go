@@ -11,6 +11,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/shell"
 )
@@ -29,7 +30,7 @@ func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, 
 		t.Fatal(err)
 	}
 	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Write(), builtin.Bash(builtin.BashOptions{Path: shell.Find()}))
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+	files, err := files.Open(files.Config{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,17 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/tool/journal"
 	"artoo/tool/names"
+	repository "artoo/tool/project"
 	"artoo/tool/repo"
 	"artoo/tool/sandbox"
 )
 
 // Workspace is the project an agent works in, and what it may reach besides.
 type Workspace struct {
-	Project   tool.Project
+	Project   repository.Project
 	ConfigDir string    // the user's own AGENTS.md is here; may be ""
 	NoProject bool      // read no instructions of the project
 	Replace   string    // the user's own system prompt; "" for artoo's
@@ -36,8 +38,8 @@ type Workspace struct {
 }
 
 // OpenFiles opens the granted directories, and those of read.
-func (w *Workspace) OpenFiles(read []string) (*tool.Files, error) {
-	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
+func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
+	cfg := files.Config{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
 		Asked: w.Asked}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
@@ -47,7 +49,7 @@ func (w *Workspace) OpenFiles(read []string) (*tool.Files, error) {
 		return nil, err
 	}
 	cfg.ReadDirs, cfg.WriteDirs = append(cfg.ReadDirs, readable...), writable
-	return tool.OpenFiles(cfg)
+	return files.Open(cfg)
 }
 
 // openFiles opens the files of a session again, for its tools and its policy.

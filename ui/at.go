@@ -19,6 +19,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/ui/prompt"
 )
 
@@ -179,7 +180,7 @@ func (e *expander) path(path, typed string, own bool) bool {
 }
 
 // attach runs the tool that shows the place.
-func (e *expander) attach(typed string, place tool.Place, info fs.FileInfo) {
+func (e *expander) attach(typed string, place files.Place, info fs.FileInfo) {
 	show, how := builtin.Read(), "as read shows it"
 	name := place.Display
 	if info.IsDir() {

@@ -11,6 +11,7 @@ import (
 
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/files"
 	"artoo/ui/prompt"
 )
 
@@ -31,7 +32,7 @@ func reaching(t testing.TB, tree map[string]string) fileAccess {
 			t.Fatal(err)
 		}
 	}
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
+	files, err := files.Open(files.Config{Root: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
 )
@@ -52,7 +52,7 @@ func (t *Terminal) withPath(environ []string) []string {
 
 // programs is the environment of the programs that artoo starts by itself.
 func (t *Terminal) programs() []string {
-	return tool.WithoutKeys(t.opt.Environ, t.opt.KeyVariables...)
+	return environ.WithoutKeys(t.opt.Environ, t.opt.KeyVariables...)
 }
 
 // shellArgv runs a command line a user configured, which may hold arguments,

@@ -12,7 +12,7 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
-	"artoo/tool"
+	"artoo/tool/text"
 	"artoo/ui/export"
 	"artoo/ui/prompt"
 	"artoo/ui/screen"
@@ -288,7 +288,7 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 		for i, name := range r.Changed {
 			names[i] = oneLine(name)
 		}
-		t.Note("changed since: " + tool.ListUpTo(10, names))
+		t.Note("changed since: " + text.UpTo(10, names))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/project"
 	"artoo/ui/doctor"
 )
 
@@ -106,7 +107,7 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 			func(context.Context, *tool.Env, struct{}) (tool.Access, error) { return tool.Access{}, nil }, nil)}
 	a, err = agent.New(agent.Options{
 		Model: model, Tools: tools, Policy: policy, Sessions: agent.Sessions{Store: store}, MaxContextTokens: 180_000,
-		Workspace: &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}},
+		Workspace: &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/tool"
+	"artoo/tool/project"
 	"artoo/ui/prompt"
 )
 
@@ -23,7 +23,7 @@ func projectIn(t *testing.T, tree map[string]string, kept bool) *agent.Agent {
 	t.Helper()
 	dir := reaching(t, tree).env.Dir
 	a, err := agent.New(agent.Options{
-		Model: testModel("demo", "demo-1"), Workspace: &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}},
+		Model: testModel("demo", "demo-1"), Workspace: &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}},
 		Sessions: agent.Sessions{Store: conversation.Store{Dir: t.TempDir()}, Ephemeral: !kept},
 	})
 	if err != nil {

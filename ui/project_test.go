@@ -14,6 +14,7 @@ import (
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/project"
 	"artoo/ui/screen"
 )
 
@@ -33,7 +34,7 @@ func newProject(t *testing.T, steps ...fake.Step) *agent.Agent {
 		},
 		Tools:     []tool.Tool{builtin.Read(), builtin.Write(), builtin.Ls()},
 		Limits:    agent.Limits{MaxTurns: 7, MaxCost: 2, MaxTime: time.Minute},
-		Workspace: &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, NoProject: true},
+		Workspace: &agent.Workspace{Project: project.Project{Root: root, Dir: root}, NoProject: true},
 		Sessions:  agent.Sessions{Store: store}, MaxContextTokens: 50_000,
 	})
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"artoo/tool"
+	"artoo/tool/edit"
 	"artoo/tool/journal"
+	"artoo/tool/project"
 	"artoo/tool/text"
 	"artoo/ui/screen"
 )
@@ -88,7 +89,7 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 	for _, c := range p.Restore {
 		row := screen.UndoRow{Verb: verb(c, p.Redo), Path: c.Path, Text: effect(c, p.Redo)}
 		switch {
-		case renamed[c.Path], tool.GitData(c.Path): // its new name tells, or git's view
+		case renamed[c.Path], project.GitData(c.Path): // its new name tells, or git's view
 		case c.After.Kind == journal.Absent:
 			q.Rows = append(q.Rows, row)
 		default:
@@ -109,11 +110,11 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 // git is what changes of a repository's data come to, as git sees it. Those that are
 // done are described from the journal, those to come from the files.
 func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
-	var list []tool.GitChange
+	var list []project.GitChange
 	from, to := map[string]journal.State{}, map[string]journal.State{}
 	for _, c := range changes {
-		if tool.GitData(c.Path) && (c.Before.Kind == journal.File || c.After.Kind == journal.File) {
-			list = append(list, tool.GitChange{Path: c.Path, Gone: c.After.Kind == journal.Absent})
+		if project.GitData(c.Path) && (c.Before.Kind == journal.File || c.After.Kind == journal.File) {
+			list = append(list, project.GitChange{Path: c.Path, Gone: c.After.Kind == journal.Absent})
 			from[c.Path], to[c.Path] = c.Before, c.After
 		}
 	}
@@ -130,7 +131,7 @@ func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	if !done {
 		before = nil
 	}
-	for _, row := range tool.GitChanges(context.Background(), u.Root, list, before, open(to)) {
+	for _, row := range project.GitChanges(context.Background(), u.Root, list, before, open(to)) {
 		rows = append(rows, "git: "+row)
 	}
 	return rows
@@ -294,7 +295,7 @@ func (u Undo) Diff(changes []journal.Change) string {
 	renamed, left := renames(changes), 0
 	for _, c := range changes {
 		switch {
-		case renamed[c.Path], tool.GitData(c.Path):
+		case renamed[c.Path], project.GitData(c.Path):
 			continue
 		case c.From != "":
 			fmt.Fprintf(&b, "%s: was %s\n", c.Path, c.From)
@@ -335,7 +336,7 @@ func (u Undo) diff(c journal.Change) (string, error) {
 		return "", err
 	}
 	name := strings.ReplaceAll(c.Path, "\n", "^J") // a name must not look like a line of the diff
-	return tool.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent)
+	return edit.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent)
 }
 
 // content is what a file held: what is kept, else what it holds now, if it is still

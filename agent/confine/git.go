@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"artoo/tool"
 	"bytes"
 	"fmt"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/environ"
 )
 
 // gitConfig is the file with the user's git settings that confined commands see.
@@ -66,12 +67,12 @@ func writeSetting(b *bytes.Buffer, key, value string) {
 // environ is the environment of a command in the sandbox: git takes the settings
 // above, takes no locks to look, and what keeps caches beside sources does not. Sockets
 // of other programs are out of reach there, so that it names none.
-func (c Config) environ(environ []string) []string {
-	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+func (c Config) environ(variables []string) []string {
+	variables = slices.DeleteFunc(slices.Clone(variables), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return tool.IsSocket(name) && !slices.Contains(c.Pass, name)
+		return environ.IsSocket(name) && !slices.Contains(c.Pass, name)
 	})
-	return append(slices.Clip(environ),
+	return append(slices.Clip(variables),
 		"GIT_CONFIG_GLOBAL="+c.gitConfig(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
 		"PYTHONDONTWRITEBYTECODE=1")
 }

@@ -14,6 +14,8 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/files"
+	"artoo/tool/project"
 	"artoo/tool/sandbox"
 )
 
@@ -72,18 +74,18 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	home := filepath.Join(base, "home")
 	tr.replace = strings.NewReplacer("@OUT@", filepath.Join(base, "outside"), "@HOME@", home, "@PORT@", port,
 		"@SOCKET@", abstract)
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: tr.root})
+	files, err := files.Open(files.Config{Root: tr.root})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
-	project, err := tool.FindProject(tr.root, "", false)
+	found, err := project.Find(tr.root, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(project), Secrets: new(tool.Histories)}
-	if tr.store, err = project.ObjectStore(); err != nil {
+	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(found), Secrets: new(project.Histories)}
+	if tr.store, err = found.ObjectStore(); err != nil {
 		t.Fatal(err)
 	}
 	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ, World: &world}, facts)

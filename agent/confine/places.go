@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/tool/names"
 	"artoo/tool/sandbox"
 )
@@ -138,7 +138,7 @@ func (c Config) toolchains() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, dir := range filepath.SplitList(tool.Variable(c.Environ)("PATH")) {
+	for _, dir := range filepath.SplitList(environ.Variable(c.Environ)("PATH")) {
 		if !filepath.IsAbs(dir) || names.Within(c.Root, dir) {
 			continue
 		}
@@ -181,7 +181,7 @@ func (c Config) caches() (list []sandbox.Cache) {
 		return nil
 	}
 	own := c.own()
-	variable := tool.Variable(c.Environ)
+	variable := environ.Variable(c.Environ)
 	for _, row := range userCaches {
 		home, _, _ := strings.Cut(variable(row.moved), string(filepath.ListSeparator))
 		if !filepath.IsAbs(home) {

@@ -66,7 +66,7 @@ func holdsAutoExecuted(path string) (by, name string) {
 // autoExecutedNames are all the names of the list that the path goes through, each
 // by itself, in the list's order.
 func autoExecutedNames(file string) (found []autoExecutedRow) {
-	parts := partsOf(tool.FoldName(file))
+	parts := partsOf(names.Fold(file))
 	for _, row := range autoExecuted {
 		for name := range strings.FieldsSeq(row.names) {
 			if passesThrough(parts, strings.Split(name, "/")) {
@@ -101,7 +101,7 @@ func autoExecutedByName() func(path string) bool {
 	}
 	return func(file string) bool {
 		may := slices.ContainsFunc(partsOf(file), func(part string) bool {
-			part = tool.FoldName(part)
+			part = names.Fold(part)
 			return starts[part[:min(2, len(part))]] || slices.ContainsFunc(endings, func(ending string) bool {
 				return strings.Contains(part, ending)
 			})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"artoo/tool"
+	facts "artoo/tool/project"
 	"artoo/tool/sandbox"
 )
 
@@ -70,7 +71,7 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 
 // hooked is a policy for a project in which git names directories for hooks.
 func hooked(root string, dirs func() []string) *Policy {
-	guard := NewGuard(tool.Project{Root: root})
+	guard := NewGuard(facts.Project{Root: root})
 	guard.hooks = dirs
 	return &Policy{Root: root, Mode: ModeEdits, World: World{Guard: guard}}
 }

@@ -14,6 +14,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 )
 
 // dayPolicy is the policy of a project that holds what the lines of testdata/day.txt
@@ -140,7 +141,7 @@ func TestTheRightsHoldForADay(t *testing.T) {
 // A timeout is a bound: what a call comes to is the same with each.
 func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
 	p := dayPolicy(t, ModeAsk, false)
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: p.Root})
+	files, err := files.Open(files.Config{Root: p.Root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	"artoo/tool/files"
 )
 
 // A trial runs lines that pass in real shells, in a tree where every command is
@@ -64,7 +65,7 @@ func newTrial(t testing.TB) *trial {
 			t.Fatal(err)
 		}
 	}
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: tr.root})
+	files, err := files.Open(files.Config{Root: tr.root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"artoo/tool"
+	"artoo/tool/files"
+	"artoo/tool/web"
 )
 
 // Explanation is what a policy says of a call, part by part.
@@ -59,7 +61,7 @@ var toolCall = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)\((.+)\)$`)
 // CallFor reads a call as one would write a rule for it: read(.env),
 // edit(src/a.go), web_fetch(go.dev). Anything else is a shell line. Paths are
 // seen as the tools see them.
-func CallFor(text string, files *tool.Files) (name string, access tool.Access, err error) {
+func CallFor(text string, files *files.Files) (name string, access tool.Access, err error) {
 	line := func(text string) (string, tool.Access, error) {
 		return "bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: files.Dir(), Object: text}, nil
 	}
@@ -79,7 +81,7 @@ func CallFor(text string, files *tool.Files) (name string, access tool.Access, e
 	case kind == ruleHost, strings.HasPrefix(r.Tool, "mcp__"):
 		access = tool.Access{Kind: tool.KindNetwork, Object: strings.TrimPrefix(object, "domain:")}
 		if kind == ruleHost {
-			access.Host, err = tool.HostOf(access.Object)
+			access.Host, err = web.HostOf(access.Object)
 		}
 		return r.Tool, access, err
 	case kind == ruleNone:
@@ -89,11 +91,10 @@ func CallFor(text string, files *tool.Files) (name string, access tool.Access, e
 	if writes(r.Tool) {
 		access.Kind = tool.KindWrite
 	}
-	resolve := func(path string) (tool.Place, error) { return files.Resolve(path, access.Kind == tool.KindWrite) }
+	place, err := files.Resolve(object, access.Kind == tool.KindWrite)
 	if r.Tool == "read" {
-		resolve = files.ResolveRead
+		place, err = files.ResolveRead(object)
 	}
-	place, err := resolve(object)
 	if err != nil {
 		return "", access, err
 	}

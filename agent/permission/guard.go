@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"artoo/tool"
 	"artoo/tool/names"
+	facts "artoo/tool/project"
 )
 
 // Guard finds the files of a project that programs run or obey without being asked
@@ -19,7 +19,7 @@ import (
 // called from any goroutine.
 type Guard struct {
 	roots  []string
-	git    tool.Project
+	git    facts.Project
 	hooks  func() []string // directories that git's configuration names
 	byName func(path string) bool
 	finder *names.Finder
@@ -31,7 +31,7 @@ type Guard struct {
 }
 
 // NewGuard makes a Guard for what is below a project's root.
-func NewGuard(project tool.Project) *Guard {
+func NewGuard(project facts.Project) *Guard {
 	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: autoExecutedByName()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {

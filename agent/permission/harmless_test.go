@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"artoo/tool"
+	"artoo/tool/files"
+	facts "artoo/tool/project"
 )
 
 // harmlessTree makes a small project with a history, as testdata/harmless.txt
@@ -38,16 +40,16 @@ func harmlessTree(t *testing.T, mode Mode) (string, *Policy) {
 // realPolicy is the policy of the program for a project, without rules.
 func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 	t.Helper()
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+	files, err := files.Open(files.Config{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	project, err := tool.FindProject(root, "", false)
+	project, err := facts.Find(root, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Policy{Mode: mode, Root: root, World: World{Files: files, Guard: NewGuard(project), Secrets: new(tool.Histories),
+	return &Policy{Mode: mode, Root: root, World: World{Files: files, Guard: NewGuard(project), Secrets: new(facts.Histories),
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}}}
 }
 

@@ -16,6 +16,7 @@ import (
 	"artoo/agent/permission/line"
 	"artoo/tool"
 	"artoo/tool/names"
+	facts "artoo/tool/project"
 	"artoo/tool/sandbox"
 )
 
@@ -231,7 +232,7 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 		return "denied by its name"
 	case c.Hidden:
 		return "hidden here"
-	case tool.GitData(filepath.ToSlash(below(w.p.Root, c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
+	case facts.GitData(filepath.ToSlash(below(w.p.Root, c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
 		return "not a plain file, in git's data"
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/files"
 	"artoo/tool/sandbox"
 )
 
@@ -96,7 +97,7 @@ func TestATimeoutChangesNoDecision(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	plan := func(input string) tool.Access {
 		bash := builtin.Bash(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true})
-		files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+		files, err := files.Open(files.Config{Root: root})
 		if err != nil {
 			t.Fatal(err)
 		}

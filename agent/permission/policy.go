@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	"artoo/tool/web"
 )
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,
@@ -95,7 +96,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	case tool.KindNone, tool.KindRead:
 		return d.because(Run)
 	case tool.KindNetwork:
-		return d.because(Ask, Reason{Code: OtherHost, Object: tool.OwnHost(access.Host)})
+		return d.because(Ask, Reason{Code: OtherHost, Object: web.Own(access.Host)})
 	}
 	why := p.project().guardedWrite(access)
 	switch {

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"artoo/tool"
+	"artoo/tool/files"
 )
 
 // testRoot is the project of testPolicy, "/p" in the tests' paths: secrets lie in
 // its directory sub, and it has files that no commit has.
-var testRoot, testFiles = "", (*tool.Files)(nil)
+var testRoot, testFiles = "", (*files.Files)(nil)
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		testRoot = filepath.Join(dir, "p")
 		var open error
-		testFiles, open = tool.OpenFiles(tool.FilesConfig{Root: testRoot})
+		testFiles, open = files.Open(files.Config{Root: testRoot})
 		if err = errors.Join(err, open); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
-	"artoo/tool"
+	"artoo/tool/environ"
 )
 
 // A project is what the policy knows of the place where lines run.
@@ -98,7 +98,7 @@ func (p project) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
 	}
-	if err := tool.ProgramOf(p.Environ, p.Root, name, version); err != nil {
+	if err := environ.ProgramOf(p.Environ, p.Root, name, version); err != nil {
 		return false, err.Error()
 	}
 	return true, ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/tool"
+	"artoo/tool/web"
 )
 
 // matchesHost reports whether the rule covers a host, with or without its port:
@@ -13,10 +14,10 @@ import (
 // this machine or of a private network.
 func (r Rule) matchesHost(at string, wide bool) bool {
 	if !r.HasArg {
-		return wide || tool.OwnHost(at) == ""
+		return wide || web.Own(at) == ""
 	}
-	host, port := tool.SplitHost(strings.ToLower(at))
-	expected, expectedPort := tool.SplitHost(r.Arg)
+	host, port := web.SplitHost(strings.ToLower(at))
+	expected, expectedPort := web.SplitHost(r.Arg)
 	host = strings.TrimSuffix(host, ".")
 	suffix, below := strings.CutPrefix(expected, "*.")
 	switch {
@@ -31,18 +32,18 @@ func (r Rule) matchesHost(at string, wide bool) bool {
 // namesServer reports whether the rule allows a host wherever it is: it names it with
 // its port, or it is one of this machine or of a private network by its spelling.
 func (r Rule) namesServer(at string) bool {
-	_, port := tool.SplitHost(r.Arg)
-	return r.HasArg && !strings.HasPrefix(r.Arg, "*") && (port != "" || tool.OwnHost(r.Arg) != "") &&
+	_, port := web.SplitHost(r.Arg)
+	return r.HasArg && !strings.HasPrefix(r.Arg, "*") && (port != "" || web.Own(r.Arg) != "") &&
 		r.matchesHost(at, false)
 }
 
 // ruleForHost is the narrowest rule for a host that does not say more than its name:
 // the port counts for addresses that are not public alone.
 func ruleForHost(name, at string) Rule {
-	if tool.OwnHost(at) != "" {
+	if web.Own(at) != "" {
 		return Rule{Tool: name, Arg: at, HasArg: true}
 	}
-	host, _ := tool.SplitHost(at)
+	host, _ := web.SplitHost(at)
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

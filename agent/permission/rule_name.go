@@ -11,7 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"artoo/agent/permission/line"
-	"artoo/tool"
+	"artoo/tool/spelling"
+	"artoo/tool/web"
 )
 
 // What stands between the parentheses of a rule.
@@ -97,7 +98,7 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 	}
 	names := line.Each(namedTools, func(t namedTool) string { return t.name })
 	slices.Sort(names)
-	try := tool.NearestName(strings.ToLower(r.Tool), names)
+	try := spelling.Nearest(strings.ToLower(r.Tool), names)
 	switch {
 	case try != "" && r.HasArg:
 		try += "(" + r.Arg + ")"
@@ -129,7 +130,7 @@ func (r *Rule) impossible(kind ruleArg) (why, try string) {
 		return r.impossiblePath()
 	case ruleHost:
 		r.Arg = strings.ToLower(strings.TrimPrefix(r.Arg, "domain:"))
-		if host, err := tool.ParseHost(r.Arg); err == nil {
+		if host, err := web.ParseHost(r.Arg); err == nil {
 			r.Arg = host
 		}
 		if hostPattern.MatchString(r.Arg) {

@@ -1,7 +1,8 @@
 package permission
 
 import (
-	"artoo/tool"
+	"artoo/tool/files"
+	facts "artoo/tool/project"
 )
 
 // World is what a policy can look at: the files and the repositories that calls work on.
@@ -9,10 +10,10 @@ import (
 type World struct {
 	// Files are those that commands may read. nil lets them read everything, and then no
 	// repository is looked at.
-	Files   *tool.Files
+	Files   *files.Files
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
-	Secrets *tool.Histories
+	Secrets *facts.Histories
 }
 
 // mayRead says why a command in any of these directories may not read what arg
@@ -39,8 +40,8 @@ func (w World) deniedName(path string) bool {
 }
 
 // repository is the one that git would work on in dir, if all of it may be read.
-func (w World) repository(dir string) (tool.Project, error) {
-	found, err := tool.Repository(dir)
+func (w World) repository(dir string) (facts.Project, error) {
+	found, err := facts.Repository(dir)
 	if err != nil {
 		return found, err
 	}
@@ -85,7 +86,7 @@ func (w World) gitHooks(dir string) []string {
 	if w.Guard != nil {
 		dirs = w.Guard.hooks()
 	}
-	return tool.HooksIn(dir, dirs)
+	return facts.HooksIn(dir, dirs)
 }
 
 // gitSigns names the program by which git in dir would sign a commit, "" for none.
@@ -93,7 +94,7 @@ func (w World) gitSigns(dir string) string {
 	if w.Files == nil {
 		return ""
 	}
-	return tool.GitSigns(w.Environ, dir)
+	return facts.GitSigns(w.Environ, dir)
 }
 
 // loses says what is lost when the file at an absolute path is replaced, "" for nothing.
@@ -101,5 +102,5 @@ func (w World) loses(path string) string {
 	if w.Files == nil {
 		return ""
 	}
-	return tool.Loses(w.Environ, path)
+	return facts.Loses(w.Environ, path)
 }

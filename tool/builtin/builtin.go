@@ -7,9 +7,9 @@ import (
 	"artoo/tool"
 )
 
-// BuiltIn lists the tools of the program, in the order in which the model sees
+// Tools lists the tools of the program, in the order in which the model sees
 // them. Commands are not among them where there is no shell.
-func BuiltIn(commands BashOptions) []tool.Tool {
+func Tools(commands BashOptions) []tool.Tool {
 	tools := []tool.Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), ApplyPatch(), NotebookEdit()}
 	if commands.Path != "" {
 		tools = append(tools, Bash(commands), Shell())

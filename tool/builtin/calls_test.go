@@ -61,7 +61,7 @@ func TestWrongCallsAreTakenOrAnswered(t *testing.T) {
 // told.
 func answered(t *testing.T, name string, input json.RawMessage) (what string, taken bool) {
 	t.Helper()
-	tools := append(BuiltIn(BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), Random())
+	tools := append(Tools(BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), Random())
 	found, input := FindCall(tools, name, input)
 	if found == nil {
 		return strings.TrimSpace("! no tool of this name. " + tool.Instead(name)), false

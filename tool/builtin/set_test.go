@@ -8,7 +8,7 @@ import (
 func TestUsualNamesWhatAModelGets(t *testing.T) {
 	for _, shell := range []string{"", "/bin/sh"} {
 		var names []string
-		for _, made := range BuiltIn(BashOptions{Path: shell, Confined: true, Ask: true}) {
+		for _, made := range Tools(BashOptions{Path: shell, Confined: true, Ask: true}) {
 			if err := made.Check([]byte(`{`)); err == nil {
 				t.Errorf("%s takes what is no JSON", made.Name)
 			}

@@ -278,3 +278,12 @@ func ParseHost(text string) (string, error) {
 	}
 	return host, nil
 }
+
+// HostOf is the host and port that an address leads to.
+func HostOf(address string) (string, error) {
+	u, err := Parse(address)
+	if err != nil {
+		return "", err
+	}
+	return HostPort(u), nil
+}

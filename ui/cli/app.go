@@ -23,7 +23,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/redact"
 	"artoo/provider/transport"
-	"artoo/tool"
+	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/web"
 	"artoo/ui/headless"
@@ -50,7 +50,7 @@ type app struct {
 	catalog      *provider.Catalog // of models; nil is what is built in
 	choice       config.Choice     // who answers now; the settings have who did at first
 	found        found
-	project      tool.Project
+	project      project.Project
 	repoSettings repoSettings
 	rules        ruleSet
 	marks        marks
@@ -113,9 +113,9 @@ func (a *app) load(prompt, trust bool) error {
 }
 
 // findProject is the project that a directory belongs to.
-func findProject(dir string) (tool.Project, error) {
+func findProject(dir string) (project.Project, error) {
 	home, _ := os.LookupEnv("HOME")
-	return tool.FindProject(dir, home, os.Geteuid() == 0)
+	return project.Find(dir, home, os.Geteuid() == 0)
 }
 
 // ownPath keeps artoo from starting itself what a command or a repository wrote: its own
@@ -127,7 +127,7 @@ func (a *app) ownPath() error {
 	}
 	home, _ := os.LookupEnv("HOME")
 	for _, dir := range slices.Concat(readable, writable) {
-		if tool.AboveProjects(dir, home) || a.isOwn(dir) {
+		if project.AboveProjects(dir, home) || a.isOwn(dir) {
 			return fail(agent.KindConfig, "directory "+dir, errors.New("the home directory, what lies above it and artoo's own "+
 				"directories cannot be added"), "name directories below the home directory")
 		}

@@ -19,7 +19,7 @@ import (
 	"artoo/provider/cli"
 	"artoo/provider/redact"
 	"artoo/provider/registry"
-	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
 	"artoo/ui/doctor"
@@ -89,14 +89,14 @@ func (a *app) machine() *doctor.Probes {
 	if a.cfg != nil {
 		keys = a.cfg.KeyVariables()
 	}
-	environ, _ := tool.ChildEnviron(os.Environ(), tool.Withholding{Keys: keys, Holds: redact.Holds})
+	child, _ := environ.ChildEnviron(os.Environ(), environ.Withholding{Keys: keys, Holds: redact.Holds})
 	return &doctor.Probes{
 		LookPath: exec.LookPath,
 		Exec: func(ctx context.Context, name string, args ...string) (string, error) {
 			cmd := exec.CommandContext(ctx, name, args...)
-			cmd.Env, cmd.WaitDelay = environ, time.Second
+			cmd.Env, cmd.WaitDelay = child, time.Second
 			if filepath.Base(name) == "tmux" { // tmux needs TMUX to find this terminal
-				cmd.Env = tool.WithoutKeys(os.Environ(), keys...)
+				cmd.Env = environ.WithoutKeys(os.Environ(), keys...)
 			}
 			shell.OwnGroup(cmd)
 			out, err := cmd.CombinedOutput()

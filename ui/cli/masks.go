@@ -11,6 +11,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider/redact"
 	"artoo/tool"
+	"artoo/tool/environ"
 )
 
 // marks makes the marks of the present session. Safe for concurrent use.
@@ -78,14 +79,14 @@ func (m *marks) mark(key string) string { return m.use().Mark(key) }
 
 // childEnviron is the environment of commands, and the names of the variables with
 // credentials that they do not get.
-func (a *app) childEnviron() (environ, withheld []string) {
+func (a *app) childEnviron() (env, withheld []string) {
 	all := os.Environ()
 	for i, kv := range all {
 		if strings.HasPrefix(kv, "PATH=") {
 			all[i] = "PATH=" + a.path
 		}
 	}
-	return tool.ChildEnviron(all, tool.Withholding{Keys: a.cfg.KeyVariables(), Pass: a.cfg.PassEnv,
+	return environ.ChildEnviron(all, environ.Withholding{Keys: a.cfg.KeyVariables(), Pass: a.cfg.PassEnv,
 		Holds: func(value string) bool {
 			return redact.Holds(value) || slices.ContainsFunc(a.cfg.SeenKeys(), func(key string) bool {
 				return key != "" && strings.Contains(value, key)

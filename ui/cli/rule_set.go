@@ -13,6 +13,9 @@ import (
 	lines "artoo/agent/permission/line"
 	"artoo/config"
 	"artoo/tool"
+	"artoo/tool/environ"
+	"artoo/tool/files"
+	"artoo/tool/project"
 	"artoo/tool/shell"
 )
 
@@ -67,8 +70,8 @@ func (a *app) readRules() (s ruleSet, err error) {
 func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 	p := &permission.Policy{
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
-		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
-		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(a.project), Secrets: new(tool.Histories)},
+		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: environ.ShellLocale(env.Environ)},
+		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(a.project), Secrets: new(project.Histories)},
 	}
 	var err error
 	if p.TrustsPrograms, err = a.trustsPrograms(); err != nil {
@@ -121,7 +124,7 @@ func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root,
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
 func (a *app) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
+	files, err := files.Open(files.Config{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
 	if err != nil {
 		return e, err
 	}

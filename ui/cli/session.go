@@ -15,6 +15,7 @@ import (
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
@@ -189,7 +190,7 @@ func (a *app) own() (paths []string) {
 
 // isOwn reports whether a directory is artoo's own, or lies in one.
 func (a *app) isOwn(dir string) bool {
-	return slices.ContainsFunc(a.own(), func(own string) bool { return tool.Within(own, dir) })
+	return slices.ContainsFunc(a.own(), func(own string) bool { return project.Within(own, dir) })
 }
 
 // toResume is the session to go on with, nil for a new one.
@@ -207,7 +208,7 @@ func (a *app) toResume(store conversation.Store) (*conversation.Session, error) 
 // the sub-agents that one of them names. What asks the user is left out where nobody
 // answers.
 func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
-	all := builtin.BuiltIn(builtin.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
+	all := builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
 		Timeout: time.Duration(a.cfg.ShellTimeout)})
 	engine, err := a.searchEngine()
 	if err != nil {

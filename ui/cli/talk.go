@@ -12,7 +12,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/demo"
-	"artoo/tool"
+	"artoo/tool/project"
 	"artoo/ui"
 	"artoo/ui/headless"
 	"artoo/ui/prompt"
@@ -229,7 +229,7 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.project, a.repoSettings = tool.Project{Root: dir, Dir: dir}, repoSettings{}
+	a.project, a.repoSettings = project.Project{Root: dir, Dir: dir}, repoSettings{}
 	if a.rules, err = a.readRules(); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"artoo/config"
 	"artoo/config/trust"
 	"artoo/provider/cli"
-	"artoo/tool"
+	"artoo/tool/text"
 	"artoo/ui"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -139,7 +139,7 @@ func (a *app) ignored() string {
 	b, files := a.repoSettings, a.matters()
 	kept, rest := "", ""
 	if a.rules.withheld != nil {
-		kept = "the rules you keep for it are out of force: " + tool.ListUpTo(3, a.rules.withheld)
+		kept = "the rules you keep for it are out of force: " + text.UpTo(3, a.rules.withheld)
 		rest = "; " + kept
 	}
 	why := "repository not trusted"
@@ -157,7 +157,7 @@ func (a *app) ignored() string {
 	case b.answer != nil:
 		why = "you do not trust it"
 	case b.last != nil:
-		why = "it is not what you trusted, " + tool.ListUpTo(3, b.Changes(b.last.Files))
+		why = "it is not what you trusted, " + text.UpTo(3, b.Changes(b.last.Files))
 	}
 	if files == nil && kept != "" {
 		return "project settings have changed, and " + kept + "; artoo trust shows it"
@@ -169,7 +169,7 @@ func (a *app) ignored() string {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	return "ignoring project settings: " + why + ": " + tool.ListUpTo(3, names) + rest +
+	return "ignoring project settings: " + why + ": " + text.UpTo(3, names) + rest +
 		"; artoo trust shows it, --no-project silences this"
 }
 
@@ -182,7 +182,7 @@ func (a *app) trustsNow() (bool, error) {
 	}
 	now, err := a.find()
 	if err == nil && now.Sum() != a.repoSettings.Sum() {
-		err = errors.New("it is not what you trusted, " + tool.ListUpTo(3, now.Changes(a.repoSettings.Sums())))
+		err = errors.New("it is not what you trusted, " + text.UpTo(3, now.Changes(a.repoSettings.Sums())))
 	}
 	if err != nil {
 		return false, fmt.Errorf("the project's settings are left out: %w; artoo trust shows them", err)
@@ -384,7 +384,7 @@ func (l listedAnswer) text() string {
 	if l.Trusted {
 		word = "yes"
 	}
-	return trustRow(word, l.At, l.Root, cmp.Or(tool.ListUpTo(3, slices.Sorted(maps.Keys(l.Files))), "no settings"))
+	return trustRow(word, l.At, l.Root, cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(l.Files))), "no settings"))
 }
 
 func (l listedRun) text() string {
@@ -426,7 +426,7 @@ func (a trustCommand) revoke(store trust.Store) error {
 // askToTrust shows the repository's settings and asks, unless they are trusted already.
 func (a trustCommand) askToTrust(ctx context.Context) error {
 	if a.repoSettings.trusted() {
-		names := tool.ListUpTo(3, slices.Sorted(maps.Keys(a.repoSettings.Sums())))
+		names := text.UpTo(3, slices.Sorted(maps.Keys(a.repoSettings.Sums())))
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
 		return nil
 	}

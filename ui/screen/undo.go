@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/tool"
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -48,19 +48,19 @@ func (q UndoQuestion) decided(yes bool) string {
 
 // show says what an undo would do; the pager also has what the contents will become.
 func (q UndoQuestion) show(b *asking) {
-	text := q.Head
+	said := q.Head
 	if len(q.Steps) > 0 {
 		most := len(q.Steps)
 		if b.cut && most > stepsShown {
 			most = stepsShown
 		}
-		text = tool.ListUpTo(most, q.Steps)
+		said = text.UpTo(most, q.Steps)
 		if most < len(q.Steps) {
-			text += " (p shows all)"
+			said += " (p shows all)"
 		}
-		text += ": " + q.Head
+		said += ": " + q.Head
 	}
-	head := b.lay.wrap(b.oneRow(text), b.lay.head(q.Verb, ""), b.lay.bodyIndent())
+	head := b.lay.wrap(b.oneRow(said), b.lay.head(q.Verb, ""), b.lay.bodyIndent())
 	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
 	for _, row := range undoTexts(q.Rows, b.cut) {
 		b.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
