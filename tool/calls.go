@@ -102,7 +102,7 @@ func Instead(name string) string {
 		"waitagent wait closeagent sendinput resumeagent":                          "A call of task ends with the sub-agent's report: there is nothing to wait for.",
 		"gitstatus gitdiff gitlog gitcommit":                                       "Use bash with git.",
 		"askfollowupquestion askuser":                                              "Ask in your answer.",
-		"todoread readtodos gettodos":                                              "The plan is the list that you sent last: to change it, send it anew with todo.",
+		"todoread readtodos gettodos":                                              "The plan is the list that you sent last: to change it, send it again with todo.",
 		"switchmode newtask createplan setmode":                                    "Go on without it.",
 	} {
 		if slices.Contains(strings.Fields(words), plainName(name)) {

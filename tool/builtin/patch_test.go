@@ -149,7 +149,7 @@ func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
 			"its lines are not there"},
 		{"the wrong order", "*** Update File: f\n@@\n-two\n+2\n@@\n-one\n+1\n", "on line 1: changes go from top to bottom"},
 		{"no such line above", "*** Update File: f\n@@ func x\n-two\n+2\n", "no such line from line 1 on"},
-		{"two places but for blanks", "*** Update File: twice\n@@\n-a\n+b\n", "2 times but for indentation, on line 1 and on line 2"},
+		{"two places but for blanks", "*** Update File: twice\n@@\n-a\n+b\n", "2 times except for indentation, on line 1 and on line 2"},
 		{"added lines below a line", "*** Update File: f\n@@ one\n+x\n", "its place is not known"},
 		{"a missing file", ok + "*** Update File: nowhere\n@@\n-a\n+b\n", "nowhere"},
 		{"nothing to delete", ok + "*** Delete File: nowhere\n", "nowhere"},

@@ -156,7 +156,7 @@ func (b bodyLines) findChunk(first int, c Chunk) (at int, differs string, err er
 		case len(places) == 1:
 			return places[0], looser[i-1].differs, nil
 		case len(places) > 1:
-			return 0, "", fmt.Errorf("its lines are there %d times but for %s, on line %d and on line %d; name a line above "+
+			return 0, "", fmt.Errorf("its lines are there %d times except for %s, on line %d and on line %d; name a line above "+
 				"them behind @@", len(places), looser[i-1].differs, places[0]+1, places[1]+1)
 		}
 	}

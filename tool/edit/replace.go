@@ -39,10 +39,10 @@ func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, er
 	for _, start := range Occurrences(t.Body, old, !e.ReplaceAll) {
 		edits = append(edits, udiff.Edit{Start: start, End: start + len(old), New: replacement})
 	}
-	butFor := ""
+	exceptFor := ""
 	if edits == nil {
 		if edits, differs = findLoosely(t.Body, old, replacement); edits != nil {
-			butFor = " but for " + differs
+			exceptFor = " except for " + differs
 		}
 	}
 	switch {
@@ -52,7 +52,7 @@ func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, er
 		edits = apart(edits)
 	case len(edits) > 1:
 		return nil, "", fmt.Errorf("old_string is there %d times%s, %s; take in lines around it to make it unique, or "+
-			"set replace_all", len(edits), butFor, linesOf(t.Body, edits))
+			"set replace_all", len(edits), exceptFor, linesOf(t.Body, edits))
 	}
 	for _, edit := range edits {
 		if err := t.Takes(edit.New); err != nil {

@@ -69,6 +69,35 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
+// TestPlainWordsInMessages keeps them out of every text in the code: what users and models read
+// is among these.
+func TestPlainWordsInMessages(t *testing.T) {
+	texts := 0
+	goFiles(t, func(name, path string) {
+		if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			texts++
+			for _, found := range stumbling.FindAllString(lit.Value, -1) {
+				t.Errorf("%s says %q", name, found)
+			}
+			return true
+		})
+	})
+	if texts < 5000 {
+		t.Errorf("found %d texts only: the search is wrong", texts)
+	}
+}
+
 // docsPage is the text of a page of docs.
 func docsPage(t *testing.T, name string) string {
 	t.Helper()
