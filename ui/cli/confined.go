@@ -52,13 +52,10 @@ func (a *app) loopback() (ports []int, err error) {
 	return ports, nil
 }
 
-// sandboxProbe is what confines commands, for the doctor.
-func (a *app) sandboxProbe() doctor.Sandbox {
+// sandboxFacts is what confines commands, for the doctor.
+func (a *app) sandboxFacts() doctor.Sandbox {
 	facts := a.facts
 	if facts.Mechanism == "" {
-		if a.cfg == nil {
-			return doctor.Sandbox{}
-		}
 		facts, _ = a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
 	}
 	s := a.confining(facts)

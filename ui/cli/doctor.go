@@ -49,12 +49,7 @@ func (a doctorCommand) run(ctx context.Context) error {
 		}
 		return a.listPaths()
 	}
-	p := a.machine()
-	if a.cfg != nil {
-		p = a.probes(*a.offline)
-	}
-	p.ConfigErr = err
-	failed, err := doctor.Run(ctx, p, func(f doctor.Finding) error {
+	failed, err := doctor.Run(ctx, a.doctorChecks(*a.offline, err), func(f doctor.Finding) error {
 		return printOne(a.process.Out, f, *a.json, findingText)
 	})
 	if err == nil && failed > 0 {
@@ -79,90 +74,112 @@ func findingText(f doctor.Finding) string {
 
 // Doctor implements ui.Program: the same, of the settings and model that hold now.
 func (a *app) Doctor(ctx context.Context, tell func(doctor.Finding) error) error {
-	_, err := doctor.Run(ctx, a.probes(false), tell)
+	_, err := doctor.Run(ctx, a.doctorChecks(false, nil), tell)
 	return err
 }
 
-// machine is what can be looked at without settings.
-func (a *app) machine() *doctor.Probes {
+// doctorChecks are in the order of the report, from what is nearest to what is farthest away.
+// invalid says that the settings cannot be used, which leaves out the checks of them.
+func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
+	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(a.execForDoctor)
+	project := doctor.CheckProject(a.project.Root, a.project.None)
+	if a.cfg == nil {
+		return []doctor.Check{shell, git, project, doctor.CheckConfig("", nil, invalid), doctor.CheckProxy(false),
+			doctor.CheckCertificates("", nil), doctor.CheckCLIs("", false, a.execForDoctor, cli.TooOld)}
+	}
+	profile, why := a.profile(a.streams.err)
+	columns, _ := a.size()
+	terminal := doctor.CheckTerminal(doctor.Terminal{
+		Input: a.streams.in, Output: a.streams.err, Profile: profile.String(), Why: why, Columns: columns,
+		Color: a.colored(a.streams.err), UTF8: a.utf8(),
+	}, a.execForDoctor)
+	warnings := a.cfg.Warnings
+	if line := a.ignored(); line != "" {
+		warnings = append(slices.Clone(warnings), line)
+	}
+	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(a.cfg.File, warnings, invalid),
+		doctor.CheckFiles(a.places())}
+	var noHTTP error
+	if a.http == nil {
+		noHTTP = a.transport()
+	}
+	client := a.http
+	if offline {
+		client = nil
+	}
+	if invalid == nil {
+		all = append(all, doctor.CheckKeys(a.keys()))
+	}
+	all = append(all, doctor.CheckProxy(bool(a.cfg.Offline)), doctor.CheckCertificates(a.cfg.CAFile, noHTTP))
+	server, local, err := a.chosenServer()
+	if invalid == nil && (server != nil || err != nil) {
+		all = append(all, doctor.CheckServer(server, err, client))
+	}
+	if local != nil && client != nil {
+		local.Host = registry.Host(provider.Server{Name: local.Provider.Name, BaseURL: local.Address, HTTP: client, Local: true})
+		all = append(all, local.Check)
+	}
+	var chosen provider.Facts
+	if err == nil {
+		chosen, _ = provider.FactsOf(a.choice.Provider)
+	}
+	return append(all, doctor.CheckCLIs(chosen.Program, bool(a.cfg.Offline), a.execForDoctor, cli.TooOld),
+		doctor.CheckSandbox(a.sandboxFacts()))
+}
+
+// execForDoctor implements doctor.Exec. The program gets no key.
+func (a *app) execForDoctor(ctx context.Context, name string, args ...string) (path, output string, err error) {
+	if path, err = exec.LookPath(name); err != nil {
+		return "", "", err
+	}
 	keys := provider.KeyVariables()
 	if a.cfg != nil {
 		keys = a.cfg.KeyVariables()
 	}
-	child, _ := environ.ChildEnviron(os.Environ(), environ.Withholding{Keys: keys, Holds: redact.Holds})
-	return &doctor.Probes{
-		LookPath: exec.LookPath,
-		Exec: func(ctx context.Context, name string, args ...string) (string, error) {
-			cmd := exec.CommandContext(ctx, name, args...)
-			cmd.Env, cmd.WaitDelay = child, time.Second
-			if filepath.Base(name) == "tmux" { // tmux needs TMUX to find this terminal
-				cmd.Env = environ.WithoutKeys(os.Environ(), keys...)
-			}
-			shell.OwnGroup(cmd)
-			out, err := cmd.CombinedOutput()
-			return string(out), err
-		},
-		Shell: shell.Find(), Project: a.project.Root, NoProject: a.project.None,
-		Sandbox: a.sandboxProbe(), TooOld: cli.TooOld,
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = time.Second
+	cmd.Env, _ = environ.ChildEnviron(os.Environ(), environ.Withholding{Keys: keys, Holds: redact.Holds})
+	if name == "tmux" { // tmux needs TMUX to find this terminal
+		cmd.Env = environ.WithoutKeys(os.Environ(), keys...)
 	}
+	shell.OwnGroup(cmd)
+	out, err := cmd.CombinedOutput()
+	return path, string(out), err
 }
 
-// probes is everything there is to look at.
-func (a *app) probes(offline bool) *doctor.Probes {
-	w := a.machine()
-	profile, why := a.profile(a.streams.err)
-	columns, _ := a.size()
-	w.Terminal = doctor.Terminal{
-		Input: a.streams.in, Output: a.streams.err, Profile: profile.String(), Why: why, Columns: columns,
-		Color: a.colored(a.streams.err), UTF8: a.utf8(),
-	}
-	w.NoNetwork, w.Offline, w.CAFile = offline, bool(a.cfg.Offline), a.cfg.CAFile
-	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
-	if line := a.ignored(); line != "" {
-		w.Warnings = append(slices.Clone(w.Warnings), line)
-	}
-	if a.http == nil {
-		w.HTTPErr = a.transport()
-	}
-	w.HTTP = a.http
+// keys are the places that hold the key of each provider that needs one.
+func (a *app) keys() (all []doctor.Keys) {
 	for _, name := range a.cfg.ProviderNames() {
 		if a.cfg.NeedsKey(name) {
 			places, err := a.cfg.KeyPlaces(name)
-			w.Keys = append(w.Keys, doctor.Keys{Provider: name, Places: places, Err: err})
+			all = append(all, doctor.Keys{Provider: name, Places: places, Err: err})
 		}
 	}
-	w.Places = a.places()
-	a.examineChoice(w)
-	if o := w.Local; o != nil {
-		o.Host = registry.Host(provider.Server{Name: o.Provider.Name, BaseURL: o.Address, HTTP: w.HTTP, Local: true})
-	}
-	return w
+	return all
 }
 
-// examineChoice looks for the provider that would answer now.
-func (a *app) examineChoice(w *doctor.Probes) {
+// chosenServer looks for the provider that would answer now, and for a server of the
+// user's own models. Both may be nil.
+func (a *app) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 	headless := a.streams.headless
 	a.streams.headless = true // no prompt for the provider
 	err := a.choose()
 	a.streams.headless = headless
 	name := a.choice.Provider
-	w.Local = localServer(name)
-	if err != nil {
-		w.ServerErr = err
-		return
-	}
+	local := localServer(name)
 	facts, _ := provider.FactsOf(name)
-	if w.CLI = facts.Program; facts.Key == provider.KeyNever { // nothing of it is a server
-		return
+	if err != nil || facts.Key == provider.KeyNever { // nothing of it is a server
+		return nil, local, err
 	}
-	w.Server, w.ServerErr = a.doctorServer(name, func(ctx context.Context) (string, string, error) {
+	server, err := a.doctorServer(name, func(ctx context.Context) (string, string, error) {
 		key, err := a.cfg.Key(ctx, name)
 		return key.Value.Reveal(), key.Source, err
 	})
-	if facts.Local != nil && w.Server != nil {
-		w.Local.Address, w.Local.Model = w.Server.Address, a.choice.Model
-		w.Local.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
+	if facts.Local != nil && server != nil {
+		local.Address, local.Model = server.Address, a.choice.Model
+		local.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
 	}
+	return server, local, err
 }
 
 // localServer is the server of the user's own models that is chosen, else one that

@@ -1,13 +1,13 @@
 // Package doctor looks at everything artoo needs from the machine, the settings
-// and the provider, and says what to set. It changes nothing. A Probes hands it the
-// facts that others have found, and the programs that it may run.
+// and the provider, and says what to set. It changes nothing. Each Check is made from the
+// facts that it needs, which others have found, and the programs that it may run.
 package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"time"
 )
 
 // Level says how a thing stands.
@@ -29,66 +29,23 @@ type Finding struct {
 	Fix   string `json:"fix,omitempty"` // the next step; "" when nothing is wrong
 }
 
-// Probes is what there is to look at. A nil pointer leaves its checks out.
-type Probes struct {
-	LookPath func(name string) (string, error)
-	// Exec runs a program without input and returns what it printed on both its
-	// outputs. It must end when ctx does.
-	Exec func(ctx context.Context, name string, args ...string) (string, error)
+// Check looks at one thing.
+type Check func(ctx context.Context) []Finding
 
-	// HTTP is the client the wires use; HTTPErr says why there is none.
-	HTTP    *http.Client
-	HTTPErr error
-	// NoNetwork leaves out everything that would ask a server.
-	NoNetwork bool
-	// Offline is ARTOO_OFFLINE: the client connects to nothing that is far away.
-	Offline bool
+// Exec finds a program on PATH, runs it without input and returns its path and what it
+// printed on both its outputs. The path is "" for a program that is not there. It ends
+// when ctx does.
+type Exec func(ctx context.Context, name string, args ...string) (path, output string, err error)
 
-	Terminal  Terminal
-	Shell     string // path of the shell for commands, "" for none
-	Project   string // its root; "" when there is none, and then NoProject says why
-	NoProject string
-
-	ConfigFile string // "" when there is none
-	ConfigErr  error  // the settings cannot be used: nothing below is set then
-	Warnings   []string
-	CAFile     string // ARTOO_CA_FILE
-
-	Keys      []Keys
-	Server    *Server
-	ServerErr error // why there is no Server
-	Local     *LocalServer
-	CLI       string // the program of a chosen provider that is a coding CLI
-	// TooOld says which version of a coding CLI is needed at least, and the
-	// command that renews it, where what it says of its version is older; "" where
-	// it is not. nil asks nothing.
-	TooOld func(name, said string) (least, renew string)
-
-	Sandbox Sandbox
-	Places  []Place
-}
-
-// check looks at one thing.
-type check func(ctx context.Context, w *Probes) []Finding
-
-// checks are in the order of the report: from what is nearest to what is
-// farthest away.
-func checks() []check {
-	return []check{
-		checkTerminal, checkShell, checkGit, checkProject, checkConfig, checkFiles, checkKeys,
-		checkProxy, checkCertificates, checkServer, checkLocal, checkCLIs, checkSandbox,
-	}
-}
-
-// Run looks at everything and tells each finding as it comes. The error is
-// tell's, or ctx's; how many checks failed is failed.
-func Run(ctx context.Context, w *Probes, tell func(Finding) error) (failed int, err error) {
-	for _, look := range checks() {
-		for _, f := range look(ctx, w) {
+// Run makes the checks in their order and reports each finding as it comes. The error is
+// report's, or ctx's; how many findings fail is failed.
+func Run(ctx context.Context, checks []Check, report func(Finding) error) (failed int, err error) {
+	for _, check := range checks {
+		for _, f := range check(ctx) {
 			if f.Level == Fail {
 				failed++
 			}
-			if err := tell(f); err != nil {
+			if err := report(f); err != nil {
 				return failed, err
 			}
 		}
@@ -97,6 +54,25 @@ func Run(ctx context.Context, w *Probes, tell func(Finding) error) (failed int, 
 		}
 	}
 	return failed, nil
+}
+
+// versionLimit is how long a program may take to say its version.
+const versionLimit = 3 * time.Second
+
+// limited runs a program for as long as it may take.
+func (run Exec) limited(ctx context.Context, name string, args ...string) (path, output string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, versionLimit)
+	defer cancel()
+	path, output, err = run(ctx, name, args...)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", versionLimit)
+	}
+	return path, output, err
+}
+
+// found is a check whose findings are known already.
+func found(findings ...Finding) Check {
+	return func(context.Context) []Finding { return findings }
 }
 
 func ok(topic, format string, args ...any) Finding {

@@ -27,11 +27,8 @@ type LocalServer struct {
 	Window   int    // that the settings ask for; 0 when they do not
 }
 
-func checkLocal(ctx context.Context, w *Probes) []Finding {
-	o := w.Local
-	if o == nil || o.Host == nil || w.NoNetwork || w.HTTP == nil {
-		return nil
-	}
+// Check asks the server for its version and its models.
+func (o *LocalServer) Check(ctx context.Context) []Finding {
 	topic := o.Provider.Name
 	version, err := asked(ctx, o.Host.Version)
 	if err != nil {

@@ -3,20 +3,14 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"artoo/provider"
 	"artoo/tool/text"
 )
-
-// versionLimit is how long a program may take to say its version.
-const versionLimit = 3 * time.Second
 
 // Terminal is what artoo takes its terminal for.
 type Terminal struct {
@@ -27,9 +21,13 @@ type Terminal struct {
 	Columns       int
 }
 
-func checkTerminal(ctx context.Context, w *Probes) []Finding {
+// CheckTerminal looks at a terminal and, with run, at the tmux around it.
+func CheckTerminal(t Terminal, run Exec) Check {
+	return func(ctx context.Context) []Finding { return checkTerminal(ctx, t, run) }
+}
+
+func checkTerminal(ctx context.Context, t Terminal, run Exec) []Finding {
 	const topic = "terminal"
-	t := w.Terminal
 	if !t.Output {
 		return []Finding{ok(topic, "stderr is no terminal: no conversation, artoo -p works")}
 	}
@@ -53,11 +51,11 @@ func checkTerminal(ctx context.Context, w *Probes) []Finding {
 	if t.Columns > 0 && t.Columns < 40 {
 		found = append(found, warn(topic, "make the window wider", "%d columns are few", t.Columns))
 	}
-	return append(found, checkTmux(ctx, w)...)
+	return append(found, checkTmux(ctx, run)...)
 }
 
 // checkTmux looks at the two settings of tmux that spoil keys and colours.
-func checkTmux(ctx context.Context, w *Probes) []Finding {
+func checkTmux(ctx context.Context, run Exec) []Finding {
 	const topic = "tmux"
 	if os.Getenv("TMUX") == "" {
 		return nil
@@ -67,7 +65,7 @@ func checkTmux(ctx context.Context, w *Probes) []Finding {
 		fix := `set -g default-terminal "tmux-256color" in ~/.tmux.conf, and unset TERM in the shell's own files`
 		found = append(found, warn(topic, fix, "TERM is %s inside tmux", term))
 	}
-	out, err := w.run(ctx, "tmux", "show-options", "-sv", "escape-time")
+	_, out, err := run.limited(ctx, "tmux", "show-options", "-sv", "escape-time")
 	if ms, e := strconv.Atoi(strings.TrimSpace(out)); err == nil && e == nil && ms > 100 {
 		found = append(found, warn(topic, "set -sg escape-time 10 in ~/.tmux.conf", "the Escape key waits %d ms", ms))
 	}
@@ -77,99 +75,89 @@ func checkTmux(ctx context.Context, w *Probes) []Finding {
 	return found
 }
 
-// run is Exec for as long as a program may take.
-func (w *Probes) run(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionLimit)
-	defer cancel()
-	out, err := w.Exec(ctx, name, args...)
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s", versionLimit)
-	}
-	return out, err
-}
-
-func checkShell(_ context.Context, w *Probes) []Finding {
+// CheckShell looks at the shell for commands; path is "" for none.
+func CheckShell(path string) Check {
 	switch {
-	case w.Shell == "":
-		return []Finding{fail("shell", "install bash, or put it on PATH",
-			"neither bash nor sh is there: the tool bash cannot work")}
-	case !strings.Contains(w.Shell, "bash"):
-		return []Finding{warn("shell", "install bash, which models write for", "%s runs commands, since there is no bash",
-			w.Shell)}
+	case path == "":
+		return found(fail("shell", "install bash, or put it on PATH",
+			"neither bash nor sh is there: the tool bash cannot work"))
+	case !strings.Contains(path, "bash"):
+		return found(warn("shell", "install bash, which models write for", "%s runs commands, since there is no bash",
+			path))
 	}
-	return []Finding{ok("shell", "%s runs commands", w.Shell)}
+	return found(ok("shell", "%s runs commands", path))
 }
 
-func checkGit(ctx context.Context, w *Probes) []Finding {
+// CheckGit asks git for its version.
+func CheckGit(run Exec) Check {
 	const without = "install git: file names, branches and what changed are found by it"
-	path, err := w.LookPath("git")
-	if err != nil {
-		return []Finding{warn("git", without, "there is no git")}
+	return func(ctx context.Context) []Finding {
+		switch path, out, err := run.limited(ctx, "git", "--version"); {
+		case path == "":
+			return []Finding{warn("git", without, "there is no git")}
+		case err != nil:
+			return []Finding{warn("git", without, "git --version: %v", err)}
+		default:
+			return []Finding{ok("git", "%s", text.FirstLine(out))}
+		}
 	}
-	out, err := w.run(ctx, path, "--version")
-	if err != nil {
-		return []Finding{warn("git", without, "git --version: %v", err)}
-	}
-	return []Finding{ok("git", "%s", text.FirstLine(out))}
 }
 
-func checkProject(_ context.Context, w *Probes) []Finding {
+// CheckProject looks at the root of the project; problem says why there is none.
+func CheckProject(root, problem string) Check {
 	switch {
-	case w.Project != "" && w.NoProject == "":
-		return []Finding{ok("project", "%s", w.Project)}
-	case w.NoProject != "":
-		return []Finding{warn("project", "start artoo in a project's directory",
-			"%s: every change and every command is asked about", w.NoProject)}
+	case problem != "":
+		return found(warn("project", "start artoo in a project's directory",
+			"%s: every change and every command is asked about", problem))
+	case root != "":
+		return found(ok("project", "%s", root))
 	}
-	return nil
+	return found()
 }
 
-// checkCLIs asks the coding CLIs that can stand in for a provider for their
-// versions, side by side.
-func checkCLIs(ctx context.Context, w *Probes) []Finding {
-	var names []string
-	for _, f := range provider.Known() {
-		if f.Program != "" {
-			names = append(names, f.Program)
-		}
-	}
-	found := make([]Finding, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() { found[i] = w.checkCLI(ctx, name) })
-	}
-	all.Wait()
-	return found
-}
-
-func (w *Probes) checkCLI(ctx context.Context, name string) Finding {
-	path, err := w.LookPath(name)
-	if err != nil {
-		if w.CLI == name {
-			return fail(name, "install it, or choose another provider with --provider",
-				"the chosen provider's program is not on PATH")
-		}
-		return ok(name, "not installed (optional)")
-	}
-	out, err := w.run(ctx, path, "--version")
-	switch version := cmp.Or(text.FirstLine(out), "no version"); {
-	case err != nil && w.CLI == name:
-		return fail(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
-	case err != nil:
-		return warn(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
-	case w.CLI == name && w.Offline:
-		return fail(name, unsetOffline, "it connects to its vendor, and ARTOO_OFFLINE forbids that")
-	case w.TooOld != nil:
-		if least, renew := w.TooOld(name, version); least != "" {
-			found := warn(name, renew, "%s is too old as a provider: %s or newer is needed", version, least)
-			if w.CLI == name {
-				found.Level = Fail
+// CheckCLIs asks the coding CLIs that can stand in for a provider for their versions, side
+// by side. chosen is the program of the chosen provider, "" where it needs none. tooOld
+// returns the least version needed and the command that updates the program, where what
+// the program says of its version is older.
+func CheckCLIs(chosen string, offline bool, run Exec, tooOld func(name, said string) (least, update string)) Check {
+	return func(ctx context.Context) []Finding {
+		var names []string
+		for _, f := range provider.Known() {
+			if f.Program != "" {
+				names = append(names, f.Program)
 			}
-			return found
 		}
-		return ok(name, "%s", version)
-	default:
-		return ok(name, "%s", version)
+		all := make([]Finding, len(names))
+		var asked sync.WaitGroup
+		for i, name := range names {
+			asked.Go(func() {
+				path, out, err := run.limited(ctx, name, "--version")
+				version := cmp.Or(text.FirstLine(out), "no version")
+				least, update := tooOld(name, version)
+				broken := warn(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
+				old := warn(name, update, "%s is too old as a provider: %s or newer is needed", version, least)
+				if name == chosen {
+					broken.Level, old.Level = Fail, Fail
+				}
+				switch {
+				case path == "" && name == chosen:
+					all[i] = fail(name, "install it, or choose another provider with --provider",
+						"the chosen provider's program is not on PATH")
+				case path == "":
+					all[i] = ok(name, "not installed (optional)")
+				case err != nil:
+					all[i] = broken
+				case name == chosen && offline:
+					all[i] = fail(name, unsetOffline, "it connects to its vendor, and ARTOO_OFFLINE forbids that")
+				case least != "":
+					all[i] = old
+				default:
+					all[i] = ok(name, "%s", version)
+				}
+			})
+		}
+		asked.Wait()
+		return all
 	}
 }
 
@@ -202,16 +190,14 @@ func (s Sandbox) String() string {
 
 func (s Sandbox) none() bool { return s.Mechanism == "" || s.Mechanism == "none" }
 
-// checkSandbox says what confines commands, and of what is missing why and what
-// helps.
-func checkSandbox(_ context.Context, w *Probes) []Finding {
-	s := w.Sandbox
-	var found []Finding
+// CheckSandbox says what confines commands. For what is missing it says why, and what helps.
+func CheckSandbox(s Sandbox) Check {
+	var all []Finding
 	if !s.none() || s.Off || len(s.Missing) == 0 {
-		found = append(found, ok("sandbox", "%s", s))
+		all = append(all, ok("sandbox", "%s", s))
 	}
 	if s.Off {
-		return found
+		return found(all...)
 	}
 	for _, lack := range s.Missing {
 		f := warn("sandbox", lack.Cure, "no %s: %s", lack.What, lack.Why)
@@ -223,7 +209,7 @@ func checkSandbox(_ context.Context, w *Probes) []Finding {
 				f.Fix = "ARTOO_SANDBOX=auto asks before it runs commands unconfined"
 			}
 		}
-		found = append(found, f)
+		all = append(all, f)
 	}
-	return found
+	return found(all...)
 }

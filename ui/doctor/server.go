@@ -230,24 +230,23 @@ func (s Server) unreachable(host string, err error) Finding {
 	return f
 }
 
-func checkServer(ctx context.Context, w *Probes) []Finding {
+// CheckServer asks the chosen server. err says why there is none, and no client means that
+// nothing may be asked.
+func CheckServer(s *Server, err error, client *http.Client) Check {
 	const topic = "provider"
-	switch {
-	case w.ConfigErr != nil:
-		return nil
-	case w.ServerErr != nil:
-		f := failure(topic, w.ServerErr)
+	if err != nil {
+		f := failure(topic, err)
 		f.Text = strings.TrimPrefix(f.Text, topic+": ")
-		return []Finding{f}
-	case w.Server == nil:
-		return nil
+		return found(f)
 	}
-	chosen := ok(topic, "%s, model %s", w.Server.Provider, w.Server.Model)
-	if w.NoNetwork || w.HTTP == nil {
-		return []Finding{chosen, ok(topic, "%s was not asked", w.Server.Provider)}
+	chosen := ok(topic, "%s, model %s", s.Provider, s.Model)
+	if client == nil {
+		return found(chosen, ok(topic, "%s was not asked", s.Provider))
 	}
-	a := Ask(ctx, w.HTTP, *w.Server)
-	return append([]Finding{chosen, a.Finding}, clock(time.Now(), a)...)
+	return func(ctx context.Context) []Finding {
+		a := Ask(ctx, client, *s)
+		return append([]Finding{chosen, a.Finding}, clock(time.Now(), a)...)
+	}
 }
 
 // unsetOffline is what to do where ARTOO_OFFLINE stands in the way.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"os"
@@ -11,20 +12,18 @@ import (
 	"artoo/tool/text"
 )
 
-func checkConfig(_ context.Context, w *Probes) []Finding {
+// CheckConfig looks at the settings. file is "" where there is none; err says that they
+// cannot be used.
+func CheckConfig(file string, warnings []string, err error) Check {
 	const topic = "config"
-	if w.ConfigErr != nil {
-		return []Finding{failure(topic, w.ConfigErr)}
+	if err != nil {
+		return found(failure(topic, err))
 	}
-	text := "no config file, and none is needed"
-	if w.ConfigFile != "" {
-		text = w.ConfigFile
+	all := []Finding{ok(topic, "%s", cmp.Or(file, "no config file, and none is needed"))}
+	for _, line := range warnings {
+		all = append(all, warn(topic, "fix the setting that it names", "%s", line))
 	}
-	found := []Finding{ok(topic, "%s", text)}
-	for _, line := range w.Warnings {
-		found = append(found, warn(topic, "fix the setting that it names", "%s", line))
-	}
-	return found
+	return found(all...)
 }
 
 // Place is a file or directory that artoo wrote, or would write to.
@@ -34,32 +33,33 @@ type Place struct {
 	Exists bool   `json:"exists"` // false: nothing was written there yet
 	Files  int    `json:"files"`  // counts subdirectories
 	Bytes  int64  `json:"bytes"`
-	Left   bool   `json:"left"` // by another run, which may still go on
+	Left   bool   `json:"left"` // another run made it, and may still go on
 	Err    error  `json:"-"`    // it cannot be written, or looked at
 }
 
-func checkFiles(_ context.Context, w *Probes) []Finding {
+// CheckFiles looks at the places that artoo writes to.
+func CheckFiles(places []Place) Check {
 	const topic = "files"
-	var found []Finding
+	var all []Finding
 	var left Place
-	for _, p := range w.Places {
+	for _, p := range places {
 		switch {
 		case p.Left:
 			left.Path, left.Files, left.Bytes = filepath.Dir(p.Path), left.Files+p.Files, left.Bytes+p.Bytes
 		case p.Err != nil:
-			found = append(found, fail(topic, "check the owner and mode of "+p.Path, "%s (%s): %v", p.Path, p.What, p.Err))
+			all = append(all, fail(topic, "check the owner and mode of "+p.Path, "%s (%s): %v", p.Path, p.What, p.Err))
 		case p.Exists:
-			found = append(found, ok(topic, "%s: %s, %s", p.Path, p.What, p.Size()))
+			all = append(all, ok(topic, "%s: %s, %s", p.Path, p.What, p.Size()))
 		}
 	}
 	if left.Path != "" {
-		found = append(found, ok(topic, "%s: left by earlier runs: %s (artoo doctor --paths lists them)", left.Path,
+		all = append(all, ok(topic, "%s: left by earlier runs: %s (artoo doctor --paths lists them)", left.Path,
 			left.Size()))
 	}
-	if found == nil {
-		found = []Finding{ok(topic, "nothing is written yet")}
+	if all == nil {
+		all = []Finding{ok(topic, "nothing is written yet")}
 	}
-	return found
+	return found(all...)
 }
 
 // Size is how much is there, for people.
@@ -74,66 +74,66 @@ type Keys struct {
 	Err      error // a place that cannot be used
 }
 
-func checkKeys(_ context.Context, w *Probes) []Finding {
+// CheckKeys looks at the keys of each provider.
+func CheckKeys(keys []Keys) Check {
 	const topic = "keys"
-	if w.ConfigErr != nil {
-		return nil
-	}
-	var found []Finding
+	var all []Finding
 	var said []string // one file that cannot be read is many providers' trouble
-	for _, k := range w.Keys {
+	for _, k := range keys {
 		switch {
 		case k.Err != nil && slices.Contains(said, k.Err.Error()):
 		case k.Err != nil:
 			said = append(said, k.Err.Error())
-			found = append(found, failure(topic, k.Err))
+			all = append(all, failure(topic, k.Err))
 		case len(k.Places) > 1:
-			found = append(found, ok(topic, "%s: from %s, which comes before %s", k.Provider, k.Places[0],
+			all = append(all, ok(topic, "%s: from %s, which comes before %s", k.Provider, k.Places[0],
 				strings.Join(k.Places[1:], ", ")))
 		case len(k.Places) == 1:
-			found = append(found, ok(topic, "%s: from %s", k.Provider, k.Places[0]))
+			all = append(all, ok(topic, "%s: from %s", k.Provider, k.Places[0]))
 		}
 	}
-	if found == nil {
-		found = []Finding{ok(topic, "none is set")}
+	if all == nil {
+		all = []Finding{ok(topic, "none is set")}
 	}
-	return found
+	return found(all...)
 }
 
-// checkProxy looks at the variables net/http takes proxies from.
-func checkProxy(_ context.Context, w *Probes) []Finding {
-	const topic = "proxy"
-	var found []Finding
-	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
-		name, text := either(name)
-		if text == "" {
-			continue
+// CheckProxy looks at the variables net/http takes proxies from; offline is ARTOO_OFFLINE.
+func CheckProxy(offline bool) Check {
+	return func(context.Context) []Finding {
+		const topic = "proxy"
+		var all []Finding
+		for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
+			name, text := either(name)
+			if text == "" {
+				continue
+			}
+			u, err := url.Parse(text)
+			if err == nil && u.Host == "" {
+				u, err = url.Parse("http://" + text)
+			}
+			if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+				// Its text may hold a password: it is not shown.
+				all = append(all, fail(topic, name+"=http://host:port", "%s is no address of a proxy", name))
+				continue
+			}
+			with := ""
+			if u.User != nil {
+				with = ", with a user and password"
+			}
+			all = append(all, ok(topic, "%s: %s%s", name, u.Host, with))
 		}
-		u, err := url.Parse(text)
-		if err == nil && u.Host == "" {
-			u, err = url.Parse("http://" + text)
+		if all == nil {
+			all = append(all, ok(topic, "none"))
+		} else if name, text := either("NO_PROXY"); text != "" {
+			all = append(all, ok(topic, "%s: not for %s", name, text))
 		}
-		if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-			// Its text may hold a password: it is not shown.
-			found = append(found, fail(topic, name+"=http://host:port", "%s is no address of a proxy", name))
-			continue
+		if offline {
+			all = append(all,
+				ok("offline", "ARTOO_OFFLINE is set: only what is on this machine or network is connected to"))
 		}
-		with := ""
-		if u.User != nil {
-			with = ", with a user and password"
-		}
-		found = append(found, ok(topic, "%s: %s%s", name, u.Host, with))
+		return all
 	}
-	if found == nil {
-		found = append(found, ok(topic, "none"))
-	} else if name, text := either("NO_PROXY"); text != "" {
-		found = append(found, ok(topic, "%s: not for %s", name, text))
-	}
-	if w.Offline {
-		found = append(found,
-			ok("offline", "ARTOO_OFFLINE is set: only what is on this machine or network is connected to"))
-	}
-	return found
 }
 
 // either is a variable in capitals or, if that is empty, in small letters.
@@ -145,23 +145,26 @@ func either(name string) (spelling, text string) {
 	return name, os.Getenv(name)
 }
 
-// checkCertificates looks at the files that say whom to trust.
-func checkCertificates(_ context.Context, w *Probes) []Finding {
-	const topic = "certificates"
-	var found []Finding
-	if w.HTTPErr != nil {
-		found = append(found, failure(topic, w.HTTPErr))
-	} else if w.CAFile != "" {
-		found = append(found, ok(topic, "ARTOO_CA_FILE: those of %s are trusted too", w.CAFile))
-	}
-	if path := os.Getenv("SSL_CERT_FILE"); path != "" {
-		if f, err := os.Open(path); err != nil {
-			found = append(found, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates",
-				"SSL_CERT_FILE: %v", err))
-		} else {
-			_ = f.Close() // it was only read
-			found = append(found, ok(topic, "SSL_CERT_FILE: %s in place of the system's", path))
+// CheckCertificates looks at the files that say whom to trust: caFile is ARTOO_CA_FILE, and
+// err says why there is no HTTP client.
+func CheckCertificates(caFile string, err error) Check {
+	return func(context.Context) []Finding {
+		const topic = "certificates"
+		var all []Finding
+		if err != nil {
+			all = append(all, failure(topic, err))
+		} else if caFile != "" {
+			all = append(all, ok(topic, "ARTOO_CA_FILE: those of %s are trusted too", caFile))
 		}
+		if path := os.Getenv("SSL_CERT_FILE"); path != "" {
+			if f, err := os.Open(path); err != nil {
+				all = append(all, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates",
+					"SSL_CERT_FILE: %v", err))
+			} else {
+				_ = f.Close() // it was only read
+				all = append(all, ok(topic, "SSL_CERT_FILE: %s in place of the system's", path))
+			}
+		}
+		return all
 	}
-	return found
 }
