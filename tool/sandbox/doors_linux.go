@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // open lets the loopback ports of the machine in that the user named: each of the
@@ -49,4 +51,32 @@ func pipe(to, from net.Conn) {
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite() // as above
 	}
+}
+
+// sockets are the unix sockets that programs of this machine bound, by absolute paths,
+// in what commands see of it: the system's directories too, which are too large to be
+// searched as Config.Denied searches the project. A namespace keeps nobody from
+// connecting to one by its path.
+func (p places) sockets() ([]string, error) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, step := range p.steps {
+		if step.From == step.To {
+			dirs = append(dirs, step.To)
+		}
+	}
+	var list []string
+	for line := range strings.Lines(string(table)) {
+		// The path comes last, and may hold blanks.
+		if at := strings.Index(line, " /"); at >= 0 {
+			if path := strings.TrimSuffix(line[at+1:], "\n"); within(path, dirs) {
+				list = append(list, path)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }

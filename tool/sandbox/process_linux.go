@@ -282,3 +282,6 @@ func readFull(r io.Reader, p []byte) error {
 }
 
 func cutLine(s string) (line, rest string, more bool) { return strings.Cut(s, "\n") }
+
+// Gone is closed when the launcher has ended, and with it what it started.
+func (s *Sandbox) Gone() <-chan struct{} { return s.ended }
