@@ -32,6 +32,18 @@ func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
 	wantEffect(t, p, Run, "grep -rn --include='*.go' x sub")
 }
 
+func TestAnObjectNamedByItsIDIsNotLeftOutByAPathspec(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	putFile(t, filepath.Join(root, "sub", ".env"), "SECRET=1\n")
+	gitIn(t, root, "add", "-A")
+	gitIn(t, root, "commit", "-q", "-m", "secret")
+	wantEffect(t, p, Ask, "git show -s 1a2b3c4", "git show --stat 1a2b3c4^{}", "git show -s x-g1a2b3c4",
+		"git show 1a2b3c4 -- a.txt", "git grep . 1a2b3c4 -- . ':!sub/.env'", "git grep . HEAD:sub -- . ':!sub/.env'",
+		"git diff HEAD:a.txt HEAD:sub -- . ':!sub/.env'")
+	wantEffect(t, p, Run, "git show -s HEAD~1", "git show --stat master", "git show HEAD -- . ':!sub/.env'",
+		"git grep . master -- . ':!sub/.env'")
+}
+
 func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	wantEffect(t, p, Run, "git log --help", "git -C sub status --help")

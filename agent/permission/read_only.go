@@ -199,6 +199,10 @@ func (p project) special(s line.Command, r readOnly) (ok bool, why string) {
 	for _, w := range s.Args() {
 		subscript := strings.Contains(w, "[") && strings.ContainsAny(w, "$`")
 		sets := s.Name() == "date" && !strings.HasPrefix(w, "+") && !line.In("-u -R -I", w)
+		if s.Name() == "find" && line.IsOption(w) { // BSD takes clusters, as -XL and -df/etc
+			rest := strings.TrimLeft(w[1:], "EHPXdsx")
+			sets = strings.HasPrefix(rest, "L") || strings.HasPrefix(rest, "f")
+		}
 		if line.In(r.not, w) || strings.HasPrefix(w, "--") || subscript || sets {
 			return false, s.Name() + " " + w + " may do more than read"
 		}

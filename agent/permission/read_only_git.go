@@ -101,7 +101,8 @@ func badGitOption(w string) bool {
 	}
 	return line.HasOption(w, `--output --ext-diff --textconv --no-index --contents --open-files-in-pager --exec
 		--upload-pack --paginate --show-signature --submodule --recurse-submodules --stdin --remerge-diff --help --untracked
-		--no-exclude-standard --filters --batch --batch-check --batch-command --batch-all-objects --edit --alternate-refs`)
+		--no-exclude-standard --filters --batch --batch-check --batch-command --batch-all-objects --edit --alternate-refs
+		--diff-merges`)
 }
 
 // gitWord checks what may be a path in a word: the word itself, or what follows
@@ -141,7 +142,7 @@ func gitShowsMuch(sub string, words []string) bool {
 	case "grep", "cat-file", "stash show":
 		return true
 	case "show": // one file each is looked at by its name
-		return !gitOnlyNamed(words) && (!counts || more)
+		return !gitOnlyNamed(words) && (!counts || more || slices.ContainsFunc(words, hasObjectID))
 	case "status":
 		return slices.ContainsFunc(words, func(w string) bool {
 			return strings.HasPrefix(w, "--v") || line.IsOption(w) && w[1] != '-' && strings.Contains(w, "v")

@@ -19,11 +19,13 @@ func gitCommands() []string {
 // gitWrites are the options by which git's commands of the @read group do more than read.
 var gitWrites = map[string]string{
 	"branch": `-d -D -m -M -c -C -f -u -t --delete --move --copy --force --set-upstream-to --unset-upstream --track
-		--no-track --edit-description --create-reflog`,
+		--no-track --edit-description --create-reflog --no-list --no-points-at`,
 	"tag": `-a -s -u -m -F -e -d -f -v --annotate --sign --local-user --message --file --edit --delete --force --verify
-		--cleanup --trailer --create-reflog`,
+		--cleanup --trailer --create-reflog --no-points-at`,
 	"symbolic-ref": "-d -m --delete",
 	"grep":         "-f -O",
+	"blame":        "-S",
+	"ls-files":     "-X",
 }
 
 // gitMayWrite finds the word that makes a git command of the read-only kind do
@@ -36,18 +38,32 @@ func gitMayWrite(sub string, words []string) (bad string) {
 		}
 	}
 	operands := slices.DeleteFunc(slices.Clone(words), line.IsOption)
-	lists := line.HaveOption(words, "--list --contains --no-contains --merged --no-merged --points-at") ||
-		sub == "tag" && line.HaveOption(words, "-l")
 	switch {
 	case sub == "config":
 		return gitConfigWrites(words)
 	case sub == "remote" && len(operands) > 0 && (words[0] != "get-url" || len(operands) != 2),
-		(sub == "branch" || sub == "tag") && len(operands) > 0 && !lists:
+		(sub == "branch" || sub == "tag") && len(operands) > 0 && !listsRefs(sub, words):
 		return operands[0]
 	case sub == "symbolic-ref" && len(operands) > 1:
 		return operands[1]
 	}
 	return ""
+}
+
+// listsRefs reports whether an option makes git branch or git tag list, and is not the value of another.
+func listsRefs(sub string, words []string) bool {
+	value := false
+	for _, w := range words {
+		switch {
+		case w == "--":
+			return false
+		case !value && (line.HasOption(w, "--list --contains --no-contains --merged --no-merged --points-at") ||
+			sub == "tag" && line.HasOption(w, "-l")):
+			return true
+		}
+		value = line.HasOption(w, "--sort --format") && !strings.Contains(w, "=")
+	}
+	return false
 }
 
 // gitConfigWrites finds the word by which git config does more than print the
@@ -110,9 +126,12 @@ func (p project) secretShown(dir string, words []string) (why string) {
 
 // pathspecs are the places that a git command is for, and those it leaves out,
 // absolute; a star in one stands for any characters. Only what stands behind
-// -- is surely one.
+// -- is surely one, and none holds for objects that are named by an id or by a path in a commit.
 func pathspecs(dir string, words []string) (include, exclude []string) {
-	if at := slices.Index(words, "--"); at >= 0 {
+	at := slices.Index(words, "--")
+	if at >= 0 && !slices.ContainsFunc(words[:at], func(w string) bool {
+		return !line.IsOption(w) && (hasObjectID(w) || strings.Contains(w, ":"))
+	}) {
 		for _, w := range words[at+1:] {
 			if out, ok := leavesOut(w); ok {
 				exclude = append(exclude, filepath.Join(dir, out))
@@ -125,6 +144,17 @@ func pathspecs(dir string, words []string) (include, exclude []string) {
 		include = []string{"*"}
 	}
 	return include, exclude
+}
+
+// hasObjectID reports whether a revision may name an object by its id, as 1a2b3c4, 1a2b3c4^{} and
+// x-g1a2b3c4 do: it may be a file's.
+func hasObjectID(w string) bool {
+	return !line.IsOption(w) && slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(w), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	}), func(part string) bool {
+		part = strings.TrimPrefix(part, "g")
+		return len(part) >= 4 && strings.Trim(part, "0123456789abcdef") == ""
+	})
 }
 
 // leavesOut is what a pathspec leaves out, as far as it is a plain one.

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/agent/permission/line"
@@ -19,6 +20,9 @@ type options struct {
 // takes every word for an operand, GNU does not.
 func (r readOnly) options(words []string) (o options, bad string) {
 	o.recursive = r.recursive == "*"
+	if at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "@") }); at >= 0 && line.In(r.not, "@") {
+		return o, words[at]
+	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch {
@@ -56,7 +60,7 @@ func (o *options) take(r readOnly, w string) (next bool) {
 		letter := w[i : i+1]
 		o.note(r, letter)
 		if line.In(r.values, letter) {
-			return i+1 == len(w)
+			return i+1 == len(w) && (i == 1 || !r.has(optionsFirst)) // xxd knows no clusters
 		}
 		o.files = append(o.files, w[i+1:]) // -f.env
 	}
@@ -64,8 +68,10 @@ func (o *options) take(r readOnly, w string) (next bool) {
 }
 
 func (o *options) note(r readOnly, name string) {
-	o.recursive = o.recursive || line.In(r.recursive, name)
-	o.given = o.given || line.In("e f regexp file files type-list expression", name)
+	o.recursive = o.recursive || slices.ContainsFunc(strings.Fields(r.recursive), func(option string) bool {
+		return option == name || len(name) > 1 && strings.HasPrefix(option, name) // GNU takes a beginning
+	})
+	o.given = o.given || line.In("e f reg rege regex regexp file files type-list expression", name)
 }
 
 // optionValue is the part of an option word that may name a file.

@@ -61,8 +61,8 @@ var readOnlyCommands = []readOnly{
 		join-blank-lines number-format number-separator starting-line-number number-width`},
 	{names: "wc", not: "--files0-from"},
 	// -C takes a number in the next word with GNU, not with every BSD.
-	{names: "grep egrep fgrep", values: `A B m e regexp max-count after-context before-context include exclude exclude-dir
-		binary-files color colour label`, recursive: "r R d recursive dereference-recursive directories", is: patternFirst,
+	{names: "grep egrep fgrep", values: `A B m e d D X regexp max-count after-context before-context include exclude exclude-dir
+		binary-files label`, recursive: "r R d recursive dereference-recursive directories", is: patternFirst,
 		not: "--exclude-from"},
 	{names: "rg", values: `A B C m j M e g t T r d E after-context before-context context max-count glob iglob type type-not replace
 		max-depth max-columns max-filesize regexp sort sortr color encoding threads colors`, recursive: "*", is: patternFirst | risky,
@@ -78,13 +78,13 @@ var readOnlyCommands = []readOnly{
 		not: "-o -T --output --temporary-directory --compress-program --files0-from"},
 	{names: "comm", values: "output-delimiter"},
 	// Two directories are compared file by file even without -r.
-	{names: "diff", values: "C U W x I F L D width label exclude ignore-matching-lines show-function-line context unified color",
+	{names: "diff", values: "C U W x I F L D width label exclude ignore-matching-lines show-function-line",
 		recursive: "*", not: "-l --paginate"},
 	{names: "cmp", values: "n bytes"},
-	{names: "od", values: "A j N S t w address-radix skip-bytes read-bytes format"},
+	{names: "od", values: "A j N S t address-radix skip-bytes read-bytes format"},
 	{names: "xxd", values: "c g l o s", operands: 1, is: optionsFirst, not: "-r", note: "one file: a second would be written"},
 	{names: "hexdump", values: "n s e"},
-	{names: "strings", values: "n t bytes radix"},
+	{names: "strings", values: "n t bytes radix", is: globless, not: "@", note: "@FILE is a file of options"},
 	{names: "base64", values: "w b wrap", operands: 1, not: "-o --output"},
 	{names: "cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum", values: "a algorithm", not: "-c --check"},
 	{names: "echo", is: pathless | soft,
