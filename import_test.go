@@ -15,7 +15,7 @@ import (
 )
 
 // allowed says which packages of artoo a package may import, tests included. The
-// first row that matches counts. docs/dev/architecture.md explains the table.
+// first row that matches counts. docs/dev/architecture.md says what each package does.
 var allowed = []struct {
 	pkg     string
 	imports []string
