@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"artoo/tool/environ"
+	"artoo/tool/git"
 )
 
 // gitConfig is the file with the user's git settings that confined commands see.
@@ -29,18 +29,14 @@ const unwanted = "user.signingkey"
 // for git in the sandbox. Where there is no git, or it says nothing, they are empty.
 func (c Config) writeGitConfig() error {
 	var text bytes.Buffer
-	if git, err := exec.LookPath("git"); err == nil {
-		cmd := exec.Command(git, "config", "--global", "--includes", "--list", "-z")
-		cmd.Env, cmd.Dir = c.Environ, c.temp
-		out, err := cmd.Output()
-		if err != nil {
-			out = nil // there is no such file
-		}
-		for entry := range strings.SplitSeq(string(out), "\x00") {
-			key, value, _ := strings.Cut(entry, "\n")
-			if wantedSetting(strings.ToLower(key)) {
-				writeSetting(&text, key, value)
-			}
+	settings, err := git.UserConfig(c.Environ, c.temp, "--global", "--includes", "--list")
+	if err != nil {
+		settings = nil // there is no git, or no such file
+	}
+	for _, setting := range settings {
+		key, value, _ := strings.Cut(setting, "\n")
+		if wantedSetting(strings.ToLower(key)) {
+			writeSetting(&text, key, value)
 		}
 	}
 	return os.WriteFile(c.gitConfig(), text.Bytes(), 0o600)

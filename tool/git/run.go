@@ -18,6 +18,20 @@ import (
 // Timeout is how long git may take to list what it tracks.
 const Timeout = 10 * time.Second
 
+// UserConfig runs git config in dir with the user's own settings, and returns the
+// NUL-terminated pieces of its answer. Where there are no such settings it returns none.
+func UserConfig(environ []string, dir string, args ...string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", append([]string{"config", "--null"}, args...)...)
+	cmd.Dir, cmd.Env = dir, environ
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return nil, nil
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
+}
+
 // Run runs git in dir, of the work tree top, and hands every NUL-terminated
 // piece of its output to each. What each returns ends it. A repository can say that
 // its files are somewhere else: they are at top.

@@ -3,9 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -97,23 +95,13 @@ type hooksSaid struct {
 
 // askHookDirs asks git in a directory. The error says that git gave no answer.
 func askHookDirs(root string) (said hooksSaid, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), git.Timeout)
-	defer cancel()
-	git := exec.CommandContext(ctx, "git", "config", "--null", "--type=path", "--show-origin", "--get-regexp",
+	pieces, err := git.UserConfig(nil, root, "--type=path", "--show-origin", "--get-regexp",
 		`^(core\.hookspath|include(if\..*)?\.path)$`)
-	git.Dir = root
-	out, err := git.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return said, nil // there are no such settings
-	}
 	if err != nil {
 		return said, err
 	}
-	rest := string(out)
-	for rest != "" {
-		var origin, setting string
-		origin, rest, _ = strings.Cut(rest, "\x00")
-		setting, rest, _ = strings.Cut(rest, "\x00")
+	for pair := range slices.Chunk(pieces, 2) {
+		origin, setting := pair[0], pair[len(pair)-1]
 		key, value, _ := strings.Cut(setting, "\n")
 		if key != "core.hookspath" {
 			said.includes = true

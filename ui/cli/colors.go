@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"strings"
-	"time"
 
+	"artoo/tool/git"
 	"artoo/ui/screen"
 )
-
-// gitColorsWait is how long git may take to say how diffs look.
-const gitColorsWait = 2 * time.Second
 
 // palette is how the terminal looks: as the user says, else in diffs as the user's git.
 func (a *app) palette() *screen.Palette {
@@ -22,21 +17,13 @@ func (a *app) palette() *screen.Palette {
 // git. Those of a repository are left out: no repository decides what is seen. Without
 // git, or without such settings, there are none.
 func gitColors(environ []string) map[string]string {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), gitColorsWait)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, git, "config", "--null", "--get-regexp", `^color\.diff\.`)
-	cmd.Env, cmd.Dir = append(environ, "GIT_DIR="+os.DevNull), "/"
-	out, err := cmd.Output()
+	settings, err := git.UserConfig(append(environ, "GIT_DIR="+os.DevNull), "/", "--get-regexp", `^color\.diff\.`)
 	if err != nil {
 		return nil
 	}
 	names := map[string]string{"old": "remove", "new": "add", "meta": "meta", "frag": "frag", "context": "context", "plain": "context"}
 	styles := map[string]string{}
-	for setting := range strings.SplitSeq(string(out), "\x00") {
+	for _, setting := range settings {
 		key, value, _ := strings.Cut(setting, "\n")
 		name := names[strings.TrimPrefix(key, "color.diff.")]
 		if sgr, ok := screen.GitColor(value); ok && name != "" {
