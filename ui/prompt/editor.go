@@ -32,8 +32,8 @@ const (
 // historyEntries is how many lines can be called back.
 const historyEntries = 1000
 
-// editor is the line being edited. Its buffer belongs to chzyer/readline, which also inserts
-// and transposes; everything else is put into it as a whole. See the comment of the package.
+// editor is the line being edited. Its buffer belongs to chzyer/readline, which also inserts;
+// everything else is put into it as a whole. See the comment of the package.
 type editor struct {
 	*readline.RuneBuffer
 	big     []string // the collapsed texts

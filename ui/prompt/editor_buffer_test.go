@@ -33,6 +33,7 @@ func TestDefectsOfTheBuffer(t *testing.T) {
 		{"words are ASCII", (*buffer).BackEscapeWord, "один два|", "|", keyKillWordLeft, "один |"},
 		{"the last letter", (*buffer).MoveToEndWord, "a|b", "panics", 0, ""},
 		{"at the end", func(b *buffer) { b.Replace('x') }, "ab|", "panics", 0, ""},
+		{"half a character", (*buffer).Transpose, "ae\u0301|", "a\u0301e|", keyTranspose, "e\u0301a|"},
 		{"a line of one", (*buffer).Transpose, "a|", "beyond the end", keyTranspose, "a|"},
 		{"into the next line", func(b *buffer) { b.MoveTo('d', false, false) }, "|ab\ncd", "ab\nc|d", 0, ""},
 		{"nothing can be put into what it yanks", (*buffer).Yank, "ab|", "ab|", 0, ""},

@@ -3,8 +3,8 @@
 // or vi, searches the history, completes, keeps what is typed ahead, and hands the terminal
 // to other programs. It knows nothing of agents.
 //
-// The line is a RuneBuffer of chzyer/readline: it holds the text and the cursor, inserts and
-// transposes. The library's reader and painter are not used: they take a pasted line end for
+// The line is a RuneBuffer of chzyer/readline: it holds the text and the cursor, and
+// inserts. The library's reader and painter are not used: they take a pasted line end for
 // Enter and the end of the input for a sent line, stop the parent process at Ctrl-Z, count a
 // wide character as one cell, and write the whole line again for every key. So decoding,
 // pasting and drawing are this package's. Where a method of the buffer is not used either,

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"iter"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -34,9 +35,12 @@ func (e *editor) do(kind keyKind) bool {
 	case keyNext:
 		e.recall(1)
 	case keyTranspose:
-		if len(line) > 1 { // the buffer would put the cursor beyond the end of one
-			e.Transpose()
-			e.changed(before, false)
+		if pos == lineEnd(line, pos) {
+			pos = clusterLeft(line, pos)
+		}
+		if from, to := clusterLeft(line, pos), clusterRight(line, pos); pos > lineStart(line, pos) {
+			all := e.Runes()
+			e.splice(from, to, slices.Concat(all[pos:to], all[from:pos])...)
 		}
 	case keyYank:
 		e.write(e.kill, true)
