@@ -2,8 +2,11 @@ package screen
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/glamour"
 	glamourstyle "github.com/charmbracelet/glamour/ansi"
@@ -27,7 +30,8 @@ func (lay *layout) whole(markdown string, width int, label string) string {
 		Width: func() int { return width }, Color: lay.opt.ErrColor, Palette: lay.opt.Palette,
 		Links: lay.opt.Links && lay.opt.Profile == Rich, Spoken: lay.opt.Profile == Spoken, Label: label,
 	}
-	if lay.opt.Profile != Rich || len(markdown) > maxWhole || !glamourKeeps(markdown) {
+	clean := sanitize.Text(markdown, sanitize.Mixed)
+	if lay.opt.Profile != Rich || len(clean) > maxWhole || !glamourKeeps(clean) {
 		return RenderMarkdown(markdown, opt)
 	}
 	r, err := glamour.NewTermRenderer(glamour.WithStyles(lay.opt.Palette.glamour(lay.opt.ErrColor)), glamour.WithWordWrap(width-1),
@@ -35,28 +39,63 @@ func (lay *layout) whole(markdown string, width int, label string) string {
 	if err != nil {
 		return RenderMarkdown(markdown, opt)
 	}
-	rows, err := r.Render(sanitize.Text(markdown, sanitize.Mixed))
-	if err != nil {
+	rows, err := r.Render(clean)
+	if rows = lay.opt.Palette.trimmed(rows); err != nil || !complete(clean, rows) {
 		return RenderMarkdown(markdown, opt)
 	}
-	return lay.opt.Palette.trimmed(rows)
+	return rows
+}
+
+// complete reports whether the rows have all letters and digits of a text in its order: glamour
+// hides HTML, definitions of links and cells beyond a table's columns, and mixes the rows of
+// neighbouring cells. The language of code may be absent.
+func complete(markdown, rows string) bool {
+	rows = sanitize.StripSequences(rows)
+	for line := range strings.SplitSeq(markdown, "\n") {
+		line = strings.TrimSpace(line)
+		if behind := strings.TrimLeft(line, "`~"); len(line)-len(behind) >= 3 {
+			_, line, _ = strings.Cut(behind, " ")
+		}
+		for _, r := range line {
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				continue
+			}
+			at := strings.IndexRune(rows, r)
+			if at < 0 {
+				return false
+			}
+			rows = rows[at+utf8.RuneLen(r):]
+		}
+	}
+	return true
 }
 
 // glamourKeeps reports whether nothing in a text is among what glamour does not keep: it breaks
-// rows at spaces only, and Chinese has no spaces; it joins the paragraphs of an item.
+// rows at spaces only, and Chinese has no spaces; it joins the paragraphs of an item, begins
+// relative links with a slash, and does not tell code with invisible characters from prose.
 func glamourKeeps(markdown string) bool {
-	if strings.ContainsFunc(markdown, isIdeograph) {
+	if strings.ContainsFunc(markdown, isIdeograph) || sanitize.Text(markdown, sanitize.Code) != markdown {
 		return false
 	}
 	keeps := true
 	root := goldmark.DefaultParser().Parse(text.NewReader([]byte(markdown)))
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it has no errors of its own
-		if entering && n.Kind() == ast.KindParagraph && n.Parent().Kind() == ast.KindListItem && n.PreviousSibling() != nil {
-			keeps = false
+		switch n := n.(type) {
+		case *ast.Paragraph:
+			keeps = keeps && (n.Parent().Kind() != ast.KindListItem || n.PreviousSibling() == nil)
+		case *ast.Link:
+			keeps = keeps && isAbsolute(n.Destination)
+		case *ast.Image:
+			keeps = keeps && isAbsolute(n.Destination)
 		}
 		return ast.WalkContinue, nil
 	})
 	return keeps
+}
+
+func isAbsolute(destination []byte) bool {
+	u, err := url.Parse(string(destination))
+	return err == nil && u.IsAbs()
 }
 
 // glamour is the palette as a style of glamour's. Without colour the marks of headings and

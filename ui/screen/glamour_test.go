@@ -42,12 +42,35 @@ func FuzzWhole(f *testing.F) {
 	})
 }
 
+// Who approves a plan sees all of it.
+func TestNothingInAPlanIsHidden(t *testing.T) {
+	if complete("a <b> c", "a c") || !complete("1. a\n```go x\nb\n```", "1. \x1b[35ma\x1b[0m x\n  b\n") {
+		t.Error("complete")
+	}
+	for _, src := range []string{plan, "a <!-- delete it --> b", "<!-- delete it -->\n", "<div>\ntext\n</div>\n", "|a|\n|-|\n|<b>|\n",
+		"[ref]: http://example.org\n", "> [ref]: /x\n", "- <br>\n",
+		"```sh and more\nx\n```\n", "|a|\n|-|\n|a|hidden|\n"} {
+		got := newRig(nil).layout.whole("# Plan\n\n"+src, 60, "")
+		if !complete(src, got) {
+			t.Errorf("%q is shown as %q", src, got)
+		}
+	}
+	for src, want := range map[string]string{"`a\u202eb`": "<U+202E>", "```\na\u200bb\n```\n": "<U+200B>", "[the code](ui/cart.go)": "(ui/cart.go)"} {
+		if got := newRig(nil).layout.whole("# Plan\n\n"+src, 60, ""); !strings.Contains(got, want) {
+			t.Errorf("%q is shown as %q", src, got)
+		}
+	}
+}
+
 // These are why glamourKeeps is there: where glamour has fixed them, it may go.
 func TestWhatGlamourDoesNotKeep(t *testing.T) {
 	for name, c := range map[string]struct{ src, kept string }{
 		"rows of Chinese":        {strings.Repeat("中文段落没有空格，", 10), "\n"},
 		"paragraphs of an item":  {"1. one\n\n   two\n", "one\n"},
 		"an entity of a control": {"a &#27;[2J", "&#27;"},
+		"HTML":                   {"a <!-- b --> c", "<!-- b -->"},
+		"a definition":           {"[b]: http://example.org", "example"},
+		"a relative link":        {"[b](c/d)", " c/d"},
 	} {
 		got, err := glamour.Render(c.src, "notty")
 		if err != nil {
