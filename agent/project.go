@@ -157,7 +157,8 @@ func (p *project) confine() (*confine.Confiner, error) {
 	config := confine.Config{
 		Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Environ: variables, Pass: p.opt.Pass,
 		Home: home, Cache: p.opt.Cache, Toolchains: homeDirs(p.opt.Toolchains, home), Loopback: p.opt.Loopback,
-		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms, World: &p.opt.Policy.World,
+		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms,
+		Denied: p.opt.Policy.World.Denied, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
 	}
 	if p.opt.State != "" {
 		config.Layers = filepath.Join(p.opt.State, "layers")

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"artoo/agent/permission"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
@@ -26,7 +25,7 @@ const background = 200 * time.Millisecond
 
 // Line is how one command runs confined. Paths are absolute.
 type Line struct {
-	Place  permission.Place
+	Place  sandbox.Place
 	Exec   bool     // the project's own programs may run
 	Hidden []string // It must not see these either.
 	// Outputs are the directories of the project that a background command may write; with
@@ -88,8 +87,7 @@ func (c *Confiner) open() error {
 		}
 		c.config.temp = c.temp.Path
 		config, err := c.config.sandbox()
-		config.Denied, config.Protected = c.config.denied, c.config.protected
-		config.IsCache = permission.IsCache
+		config.Denied, config.Protected, config.IsCache = c.config.denied, c.config.Protected, c.config.IsCache
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
 		}
@@ -104,9 +102,9 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
 	return c.run(cmd, sandbox.Options{
-		Layer:    line.Place == permission.PlaceLayer || line.Place == permission.PlaceDiscarded,
-		ReadOnly: line.Place == permission.PlaceReadOnly,
-		Job:      line.Place == permission.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
+		Layer:    line.Place == sandbox.PlaceLayer || line.Place == sandbox.PlaceDiscarded,
+		ReadOnly: line.Place == sandbox.PlaceReadOnly,
+		Job:      line.Place == sandbox.PlaceBackground, Outputs: line.Outputs, Whole: line.Whole,
 		Hidden: line.Hidden, Exec: line.Exec, Grace: background,
 	})
 }

@@ -88,7 +88,8 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	if tr.store, err = found.ObjectStore(); err != nil {
 		t.Fatal(err)
 	}
-	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ, World: &world}, facts)
+	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ,
+		Denied: world.Denied, Protected: world.Protected, IsCache: permission.IsCache}, facts)
 	t.Cleanup(func() {
 		if err := tr.confiner.Close(); err != nil {
 			t.Error(err)

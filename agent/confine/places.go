@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"artoo/agent/permission"
 	"artoo/tool/environ"
 	"artoo/tool/names"
 	"artoo/tool/sandbox"
@@ -34,10 +33,10 @@ type Config struct {
 	// Layers is a directory of artoo's own for what commands write on layers, best on the
 	// project's file system; "" is one for temporary files.
 	Layers string
-	// World has the files of which commands must not see those that are denied, and the
-	// guard of what programs run or obey automatically: a command on the project itself must
-	// not write that. nil denies and protects nothing.
-	World *permission.World
+	// Denied lists the files that no command may see, and Protected the ones that a command on
+	// the project itself must not write, as programs run or obey them. Either may be nil.
+	Denied, Protected func() ([]string, error)
+	IsCache           func(rel string) bool // see sandbox.Config
 
 	temp string // a directory of the session's own
 }
@@ -88,8 +87,8 @@ var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host
 
 // denied lists what no command may see, as it is now.
 func (c Config) denied() (all []string, err error) {
-	if c.World != nil && c.World.Files != nil {
-		all, err = c.World.Files.Denied()
+	if c.Denied != nil {
+		all, err = c.Denied()
 	}
 	if os.Geteuid() == 0 {
 		for _, pattern := range systemSecrets {
@@ -98,15 +97,6 @@ func (c Config) denied() (all []string, err error) {
 		}
 	}
 	return all, err
-}
-
-// protected lists what a command on the project itself must not write, as it is now.
-func (c Config) protected() ([]string, error) {
-	if c.World == nil || c.World.Guard == nil {
-		return nil, nil
-	}
-	found, err := c.World.Guard.Look()
-	return slices.Concat(found.Paths, found.Outside), err
 }
 
 // managers are the directories, below the home, of programs that bring several

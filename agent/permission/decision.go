@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission/line"
+	"artoo/tool/sandbox"
 )
 
 // Verdict is what becomes of a call, or of what a line changed.
@@ -18,28 +19,17 @@ const (
 	Refuse Verdict = "deny"
 )
 
-// Place is where a command runs.
-type Place string
+// Place is where a command runs. Calls that run no command have PlaceHost.
+type Place = sandbox.Place
 
-// The places. Calls that run no command have PlaceHost.
+// The places, as package sandbox describes them.
 const (
-	// PlaceHost is the machine itself, with the rights that artoo has.
-	PlaceHost Place = ""
-	// PlaceReadOnly is confined, and nothing can be written.
-	PlaceReadOnly Place = "read-only"
-	// PlaceLayer is confined, and what the command writes goes to a layer over the
-	// project, whose effects Judge decides about. It is the place of every foreground
-	// line where the kernel has layers.
-	PlaceLayer Place = "layer"
-	// PlaceBackground is confined, on the project itself, for a command that goes on
-	// when its call has ended.
-	PlaceBackground Place = "background"
-	// PlaceSandbox is confined, and what the command writes in the project stays: for
-	// machines without layers.
-	PlaceSandbox Place = "sandbox"
-	// PlaceDiscarded is confined, on a layer that is thrown away: for the user's own
-	// checks and language servers. Nothing is decided to run there.
-	PlaceDiscarded Place = "discarded"
+	PlaceHost       = sandbox.PlaceHost
+	PlaceReadOnly   = sandbox.PlaceReadOnly
+	PlaceLayer      = sandbox.PlaceLayer
+	PlaceBackground = sandbox.PlaceBackground
+	PlaceSandbox    = sandbox.PlaceSandbox
+	PlaceDiscarded  = sandbox.PlaceDiscarded
 )
 
 // Class sorts effects, the mildest first. The strictest class of what a line did

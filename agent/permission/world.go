@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"slices"
+
 	"artoo/tool/files"
 	facts "artoo/tool/project"
 )
@@ -14,6 +16,23 @@ type World struct {
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
 	Secrets *facts.Histories
+}
+
+// Denied lists the files that no command may see, as they are now.
+func (w *World) Denied() ([]string, error) {
+	if w.Files == nil {
+		return nil, nil
+	}
+	return w.Files.Denied()
+}
+
+// Protected lists the files that programs run or obey automatically, as they are now.
+func (w *World) Protected() ([]string, error) {
+	if w.Guard == nil {
+		return nil, nil
+	}
+	found, err := w.Guard.Look()
+	return slices.Concat(found.Paths, found.Outside), err
 }
 
 // mayRead says why a command in any of these directories may not read what arg

@@ -71,3 +71,27 @@ type Limits struct {
 
 // ErrUnconfined says that nothing here can confine a command as it was asked to be.
 var ErrUnconfined = errors.New("commands cannot be confined here")
+
+// Place is where a command runs.
+type Place string
+
+// The places.
+const (
+	// PlaceHost is the machine itself, with the rights that artoo has.
+	PlaceHost Place = ""
+	// PlaceReadOnly is confined, and nothing can be written.
+	PlaceReadOnly Place = "read-only"
+	// PlaceLayer is confined, and what the command writes goes to a layer over the
+	// project, whose effects are decided about afterwards. It is the place of every foreground
+	// line where the kernel has layers.
+	PlaceLayer Place = "layer"
+	// PlaceBackground is confined, on the project itself, for a command that goes on
+	// when its call has ended.
+	PlaceBackground Place = "background"
+	// PlaceSandbox is confined, and what the command writes in the project stays: for
+	// machines without layers.
+	PlaceSandbox Place = "sandbox"
+	// PlaceDiscarded is confined, on a layer that is thrown away: for the user's own
+	// checks and language servers. Nothing is decided to run there.
+	PlaceDiscarded Place = "discarded"
+)
