@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/agent/permission/line"
@@ -152,8 +153,8 @@ func (p project) wordsRead(dirs []string, r readOnly, name string, words []strin
 	if r.has(patternFirst) && !o.given && len(places) > 0 {
 		places = places[1:]
 	}
-	if o.recursive && len(places) == 0 {
-		places = []string{"."}
+	if o.recursive && len(places) <= o.doubts {
+		places = append(slices.Clone(places), ".")
 	}
 	for _, f := range append(o.files, places...) {
 		if why := p.mayRead(dirs, f, o.recursive); why != "" {

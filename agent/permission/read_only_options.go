@@ -11,6 +11,7 @@ import (
 type options struct {
 	files     []string // values of options that may name files
 	operands  []string
+	doubts    int // how many operands may be values of options
 	recursive bool
 	given     bool // an option gave the pattern
 }
@@ -35,7 +36,11 @@ func (r readOnly) options(words []string) (o options, bad string) {
 		case line.HasOption(w, r.not):
 			return o, w
 		}
-		if next := o.take(r, w); next && i+1 < len(words) {
+		next := o.take(r, w)
+		if !next && r.doubts(w) {
+			o.doubts++
+		}
+		if next && i+1 < len(words) {
 			if i++; len(o.operands) > 0 {
 				o.files = append(o.files, words[i])
 			}
@@ -65,6 +70,17 @@ func (o *options) take(r readOnly, w string) (next bool) {
 		o.files = append(o.files, w[i+1:]) // -f.env
 	}
 	return false
+}
+
+// doubts reports whether the word behind an option may be its value.
+func (r readOnly) doubts(w string) bool {
+	name, long := strings.CutPrefix(w, "--")
+	if !long {
+		return line.In(r.doubtful, w[len(w)-1:])
+	}
+	return slices.ContainsFunc(strings.Fields(r.doubtful+" "+r.values), func(option string) bool {
+		return strings.HasPrefix(option, name)
+	})
 }
 
 func (o *options) note(r readOnly, name string) {

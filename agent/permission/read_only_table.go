@@ -27,7 +27,9 @@ type readOnly struct {
 	names string
 	// values are options whose value names no file: letters, and long names without dashes.
 	values string
-	not    string // options by which it does more than read in the project
+	// doubtful are others that may take the next word: a file, or none with some versions.
+	doubtful string
+	not      string // options by which it does more than read in the project
 	// recursive are options (a letter or a long name each) that make it
 	// descend; "*" when it may without any.
 	recursive string
@@ -62,10 +64,12 @@ var readOnlyCommands = []readOnly{
 	{names: "wc", not: "--files0-from"},
 	// -C takes a number in the next word with GNU, not with every BSD.
 	{names: "grep egrep fgrep", values: `A B m e d D X regexp max-count after-context before-context include exclude exclude-dir
-		binary-files label`, recursive: "r R d recursive dereference-recursive directories", is: patternFirst,
+		binary-files label`, doubtful: "f C file context devices directories group-separator include-dir", recursive: "r R d recursive dereference-recursive directories", is: patternFirst,
 		not: "--exclude-from"},
 	{names: "rg", values: `A B C m j M e g t T r d E after-context before-context context max-count glob iglob type type-not replace
-		max-depth max-columns max-filesize regexp sort sortr color encoding threads colors`, recursive: "*", is: patternFirst | risky,
+		max-depth max-columns max-filesize regexp sort sortr color encoding threads colors`, doubtful: `f file context-separator
+		field-context-separator field-match-separator path-separator type-add type-clear dfa-size-limit regex-size-limit engine
+		pre-glob hyperlink-format maxdepth generate`, recursive: "*", is: patternFirst | risky,
 		not: "--pre -z --search-zip --hostname-bin --ignore-file"},
 	{names: "cut", values: "b c d f bytes characters delimiter fields output-delimiter"},
 	{names: "paste", values: "d delimiters"},
