@@ -236,7 +236,7 @@ func layerChange(root string, c sandbox.Change) journal.LayerChange {
 		change.Path, change.Added = filepath.ToSlash(rel), ""
 	}
 	change.Moved = c.Before.Moved && !c.Before.Mode.IsDir()
-	if c.Before.Mode != 0 {
+	if c.Before.Exists() {
 		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
 			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}
 	}

@@ -257,7 +257,7 @@ func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
 	}
 	var before, after []byte
 	var err error
-	if c.Before.Mode.IsRegular() && c.Before.Mode != 0 {
+	if c.Before.Mode.IsRegular() && c.Before.Exists() {
 		if c.Before.Size > maxShown || c.Size > maxShown {
 			return fmt.Sprintf("%s: %d bytes, before %d\n", name, c.Size, c.Before.Size), nil
 		}
@@ -278,5 +278,5 @@ func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
 			return "", err
 		}
 	}
-	return edit.DiffFiles(name, before, after, c.Before.Mode != 0, c.Kind != sandbox.Deleted)
+	return edit.DiffFiles(name, before, after, c.Before.Exists(), c.Kind != sandbox.Deleted)
 }

@@ -12,6 +12,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/provider/fake"
+	"artoo/tool/names"
 	"artoo/tool/sandbox"
 )
 
@@ -109,6 +110,28 @@ func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
 		}
 		if !slices.ContainsFunc(cb.notices, func(n agent.Notice) bool { return strings.Contains(n.Text, "a.txt.yours") }) {
 			t.Errorf("the notices are %v", cb.notices)
+		}
+	}
+}
+
+// A file of mode 0000 is a file that was there.
+func TestAChangeOfAFileWithoutPermissionsLands(t *testing.T) {
+	for _, kind := range []sandbox.Kind{sandbox.Modified, sandbox.Deleted} {
+		c := &confinement{list: []sandbox.Change{{Path: "a.txt", Kind: kind, Mode: 0o644}}}
+		a := c.agent(t, "awk 1", permission.ModeEdits)
+		if err := os.Chmod(c.list[0].Path, 0); err != nil {
+			t.Fatal(err)
+		}
+		since, err := names.Changed(c.list[0].Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.list[0].Before.Mode, c.list[0].Before.Changed = 0, since
+		if _, err := send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		if c.landed(t) != 1 {
+			t.Errorf("%v: it did not land: %v", kind, history(a))
 		}
 	}
 }

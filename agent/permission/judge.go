@@ -187,7 +187,7 @@ func (w *weigher) add(c sandbox.Change) Class {
 	case what == Deleted:
 	case c.Mode.IsRegular() && now&0o111 != 0 && (before&0o111 == 0 || !c.Before.Mode.IsRegular()):
 		e.note(Executable, name, "")
-	case c.Kind != sandbox.Created && c.Before.Mode != 0 && now != before:
+	case c.Kind != sandbox.Created && c.Before.Exists() && now != before:
 		e.note(OtherMode, name, fmt.Sprintf("%04o → %04o", before, now))
 	}
 	class := Content

@@ -101,7 +101,7 @@ func (s *Step) stageKept(ctx context.Context, ops []Change) error {
 			continue
 		}
 		if err := r.stage(q, &ops[i]); err != nil {
-			return err
+			return atPath(op.Path, err)
 		}
 		s.staged = append(s.staged, staged{inode: ops[i].After.Stamp.Inode})
 	}

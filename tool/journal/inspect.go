@@ -241,6 +241,8 @@ func (j *Journal) whyNot(path string, s State) Reason {
 		return TooLarge
 	case j.files != nil && j.files.objects.bytes()+s.Size > j.cfg.MaxSession:
 		return NoSpace
+	case s.Hash != "":
+		return Lost
 	}
 	return NoTime
 }

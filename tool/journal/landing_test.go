@@ -98,14 +98,14 @@ func TestNewNamesOfOneFileLand(t *testing.T) {
 
 // A landing that is stopped at any point is taken back, and the layer is whole again.
 func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
-	for stopAt := 1; ; stopAt++ {
+	for stopAt := int64(1); ; stopAt++ {
 		p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n", "d/x": "x\n"})
 		dir := p.layer(map[string]string{"a": "A\n", "new/f": "f\n"})
 		start, layer := p.look(), lookAt(t, string(dir))
 		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
+		var n atomic.Int64 // Contents are written by another goroutine.
 		p.Journal.at = func(string) error {
-			if n++; n == stopAt {
+			if n.Add(1) == stopAt {
 				cancel()
 			}
 			return nil
@@ -113,7 +113,7 @@ func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
 		_, err := p.ApplyLayer(ctx, 1, "run", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)},
 			{Path: "gone", Before: p.now("gone")}, {Path: "d/x", Before: p.now("d/x")}, {Path: "d", Before: p.now("d")},
 			{Path: "new", After: State{Kind: Folder, Mode: 0o755}}, {Path: "new/f", After: file(0o644)}}, dir, Then{})
-		if n < stopAt {
+		if n.Load() < stopAt {
 			break
 		}
 		if err == nil {

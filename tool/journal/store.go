@@ -282,7 +282,7 @@ func (c *checkedFile) Read(p []byte) (int, error) {
 	n, err := c.File.Read(p)
 	c.hash.Write(p[:n])
 	if errors.Is(err, io.EOF) && hex.EncodeToString(c.hash.Sum(nil)) != c.want {
-		return n, errors.New("the journal's copy is damaged")
+		return n, fmt.Errorf("its copy is damaged: without %s the rest can be restored", c.Name())
 	}
 	return n, err
 }

@@ -136,6 +136,7 @@ const (
 	NoSpace      Reason = "the session's limit is reached"
 	Older        Reason = "kept as an earlier look saw it; no time for another before the command"
 	NoTime       Reason = "no time to copy it before the command"
+	Lost         Reason = "its copy is gone from the journal"
 	IsDenied     Reason = "denied"
 	IsIgnored    Reason = "ignored by git"
 	IsSpecial    Reason = "a device, FIFO or socket"
