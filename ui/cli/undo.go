@@ -17,6 +17,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/journal"
 	"artoo/ui"
+	"artoo/ui/headless"
 	"artoo/ui/sanitize"
 )
 
@@ -174,7 +175,21 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	said := a.said(session)
 	u := ui.Undo{Journal: j, Root: a.project.Root, Screen: a.screen, Said: func(turn int) string { return of(said, turn) }}
 	result := undoResult(session, p, said)
+	// A signal stops the undo, which puts back what it did, and not the process meanwhile.
+	ctx, a.outcome.signals = headless.Watch(ctx)
 	yes, err := a.approveUndo(ctx, u, p, *a.yes)
+	report := journal.Report{}
+	var failed error
+	if err == nil && yes && len(p.Restore) > 0 {
+		report, failed = j.Apply(ctx, p)
+	}
+	a.outcome.signals.End()
+	if failed != nil {
+		if a.outcome.signals.Caught() != nil { // which is all that is reported
+			a.warn("nothing was changed")
+		}
+		return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", failed), "")
+	}
 	if err != nil || !yes {
 		if *a.json {
 			err = errors.Join(printOne(a.process.Out, result, true, nil), err)
@@ -183,12 +198,6 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 			err = exitStatus(1)
 		}
 		return err
-	}
-	report := journal.Report{}
-	if len(p.Restore) > 0 {
-		if report, err = j.Apply(ctx, p); err != nil {
-			return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", err), "")
-		}
 	}
 	u.Done(p, report)
 	if !*a.json {
