@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/yuin/goldmark/parser"
+
 	"artoo/ui/sanitize"
 )
 
@@ -43,7 +45,8 @@ type Markdown struct {
 	row   row
 	held  heldWords
 
-	lastRun inlineRun // the run that was parsed last
+	lastRun inlineRun      // the run that was parsed last
+	context parser.Context // serves every run, since none leaves anything in it
 
 	// The source line being read.
 	state   state

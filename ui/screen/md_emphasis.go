@@ -34,7 +34,10 @@ type inlineRun struct {
 func (m *Markdown) parsed(run string) inlineRun {
 	if m.lastRun.root == nil || m.lastRun.run != run {
 		source := bytes.ReplaceAll([]byte(run), []byte{literalMark}, []byte{'\\'})
-		root := inlineParser.Parse(text.NewReader(source))
+		if m.context == nil {
+			m.context = parser.NewContext()
+		}
+		root := inlineParser.Parse(text.NewReader(source), parser.WithContext(m.context))
 		if root.FirstChild() != nil {
 			root = root.FirstChild()
 		}
@@ -119,32 +122,55 @@ func (p pairing) OnMatch(consumes int) ast.Node {
 // openAt is where in a run the first span begins that later text may close, -1 where no
 // such span is open.
 func (r inlineRun) openAt() int {
-	source := r.source
 	for n := r.root.FirstChild(); n != nil; n = n.NextSibling() {
 		t, ok := n.(*ast.Text)
 		if !ok {
 			continue // it is closed
 		}
-		for i := t.Segment.Start; i < t.Segment.Stop; i++ {
-			switch c := source[i]; {
-			case c == '\\':
-				i++
-			case c == '`', c == '[' && bracketOpen(source[i:]):
-				return i
-			case c == '*' || c == '_' || c == '~':
-				before, _ := utf8.DecodeLastRune(source[:i])
-				if i == 0 {
-					before = ' '
-				}
-				d, _ := emphasisMark(source[i:], before)
-				if d.CanOpen && (c != '~' || d.OriginalLength == 2) {
-					return i
-				}
-				i += d.OriginalLength - 1
-			}
+		if at := openIn(r.source, t.Segment.Start, t.Segment.Stop); at >= 0 {
+			return at
 		}
 	}
 	return -1
+}
+
+// openIn is where the first mark stands between two places of text that opens a span, or -1.
+func openIn(source []byte, from, to int) int {
+	for i := from; i < to; i++ {
+		switch c := source[i]; {
+		case c == '\\':
+			i++
+		case c == '`', c == '[' && bracketOpen(source[i:]):
+			return i
+		case c == '*' || c == '_' || c == '~':
+			before, _ := utf8.DecodeLastRune(source[:i])
+			if i == 0 {
+				before = ' '
+			}
+			d, _ := emphasisMark(source[i:], before)
+			if d.CanOpen && (c != '~' || d.OriginalLength == 2) {
+				return i
+			}
+			i += d.OriginalLength - 1
+		}
+	}
+	return -1
+}
+
+// closers are the characters by which a span that a mark opens can end, or become part of an
+// address.
+var closers = map[byte]string{'*': "*>", '_': "_>", '~': "~>", '`': "`>", '[': "])>"}
+
+// firstOpen is where the span begins that a run opens with its first mark, and where what may
+// close it comes from there; -1 and 0 where only a parser knows.
+func firstOpen(run []byte) (at, seen int) {
+	at = bytes.IndexAny(run, "`*_~[<\\\x01")
+	if at < 0 || openIn(run, at, at+1) != at {
+		return -1, 0
+	}
+	for seen = at + 1; seen < len(run) && run[seen] == run[at] && run[at] != '['; seen++ {
+	}
+	return at, seen
 }
 
 // codeSource is a code span with its backticks.

@@ -14,10 +14,11 @@ type row struct {
 	guard   rowGuard
 	width   int
 	col     int
-	style   style // the one that is open; never at the end of a row
-	started bool  // the source line has put something on the screen
-	written bool  // anything at all
-	said    int   // bytes of buf up to the end of the last sentence or line; with Spoken only
+	style   style            // the one that is open; never at the end of a row
+	begins  map[style]string // how styles begin that were shown
+	started bool             // the source line has put something on the screen
+	written bool             // anything at all
+	said    int              // bytes of buf up to the end of the last sentence or line; with Spoken only
 }
 
 // measure asks how wide rows are now.
@@ -44,7 +45,14 @@ func (r *row) setStyle(st style) {
 	if r.style != 0 {
 		r.buf = append(r.buf, endStyle...)
 	}
-	begin := r.opt.Palette.begin(st)
+	begin, known := r.begins[st]
+	if !known {
+		if r.begins == nil {
+			r.begins = map[style]string{}
+		}
+		begin = r.opt.Palette.begin(st)
+		r.begins[st] = begin
+	}
 	if r.style = st; begin == "" {
 		r.style = 0
 	}

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,6 +33,8 @@ type heldWords struct {
 	hot    bool // it has a character that may be markup
 	last   rune // the last rune of text
 	spaces int  // blanks before it
+	open   int  // where its first open span began in text[:seen]; -1 without such a span
+	seen   int
 }
 
 // maxSpan is the most cells of an open span that are held back on a wide screen,
@@ -125,8 +128,16 @@ func (m *Markdown) openAt() int {
 	if !m.held.hot || m.asSource() {
 		return -1
 	}
-	m.scanned += len(m.held.text)
-	return m.parsed(string(m.held.text)).openAt()
+	h := &m.held
+	if h.seen == 0 {
+		h.open, h.seen = firstOpen(h.text)
+	}
+	if h.open < 0 || bytes.ContainsAny(h.text[h.seen:], closers[h.text[h.open]]) {
+		m.scanned += len(h.text)
+		h.open = m.parsed(string(h.text)).openAt()
+	}
+	h.seen = len(h.text)
+	return h.open
 }
 
 // mayGrow reports whether the span that is open at a place may become longer. One
@@ -194,12 +205,12 @@ func (m *Markdown) placeAll(words []word) {
 // from outside: the sanitiser lets no control character through.
 const literalMark = '\x01'
 
-// giveUp reads the held text again with the mark of its first open span as plain
+// giveUp reads the held text again with the mark of the open span that openAt found as plain
 // characters.
 func (m *Markdown) giveUp() {
 	run := string(m.held.text)
 	m.scanned += len(run)
-	at := m.parsed(run).openAt()
+	at := m.held.open
 	m.clearWord()
 	m.size -= len(run)
 	end := at + 1
@@ -216,7 +227,9 @@ func (m *Markdown) giveUp() {
 	m.feed(marked.String())
 }
 
-func (m *Markdown) clearWord() { m.held.text, m.held.last, m.held.hot = m.held.text[:0], 0, false }
+func (m *Markdown) clearWord() {
+	m.held = heldWords{text: m.held.text[:0], spaces: m.held.spaces}
+}
 
 // putWords shows held text as the source has it.
 func (m *Markdown) putWords(run string) {
