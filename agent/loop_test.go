@@ -117,7 +117,7 @@ func TestPanicsAreTheToolsOwn(t *testing.T) {
 		func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
 	mends := tool.New(tool.Def{Name: "mends", Kind: tool.KindRead,
-		Mend: func(map[string]json.RawMessage) bool { panic("no input") }}, nil,
+		Fix: func(map[string]json.RawMessage) bool { panic("no input") }}, nil,
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
 	runs := makeTool("runs", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { panic("no run") })
 	waits := makeTool("waits", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) {

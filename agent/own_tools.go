@@ -55,7 +55,7 @@ const AskUser = "ask_user"
 
 // askUserTool is the tool that asks the user something.
 func askUserTool() tool.Tool {
-	return tool.New(tool.Def{Name: AskUser, Kind: tool.KindNone, Mend: mendAskUser,
+	return tool.New(tool.Def{Name: AskUser, Kind: tool.KindNone, Fix: mendAskUser,
 		Description: "Ask the user what only they can decide, and wait. Not for permission to call a tool."},
 		func(_ context.Context, _ *tool.Env, in askUserInput) (tool.Access, error) {
 			if strings.TrimSpace(in.Question) == "" {

@@ -40,7 +40,7 @@ func taskTool(agents []SubAgent) tool.Tool {
 		}
 		text += ";"
 	}
-	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";"), Mend: mendTask}
+	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";"), Fix: mendTask}
 	noModel := "leave out model: a sub-agent has the one of this conversation"
 	if len(agents) > 0 {
 		noModel += ", or its own where agent names one that has"

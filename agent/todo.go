@@ -28,7 +28,7 @@ var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "d
 
 // todoTool is the tool that keeps the plan of a long task.
 func todoTool() tool.Tool {
-	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true, Mend: mendTodo,
+	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true, Fix: mendTodo,
 		Description: "Show the user the plan of a task of several steps. Send all items each time, in order; " +
 			"one is in_progress at a time. Call it when a step begins or ends."},
 		func(_ context.Context, _ *tool.Env, in todoInput) (tool.Access, error) {

@@ -16,22 +16,22 @@ import (
 	"artoo/tool/spelling"
 )
 
-// mendInput takes slips that models make and that can mean only one thing: null
+// normalizeInput takes slips that models make and that can mean only one thing: null
 // for a property that may be left out, a number or truth value in quotes, a
 // whole number written as 2.0, a list in quotes or of one element without its
 // brackets, names that other programs give a property. All else stays as it is.
-func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 {
 		return input
 	}
 	switch {
 	case input[0] == '{' && schema.Type == "object":
-		return mendObject(schema, input)
+		return normalizeObject(schema, input)
 	case input[0] == '{' && schema.Type == "array" && schema.Items != nil && schema.Items.Type == "object":
-		return mendList(schema.Items, slices.Concat([]byte{'['}, input, []byte{']'}))
+		return normalizeList(schema.Items, slices.Concat([]byte{'['}, input, []byte{']'}))
 	case input[0] == '[' && schema.Type == "array" && schema.Items != nil:
-		return mendList(schema.Items, input)
+		return normalizeList(schema.Items, input)
 	case input[0] == '"' && schema.Type != "string":
 		var quoted string
 		if err := json.Unmarshal(input, &quoted); err != nil {
@@ -39,7 +39,7 @@ func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage
 		}
 		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) ||
 			schema.Type == "array" && isA("object", inner) {
-			return mendInput(schema, inner)
+			return normalizeInput(schema, inner)
 		}
 	case schema.Type == "integer":
 		return plainInteger(input)
@@ -47,16 +47,16 @@ func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage
 	return input
 }
 
-// mendCall is mendInput for the whole input of a call, with what only its tool
+// normalizeCall is normalizeInput for the whole input of a call, with what only its tool
 // knows. An input in quotes is one too.
-func mendCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
+func normalizeCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
 	input json.RawMessage) json.RawMessage {
-	mended := mendInput(schema, input)
+	fixed := normalizeInput(schema, input)
 	var fields map[string]json.RawMessage
-	if own == nil || json.Unmarshal(mended, &fields) != nil || fields == nil || !own(fields) {
-		return mended
+	if own == nil || json.Unmarshal(fixed, &fields) != nil || fields == nil || !own(fields) {
+		return fixed
 	}
-	return mendInput(schema, again(mended, fields, true))
+	return normalizeInput(schema, again(fixed, fields, true))
 }
 
 // isA reports whether raw is JSON of the type, which is none that is written in
@@ -78,7 +78,7 @@ func isA(kind string, raw json.RawMessage) bool {
 	return false
 }
 
-func mendObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+func normalizeObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil {
 		return input
@@ -97,22 +97,22 @@ func mendObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessag
 		if string(value) == "null" && !slices.Contains(schema.Required, name) {
 			delete(fields, name)
 			changed = true
-		} else if mended := mendInput(property, value); !bytes.Equal(mended, value) {
-			fields[name] = mended
+		} else if fixed := normalizeInput(property, value); !bytes.Equal(fixed, value) {
+			fields[name] = fixed
 			changed = true
 		}
 	}
 	return again(input, fields, changed)
 }
 
-func mendList(item *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+func normalizeList(item *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	var values []json.RawMessage
 	if err := json.Unmarshal(input, &values); err != nil {
 		return input
 	}
 	for i, value := range values {
-		mended := mendInput(item, value)
-		values[i] = mended
+		fixed := normalizeInput(item, value)
+		values[i] = fixed
 	}
 	return again(input, values, true)
 }
@@ -122,11 +122,11 @@ func again(input json.RawMessage, v any, changed bool) json.RawMessage {
 	if !changed {
 		return input
 	}
-	mended, err := json.Marshal(v)
+	fixed, err := json.Marshal(v)
 	if err != nil {
 		return input
 	}
-	return mended
+	return fixed
 }
 
 // plainInteger writes 2.0 and 2e3 as Go reads integers. Fractions and what is

@@ -28,7 +28,7 @@ func otherNames(property string) []string {
 		"glob":        "include includes includepattern globpattern filepattern fileglob",
 		"type":        "filetype language",
 		"ignore_case": "i caseinsensitive",
-		"context":     "c contextlines linesofcontext",
+		"context":     "c contextlines linesofcontext a b aftercontext beforecontext linesafter linesbefore",
 		"query":       "q searchquery searchterm",
 		"url":         "uri link href address webpage website page urls",
 		"offset": "startindex startline linestart start fromline firstline startlineonebased offsetlines " +
@@ -64,6 +64,14 @@ func changesNothing(name string, value json.RawMessage) bool {
 		"dangerouslydisablesandbox", "forkcontext", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
 		"pages":
 		return said == "false" || said == "" || said == "[]"
+	case "outputmode":
+		return said == "content"
+	case "isregex", "isregexp", "casesensitive":
+		return said == "true"
+	case "literal", "literaltext", "fixedstrings", "withescalatedpermissions":
+		return said == "false"
+	case "sandboxpermissions":
+		return said == "use_default"
 	case "expectedreplacements":
 		return said == "1"
 	case "shell":
@@ -184,6 +192,6 @@ func calledElsewhere(name string) []string {
 			"execcommand executebash exec shellcommand",
 		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",
 		"web_search": "googlewebsearch searchweb websearchtool bravewebsearch tavilysearch",
-		"shell":      "bashoutput killshell killbash taskoutput taskstop writestdin readbackgroundoutput getterminaloutput",
+		"shell":      "bashoutput taskoutput writestdin readbackgroundoutput getterminaloutput",
 	}[name])
 }

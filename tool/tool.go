@@ -121,9 +121,9 @@ type Tool struct {
 	// project has one. "" for a tool that is not for files of a kind.
 	For string
 
-	text  func(text string) (json.RawMessage, bool) // Def.FromText
-	mend  func(input json.RawMessage) json.RawMessage
-	other map[string]string // Def.Elsewhere
+	text      func(text string) (json.RawMessage, bool) // Def.FromText
+	normalize func(input json.RawMessage) json.RawMessage
+	other     map[string]string // Def.Elsewhere
 	// Each is made when it is first asked for: a start needs none, a short run few.
 	schema  func() *jsonschema.Schema // what a call may have
 	offered func() *jsonschema.Schema // what of that the model is shown
@@ -138,10 +138,10 @@ type Def struct {
 	Name        string
 	Description string
 	Kind        Kind
-	// Mend changes the fields of an input, after their names are those of the
+	// Fix changes the fields of an input, after their names are those of the
 	// schema, where what the model wrote can mean only one thing. It reports
 	// whether it did. May be nil.
-	Mend func(fields map[string]json.RawMessage) (changed bool)
+	Fix func(fields map[string]json.RawMessage) (changed bool)
 	// Optional, Marks, Instead and For are those of Tool.
 	Optional, Marks bool
 	Instead, For    string
@@ -205,7 +205,7 @@ func New[In any](
 		return b
 	})
 	t.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return t.schema().Resolve(nil) })
-	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(t.schema(), def.Mend, input) }
+	t.normalize = func(input json.RawMessage) json.RawMessage { return normalizeCall(t.schema(), def.Fix, input) }
 	decode := func(input json.RawMessage) (In, error) { return Decode[In](t, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
@@ -237,7 +237,7 @@ func (t Tool) ByLoop() bool { return t.run == nil }
 // Decode reads the input of a call of a tool that New made for In. Input must have
 // passed Check.
 func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
-	if err = json.Unmarshal(t.mend(input), &in); err != nil {
+	if err = json.Unmarshal(t.normalize(input), &in); err != nil {
 		err = fmt.Errorf("%s: %w", t.Name, err)
 	}
 	return in, err
@@ -279,7 +279,7 @@ func schemaOf[In any]() *jsonschema.Schema {
 // property that is wrong and what it should be, for the model to mend the call.
 func (t Tool) Check(input json.RawMessage) error {
 	var v any
-	if err := json.Unmarshal(t.mend(input), &v); err != nil {
+	if err := json.Unmarshal(t.normalize(input), &v); err != nil {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
 	wrong := misfits(t.schema(), "", v)
@@ -310,7 +310,7 @@ const maxMisfits = 8
 
 // Repair is the input as the tool takes it, with the slips of models put right that can
 // mean only one thing.
-func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.mend(input) }
+func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.normalize(input) }
 
 // Plan says what the call would touch. Input must have passed Check.
 func (t Tool) Plan(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {

@@ -52,7 +52,7 @@ type BashOptions struct {
 // Bash makes the tool that runs shell commands.
 func Bash(o BashOptions) tool.Tool {
 	s := commandShell{BashOptions: o, waits: shell.DefaultWaits()}
-	def := tool.Def{Name: "bash", Kind: tool.KindRun, Description: s.description(), Mend: mendBash}
+	def := tool.Def{Name: "bash", Kind: tool.KindRun, Description: s.description()}
 	if !s.unconfines() {
 		def.Unoffered = []string{"unconfined", "reason"}
 	}

@@ -51,7 +51,7 @@ func TestWrongCallsAreTakenOrAnswered(t *testing.T) {
 	if diff := cmp.Diff(string(data), got.String()); diff != "" && !*update {
 		t.Error(diff)
 	}
-	if taken < 120 || taken+refused < 150 {
+	if taken < 105 || taken+refused < 140 {
 		t.Errorf("%d calls are taken, %d are not", taken, refused)
 	}
 	t.Logf("%d calls are taken, %d are not", taken, refused)

@@ -30,7 +30,7 @@ func Edit() tool.Tool {
 			"Each old_string must be exactly as in the file, without line numbers, and occur only once: " +
 			"add lines around it to make it unique, or set replace_all. Line ends and encoding are kept. " +
 			"The result shows the new lines: do not read the file again.",
-		Mend: mendBlocks, Schema: editSchema,
+		Schema: editSchema,
 	}, planEdit, runEdit)
 }
 

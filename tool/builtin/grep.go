@@ -41,7 +41,6 @@ func Grep() tool.Tool {
 	return tool.New(tool.Def{
 		Name: "grep",
 		Kind: tool.KindRead,
-		Mend: mendGrep,
 		Description: "Search file contents. Answers path:line: text, sorted by path; context lines are path-line- text. " +
 			"Leaves out binary files and what .gitignore names, except a file named as path.",
 	}, planGrep, runGrep)

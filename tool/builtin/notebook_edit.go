@@ -33,7 +33,7 @@ type notebookInput struct {
 func NotebookEdit() tool.Tool {
 	return tool.New(tool.Def{
 		Name: "notebook_edit",
-		Kind: tool.KindWrite, Mend: mendNotebook, For: ".ipynb",
+		Kind: tool.KindWrite, Fix: quoteNumber("cell_id"), For: ".ipynb",
 		Description: "Replace, insert or delete a cell of a Jupyter notebook (.ipynb) that was read before; " +
 			"all else in the file stays as it is. The outputs of a replaced code cell are cleared.",
 		Schema: notebookSchema,

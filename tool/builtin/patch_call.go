@@ -44,11 +44,10 @@ func patchCall(patch string) json.RawMessage {
 	return slices.Concat([]byte(`{"input":`), tool.Quoted(patch), []byte("}"))
 }
 
-// FindCall is Find for a call with its input, and the input as that tool takes it:
-// tools of other programs do several things, or are called like one of artoo's that
-// does something else.
+// FindCall is Find for a call with its input: a patch that was written into another tool
+// is a call of apply_patch.
 func FindCall(tools []tool.Tool, name string, input json.RawMessage) (*tool.Tool, json.RawMessage) {
-	found, input := tool.FindCall(tools, name, input)
+	found := tool.Find(tools, name)
 	if apply, patch := asPatch(tools, found, input); apply != nil {
 		return apply, patch
 	}

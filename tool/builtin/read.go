@@ -38,7 +38,6 @@ func Read() tool.Tool {
 	return tool.New(tool.Def{
 		Name: "read",
 		Kind: tool.KindRead,
-		Mend: mendRead,
 		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file; " +
 			"images (PNG, JPEG, GIF, WebP); PDFs as text; notebooks as cells, which offset and limit then count. " +
 			"Long files come in pieces. For a directory use ls.",

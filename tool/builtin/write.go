@@ -23,7 +23,7 @@ func Write() tool.Tool {
 	return tool.New(tool.Def{
 		Name: "write",
 		Kind: tool.KindWrite,
-		Mend: mendWrite,
+		Fix:  fixWrite,
 		Description: "Create a file, or replace all of an existing one, which must have been read before; its line ends and encoding are kept. " +
 			"Missing directories are made. Use edit to change a part of a file.",
 	}, planWrite, runWrite)
