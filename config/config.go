@@ -34,7 +34,7 @@ type Config struct {
 	Warnings []string
 
 	origins      map[string]origin
-	projectRules map[string][]RuleText // by root
+	projectRules map[string][]RuleText // the keys are roots
 	ruleTexts    []RuleText
 	project      projectSettings
 	switched     string            // the Choice.Note of a model that named another provider than a weaker source

@@ -14,7 +14,7 @@ const ProjectFile = ".artoo/config.toml"
 
 // projectSettings are what a project's own file takes away.
 type projectSettings struct {
-	rules   []RuleText    // that ask and deny
+	rules   []RuleText    // they ask and deny
 	without []withoutTool // tools that are not offered
 }
 

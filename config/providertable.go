@@ -15,7 +15,7 @@ type ProviderTable struct {
 	BaseURL       string   // "" for the provider's own
 	APIKeySource  string   // auto, keyring, env, config, command; "" when left out
 	APIKeyEnv     string   // "" when left out
-	APIKey        Secret   // for the sources auto and config
+	APIKey        Secret   // the sources auto and config use it
 	APIKeyCommand []string // program and arguments; one element goes to the shell
 	ExtraHeaders  map[string]Secret
 	Models        map[string]Model

@@ -17,8 +17,8 @@ var searchVariables = []struct{ key, name, meaning string }{
 // SearchEngine is what the web is searched with.
 type SearchEngine struct {
 	Name    string // searxng, brave or tavily; "" for none
-	Address string
-	Key     Secret // of the others
+	Address string // only SearXNG has one
+	Key     Secret // only Brave and Tavily have one
 }
 
 // SearchEngine is the first of SearXNG, Brave and Tavily that is set up. The error is

@@ -41,29 +41,29 @@ func Main(p Process) int {
 
 // app is one run.
 type app struct {
-	flags        map[string][]string // of settings, by key
+	flags        map[string][]string // those of settings, by key
 	process      Process
 	began        time.Time
 	cfg          *config.Config
 	screen       *screen.Screen
 	streams      streams
-	catalog      *provider.Catalog // of models; nil is what is built in
+	catalog      *provider.Catalog // nil for the models that are built in
 	choice       config.Choice     // who answers now; the settings have who did at first
 	found        found
 	project      project.Project
 	repoSettings repoSettings
 	rules        ruleSet
-	marks        marks
+	marks        keyMarks
 	http         *http.Client
 	web          *web.Client
 	log          *transport.Log
-	environ      []string       // of the tools
+	environ      []string       // the tools get it
 	path         string         // the user's PATH; artoo's own is without the directories that commands may write
-	facts        sandbox.Facts  // what confines commands
+	facts        sandbox.Facts  // they say what confines commands
 	ledger       *ledger.Ledger // nil where nothing is counted
 	agent        *agent.Agent   // nil before there is one
 	outcome      outcome
-	notify       string // what the user chose in this conversation, "" for nothing
+	notify       string // the user chose it in this conversation; may be ""
 	free         bool   // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
 	// otherwise.

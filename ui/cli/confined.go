@@ -21,7 +21,7 @@ func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 		return sandbox.Facts{Mechanism: sandbox.None}, nil
 	}
 	cache := ""
-	if dir, err := a.cfg.Paths.CacheDir(); err == nil { // without one it is found out each time
+	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
 		cache = filepath.Join(dir, "sandbox.json")
 	}
 	facts := sandbox.Probe(ctx, cache).For(a.project.Root)

@@ -14,8 +14,8 @@ import (
 	"artoo/tool/environ"
 )
 
-// marks makes the marks of the present session. Safe for concurrent use.
-type marks struct {
+// keyMarks makes the marks of the present session. Safe for concurrent use.
+type keyMarks struct {
 	mu      sync.Mutex
 	salt    redact.Salt
 	session *conversation.Session // nil before there is one, and for none
@@ -26,7 +26,7 @@ type marks struct {
 
 // begin takes the salt of a session that goes on, or a new one for nil and for a
 // session that had no mark yet.
-func (m *marks) begin(s *conversation.Session) error {
+func (m *keyMarks) begin(s *conversation.Session) error {
 	salt, kept := redact.NewSalt(), false
 	if s != nil {
 		old, err := s.Salt()
@@ -44,7 +44,7 @@ func (m *marks) begin(s *conversation.Session) error {
 }
 
 // belong says whose marks these are from now on: a session that has just begun.
-func (m *marks) belong(s *conversation.Session) {
+func (m *keyMarks) belong(s *conversation.Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.session = s
@@ -52,7 +52,7 @@ func (m *marks) belong(s *conversation.Session) {
 }
 
 // keep writes the salt when a mark was made with it.
-func (m *marks) keep() {
+func (m *keyMarks) keep() {
 	if m.kept || !m.used || m.session == nil || m.session.ReadOnly() {
 		return
 	}
@@ -63,7 +63,7 @@ func (m *marks) keep() {
 }
 
 // use is the salt to make a mark with, which is kept from then on.
-func (m *marks) use() redact.Salt {
+func (m *keyMarks) use() redact.Salt {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.salt == (redact.Salt{}) { // nothing has begun yet
@@ -75,7 +75,7 @@ func (m *marks) use() redact.Salt {
 }
 
 // mark is what stands for a key.
-func (m *marks) mark(key string) string { return m.use().Mark(key) }
+func (m *keyMarks) mark(key string) string { return m.use().Mark(key) }
 
 // childEnviron is the environment of commands, and the names of the variables with
 // credentials that they do not get.

@@ -83,7 +83,8 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.marks.lost = func(err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
-	state, _ := a.cfg.Paths.StateDir() // without a home there is none
+	// Without a home there is no such directory.
+	state, _ := a.cfg.Paths.StateDir()
 	cache, _ := a.cfg.Paths.CacheDir()
 	a.agent, err = agent.ForProject(a.project.Dir, agent.ProjectOptions{
 		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
@@ -156,7 +157,8 @@ func (a *app) steps() int {
 // workspace is the project, and what may be reached besides.
 func (a *app) workspace() *agent.Workspace {
 	added := slices.Clone(a.cfg.AddDirs)
-	for _, dir := range a.cfg.Writable { // what commands may write counts as the project for all that is held back
+	// Directories that commands may write count as the project in all that is held back.
+	for _, dir := range a.cfg.Writable {
 		added = append(added, dir+":rw")
 	}
 	w := &agent.Workspace{
@@ -164,7 +166,7 @@ func (a *app) workspace() *agent.Workspace {
 		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
 		Headless: a.unanswered(), Began: a.began, AddDirs: added, Asked: a.reopened,
 	}
-	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
+	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
 		w.ConfigDir = dir
 	}
 	w.DenyFiles = a.own()
@@ -176,7 +178,7 @@ func (a *app) workspace() *agent.Workspace {
 func (a *app) own() (paths []string) {
 	p := a.cfg.Paths
 	for _, find := range []func() (string, error){p.ConfigDir, p.DataDir, p.StateDir, p.CacheDir, p.Credentials, p.Trust, p.Approved} {
-		if path, err := find(); err == nil { // without a home there is none
+		if path, err := find(); err == nil {
 			paths = append(paths, path)
 		}
 	}
@@ -228,7 +230,8 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	for i, t := range all { // what the user names is offered in any case
+	// A tool that the user names is offered in any case.
+	for i, t := range all {
 		if t.For != "" && (slices.Contains(a.cfg.Tools, t.Name) || slices.Contains(a.cfg.Tools, "+"+t.Name)) {
 			all[i].For = ""
 		}

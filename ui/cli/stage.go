@@ -19,9 +19,9 @@ import (
 
 // outcome is what a headless run came to, for its result and its exit code.
 type outcome struct {
-	asked    headless.Format // what stdout was requested to hold; "" where there is no answer
+	asked    headless.Format // the format of stdout; "" where there is no answer
 	approve  headless.Asker  // approves the demo's own calls; nil otherwise
-	stdin    string          // what became of standard input
+	stdin    string          // it says what became of standard input
 	signals  *headless.Signals
 	response atomic.Pointer[agent.Response]
 	printed  sync.Once // the result object

@@ -22,7 +22,7 @@ type streams struct {
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
 
-	outputs []*prompt.Output // of the screen, to the terminals
+	outputs []*prompt.Output // the screen writes them to terminals
 }
 
 // look finds out what the streams are.

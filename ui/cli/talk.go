@@ -49,7 +49,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	defer a.close()
 	history := ""
 	if a.cfg.History && !a.cfg.Interactive {
-		if path, err := a.cfg.Paths.History(); err == nil { // without a home there is none
+		if path, err := a.cfg.Paths.History(); err == nil {
 			history = path
 		}
 	}

@@ -276,7 +276,7 @@ func (a *app) tighten() error {
 // trustCommand is `artoo trust`.
 type trustCommand struct {
 	*app
-	json, programs, yes, list, revoked *bool
+	json, programs, yes *bool
 }
 
 func newTrust(a *app) *cobra.Command {
@@ -286,39 +286,31 @@ func newTrust(a *app) *cobra.Command {
 	flag := func(name, meaning string) *bool { return c.PersistentFlags().Bool(name, false, meaning) }
 	t := trustCommand{app: a, json: jsonFlag(c),
 		programs: flag("run", "let the project's own programs run in the sandbox without a question"),
-		yes:      flag("yes", "trust it without a question"), list: flag("list", "as list"), revoked: flag("revoke", "as rm")}
-	run := func(ctx context.Context, words []string) error { return t.run(ctx, first(words)) }
-	c.RunE = func(c *cobra.Command, words []string) error { return run(c.Context(), words) }
-	a.verb(c, "list", func(ctx context.Context, words []string) error {
-		*t.list = true
-		return run(ctx, words)
-	})
-	rm := a.verb(c, "rm", func(ctx context.Context, words []string) error {
-		*t.revoked = true
-		return run(ctx, words)
-	})
+		yes:      flag("yes", "trust it without a question")}
+	c.RunE = func(c *cobra.Command, words []string) error { return t.run(c.Context(), first(words)) }
+	a.verb(c, "list", func(context.Context, []string) error { return t.listTrust() })
+	rm := a.verb(c, "rm", func(_ context.Context, words []string) error { return t.revoke(first(words)) })
 	rm.Args, rm.ValidArgsFunction = a.words(0, 1, ""), nil
 	return c
 }
 
-func (a trustCommand) run(ctx context.Context, dir string) error {
+// open reads the settings and finds the project, that of dir unless it is "".
+func (a trustCommand) open(dir string) (store trust.Store, err error) {
 	if err := a.load(false, false); err != nil {
-		return err
-	}
-	store, err := a.trustStore()
-	if err != nil {
-		return err
-	}
-	if *a.list {
-		return a.listTrust(store)
+		return store, err
 	}
 	if dir != "" {
 		if a.project, err = findProject(dir); err != nil {
-			return fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
+			return store, fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
 		}
 	}
-	if *a.revoked {
-		return a.revoke(store)
+	return a.trustStore()
+}
+
+func (a trustCommand) run(ctx context.Context, dir string) error {
+	store, err := a.open(dir)
+	if err != nil {
+		return err
 	}
 	if a.project.None != "" {
 		return fail(agent.KindUsage, "trust", errors.New("no project to trust: "+a.project.None), "cd into one")
@@ -355,7 +347,11 @@ type listedRun struct {
 }
 
 // listTrust prints the answers of both kinds.
-func (a trustCommand) listTrust(store trust.Store) error {
+func (a trustCommand) listTrust() error {
+	store, err := a.open("")
+	if err != nil {
+		return err
+	}
 	answers, err := store.Answers()
 	if err != nil {
 		return a.storeFailure(store, err)
@@ -398,7 +394,11 @@ func trustRow(word string, at time.Time, root, object string) string {
 
 // revoke takes back what was said of a project's settings, or, with run, that it may
 // run its own programs.
-func (a trustCommand) revoke(store trust.Store) error {
+func (a trustCommand) revoke(dir string) error {
+	store, err := a.open(dir)
+	if err != nil {
+		return err
+	}
 	root := sanitize.Text(a.project.Root, sanitize.Line)
 	if *a.programs {
 		was, err := store.RevokePrograms(a.project.Root)

@@ -24,7 +24,7 @@ type LocalServer struct {
 	Address  string // http://host:port
 	Named    bool   // the user named its address: it should be there
 	Model    string // the chosen one; "" when another provider is chosen
-	Window   int    // that the settings ask for; 0 when they do not
+	Window   int    // the settings ask for it; 0 when they do not
 }
 
 // Check asks the server for its version and its models.
