@@ -80,10 +80,10 @@ type Access struct {
 
 // Result is what a call came to.
 type Result struct {
-	Text    string  // for the model, untruncated and without terminal escapes
-	Images  []Image // for models that see
-	Summary string  // for the user, a few words: "88 lines", "exit 1 in 1.9s"
-	IsError bool    // the call did what it could, but failed (a command's exit status)
+	Text    string // The model reads it; untruncated, without terminal escapes.
+	Images  []Image
+	Summary string // The user reads it: "88 lines", "exit 1 in 1.9s".
+	IsError bool   // the call did what it could, but failed (a command's exit status)
 	// Paged says that the tool kept Text to Env.PageMax itself and says how to get
 	// the rest: it is not cut once more.
 	Paged bool
@@ -125,8 +125,8 @@ type Tool struct {
 	normalize func(input json.RawMessage) json.RawMessage
 	other     map[string]string // Def.Elsewhere
 	// Each is made when it is first asked for: a start needs none, a short run few.
-	schema  func() *jsonschema.Schema // what a call may have
-	offered func() *jsonschema.Schema // what of that the model is shown
+	schema  func() *jsonschema.Schema // the properties that a call may have
+	offered func() *jsonschema.Schema // the part that the model sees
 	written func() json.RawMessage    // offered as JSON
 	resolve func() (*jsonschema.Resolved, error)
 	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)

@@ -35,10 +35,10 @@ func ApplyPatch() tool.Tool {
 // fileStep is what a patch does to one file.
 type fileStep struct {
 	change
-	op     byte       // A, M or D
-	was    files.Text // what it is before and after
+	op     byte // A, M or D
+	was    files.Text
 	now    files.Text
-	chunks []edit.Chunk // that were applied
+	chunks []edit.Chunk
 	from   *files.Place // where an M moves it from, nil where it stays
 }
 

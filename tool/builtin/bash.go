@@ -40,7 +40,7 @@ type bashInput struct {
 
 // BashOptions says what holds for the commands of a session.
 type BashOptions struct {
-	Path     string // of the shell, as shell.Find gives it; with "" every call fails and says so
+	Path     string // shell.Find gives it; with "" every call fails
 	Confined bool   // commands run confined
 	// Ask says that someone can answer when a call asks to run unconfined.
 	Ask bool

@@ -70,7 +70,7 @@ func answered(t *testing.T, name string, input json.RawMessage) (what string, ta
 		return "! " + err.Error(), false
 	}
 	input = found.Repair(input)
-	if found.Name == "bash" || found.Name == "edit" { // what the schema cannot say
+	if found.Name == "bash" || found.Name == "edit" {
 		env := newFileWorld(t, map[string]string{"a.go": "1\n", "src/x": ""}).env
 		env.Jobs = &shell.Jobs{}
 		if _, err := found.Plan(t.Context(), env, input); err != nil && !strings.Contains(err.Error(), "there is no") &&

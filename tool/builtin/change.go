@@ -18,15 +18,15 @@ import (
 // change is what a call would do to one file.
 type change struct {
 	files.Place
-	state    files.State // of the file before
+	state    files.State
 	old, new []byte
 	// before and text are the file's text before and after.
 	before, text string
-	note         string // for the model, at the end of the result
+	note         string
 	moves        string // Access.MovesSecret
 	unified      udiff.UnifiedDiff
-	diff         string    // that the user is shown, where it is not the one of the text
-	cells        cellShift // of a notebook
+	diff         string // shown to the user in place of the diff of the text
+	cells        cellShift
 	added        int
 	removed      int
 }

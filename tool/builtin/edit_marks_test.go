@@ -33,9 +33,9 @@ func TestAMarkInAnEditStandsForWhatIsThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		file  string
 		in    edit
-		want  string // of the file; "" where it is refused
+		want  string
 		moves bool
-		why   string // in the error
+		why   string
 	}{
 		"two lines away": {file, one("token = "+oneMark+"\nc = 3\nd = 4", "token = "+oneMark+"\nc = 3\nd = 9"),
 			strings.Replace(file, "d = 4", "d = 9", 1), false, ""},

@@ -96,8 +96,8 @@ func TestAnEditIsNeverAGuess(t *testing.T) {
 // formed is a file in some encoding, with an edit of some of its lines that may be
 // off in form.
 type formed struct {
-	lines     []string // with their ends
-	from, to  int      // the lines that are replaced
+	lines     []string
+	from, to  int // the lines that are replaced
 	old, text string
 	enc       int
 }

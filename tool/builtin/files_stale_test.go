@@ -57,7 +57,7 @@ func TestAFileThatOthersChangedIsReadAgain(t *testing.T) {
 	done := w.env.Files.Seen.OwnChanges()
 	w.put(w.path("f"), "one\n2!\nthree\n")
 	done()
-	w.put(w.path("f"), "one\n2!!\nthree\n") // by others, after the command
+	w.put(w.path("f"), "one\n2!!\nthree\n")
 	w.fails(Edit(), edit, "not by a command of yours", "+2!!\n")
 
 	w.ok(Read(), in{"path": "f"})

@@ -26,7 +26,7 @@ import (
 // holds, and all scale down what is larger than about this.
 const (
 	maxImageFile = 30 << 20   // bytes of the file
-	maxPixels    = 40_000_000 // of the image: what decoding can take in memory
+	maxPixels    = 40_000_000 // bounds the memory of decoding
 	imageEdge    = 1568       // pixels of the longer side that models are shown
 	imageBytes   = 3_500_000  // and bytes
 )
@@ -34,8 +34,8 @@ const (
 // shownImage is an image as models are shown it.
 type shownImage struct {
 	tool.Image
-	width, height int // of the file's
-	shownW        int // of what is shown
+	width, height int
+	shownW        int
 	shownH        int
 }
 
@@ -94,7 +94,7 @@ func readImage(data []byte, kind string) (shownImage, error) {
 			return p, nil
 		}
 	}
-	_, lossy := img.(*image.YCbCr) // as a JPEG is, and a WebP that is written like one
+	_, lossy := img.(*image.YCbCr) // JPEGs are, and WebPs that are written like them.
 	return p, p.encode(img, kind == "image/jpeg" || lossy)
 }
 

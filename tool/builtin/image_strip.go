@@ -50,7 +50,7 @@ const (
 	jpegApp0       = 0xe0
 	jpegApp15      = 0xef
 	jpegComment    = 0xfe
-	jpegProfile    = 0xe2 // of colours, where it says so
+	jpegProfile    = 0xe2
 	jpegAdobe      = 0xee // says what the colours are
 	exifSegment    = 0xe1
 	orientationTag = 0x0112

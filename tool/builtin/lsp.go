@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	lspLimit  = 20 * time.Second // of one question to a language server
-	maxPlaces = 100              // places, symbols or problems that are shown
-	maxHover  = 4000             // bytes of what a server says of a name
+	lspLimit  = 20 * time.Second
+	maxPlaces = 100  // places, symbols or problems that are shown
+	maxHover  = 4000 // bytes of what a server says of a name
 )
 
 type lspInput struct {

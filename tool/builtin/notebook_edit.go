@@ -64,7 +64,7 @@ type cellChange struct {
 	change
 	was, now *notebook.Notebook
 	mode     string
-	index    int // of the cell, from 0; of the new one for insert
+	index    int // counts cells from 0; insert gives the new cell this index
 	cleared  bool
 }
 

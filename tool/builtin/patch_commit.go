@@ -38,9 +38,9 @@ func commitSteps(f *files.Files, steps []fileStep) error {
 
 // changed is a step that was done.
 type changed struct {
-	state files.State  // of the file now
+	state files.State
 	back  func() error // takes it back
-	last  func() error // what is left to do once all steps are done, nil for nothing
+	last  func() error // runs once all steps are done; may be nil
 }
 
 func commitStep(f *files.Files, s *fileStep) (c changed, err error) {

@@ -30,7 +30,7 @@ type lineReader struct {
 type rawLine struct {
 	text       []byte // at most about maxLine bytes, valid until the next line is read
 	cut        int    // how many more bytes there were
-	ended, ret bool   // with \n, with \r\n
+	ended, ret bool
 }
 
 // next returns io.EOF when nothing is left, and errHugeLine.

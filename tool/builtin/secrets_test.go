@@ -122,7 +122,7 @@ func TestSecretsOfServicesAndTheirCopies(t *testing.T) {
 			check("sub/"+dir+copied, true)
 		}
 		if strings.HasPrefix(name, ".") {
-			check(dir+name+".swp", true) // as vim names it
+			check(dir+name+".swp", true)
 		}
 	}
 	for _, path := range []string{"tls/server.key~", "tls/.server.key.swo", "tls/#x.pem#", "deploy_rsa.orig", ".npmrc.bak"} {

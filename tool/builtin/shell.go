@@ -18,8 +18,8 @@ import (
 const (
 	defaultWait  = 30 * time.Second
 	mostWait     = 10 * time.Minute
-	afterInput   = 2 * time.Second // for what a command says to its input
-	endOfInput   = "\x04"          // what Ctrl-D types
+	afterInput   = 2 * time.Second
+	endOfInput   = "\x04" // Ctrl-D types this.
 	killPatience = 5 * time.Second
 )
 

@@ -70,7 +70,7 @@ func TestAWaitFindsWhatWasPrintedBefore(t *testing.T) {
 	if !strings.HasPrefix(started.Text, "second ready\nfirst ready\ncompiled\nname? \n") {
 		t.Fatalf("%q", started.Text)
 	}
-	for _, pattern := range []string{"first", "second", "compiled", "name"} { // in any order
+	for _, pattern := range []string{"first", "second", "compiled", "name"} {
 		got := mustCall(t, Shell(), env, `{"pattern":"`+pattern+`","timeout":60}`)
 		if !strings.HasPrefix(got.Text, "[no new output]\n[matched: ") || !strings.Contains(got.Text, pattern) {
 			t.Errorf("%s: %q", pattern, got.Text)

@@ -49,7 +49,7 @@ func (in indenter) of(indent string) (own string, ok bool) {
 // where there is none.
 func (in indenter) rule(added []string) func(string) (string, bool) {
 	var more, less string
-	isMore, isLess := true, true // by the same blanks everywhere
+	isMore, isLess := true, true
 	for its, own := range in.known {
 		prefix, ok := strings.CutSuffix(own, its)
 		isMore = isMore && ok && (more == "" || more == prefix)
@@ -90,8 +90,8 @@ func alike(s string) byte {
 // scale is the rule where one step of the model's is another step of the file's,
 // such as four blanks a tab. nil where there is none.
 func (in indenter) scale(added []string) func(string) (string, bool) {
-	var its, own string // of all that is known, to see what they are made of
-	x0, x1 := -1, -1    // the least and the deepest of the model's
+	var its, own string
+	x0, x1 := -1, -1 // the least and the deepest of the model's
 	for i, o := range in.known {
 		its, own = its+i, own+o
 		if x0 < 0 || len(i) < x0 {

@@ -14,7 +14,7 @@ import (
 // looseness is how whole lines of an edit may differ from those of the file. The
 // next one in looser allows what those before it do.
 type looseness struct {
-	differs string              // what may differ, in words
+	differs string
 	plain   func(string) string // a line as it is compared
 }
 
@@ -191,7 +191,7 @@ func adapted(file, old []string, replacement string) (text string, ok bool) {
 		from, to := strings.Count(before[:d.Start], "\n"), strings.Count(before[:d.End], "\n")
 		out = append(out, file[done:from]...)
 		done = to
-		if strings.Count(d.New, "\n") != to-from { // which line takes the place of which is not known
+		if strings.Count(d.New, "\n") != to-from { // The lines cannot be paired.
 			from = to
 		}
 		for line := range strings.Lines(d.New) {

@@ -109,13 +109,13 @@ func cutNumbers(s string) (string, bool) {
 // nearestLines is the index in lines where the most of wanted may stand, -1 if
 // nothing is alike.
 func nearestLines(lines, wanted []string) int {
-	where := map[string][]int{} // in wanted, by squeezed line
+	where := map[string][]int{}
 	for j, w := range wanted {
 		if s := squeeze(w); len(s) > 2 {
 			where[s] = append(where[s], j)
 		}
 	}
-	votes := map[int]int{} // by line where wanted would begin
+	votes := map[int]int{}
 	compared := 0
 	for i, line := range lines {
 		if compared > maxCompared {

@@ -12,13 +12,13 @@ type FilePatch struct {
 	Op     byte // A, M or D
 	Path   string
 	MoveTo string // "" where the file stays
-	Text   string // of a file that is added
+	Text   string
 	Chunks []Chunk
 }
 
 // Chunk is a run of lines that others take the place of.
 type Chunk struct {
-	line     int      // of the patch where it begins, from 1
+	line     int      // counts from 1
 	Anchors  []string // lines that stand above it, one after the other
 	Old, New []string
 	atEnd    bool // it is the end of the file
@@ -138,7 +138,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 			}
 		}
 	}
-	var c *Chunk // that lines go to
+	var c *Chunk
 	for !r.ends() {
 		line := r.next()
 		anchor, begins := strings.CutPrefix(line, "@@")

@@ -48,14 +48,14 @@ type Files struct {
 	// Tracked are the indexes of git's that were read.
 	Tracked git.Indexes
 
-	secrets deniedFiles          // the denied files with their inodes, as of a moment ago
-	finder  func() *names.Finder // what Denied keeps between calls
-	writing sync.Mutex           // one write at a time: its check and its rename belong together
+	secrets deniedFiles // the denied files with their inodes, as of a moment ago
+	finder  func() *names.Finder
+	writing sync.Mutex // one write at a time: its check and its rename belong together
 }
 
 // grant is a directory the user opened to the file tools.
 type grant struct {
-	given string // as configured, clean
+	given string
 	real  string // the same without links
 	root  *os.Root
 	write bool
@@ -65,12 +65,12 @@ type grant struct {
 type Place struct {
 	Abs     string // absolute, clean, links resolved as far as the path exists
 	Display string // relative to the working directory where it is in the project (with slashes), else Abs
-	Outside bool   // in no granted directory (for writing, if write was asked)
-	Denied  bool   // on the deny list
+	Outside bool   // true in no granted directory (for writing, if write was asked)
+	Denied  bool   // the deny list names it
 	Why     string // why it is Outside or Denied, or what InGit means for a write, in words
-	InGit   bool   // in a .git directory: writing there is asked whatever the mode
+	InGit   bool   // true in a .git directory: writing there is asked in every mode
 
-	grant *grant // of the directory it is in, nil where it is Outside
+	grant *grant // nil where the place is Outside
 	rel   string // the path in there
 }
 

@@ -104,7 +104,7 @@ func (f *Files) display(abs string) string {
 	}
 	rel, err := filepath.Rel(f.dir, abs)
 	if err != nil {
-		return abs // on another volume, where the project is not
+		return abs // The path is on another volume.
 	}
 	return filepath.ToSlash(rel)
 }

@@ -68,7 +68,7 @@ func (f *Files) readableBelow(path string, limit int) error {
 	seen := 0
 	return filepath.WalkDir(top.Abs, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what cannot be listed, the command cannot read either
+			return nil // The command cannot read it either.
 		}
 		if seen++; seen > limit {
 			return errReachTooMuch

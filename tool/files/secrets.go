@@ -117,7 +117,7 @@ const sniffMax = 1 << 20
 func (t Place) holds(marks []string) bool {
 	file, err := t.grant.root.OpenFile(t.rel, os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return false // what cannot be opened cannot be read either
+		return false // The command cannot read it either.
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {

@@ -26,8 +26,8 @@ const (
 type deniedFiles struct {
 	mu    sync.Mutex // guards what follows
 	found time.Time
-	infos []fs.FileInfo // of their inodes
-	names []string      // as shown, in the same order
+	infos []fs.FileInfo
+	names []string
 }
 
 // otherName is the denied file that the target is a hard link to, "" for none.
@@ -74,7 +74,7 @@ func (f *Files) deniedInodes() (infos []fs.FileInfo, shown []string) {
 	for queue := []string{"."}; len(queue) > 0 && looked < inodesLimit; queue = queue[1:] {
 		entries, err := os.ReadDir(filepath.Join(root.real, queue[0]))
 		if err != nil {
-			continue // what cannot be listed holds nothing that can be told
+			continue
 		}
 		looked += len(entries)
 		for _, e := range entries {

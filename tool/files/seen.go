@@ -97,7 +97,7 @@ func (s *Seen) Of(abs string) (sight Sight, ok bool) {
 
 // Bounds of the texts that are kept to tell what others changed, in bytes.
 const (
-	MaxKeptText  = 256 << 10 // of one file
+	MaxKeptText  = 256 << 10
 	maxKeptTexts = 8 << 20
 )
 

@@ -30,8 +30,8 @@ func EachIndexed(ctx context.Context, environ []string, top, dir string,
 // Indexes keeps what indexes hold until they change. The zero value is ready; safe
 // for concurrent use.
 type Indexes struct {
-	mu  sync.Mutex            // guards now
-	now map[string]*indexList // by path of the index
+	mu  sync.Mutex // guards now
+	now map[string]*indexList
 }
 
 // maxIndexes is how many indexes are kept; with more, all are read anew.
@@ -40,8 +40,8 @@ const maxIndexes = 16
 type indexList struct {
 	size  int64
 	mtime time.Time
-	names []string          // once done is closed
-	crash *panics.Recovered // of the reading
+	names []string // once done is closed
+	crash *panics.Recovered
 	done  chan struct{}
 }
 

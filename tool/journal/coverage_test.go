@@ -111,7 +111,7 @@ func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
 	if len(plan.Restore) != 0 || why(plan.Cannot)["a"] != NoSpace {
 		t.Errorf("plan: %+v", plan)
 	}
-	p.write("a", strings.Repeat("c", 3000)) // by hand: the older steps can still be undone
+	p.write("a", strings.Repeat("c", 3000))
 	p.undo(3)
 	if got := p.look()["a"]; got != "-rw-r--r-- "+strings.Repeat("a", 3000) {
 		t.Errorf("a is %.40q", got)

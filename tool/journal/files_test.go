@@ -53,7 +53,7 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 	path := filepath.Join(p.cfg.Dir, logName)
 	data, err := os.ReadFile(path)
 	p.ok(err)
-	begun := bytes.Index(data, []byte(`{"type":"walk"`)) // from the end of this line on, what changed is known
+	begun := bytes.Index(data, []byte(`{"type":"walk"`))
 	walked := begun + bytes.IndexByte(data[begun:], '\n') + 1
 	for cut := range data {
 		p.ok(os.WriteFile(path, data[:cut], 0o600))

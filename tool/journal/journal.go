@@ -41,7 +41,7 @@ const syncAfter = 800 * time.Millisecond
 type Journal struct {
 	cfg   Config
 	place *place
-	root  stat                     // what the root is
+	root  stat
 	wait  time.Duration            // Other landings may take so long.
 	most  int                      // leases at a time
 	at    func(point string) error // called before each write; tests fail or die there
@@ -78,7 +78,7 @@ type record struct {
 	StepInfo
 	kind    string
 	head    string
-	steps   []int // that it took back or brought back
+	steps   []int
 	changes []Change
 }
 

@@ -20,7 +20,7 @@ import (
 type restore struct {
 	j    *Journal
 	ctx  context.Context
-	step int // by whose number the temporary files are known
+	step int
 	// ops are what is to be done. One with From brings back what is at that path, or
 	// was; another one takes that away.
 	ops []Change

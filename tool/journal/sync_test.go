@@ -64,7 +64,7 @@ func TestAFileThatDoesNotReachTheDiskIsAnError(t *testing.T) {
 func TestWhatIsToBeSyncedSoonDoesNotWaitForOtherSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t, map[string]string{"a": "0\n"})
-		p.SyncSoon() // of nothing
+		p.SyncSoon()
 		p.edit(1, "a", "1\n")
 		p.SyncSoon()
 		synctest.Wait()

@@ -205,7 +205,7 @@ type StepInfo struct {
 // Plan is what an undo or redo would do. Nothing in the project is changed by making one.
 type Plan struct {
 	Redo  bool
-	Turns []int      // that are taken back or brought back, the last first
+	Turns []int      // undone or redone, the last first
 	Steps []StepInfo // the last first
 	// Restore is what would change: Before is there now, After will be.
 	Restore []Change

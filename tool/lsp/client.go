@@ -34,12 +34,12 @@ type client struct {
 	utf8    bool          // it counts columns in bytes, not in UTF-16 units
 
 	mu        sync.Mutex
-	shaken    bool                 // it may be told of files
-	documents map[string]*document // by path
-	published chan struct{}        // closed and made anew with each publication
-	runs      int                  // of checks that have begun
-	loading   map[string]bool      // what it works on before it knows all, by the token of its progress
-	settling  bool                 // it says so of itself
+	shaken    bool // it may be told of files
+	documents map[string]*document
+	published chan struct{} // closed and made anew with each publication
+	runs      int
+	loading   map[string]bool
+	settling  bool // it says so of itself
 }
 
 // document is a file as the server knows it.
@@ -149,7 +149,7 @@ func (c *client) initialize(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shaken = true
-	for path, d := range c.documents { // what was told it before it could hear
+	for path, d := range c.documents {
 		c.open(path, d)
 	}
 	return nil

@@ -182,7 +182,7 @@ func TestAServerIsAskedAboutPlaces(t *testing.T) {
 var realServers = []struct {
 	server, file, good string
 	beside             map[string]string
-	right, wrong       string // what an edit puts for what
+	right, wrong       string
 	problem            string
 	define, use        int // the columns of one in lines 3 and 5
 	hover              string
@@ -208,7 +208,7 @@ func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 			continue
 		}
 		if row.server == "rust-analyzer" && exec.Command(row.server, "--version").Run() != nil {
-			continue // what rustup has in the place of one that is not installed
+			continue
 		}
 		t.Run(row.server, func(t *testing.T) {
 			root, err := filepath.EvalSymlinks(t.TempDir())

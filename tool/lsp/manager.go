@@ -14,7 +14,7 @@ import (
 
 // Config is what a Manager needs.
 type Config struct {
-	Root    string // of the project, absolute and link-free
+	Root    string // absolute and link-free
 	Servers []Server
 	Environ []string
 	// Start starts a server's process, whose streams are files.
@@ -30,8 +30,8 @@ type Manager struct {
 	cfg Config
 
 	mu      sync.Mutex
-	clients map[string]*client // by the server's name
-	edits   map[string]*edit   // by path
+	clients map[string]*client
+	edits   map[string]*edit
 	closed  bool
 }
 
@@ -101,7 +101,7 @@ func (m *Manager) After(ctx context.Context, path, text string) *Found {
 	}
 	e.version = c.sync(path, text)
 	m.mu.Lock()
-	if old := m.edits[path]; old != nil && !e.known { // nobody was told of that one either
+	if old := m.edits[path]; old != nil && !e.known {
 		e.before, e.known = old.before, old.known
 	}
 	m.edits[path] = e
@@ -194,7 +194,7 @@ func (m *Manager) Loads(path string) bool {
 // Place is a line of a file.
 type Place struct {
 	Path string // absolute; it may be outside of the project
-	Line int    // from 1
+	Line int    // counts from 1
 }
 
 // Definition is where the name at a byte of a line, both from 0, is defined; path holds
@@ -287,7 +287,7 @@ func (m *Manager) at(ctx context.Context, method, path, text string, line, at in
 // Symbol is a name that a file defines.
 type Symbol struct {
 	Name, Kind string
-	Line       int // from 1
+	Line       int // counts from 1
 	Depth      int // how many others it is in
 }
 

@@ -9,7 +9,7 @@ import (
 // Problem is something that a server finds wrong with a file.
 type Problem struct {
 	Path     string // absolute
-	Line     int    // from 1
+	Line     int    // counts from 1
 	Severity string // "error" or "warning"; what is less is left out
 	Text     string // untrusted
 	// Code is the line's text without blanks around it, by which a problem is known

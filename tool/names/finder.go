@@ -33,10 +33,10 @@ type Finder struct {
 
 // listing is what a directory held.
 type listing struct {
-	changed time.Time // of the directory itself (ctime, where the system tells)
+	changed time.Time
 	inode   uint64
 	found   []string // whole paths
-	dirs    []string // that are descended into
+	dirs    []string
 }
 
 // New makes a Finder.
@@ -67,7 +67,7 @@ func (f *Finder) Find(roots ...string) ([]string, error) {
 		workers.Go(func() { s.work(&parts[i]) })
 	}
 	workers.Wait()
-	known, found := map[string]listing{}, []string(nil) // what is gone is forgotten
+	known, found := map[string]listing{}, []string(nil) // This forgets deleted directories.
 	for _, p := range parts {
 		maps.Copy(known, p.known)
 		found = append(found, p.found...)

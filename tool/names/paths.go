@@ -53,7 +53,7 @@ func Within(dir, path string) bool {
 // case, characters that are compatible by Unicode's NFKC, and those that are ignored.
 func Fold(name string) string {
 	if !strings.ContainsFunc(name, func(c rune) bool { return c >= unicode.MaxASCII || 'A' <= c && c <= 'Z' }) {
-		return name // as most are
+		return name
 	}
 	var b strings.Builder
 	b.Grow(len(name))
@@ -64,7 +64,7 @@ func Fold(name string) string {
 		case c < unicode.MaxASCII:
 			b.WriteByte(byte(c))
 		case c == 'ß' || c == 'ẞ':
-			b.WriteString("ss") // by full folding
+			b.WriteString("ss")
 		case !unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 			least := c
 			for r := unicode.SimpleFold(c); r != c; r = unicode.SimpleFold(r) {

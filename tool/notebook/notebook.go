@@ -156,8 +156,8 @@ type value struct {
 
 // item is an element of a list, or a member of an object.
 type item struct {
-	from  int    // where it begins: a member with its name
-	name  string // of a member
+	from  int // where it begins: a member with its name
+	name  string
 	colon string // between name and value
 	value span
 }

@@ -284,7 +284,7 @@ func changeRandomly(t *testing.T, r *rand.Rand, text string) {
 		how = 1
 	}
 	var got string
-	from, to := n.list.from+1, n.list.to-1 // what may change
+	from, to := n.list.from+1, n.list.to-1
 	switch how {
 	case 0:
 		got, from, to = n.Replace(index, source, kind), n.Cells[index].from, n.Cells[index].to

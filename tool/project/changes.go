@@ -97,7 +97,7 @@ func GitChanges(ctx context.Context, root string, changes []GitChange,
 // gitChanges are those of one repository.
 type gitChanges struct {
 	ctx  context.Context
-	top  string          // of its work tree
+	top  string
 	dir  string          // its .git, relative to the project's root
 	gone map[string]bool // the files that change, by their name in it: whether they will be gone
 	// as for GitChanges
@@ -220,7 +220,7 @@ func (g *gitChanges) subjects(tips []string) map[string]string {
 	if len(args) == asked {
 		return said
 	}
-	_ = git.Run(g.ctx, os.Environ(), g.top, g.top, func(entry string) error { // without it they have no subject
+	_ = git.Run(g.ctx, os.Environ(), g.top, g.top, func(entry string) error { // Without a subject they need none.
 		tip, text, _ := strings.Cut(entry, " ")
 		said[tip] = shortSubject(text)
 		return nil

@@ -28,11 +28,11 @@ var errHistory = errors.New("the repository's history could not be looked throug
 // The zero value is ready; safe for concurrent use.
 type Histories struct {
 	mu   sync.Mutex
-	kept map[string]history // by the top of the work tree
+	kept map[string]history
 }
 
 type history struct {
-	state uint64 // of what refs, reflogs and the index were then
+	state uint64 // hashes refs, reflogs and the index as they were
 	names []string
 	err   error
 }
@@ -110,7 +110,7 @@ func (p Project) historySecrets(dir string, environ []string) (names []string, e
 	}, "--no-replace-objects", "-c", "log.showRoot=true", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
 		"-c", "diff.renames=false", "log", "--all", "--reflog", "--ignore-missing", "-z", "--format=", "--name-only", "-c",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-	if err != nil && exists(filepath.Join(dir, "HEAD")) { // without it git takes it for no repository
+	if err != nil && exists(filepath.Join(dir, "HEAD")) { // Git recognises a repository by its HEAD.
 		return nil, errHistory
 	}
 	for name := range found {
@@ -134,7 +134,7 @@ func leadsOut(dir string) error {
 	seen := 0
 	return filepath.WalkDir(real, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what cannot be listed git cannot read either
+			return nil // Git cannot read it either.
 		}
 		if seen++; seen > files.ReachLimit {
 			return errors.New("git's directory holds more files than could be looked at")

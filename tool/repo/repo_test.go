@@ -22,9 +22,9 @@ import (
 type bench struct {
 	t       *testing.T
 	top     string // the work tree of the project
-	layer   string // as the line left it
+	layer   string
 	env     []string
-	dir     string // for views
+	dir     string
 	git     string // the git directory, relative to the top
 	common  string
 	guarded func(string) bool

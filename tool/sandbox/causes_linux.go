@@ -158,7 +158,7 @@ func foreign(dir string) string {
 	}
 	list := []string{dir}
 	if file, err := os.Open(dir); err == nil {
-		names, _ := file.Readdirnames(maxForeign) // what cannot be listed cannot be written either
+		names, _ := file.Readdirnames(maxForeign)
 		file.Close()
 		for _, name := range names {
 			list = append(list, filepath.Join(dir, name))

@@ -12,8 +12,8 @@ import (
 // what is not applied elsewhere is gone then. Reading them needs no care for links
 // in the layer, since nothing writes to it any more.
 type Changes struct {
-	Entries []Change // by path, without the project's caches; a directory before what it holds
-	Stays   []string // what the command could not see of directories that it removed, absolute
+	Entries []Change // sorted by path, without the project's caches; a directory precedes its content
+	Stays   []string // absolute paths that the command could not see in directories that it removed
 	room    string   // the directory of the layer
 	roots   []string // the writable directories, each with a directory of the layer
 	keep    func() error
@@ -61,7 +61,7 @@ const (
 	Created  Kind = "created"
 	Modified Kind = "modified" // the content, and maybe the mode
 	Mode     Kind = "mode"     // the mode alone
-	Replaced Kind = "replaced" // of another type than before
+	Replaced Kind = "replaced" // The type has changed.
 	Deleted  Kind = "deleted"
 )
 
@@ -71,16 +71,16 @@ type Change struct {
 	Dir    string // the writable directory that it lies in: the project's root or another
 	Kind   Kind
 	Mode   fs.FileMode // type and permission bits now; of what was there for Deleted
-	Size   int64       // of the file now
-	Target string      // of a symbolic link now
+	Size   int64
+	Target string
 	// Special says that it is a device, a FIFO, a socket or a program with setuid or
 	// setgid: never to be applied.
 	Special bool
 	// Hidden says that the command could not see what is there below: never to be applied.
 	Hidden bool
 	Before Before
-	of     *Changes // that list it
-	root   int      // of Changes.roots
+	of     *Changes
+	root   int
 }
 
 // Before is what was at the path below the layer, so that what applies the
@@ -88,7 +88,7 @@ type Change struct {
 type Before struct {
 	Mode    fs.FileMode
 	Size    int64
-	Target  string // of a symbolic link
+	Target  string
 	Dev     uint64
 	Inode   uint64
 	Changed time.Time // ctime

@@ -108,7 +108,7 @@ type differ struct {
 	ctx     context.Context
 	changes *Changes
 	begun   time.Time
-	hidden  map[string]bool // what the command could not see
+	hidden  map[string]bool
 	above   map[string]bool // the directories that hold such
 	isCache func(rel string) bool
 	root    int

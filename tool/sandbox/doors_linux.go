@@ -36,7 +36,7 @@ func forward(listener net.Listener, address string) {
 			defer inside.Close()
 			outside, err := net.Dial("tcp", address)
 			if err != nil {
-				return // nobody listens there: the command sees its connection end
+				return // The command sees its connection end.
 			}
 			defer outside.Close()
 			go pipe(outside, inside)
@@ -49,7 +49,7 @@ func forward(listener net.Listener, address string) {
 func pipe(to, from net.Conn) {
 	_, _ = io.Copy(to, from) // either side may end it at any time
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // as above
+		_ = half.CloseWrite()
 	}
 }
 

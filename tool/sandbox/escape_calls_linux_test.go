@@ -266,7 +266,7 @@ func writableMounts() error {
 		options := strings.Split(fields[5], ",")
 		device := strings.HasPrefix(fields[4], "/dev/") && !slices.Contains(expected, fields[4])
 		root := fields[4] == "/" || !slices.Contains(options, "rw") || strings.HasPrefix(fields[3], base+"/temp/tmp/") ||
-			strings.HasPrefix(fields[4], base+"/project/") // what is above other mounts is held
+			strings.HasPrefix(fields[4], base+"/project/")
 		if !device && !root && !slices.Contains(expected, fields[4]) ||
 			!slices.Contains(options, "nosuid") || !device && fields[4] != "/dev/pts" && !slices.Contains(options, "nodev") {
 			return errors.New(strings.TrimSpace(line))
@@ -285,11 +285,11 @@ func writableSettings() error {
 				if err == nil {
 					unix.Close(fd)
 				}
-				if err == nil && d.Name() != "ns_last_pid" { // of the command's own processes, and refused later
+				if err == nil && d.Name() != "ns_last_pid" {
 					open = append(open, path)
 				}
 			}
-			return nil // what cannot be read is not there
+			return nil
 		})
 	}
 	if len(open) > 0 {

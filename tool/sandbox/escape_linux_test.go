@@ -150,7 +150,7 @@ func (w *world) tryAll(t *testing.T, s *Sandbox, options Options, mechanism stri
 		if why == "" && len(held) == 0 {
 			continue
 		}
-		if why == "" { // what the others did may hide what this one does
+		if why == "" {
 			w = newWorld(t, w.tools, w.whole)
 			s = w.open(t, s.facts)
 		}

@@ -273,7 +273,7 @@ func (w *world) denied() (list []string, err error) {
 			}
 			info, err := d.Info()
 			if err != nil {
-				return nil // as above
+				return nil
 			}
 			name := d.Name()
 			leads := d.Type()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
@@ -335,7 +335,7 @@ func (w *world) look(t *testing.T) map[string]string {
 			if err == nil {
 				files[path] = describe(path)
 			}
-			return nil // what is gone is missed by its name
+			return nil
 		})
 	}
 	return files

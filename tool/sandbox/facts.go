@@ -29,8 +29,8 @@ type Facts struct {
 // Lack is one thing that is not to be had here.
 type Lack struct {
 	What string // "sandbox", "layer", "network", "processes", "denials", or the path of a directory
-	Why  string // what the system said, in words
-	Cure string // what the user can do about it; "" where there is nothing
+	Why  string
+	Cure string // "" where the user can do nothing about it
 }
 
 // String names the mechanism and what it holds, in one line.

@@ -517,7 +517,7 @@ func TestNoAttemptOfAJobReachesWhatOthersRun(t *testing.T) {
 				t.Error(err)
 			}
 		} else if err := unix.Renameat2(unix.AT_FDCWD, filepath.Join(root, "save~"), unix.AT_FDCWD, name, unix.RENAME_EXCHANGE); err != nil {
-			t.Error(err) // as landing does
+			t.Error(err)
 		}
 	}
 	check := func(t *testing.T, root, out string) {

@@ -75,7 +75,7 @@ func spread(dir string) {
 	}
 	defer file.Close()
 	if flags, err := unix.IoctlGetInt(int(file.Fd()), unix.FS_IOC_GETFLAGS); err == nil {
-		_ = unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags|topDir) // as the comment says
+		_ = unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags|topDir)
 	}
 }
 
@@ -314,7 +314,7 @@ func (m merger) merge(from, to string) error {
 		if there && isDir(old) && !isOpaque(from) {
 			return m.below(from, to)
 		}
-		if there && !isDir(old) { // which hid what lies below, where the overlay need not have said so
+		if there && !isDir(old) { // It hid the lower directory, and the overlay need not have marked that.
 			if err := unix.Setxattr(from, opaqueName, []byte{'y'}, 0); err != nil {
 				return &fs.PathError{Op: "setxattr", Path: from, Err: err}
 			}

@@ -48,7 +48,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 			nowFiles, nowThreads := s.uses(t)
 			late := time.Now().Add(5 * time.Second)
 			for again := time.Tick(50 * time.Millisecond); nowFiles > files && time.Now().Before(late); <-again {
-				nowFiles, nowThreads = s.uses(t) // what ends just now
+				nowFiles, nowThreads = s.uses(t)
 			}
 			if nowFiles > files || nowThreads > threads+30 {
 				t.Errorf("the launcher holds %d files and %d threads, after the first round %d and %d",

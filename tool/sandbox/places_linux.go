@@ -18,14 +18,14 @@ import (
 type places struct {
 	steps       []launcher.Step
 	write, read []string
-	layered     []string // what layers are laid over: write, and a git directory outside
+	layered     []string
 	own         []string // directories of artoo's own that lie in those or in read: denied
 	home        string
 	environ     []string // variables that lead to temporary files and caches
 
 	// To Landlock, which grants what there is and moves nothing:
-	granted []string // to read
-	scratch []string // to write, besides the project
+	granted []string
+	scratch []string
 }
 
 // system are the directories of the system's own, and what of others programs

@@ -180,7 +180,7 @@ func try(ctx context.Context, news func(), facts Facts, options Options) error {
 	news()
 	line := ": > old/new"
 	if options.Layer {
-		line = "rmdir old && mkdir old && " + line // which the file system of the layer must be able to mark
+		line = "rmdir old && mkdir old && " + line // The file system of the layer must be able to mark this.
 	}
 	p, err := s.Start(exec.Command("/bin/sh", "-c", line), options)
 	if err != nil {

@@ -126,7 +126,7 @@ func TestAnAnswerIsNotKeptForAnotherPlace(t *testing.T) {
 func TestAnAnswerThatLacksSomethingIsNotKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "probe")
 	lack := []Lack{{What: "sandbox", Why: "why"}}
-	keep(file, probeKey(), Facts{Mechanism: None, Missing: lack}) // of a program that kept such answers
+	keep(file, probeKey(), Facts{Mechanism: None, Missing: lack})
 	answers := []Facts{{Mechanism: Landlock, Missing: lack}, namespaceFacts, {Mechanism: None, Missing: lack}}
 	for i, want := range []Mechanism{Landlock, Namespaces, Namespaces} {
 		got := probeBy(t.Context(), file, func(context.Context, func()) Facts { return answers[i] })
@@ -219,7 +219,7 @@ func TestLandlockConfinesWhereNamespacesGiveNoAnswer(t *testing.T) {
 func TestALayerIsNotMadeWhereSomethingIsMounted(t *testing.T) {
 	facts := namespaceFacts.For("/")
 	mounted := func(l Lack) bool { return strings.Contains(l.Why, "mounted below /") }
-	if facts.Layer || !slices.ContainsFunc(facts.Missing, mounted) { // to an ordinary user others own it too
+	if facts.Layer || !slices.ContainsFunc(facts.Missing, mounted) { // An ordinary user sees other owners too.
 		t.Errorf("found %+v", facts)
 	}
 	if facts := namespaceFacts.For(t.TempDir()); !facts.Layer || len(facts.Missing) != 0 {

@@ -9,7 +9,7 @@ import (
 
 // Options are how one command runs.
 type Options struct {
-	Layer    bool // on a copy-on-write layer; needs Facts.Layer
+	Layer    bool // runs it on a copy-on-write layer; needs Facts.Layer
 	ReadOnly bool // nothing but temporary files of its own can be written, no sockets
 	// Job has a command in the background run on the project itself, of which it writes
 	// Outputs only: directories that are there. With Whole it writes all of it; what
@@ -19,7 +19,7 @@ type Options struct {
 	Job     bool
 	Whole   bool
 	Outputs []string
-	Hidden  []string // what this command must not see, besides Config.Denied
+	Hidden  []string // hides these too, besides Config.Denied
 	Exec    bool     // programs on the layer may be executed: the user answered for them
 	// Grace is how long processes that the command left in the background may
 	// still write before they are ended.
@@ -39,7 +39,7 @@ type Denial struct {
 	Wall  string   // one of the walls below
 	What  string   // the refusal in words, such as "no route to another machine"
 	N     int      // how often
-	Paths []string // what it was about, where that is known: ten at most
+	Paths []string // at most ten, where known
 }
 
 // The walls.
@@ -56,5 +56,5 @@ const (
 	// command tried to write: Paths. Where the system does not say what it refused, a
 	// read-only command that failed has it without Paths.
 	WallWrite   = launcher.WallWrite
-	WallGuarded = launcher.WallGuarded // what Config.Protected lists: Paths
+	WallGuarded = launcher.WallGuarded
 )

@@ -27,8 +27,8 @@ type Process struct {
 	socket  *net.UnixConn
 	begun   time.Time
 	line    launcher.Line
-	room    string        // the directory of what it writes of its own, or ""
-	memory  *os.File      // which holds that, where it lies in memory
+	room    string // the directory of what it writes of its own, or ""
+	memory  *os.File
 	done    chan struct{} // closed at the end
 	exit    Exit          // once done is closed
 	err     error

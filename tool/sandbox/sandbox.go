@@ -65,7 +65,7 @@ type Limits struct {
 	Processes int   // 512; eight times as many where programs of the project may run
 	Memory    int64 // bytes of one process, 2 GB; without end where programs of the project may run
 	Layer     int64 // bytes of all that it writes besides Temp: on disk the larger of 8 GB and a quarter of what is free, in memory 1 GB; a file counts 4 KB at least
-	Entries   int64 // of the layer, caches apart: 200,000
+	Entries   int64 // counts the files of a layer without caches: 200,000
 	Free      int64 // bytes of the disk that stay free: a twentieth of it, at most 2 GB
 }
 

@@ -42,15 +42,15 @@ type Sandbox struct {
 	kept   string   // the directory of what is kept of the project's caches, or ""
 	mu     sync.Mutex
 	socket *net.UnixConn
-	pid    int           // of the launcher
+	pid    int
 	ended  chan struct{} // closed when the launcher has
-	locks  []*os.File    // of the caches
-	caches []string      // artoo's own side of each, as the launcher numbers them
+	locks  []*os.File
+	caches []string // artoo's own side of each, as the launcher numbers them
 
 	ownCaches []string   // all of those
 	merging   sync.Mutex // held while caches are written
 	doors     []net.Listener
-	commands  sync.WaitGroup // that run
+	commands  sync.WaitGroup
 }
 
 // Open starts a launcher. Facts say what it can do, as Probe and Facts.For found.
@@ -185,7 +185,7 @@ func namespaces() *syscall.SysProcAttr {
 		// Root works on the files of others: their owners must be known inside.
 		if users, groups := ownMap("uid"), ownMap("gid"); users != nil && groups != nil {
 			attr.UidMappings, attr.GidMappings = users, groups
-			allowed, err := os.ReadFile("/proc/self/setgroups") // what was denied outside stays so
+			allowed, err := os.ReadFile("/proc/self/setgroups") // A denial outside stays in force.
 			attr.GidMappingsEnableSetgroups = err == nil && strings.TrimSpace(string(allowed)) == "allow"
 		}
 		attr.AmbientCaps = nil

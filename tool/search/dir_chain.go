@@ -14,7 +14,7 @@ import (
 type dirChain struct {
 	at   files.Place // where names begin
 	path []string
-	open []openDir // of path
+	open []openDir
 }
 
 // dir is the directory rel, relative to where the chain begins ("" for that itself).

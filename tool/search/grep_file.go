@@ -37,7 +37,7 @@ type fileSearch struct {
 	// number from 1, with the mark that stands for each; nil finds none.
 	inside func(body string) map[int]string
 	lines  lineSearch
-	chain  dirChain // for the files of a tree
+	chain  dirChain
 }
 
 // file searches the file at the absolute path abs, whatever its size. The error for

@@ -12,7 +12,7 @@ import (
 
 type fileFilter struct {
 	globs   []string // any of them; nil means all files
-	without []string // none of them
+	without []string
 	types   []string // globs of a language's files, as globs
 }
 

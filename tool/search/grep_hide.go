@@ -36,7 +36,7 @@ func (s *fileSearch) hideHits(abs string, hits fileHits) error {
 	}
 	text, err := files.Decode(raw)
 	if err != nil {
-		return nil // what is no text holds no private key as text
+		return nil
 	}
 	marks := s.inside(text.Body)
 	for i, line := range hits.lines {

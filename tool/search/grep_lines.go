@@ -11,7 +11,7 @@ import (
 
 // HitLine is a line that was found.
 type HitLine struct {
-	Num  int // from 1
+	Num  int // counts from 1
 	Text string
 	Kind HitKind
 }

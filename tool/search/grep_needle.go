@@ -20,7 +20,7 @@ func rarityOf(c byte) int {
 
 // needle is a text to look for.
 type needle struct {
-	text []byte // in lower case where fold is set
+	text []byte // lower case where fold is set
 	fold bool   // its letters, which are ASCII, stand for both cases
 	// rare is the offset of its rarest byte. It is what is looked for: to pass over
 	// 100 bytes takes bytes.IndexByte 5 ns, and to stop 3.

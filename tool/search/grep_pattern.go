@@ -127,7 +127,7 @@ func anyPart(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 // literal is a text that is part of a match.
 type literal struct {
 	text string
-	fold bool // in any case
+	fold bool // ignores case
 }
 
 // maxAlternatives bounds the texts that are looked for at once; with more,

@@ -27,10 +27,10 @@ const (
 
 // Hits is what a Query found.
 type Hits struct {
-	Files    []NamedHits // with lines to show, by path
-	Shown    int         // matches in Files
-	Total    int         // matches found
-	More     bool        // the search stopped at its limit: there may be more
+	Files    []NamedHits
+	Shown    int  // matches in Files
+	Total    int  // matches found
+	More     bool // the search stopped at its limit: there may be more
 	TimedOut bool
 	TooBig   []string // names of files left out for their size
 	Slow     []string // names of files left out for the time they take
@@ -50,8 +50,8 @@ type NamedHits struct {
 // treeSearch searches the files of a listing side by side.
 type treeSearch struct {
 	files  *files.Files
-	inside func(body string) map[int]string // as in fileSearch
-	dir    string                           // absolute
+	inside func(body string) map[int]string
+	dir    string // absolute
 	proto  lineSearch
 	limit  int // matches shown, or with first, files
 	// timeout is when the search ends before all files were looked at.

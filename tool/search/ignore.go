@@ -18,7 +18,7 @@ type ignoreRule struct {
 	negate  bool // "!": take back what an earlier rule ignored
 	dirOnly bool // a trailing slash: directories only
 	anchor  bool // against the whole path below dir
-	fold    bool // in any case, as git on file systems that ignore it
+	fold    bool // ignores case, as git does on such file systems
 }
 
 // ignoreKind tells how a pattern is matched: most need no matcher.

@@ -199,7 +199,7 @@ func hugeTree(b *testing.B) *world {
 	}
 	inRepo(b, env.Dir)
 	gitIn(b, env.Dir, "add", ".")
-	if _, err := Find(b.Context(), env.Files, env.Dir, "file", 1); err != nil { // as the first key does
+	if _, err := Find(b.Context(), env.Files, env.Dir, "file", 1); err != nil {
 		b.Fatal(err)
 	}
 	return env

@@ -21,7 +21,7 @@ type Query struct {
 // QueryOptions say which files a Query searches, and what it finds.
 type QueryOptions struct {
 	IgnoreCase, Multiline bool
-	Glob, Type            string // which files of a tree; "" for all
+	Glob, Type            string // "" selects all files
 	Context               int    // lines before and after a match that are found too
 	FilesOnly             bool   // finds the names of files only
 	Limit                 int    // matches, or files, that are found at most

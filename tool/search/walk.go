@@ -33,7 +33,7 @@ const (
 // File is a file or link that a walk found.
 type File struct {
 	Name    string // relative to where it began, with slashes
-	Changed int64  // in Unix nanoseconds, where the walk was told to look
+	Changed int64  // Unix nanoseconds; 0 unless the walk looks
 }
 
 // keepFile decides which files a walk keeps, by name, and may tell when one changed:
@@ -77,8 +77,8 @@ type walker struct {
 	max   int      // files looked at, 0 for no bound
 
 	looked  int
-	chains  []dirChain // of each goroutine
-	indexes sync.Map   // what git tracks in a work tree, by its top: func() []string
+	chains  []dirChain
+	indexes sync.Map // maps the top of a work tree to a func() []string
 }
 
 // treeEntry is something that a walk found.
@@ -323,7 +323,7 @@ func Kinds(ctx context.Context, f *files.Files, extensions []string) (found []st
 			return 0, slices.Contains(extensions, kind(name))
 		}}
 	enough := errors.New("all were found")
-	_ = w.walk(func(e treeEntry) error { // what cannot be read has none
+	_ = w.walk(func(e treeEntry) error {
 		if !e.dir && !slices.Contains(found, kind(e.name)) {
 			found = append(found, kind(e.name))
 		}

@@ -13,9 +13,9 @@ import (
 // process; so there is one of these for all commands.
 var adoption struct {
 	sync.Mutex
-	shells map[int]bool // of the commands that run
-	first  Process      // of these
-	refuse bool         // the kernel knows nothing of it
+	shells map[int]bool
+	first  Process
+	refuse bool // the kernel knows nothing of it
 }
 
 // adopt runs startShell, and counts the process among the commands.
@@ -34,7 +34,7 @@ func adopt(startShell func() (pid int, err error)) error {
 		adoption.shells[pid] = true
 	}
 	if len(adoption.shells) == 0 {
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) // as adopt's
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}
 	return err
 }

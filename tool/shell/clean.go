@@ -16,7 +16,7 @@ type Cleaner struct {
 	line   []byte    // not ended yet
 	state  cleanState
 	wiped  bool // a carriage return came: the next character begins the line anew
-	length int  // of the string sequence being skipped
+	length int
 	last   byte // the byte before, in a string sequence
 }
 

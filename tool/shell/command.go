@@ -17,8 +17,8 @@ import (
 
 // Waits are how patient a command's end is.
 type Waits struct {
-	Kill time.Duration // from the request to stop until it is forced
-	Pipe time.Duration // from the shell's end until what still writes is stopped
+	Kill time.Duration // the wait between the request to stop and the kill
+	Pipe time.Duration // the wait between the shell's end and the end of its writers
 	Live time.Duration // between two pieces of live output
 }
 
@@ -109,7 +109,7 @@ type running struct {
 	started Started
 	waits   Waits
 	kill    <-chan struct{}
-	pipe    *os.File // what it writes comes out here
+	pipe    *os.File
 	in      *intake
 	drained chan struct{} // closed when all of that was read
 	begun   time.Time
@@ -197,7 +197,7 @@ func (r *running) await(cancel <-chan struct{}, limit time.Duration) Stop {
 // until kill is closed.
 func (r *running) stop(why Stop) {
 	if why == StopCanceled {
-		r.started.Signal(syscall.SIGINT) // as Ctrl-C would
+		r.started.Signal(syscall.SIGINT)
 	} else {
 		r.started.Signal(syscall.SIGTERM)
 	}

@@ -18,7 +18,7 @@ type intake struct {
 	clean  *Cleaner
 	to     io.Writer // keeps it
 	live   *live     // nil shows nothing
-	record *record   // of one in the background, which is told of the line that has not ended; else nil
+	record *record   // nil except in the background
 }
 
 // newIntake keeps what comes in to.

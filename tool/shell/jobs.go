@@ -34,7 +34,7 @@ type Job struct {
 	Line  string // the command line
 	Begun time.Time
 
-	input  *os.File // what it reads is written here; nil where it has no input
+	input  *os.File // nil where the command has no input
 	record *record
 	in     *intake
 	pause  time.Duration // between two pieces that are shown
@@ -103,7 +103,7 @@ func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration
 	}
 	job.Begun, job.in, job.pause = r.begun, r.in, r.waits.Live
 	so = r.in.handOver(output, job.record)
-	r.kill = nil // what interrupts the call that it came from does not reach it
+	r.kill = nil // An interrupt of its call does not reach it.
 	go job.supervise(r, limit)
 	return so, job
 }

@@ -22,7 +22,7 @@ type live struct {
 
 	lines   []byte // not shown yet
 	skipped int    // bytes left out before them
-	open    string // what was shown of the line that has not ended
+	open    string
 	last    time.Time
 	timer   *time.Timer // runs while something waits for its time
 }

@@ -11,7 +11,7 @@ import (
 // Process is what the system tells of a process.
 type Process struct {
 	PID, Parent, Group, Session int
-	Began                       uint64 // in ticks since the system started; 0 where that is not looked up
+	Began                       uint64 // ticks since the system started; 0 where not looked up
 	Dead                        bool   // it has ended, and nobody has asked how
 	Kernel                      bool   // it is a thread of the kernel's
 }
@@ -34,8 +34,8 @@ func Grow(ours map[int]bool, all []Process) {
 type Started interface {
 	Done() <-chan struct{} // closed when the command itself has ended
 	Exit() Exit            // how it ended; only after that
-	Signal(syscall.Signal) // to the command and what came from it
-	Runs() bool            // whether anything of it runs still
+	Signal(syscall.Signal)
+	Runs() bool // whether anything of it runs still
 	// KillAll ends what is left, and returns how many processes besides the command
 	// it stopped, and how many it could not.
 	KillAll() (stopped, left int)
@@ -45,7 +45,7 @@ type Started interface {
 
 // Exit is how a command ended.
 type Exit struct {
-	Code   int    // of one that was not ended by a signal
+	Code   int    // 0 after a signal
 	Signal string // the signal's name, such as SIGKILL; "" for none
 }
 

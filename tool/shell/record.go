@@ -24,9 +24,9 @@ type record struct {
 	unread *spool
 	past   *spool // the lines that no wait has found, whether they were read or not
 	open   string // the line that has not ended
-	shown  string // what was read of it
-	found  string // what a wait has found of it
-	seen   int    // bytes that came, to tell whether there were more
+	shown  string
+	found  string
+	seen   int // bytes that came, to tell whether there were more
 	watch  *watch
 }
 

@@ -19,7 +19,7 @@ import (
 // read takes over what the server sent.
 func (p *Page) read(ctx context.Context, answer *http.Response) error {
 	declared := answer.Header.Get("Content-Type")
-	media, _, _ := mime.ParseMediaType(declared) // what cannot be parsed is found out below
+	media, _, _ := mime.ParseMediaType(declared)
 	limit := int64(maxBody)
 	if media == pdfType || media == anyBytes {
 		limit = maxDocument
@@ -125,7 +125,7 @@ func clean(text string) string {
 			return r
 		case r == '\r', unicode.IsControl(r):
 			return -1
-		case r == '\u200c', r == '\u200d': // of words in Persian and of emoji
+		case r == '\u200c', r == '\u200d':
 			return r
 		case unicode.Is(unicode.Cf, r), r >= 0xe0100 && r <= 0xe01ef, r == '\u2028', r == '\u2029', r == utf8.RuneError:
 			return -1

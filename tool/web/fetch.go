@@ -24,7 +24,7 @@ const (
 	fetchTime    = 30 * time.Second // all of it, redirects included
 	maxRedirects = 10
 	maxBody      = 5 << 20     // bytes that are read of a page, packed or not
-	maxDocument  = pdf.MaxSize // of a PDF, which is of no use in part
+	maxDocument  = pdf.MaxSize // A partial PDF is useless.
 	maxHeader    = 256 << 10
 )
 
@@ -89,8 +89,8 @@ type Page struct {
 // OwnError is a host that was not connected to, since it is none of the public
 // internet's and nobody allowed that.
 type OwnError struct {
-	Host string // with its port
-	Why  string // in words
+	Host string // includes the port
+	Why  string
 	// Rule is the host as a rule has to name it to allow that.
 	Rule string
 }
@@ -293,7 +293,7 @@ func body(answer *http.Response, limit int64) (data []byte, cut bool, err error)
 	if int64(len(data)) > limit {
 		return data[:limit], true, nil
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) && len(data) > 0 { // what came is of use
+	if errors.Is(err, io.ErrUnexpectedEOF) && len(data) > 0 { // A part is useful.
 		return data, true, nil
 	}
 	return data, false, err

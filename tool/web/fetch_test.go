@@ -28,7 +28,7 @@ type site struct {
 
 	mu    sync.Mutex
 	names map[string][]string // the addresses of a name, one for each time it is asked for
-	paths []string            // what was asked for
+	paths []string
 }
 
 func newSite(t *testing.T, handler http.HandlerFunc) *site {
@@ -225,7 +225,7 @@ func TestWhatTheUserAllowedIsReached(t *testing.T) {
 	if page, err := s.client.Fetch(t.Context(), s.at(t, "127.0.0.1", "/"), none); err != nil || page.Text != "here" {
 		t.Errorf("the approved address itself: %+v, %v", page, err)
 	}
-	s.names["dev.localhost"] = []string{"10.0.0.1"} // which nobody asks
+	s.names["dev.localhost"] = []string{"10.0.0.1"}
 	if page, err := s.client.Fetch(t.Context(), s.at(t, "dev.localhost", "/"), none); err != nil || page.Text != "here" {
 		t.Errorf("a name of this machine: %+v, %v", page, err)
 	}

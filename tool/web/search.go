@@ -26,7 +26,7 @@ const (
 // it is used; it is safe for concurrent use.
 type Engine struct {
 	Name    string        // searxng, brave or tavily
-	Address string        // of the server; "" for the engine's own, which searxng has none of
+	Address string        // "" selects the engine's own server; searxng has none
 	Key     func() string // a func, so that the key is not printed; nil for none
 	HTTP    *http.Client
 	// UserAgent names the program, such as "artoo/1.2".
@@ -38,7 +38,7 @@ type Found struct{ Title, URL, Snippet string }
 
 // dialect is how an engine is asked, and what its answer holds.
 type dialect struct {
-	address string // of the engine's own server
+	address string
 	request func(ctx context.Context, address, key, query string, limit int) (*http.Request, error)
 	found   func(answer answer) []foundPage
 }

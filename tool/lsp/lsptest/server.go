@@ -33,8 +33,8 @@ func Serve(in io.Reader, out io.Writer) (served bool) {
 type server struct {
 	kind string
 	out  io.Writer
-	said string // what was published last
-	told bool   // that the files have changed
+	said string
+	told bool
 }
 
 type frame struct {

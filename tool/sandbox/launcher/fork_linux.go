@@ -19,9 +19,9 @@ type call struct{ number, a, b, c, d, e, f uintptr }
 // a list of calls, made before, and code that only makes them, on stacks of their
 // own. All of it has to stay until the first process has been waited for.
 type birth struct {
-	first   []call  // of the first process
-	command []call  // of the command; the last one is execve
-	after   []call  // of the first process, once the command runs
+	first   []call  // The first process makes these.
+	command []call  // The command makes these; the last one is execve.
+	after   []call  // The first process makes these once the command runs.
 	live    uintptr // where live begins
 	stacks  [2][4096]uintptr
 }

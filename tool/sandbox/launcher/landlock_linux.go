@@ -17,10 +17,10 @@ const (
 	mayList    = 1 << 3
 	mayRemove  = 1<<4 | 1<<5 // directories and files
 	mayMake    = 1<<6 | 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<12
-	mayRefer   = 1 << 13 // from version 2
-	mayCut     = 1 << 14 // from version 3
+	mayRefer   = 1 << 13 // Landlock version 2 has it.
+	mayCut     = 1 << 14 // Landlock version 3 has it.
 
-	ofFiles = mayExecute | mayWrite | mayRead | mayCut // what a rule for a file can hold
+	ofFiles = mayExecute | mayWrite | mayRead | mayCut
 	reading = mayExecute | mayRead | mayList
 	all     = reading | mayWrite | mayRemove | mayMake | mayRefer | mayCut
 

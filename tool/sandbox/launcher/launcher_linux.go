@@ -30,19 +30,19 @@ func startedAs() string {
 // server is a launcher at work.
 type server struct {
 	setup  Setup
-	socket int    // to the program that started it
-	root   bool   // commands run as root
-	hidden hidden // of the layers
+	socket int
+	root   bool // commands run as root
+	hidden hidden
 
 	caches []cache
 	unix   bool // a command's unix sockets can be held to its own temporary files
 
-	rooms atomic.Int32 // that were made
-	known struct {     // commands that run, by their first process
+	rooms atomic.Int32
+	known struct { // commands that run, by their first process
 		sync.Mutex
 		first map[int]bool
 	}
-	counters struct { // as they were when the last command ended
+	counters struct {
 		sync.Mutex
 		unroutable, opened, refused int
 	}

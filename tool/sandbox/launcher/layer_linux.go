@@ -342,7 +342,7 @@ func (h *hidden) make(dirs, denied []string) ([]string, error) {
 func whiteout(root, dir, path string, made map[string]bool) error {
 	rest := path[len(dir):]
 	if err := mkdirAll(root + dirOf(rest)); err == syscall.EEXIST || err == syscall.ENOTDIR {
-		return nil // what is above is hidden
+		return nil
 	} else if err != nil {
 		return err
 	}

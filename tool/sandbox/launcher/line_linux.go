@@ -23,19 +23,19 @@ type job struct {
 	first    int            // the first process
 	exec     int            // its end tells that the command runs
 	report   int            // tells how it ended
-	listener int            // of the filter, or -1
+	listener int            // a descriptor of its filter, or -1
 	layer    int            // the directory that holds what it writes of its own, or -1
-	name     string         // of that below Setup.Disk; "" in memory
-	rules    int            // of Landlock for its unix sockets, or -1
+	name     string         // its directory below Setup.Disk; "" in memory
+	rules    int            // a Landlock descriptor for its unix sockets, or -1
 	files    int            // its file tree, while it writes the project itself; or -1
 	full     map[place]bool // directories in which Landlock allows no new entries
-	hearing  sync.WaitGroup // of the filter
-	saying   sync.Mutex     // held while a frame is written
+	hearing  sync.WaitGroup
+	saying   sync.Mutex // held while a frame is written
 
 	mu      sync.Mutex
 	over    chan struct{} // closed when the first process is gone
 	ended   bool          // the first process is gone and its number may be another's
-	limit   string        // that was hit
+	limit   string
 	denials map[denial]int
 	walled  int // how many of them were said; of watch
 }
@@ -71,7 +71,7 @@ func (s *server) line(socket int, stdio [3]int) {
 	if j.name == "" && j.layer >= 0 {
 		fds = []int{j.layer}
 	}
-	_ = writeFrame(socket, Encode([]string{SayStarted, j.name}), fds...) // as above: then the end of the stream is read below
+	_ = writeFrame(socket, Encode([]string{SayStarted, j.name}), fds...)
 	j.attend()
 }
 
@@ -93,7 +93,7 @@ func (j *job) start() error {
 		err := j.enter()
 		done <- err
 		if err == nil {
-			<-j.over // what was cloned from the thread uses its thread-local memory
+			<-j.over // Its clones use thread-local memory of this thread.
 		}
 	}()
 	return <-done
@@ -282,7 +282,7 @@ func (j *job) bounds(keep *pins) []call {
 	processes := j.Processes + tasks()
 	var own syscall.Rlimit
 	if syscall.Getrlimit(rlimitNproc, &own) == nil && own.Max < uint64(processes) {
-		processes = int64(own.Max) // nobody may raise it
+		processes = int64(own.Max)
 	}
 	calls := []call{limit(rlimitNproc, processes)}
 	if j.bounded() {
@@ -290,7 +290,7 @@ func (j *job) bounds(keep *pins) []call {
 		// and can tell why it ended.
 		calls = append(calls, limit(syscall.RLIMIT_DATA, 2*j.Memory))
 	}
-	if j.layer >= 0 { // what a file has room for counts nothing until it is filled
+	if j.layer >= 0 { // Room reserved for a file counts nothing until it is filled.
 		calls = append(calls, limit(syscall.RLIMIT_FSIZE, j.Size))
 	}
 	return calls
@@ -367,7 +367,7 @@ func (j *job) attend() {
 func (j *job) say(frame []byte) {
 	j.saying.Lock()
 	defer j.saying.Unlock()
-	_ = writeFrame(j.socket, frame) // as the comment says
+	_ = writeFrame(j.socket, frame)
 }
 
 // await waits for the first process. What the command leaves behind has Grace to

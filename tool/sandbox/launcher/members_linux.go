@@ -92,7 +92,7 @@ func parentOf(pid int) (parent int, dead bool) {
 		return 0, true
 	}
 	parent, err = strconv.Atoi(fields[1])
-	return parent, err != nil || fields[0] == "Z" || fields[0] == "X" // whose parent is to take its status
+	return parent, err != nil || fields[0] == "Z" || fields[0] == "X" // The parent of a zombie must take its status.
 }
 
 // killAll ends all processes of the command. In a namespace the kernel does it when
@@ -137,7 +137,7 @@ func (s *server) killStrays() {
 		}
 		for _, pid := range strays {
 			for _, below := range append(descendants(pid), pid) {
-				_ = syscall.Kill(below, syscall.SIGKILL) // as above
+				_ = syscall.Kill(below, syscall.SIGKILL)
 			}
 			_, _ = waitFor(pid)
 		}
@@ -146,7 +146,7 @@ func (s *server) killStrays() {
 
 // end ends all commands: the program that started the launcher has gone.
 func (s *server) end() {
-	if s.setup.Mechanism != "namespaces" { // whose processes end with the launcher
+	if s.setup.Mechanism != "namespaces" { // Namespaces end their processes with the launcher.
 		killDescendants(syscall.Getpid())
 	}
 }

@@ -190,7 +190,7 @@ func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
 	proc := "/proc/" + strconv.Itoa(int(n.pid))
 	path, ok = textOf(proc+"/mem", n.args[arg])
 	for len(path) > 1 && path[len(path)-1] == '/' {
-		path = path[:len(path)-1] // as in mkdir new/
+		path = path[:len(path)-1]
 	}
 	if !ok || path == "" || path[0] == '/' {
 		return path, ok && path != ""

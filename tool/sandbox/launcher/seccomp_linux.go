@@ -67,7 +67,7 @@ type writer struct {
 	old              bool // there has to be one
 }
 
-const noDir = -1 // of a writer: the path counts from the working directory
+const noDir = -1 // The path of such a writer counts from the working directory.
 
 const (
 	sysClone3       = 435
@@ -122,7 +122,7 @@ func errno(e syscall.Errno) uint32 { return retErrno | uint32(e) }
 // rules are what a command may do besides what no command may.
 type rules struct {
 	apart   bool   // it has namespaces of its own: processes, networks and System V's memory
-	sockets bool   // of the internet and netlink; pairs are always allowed
+	sockets bool   // allows internet and netlink sockets; pairs are always allowed
 	unix    bool   // unix sockets with a name
 	noExec  bool   // nothing it writes may be executed: the launcher is told what is tried
 	still   bool   // it is read-only: no attributes of files are changed, which Landlock does not hold

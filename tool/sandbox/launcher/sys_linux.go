@@ -24,7 +24,7 @@ const (
 	atCwd       = -100
 	atRecursive = 0x8000
 	atEmptyPath = 0x1000
-	cloneTree   = 0x1 // of open_tree
+	cloneTree   = 0x1
 	moveByFiles = 0x4 | 0x40
 	oPath       = 0x200000
 
@@ -155,7 +155,7 @@ type statx struct {
 	_               [240]byte
 }
 
-const mountRoot = 0x2000 // of statx's attributes
+const mountRoot = 0x2000
 
 // isMount reports whether something is mounted just where a descriptor leads.
 func isMount(fd int) (bool, error) {

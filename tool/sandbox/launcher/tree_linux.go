@@ -204,9 +204,9 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 
 // Places of the launcher's own in the finished tree.
 const (
-	voidDir   = "/run/void"        // an empty "file" and an empty "dir" that nobody can open
-	ownDir    = "/run/artoo"       // holds those below, and is gone for commands
-	layerDir  = ownDir + "/layer"  // what a command writes
+	voidDir   = "/run/void"  // an empty "file" and an empty "dir" that nobody can open
+	ownDir    = "/run/artoo" // holds those below, and is gone for commands
+	layerDir  = ownDir + "/layer"
 	diskDir   = ownDir + "/disk"   // Setup.Disk: one directory for each command
 	keptDir   = ownDir + "/kept"   // Setup.Kept
 	cacheDir  = ownDir + "/caches" // artoo's own side of each cache, by its number
@@ -319,8 +319,8 @@ func removeAll(path string) {
 		for _, name := range list {
 			removeAll(path + "/" + name)
 		}
-		_ = syscall.Rmdir(path) // as the comment says
+		_ = syscall.Rmdir(path)
 		return
 	}
-	_ = syscall.Unlink(path) // as above
+	_ = syscall.Unlink(path)
 }

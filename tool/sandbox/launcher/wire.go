@@ -106,8 +106,8 @@ type Setup struct {
 	Disk      string // the machine's directory for what commands write; "" for memory
 	Kept      string // the machine's directory of what is kept of projects' caches; may be ""
 	Steps     []Step
-	Ports     []int    // of the own loopback to listen on, for the caller
-	Scratch   []string // to Landlock: where commands may write besides the project
+	Ports     []int    // ports of its own loopback, on which the caller listens
+	Scratch   []string // Landlock lets commands write these besides the project.
 }
 
 // Encode makes the frame.
@@ -146,17 +146,17 @@ type Line struct {
 	Path, Dir string
 	Args, Env []string
 
-	Layer    bool // on a layer over Writable
+	Layer    bool
 	ReadOnly bool // nothing of Writable is written, no sockets
-	Job      bool // of Writable only Outputs are written
+	Job      bool // It writes only Outputs of Writable.
 	Exec     bool // programs among what it writes may be executed
 	Overlay  bool // denied names below Writable are gone from a layer or a read-only tree, not covered
 
 	Writable          []string
-	Kept              []string // for each of Writable its directory in Setup.Kept, "" for none
+	Kept              []string // one directory in Setup.Kept for each of Writable, or ""
 	Outputs           []string
 	Denied, Protected []string
-	Readable          []string // to Landlock, which grants
+	Readable          []string // Landlock grants reading these.
 
 	Processes, Memory, Size, Free, Entries int64 // limits; Free are bytes of the disk that stay free
 	Grace                                  int64 // milliseconds
@@ -202,15 +202,15 @@ func decodeLine(body []byte) (l Line, err error) {
 // What the two sides say to each other about a command: the first string of a
 // frame's first list.
 const (
-	SayReady     = "ready"     // of the launcher: it takes commands; whether layers lie on disk, in memory or nowhere; the listening sockets come along
+	SayReady     = "ready"     // The launcher takes commands now. It says whether layers lie on disk, in memory or nowhere, and sends the listening sockets.
 	SayFailed    = "failed"    // what, why
 	SayStarted   = "started"   // the command runs; the name below Setup.Disk of what it writes, or "", and its directory
 	SayEntries   = "entries"   // the command has written more than Entries, caches of the project included
 	SayWalls     = "walls"     // the walls that a command has met which goes on: triples as of exit
 	SayExit      = "exit"      // status, stopped, limit; then triples of wall, number and path
-	SaySignal    = "signal"    // to the launcher: number
-	SayProtect   = "protect"   // to the launcher: two more lists, what is denied and protected by now
-	SayProtected = "protected" // of the launcher: that is done; what failed, or ""
+	SaySignal    = "signal"    // artoo sends the number.
+	SayProtect   = "protect"   // artoo sends two lists: the paths denied and protected by now.
+	SayProtected = "protected" // The launcher answers with an error, or "".
 )
 
 // Where layers lie.
