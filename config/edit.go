@@ -50,27 +50,25 @@ func AddRule(path, root, list, rule string) error {
 // the config file at path, under the rules of AddRule. A file that names one
 // already is left alone.
 func SetProvider(path, name string) error {
-	keys := []string{"provider", "provider"}
-	return editFile(path, func(src string, d *document) (string, error) {
-		for _, key := range []string{"provider", "default"} {
-			if _, ok := lookUp(d.root, []string{"provider", key}); ok {
-				return "", byHand(path, d, []string{"provider", key})
-			}
-		}
-		return insertKey(src, d, keys, quoteTOML(name), path)
-	}, keys, func(v any) bool { return v == name })
+	return setOnce(path, "provider", "provider", name, "default")
 }
 
 // SetNotify writes how to notify the user into the config file at path, under the
 // rules of AddRule. A file that says so already is left alone.
-func SetNotify(path, how string) error {
-	keys := []string{"ui", "notify"}
+func SetNotify(path, how string) error { return setOnce(path, "ui", "notify", how) }
+
+// setOnce writes a key, unless the section has it or one of its aliases.
+func setOnce(path, section, key, value string, aliases ...string) error {
+	keys := []string{section, key}
 	return editFile(path, func(src string, d *document) (string, error) {
-		if _, ok := lookUp(d.root, keys); ok {
-			return "", byHand(path, d, keys)
+		for _, name := range append([]string{key}, aliases...) {
+			place := []string{section, name}
+			if _, ok := lookUp(d.root, place); ok {
+				return "", byHand(path, d, place)
+			}
 		}
-		return insertKey(src, d, keys, quoteTOML(how), path)
-	}, keys, func(v any) bool { return v == how })
+		return insertKey(src, d, keys, quoteTOML(value), path)
+	}, keys, func(v any) bool { return v == value })
 }
 
 // editFile applies change to the file's text and writes the result in one
