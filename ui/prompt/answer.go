@@ -48,7 +48,11 @@ func (kb *keyboard) answerKey(k key, at time.Time) {
 		kb.ed.insert(k.text, false)
 	case keyPaste:
 		kb.answer.burst = true
-		kb.ed.insert(text.FirstLine(k.text), true)
+		pasted := strings.TrimSpace(k.text)
+		if first := text.FirstLine(pasted); first != pasted {
+			pasted = first + " …"
+		}
+		kb.ed.insert(pasted, true)
 	case keyEnter, keyNewline:
 		l := Line{Text: kb.ed.text(), Burst: kb.answer.burst || k.followed}
 		kb.ed.do(keyEnd)

@@ -110,6 +110,18 @@ func TestQueuedPastesComeBackAsPastes(t *testing.T) {
 	}
 }
 
+// An answer is one row; one that was cut says so.
+func TestAPasteIntoAnAnswerIsOneRow(t *testing.T) {
+	for src, want := range map[string]string{"one\r": "one|", "one\rtwo\r": "one …|", "\r one \r\r": "one|"} {
+		b := newBare(t, nil, nil)
+		b.ask()
+		b.silence(quiet)
+		if b.keys(pasteBegin + src + pasteEnd); b.line() != want {
+			t.Errorf("%q: %q, want %q", src, b.line(), want)
+		}
+	}
+}
+
 // Tab on a pasted path chooses it.
 func TestTabTakesAPastedPath(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) { o.Complete = proposing(words("@week.go ")...) })
