@@ -11,14 +11,15 @@ import (
 	"artoo/tool/text"
 )
 
-// looseness is how whole lines of an edit may differ from those of the file. The
-// next one in looser allows what those before it do.
-type looseness struct {
+type degree struct {
 	differs string
-	plain   func(string) string // a line as it is compared
+	plain   func(string) string
 }
 
-var looser = []looseness{
+// degrees are the ways to compare lines of an edit with those of the file, the strictest
+// first. Each allows the differences of those before it, and names its own.
+var degrees = []degree{
+	{"", func(s string) string { return s }},
 	{"blanks at the ends of lines", func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }},
 	{"indentation", strings.TrimSpace},
 	{"the kind of quotes, dashes or blanks", func(s string) string { return Typewritten(strings.TrimSpace(s)) }},
@@ -49,8 +50,8 @@ func Typewritten(s string) string {
 // IsBlank reports whether a line has nothing but white space.
 func IsBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
-// findLoosely finds where old stands in body but for what looser allows: all the
-// places of the first degree that has any, with what takes their place in the
+// findLoosely finds where old stands in body except for some differences: all the
+// places of the strictest degree that has any, with what takes their place in the
 // file's own way, and what differs. It finds none where that way is not known.
 func findLoosely(body, old, replacement string) (edits []udiff.Edit, differs string) {
 	bare, ended := strings.CutSuffix(old, "\n")
@@ -59,31 +60,26 @@ func findLoosely(body, old, replacement string) (edits []udiff.Edit, differs str
 		return nil, ""
 	}
 	lines := splitBody(body)
-	for i, l := range looser {
-		if i == len(looser)-1 {
-			if edits := findTypewritten(body, old, replacement); len(edits) > 0 {
-				return edits, l.differs
-			}
-		}
-		places := lines.find(0, wanted, l.plain)
-		for _, at := range places {
-			from, to := lines.start(at), lines.end(at+len(wanted)-1)
-			text, ok := adapted(lines.text[at:at+len(wanted)], wanted, replacement)
-			if !ok {
-				return nil, ""
-			}
-			if ended && to < len(body) {
-				to++
-			} else if ended {
-				text = strings.TrimSuffix(text, "\n")
-			}
-			edits = append(edits, udiff.Edit{Start: from, End: to, New: text})
-		}
-		if len(places) > 0 {
-			return edits, l.differs
+	places, differs := lines.closest(0, wanted, degrees[1:])
+	if last := degrees[len(degrees)-1].differs; len(places) == 0 || differs == last {
+		if edits := findTypewritten(body, old, replacement); len(edits) > 0 {
+			return edits, last
 		}
 	}
-	return nil, ""
+	for _, at := range places {
+		from, to := lines.start(at), lines.end(at+len(wanted)-1)
+		text, ok := adapted(lines.text[at:at+len(wanted)], wanted, replacement)
+		if !ok {
+			return nil, ""
+		}
+		if ended && to < len(body) {
+			to++
+		} else if ended {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		edits = append(edits, udiff.Edit{Start: from, End: to, New: text})
+	}
+	return edits, differs
 }
 
 // bodyLines is the body of a file in lines without their ends.
@@ -104,6 +100,17 @@ func splitBody(body string) (lines bodyLines) {
 
 func (b bodyLines) start(line int) int { return b.at[line] }
 func (b bodyLines) end(line int) int   { return b.at[line] + len(b.text[line]) }
+
+// closest returns the lines from first on where wanted begins, in the first of the degrees
+// that finds any, and the differences of that.
+func (b bodyLines) closest(first int, wanted []string, degrees []degree) (places []int, differs string) {
+	for _, d := range degrees {
+		if places = b.find(first, wanted, d.plain); len(places) > 0 {
+			return places, d.differs
+		}
+	}
+	return nil, ""
+}
 
 // find returns the lines from first on where wanted begins, seen through plain.
 // In a file of lines that are all the same it gives up.

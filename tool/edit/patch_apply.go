@@ -19,7 +19,7 @@ func ApplyChunks(t files.Text, chunks []Chunk) (edits []udiff.Edit, differs []st
 	next := 0 // the line behind the chunk before
 	var added []string
 	for _, c := range chunks {
-		if only := c.withoutLastBlank(); only != nil && only.addsAtEnd() && len(lines.find(next, c.Old, degrees()[0])) == 0 {
+		if only := c.withoutLastBlank(); only != nil && only.addsAtEnd() && len(lines.find(next, c.Old, degrees[0].plain)) == 0 {
 			c = *only
 		}
 		if c.addsAtEnd() {
@@ -112,11 +112,8 @@ func appended(t files.Text, added []string) udiff.Edit {
 // behind is the line after the first from line first on that is the anchor, or,
 // where there is none, the only one that has it in it.
 func (b bodyLines) behind(first int, anchor string) (int, error) {
-	wanted := []string{anchor}
-	for _, plain := range degrees() {
-		if at := b.find(first, wanted, plain); len(at) > 0 {
-			return at[0] + 1, nil
-		}
+	if at, _ := b.closest(first, []string{anchor}, degrees); len(at) > 0 {
+		return at[0] + 1, nil
 	}
 	var has []int
 	for i, line := range b.text[first:] {
@@ -130,37 +127,22 @@ func (b bodyLines) behind(first int, anchor string) (int, error) {
 	return 0, fmt.Errorf("@@ %.200s: no such line from line %d on", anchor, first+1)
 }
 
-// degrees are the ways to compare lines, the exact one first.
-func degrees() []func(string) string {
-	all := []func(string) string{func(s string) string { return s }}
-	for _, l := range looser {
-		all = append(all, l.plain)
-	}
-	return all
-}
-
 // findChunk finds the first place of a chunk from line first on where it stands
-// exactly, else the only one where it stands but for what looser allows.
+// exactly, else the only one in the strictest degree that has any.
 func (b bodyLines) findChunk(first int, c Chunk) (at int, differs string, err error) {
 	if c.atEnd {
 		first = max(first, len(b.text)-len(c.Old))
 	}
 	solid := slices.ContainsFunc(c.Old, func(w string) bool { return !IsBlank(w) })
-	for i, plain := range degrees() {
-		places := b.find(first, c.Old, plain)
-		switch {
-		case i == 0 && len(places) > 0:
-			return places[0], "", nil
-		case i == 0 && !solid:
-			return 0, "", errors.New("its lines are not there" + b.nearby(first, c))
-		case len(places) == 1:
-			return places[0], looser[i-1].differs, nil
-		case len(places) > 1:
-			return 0, "", fmt.Errorf("its lines are there %d times except for %s, on line %d and on line %d; name a line above "+
-				"them behind @@", len(places), looser[i-1].differs, places[0]+1, places[1]+1)
-		}
+	places, differs := b.closest(first, c.Old, degrees)
+	switch {
+	case len(places) == 0 || differs != "" && !solid:
+		return 0, "", errors.New("its lines are not there" + b.nearby(first, c))
+	case differs == "" || len(places) == 1:
+		return places[0], differs, nil
 	}
-	return 0, "", errors.New("its lines are not there" + b.nearby(first, c))
+	return 0, "", fmt.Errorf("its lines are there %d times except for %s, on line %d and on line %d; name a line above "+
+		"them behind @@", len(places), differs, places[0]+1, places[1]+1)
 }
 
 // nearby shows what a chunk that is nowhere may have meant.
