@@ -60,7 +60,7 @@ func findLines(lines, wanted []string, alike func(string) string) int {
 // pairs of lines: an explanation is not worth seconds.
 const maxCompared = 2_000_000
 
-func squeeze(s string) string {
+func joinSpaces(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) {
 			return -1
@@ -111,7 +111,7 @@ func cutNumbers(s string) (string, bool) {
 func nearestLines(lines, wanted []string) int {
 	where := map[string][]int{}
 	for j, w := range wanted {
-		if s := squeeze(w); len(s) > 2 {
+		if s := joinSpaces(w); len(s) > 2 {
 			where[s] = append(where[s], j)
 		}
 	}
@@ -121,7 +121,7 @@ func nearestLines(lines, wanted []string) int {
 		if compared > maxCompared {
 			break
 		}
-		for _, j := range where[squeeze(line)] {
+		for _, j := range where[joinSpaces(line)] {
 			votes[i-j]++
 			compared++
 		}
@@ -165,7 +165,7 @@ const (
 
 // pairsOf counts the pairs of neighbouring bytes in s without white space.
 func pairsOf(s string) map[[2]byte]int {
-	s = squeeze(s[:min(len(s), likeMax)])
+	s = joinSpaces(s[:min(len(s), likeMax)])
 	pairs := map[[2]byte]int{}
 	for i := 1; i < len(s); i++ {
 		pairs[[2]byte{s[i-1], s[i]}]++
@@ -228,7 +228,7 @@ func lineAt(body string, offset int) int { return 1 + strings.Count(body[:offset
 // edit: what the difference is, and the lines it probably meant.
 func explainMiss(body, old, replacement string) string {
 	const miss = "old_string is not in the file"
-	if i := strings.Index(body, replacement); i >= 0 && len(squeeze(replacement)) >= tellingLen &&
+	if i := strings.Index(body, replacement); i >= 0 && len(joinSpaces(replacement)) >= tellingLen &&
 		!strings.Contains(old, replacement) {
 		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was done before", miss, lineAt(body, i))
 	}
@@ -249,7 +249,7 @@ func explainMiss(body, old, replacement string) string {
 		words string
 	}{
 		{strings.TrimSpace, "only indentation or blanks at the ends of lines differ"},
-		{squeeze, "only white space differs"},
+		{joinSpaces, "only white space differs"},
 		{plainMarks, "only the kind of quotes, dashes or blanks differs"},
 		{func(s string) string { return strings.ToLower(plainMarks(s)) }, "only case differs"},
 		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the " +

@@ -31,18 +31,18 @@ type Exit struct {
 	Status  syscall.WaitStatus
 	Stopped int      // processes left in the background that were ended
 	Limit   string   // the limit that ended it, in words: "512 processes", "2 GB of memory in a process"; "" for none
-	Denials []Denial // the walls it met, each once
+	Denials []Denial // each once
 }
 
 // Denial is one wall that the kernel refused to let a command through.
 type Denial struct {
-	Wall  string   // one of the walls below
+	Wall  string   // one of the Wall constants
 	What  string   // the refusal in words, such as "no route to another machine"
 	N     int      // how often
 	Paths []string // at most ten, where known
 }
 
-// The walls.
+// The kinds of denials.
 const (
 	WallNetwork   = launcher.WallNetwork
 	WallLoopback  = launcher.WallLoopback // no one listened at a port of the loopback

@@ -94,7 +94,7 @@ func (p *Process) hear() (Exit, error) {
 				err = errors.New("sandbox: " + why)
 			}
 			p.answers <- err
-		case len(said) == 2 && said[0][0] == launcher.SayWalls:
+		case len(said) == 2 && said[0][0] == launcher.SayDenials:
 			met, err := readDenials(said[1])
 			if err != nil {
 				return Exit{}, err
@@ -110,7 +110,7 @@ func (p *Process) hear() (Exit, error) {
 	}
 }
 
-// Denials are the walls that the command has met, also while it runs.
+// Denials lists the denials that the command has met, also while it runs.
 func (p *Process) Denials() []Denial {
 	select {
 	case <-p.done:
@@ -166,7 +166,7 @@ func readExit(facts, triples []string) (exit Exit, err error) {
 	return exit, err
 }
 
-// readDenials reads walls as triples.
+// readDenials reads denials as triples.
 func readDenials(triples []string) (list []Denial, err error) {
 	if len(triples)%3 != 0 {
 		return nil, errors.New("sandbox: denials: malformed")
@@ -191,7 +191,7 @@ func readDenials(triples []string) (list []Denial, err error) {
 	for i := range list {
 		d := &list[i]
 		slices.Sort(d.Paths)
-		d.What = walls[d.Wall]
+		d.What = wallNames[d.Wall]
 		if len(d.Paths) > 0 {
 			d.What += ": " + strings.Join(d.Paths[:min(len(d.Paths), 3)], ", ")
 		}
@@ -202,8 +202,8 @@ func readDenials(triples []string) (list []Denial, err error) {
 // maxPaths is how many paths a denial names.
 const maxPaths = 10
 
-// walls words the walls.
-var walls = map[string]string{
+// wallNames describes each kind of denial.
+var wallNames = map[string]string{
 	WallNetwork:   "there is no network but a loopback of its own",
 	WallLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
 	WallSocket:    "no sockets",

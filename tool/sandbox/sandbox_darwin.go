@@ -167,7 +167,7 @@ func (p *Process) Protect() error { return nil }
 // Changes are what a command did on a layer.
 func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
-// Denials are the walls that the command has met, as far as the system tells.
+// Denials lists what the kernel denied the command, as far as the system tells.
 func (p *Process) Denials() []Denial { return nil }
 
 // Hides reports whether a path was out of the command's sight.

@@ -304,7 +304,7 @@ func (j *job) started() error {
 	if err != nil || n == 0 {
 		return err
 	}
-	j.bury()
+	j.settleDead()
 	syscall.Close(j.report)
 	return failed(j.failure(words), syscall.Errno(words[2]))
 }
@@ -351,7 +351,7 @@ func (j *job) attend() {
 	close(stop)
 	watching.Wait()
 	j.hearing.Wait()
-	j.walls()
+	j.addCounted()
 	if j.ReadOnly && j.listener < 0 && status != 0 {
 		j.denied(denial{wall: WallWrite}) // no one heard what it tried
 	}
@@ -396,16 +396,16 @@ func (j *job) await() (status uint32, stopped int) {
 		_, _ = readRecord(j.report, &words) // the end: the first process has gone
 	}
 	syscall.Close(j.report)
-	j.bury()
+	j.settleDead()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
 	return status, stopped
 }
 
-// bury takes the status of the first process, and ends what it left behind where no
+// settleDead takes the status of the first process, and ends what it left behind where no
 // namespace does.
-func (j *job) bury() {
+func (j *job) settleDead() {
 	_, _ = waitFor(j.first)
 	close(j.over)
 	runtime.KeepAlive(j.born)

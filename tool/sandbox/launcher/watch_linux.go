@@ -53,7 +53,7 @@ func (j *job) watch(stop <-chan struct{}) {
 		if crowded {
 			j.end("")
 		}
-		j.sayWalls()
+		j.sayDenials()
 		if j.bounded() {
 			for _, pid := range members {
 				if memoryOf(pid) > j.Memory {
@@ -252,30 +252,30 @@ func bytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " GB"
 }
 
-// sayWalls says which walls were met, where there are new ones.
-func (j *job) sayWalls() {
+// sayDenials reports new denials.
+func (j *job) sayDenials() {
 	j.mu.Lock()
-	n, walls := len(j.denials), j.triples()
+	n, denials := len(j.denials), j.triples()
 	j.mu.Unlock()
 	if n > j.walled {
 		j.walled = n
-		j.say(Encode([]string{SayWalls}, walls))
+		j.say(Encode([]string{SayDenials}, denials))
 	}
 }
 
-// triples are the walls that were met: wall, number and path of each. The lock is held.
-func (j *job) triples() (walls []string) {
+// triples lists the denials: kind, number and path of each. The lock is held.
+func (j *job) triples() (denials []string) {
 	for d, n := range j.denials {
-		walls = append(walls, d.wall, strconv.Itoa(n), d.path)
+		denials = append(denials, d.wall, strconv.Itoa(n), d.path)
 	}
-	return walls
+	return denials
 }
 
-// maxDenials is how many walls and paths are told apart.
+// maxDenials is how many kinds and paths of denials are kept apart.
 const maxDenials = 50
 
-// walls adds the walls that are counted by the kernel elsewhere.
-func (j *job) walls() {
+// addCounted adds the denials that the kernel counts elsewhere.
+func (j *job) addCounted() {
 	if j.setup.Mechanism != "namespaces" || j.ReadOnly {
 		return
 	}

@@ -206,7 +206,7 @@ const (
 	SayFailed    = "failed"    // what, why
 	SayStarted   = "started"   // the command runs; the name below Setup.Disk of what it writes, or "", and its directory
 	SayEntries   = "entries"   // the command has written more than Entries, caches of the project included
-	SayWalls     = "walls"     // the walls that a command has met which goes on: triples as of exit
+	SayDenials   = "denials"   // the denials of a command that goes on: triples as of exit
 	SayExit      = "exit"      // status, stopped, limit; then triples of wall, number and path
 	SaySignal    = "signal"    // artoo sends the number.
 	SayProtect   = "protect"   // artoo sends two lists: the paths denied and protected by now.
@@ -219,7 +219,7 @@ const (
 	InMemory = "memory"
 )
 
-// The walls that a command meets.
+// The kinds of denials.
 const (
 	WallNetwork   = "network"
 	WallLoopback  = "loopback"
