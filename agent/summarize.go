@@ -14,6 +14,7 @@ import (
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // summaryForm is what a summary is asked for; its blanks are the number of words and
@@ -250,9 +251,9 @@ const (
 // transcript is a history as a text.
 func transcript(messages []provider.Message) string {
 	var b strings.Builder
-	add := func(head, text string, most int) {
-		if text = strings.TrimSpace(text); text != "" {
-			fmt.Fprintf(&b, "--- %s ---\n%s\n", head, shortened(text, most))
+	add := func(head, said string, most int) {
+		if said = strings.TrimSpace(said); said != "" {
+			fmt.Fprintf(&b, "--- %s ---\n%s\n", head, text.Ends(said, most))
 		}
 	}
 	for _, m := range messages {
@@ -277,18 +278,6 @@ func transcript(messages []provider.Message) string {
 		}
 	}
 	return b.String()
-}
-
-// shortened is a text without its middle, of most bytes: errors stand at the end.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	tail := len(text) - most/3
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return preview(text, most*2/3) + "\n" + text[tail:]
 }
 
 // cutPiece cuts a text after size bytes at most, at the end of a line where there is

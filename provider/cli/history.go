@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 // The forms of the parts that a reply consists of beside its text.
@@ -189,19 +190,10 @@ func entry(m provider.Message) string {
 		case provider.Image:
 			put(who, "(an image that is not shown here)")
 		case provider.ToolCall:
-			put("assistant called "+p.Name, clip(string(p.Input), mostResult))
+			put("assistant called "+p.Name, text.Ends(string(p.Input), mostResult))
 		case provider.ToolResult:
-			put("result of "+p.Name, clip(p.Text, mostResult))
+			put("result of "+p.Name, text.Ends(p.Text, mostResult))
 		}
 	}
 	return b.String()
-}
-
-// clip keeps head and tail of a text of more than most bytes.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	head, tail := text[:most/2], text[len(text)-most/2:]
-	return strings.ToValidUTF8(head, "") + "\n(…)\n" + strings.ToValidUTF8(tail, "")
 }

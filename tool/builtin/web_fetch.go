@@ -143,7 +143,7 @@ func fetchedText(page web.Page, offset, limit int) tool.Result {
 	for from < len(body) && !utf8.RuneStart(body[from]) {
 		from++
 	}
-	piece := pieceOf(body[from:], limit-len(head))
+	piece := text.CutLines(body[from:], limit-len(head))
 	r := tool.Result{Text: head + "\n", Paged: true, IsError: page.Status >= 400,
 		Summary: text.Bytes(int64(len(piece))) + " of text"}
 	if page.Status != http.StatusOK {
@@ -174,21 +174,6 @@ func shortAddress(address string) string {
 		return address[:most] + "..."
 	}
 	return address
-}
-
-// pieceOf is the beginning of a text, limit bytes at most, to the end of a line
-// where that is near.
-func pieceOf(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	if end := strings.LastIndexByte(text[:limit], '\n') + 1; end > limit/2 {
-		return text[:end]
-	}
-	return text[:limit]
 }
 
 // fenced is a text of the web between two lines that it cannot contain, for a model.

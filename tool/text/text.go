@@ -35,6 +35,29 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
+// CutLines is at most the first n bytes of s, to the end of a line where one ends in the
+// second half of them.
+func CutLines(s string, n int) string {
+	cut := Cut(s, n)
+	if end := strings.LastIndexByte(cut, '\n') + 1; len(cut) < len(s) && end > n/2 {
+		return cut[:end]
+	}
+	return cut
+}
+
+// Ends is s, or where it is longer than n bytes about two thirds of them from its beginning
+// and one from its end.
+func Ends(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	tail := len(s) - n/3
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return Cut(s, n*2/3) + "\n(…)\n" + s[tail:]
+}
+
 // Count is a number with its noun, such as "1 file" or "1,204 files". The plural of the noun
 // must end in s.
 func Count(n int, noun string) string {
