@@ -85,7 +85,7 @@ check: $(STATICCHECK)
 	GOOS=darwin $(GO) vet ./...
 	$(STATICCHECK) ./...
 	$(GO) test -run TestImports .
-	$(GO) vet -tags tmux ./ui/cli ./ui
+	$(GO) vet -tags tmux,integration ./ui/cli ./ui
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer
 	@$(MAKE) --no-print-directory -j2 test-race test-confining
 

@@ -16,7 +16,7 @@ import (
 // scrollback holds is the session's plain text.
 func TestTmuxALongSessionReadsBack(t *testing.T) {
 	raw := longSession(t, false)
-	want := trimmedRows(checkRows(t, raw).joined())
+	want := trimmedRows(checkRows(t, raw).Joined())
 	dir := t.TempDir()
 	config, bytes := filepath.Join(dir, "tmux.conf"), filepath.Join(dir, "session")
 	for name, text := range map[string]string{config: "set -g history-limit 100000\nset -g status off\n", bytes: raw} {
@@ -62,16 +62,4 @@ func trimmedRows(text string) string {
 		rows[i] = strings.TrimRight(row, " ")
 	}
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
-}
-
-// joined is all with the rows joined that the terminal itself broke.
-func (v *vt) joined() string {
-	var b strings.Builder
-	for i, row := range strings.Split(v.all(), "\n") {
-		b.WriteString(row)
-		if !v.wraps[i] {
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
 }

@@ -69,8 +69,8 @@ func integrationEnv(t *testing.T, name string) []string {
 	return env
 }
 
-// outcome is what the test needs of the result object.
-type outcome struct {
+// oneRun is what the test needs of the result object.
+type oneRun struct {
 	Result   string `json:"result"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
@@ -107,7 +107,7 @@ func converse(t *testing.T, artoo, name string) {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	var got outcome
+	var got oneRun
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("stdout is no result: %v\n%s\nstderr: %s", err, out.Bytes(), said.Bytes())
 	}

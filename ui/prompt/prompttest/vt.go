@@ -222,6 +222,18 @@ func (v *VT) All() string {
 	return strings.Join(append(append([]string(nil), v.Scrolled...), v.Screen()...), "\n")
 }
 
+// Joined is All with the rows joined that the terminal itself broke.
+func (v *VT) Joined() string {
+	var b strings.Builder
+	for i, row := range strings.Split(v.All(), "\n") {
+		b.WriteString(row)
+		if !v.wraps[i] {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
 // Resize gives the terminal another width. One that rewraps (tmux, VTE) joins
 // the rows that it broke itself and breaks them anew, the cursor stays on its
 // character, and rows beyond the top go to the scrollback. One that does not
