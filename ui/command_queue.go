@@ -22,9 +22,10 @@ func runQueue(_ context.Context, t *Terminal, arg string) error {
 }
 
 // queued hears of a line that came before it was wanted: it is shown, or carried out if it is
-// /queue, which can be used during a turn. It implements prompt.Options.Queued.
+// /queue, which can be used during a turn. It implements prompt.Options.Queued, and may be
+// called before prompt.Open has returned.
 func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
-	if !t.prompt.Typed() {
+	if !q.Typed() {
 		return false
 	}
 	name, arg := cutWord(l.Text)

@@ -15,6 +15,9 @@ func (p *Prompt) Queue(f func(q *Queue)) { p.do(func() { f(&p.queue) }) }
 // their text.
 func (q *Queue) Lines() []Line { return q.lines }
 
+// Typed is Prompt.Typed.
+func (q *Queue) Typed() bool { return q.prompt.Typed() }
+
 // InTurn reports whether a turn runs.
 func (q *Queue) InTurn() bool { return q.prompt.interrupt != nil }
 
