@@ -18,8 +18,10 @@ import (
 func atLogin(t *testing.T, answers ...[2]string) (shown, home string) {
 	t.Helper()
 	cmd := onTerminal(t, []providertest.Reply{providertest.Anthropic(providertest.Text("hi"))}, "login")
+	// The kernel throws away what stands in the terminal's queues after it has sent the signal of
+	// Ctrl-C, and so what the shell has written meanwhile; noflsh has it keep that.
 	cmd.Path, cmd.Args = "/bin/sh",
-		[]string{"sh", "-c", `trap : INT; artoo login; echo "ended with $?"; stty -a; echo over`}
+		[]string{"sh", "-c", `stty noflsh; trap : INT; artoo login; echo "ended with $?"; stty -a; echo over`}
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=", "DBUS_SESSION_BUS_ADDRESS=autolaunch:")
 	for _, kv := range cmd.Env {
 		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
