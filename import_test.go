@@ -35,8 +35,9 @@ var allowed = []struct {
 	// The list of the tools; it makes them of everything below.
 	{"artoo/tool/builtin", []string{"artoo/tool", "artoo/tool/*"}},
 	{"artoo/tool/files", []string{"artoo/tool/git"}},
-	{"artoo/tool/search", []string{"artoo/tool/files", "artoo/tool/git"}},
-	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git"}},
+	{"artoo/tool/git/gittest", []string{"artoo/tool/git"}},
+	{"artoo/tool/search", []string{"artoo/tool/files", "artoo/tool/git", "artoo/tool/git/gittest"}},
+	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git", "artoo/tool/git/gittest"}},
 	{"artoo/tool/edit", []string{"artoo/tool/files"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},

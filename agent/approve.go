@@ -215,7 +215,7 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 	return nil
 }
 
-// deny ends a call with a refusal that the model is told.
+// deny ends a call with a refusal, which the model gets as its result.
 func (c *calls) deny(p *pending, reason string, nobody bool) {
 	text := "Not run: this call was denied."
 	status := CallDenied

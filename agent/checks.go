@@ -28,7 +28,7 @@ const (
 
 // check runs the user's checks over what a call has written. Each runs on a layer that
 // is thrown away: it changes nothing, whatever the project's own files make it do. What
-// fails is told to the model; the call itself has succeeded.
+// fails is reported to the model; the call itself has succeeded.
 func (c *calls) check(ctx context.Context, p *pending, result *tool.Result) {
 	if p.tool.Kind != tool.KindWrite || len(c.session.opt.Checks) == 0 || c.session.opt.Env.Files == nil {
 		return

@@ -100,7 +100,7 @@ func downTo(root, dir string) []string {
 	return dirs
 }
 
-// instructionsChanged is what the model is told when the instruction files differ
+// instructionsChanged is the note for the model when the instruction files differ
 // from those the session began with; "" when they do not.
 func instructionsChanged(before, after []instruction) string {
 	old := map[string]string{}

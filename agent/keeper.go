@@ -32,7 +32,7 @@ type keeper struct {
 }
 
 // openJournal opens the journal of the present session. A journal that cannot be
-// opened is told: then nothing can be taken back.
+// opened is reported: then nothing can be taken back.
 func (k *keeper) openJournal() error {
 	if k.session.opt.Journal == nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"artoo/tool/text"
 )
 
-// modelNotes is all that the model was told of what it may do and where it works, by
-// the prompt and by notes: what is otherwise now it is told with the next message.
+// modelNotes is all that the model knows of what it may do and where it works, by
+// the prompt and by notes: a note with the next message corrects what has changed since.
 type modelNotes struct {
 	settings     settings
 	known        string        // the settings as the model knows them, see settings.key; "" where they are others
@@ -58,14 +58,14 @@ func (n *modelNotes) begin(s *session, now settings, instructions []instruction,
 }
 
 // knownFrom reports whether the newest note of a history says that these settings
-// hold, or, without one, the prompt: word for word, or the model is told again.
+// hold, or, without one, the prompt: word for word, or the model gets it again.
 func (s settings) knownFrom(system string, history []provider.Message) bool {
 	for _, m := range slices.Backward(history) {
 		for _, p := range m.Parts {
 			switch text, _ := p.(provider.Text); text.Note {
 			case provider.NoteSettings:
 				return text.Text == s.note()
-			case provider.NoteMode: // the mode is told; is all else as in the prompt?
+			case provider.NoteMode: // This reports the mode; is everything else as in the prompt?
 				return text.Text == s.modeNote() &&
 					s.inSomeMode(func(then settings) bool { return strings.Contains(system, then.String()) })
 			}
@@ -87,7 +87,7 @@ func (s settings) note() string {
 	return "(The settings are not those that this session began with. Now they are:\n" + strings.TrimSuffix(s.String(), "\n") + ")"
 }
 
-// newNotes is what the model must be told with the next message.
+// newNotes are the notes that the model needs with the next message.
 func (n *modelNotes) next(s *session) (notes []provider.Part) {
 	tell := func(note provider.Note, text string) {
 		if text != "" {
@@ -136,7 +136,7 @@ func (s settings) modeNote() string {
 	return "(The approval mode is now " + string(s.Rights.Mode) + ": " + now + ")"
 }
 
-// settingsNow is what the model is told of what it may do.
+// settingsNow says for the model what it may do.
 func (s *session) settingsNow() settings {
 	policy := s.opt.Policy
 	w := s.opt.Workspace
@@ -173,7 +173,7 @@ func (w *Workspace) gitState(environ []string) <-chan string {
 	return state
 }
 
-// settings are what the model is told of what it may do here.
+// settings say for the model what it may do here.
 type settings struct {
 	Rights  permission.Rights
 	Tools   []string // the names of the tools that are offered
@@ -359,7 +359,7 @@ func join(first, then string) string {
 type promptInfo struct {
 	Dir, Root    string    // the working directory and the project root, absolute
 	Platform     string    // such as "linux/amd64"
-	Date         time.Time // the day is told, not the hour
+	Date         time.Time // The model learns the day, not the hour.
 	Shell        string    // the shell commands run in, "" when there is none
 	Programs     string    // Programs names the usual programs that PATH has and lacks; "" where no command can run.
 	Git          bool      // the project root is a git work tree

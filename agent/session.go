@@ -201,7 +201,7 @@ func (s *session) budget() int {
 	return tightest(s.opt.MaxContextTokens, s.model.Info.Context-s.model.Defaults.MaxTokens)
 }
 
-// specs are what the model is told of the tools it is offered.
+// specs describe for the model the tools it is offered.
 func (s *session) specs() []provider.ToolSpec {
 	var specs []provider.ToolSpec
 	for _, tool := range s.offered() {

@@ -28,7 +28,7 @@ type turn struct {
 
 	subAgents map[*pending]*subAgentCall
 	stepsNear bool // a notice said that most steps are used
-	fewLeft   bool // the model was told that few steps are left
+	fewLeft   bool // The model knows that few steps are left.
 	moreSteps int  // the user granted these besides Limits.MaxTurns
 }
 
@@ -175,7 +175,7 @@ func isText(p provider.Part) bool {
 	return is
 }
 
-// fewSteps is how many requests are left when the model is told so, of a turn
+// fewSteps is how many requests are left when a note says so to the model, of a turn
 // that may have several times as many.
 const fewSteps = 5
 

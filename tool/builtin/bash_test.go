@@ -15,6 +15,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/environ"
+	"artoo/tool/git/gittest"
 	"artoo/tool/shell"
 )
 
@@ -140,7 +141,7 @@ func TestBashWithSh(t *testing.T) {
 // Profiles and the environment's own start-up files must not be read.
 func TestBashReadsNoProfiles(t *testing.T) {
 	home := t.TempDir()
-	writeTree(t, home, map[string]string{".bashrc": "echo rc\n", ".profile": "echo profile\n",
+	gittest.WriteTree(t, home, map[string]string{".bashrc": "echo rc\n", ".profile": "echo profile\n",
 		".bash_profile": "echo profile\n", "env": "echo env\n"})
 	env := treeEnv(t, nil)
 	env.Environ, _ = environ.ChildEnviron([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "BASH_ENV=" + home + "/env",

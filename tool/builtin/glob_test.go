@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/tool"
+	"artoo/tool/git/gittest"
 )
 
 func globEnv(t *testing.T) *tool.Env {
@@ -108,11 +109,11 @@ func TestGlobLimit(t *testing.T) {
 
 func TestGlobHidesSecretsAndLinksOut(t *testing.T) {
 	outside := t.TempDir()
-	writeTree(t, outside, map[string]string{"x.txt": ""})
+	gittest.WriteTree(t, outside, map[string]string{"x.txt": ""})
 	env := treeEnv(t, map[string]string{".env": "K=1", "a/.env": "", "in.txt": "", "odd\nname.txt": ""})
-	link(t, filepath.Join(outside, "x.txt"), filepath.Join(env.Dir, "out.txt"))
-	link(t, "in.txt", filepath.Join(env.Dir, "link.txt"))
-	link(t, ".env", filepath.Join(env.Dir, "env.txt"))
+	gittest.Link(t, filepath.Join(outside, "x.txt"), filepath.Join(env.Dir, "out.txt"))
+	gittest.Link(t, "in.txt", filepath.Join(env.Dir, "link.txt"))
+	gittest.Link(t, ".env", filepath.Join(env.Dir, "env.txt"))
 	got := strings.Split(strings.TrimSpace(mustCall(t, Glob(), env, `{"pattern":"**/*"}`).Text), "\n")
 	if diff := cmp.Diff([]string{`"odd\nname.txt"`, "in.txt", "link.txt"}, slices.Compact(slices.Sorted(slices.Values(got)))); diff != "" {
 		t.Error(diff)
@@ -122,14 +123,14 @@ func TestGlobHidesSecretsAndLinksOut(t *testing.T) {
 // An index can name files below a directory that has become a link.
 func TestGlobAndGrepOfAnIndexThatLies(t *testing.T) {
 	env := treeEnv(t, map[string]string{"d/x.txt": "hello\n", "e.txt": "hello\n"})
-	inRepo(t, env.Dir)
-	gitIn(t, env.Dir, "add", ".")
+	gittest.Repo(t, env.Dir)
+	gittest.Git(t, env.Dir, "add", ".")
 	outside := t.TempDir()
-	writeTree(t, outside, map[string]string{"x.txt": "hello outside\n"})
+	gittest.WriteTree(t, outside, map[string]string{"x.txt": "hello outside\n"})
 	if err := os.RemoveAll(filepath.Join(env.Dir, "d")); err != nil {
 		t.Fatal(err)
 	}
-	link(t, outside, filepath.Join(env.Dir, "d"))
+	gittest.Link(t, outside, filepath.Join(env.Dir, "d"))
 	if got := mustCall(t, Glob(), env, `{"pattern":"**/*.txt"}`).Text; got != "e.txt\n" {
 		t.Errorf("glob: %q", got)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/git/gittest"
 	"artoo/tool/search"
 )
 
@@ -232,7 +233,7 @@ func TestGrepBigFiles(t *testing.T) {
 // The session's output directory lies outside the project.
 func TestGrepReadDir(t *testing.T) {
 	out := t.TempDir()
-	writeTree(t, out, map[string]string{"call-1.txt": "one\nneedle\n"})
+	gittest.WriteTree(t, out, map[string]string{"call-1.txt": "one\nneedle\n"})
 	files, err := files.Open(files.Config{Root: t.TempDir(), ReadDirs: []string{out}})
 	if err != nil {
 		t.Fatal(err)
@@ -247,8 +248,8 @@ func TestGrepReadDir(t *testing.T) {
 
 func TestGrepFifoDoesNotBlock(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a": "x\n", "fifo": ""})
-	inRepo(t, env.Dir)
-	gitIn(t, env.Dir, "add", ".")
+	gittest.Repo(t, env.Dir)
+	gittest.Git(t, env.Dir, "add", ".")
 	makeFifo(t, filepath.Join(env.Dir, "fifo"))
 	if got := mustCall(t, Grep(), env, `{"pattern":"x"}`).Text; got != "a:1: x\n" {
 		t.Errorf("%q", got)

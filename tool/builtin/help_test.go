@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"unicode/utf16"
@@ -14,7 +13,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/environ"
 	"artoo/tool/files"
-	"artoo/tool/git"
+	"artoo/tool/git/gittest"
 )
 
 // treeEnv makes a project of the given files, whose names use slashes.
@@ -24,7 +23,7 @@ func treeEnv(t testing.TB, tree map[string]string) *tool.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeTree(t, dir, tree)
+	gittest.WriteTree(t, dir, tree)
 	f, err := files.Open(files.Config{Root: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -32,40 +31,6 @@ func treeEnv(t testing.TB, tree map[string]string) *tool.Env {
 	t.Cleanup(func() { f.Close() })
 	env, _ := environ.ChildEnviron(os.Environ(), environ.Withholding{})
 	return &tool.Env{Files: f, Dir: dir, Environ: env}
-}
-
-func writeTree(t testing.TB, dir string, tree map[string]string) {
-	t.Helper()
-	for name, content := range tree {
-		abs := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(abs, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// inRepo turns the directory into a git repository, untouched by the
-// configuration of whoever runs the tests.
-func inRepo(t testing.TB, dir string) {
-	t.Helper()
-	gitIn(t, dir, "init", "-q")
-}
-
-func gitIn(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(git.SafeEnviron(os.Environ()),
-		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
 }
 
 // call checks the input, plans and runs the call.
@@ -98,13 +63,6 @@ func mustCall(t testing.TB, made tool.Tool, env *tool.Env, input string) tool.Re
 		t.Fatal(err)
 	}
 	return result
-}
-
-func link(t testing.TB, target, name string) {
-	t.Helper()
-	if err := os.Symlink(target, name); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wide encodes a text as UTF-16 with its mark, independently of the code under

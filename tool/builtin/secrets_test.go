@@ -9,6 +9,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/git/gittest"
 	"artoo/tool/names"
 	"artoo/tool/project"
 )
@@ -188,10 +189,10 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 		"testdata/.env": "A=b", "testdata/master.key": "0123", "lib/id_rsa": key, "testdata/untracked.key": key,
 	}
 	w := newFileWorld(t, files)
-	gitIn(t, w.root, "init", "-q")
+	gittest.Git(t, w.root, "init", "-q")
 	for name := range files {
 		if name != "testdata/untracked.key" {
-			gitIn(t, w.root, "add", "-f", name)
+			gittest.Git(t, w.root, "add", "-f", name)
 		}
 	}
 	for name := range files {

@@ -22,7 +22,7 @@ var errReachTooMuch = errors.New("it reads more files than could be looked at be
 // as the kernel takes them. Globs stand for all that a shell could make of
 // them, which must not look like options. What does not exist is judged by where it would be. With recursive, a
 // directory must not hold anything denied either, nor links to directories
-// elsewhere. Agent.Policy calls it before a command is run unasked.
+// elsewhere. The policy asks before a command runs unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
 	return f.reach(dir, arg, recursive, ReachLimit)
 }

@@ -10,6 +10,7 @@ import (
 
 	"artoo/tool/files"
 	"artoo/tool/git"
+	"artoo/tool/git/gittest"
 )
 
 func mkfile(t *testing.T, path, text string) {
@@ -337,13 +338,13 @@ func TestSecretsInTheIndexAreSeen(t *testing.T) {
 		{nil, ""},
 	} {
 		root := realTemp(t)
-		inRepo(t, root)
+		gittest.Repo(t, root)
 		for _, name := range c.names {
 			mkfile(t, filepath.Join(root, filepath.FromSlash(name)), "x")
 		}
-		gitIn(t, root, "add", "-f", ".")
+		gittest.Git(t, root, "add", "-f", ".")
 		for _, form := range [][]string{{"--index-version", "2"}, {"--index-version", "4"}, {"--split-index"}} {
-			gitIn(t, root, append([]string{"update-index"}, form...)...)
+			gittest.Git(t, root, append([]string{"update-index"}, form...)...)
 			p := Project{Root: root, Dir: root, Git: true}
 			if err := p.GitRuns(); err != nil {
 				t.Errorf("%v: %v", form, err)
@@ -363,9 +364,9 @@ func TestSecretsInTheIndexAreSeen(t *testing.T) {
 // Without a git nothing is known, and no git command can run either.
 func TestWithoutGitAnIndexHoldsNothing(t *testing.T) {
 	root := realTemp(t)
-	inRepo(t, root)
+	gittest.Repo(t, root)
 	mkfile(t, filepath.Join(root, "a.go"), "x")
-	gitIn(t, root, "add", ".")
+	gittest.Git(t, root, "add", ".")
 	t.Setenv("PATH", "")
 	if err := (Project{Root: root, Dir: root, Git: true}).GitRuns(); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("%v", err)
@@ -382,19 +383,19 @@ func TestRepositoriesWithinAreLookedAt(t *testing.T) {
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		inRepo(t, at)
+		gittest.Repo(t, at)
 	}
-	gitIn(t, filepath.Join(mod, "mod"), "commit", "-q", "--allow-empty", "-m", "x")
-	gitIn(t, mod, "add", "mod")
-	gitIn(t, mod, "commit", "-q", "-m", "x")
-	gitIn(t, root, "add", "mod")
+	gittest.Git(t, filepath.Join(mod, "mod"), "commit", "-q", "--allow-empty", "-m", "x")
+	gittest.Git(t, mod, "add", "mod")
+	gittest.Git(t, mod, "commit", "-q", "-m", "x")
+	gittest.Git(t, root, "add", "mod")
 	p := Project{Root: root, Dir: root, Git: true}
 	if err := p.GitRuns(); err != nil {
 		t.Errorf("it may run: %v", err)
 	}
 	for _, at := range []string{filepath.Join("mod", "mod"), "mod"} {
 		config := filepath.Join(root, at, ".git", "config")
-		gitIn(t, filepath.Join(root, at), "config", "core.fsmonitor", "y")
+		gittest.Git(t, filepath.Join(root, at), "config", "core.fsmonitor", "y")
 		if err := p.GitRuns(); err == nil || !strings.Contains(err.Error(), at[len(at)-3:]+": ") ||
 			!strings.Contains(err.Error(), "fsmonitor") {
 			t.Errorf("%s: error %v", at, err)

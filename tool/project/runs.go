@@ -23,7 +23,7 @@ const deepestModule = 4
 // monitors, external diffs, filters, hooks; also that of repositories within
 // it, which git enters. A repository that came from elsewhere could run
 // anything through them. The user's own configuration is the user's affair.
-// Agent.Policy calls it before a git command is run unasked.
+// The policy asks before a git command runs unasked.
 func (p Project) GitRuns() error {
 	for at := p.Dir; ; at = filepath.Dir(at) {
 		// git takes a directory that looks like a bare repository for one.

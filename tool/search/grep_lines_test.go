@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/git/gittest"
 )
 
 // slowSearch is what lineSearch must answer, the simple way.
@@ -166,7 +168,7 @@ func BenchmarkGrep(b *testing.B) {
 		files[fmt.Sprintf("d%02d/f%d.go", i%50, i)] = strings.Repeat(line, 200) + "func (s *Server) Close() error {\n"
 	}
 	env := treeEnv(b, files)
-	inRepo(b, env.Dir)
+	gittest.Repo(b, env.Dir)
 	for _, test := range []struct {
 		name, pattern string
 		options       QueryOptions

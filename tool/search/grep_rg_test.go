@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/tool/files"
+	"artoo/tool/git/gittest"
 )
 
 // ripgrep runs rg in dir as it searches where it is told to look at hidden files, and
@@ -132,7 +133,7 @@ func TestFilesAreIgnoredAsRipgrepIgnoresThem(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
-	writeTree(t, home, map[string]string{".config/git/ignore": "*.global\n!kept.log\n"})
+	gittest.WriteTree(t, home, map[string]string{".config/git/ignore": "*.global\n!kept.log\n"})
 	tree := ignoreTree()
 	for _, name := range []string{
 		"a.global", "sub/b.global", "rg/a.txt", "rg/b.txt", "rg/c.txt", "rg/d/a.txt", "rg/d/b.txt", "rg/d/c.txt",
@@ -150,7 +151,7 @@ func TestFilesAreIgnoredAsRipgrepIgnoresThem(t *testing.T) {
 	// Braces are letters to git.
 	tree[".gitignore"] = strings.ReplaceAll(tree[".gitignore"], "{x,y}.txt\n", "")
 	env := treeEnv(t, tree)
-	inRepo(t, env.Dir)
-	writeTree(t, env.Dir, map[string]string{".git/info/exclude": "p/deep/y\n!ign.txt\n"})
+	gittest.Repo(t, env.Dir)
+	gittest.WriteTree(t, env.Dir, map[string]string{".git/info/exclude": "p/deep/y\n!ign.txt\n"})
 	sameListing(t, env, env.Dir, ripgrep(t, rg, env.Dir, "--files"))
 }

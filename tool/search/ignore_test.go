@@ -13,6 +13,7 @@ import (
 
 	"artoo/tool/files"
 	"artoo/tool/git"
+	"artoo/tool/git/gittest"
 )
 
 // emptyHome gives git a home directory without settings.
@@ -35,11 +36,11 @@ func TestOneAnswerInACheckoutAndOutside(t *testing.T) {
 			emptyHome(t)
 			env := treeEnv(t, tree)
 			if checkout != "none" {
-				inRepo(t, env.Dir)
+				gittest.Repo(t, env.Dir)
 			}
 			if checkout == "committed" {
-				gitIn(t, env.Dir, "add", ".")
-				gitIn(t, env.Dir, "commit", "-q", "-m", "x")
+				gittest.Git(t, env.Dir, "add", ".")
+				gittest.Git(t, env.Dir, "commit", "-q", "-m", "x")
 			}
 			if checkout == "no git" {
 				t.Setenv("PATH", t.TempDir())
@@ -60,11 +61,11 @@ func TestTrackedFilesAreFoundThoughARuleNamesThem(t *testing.T) {
 	emptyHome(t)
 	env := treeEnv(t, map[string]string{".gitignore": "out/\n*.gen\n", "a.gen": "", "b.gen": "", "out/x/kept": "",
 		"out/other": "", "out-of/a": "", ".ignore": "c.gen\n", "c.gen": "", "lib/out/y": "", "lib/out/z": ""})
-	inRepo(t, env.Dir)
-	inRepo(t, filepath.Join(env.Dir, "lib"))
-	gitIn(t, env.Dir, "add", "-f", "a.gen", "out/x/kept", "c.gen")
-	writeTree(t, env.Dir, map[string]string{"lib/.gitignore": "out\n"})
-	gitIn(t, filepath.Join(env.Dir, "lib"), "add", "-f", "out/y")
+	gittest.Repo(t, env.Dir)
+	gittest.Repo(t, filepath.Join(env.Dir, "lib"))
+	gittest.Git(t, env.Dir, "add", "-f", "a.gen", "out/x/kept", "c.gen")
+	gittest.WriteTree(t, env.Dir, map[string]string{"lib/.gitignore": "out\n"})
+	gittest.Git(t, filepath.Join(env.Dir, "lib"), "add", "-f", "out/y")
 	sameListing(t, env, env.Dir, []string{".gitignore", ".ignore", "a.gen", "lib/.gitignore", "lib/out/y", "out-of/a",
 		"out/x/kept"})
 	sameListing(t, env, filepath.Join(env.Dir, "out"), []string{"other", "x/kept"})
@@ -72,23 +73,23 @@ func TestTrackedFilesAreFoundThoughARuleNamesThem(t *testing.T) {
 
 func TestExcludesOfTheUserAndTheRepository(t *testing.T) {
 	home := emptyHome(t)
-	writeTree(t, home, map[string]string{
+	gittest.WriteTree(t, home, map[string]string{
 		".config/git/ignore": "*.default\n", "own": "*.own\n", ".gitconfig": "[core]\n\texcludesFile = \"~/own\" ; mine\n",
 	})
 	env := treeEnv(t, map[string]string{"a.default": "", "b.own": "", "C.TMP": "", "d.local": "", "e": "",
 		".gitignore": "*.tmp\n"})
 	sameListing(t, env, env.Dir, []string{".gitignore", "C.TMP", "a.default", "d.local", "e"})
-	inRepo(t, env.Dir)
-	gitIn(t, env.Dir, "config", "core.ignoreCase", "true")
-	writeTree(t, env.Dir, map[string]string{".git/info/exclude": "*.local\n"})
+	gittest.Repo(t, env.Dir)
+	gittest.Git(t, env.Dir, "config", "core.ignoreCase", "true")
+	gittest.WriteTree(t, env.Dir, map[string]string{".git/info/exclude": "*.local\n"})
 	sameListing(t, env, env.Dir, []string{".gitignore", "a.default", "e"})
 
-	gitIn(t, env.Dir, "add", ".")
-	gitIn(t, env.Dir, "commit", "-q", "-m", "x")
+	gittest.Git(t, env.Dir, "add", ".")
+	gittest.Git(t, env.Dir, "commit", "-q", "-m", "x")
 	tree := filepath.Join(filepath.Dir(env.Dir), "linked")
 	t.Cleanup(func() { os.RemoveAll(tree) })
-	gitIn(t, env.Dir, "worktree", "add", "-q", tree)
-	writeTree(t, tree, map[string]string{"f.local": "", "g": "", "h.own": ""})
+	gittest.Git(t, env.Dir, "worktree", "add", "-q", tree)
+	gittest.WriteTree(t, tree, map[string]string{"f.local": "", "g": "", "h.own": ""})
 	opened, err := files.Open(files.Config{Root: tree})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestExcludesOfTheUserAndTheRepository(t *testing.T) {
 	linked := &world{Files: opened, Dir: tree}
 	sameListing(t, linked, tree, []string{".gitignore", "b.own", "e", "g"})
 
-	writeTree(t, home, map[string]string{".gitconfig": ""})
+	gittest.WriteTree(t, home, map[string]string{".gitconfig": ""})
 	sameListing(t, linked, tree, []string{".gitignore", "b.own", "e", "g", "h.own"})
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/git/gittest"
 )
 
 // written is entries as one string each: a slash after directories, ! before
@@ -114,9 +116,9 @@ func TestFindInTheIndex(t *testing.T) {
 		"far/week.go": "", "far/.env": "", "far/key/id_rsa": "", "gone/week.go": "", "mod/x": "",
 		"Far2/Été.go": "", "far2/LATER.go": "", "top.go": "",
 	})
-	inRepo(t, env.Dir)
-	gitIn(t, env.Dir, "add", "-f", ".")
-	writeTree(t, env.Dir, map[string]string{"new/week_new.go": ""})
+	gittest.Repo(t, env.Dir)
+	gittest.Git(t, env.Dir, "add", "-f", ".")
+	gittest.WriteTree(t, env.Dir, map[string]string{"new/week_new.go": ""})
 	if err := os.RemoveAll(filepath.Join(env.Dir, "gone")); err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +199,8 @@ func hugeTree(b *testing.B) *world {
 			}
 		}
 	}
-	inRepo(b, env.Dir)
-	gitIn(b, env.Dir, "add", ".")
+	gittest.Repo(b, env.Dir)
+	gittest.Git(b, env.Dir, "add", ".")
 	if _, err := Find(b.Context(), env.Files, env.Dir, "file", 1); err != nil {
 		b.Fatal(err)
 	}

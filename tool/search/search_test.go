@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"artoo/tool/files"
+	"artoo/tool/git/gittest"
 )
 
 // What was searched must be what may be shown: in between, another file may have come
@@ -71,7 +72,7 @@ func TestListFilesWithAStrangeGit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := treeEnv(t, map[string]string{".gitignore": "*.o\n", "a.go": "", "b.o": ""})
-			inRepo(t, env.Dir)
+			gittest.Repo(t, env.Dir)
 			bin := t.TempDir()
 			if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/sourcegraph/conc/panics"
 
 	"artoo/tool/git"
+	"artoo/tool/git/gittest"
 )
 
 // ignoreTree has rules of every sort; git is the judge of what they mean.
@@ -49,9 +50,9 @@ func ignoreTree() map[string]string {
 
 func TestListFilesAsGitDoes(t *testing.T) {
 	env := treeEnv(t, ignoreTree())
-	inRepo(t, env.Dir)
-	writeTree(t, env.Dir, map[string]string{".git/info/exclude": "p/deep/y\n", "loc.al": ""})
-	want := strings.Split(strings.TrimSuffix(gitIn(t, env.Dir, "ls-files", "-co", "--exclude-standard", "-z"),
+	gittest.Repo(t, env.Dir)
+	gittest.WriteTree(t, env.Dir, map[string]string{".git/info/exclude": "p/deep/y\n", "loc.al": ""})
+	want := strings.Split(strings.TrimSuffix(gittest.Git(t, env.Dir, "ls-files", "-co", "--exclude-standard", "-z"),
 		"\x00"), "\x00")
 	for _, dir := range []string{"", "sub", "src", "every", "a/b"} {
 		var below []string
@@ -80,7 +81,7 @@ func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
 	}
 	tree := ignoreTree()
 	env := treeEnv(t, tree)
-	inRepo(t, env.Dir)
+	gittest.Repo(t, env.Dir)
 	kept := map[string]bool{}
 	w := walker{ctx: t.Context(), files: env.Files, dir: env.Dir}
 	err = w.walk(func(e treeEntry) error {
@@ -148,7 +149,7 @@ func TestListFilesOfAnIgnoredDirectoryByName(t *testing.T) {
 	})
 	t.Run("git", func(t *testing.T) {
 		env := treeEnv(t, tree)
-		inRepo(t, env.Dir)
+		gittest.Repo(t, env.Dir)
 		sameListing(t, env, filepath.Join(env.Dir, "node_modules", "m"), want)
 		sameListing(t, env, env.Dir, []string{".gitignore", "a.js"})
 	})
@@ -157,7 +158,7 @@ func TestListFilesOfAnIgnoredDirectoryByName(t *testing.T) {
 func TestListFilesOfAllIgnored(t *testing.T) {
 	// The directory itself is not ignored, only all that is in it.
 	env := treeEnv(t, map[string]string{".gitignore": "*.o\n", "obj/a.o": "", "x.c": ""})
-	inRepo(t, env.Dir)
+	gittest.Repo(t, env.Dir)
 	sameListing(t, env, filepath.Join(env.Dir, "obj"), nil)
 }
 
@@ -165,26 +166,26 @@ func TestListFilesNestedRepositories(t *testing.T) {
 	env := treeEnv(t, map[string]string{
 		"a.go": "", "lib/b.go": "", "lib/.gitignore": "*.tmp\n", "lib/x.tmp": "", "mod/c.go": "", "mod/sub/d.go": "",
 	})
-	inRepo(t, filepath.Join(env.Dir, "lib"))
-	inRepo(t, filepath.Join(env.Dir, "mod"))
-	gitIn(t, filepath.Join(env.Dir, "mod"), "add", ".")
-	gitIn(t, filepath.Join(env.Dir, "mod"), "commit", "-q", "-m", "x")
-	inRepo(t, env.Dir)
-	gitIn(t, env.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./mod", "mod")
+	gittest.Repo(t, filepath.Join(env.Dir, "lib"))
+	gittest.Repo(t, filepath.Join(env.Dir, "mod"))
+	gittest.Git(t, filepath.Join(env.Dir, "mod"), "add", ".")
+	gittest.Git(t, filepath.Join(env.Dir, "mod"), "commit", "-q", "-m", "x")
+	gittest.Repo(t, env.Dir)
+	gittest.Git(t, env.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./mod", "mod")
 	sameListing(t, env, env.Dir, []string{".gitmodules", "a.go", "lib/.gitignore", "lib/b.go", "mod/c.go", "mod/sub/d.go"})
 }
 
 func TestListFilesDoesNotFollowLinks(t *testing.T) {
 	outside := t.TempDir()
-	writeTree(t, outside, map[string]string{"secret": "x"})
+	gittest.WriteTree(t, outside, map[string]string{"secret": "x"})
 	for _, repo := range []bool{false, true} {
 		t.Run(fmt.Sprint(repo), func(t *testing.T) {
 			env := treeEnv(t, map[string]string{"a/b": ""})
 			if repo {
-				inRepo(t, env.Dir)
+				gittest.Repo(t, env.Dir)
 			}
-			link(t, outside, filepath.Join(env.Dir, "out"))
-			link(t, "a", filepath.Join(env.Dir, "in"))
+			gittest.Link(t, outside, filepath.Join(env.Dir, "out"))
+			gittest.Link(t, "a", filepath.Join(env.Dir, "in"))
 			sameListing(t, env, env.Dir, []string{"a/b", "in", "out"})
 		})
 	}
@@ -197,7 +198,7 @@ func TestListFilesCancelled(t *testing.T) {
 	if _, err := namesBelow(ctx, env, env.Dir); err == nil {
 		t.Error("a cancelled listing succeeded")
 	}
-	inRepo(t, env.Dir)
+	gittest.Repo(t, env.Dir)
 	if _, err := namesBelow(ctx, env, env.Dir); err == nil {
 		t.Error("a cancelled listing by git succeeded")
 	}
@@ -207,28 +208,28 @@ func TestListFilesCancelled(t *testing.T) {
 // its files are listed.
 func TestListFilesOfAHostileRepository(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a.go": ""})
-	inRepo(t, env.Dir)
+	gittest.Repo(t, env.Dir)
 	mark := filepath.Join(t.TempDir(), "ran")
 	for _, key := range []string{"core.fsmonitor", "core.pager", "pager.ls-files", "core.sshCommand", "core.gitProxy",
 		"core.askPass", "uploadpack.packObjectsHook", "filter.x.clean", "filter.x.smudge", "filter.x.process",
 		"diff.x.textconv", "alias.ls-files"} {
-		gitIn(t, env.Dir, "config", key, "touch "+mark+"; false")
+		gittest.Git(t, env.Dir, "config", key, "touch "+mark+"; false")
 	}
-	gitIn(t, env.Dir, "config", "core.hooksPath", filepath.Join(env.Dir, "hooks"))
-	writeTree(t, env.Dir, map[string]string{".gitattributes": "* filter=x diff=x\n",
+	gittest.Git(t, env.Dir, "config", "core.hooksPath", filepath.Join(env.Dir, "hooks"))
+	gittest.WriteTree(t, env.Dir, map[string]string{".gitattributes": "* filter=x diff=x\n",
 		"hooks/post-index-change": "#!/bin/sh\ntouch " + mark + "\n"})
 	if err := os.Chmod(filepath.Join(env.Dir, "hooks/post-index-change"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	// What surrounds artoo may point git elsewhere too.
 	other := t.TempDir()
-	inRepo(t, other)
+	gittest.Repo(t, other)
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
 	t.Setenv("GIT_TRACE2", mark)
 	t.Setenv("GIT_INDEX_FILE", mark)
-	gitIn(t, env.Dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull, "-c", "filter.x.process=",
+	gittest.Git(t, env.Dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull, "-c", "filter.x.process=",
 		"-c", "filter.x.clean=cat", "add", "a.go")
-	writeTree(t, env.Dir, map[string]string{".gitignore": "*.o\n", "x.o": ""}) // so that the index is asked
+	gittest.WriteTree(t, env.Dir, map[string]string{".gitignore": "*.o\n", "x.o": ""}) // so that the index is asked
 	names, err := namesBelow(t.Context(), env, env.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -243,10 +244,10 @@ func TestListFilesOfAHostileRepository(t *testing.T) {
 
 func TestListFilesWorktreeElsewhere(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a.go": ""})
-	inRepo(t, env.Dir)
+	gittest.Repo(t, env.Dir)
 	outside := t.TempDir()
-	writeTree(t, outside, map[string]string{"secret": ""})
-	gitIn(t, env.Dir, "config", "core.worktree", outside)
+	gittest.WriteTree(t, outside, map[string]string{"secret": ""})
+	gittest.Git(t, env.Dir, "config", "core.worktree", outside)
 	sameListing(t, env, env.Dir, []string{"a.go"})
 }
 

@@ -1,4 +1,5 @@
-package project
+// Package gittest writes trees of files and repositories for tests.
+package gittest
 
 import (
 	"os"
@@ -9,7 +10,8 @@ import (
 	"artoo/tool/git"
 )
 
-func writeTree(t testing.TB, dir string, tree map[string]string) {
+// WriteTree writes files below dir, by their paths with slashes.
+func WriteTree(t testing.TB, dir string, tree map[string]string) {
 	t.Helper()
 	for name, content := range tree {
 		abs := filepath.Join(dir, filepath.FromSlash(name))
@@ -22,14 +24,15 @@ func writeTree(t testing.TB, dir string, tree map[string]string) {
 	}
 }
 
-// inRepo turns the directory into a git repository, untouched by the
+// Repo turns the directory into a git repository, untouched by the
 // configuration of whoever runs the tests.
-func inRepo(t testing.TB, dir string) {
+func Repo(t testing.TB, dir string) {
 	t.Helper()
-	gitIn(t, dir, "init", "-q")
+	Git(t, dir, "init", "-q")
 }
 
-func gitIn(t testing.TB, dir string, args ...string) string {
+// Git runs git in dir without the configuration of the user or the machine, and returns its output.
+func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -41,4 +44,12 @@ func gitIn(t testing.TB, dir string, args ...string) string {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return string(out)
+}
+
+// Link makes a symbolic link.
+func Link(t testing.TB, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
 }
