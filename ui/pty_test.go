@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,7 +124,7 @@ type talk struct {
 	term   *Terminal
 	ended  chan outcome
 	seen   int          // of the status, by expect
-	sent   int          // bytes
+	sent   atomic.Int64 // bytes; the program's goroutine may send too
 	before unix.Termios // the terminal's modes when a child was started
 
 	stopReading func()
@@ -305,10 +306,10 @@ func (k *talk) await(s *sink, from int, text string) int {
 
 func (k *talk) send(keys string) {
 	k.Helper()
+	k.sent.Add(int64(len(keys)))
 	if _, err := io.WriteString(k.in, keys); err != nil {
 		k.Fatal(err)
 	}
-	k.sent += len(keys)
 }
 
 // enter types text, waits for its echo, and presses Enter by itself.
@@ -325,10 +326,10 @@ func (k *talk) enter(text string) {
 func (k *talk) settle() {
 	k.Helper()
 	deadline := time.Now().Add(waitLimit)
-	for taken := -1; taken < k.sent; {
+	for taken := -1; taken < int(k.sent.Load()); {
 		taken = k.term.prompt.Taken()
 		if time.Now().After(deadline) {
-			k.Fatalf("%d of %d bytes were taken", taken, k.sent)
+			k.Fatalf("%d of %d bytes were taken", taken, k.sent.Load())
 		}
 	}
 }
