@@ -256,5 +256,6 @@ func TestTheAttemptsGetOutWhereNothingConfines(t *testing.T) {
 
 // TestNothingGetsOutAsAnOrdinaryUser runs the table again as nobody.
 func TestNothingGetsOutAsAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	asNobody(t, "-test.run", "^TestNothingGetsOut$")
 }

@@ -38,11 +38,11 @@ func TestManyCommandsAtOnce(t *testing.T) {
 				}
 				group.Wait()
 			}
-			for i := range 4 {
+			for i := range 2 {
 				round(i%2 == 0)
 			}
 			files, threads := s.uses(t)
-			for i := range 8 {
+			for i := range 4 {
 				round(i%2 == 0)
 			}
 			nowFiles, nowThreads := s.uses(t)

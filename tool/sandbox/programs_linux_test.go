@@ -76,6 +76,7 @@ func TestRealProgramsWorkConfined(t *testing.T) {
 			continue
 		}
 		t.Run(project.program, func(t *testing.T) {
+			t.Parallel()
 			s, root := open(t, func(c *Config) {
 				c.Home = home
 				for _, dir := range []string{".pyenv", ".nvm", ".rustup", ".cargo/bin", "sdk"} {

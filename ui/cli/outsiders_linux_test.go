@@ -28,7 +28,8 @@ echo work > draft.txt; echo db > local.db; echo SECRET=1 > .env`
 
 // TestOutsidersChangeNothingUnapproved runs hostile lines headless: no one says yes, so
 // that nothing outside the project, no guarded file and no name of a commit may change,
-// and artoo undo brings back the rest.
+// and artoo undo brings back the rest. Each line is tried in one of two modes; make crash
+// tries it in both.
 func TestOutsidersChangeNothingUnapproved(t *testing.T) {
 	t.Parallel()
 	python := func(script string) string { return "python3 - <<'EOF'\n" + script + "\nEOF" }
@@ -106,66 +107,88 @@ func TestOutsidersChangeNothingUnapproved(t *testing.T) {
 			`cp /bin/true src/su; chmod u+s src/su; mkfifo ff; echo evil >> ~/.bashrc; true`,
 		},
 	}
-	artoo := buildProgram(t, moduleDir)
+	o := &outsiders{artoo: buildProgram(t, moduleDir), origin: filepath.Join(t.TempDir(), "project")}
+	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
+		if lastMessage(t, r.Body).Role != "user" {
+			return providertest.Chat(providertest.Text("well done"))
+		}
+		return providertest.Chat(providertest.Call(fmt.Sprint("c", n), "bash", o.input))
+	})
+	o.env = m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
+	if err := os.Mkdir(o.origin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o.run(t, o.origin, "/bin/sh", "-ec", outsidersProject)
+	o.before, o.refs = treeOf(t, o.origin), o.refsOf(t, o.origin)
+	modes := []string{"auto", "edits"}
 	for _, name := range slices.Sorted(maps.Keys(finding)) {
 		for i, line := range finding[name] {
-			for _, how := range []struct {
-				mode    string
-				trusted bool
-			}{{"auto", true}, {"edits", false}} {
-				t.Run(fmt.Sprint(name, " ", i, " ", how.mode), func(t *testing.T) {
-					outsider(t, artoo, line, how.mode, how.trusted)
-				})
+			for j, mode := range modes {
+				if os.Getenv(everyCrash) == "" && j != i%len(modes) {
+					continue
+				}
+				t.Run(fmt.Sprint(name, " ", i, " ", mode), func(t *testing.T) { o.try(t, line, mode) })
 			}
 		}
 	}
 }
 
-// outsider runs one hostile line, headless, and looks at what it left.
-func outsider(t *testing.T, artoo, line, mode string, trusted bool) {
+// outsiders is what the hostile lines share: the program with its home, and the project
+// that each gets a copy of.
+type outsiders struct {
+	artoo, origin string
+	env           []string
+	before        map[string]string // the project's files
+	refs          string            // its refs
+	input         string            // of the call that the model makes
+}
+
+// run runs a program and returns what it printed.
+func (o *outsiders) run(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = dir, o.env
+	said, err := cmd.CombinedOutput()
+	// No one could say yes (6), git fsck found something (1), or nothing is left to undo (2).
+	if code := cmd.ProcessState.ExitCode(); err != nil && code != 1 && code != 6 && (code != 2 || args[0] != "undo") {
+		t.Fatalf("%s %q: %v\n%s", program, args, err, said)
+	}
+	return string(said)
+}
+
+func (o *outsiders) refsOf(t *testing.T, dir string) string {
+	t.Helper()
+	return o.run(t, dir, "git", "for-each-ref") + o.run(t, dir, "git", "symbolic-ref", "HEAD")
+}
+
+// try runs one hostile line, headless, and looks at what it left. The project is trusted
+// in mode auto.
+func (o *outsiders) try(t *testing.T, line, mode string) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	project, out := filepath.Join(base, "project"), filepath.Join(base, "out")
-	for _, dir := range []string{project, out} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Mkdir(out, 0o755); err != nil {
+		t.Fatal(err)
 	}
+	o.run(t, base, "cp", "-a", o.origin, project)
+	run := func(program string, args ...string) string { return o.run(t, project, program, args...) }
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "os.environ['OUT']", "'"+out+"'"), "$OUT", out)
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
-		if lastMessage(t, r.Body).Role != "user" {
-			return providertest.Chat(providertest.Text("well done"))
-		}
-		return providertest.Chat(providertest.Call(fmt.Sprint("c", n), "bash", string(input)))
-	})
-	env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
-	run := func(program string, args ...string) string {
-		cmd := exec.Command(program, args...)
-		cmd.Dir, cmd.Env = project, env
-		said, err := cmd.CombinedOutput()
-		// No one could say yes (6), git fsck found something (1), or nothing is left to undo (2).
-		if code := cmd.ProcessState.ExitCode(); err != nil && code != 1 && code != 6 && (code != 2 || args[0] != "undo") {
-			t.Fatalf("%s %q: %v\n%s", program, args, err, said)
-		}
-		return string(said)
+	o.input = string(input)
+	if mode == "auto" {
+		run(o.artoo, "trust", "--run", "--yes")
 	}
-	run("/bin/sh", "-ec", outsidersProject)
-	if trusted {
-		run(artoo, "trust", "--run")
-	}
-	before, refs := treeOf(t, project), run("git", "for-each-ref")+run("git", "symbolic-ref", "HEAD")
-	said := run(artoo, "-p", "--approval", mode, "go")
+	said := run(o.artoo, "-p", "--approval", mode, "go")
 	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
 		t.Errorf("outside there is %v: %v", left, err)
 	}
-	if now := run("git", "for-each-ref") + run("git", "symbolic-ref", "HEAD"); now != refs {
-		t.Errorf("refs:\n%s\nwere\n%s", now, refs)
+	if now := o.refsOf(t, project); now != o.refs {
+		t.Errorf("refs:\n%s\nwere\n%s", now, o.refs)
 	}
 	if lied := run("git", "ls-files", "-v"); strings.Contains(lied, "h ") || strings.Contains(lied, "S ") {
 		t.Errorf("flags in the index: %s", lied)
@@ -173,19 +196,18 @@ func outsider(t *testing.T, artoo, line, mode string, trusted bool) {
 	if broken := run("git", "fsck", "--no-dangling", "--no-progress"); strings.Contains(broken, "error") || strings.Contains(broken, "missing") {
 		t.Errorf("git fsck: %s", broken)
 	}
-	for path, is := range treeOf(t, project) {
-		if outsidersGuard(path) && before[path] != is {
-			t.Errorf("%s is %q and was %q", path, is, before[path])
+	now := treeOf(t, project)
+	for path := range now {
+		if outsidersGuard(path) && o.before[path] != now[path] {
+			t.Errorf("%s is %q and was %q", path, now[path], o.before[path])
 		}
-		delete(before, path)
 	}
-	gone := before
-	for path := range gone {
-		if outsidersGuard(path) {
+	for path := range o.before {
+		if _, there := now[path]; !there && outsidersGuard(path) {
 			t.Errorf("%s is gone", path)
 		}
 	}
-	run(artoo, "undo", "--yes")
+	run(o.artoo, "undo", "--yes")
 	for path, holds := range map[string]string{"draft.txt": "work\n", "local.db": "db\n", "src/main.go": "package main\n",
 		"notes.txt": "hello\nsecond\n", ".env": "SECRET=1\n", "lib/n/n.txt": "n\n"} {
 		if got, err := os.ReadFile(filepath.Join(project, path)); err != nil || string(got) != holds {
