@@ -80,65 +80,34 @@ func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q ag
 // approval is the question whether something may be done, or whether what was done lands.
 // edit lets the user change the call; it gives nil for no change.
 func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err error)) dialogue[agent.Answer] {
-	return dialogue[agent.Answer]{
-		show: func() (string, bool) { line := s.Question(q); return line, s.Unseen(q) },
-		all:  func() string { return s.QuestionAll(q) },
-		help: func() { s.QuestionHelp(q) },
-		hint: "please answer " + answersOf(q) + " p, q or ? (Enter means n)",
-		read: func(text string) (agent.Answer, meaning, string) { return readApproval(q, text) },
-		edit: func() (agent.Answer, bool) {
-			input, err := edit()
-			switch {
-			case err != nil:
-				s.Note("not edited: " + err.Error())
-			case input == nil:
-				s.Note("unchanged")
-			}
-			return agent.Answer{Input: input}, err == nil && input != nil // the agent plans it again, and asks
-		},
-		decided: func(a agent.Answer) { s.Decided(q, a) },
-	}
-}
-
-// answersOf are the answers that only some questions have.
-func answersOf(q agent.Question) string {
-	switch q.Kind {
-	case agent.QuestionChanges:
-		if !q.Lasts {
-			return "y, n, n!,"
+	d := confirmation[agent.Answer](s, screen.Approval{Question: q})
+	d.read = func(text string) (agent.Answer, meaning, string) { return readApproval(q, text) }
+	d.edit = func() (agent.Answer, bool) {
+		input, err := edit()
+		switch {
+		case err != nil:
+			s.Note("not edited: " + err.Error())
+		case input == nil:
+			s.Note("unchanged")
 		}
-		return "y, n, n!, a,"
-	case agent.QuestionOutside, agent.QuestionWhole:
-		return "y, n,"
-	case agent.QuestionPlan:
-		return "y, e, n,"
+		return agent.Answer{Input: input}, err == nil && input != nil // the agent plans it again, and asks
 	}
-	return "y, n, a, A, e,"
+	d.decided = func(a agent.Answer) { s.Decided(q, a) }
+	return d
 }
 
 // readApproval is an answer as far as the question takes it: no rule stands for what a
-// command did, and none lets one out of the sandbox.
+// command did.
 func readApproval(q agent.Question, text string) (agent.Answer, meaning, string) {
 	a, m := parseAnswer(text)
-	v := a.Verdict
-	known := true
-	switch q.Kind {
-	case agent.QuestionPlan:
-		if m == edits { // yes, and edits pass
-			return agent.Answer{Verdict: agent.YesForSession}, grants, ""
-		}
-		known = v != agent.YesForSession && v != agent.YesForever && v != agent.Withhold
-	case agent.QuestionChanges:
-		known = v != agent.YesForever && m != edits && (v != agent.YesForSession || a.Rule == "" && q.Lasts)
-	case agent.QuestionOutside, agent.QuestionWhole:
-		known = v != agent.YesForever && v != agent.YesForSession && v != agent.Withhold && m != edits
-	default:
-		known = v != agent.Withhold
-	}
-	if !known {
+	if key := keyOf(a, m); !slices.Contains(screen.Keys(screen.Approval{Question: q}), key) ||
+		q.Kind == agent.QuestionChanges && a.Rule != "" {
 		return agent.Answer{}, unclear, ""
 	}
-	if m == grants && v != agent.Yes && q.Covers != nil && (a.Rule != "" || !q.OwnPrograms()) {
+	if q.Kind == agent.QuestionPlan && m == edits { // yes, and edits pass
+		return agent.Answer{Verdict: agent.YesForSession}, grants, ""
+	}
+	if m == grants && a.Verdict != agent.Yes && q.Covers != nil && (a.Rule != "" || !q.OwnPrograms()) {
 		if err := q.Covers(cmp.Or(a.Rule, q.Rule)); err != nil {
 			return a, m, "not an answer: " + err.Error()
 		}
@@ -297,14 +266,9 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 }
 
 func trust(s *screen.Screen, q screen.TrustQuestion) dialogue[bool] {
-	d := dialogue[bool]{
-		show: func() (string, bool) { return s.Confirm(q) }, help: func() { s.ConfirmHelp(q) },
-		decided: func(yes bool) { s.Confirmed(q, yes) },
-	}
-	if !q.Run {
-		d.all = func() string { return s.ConfirmAll(q) }
-	}
-	return yesNo(d)
+	d := yesNo(confirmation[bool](s, q))
+	d.decided = func(yes bool) { s.Confirmed(q, yes) }
+	return d
 }
 
 // TrustOnTTY asks the question on the controlling terminal, for a command. The

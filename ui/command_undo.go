@@ -161,9 +161,7 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 		name = rel
 	}
 	s, q := t.Screen, screen.MemoryQuestion{File: name, Diff: m.Diff}
-	yes, err := yesNo(dialogue[bool]{
-		show: func() (string, bool) { return s.Confirm(q) }, all: func() string { return s.ConfirmAll(q) }, help: func() { s.ConfirmHelp(q) },
-	}).ask(ctx, t.asker())
+	yes, err := yesNo(confirmation[bool](s, q)).ask(ctx, t.asker())
 	if yes {
 		if err := t.opt.Agent.Remember(m); err != nil {
 			t.Note("#: " + oneLine(err.Error()))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,21 +131,41 @@ func (at asker) label(line string) prompt.Label {
 	return prompt.Label{Text: line, Bold: at.Bold(line), Keys: len(line) - max(strings.LastIndexByte(line, '['), 0)}
 }
 
+// confirmation is the dialogue about a question whose keys the screen knows; read is missing.
+func confirmation[Answer any](s *screen.Screen, q screen.Confirmation) dialogue[Answer] {
+	keys := screen.Keys(q)
+	d := dialogue[Answer]{
+		show: func() (string, bool) { return s.Confirm(q) },
+		help: func() { s.ConfirmHelp(q) },
+		hint: "please answer " + strings.Join(keys, ", ") + " or ? (Enter means n)",
+	}
+	if slices.Contains(keys, "p") {
+		d.all = func() string { return s.ConfirmAll(q) }
+	}
+	return d
+}
+
 // yesNo completes a dialogue that a yes or a no answers.
 func yesNo(d dialogue[bool]) dialogue[bool] {
-	d.hint = "please answer y, n, p or ? (Enter means n)"
-	if d.all == nil {
-		d.hint = "please answer y, n or ? (Enter means n)"
-	}
+	d.hint = cmp.Or(d.hint, "please answer y, n or ? (Enter means n)")
 	d.kept = true
 	d.read = func(text string) (bool, meaning, string) {
 		a, m := parseAnswer(strings.ToLower(text))
-		if m == edits || m < edits && a.Verdict != agent.Yes && a.Verdict != agent.No {
+		if key := keyOf(a, m); key != "y" && key != "n" {
 			m = unclear
 		}
 		return a.Verdict == agent.Yes, m, ""
 	}
 	return d
+}
+
+// keyOf is the key that stands for an answer; n also for those that decide nothing.
+func keyOf(a agent.Answer, m meaning) string {
+	if m == edits {
+		return "e"
+	}
+	return map[agent.Verdict]string{agent.Yes: "y", agent.No: "n", agent.Withhold: "n!", agent.YesForSession: "a",
+		agent.YesForever: "A", agent.StopTurn: "q"}[a.Verdict]
 }
 
 // isAnswer reports whether a text answers questions.

@@ -57,10 +57,9 @@ func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err 
 }
 
 func (u Undo) dialogue(q screen.UndoQuestion) dialogue[bool] {
-	return yesNo(dialogue[bool]{
-		show: func() (string, bool) { return u.Screen.Confirm(q) }, all: func() string { return u.Screen.ConfirmAll(q) },
-		help: func() { u.Screen.ConfirmHelp(q) }, decided: func(yes bool) { u.Screen.Confirmed(q, yes) },
-	})
+	d := yesNo(confirmation[bool](u.Screen, q))
+	d.decided = func(yes bool) { u.Screen.Confirmed(q, yes) }
+	return d
 }
 
 // question puts a plan into words.

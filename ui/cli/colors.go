@@ -15,9 +15,10 @@ func (a *app) palette() *screen.Palette {
 
 // gitColors are the colours of color.diff in the user's and the system's configuration of
 // git. Those of a repository are left out: no repository decides what is seen. Without
-// git, or without such settings, there are none.
+// git, without such settings, or with one that git does not understand, there are none.
 func gitColors(environ []string) map[string]string {
-	settings, err := git.UserConfig(append(environ, "GIT_DIR="+os.DevNull), "/", "--get-regexp", `^color\.diff\.`)
+	settings, err := git.UserConfig(append(environ, "GIT_DIR="+os.DevNull), "/", "--type=color", "--get-regexp",
+		`^color\.diff\.(old|new|meta|frag|context|plain)$`)
 	if err != nil {
 		return nil
 	}
@@ -26,9 +27,7 @@ func gitColors(environ []string) map[string]string {
 	for _, setting := range settings {
 		key, value, _ := strings.Cut(setting, "\n")
 		name := names[strings.TrimPrefix(key, "color.diff.")]
-		if sgr, ok := screen.GitColor(value); ok && name != "" {
-			styles[name] = sgr
-		}
+		styles[name] = strings.TrimSuffix(strings.TrimPrefix(value, "\x1b["), "m") // git gives the sequence
 	}
 	return styles
 }

@@ -21,7 +21,7 @@ func TestGitsColoursAreTheUsers(t *testing.T) {
 	if got := gitColors(environ); len(got) != 0 {
 		t.Errorf("without settings: %v", got)
 	}
-	text := "[color \"diff\"]\n\told = bold magenta\n\tnew = 33\n\tcontext = nonsense\n\tfrag = \"#f80\"\n\twhitespace = red\n[color]\n\tdiff = auto\n"
+	text := "[color \"diff\"]\n\told = bold magenta\n\tnew = 33\n\tfrag = \"#ff8800\"\n\twhitespace = red\n[color]\n\tdiff = auto\n"
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,12 @@ func TestGitsColoursAreTheUsers(t *testing.T) {
 	want := map[string]string{"remove": "1;35", "add": "38;5;33", "frag": "38;2;255;136;0"}
 	if got := gitColors(environ); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(text+"[color \"diff\"]\n\tcontext = nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := gitColors(environ); len(got) != 0 { // git itself shows no diff then
+		t.Errorf("with a wrong value: %v", got)
 	}
 }
 

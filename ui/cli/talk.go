@@ -247,7 +247,7 @@ func (a *app) demo(ctx context.Context, yes bool) error {
 	} else {
 		a.outcome.approve = func(_ context.Context, q agent.Question) (agent.Answer, error) {
 			if demo.Scripted(q.Call.ToolCall) {
-				a.screen.Question(q)
+				a.screen.Confirm(screen.Approval{Question: q})
 				a.screen.Decided(q, agent.Answer{Verdict: agent.Yes})
 				return agent.Answer{Verdict: agent.Yes}, nil
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -14,26 +15,38 @@ import (
 
 // ttyModes is the one thing that changes the terminal's modes. leave may be
 // called at any time, from any goroutine, any number of times: on return, on a
-// panic, on a signal. Editing wants every byte as it comes, without echo and
-// without the kernel's own meaning of Ctrl-C and Ctrl-Z; output stays as it is.
+// panic, on a signal.
 type ttyModes struct {
-	fd    int
-	mu    sync.Mutex
-	saved *unix.Termios // the modes it had; nil while nothing is changed
+	fd     int
+	change func(*unix.Termios)
+	mu     sync.Mutex
+	saved  *unix.Termios // the modes it had; nil while nothing is changed
 }
 
-func newTTYModes(f *os.File) (*ttyModes, error) {
+func newTTYModes(f *os.File, change func(*unix.Termios)) (*ttyModes, error) {
 	fd, err := fdOf(f)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = modesOf(fd)
 	}
-	if _, err := unix.IoctlGetTermios(fd, getTermios); err != nil {
+	return &ttyModes{fd: fd, change: change}, err
+}
+
+func modesOf(fd int) (*unix.Termios, error) {
+	t, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
-	return &ttyModes{fd: fd}, nil
+	return t, nil
 }
 
-// enter sets the editing mode. What was there is read again each time: a child
+func setModes(fd int, t *unix.Termios) error {
+	if err := unix.IoctlSetTermios(fd, setTermios, t); err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
+// enter changes the modes. What was there is read again each time: a child
 // that had the terminal may have left it changed on purpose. In the background
 // the terminal is another's: there it stops, as whatever reads a terminal does,
 // until it is brought to the foreground.
@@ -48,20 +61,22 @@ func (m *ttyModes) enter() error {
 	if m.saved != nil {
 		return nil
 	}
-	found, err := unix.IoctlGetTermios(m.fd, getTermios)
+	found, err := modesOf(m.fd)
 	if err != nil {
-		return fmt.Errorf("terminal: %w", err)
-	}
-	edit := editing(*found)
-	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
-		return fmt.Errorf("terminal: %w", err)
+		return err
 	}
 	m.saved = found
-	return nil
+	return m.set()
 }
 
-// errBackground says that artoo runs in the background and nothing brings it
-// back: no shell with job control is above it.
+// set changes the modes that were found.
+func (m *ttyModes) set() error {
+	changed := *m.saved
+	m.change(&changed)
+	return setModes(m.fd, &changed)
+}
+
+// errBackground says that no shell with job control is there to bring artoo back.
 var errBackground = errors.New("the terminal is another program's: artoo runs in the background")
 
 // foreground says whether the terminal is ours to change. One that does not
@@ -72,34 +87,30 @@ func (m *ttyModes) foreground() bool {
 	return err != nil || group == 0 || group == unix.Getpgrp()
 }
 
-// editing is t for editing: every byte as it comes, no echo, no meaning.
-func editing(t unix.Termios) unix.Termios {
+// forEditing gives every byte as it comes, without echo and without the kernel's own
+// meaning of Ctrl-C and Ctrl-Z; output stays as it is.
+func forEditing(t *unix.Termios) {
 	t.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
 	t.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
-	return t
 }
 
 // leave puts the modes back as they were found.
 func (m *ttyModes) leave() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.saved == nil {
-		return nil
-	}
-	if !m.foreground() { // the program that has the terminal now has set it for itself
-		m.saved = nil
-		return nil
-	}
-	err := unix.IoctlSetTermios(m.fd, setTermios, m.saved)
+	found := m.saved
 	m.saved = nil
-	if err != nil && !IsHangup(err) { // a terminal that is gone needs no modes
-		return fmt.Errorf("terminal: %w", err)
+	if found == nil || !m.foreground() { // the program that has the terminal now has set it for itself
+		return nil
+	}
+	if err := setModes(m.fd, found); !IsHangup(err) { // a terminal that is gone needs no modes
+		return err
 	}
 	return nil
 }
 
-// again sets the editing mode once more after something else had its way with
+// again changes the modes once more after something else had its way with
 // the terminal, such as the shell in whose hands we were while stopped. What
 // leave puts back stays what it was.
 func (m *ttyModes) again() error {
@@ -108,11 +119,7 @@ func (m *ttyModes) again() error {
 	if m.saved == nil || !m.foreground() {
 		return nil
 	}
-	edit := editing(*m.saved)
-	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
-		return fmt.Errorf("terminal: %w", err)
-	}
-	return nil
+	return m.set()
 }
 
 // fdOf gives the descriptor without changing how the runtime uses the file;
@@ -158,29 +165,36 @@ func newWaiter(reader io.Reader) (waiter, error) {
 }
 
 func (w *fileWaiter) wait(poll bool) (bool, error) {
+	timeout, fds := time.Duration(-1), []int{w.fd, w.rfd}
+	if poll {
+		timeout, fds = 0, fds[:1]
+	}
+	set, err := selectRead(timeout, fds...)
+	if err == nil && set.IsSet(w.rfd) {
+		_, err = w.r.Read(make([]byte, 64))
+	}
+	if err != nil {
+		return false, fmt.Errorf("input: %w", err)
+	}
+	return set.IsSet(w.fd), nil
+}
+
+// selectRead waits until one of the files has input, for timeout at most; a negative one is
+// for ever.
+func selectRead(timeout time.Duration, fds ...int) (set unix.FdSet, err error) {
 	for {
-		var set unix.FdSet
 		set.Zero()
-		set.Set(w.fd)
-		var timeout *unix.Timeval
-		if poll {
-			timeout = &unix.Timeval{}
-		} else {
-			set.Set(w.rfd)
+		for _, fd := range fds {
+			set.Set(fd)
 		}
-		_, err := unix.Select(max(w.fd, w.rfd)+1, &set, nil, nil, timeout)
-		if errors.Is(err, unix.EINTR) {
-			continue
+		var limit *unix.Timeval
+		if timeout >= 0 {
+			t := unix.NsecToTimeval(timeout.Nanoseconds())
+			limit = &t
 		}
-		if err != nil {
-			return false, fmt.Errorf("input: %w", err)
+		if _, err = unix.Select(slices.Max(fds)+1, &set, nil, nil, limit); !errors.Is(err, unix.EINTR) {
+			return set, err
 		}
-		if !poll && set.IsSet(w.rfd) {
-			if _, err := w.r.Read(make([]byte, 64)); err != nil {
-				return false, fmt.Errorf("input: %w", err)
-			}
-		}
-		return set.IsSet(w.fd), nil
 	}
 }
 
@@ -227,19 +241,11 @@ func flushInput(f *os.File) error {
 	return flushQueue(fd, inputQueue)
 }
 
-// readable waits until f has input, for timeout at most. It uses select: macOS
-// cannot poll a terminal.
+// readable waits until f has input, for timeout at most.
 func readable(f *os.File, timeout time.Duration) (bool, error) {
 	fd := int(f.Fd())
-	var set unix.FdSet
-	set.Zero()
-	set.Set(fd)
-	limit := unix.NsecToTimeval(timeout.Nanoseconds())
-	n, err := unix.Select(fd+1, &set, nil, nil, &limit)
-	if errors.Is(err, unix.EINTR) {
-		return false, nil
-	}
-	return n > 0, err
+	set, err := selectRead(timeout, fd)
+	return err == nil && set.IsSet(fd), err
 }
 
 // terminalQueue gives the means to throw away and to count what the system holds
@@ -250,22 +256,13 @@ func terminalQueue(out io.Writer) (flush func() error, waiting func() int) {
 	if !ok || !IsTerminal(f) {
 		return nil, nil
 	}
-	flush = func() error {
-		fd, err := fdOf(f)
-		if err != nil {
-			return err
-		}
-		return flushQueue(fd, outputQueue)
+	fd, err := fdOf(f)
+	if err != nil {
+		return nil, nil
 	}
+	flush = func() error { return flushQueue(fd, outputQueue) }
 	waiting = func() int {
-		fd, err := fdOf(f)
-		if err != nil {
-			return 0
-		}
-		n, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ)
-		if err != nil {
-			return 0
-		}
+		n, _ := unix.IoctlGetInt(fd, unix.TIOCOUTQ) // 0 where the system does not tell
 		return n
 	}
 	return flush, waiting

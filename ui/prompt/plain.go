@@ -79,7 +79,7 @@ func (f *plainReader) show() {
 	if f.want.question && f.forget != nil {
 		// What stands in the line now was typed for a message; the Enter after
 		// it must not make an answer of it.
-		if err := f.forget(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		if err := f.forget(); err != nil {
 			f.complain(err)
 		}
 	}

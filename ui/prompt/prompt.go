@@ -254,7 +254,7 @@ func Open(o Options) (*Prompt, error) {
 
 // openKeyboard reads lines with an editor.
 func (p *Prompt) openKeyboard(file *os.File) error {
-	modes, err := newTTYModes(file)
+	modes, err := newTTYModes(file, forEditing)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -37,13 +36,16 @@ var errNoSecret = errors.New("interrupted")
 
 // ReadSecret asks on a terminal for a line that is not shown. The terminal is
 // left as it was found however the question ends: a signal ends the program by
-// that very signal, once the echo is back. The prompt must be safe to show.
+// that very signal, once the echo is back. What was typed or pasted beyond the line is thrown
+// away: the shell would show the rest of a secret and run it. The prompt must be safe to show.
 func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
-	echo, err := hideEcho(in)
+	echo, err := newTTYModes(in, withoutEcho)
+	if err == nil {
+		err = echo.enter()
+	}
 	if err != nil {
 		return "", err
 	}
-	defer echo.restore() // again at the end; it does nothing more then
 	signals, stop := watchSignals()
 	defer stop()
 	s.Prompt(prompt)
@@ -60,19 +62,19 @@ func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 		select {
 		case l := <-came:
 			s.PromptDone()
-			return l.text, errors.Join(l.err, dropRest(in), echo.restore())
+			return l.text, errors.Join(l.err, flushInput(in), echo.leave())
 		case sig := <-signals:
 			if isResize(sig) {
 				continue
 			}
 			if isContinue(sig) { // the shell that stopped us may have its own idea of echo
-				if err := echo.hide(); err != nil {
-					return "", err
+				if err := echo.again(); err != nil {
+					return "", errors.Join(err, echo.leave())
 				}
 				s.Draw([]byte(prompt))
 				continue
 			}
-			err := errors.Join(dropRest(in), echo.restore())
+			err := errors.Join(flushInput(in), echo.leave())
 			s.Draw([]byte("\n"))
 			s.PromptDone()
 			return "", errors.Join(errNoSecret, err, dieOf(sig))
@@ -80,63 +82,19 @@ func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 	}
 }
 
-// dropRest throws away what was typed or pasted beyond the line, or before a
-// signal: it may be the rest of a secret, and the shell would show it and run it.
-func dropRest(in *os.File) error {
-	if err := flushInput(in); !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
-}
-
-// echoMode is whether a terminal shows what is typed. Lines, Ctrl-C and Ctrl-Z
-// stay the kernel's, and so does the newline at the end.
-type echoMode struct {
-	fd    int
-	found unix.Termios
-}
-
-// hideEcho stops a terminal from showing what is typed.
-func hideEcho(in *os.File) (*echoMode, error) {
-	fd, err := fdOf(in)
-	if err != nil {
-		return nil, err
-	}
-	found, err := unix.IoctlGetTermios(fd, getTermios)
-	if err != nil {
-		return nil, fmt.Errorf("terminal: %w", err)
-	}
-	e := &echoMode{fd: fd, found: *found}
-	return e, e.hide()
-}
-
-func (e *echoMode) hide() error {
-	hidden := e.found
-	hidden.Lflag &^= unix.ECHO
-	hidden.Lflag |= unix.ICANON | unix.ISIG | unix.ECHONL
-	hidden.Iflag |= unix.ICRNL
-	if err := unix.IoctlSetTermios(e.fd, setTermios, &hidden); err != nil {
-		return fmt.Errorf("terminal: %w", err)
-	}
-	return nil
-}
-
-func (e *echoMode) restore() error {
-	if err := unix.IoctlSetTermios(e.fd, setTermios, &e.found); err != nil {
-		return fmt.Errorf("terminal: %w", err)
-	}
-	return nil
+// withoutEcho hides what is typed. Lines, Ctrl-C and Ctrl-Z stay the kernel's, and so does the
+// newline at the end.
+func withoutEcho(t *unix.Termios) {
+	t.Lflag &^= unix.ECHO
+	t.Lflag |= unix.ICANON | unix.ISIG | unix.ECHONL
+	t.Iflag |= unix.ICRNL
 }
 
 // dieOf ends the program as the signal does by itself. It returns only when the
 // signal cannot be sent.
 func dieOf(s os.Signal) error {
-	number, ok := s.(syscall.Signal)
-	if !ok {
-		return nil
-	}
 	signal.Reset(s)
-	if err := syscall.Kill(syscall.Getpid(), number); err != nil {
+	if err := syscall.Kill(syscall.Getpid(), s.(syscall.Signal)); err != nil {
 		return err
 	}
 	select {}

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -98,20 +97,14 @@ func watchModes(in io.Reader) (repair func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := unix.IoctlGetTermios(fd, getTermios)
-	if err != nil {
-		return nil, fmt.Errorf("terminal: %w", err)
-	}
+	before, err := modesOf(fd)
 	return func() error {
-		now, err := unix.IoctlGetTermios(fd, getTermios)
+		now, err := modesOf(fd)
 		if err == nil && !usable(*now) && usable(*before) {
-			err = unix.IoctlSetTermios(fd, setTermios, before)
+			err = setModes(fd, before)
 		}
-		if err != nil {
-			return fmt.Errorf("terminal: %w", err)
-		}
-		return nil
-	}, nil
+		return err
+	}, err
 }
 
 // usable says whether a shell in these modes takes lines, shows them, and can be

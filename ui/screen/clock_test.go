@@ -142,6 +142,22 @@ type rig struct {
 	calm     bool // time stands still
 }
 
+// choices end the last line of an approval.
+const choices = "[y,n,a,A,e,p,q,?] (n) "
+
+func (r *rig) Question(q agent.Question) string {
+	prompt, _ := r.Confirm(Approval{q})
+	return prompt
+}
+
+func (r *rig) QuestionAll(q agent.Question) string { return r.ConfirmAll(Approval{q}) }
+func (r *rig) QuestionHelp(q agent.Question)       { r.ConfirmHelp(Approval{q}) }
+
+func (r *rig) Unseen(q agent.Question) bool {
+	_, left := r.layout.about(Approval{q}, true)
+	return left
+}
+
 func (r *rig) pass(d time.Duration) {
 	if !r.calm {
 		r.clock.pass(d)

@@ -7,38 +7,48 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// Confirmation is what yes or no decides before something is changed: an UndoQuestion, a
-// TrustQuestion or a MemoryQuestion.
+// Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
+// TrustQuestion or MemoryQuestion.
 type Confirmation interface {
-	show(b *asking)
+	show(b *asking)            // says what it is about
 	prompt(lay *layout) string // the line to ask with, safe and without escapes
-	keys() [][2]string         // the answers, each with what it means
-	decided(yes bool) string
+	keys() [][2]string         // the answers, each with what it means; "" goes on with the one above
 }
 
-// Confirm prints what a question is about and returns the line to ask with, safe and without
-// escapes. left says that a part was left to the pager. It prints even when Quiet is set.
+// Keys are the keys that answer a question, except for the question mark.
+func Keys(q Confirmation) (keys []string) {
+	for _, row := range q.keys() {
+		if row[0] != "" {
+			keys = append(keys, row[0])
+		}
+	}
+	return keys
+}
+
+// Confirm prints what a question is about, without the middle of what is very long, and
+// returns the line to ask with (`approve: run "make"? [y,n,…] (n) `), safe and without
+// escapes. left says that a part was left to the pager: then nothing may be allowed before
+// ConfirmAll was shown. The progress line stays away until the answer is printed. It prints
+// even when Quiet is set.
 func (s *Screen) Confirm(q Confirmation) (prompt string, left bool) {
 	s.do(func() {
 		s.beginAsking()
-		b := asking{lay: s.layout, cut: true}
-		q.show(&b)
-		if text := warning(b.seen, "text"); text != "" {
-			b.WriteString(s.layout.bodyLine(text, true))
+		if a, ok := q.(Approval); ok {
+			a.begin(s)
 		}
-		left = b.left
-		s.must(b.String())
+		var text string
+		text, left = s.layout.about(q, true)
+		s.must(text)
 	})
 	return q.prompt(s.layout), left
 }
 
-// ConfirmAll is all that a question is about, safe, for a pager.
+// ConfirmAll is all that a question is about, for a pager: safe, without colour and not cut.
 func (s *Screen) ConfirmAll(q Confirmation) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := asking{lay: s.layout}
-	q.show(&b)
-	return b.String()
+	text, _ := s.layout.about(q, false)
+	return text
 }
 
 // ConfirmHelp prints what the answers mean.
@@ -46,8 +56,8 @@ func (s *Screen) ConfirmHelp(q Confirmation) {
 	s.do(func() { s.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
 }
 
-// Confirmed prints what the user decided.
-func (s *Screen) Confirmed(q Confirmation, yes bool) {
+// Confirmed prints whether the user said yes.
+func (s *Screen) Confirmed(q interface{ decided(yes bool) string }, yes bool) {
 	s.do(func() {
 		s.endAsking()
 		s.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes))))
@@ -70,19 +80,14 @@ func (lay *layout) keyRows(rows [][2]string) string {
 }
 
 // confirmLine is the line that asks for a yes or a no, safe and without escapes.
-func (lay *layout) confirmLine(verb, about string) string {
-	end := " [y,n,p,?] (n) "
+func (lay *layout) confirmLine(q Confirmation, verb, about string) string {
+	end := lay.ending(q)
 	room := min(lay.width(), usualWidth) - 1 - cells(approve+verb+" ?")
-	if lay.opt.Profile == Spoken {
-		end = " Type y, n, p, or ? for help. Enter means no. "
-	}
 	object := lay.ascii(sanitize.Text(about, sanitize.Line))
 	if whole := room - cells(end) - answerRoom; cells(object) <= whole || whole >= leastAsked {
-		object = lay.middle(object, whole)
-	} else {
-		object = lay.middle(object, room)
+		room = whole
 	}
-	return lay.ascii(approve + verb + " " + unforged(object) + "?" + end)
+	return lay.ascii(approve + verb + " " + unforged(lay.middle(object, room)) + "?" + end)
 }
 
 // MemoryQuestion asks whether a line is added to an instruction file. All its texts may come
@@ -93,7 +98,7 @@ type MemoryQuestion struct {
 }
 
 func (q MemoryQuestion) show(b *asking)            { b.changes(q.Diff) }
-func (q MemoryQuestion) prompt(lay *layout) string { return lay.confirmLine("remember in", q.File) }
+func (q MemoryQuestion) prompt(lay *layout) string { return lay.confirmLine(q, "remember in", q.File) }
 
 func (q MemoryQuestion) keys() [][2]string {
 	return [][2]string{{"y", "add the line"}, {"n", "leave the file as it is"}, {"p", "show all of it in the pager"}}

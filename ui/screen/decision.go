@@ -10,75 +10,62 @@ import (
 	"artoo/agent"
 )
 
-// QuestionHelp prints what the letters of a question mean, with the rules that
-// `a` and `A` would make.
-func (s *Screen) QuestionHelp(q agent.Question) {
-	s.do(func() {
-		own := q.OwnPrograms()
-		wider := "a RULE makes that rule instead"
-		if q.Suggested != "" && q.Suggested != q.Rule {
-			wider = "a " + q.Suggested + " makes that rule instead"
-		}
+func (q Approval) keys() [][2]string {
+	no := [2]string{"n", "no; n REASON tells the model why"}
+	page, quit := [2]string{"p", "show all of it in the pager"}, [2]string{"q", "no, and stop this turn"}
+	switch q.Kind {
+	case agent.QuestionChanges:
 		rows := [][2]string{
-			{"y", "yes, this once"},
-			{"n", "no; n REASON tells the model why"},
-			{"a", "always in this session: " + cmp.Or(q.Rule, "just this call")},
-			{"", wider},
-			{"A", "the same for good, for this project: kept in your config file"},
-			{"e", "edit it first"},
-			{"p", "show all of it in the pager"},
-			{"q", "no, and stop this turn"},
+			{"y", "yes, apply the changes"},
+			{"n", "no, discard them; the model gets the output, and n REASON tells it why"},
+			{"n!", "no, and the model does not get the output either"},
+			{"a", "yes, and always in this session for this line, as long as it touches only these paths"},
+			page, quit,
 		}
-		switch q.Kind {
-		case agent.QuestionChanges:
-			rows = [][2]string{
-				{"y", "yes, apply the changes"},
-				{"n", "no, discard them; the model gets the output, and n REASON tells it why"},
-				{"n!", "no, and the model does not get the output either"},
-				{"a", "yes, and always in this session for this line, as long as it touches only these paths"},
-				{"p", "show all of it in the pager"},
-				{"q", "no, and stop this turn"},
-			}
-			if q.Effects != nil && q.Effects.There {
-				rows[0][1], rows[1][1] = "yes, keep the files", "no, move them away; the model gets the output, and n REASON tells it why"
-			}
-			if !q.Lasts {
-				rows = slices.Delete(rows, 3, 4)
-			}
-		case agent.QuestionPlan:
-			rows = [][2]string{
-				{"y", "yes, carry it out: mode " + string(q.Then)},
-				{"e", "yes, and edits inside the project run unasked: mode edits"},
-				{"n", "no, plan mode stays on; n REASON tells the model what to change"},
-				{"p", "show all of it in the pager"},
-				{"q", "no, and stop this turn"},
-			}
-		case agent.QuestionOutside, agent.QuestionWhole:
-			more := "run it again, with the network, your keys and your home"
-			if q.Kind == agent.QuestionWhole {
-				more = "start it again; it may write all of the project except files that programs run automatically"
-			}
-			rows = [][2]string{
-				{"y", "yes, " + more},
-				{"n", "no; n REASON tells the model why"},
-				{"p", "show all of it in the pager"},
-				{"q", "no, and stop this turn"},
-			}
+		if q.Effects != nil && q.Effects.There {
+			rows[0][1], rows[1][1] = "yes, keep the files", "no, move them away; the model gets the output, and n REASON tells it why"
 		}
-		if own {
-			rows = slices.Replace(rows, 2, 5, [][2]string{
-				{"a", "yes, and the project's own programs run without a question in this session"},
-				{"A", "trust this project to run its own programs: in the sandbox, without a question, in later " +
-					"versions too; artoo trust rm --run takes it back"},
-			}...)
+		if !q.Lasts {
+			rows = slices.Delete(rows, 3, 4)
 		}
-		s.must(s.layout.keyRows(append(rows, enterMeansNo)))
-	})
+		return rows
+	case agent.QuestionPlan:
+		return [][2]string{
+			{"y", "yes, carry it out: mode " + string(q.Then)},
+			{"e", "yes, and edits inside the project run unasked: mode edits"},
+			{"n", "no, plan mode stays on; n REASON tells the model what to change"},
+			page, quit,
+		}
+	case agent.QuestionOutside:
+		return [][2]string{{"y", "yes, run it again, with the network, your keys and your home"}, no, page, quit}
+	case agent.QuestionWhole:
+		return [][2]string{
+			{"y", "yes, start it again; it may write all of the project except files that programs run automatically"},
+			no, page, quit,
+		}
+	}
+	wider := "a RULE makes that rule instead"
+	if q.Suggested != "" && q.Suggested != q.Rule {
+		wider = "a " + q.Suggested + " makes that rule instead"
+	}
+	lasting := [][2]string{
+		{"a", "always in this session: " + cmp.Or(q.Rule, "just this call")},
+		{"", wider},
+		{"A", "the same for good, for this project: kept in your config file"},
+	}
+	if q.OwnPrograms() {
+		lasting = [][2]string{
+			{"a", "yes, and the project's own programs run without a question in this session"},
+			{"A", "trust this project to run its own programs: in the sandbox, without a question, in later " +
+				"versions too; artoo trust rm --run takes it back"},
+		}
+	}
+	return slices.Concat([][2]string{{"y", "yes, this once"}, no}, lasting, [][2]string{{"e", "edit it first"}, page, quit})
 }
 
 // Decided prints the answer to a question and the rule that now holds; the
 // progress line may come back. A change that was allowed once is told by its
-// result line instead. Whoever called Question calls Decided, with the zero
+// result line instead. Whoever called Confirm calls Decided, with the zero
 // Answer when no answer came.
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func() {

@@ -6,13 +6,12 @@ import (
 
 	"github.com/fatih/color"
 
-	"artoo/agent"
 	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
 // change shows a change of a file: the line of the call, then its diff.
-func (b *asking) change(q agent.Question) {
+func (b *asking) change(q Approval) {
 	s, a := b.lay, q.Call.Access
 	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
 	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)

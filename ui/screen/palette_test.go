@@ -60,23 +60,6 @@ func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 	}
 }
 
-func TestGitColors(t *testing.T) {
-	for value, want := range map[string]string{
-		"": "", "red": "31", "bold red": "1;31", "Green ul": "32;4", "brightblue": "94", "yellow blue": "33;44", "normal red": "41",
-		"208": "38;5;208", "3": "33", "12": "94", "#ff8800": "38;2;255;136;0", "#F80": "38;2;255;136;0", "default 240": "48;5;240",
-		"nobold no-dim reverse": "7", "reset bold": "1", "strike italic dim blink": "9;3;2;5",
-		"purple": "-", "256": "-", "#ff": "-", "red blue green": "-", "#zzzzzz": "-", "\x1b[31m": "-", "31;1": "-",
-	} {
-		got, ok := GitColor(value)
-		if !ok {
-			got = "-"
-		}
-		if got != want {
-			t.Errorf("%q is %q, want %q", value, got, want)
-		}
-	}
-}
-
 // What failed or was denied is red, what is added is green and what is removed is red,
 // unless the user says otherwise; git is asked for diffs only, once.
 func TestFailuresAndDiffsHaveTheirColours(t *testing.T) {

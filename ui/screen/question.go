@@ -31,9 +31,11 @@ func (s *Screen) beginAsking() {
 	s.closeReply()
 }
 
-// beginQuestion makes room for a question, which names its call. The lock is held.
-func (s *Screen) beginQuestion(q agent.Question) {
-	s.beginAsking()
+// Approval is the question whether a call may be made, or whether what it did lands.
+type Approval struct{ agent.Question }
+
+// begin notes that the question names its call. The lock is held.
+func (q Approval) begin(s *Screen) {
 	s.named = q.Call.ID
 	if r := s.work.running(q.Call.ID); r != nil {
 		r.started = true
@@ -43,85 +45,45 @@ func (s *Screen) beginQuestion(q agent.Question) {
 	}
 }
 
-// Question prints what a call would do, without the middle of what is very long (see
-// Unseen), and returns the line to ask with (`approve: run "make"? [y,n,…] (n) `),
-// safe and without escapes, for the caller to show and wait at. The transient
-// line stays away until Decided. It prints even when Quiet is set.
-func (s *Screen) Question(q agent.Question) string {
-	s.do(func() {
-		s.beginQuestion(q)
-		text, _ := s.layout.questionText(q, true)
-		s.must(text)
-	})
-	return s.layout.ascii(s.layout.askLine(q))
-}
+func (q Approval) prompt(lay *layout) string { return lay.ascii(lay.askLine(q)) }
 
-// QuestionAll is everything that a question is about, for a pager: safe,
-// without colour and not cut.
-func (s *Screen) QuestionAll(q agent.Question) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text, _ := s.layout.questionText(q, false)
-	return text
-}
-
-// Unseen reports whether Question leaves a part of what it asks about to the
-// pager: then nothing may be allowed before QuestionAll was shown.
-func (s *Screen) Unseen(q agent.Question) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, left := s.layout.questionText(q, true)
-	return left
-}
-
-// questionText is what stands above the question, and whether a part of it was
-// left to the pager. cut leaves out the middle of what is too long, breaks lines
-// into rows and colours them; without it all is there, as it is.
-func (lay *layout) questionText(q agent.Question, cut bool) (text string, left bool) {
-	a := q.Call.Access
-	b := asking{lay: lay, cut: cut}
-	matters := ""
-	what := "call"
+func (q Approval) show(b *asking) {
+	a, lay := q.Call.Access, b.lay
+	b.what = "call"
 	switch {
 	case q.Kind == agent.QuestionPlan:
-		what = "plan"
+		b.what = "plan"
 		b.plan(q)
 	case q.Effects != nil:
-		what = "change"
+		b.what = "change"
 		b.command(q)
 		b.effects(q)
-		matters = b.named(permission.Matters(), *q.Effects)
+		b.last = b.named(permission.Matters(), *q.Effects)
 	case a.Command != "":
-		what = "command"
+		b.what = "command"
 		b.command(q)
 		b.typedTo(q)
-		if dir := lay.elsewhere(q); dir != "" && a.To == "" && (!cut || !strings.Contains(lay.askLine(q), " in "+dir+"?")) {
-			b.WriteString(lay.bodyLine("in "+dir, cut))
+		if dir := lay.elsewhere(q); dir != "" && a.To == "" && (!b.cut || !strings.Contains(lay.askLine(q), " in "+dir+"?")) {
+			b.remark("in " + dir)
 		}
-		if text := held(q); text != "" {
-			b.WriteString(lay.bodyLine(text, cut))
-		}
+		b.remark(held(q))
 	case a.Diff != "":
-		what = "change"
+		b.what = "change"
 		b.change(q)
 	default:
 		b.other(q)
 	}
-	if q.Reason != "" && q.Effects == nil {
-		b.WriteString(lay.bodyLine(line(q.Reason), cut))
+	if q.Effects == nil {
+		b.remark(line(q.Reason))
 	}
-	if a.Why != "" && a.Why != q.Reason {
-		b.WriteString(lay.bodyLine(line(a.Why), cut))
+	if a.Why != q.Reason {
+		b.remark(line(a.Why))
 	}
-	if text := warning(b.seen, what); text != "" {
-		b.WriteString(lay.bodyLine(text, cut))
-	}
-	return b.String() + matters, b.left
 }
 
 // held says what holds the command that a question would run, or that nothing does;
 // "" where the question's reason says it.
-func held(q agent.Question) string {
+func held(q Approval) string {
 	sandbox := "runs in the sandbox: no network except loopback, no keys, no home"
 	if q.Network {
 		sandbox = "runs in the sandbox: no keys, no home; it has the network"
@@ -181,9 +143,27 @@ func (lay *layout) head(verb, object string) string {
 type asking struct {
 	strings.Builder
 	lay  *layout
-	cut  bool            // it is shown on the screen; the pager shows all
+	cut  bool            // it is shown on the screen; the pager shows all, as it is
 	left bool            // a part is left to the pager
 	seen sanitize.Hidden // characters that a reader would not have seen
+	what string          // what may hold them
+	last string          // stands last, below their warning
+}
+
+// about is what stands above a question, and whether a part of it was left to the pager. cut
+// leaves out the middle of what is too long, breaks lines into rows and colours them.
+func (lay *layout) about(q Confirmation, cut bool) (text string, left bool) {
+	b := asking{lay: lay, cut: cut, what: "text"}
+	q.show(&b)
+	b.remark(warning(b.seen, b.what))
+	return b.String() + b.last, b.left
+}
+
+// remark adds a line below a call; "" adds none.
+func (b *asking) remark(text string) {
+	if text != "" {
+		b.WriteString(b.lay.bodyLine(text, b.cut))
+	}
 }
 
 // safe makes safe lines of untrusted text.
@@ -199,7 +179,7 @@ func (b *asking) safe(text string, where sanitize.Context) []string {
 
 // command shows all lines of a command, or says them between two sentences, so
 // that its end is heard.
-func (b *asking) command(q agent.Question) {
+func (b *asking) command(q Approval) {
 	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), sanitize.Line)
 	verb := callVerb(q.Call)
 	switch {
@@ -219,15 +199,15 @@ func (b *asking) command(q agent.Question) {
 }
 
 // typedTo shows all of the running command that what is asked about is typed to.
-func (b *asking) typedTo(q agent.Question) {
+func (b *asking) typedTo(q Approval) {
 	if to := strings.Join(b.safe(q.Call.Access.To, sanitize.Line), "^J"); to != "" {
-		b.WriteString(b.lay.bodyLine("to "+to, b.cut))
+		b.remark("to " + to)
 	}
 }
 
 // other shows a call that is neither a command nor a change of a file: its
 // object, and its whole input where that says more.
-func (b *asking) other(q agent.Question) {
+func (b *asking) other(q Approval) {
 	a := q.Call.Access
 	object := strings.Join(b.safe(a.Object, sanitize.Line), "^J")
 	verb := callVerb(q.Call)

@@ -3,24 +3,23 @@ package screen
 import (
 	"strings"
 
-	"artoo/agent"
 	"artoo/agent/permission"
 	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
 // effects shows what a command did on a layer: counts and names first, then the text
-// that changed. What matters most is not among it: it stands last, see questionText.
+// that changed. What matters most is not among it: it stands last, see Approval.show.
 //
 // Changed text of more than mostDiffRows is left to the pager. What it comes to is said
 // again below where the first row has moved up.
-func (b *asking) effects(q agent.Question) {
+func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
 	head := "ran in a throwaway copy; it would change " + e.Summary()
 	if e.There {
 		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
 	}
-	b.WriteString(b.lay.bodyLine(head, b.cut))
+	b.remark(head)
 	if names := b.named(permission.Others(), *e); names != "" {
 		b.rows(strings.Split(strings.TrimSuffix(names, "\n"), "\n"))
 	}
@@ -28,7 +27,7 @@ func (b *asking) effects(q agent.Question) {
 		b.changedText(q.Diff)
 	}
 	if b.cut && strings.Count(b.String(), "\n")-began > repeatAfter {
-		b.WriteString(b.lay.bodyLine("in all: "+e.Summary(), true))
+		b.remark("in all: " + e.Summary())
 	}
 }
 
@@ -44,11 +43,11 @@ func (b *asking) changedText(diff string) {
 	switch n := len(b.diffRows(lines)); {
 	case b.cut && n > mostDiffRows:
 		b.left = true
-		text := texts.Count(n, "row") + " of changed text: p shows all, and only then y counts"
+		shows := "shows"
 		if spoken {
-			text = texts.Count(n, "row") + " of changed text: p reads all, and only then y counts"
+			shows = "reads"
 		}
-		b.WriteString(b.lay.bodyLine(text, true))
+		b.remark(texts.Count(n, "row") + " of changed text: p " + shows + " all, and only then y counts")
 	case !spoken:
 		b.diff(lines)
 	case !b.cut:

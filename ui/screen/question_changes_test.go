@@ -248,9 +248,8 @@ func TestEveryAnswerStandsOnThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, answers := range []string{choices, choicesLasting, choicesChanges, choicesOutside} {
-		keys, _, _ := strings.Cut(strings.TrimPrefix(answers, "["), "]")
-		for key := range strings.SplitSeq(keys, ",") {
+	for _, kind := range []agent.QuestionKind{agent.QuestionApproval, agent.QuestionChanges, agent.QuestionOutside} {
+		for _, key := range append(Keys(Approval{agent.Question{Kind: kind, Lasts: true}}), "?") {
 			if !strings.Contains(string(page), "\n| `"+key+"`") && !strings.Contains(string(page), "\n| `"+key+" [") {
 				t.Errorf("docs/permissions.md does not have the answer %s", key)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // plan shows a plan that is to be approved, as the Markdown that it is.
-func (b *asking) plan(q agent.Question) {
+func (b *asking) plan(q Approval) {
 	verb := callVerb(q.Call)
 	b.WriteString(b.lay.callLine(q.Call, "", 0, false))
 	if b.lay.opt.Profile != Spoken {
@@ -36,7 +36,8 @@ func (b *asking) plan(q agent.Question) {
 // to ask with, as Question does. It prints even when Quiet is set.
 func (s *Screen) Choice(q agent.Question) string {
 	s.do(func() {
-		s.beginQuestion(q)
+		s.beginAsking()
+		Approval{q}.begin(s)
 		before := strings.Repeat(margin, 2)
 		if s.opt.Profile == Spoken {
 			before = ""
@@ -62,11 +63,6 @@ func (s *Screen) Choice(q agent.Question) string {
 		return answering + "Type your answer. Enter means none. "
 	}
 	return answering + "[your words] (none) "
-}
-
-// planAsked names what a yes to a plan means.
-func planAsked(q agent.Question) string {
-	return "carry out this plan, in mode " + string(q.Then)
 }
 
 // planDecided tells what became of a plan.

@@ -13,32 +13,19 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// How a question ends: that of an approval, of the changes of a command on a layer, with
-// and without an answer that lasts, and of running one again with more.
-const (
-	choices        = "[y,n,a,A,e,p,q,?] (n) "
-	choicesLasting = "[y,n,n!,a,p,q,?] (n) "
-	choicesChanges = "[y,n,n!,p,q,?] (n) "
-	choicesOutside = "[y,n,p,q,?] (n) "
-	choicesPlan    = "[y,e,n,p,q,?] (n) "
-)
-
-// choicesOf are the answers to a question, as its last line has them, and as they
-// are read out.
-func choicesOf(q agent.Question) (line, spoken string) {
-	switch q.Kind {
-	case agent.QuestionChanges:
-		if q.Lasts {
-			return choicesLasting, "y, n, n exclamation mark, a, p, q"
-		}
-		return choicesChanges, "y, n, n exclamation mark, p, q"
-	case agent.QuestionOutside, agent.QuestionWhole:
-		return choicesOutside, "y, n, p, q"
-	case agent.QuestionPlan:
-		return choicesPlan, "y, e, n, p, q"
+// ending is how the last line of a question ends: with its keys, and what Enter means.
+func (lay *layout) ending(q Confirmation) string {
+	if lay.opt.Profile != Spoken {
+		return endingSeen(q)
 	}
-	return choices, "y, n, a, capital A, e, p, q"
+	keys := Keys(q)
+	for i, key := range keys {
+		keys[i] = spokenKey(key)
+	}
+	return " Type " + strings.Join(keys, ", ") + ", or ? for help. Enter means no. "
 }
+
+func endingSeen(q Confirmation) string { return " [" + strings.Join(Keys(q), ",") + ",?] (n) " }
 
 const (
 	// leastAsked is how many cells of an object a question's last line has room
@@ -54,18 +41,15 @@ const (
 // happen, in one row where there is room, so that nobody has to look up. Without
 // room the object has the row for itself and the choices follow. A long one loses a part
 // here; all of it stands above.
-func (lay *layout) askLine(q agent.Question) string {
-	keys, spoken := choicesOf(q)
-	end := " " + keys
+func (lay *layout) askLine(q Approval) string {
+	number, spoken := "", ""
 	if q.Of > 1 {
-		end = fmt.Sprintf(" %d/%d", q.Number, q.Of) + end
+		number, spoken = fmt.Sprintf(" %d/%d", q.Number, q.Of), fmt.Sprintf(" Question %d of %d.", q.Number, q.Of)
 	}
+	end := number + endingSeen(q)
 	room := min(lay.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
 	if lay.opt.Profile == Spoken { // the same object: what is long stands above
-		end = " Type " + spoken + ", or ? for help. Enter means no. "
-		if q.Of > 1 {
-			end = fmt.Sprintf(" Question %d of %d.", q.Number, q.Of) + end
-		}
+		end = spoken + lay.ending(q)
 	}
 	asked := lay.asked(q, room)
 	if cells(asked+"?") > room+answerRoom {
@@ -75,12 +59,12 @@ func (lay *layout) askLine(q agent.Question) string {
 }
 
 // asked names what a call would do, in room cells if that is enough.
-func (lay *layout) asked(q agent.Question, room int) string {
+func (lay *layout) asked(q Approval, room int) string {
 	a := q.Call.Access
 	verb := callVerb(q.Call)
 	switch {
 	case q.Kind == agent.QuestionPlan:
-		return planAsked(q)
+		return "carry out this plan, in mode " + string(q.Then)
 	case a.Kind == tool.KindRun || a.Command != "":
 		head, end, in := verb+` "`, `"`, " in "
 		switch agentOf := strings.TrimSuffix(verb, a.Verb); {
@@ -110,14 +94,14 @@ func (lay *layout) asked(q agent.Question, room int) string {
 }
 
 // outside reports whether a yes runs the command outside the sandbox.
-func outside(q agent.Question) bool {
+func outside(q Approval) bool {
 	return q.Kind == agent.QuestionOutside ||
 		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.Outside })
 }
 
 // elsewhere is where a command would run, as it is shown; "" for the directory that artoo
 // works in.
-func (lay *layout) elsewhere(q agent.Question) string {
+func (lay *layout) elsewhere(q Approval) string {
 	dir := q.Call.Access.Dir
 	if dir == q.Dir {
 		return ""

@@ -121,21 +121,26 @@ func spokenInput(input []byte) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spokenKeys says what the letters of a question mean; capitals and marks by
-// name, since a voice makes no difference between a and A.
+// spokenKeys says what the letters of a question mean.
 func (lay *layout) spokenKeys(rows [][2]string) string {
 	var b strings.Builder
 	for _, r := range rows {
-		key := r[0]
-		switch key {
-		case "":
-			key = "or"
-		case "A":
-			key = "capital A"
-		case "?":
-			key = "question mark"
-		}
-		b.WriteString(lay.wrap(key+": "+line(r[1])+".", "", ""))
+		b.WriteString(lay.wrap(spokenKey(r[0])+": "+line(r[1])+".", "", ""))
 	}
 	return b.String()
+}
+
+// spokenKey names capitals and marks, since a voice makes no difference between a and A.
+func spokenKey(key string) string {
+	switch key {
+	case "":
+		return "or"
+	case "A":
+		return "capital A"
+	case "n!":
+		return "n exclamation mark"
+	case "?":
+		return "question mark"
+	}
+	return key
 }

@@ -20,18 +20,11 @@ type TrustQuestion struct {
 	All     string   // every file with its content, for the pager
 }
 
-// trustChoices and runChoices are how the two questions end.
-const (
-	trustChoices = "[y,n,p,?] (n) "
-	runChoices   = "[y,n,?] (n) "
-)
-
 func (q TrustQuestion) show(b *asking) {
 	switch {
 	case q.Run:
-		for _, text := range trustsRunning() {
-			b.WriteString(b.lay.bodyLine(text, true))
-		}
+		b.remark("its own programs (builds, tests, scripts) will run in the sandbox without a question, in later versions too")
+		b.remark("the sandbox has no network except loopback, no keys and no home; what they change is still judged")
 		return
 	case !b.cut:
 		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
@@ -48,14 +41,11 @@ func (q TrustQuestion) show(b *asking) {
 
 func (q TrustQuestion) prompt(lay *layout) string {
 	dir := unforged(lay.shortDir(lay.ascii(sanitize.Text(lay.home(q.Dir), sanitize.Line)), usualWidth/2))
-	asked, end, spoken := "trust what "+dir+" brings? ", trustChoices, "Type y, n, p, or ? for help. Enter means no. "
+	asked := "trust what " + dir + " brings?"
 	if q.Run {
-		asked, end, spoken = "trust "+dir+" to run its own programs? ", runChoices, "Type y, n, or ? for help. Enter means no. "
+		asked = "trust " + dir + " to run its own programs?"
 	}
-	if lay.opt.Profile == Spoken {
-		end = spoken
-	}
-	return lay.ascii(approve + asked + end)
+	return lay.ascii(approve + asked + lay.ending(q))
 }
 
 func (q TrustQuestion) keys() [][2]string {
@@ -84,17 +74,9 @@ func (q TrustQuestion) decided(yes bool) string {
 	return "not trusted: its settings are ignored"
 }
 
-// trustsRunning says what it means that a project may run its own programs.
-func trustsRunning() []string {
-	return []string{
-		"its own programs (builds, tests, scripts) will run in the sandbox without a question, in later versions too",
-		"the sandbox has no network except loopback, no keys and no home; what they change is still judged",
-	}
-}
-
 // trust adds a sentence and safe lines below it.
 func (b *asking) trust(head string, lines []string) {
-	b.WriteString(b.lay.bodyLine(head, true))
+	b.remark(head)
 	indent := b.lay.bodyIndent() + "  "
 	if b.lay.opt.Profile == Spoken {
 		indent = ""

@@ -29,7 +29,7 @@ type UndoRow struct {
 // stepsShown is how many steps the question names.
 const stepsShown = 4
 
-func (q UndoQuestion) prompt(lay *layout) string { return lay.confirmLine(q.Verb, q.Object) }
+func (q UndoQuestion) prompt(lay *layout) string { return lay.confirmLine(q, q.Verb, q.Object) }
 
 func (q UndoQuestion) keys() [][2]string {
 	return [][2]string{
@@ -63,7 +63,7 @@ func (q UndoQuestion) show(b *asking) {
 	head := b.lay.wrap(b.oneRow(said), b.lay.head(q.Verb, ""), b.lay.bodyIndent())
 	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
 	for _, row := range undoTexts(q.Rows, b.cut) {
-		b.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
+		b.remark(b.oneRow(row))
 	}
 	if !b.cut {
 		b.WriteString("\n")
