@@ -37,9 +37,9 @@ type Config struct {
 	projectRules map[string][]RuleText // the keys are roots
 	ruleTexts    []RuleText
 	project      projectSettings
-	switched     string            // the Choice.Note of a model that named another provider than a weaker source
-	keyring      Keyring           // nil: none here
-	keySays      func(line string) // nil: nobody listens
+	switched     string // the Choice.Note of a model that named another provider than a weaker source
+	keyring      Keyring
+	keySays      func(line string)
 	mask         func(string) string
 	keys         *keyCache // shared by the copies With makes
 	seen         *seenKeys // so is this

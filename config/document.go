@@ -31,21 +31,26 @@ type problem struct {
 func parseDocument(path string, data []byte) (*document, error) {
 	d := &document{path: path, root: map[string]any{}}
 	if err := decode(string(data), &d.root); err != nil {
-		e := &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err}
-		if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
-			line, _ := syntax.Position()
-			e.Where = fmt.Sprintf("%s line %d", path, line)
-			e.Why = strings.TrimPrefix(e.Why, "toml: ")
-			e.Hint = "fix the line, or choose another file with --config"
-		}
+		e := unreadable(path, err)
+		e.Hint = "fix the line, or choose another file with --config"
 		return nil, e
 	}
 	d.index = indexLines(string(data))
 	return d, nil
 }
 
-func decode(text string, into *map[string]any) error {
+func decode(text string, into any) error {
 	return toml.Unmarshal([]byte(strings.TrimPrefix(text, byteOrderMark)), into)
+}
+
+// unreadable is an error of decode. It shows nothing of the text, which may hold keys.
+func unreadable(path string, err error) *Error {
+	e := because(kindConfig, path, strings.TrimPrefix(err.Error(), "toml: "), err, "")
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := at.Position()
+		e.Where = fmt.Sprintf("%s line %d", path, line)
+	}
+	return e
 }
 
 // where names a line of the document for an origin: the file's base name.

@@ -23,26 +23,21 @@ func AddRule(path, root, list, rule string) error {
 	if !slices.Contains([]string{"allow", "ask", "deny"}, list) || !filepath.IsAbs(root) || strings.TrimSpace(rule) == "" {
 		return wrong(kindConfig, "rule", "cannot keep "+list+" "+strconv.Quote(rule)+" for "+root, "")
 	}
-	return editFile(path, func(src string, d *document) (string, error) {
-		keys := []string{"project", root, list}
-		old, isList := []string(nil), true
-		if v, ok := lookUp(d.root, keys); ok {
-			old, isList = stringList(v)
-		}
-		if !isList {
-			return "", byHand(path, d, keys)
-		}
-		if slices.Contains(old, rule) {
-			return src, nil
-		}
-		if at, ok := d.index.values[pathKey(keys)]; ok && src[at] == '[' {
+	keys := []string{"project", root, list}
+	return editFile(path, keys, func(src string, d *document) (text string, value any, err error) {
+		old, there := lookUp(d.root, keys)
+		rules, isList := stringList(old)
+		at, written := d.index.values[pathKey(keys)]
+		switch {
+		case there && !isList:
+			return "", nil, byHand(path, d, keys)
+		case slices.Contains(rules, rule):
+			return src, nil, nil
+		case written && src[at] == '[':
 			// At the front of the array no comma or comment can be in the way.
-			return src[:at+1] + quoteTOML(rule) + ", " + src[at+1:], nil
+			return src[:at+1] + quoteTOML(rule) + ", " + src[at+1:], append([]any{rule}, old.([]any)...), nil
 		}
-		return insertKey(src, d, keys, "["+quoteTOML(rule)+"]", path)
-	}, []string{"project", root, list}, func(v any) bool {
-		rules, ok := stringList(v)
-		return ok && slices.Contains(rules, rule)
+		return insertKey(src, d, keys, "["+quoteTOML(rule)+"]"), []any{rule}, nil
 	})
 }
 
@@ -60,21 +55,20 @@ func SetNotify(path, how string) error { return setOnce(path, "ui", "notify", ho
 // setOnce writes a key, unless the section has it or one of its aliases.
 func setOnce(path, section, key, value string, aliases ...string) error {
 	keys := []string{section, key}
-	return editFile(path, func(src string, d *document) (string, error) {
+	return editFile(path, keys, func(src string, d *document) (string, any, error) {
 		for _, name := range append([]string{key}, aliases...) {
 			place := []string{section, name}
 			if _, ok := lookUp(d.root, place); ok {
-				return "", byHand(path, d, place)
+				return "", nil, byHand(path, d, place)
 			}
 		}
-		return insertKey(src, d, keys, quoteTOML(value), path)
-	}, keys, func(v any) bool { return v == value })
+		return insertKey(src, d, keys, quoteTOML(value)), value, nil
+	})
 }
 
-// editFile applies change to the file's text and writes the result in one
-// step, after it has proved that the result says what holds wants at keys
-// and that nothing else has changed.
-func editFile(path string, change func(string, *document) (string, error), keys []string, holds func(any) bool) error {
+// editFile has change edit the file's text, which sets keys to a value, and writes the
+// result in one step, after it has proved that this and nothing else has changed.
+func editFile(path string, keys []string, change func(string, *document) (text string, value any, err error)) error {
 	mode := fs.FileMode(0o600)
 	data, err := os.ReadFile(path)
 	switch {
@@ -90,16 +84,12 @@ func editFile(path string, change func(string, *document) (string, error), keys 
 	if err != nil {
 		return err
 	}
-	text, err := change(string(data), d)
+	text, value, err := change(string(data), d)
 	if err != nil || text == string(data) {
 		return err
 	}
 	changed := map[string]any{}
-	if err := decode(text, &changed); err != nil {
-		return byHand(path, d, keys)
-	}
-	if v, ok := lookUp(changed, keys); !ok || !holds(v) ||
-		!reflect.DeepEqual(without(changed, keys), without(d.root, keys)) {
+	if err := decode(text, &changed); err != nil || !put(d.root, keys, value) || !reflect.DeepEqual(changed, d.root) {
 		return byHand(path, d, keys)
 	}
 	if err := atomicfile.Write(path, []byte(text), mode); err != nil {
@@ -110,42 +100,24 @@ func editFile(path string, change func(string, *document) (string, error), keys 
 
 // insertKey puts a key into its table: behind the table's header, or in a new
 // table at the end of the file.
-func insertKey(src string, d *document, keys []string, value, path string) (string, error) {
+func insertKey(src string, d *document, keys []string, value string) string {
 	table, key := keys[:len(keys)-1], keys[len(keys)-1]
 	line := key + " = " + value + "\n"
 	if at, ok := d.index.headers[pathKey(table)]; ok {
 		if end := strings.IndexByte(src[at:], '\n'); end >= 0 {
 			at += end + 1
-			return src[:at] + line + src[at:], nil
+			return src[:at] + line + src[at:]
 		}
-		return src + "\n" + line, nil
-	}
-	if v, ok := lookUp(d.root, table); ok && hasOwnKeys(v) {
-		return "", byHand(path, d, keys)
+		return src + "\n" + line
 	}
 	header := table[0]
 	for _, part := range table[1:] {
 		header += "." + quoteTOML(part)
 	}
-	if src != "" && !strings.HasSuffix(src, "\n") {
-		src += "\n"
-	}
 	if src != "" {
-		src += "\n"
+		src = strings.TrimSuffix(src, "\n") + "\n\n"
 	}
-	return src + "[" + header + "]\n" + line, nil
-}
-
-// hasOwnKeys reports whether a table without header holds more than tables:
-// then it was written in a form that cannot be added to from elsewhere.
-func hasOwnKeys(v any) bool {
-	m, ok := v.(map[string]any)
-	for _, inner := range m {
-		_, isTable := inner.(map[string]any)
-		_, areTables := tables(inner)
-		ok = ok && (isTable || areTables)
-	}
-	return !ok
+	return src + "[" + header + "]\n" + line
 }
 
 // byHand is the error for a file that is written in a way that is not edited.
@@ -169,23 +141,20 @@ func lookUp(m map[string]any, keys []string) (any, bool) {
 	return v, true
 }
 
-// without is m less the value at keys, and less the tables that leaves empty.
-func without(m map[string]any, keys []string) map[string]any {
-	rest := map[string]any{}
-	for k, v := range m {
-		if k != keys[0] {
-			rest[k] = v
-			continue
+// put sets keys of the tables of m to a value. It reports whether no other value is in the way.
+func put(m map[string]any, keys []string, value any) bool {
+	for _, k := range keys[:len(keys)-1] {
+		if _, there := m[k]; !there {
+			m[k] = map[string]any{}
 		}
-		inner, ok := v.(map[string]any)
-		if len(keys) == 1 || !ok {
-			continue
+		inner, isTable := m[k].(map[string]any)
+		if !isTable {
+			return false
 		}
-		if kept := without(inner, keys[1:]); len(kept) > 0 {
-			rest[k] = kept
-		}
+		m = inner
 	}
-	return rest
+	m[keys[len(keys)-1]] = value
+	return true
 }
 
 // quoteTOML writes s as a basic string, whose escapes are those of JSON. What JSON

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +55,82 @@ func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
 	return Key{}, c.missingKey(name)
 }
 
+// The places a key is found in that have no name of the user's.
+const (
+	placeCredentials = "credentials"
+	placeKeyring     = "keyring"
+	placeCommand     = "api_key_command"
+)
+
+// keyPlace is a place that holds a key, or is to give one.
+type keyPlace struct {
+	name string
+	key  func(context.Context) (Key, error)
+}
+
+// KeyPlaces lists the places that hold a key for the named provider, or are to
+// give one, in the order in which they count: "ARTOO_API_KEY", "keyring",
+// "credentials", "OPENAI_API_KEY", "config.toml line 4", "api_key_command". It
+// neither opens the keyring nor runs a command, and names no place that
+// api_key_source leaves out. Errors are those of Key.
+func (c *Config) KeyPlaces(name string) (names []string, err error) {
+	places, err := c.keyPlaces(name)
+	for _, p := range places {
+		names = append(names, p.name)
+	}
+	return names, err
+}
+
+// keyPlaces are the places with their keys; with an error those before it.
+func (c *Config) keyPlaces(name string) (places []keyPlace, err error) {
+	if !c.IsProvider(name) {
+		return nil, unknownProvider(name)
+	}
+	add := func(place string, key func(context.Context) (Key, error)) {
+		places = append(places, keyPlace{place, key})
+	}
+	written := func(place, text string) {
+		if strings.TrimSpace(text) != "" {
+			add(place, func(context.Context) (Key, error) { return checkKey(text, place) })
+		}
+	}
+	if c.Provider == "" || c.Provider == name {
+		written(c.Origin("api_key"), c.APIKey.Reveal())
+		if c.APIKeyFile != "" {
+			add(c.Origin("api_key_file"), c.keyFromFile)
+		}
+	}
+	source := c.keySource(name)
+	p := c.Providers[name]
+	if source == "auto" || source == "keyring" {
+		entries, err := c.readCredentials()
+		switch e := entries[name]; {
+		case err != nil:
+			return places, err
+		case source == "auto" && e.Key != "":
+			written(placeCredentials, e.Key)
+		case e.Keyring:
+			add(placeKeyring, func(ctx context.Context) (Key, error) { return c.keyFromKeyring(ctx, name) })
+		}
+	}
+	if source == "auto" || source == "env" {
+		for _, v := range c.keyVariables(name) {
+			text, _ := os.LookupEnv(v)
+			written(v, text)
+		}
+	}
+	if source == "auto" || source == "config" {
+		written(p.Origin, p.APIKey.Reveal())
+	}
+	if source == "command" && len(p.APIKeyCommand) > 0 {
+		add(placeCommand, func(ctx context.Context) (Key, error) {
+			run := func() (Key, error) { return c.runKeyCommand(ctx, name, p.APIKeyCommand) }
+			return c.keys.once(ctx, placeCommand+" "+name, run)
+		})
+	}
+	return places, nil
+}
+
 func unknownProvider(name string) error {
 	return wrong(kindUsage, name, "unknown provider", orList(provider.Names()))
 }
@@ -73,11 +151,7 @@ func (c *Config) keySource(name string) string {
 // keyFromKeyring opens the keyring, once for each provider.
 func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
 	return c.keys.once(ctx, placeKeyring+" "+name, func() (Key, error) {
-		err := errNoKeyring
-		var text string
-		if c.keyring != nil {
-			text, err = c.keyring.Get(ctx, name)
-		}
+		text, err := c.keyring.Get(ctx, name)
 		if err != nil {
 			if ctx.Err() != nil {
 				return Key{}, err
@@ -91,53 +165,36 @@ func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
 
 // keyCache remembers what the keyring and key commands gave, so that each is
 // asked once in a run. An error is not remembered.
-type keyCache struct {
-	mu   sync.Mutex
-	keys map[string]*cachedKey
-}
-
-type cachedKey struct {
-	busy chan struct{} // holds one token while nobody asks
-	key  *Key
-}
+type keyCache struct{ slots sync.Map } // of chan *Key by name, each with what is remembered, while no one asks
 
 // once returns what is remembered under that name, or asks. Two that want the
 // same at once wait for one another, as long as their own context lasts.
 func (k *keyCache) once(ctx context.Context, name string, ask func() (Key, error)) (Key, error) {
-	k.mu.Lock()
-	if k.keys == nil {
-		k.keys = map[string]*cachedKey{}
-	}
-	kept := k.keys[name]
-	if kept == nil {
-		kept = &cachedKey{busy: make(chan struct{}, 1)}
-		kept.busy <- struct{}{}
-		k.keys[name] = kept
-	}
-	k.mu.Unlock()
+	fresh := make(chan *Key, 1)
+	fresh <- nil
+	loaded, _ := k.slots.LoadOrStore(name, fresh)
+	slot := loaded.(chan *Key)
+	var kept *Key
 	select {
-	case <-kept.busy:
-		defer func() { kept.busy <- struct{}{} }()
+	case kept = <-slot:
 	case <-ctx.Done():
 		return Key{}, context.Cause(ctx)
 	}
-	if kept.key != nil {
-		return *kept.key, nil
+	defer func() { slot <- kept }()
+	if kept == nil {
+		key, err := ask()
+		if err != nil {
+			return Key{}, err
+		}
+		kept = &key
 	}
-	key, err := ask()
-	if err == nil {
-		kept.key = &key
-	}
-	return key, err
+	return *kept, nil
 }
 
 // forget has the keyring and the command of a provider asked again.
 func (k *keyCache) forget(provider string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, place := range []string{placeCommand, placeKeyring} {
-		delete(k.keys, place+" "+provider)
-	}
+	k.slots.Delete(placeCommand + " " + provider)
+	k.slots.Delete(placeKeyring + " " + provider)
 }
 
 // missingKey is the error that says what to set, nil where the provider may do
@@ -243,4 +300,49 @@ func (c *Config) KeyVariables() []string {
 		names = append(names, c.keyVariables(name)...)
 	}
 	return append(names, searchKeyVariables()...)
+}
+
+// leastKey is the length from which on a key is looked for in other text. What is
+// shorter is a dummy for a server that asks for none, and may be any word.
+const leastKey = 16
+
+// seenKeys are the keys that were found in this run.
+type seenKeys struct {
+	once sync.Once
+	mu   sync.Mutex
+	keys []string // the longest first
+}
+
+func (s *seenKeys) add(key string) {
+	key = strings.TrimSpace(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(key) < leastKey || slices.Contains(s.keys, key) {
+		return
+	}
+	s.keys = append(slices.Clone(s.keys), key) // a reader may hold the old list
+	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+}
+
+// SeenKeys are the keys that nothing may show: those that Key found so far, those
+// of the config file, and what the key variables of all providers hold. The
+// longest come first. It opens neither keyring nor command, and may be called
+// from any goroutine; the list is not the caller's to change.
+func (c *Config) SeenKeys() []string {
+	c.seen.once.Do(func() {
+		c.seen.add(c.APIKey.Reveal())
+		for _, key := range c.searchKeys() {
+			c.seen.add(key)
+		}
+		for _, name := range c.ProviderNames() {
+			c.seen.add(c.Providers[name].APIKey.Reveal())
+			for _, v := range c.keyVariables(name) {
+				text, _ := os.LookupEnv(v)
+				c.seen.add(text)
+			}
+		}
+	})
+	c.seen.mu.Lock()
+	defer c.seen.mu.Unlock()
+	return c.seen.keys
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -42,6 +43,12 @@ func Load(o LoadOptions) (*Config, error) {
 	}}
 	if c.mask == nil {
 		c.mask = func(text string) string { return text }
+	}
+	if c.keyring == nil {
+		c.keyring = noKeyring{}
+	}
+	if c.keySays == nil {
+		c.keySays = func(string) {}
 	}
 	for _, o := range Options() {
 		if o.Default == "" {
@@ -201,25 +208,14 @@ func (c loader) untie(before providerAt, now rank) {
 	if before.name == "" || c.Provider == before.name || c.origins["provider"].rank != now {
 		return
 	}
-	tied := func(key string) bool {
-		if c.origins[key].rank != before.rank {
-			return false
-		}
-		delete(c.origins, key)
-		return true
-	}
-	if model := c.origins["model"].text; tied("model") {
+	if model := c.origins["model"]; model.rank == before.rank {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("model %s of %s: left out, since it goes with %s and %s asks for %s",
-			c.Model, model, before.name, c.Origin("provider"), c.Provider))
-		c.Model = ""
+			c.Model, model.text, before.name, c.Origin("provider"), c.Provider))
 	}
-	if tied("base_url") {
-		c.BaseURL = ""
-	}
-	if tied("api_key") {
-		c.APIKey = Secret{}
-	}
-	if tied("api_key_file") {
-		c.APIKeyFile = ""
+	for _, o := range Options() {
+		if slices.Contains([]string{"model", "base_url", "api_key", "api_key_file"}, o.Key) && c.origins[o.Key].rank == before.rank {
+			delete(c.origins, o.Key)
+			c.field(&o).SetZero()
+		}
 	}
 }

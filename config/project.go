@@ -109,17 +109,50 @@ func (p *project) origin(path []string) string {
 }
 
 // withoutTaken leaves out the tools that the project's own file takes away. The error
-// names one that there is none of.
+// names one that does not exist.
 func (c *Config) withoutTaken(all, chosen []string) ([]string, error) {
 	for _, w := range c.project.without {
-		takes := func(tool string) bool {
-			prefix, glob := strings.CutSuffix(w.name, "*")
-			return tool == w.name || w.name == "all" || glob && strings.HasPrefix(tool, prefix)
-		}
+		takes := func(tool string) bool { return toolMatches(w.name, tool) }
 		if !slices.ContainsFunc(all, takes) {
 			return nil, wrong(kindConfig, w.where, "no such tool: "+w.name+didYouMean(w.name, all), strings.Join(all, ", "))
 		}
 		chosen = slices.DeleteFunc(chosen, takes)
 	}
 	return chosen, nil
+}
+
+// toolMatches reports whether an element of the tools setting names a tool.
+func toolMatches(name, tool string) bool {
+	prefix, glob := strings.CutSuffix(name, "*")
+	return tool == name || name == "all" || glob && strings.HasPrefix(tool, prefix)
+}
+
+// SelectTools turns the tools setting into names: all is every tool there is,
+// on those of the default set, both in the order to keep. A list that begins
+// with +name or -name starts from the default set. Elements with a * at the
+// end match by prefix. What a trusted project takes away is left out at last. The
+// error is a *Error that names an unknown tool.
+func (c *Config) SelectTools(all, on []string) ([]string, error) {
+	chosen := map[string]bool{}
+	if len(c.Tools) == 0 || relative(c.Tools[:1]) {
+		for _, name := range on {
+			chosen[name] = true
+		}
+	}
+	for _, e := range c.Tools {
+		name, want := strings.TrimPrefix(e, "+"), true
+		if rest, off := strings.CutPrefix(e, "-"); off {
+			name, want = rest, false
+		}
+		found := false
+		for _, tool := range all {
+			if toolMatches(name, tool) {
+				chosen[tool], found = want, true
+			}
+		}
+		if !found {
+			return nil, c.blame("tools", "no such tool: "+name+didYouMean(name, all), strings.Join(all, ", "))
+		}
+	}
+	return c.withoutTaken(all, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !chosen[name] }))
 }

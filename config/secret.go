@@ -1,10 +1,8 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 )
 
@@ -49,24 +47,10 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// GoString is the mask.
-func (s Secret) GoString() string { return "config.Secret(" + s.String() + ")" }
-
 // Format prints the mask for every verb, also for those that do not ask String.
-func (s Secret) Format(f fmt.State, verb rune) {
-	text := s.String()
-	if verb == 'v' && f.Flag('#') {
-		text = s.GoString()
-	}
-	// A State has nowhere to report an error to.
-	_, _ = io.WriteString(f, text)
+func (s Secret) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, s.String()) // a State has nowhere to report an error to
 }
 
-// MarshalJSON is the mask.
-func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
-
-// MarshalText is the mask; the TOML encoder uses it.
+// MarshalText is the mask; encoders of JSON, TOML and logs use it.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// LogValue is the mask.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -1,8 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"artoo/provider"
 )
 
 // Value is one setting as /config shows it.
@@ -40,4 +47,127 @@ func redact(address string) string {
 		return hidden
 	}
 	return u.Redacted()
+}
+
+// ColorNames are what ARTOO_COLORS can change.
+func ColorNames() []string {
+	return []string{"error", "add", "remove", "meta", "frag", "context", "code", "dim"}
+}
+
+// Styles are the styles of Colors by name.
+func (c *Config) Styles() map[string]string {
+	styles, _ := parseColors(c.Colors) // reading it has refused errors
+	return styles
+}
+
+// parseColors takes NAME=STYLE:NAME=STYLE apart. A style is SGR parameters; an empty one
+// is no style.
+func parseColors(text string) (map[string]string, error) {
+	styles := map[string]string{}
+	for part := range strings.SplitSeq(text, ":") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		name, style, ok := strings.Cut(part, "=")
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q is not a name and a style, like error=31", part)
+		case !slices.Contains(ColorNames(), name):
+			return nil, fmt.Errorf("%q is not one of %s", name, strings.Join(ColorNames(), ", "))
+		}
+		for code := range strings.SplitSeq(style, ";") {
+			if _, err := strconv.ParseUint(code, 10, 8); style != "" && (err != nil) {
+				return nil, fmt.Errorf("%q is not a style: numbers of 0 to 255 with ; between them, like 1;31", style)
+			}
+		}
+		styles[name] = style
+	}
+	return styles, nil
+}
+
+// searchVariables are the usual variables of search engines, for settings that are
+// not set.
+var searchVariables = []struct{ key, name, meaning string }{
+	{"searxng_url", "SEARXNG_URL", "as ARTOO_SEARXNG_URL, after it"},
+	{"brave_api_key", "BRAVE_API_KEY", "as ARTOO_BRAVE_API_KEY, after it"},
+	{"brave_api_key", "BRAVE_SEARCH_API_KEY", "as BRAVE_API_KEY, after it"},
+	{"tavily_api_key", "TAVILY_API_KEY", "as ARTOO_TAVILY_API_KEY, after it"},
+}
+
+// SearchEngine is what the web is searched with.
+type SearchEngine struct {
+	Name    string // searxng, brave or tavily; "" for none
+	Address string // only SearXNG has one
+	Key     Secret // only Brave and Tavily have one
+}
+
+// SearchEngine is the first of SearXNG, Brave and Tavily that is set up. The error is
+// an *Error: an address that is none.
+func (c *Config) SearchEngine() (SearchEngine, error) {
+	if address := cmp.Or(c.SearxngURL, usual("searxng_url")); address != "" {
+		if err := checkURL(address); err != nil {
+			return SearchEngine{}, because(kindConfig, "SEARXNG_URL", err.Error(), err, "http://localhost:8888")
+		}
+		return SearchEngine{Name: "searxng", Address: address}, nil
+	}
+	if key := cmp.Or(c.BraveAPIKey.Reveal(), usual("brave_api_key")); key != "" {
+		return SearchEngine{Name: "brave", Key: NewSecret(key)}, nil
+	}
+	if key := cmp.Or(c.TavilyAPIKey.Reveal(), usual("tavily_api_key")); key != "" {
+		return SearchEngine{Name: "tavily", Key: NewSecret(key)}, nil
+	}
+	return SearchEngine{}, nil
+}
+
+// usual is what the first of a setting's usual variables holds.
+func usual(key string) string {
+	for _, v := range searchVariables {
+		if text, _ := os.LookupEnv(v.name); v.key == key && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// searchKeys are the keys of all search engines.
+func (c *Config) searchKeys() []string {
+	return []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), usual("brave_api_key"), usual("tavily_api_key")}
+}
+
+// searchKeyVariables are the variables in which keys of search engines may be.
+func searchKeyVariables() []string {
+	names := []string{"ARTOO_BRAVE_API_KEY", "ARTOO_TAVILY_API_KEY"}
+	for _, v := range searchVariables {
+		if v.key != "searxng_url" {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
+
+// Endpoint is the address the settings name for a provider and where it was
+// named; "" means the provider's own. ARTOO_BASE_URL counts for the chosen
+// provider only. The order is the usual one, environment over file. The
+// address of a local server may be one without a scheme, as its variable takes it.
+// The error is a *Error for a variable that holds no address.
+func (c *Config) Endpoint(name string) (address, source string, err error) {
+	general := c.BaseURL != "" && (c.Provider == "" || c.Provider == name)
+	if general && c.origins["base_url"].rank >= fromEnvironment {
+		return c.BaseURL, c.Origin("base_url"), nil
+	}
+	if f, _ := provider.FactsOf(name); f.URLVar != "" {
+		if text, _ := os.LookupEnv(f.URLVar); text != "" {
+			if err := checkURL(text); err != nil && f.Local == nil {
+				return "", "", because(kindUsage, f.URLVar, err.Error(), err, "unset "+f.URLVar)
+			}
+			return text, f.URLVar, nil
+		}
+	}
+	if general {
+		return c.BaseURL, c.Origin("base_url"), nil
+	}
+	if p, ok := c.Providers[name]; ok && p.BaseURL != "" {
+		return p.BaseURL, p.Origin, nil
+	}
+	return "", "", nil
 }

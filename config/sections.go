@@ -4,8 +4,94 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/net/http/httpguts"
+
 	"artoo/provider"
 )
+
+// AgentTable is an [agents.NAME] table: a sub-agent that the model may call by name.
+type AgentTable struct {
+	Name        string
+	Description string
+	Model       string   // the form of -m; "" inherits the caller's model
+	Prompt      string   // added to its system prompt
+	Tools       []string // nil for all that a sub-agent may have
+	Origin      string   // "config.toml line 7"
+}
+
+// applyAgents reads the tables of [agents], in the order of the file.
+func (c loader) applyAgents(t *table) {
+	for _, name := range t.keys() {
+		sub := t.sub(name)
+		if sub == nil {
+			continue
+		}
+		if !validName(name) {
+			t.doc.wrong(t.at(name), strconv.Quote(name)+" cannot be a sub-agent's name: letters, digits, - and _ only", "")
+			continue
+		}
+		a := AgentTable{Name: name, Tools: sub.texts("tools"), Origin: t.doc.where(t.at(name)...)}
+		sub.text("description", &a.Description)
+		sub.text("model", &a.Model)
+		sub.text("prompt", &a.Prompt)
+		sub.leftover(false)
+		c.Agents = append(c.Agents, a)
+	}
+}
+
+// LanguageServer is a line of [lsp]: one that is used as it is known, or not at all, or
+// the table of one with its command and files.
+type LanguageServer struct {
+	Name    string
+	Off     bool
+	Command []string // program and arguments; nil for those that are known
+	Files   []string // extensions, with their dot; nil for those that are known
+}
+
+// applyServers reads [lsp]. An empty table is one too: the servers that are known.
+func (c loader) applyServers(t *table) {
+	c.Servers = []LanguageServer{}
+	for _, name := range t.keys() {
+		if on, ok := t.m[name].(bool); ok {
+			t.asked[name] = true
+			c.Servers = append(c.Servers, LanguageServer{Name: name, Off: !on})
+			continue
+		}
+		sub := t.sub(name)
+		if sub == nil {
+			continue
+		}
+		s := LanguageServer{Name: name, Command: sub.texts("command"), Files: sub.texts("files")}
+		sub.leftover(false)
+		c.Servers = append(c.Servers, s)
+	}
+}
+
+// Check is a line of [check]: a command that looks at files after the model changed
+// them.
+type Check struct {
+	Glob    string // matches paths below the project's root, or names
+	Command string
+}
+
+// applyChecks reads [check], by the globs in order.
+func (c loader) applyChecks(t *table) {
+	for _, glob := range t.keys() {
+		check := Check{Glob: glob}
+		if !t.text(glob, &check.Command) {
+			continue
+		}
+		switch {
+		case !doublestar.ValidatePattern(glob):
+			t.doc.wrong(t.at(glob), "[check]: "+glob+" is no glob", `"*.go" = "gofmt -l"`)
+		case check.Command == "":
+			t.doc.wrong(t.at(glob), "[check]: the command of "+glob+" is empty", `"*.go" = "gofmt -l"`)
+		default:
+			c.Checks = append(c.Checks, check)
+		}
+	}
+}
 
 // ProviderTable is a [provider.NAME] table: how to reach a provider, and what
 // is known of its models.
@@ -133,7 +219,7 @@ func (t *table) headers(key string) map[string]Secret {
 		var value string
 		switch {
 		case !sub.text(name, &value):
-		case !validHeader(name) || strings.ContainsAny(value, "\r\n\x00"):
+		case !httpguts.ValidHeaderFieldName(name) || strings.ContainsAny(value, "\r\n\x00"):
 			t.doc.wrong(sub.at(name), sub.name(name)+" is no header that can be sent", "")
 		default:
 			headers[name] = NewSecret(value)
@@ -174,14 +260,5 @@ func (t *table) models(key string) map[string]Model {
 // validName keeps provider names usable as part of provider/model and of a
 // variable's name.
 func validName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-	})
-}
-
-// validHeader reports whether name is a token of HTTP.
-func validHeader(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }

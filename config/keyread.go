@@ -1,0 +1,166 @@
+package config
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"artoo/tool/shell"
+)
+
+const (
+	maxKeyLine      = 64 << 10         // bounds what is read of a file or a command for one key
+	keyCommandLimit = 10 * time.Second // the longest a key command or a key file may take
+)
+
+// runKeyCommand runs the user's key command and takes its first line. It gets
+// no input and no provider's key. Its stderr is passed on as it
+// comes ("touch the token"), and is part of the error when it fails.
+func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) (Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
+	defer cancel()
+	shown := argv[0]
+	if len(argv) == 1 {
+		argv = []string{"sh", "-c", argv[0]}
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out, errs := &head{max: maxKeyLine, line: func(string) {}}, &head{max: 2000, line: c.keySays}
+	cmd.Stdout, cmd.Stderr = out, errs
+	keys := c.KeyVariables()
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { // a helper fetches a key, it needs none
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(name, envPrefix+"_") || slices.Contains(keys, name)
+	})
+	shell.OwnGroup(cmd)
+	// A process the command left behind may hold the pipes open.
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	errs.say(errs.kept[errs.reported:])
+	fail := func(why string) (Key, error) {
+		return Key{}, because(kindAuth, name, "api_key_command: "+why, err, "run it by hand: "+clean(c.mask(shown)))
+	}
+	exit, exited := errors.AsType[*exec.ExitError](err)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = ctx.Err()
+		return fail("took longer than " + keyCommandLimit.String())
+	case ctx.Err() != nil:
+		return Key{}, ctx.Err()
+	case exited:
+		why := exit.String()
+		if said := clean(c.mask(string(errs.kept))); said != "" {
+			why += ": " + said
+		}
+		return fail(why)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return fail(err.Error())
+	}
+	line, _, _ := strings.Cut(string(out.kept), "\n")
+	if strings.TrimSpace(line) == "" {
+		return fail("its first line is empty")
+	}
+	return checkKey(line, placeCommand)
+}
+
+// clean is the first line of what a command said, printable and short.
+func clean(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	runes := slices.DeleteFunc([]rune(text), func(r rune) bool { return !unicode.IsPrint(r) })
+	if len(runes) > 200 {
+		runes = append(runes[:200], '…')
+	}
+	return string(runes)
+}
+
+// head keeps the first max bytes written to it and drops the rest; of what it
+// keeps, line gets every line that is not empty, the last one by say. The buffer is not
+// embedded: its ReadFrom would bypass Write.
+type head struct {
+	kept     []byte
+	max      int
+	line     func(string)
+	reported int // bytes of kept
+}
+
+// Write never fails.
+func (h *head) Write(p []byte) (int, error) {
+	h.kept = append(h.kept, p[:min(h.max-len(h.kept), len(p))]...)
+	for line := range bytes.Lines(h.kept[h.reported:]) {
+		if line[len(line)-1] == '\n' {
+			h.reported += len(line)
+			h.say(line)
+		}
+	}
+	return len(p), nil
+}
+
+func (h *head) say(line []byte) {
+	if text := clean(string(line)); text != "" {
+		h.line(text)
+	}
+}
+
+// keyFromFile is the key of ARTOO_API_KEY_FILE. A regular file is read each time
+// it is asked for: it may hold a new key. What a pipe gives, as with <(pass show
+// key), comes only once and is remembered.
+func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
+	if info, err := os.Stat(c.APIKeyFile); err == nil && !info.Mode().IsRegular() {
+		return c.keys.once(ctx, "api_key_file", func() (Key, error) { return c.readKeyFile(ctx) })
+	}
+	return c.readKeyFile(ctx)
+}
+
+// readKeyFile reads the file beside the caller: a pipe that nobody writes to
+// cannot be interrupted where it is opened.
+func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
+	where := c.Origin("api_key_file")
+	limited, cancel := context.WithTimeout(ctx, keyCommandLimit)
+	defer cancel()
+	var line string
+	var err error
+	came := make(chan struct{})
+	go func() {
+		line, err = firstLineOf(c.APIKeyFile)
+		close(came)
+	}()
+	why := ""
+	select {
+	case <-came:
+		switch {
+		case err != nil:
+			return Key{}, because(kindAuth, where, err.Error(), err, "a file whose first line is the key")
+		case line != "":
+			return checkKey(line, where)
+		}
+		why = "the first line of " + c.APIKeyFile + " is empty"
+	case <-limited.Done():
+		if ctx.Err() != nil {
+			return Key{}, context.Cause(ctx)
+		}
+		why = c.APIKeyFile + " gave nothing within " + keyCommandLimit.String()
+	}
+	return Key{}, because(kindAuth, where, why, limited.Err(), "put the key into its first line")
+}
+
+// firstLineOf reads the first line of a file, trimmed.
+func firstLineOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // only read from
+	line, err := bufio.NewReader(io.LimitReader(f, maxKeyLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("reading the key: %s", cause(err))
+	}
+	return strings.TrimSpace(line), nil
+}

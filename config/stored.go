@@ -1,0 +1,288 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/pelletier/go-toml/v2"
+
+	"artoo/provider"
+	"artoo/tool/atomicfile"
+)
+
+// Keyring is the system's store of passwords. A question must end by itself
+// after a few seconds; to delete what is not there is no error. Called from any
+// goroutine.
+type Keyring interface {
+	Get(ctx context.Context, name string) (string, error)
+	Set(ctx context.Context, name, key string) error
+	Delete(ctx context.Context, name string) error
+}
+
+var errNoKeyring = errors.New("there is no keyring here")
+
+// noKeyring is the keyring of a machine that has none.
+type noKeyring struct{}
+
+func (noKeyring) Get(context.Context, string) (string, error) { return "", errNoKeyring }
+func (noKeyring) Set(context.Context, string, string) error   { return errNoKeyring }
+func (noKeyring) Delete(context.Context, string) error        { return errNoKeyring }
+
+// entry is what `artoo login` wrote down for a provider: the key itself, or
+// that it is in the keyring.
+type entry struct {
+	Key     string `toml:"api_key,omitempty"`
+	Keyring bool   `toml:"keyring,omitempty"`
+}
+
+// readCredentials reads the file of stored keys, which has a table for each provider. A
+// missing one, or no home to look in, is empty; one that others can read is refused, since
+// the keys in it may be known.
+func (c *Config) readCredentials() (map[string]entry, error) {
+	path, err := c.Paths.Credentials()
+	if err != nil {
+		return nil, nil // nowhere to store, nothing stored
+	}
+	shown := shorten(path)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]entry{}, nil
+	}
+	if info, statErr := os.Stat(path); statErr == nil && info.Mode().Perm()&0o077 != 0 {
+		return nil, wrong(kindConfig, shown, "others can read the keys in it", "chmod 600 "+shown)
+	}
+	if err != nil {
+		return nil, because(kindConfig, shown, cause(err), err, "check the owner and mode of the file")
+	}
+	entries := map[string]entry{}
+	if err := decode(string(data), &entries); err != nil {
+		return nil, unreadable(shown, err)
+	}
+	return entries, nil
+}
+
+// cause is an error of a file's without its path, which is named before it.
+func cause(err error) string {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
+	return err.Error()
+}
+
+// Stored says where a key went.
+type Stored struct {
+	Where     string // "the keyring", or the file as it is shown to people
+	NoKeyring error  // why it is not in the keyring; nil when it is
+}
+
+// StoreKey keeps a provider's key permanently: in the keyring, which the
+// credentials file then points to, or in that file where there is none. The
+// file is replaced in one step, mode 0600; what else it holds stays. Errors are
+// *Error; after one, no key is stored that was not before.
+func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored, error) {
+	if !c.IsProvider(name) {
+		return Stored{}, unknownProvider(name)
+	}
+	if _, err := checkKey(key.Reveal(), name); err != nil {
+		return Stored{}, err
+	}
+	stored, wasThere := Stored{Where: "the keyring"}, false
+	path, err := c.editCredentials(ctx, name, func(old entry) (entry, error) {
+		wasThere = old.Keyring
+		stored.NoKeyring = c.keyring.Set(ctx, name, key.Reveal())
+		if stored.NoKeyring == nil {
+			return entry{Keyring: true}, nil
+		}
+		// An older key may still be in the keyring: logout is to find it.
+		return entry{Key: key.Reveal(), Keyring: old.Keyring}, nil
+	})
+	if err != nil {
+		if stored.NoKeyring == nil && !wasThere { // nothing would point to it
+			err = errors.Join(err, c.keyring.Delete(ctx, name))
+		}
+		return Stored{}, err
+	}
+	if stored.NoKeyring != nil {
+		stored.Where = path
+	}
+	return stored, nil
+}
+
+// ForgetKey removes the key that login stored and says where it was, "" when
+// none was stored. An entry of the keyring that cannot be removed stays written
+// down, and is the error.
+func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err error) {
+	if !c.IsProvider(name) {
+		return "", unknownProvider(name)
+	}
+	entries, err := c.readCredentials()
+	old := entries[name]
+	if err != nil || old == (entry{}) {
+		return "", err
+	}
+	path, err := c.editCredentials(ctx, name, func(old entry) (entry, error) {
+		if !old.Keyring {
+			return entry{}, nil
+		}
+		if err := c.keyring.Delete(ctx, name); err != nil {
+			return entry{Keyring: true}, because(kindAuth, "keyring", err.Error(), err, // the key in the file goes
+				"unlock the keyring and log out again, or remove the entry "+name+" of artoo there")
+		}
+		return entry{}, nil
+	})
+	if old.Key != "" {
+		return path, err
+	}
+	return "the keyring", err
+}
+
+// lockWait is how long another login may take to write the file.
+const lockWait = 3 * time.Second
+
+// editCredentials changes a provider's entry of the file under a lock, and returns the file
+// as it is shown. An error of change is returned after the entry was written; a zero entry
+// is removed.
+func (c *Config) editCredentials(ctx context.Context, name string, change func(old entry) (entry, error)) (string, error) {
+	path, err := c.Paths.Credentials()
+	if err != nil {
+		return "", err
+	}
+	shown := shorten(path)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link is kept: the data directory may be linked file by file
+	}
+	cannot := func(err error) (string, error) {
+		return "", because(kindConfig, shorten(path), "cannot be written: "+cause(err), err,
+			"check the owner and mode of "+filepath.Dir(shorten(path)))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return cannot(err)
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	if ok, err := lock.TryLockContext(waiting, 20*time.Millisecond); !ok {
+		return cannot(fmt.Errorf("another artoo is writing it: %w", err))
+	}
+	defer lock.Unlock() // closing the file, at the latest with the process, frees it too
+	if err := removeCutOff(path); err != nil {
+		return cannot(err)
+	}
+	entries, err := c.readCredentials()
+	if err != nil {
+		return "", err
+	}
+	now, changed := change(entries[name])
+	if entries[name] = now; now == (entry{}) {
+		delete(entries, name)
+	}
+	if len(entries) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cannot(err)
+		}
+		return shown, changed
+	}
+	var text bytes.Buffer
+	text.WriteString("# Written by artoo login and logout. Keys are secrets: do not share this file.\n")
+	if err := toml.NewEncoder(&text).Encode(entries); err != nil {
+		return cannot(err)
+	}
+	if err := atomicfile.Write(path, text.Bytes(), 0o600); err != nil {
+		return cannot(err)
+	}
+	return shown, changed
+}
+
+// removeCutOff removes the temporary files of writes that a kill cut off: there are keys in
+// them. The lock is held, so that no write goes on.
+func removeCutOff(path string) error {
+	left, err := fs.Glob(os.DirFS(filepath.Dir(path)), atomicfile.Temporary(path))
+	for _, name := range left {
+		err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(path), name)))
+	}
+	return err
+}
+
+// UsesStored says whether the provider's api_key_source looks at what login
+// stores, and if not, what it says instead.
+func (c *Config) UsesStored(name string) (bool, string) {
+	source := c.keySource(name)
+	if source == "auto" || source == "keyring" {
+		return true, ""
+	}
+	return false, c.Providers[name].Origin + " takes the key from the source " + source
+}
+
+// NeedsKey says whether the named provider is one that a key can be stored
+// for: all but the demo and the coding CLIs, which log in by themselves.
+func (c *Config) NeedsKey(name string) bool {
+	f, _ := provider.FactsOf(name)
+	return c.IsProvider(name) && f.Key != provider.KeyNever
+}
+
+// CheckKeyShape looks whether a text can be a key of the named provider. What
+// cannot be one, or is plainly another provider's, is an *Error of kind auth;
+// doubt is a line that says what a key looks like, "" when there is none. An
+// address of the user's own may take any key.
+func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error) {
+	text := strings.TrimSpace(key.Reveal())
+	fail := func(why, hint string) (string, error) {
+		return "", wrong(kindAuth, name, why, hint)
+	}
+	if text == "" {
+		return fail("no key came", "artoo login "+name+", and paste the key; or artoo login "+name+" --stdin < FILE")
+	}
+	if _, err := checkKey(text, name); err != nil {
+		return "", err
+	}
+	if address, _, err := c.Endpoint(name); err != nil || address != "" {
+		return "", err
+	}
+	for _, quote := range []string{`"`, "'", "Bearer", "export", "="} {
+		if strings.HasPrefix(text, quote) {
+			return fail("the key begins with "+quote, "only the key itself, without quotes or name")
+		}
+	}
+	own, _ := provider.FactsOf(name)
+	for _, no := range own.NotKeys {
+		if strings.HasPrefix(text, no.Prefix) {
+			return fail(no.Why, no.Hint)
+		}
+	}
+	owner, longest := keyOwner(text)
+	switch mine := longestPrefix(text, own.KeyPrefixes); {
+	case owner != name && longest > max(mine, len("sk-")): // several providers' keys begin so
+		return fail("this looks like a key of "+owner, "artoo login "+owner)
+	case mine == 0 && len(own.KeyPrefixes) > 0:
+		return "a key of " + name + " mostly begins with " + own.KeyPrefixes[0], nil
+	}
+	return "", nil
+}
+
+// keyOwner is the provider whose keys begin most like the text, and with how many
+// bytes.
+func keyOwner(text string) (name string, longest int) {
+	for _, f := range provider.Known() {
+		if n := longestPrefix(text, f.KeyPrefixes); n > longest {
+			name, longest = f.Name, n
+		}
+	}
+	return name, longest
+}
+
+func longestPrefix(text string, prefixes []string) (longest int) {
+	for _, p := range prefixes {
+		if strings.HasPrefix(text, p) {
+			longest = max(longest, len(p))
+		}
+	}
+	return longest
+}
