@@ -68,9 +68,9 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 					Note: "provider " + name + ", whose server answers"})
 			}
 		}
-		return Choice{}, &NoProvider{}
+		return Choice{}, noProvider()
 	}
-	return Choice{}, &SeveralProviders{Names: s.AtHand}
+	return Choice{}, NewSeveralProviders(s.AtHand)
 }
 
 // With is the settings with the choice made: from then on ARTOO_API_KEY and
@@ -87,21 +87,18 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 	if name, model, found := c.splitModel(c.Model); found {
 		return Choice{Provider: name, Model: model, Note: "provider " + name + ", named by the model " + c.Model}, true
 	}
+	name, why := "", ""
 	if s.Catalog != nil {
-		if name := s.Catalog(c.Model); name != "" {
-			return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose catalogue has " +
-				c.Model}, true
-		}
+		name, why = s.Catalog(c.Model), ", whose catalogue has "
 	}
-	if name := lister(c.Providers, c.Model); name != "" {
-		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose models in " +
-			c.Providers[name].Origin + " have " + c.Model}, true
+	if name == "" {
+		name = lister(c.Providers, c.Model)
+		why = ", whose models in " + c.Providers[name].Origin + " have "
 	}
-	if name := provider.FamilyOf(c.Model); name != "" {
-		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", of whose family " +
-			c.Model + " is"}, true
+	if name == "" {
+		name, why = provider.FamilyOf(c.Model), ", to whose family belongs "
 	}
-	return Choice{}, false
+	return Choice{Provider: name, Model: c.Model, Note: "provider " + name + why + c.Model}, name != ""
 }
 
 // lister is the one provider whose table describes the model.
@@ -187,46 +184,35 @@ func keyed(name func(provider.Facts) string) []string {
 }
 
 // SeveralProviders says that more than one provider could be meant.
-type SeveralProviders struct{ Names []string }
-
-// Error lists the providers.
-func (e *SeveralProviders) Error() string {
-	return "provider: several are at hand: " + strings.Join(e.Names, ", ")
+type SeveralProviders struct {
+	*plain
+	Names []string
 }
 
-// ErrorKind is usage.
-func (e *SeveralProviders) ErrorKind() string { return kindUsage }
-
-// ErrorHint says how to name one.
-func (e *SeveralProviders) ErrorHint() string {
-	return fmt.Sprintf("--provider %s, ARTOO_PROVIDER=%s, or provider = %q under [provider] in config.toml", e.Names[0],
-		e.Names[0], e.Names[0])
+// NewSeveralProviders is the error that lists these providers.
+func NewSeveralProviders(names []string) *SeveralProviders {
+	return &SeveralProviders{Names: names, plain: wrong(kindUsage, "provider", "several are at hand: "+strings.Join(names, ", "),
+		fmt.Sprintf("--provider %s, ARTOO_PROVIDER=%[1]s, or provider = %[1]q under [provider] in config.toml", names[0]))}
 }
 
 // NoProvider says that there is nothing to talk to.
-type NoProvider struct{}
+type NoProvider struct {
+	*plain
+	Ways []string // in which to begin, one line each, for a page shown to a newcomer
+}
 
-// Error says what was looked for.
-func (e *NoProvider) Error() string { return "provider: no key is set and no model server is named" }
-
-// ErrorKind is auth.
-func (e *NoProvider) ErrorKind() string { return kindAuth }
-
-// ErrorHint is the ways in, in one line.
-func (e *NoProvider) ErrorHint() string { return strings.Join(e.Ways(), "; ") }
-
-// Ways are the ways in, one line each, for a page shown to a newcomer.
-func (e *NoProvider) Ways() []string {
+func noProvider() *NoProvider {
 	var servers []string
 	for _, f := range provider.Known() {
 		if f.Local != nil {
 			servers = append(servers, f.Local.Title)
 		}
 	}
-	return []string{
+	ways := []string{
 		"artoo login, which asks for a key and keeps it",
 		"set " + orList(keyed(func(f provider.Facts) string { return f.KeyVars[0] })),
 		"start " + orList(servers) + ", or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",
 	}
+	return &NoProvider{wrong(kindAuth, "provider", "no key is set and no model server is named", strings.Join(ways, "; ")), ways}
 }

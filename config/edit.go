@@ -26,7 +26,7 @@ func AddRule(path, root, list, rule string) error {
 	keys := []string{"project", root, list}
 	return editFile(path, keys, func(src string, d *document) (text string, value any, err error) {
 		old, there := lookUp(d.root, keys)
-		rules, isList := stringList(old)
+		rules, isList := stringList(old, false)
 		at, written := d.index.values[pathKey(keys)]
 		switch {
 		case there && !isList:

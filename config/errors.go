@@ -23,6 +23,9 @@ type Error struct {
 	Err   error  // the cause; may be nil
 }
 
+// plain embeds an Error under a name that does not hide its method.
+type plain = Error
+
 // wrong is an error that nothing else caused.
 func wrong(kind, where, why, hint string) *Error { return because(kind, where, why, nil, hint) }
 

@@ -112,10 +112,7 @@ func (o *Option) fromTOML(v any) (texts []string, expected string) {
 		if isText {
 			return splitList(text), ""
 		}
-		if o.Key == "loopback" {
-			v = numbersAsText(v)
-		}
-		if list, ok := stringList(v); ok {
+		if list, ok := stringList(v, o.Key == "loopback"); ok {
 			return list, ""
 		}
 		return nil, "an array of strings"

@@ -35,7 +35,7 @@ func (c *Config) Form(name string) provider.Form {
 func (t *table) form(name string) (form provider.Form) {
 	form.Wire = oneOf(t, "wire", provider.Wires(), "converse")
 	form.Auth = oneOf(t, "auth", provider.Auths(), "sigv4", "google")
-	if t.text("path", &form.Path) {
+	if t.store("path", &form.Path) {
 		if u, err := url.Parse(form.Path); err != nil || !strings.HasPrefix(form.Path, "/") || u.Host != "" || u.Fragment != "" {
 			t.doc.wrong(t.at("path"), t.name("path")+" is not a path such as /v1/messages", `path = "/v1/messages"`)
 		}
@@ -57,7 +57,7 @@ func (t *table) form(name string) (form provider.Form) {
 // ones. Words that a later version may know have an error of their own.
 func oneOf[T ~string](t *table, key string, known []T, later ...string) T {
 	var word string
-	if !t.text(key, &word) || slices.Contains(known, T(word)) {
+	if !t.store(key, &word) || slices.Contains(known, T(word)) {
 		return T(word)
 	}
 	list := make([]string, 0, len(known))

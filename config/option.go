@@ -59,9 +59,7 @@ func (o *Option) adds() bool { return o.Kind == KindList && o.Key != "tools" }
 
 // Options are all settings, in the order of their fields, which is that of help
 // and documentation. The slice is shared: it is not to be changed.
-func Options() []Option { return options() }
-
-var options = sync.OnceValue(func() (all []Option) {
+var Options = sync.OnceValue(func() (all []Option) {
 	section, group := "", ""
 	for settings, i := reflect.TypeFor[Settings](), 0; i < settings.NumField(); i++ {
 		f := settings.Field(i)

@@ -85,7 +85,9 @@ func (p *project) misplaced(path []string) {
 }
 
 func (p *project) takeTools(t *table) {
-	for _, name := range t.texts("tools") {
+	var names []string
+	t.store("tools", &names)
+	for _, name := range names {
 		bare, takes := strings.CutPrefix(name, "-")
 		if !takes || bare == "" {
 			p.wrong(t.at("tools"), fmt.Sprintf("agent.tools: %q: a project can only take tools away", name),
@@ -97,7 +99,7 @@ func (p *project) takeTools(t *table) {
 }
 
 func (p *project) takeRules(t *table, list string) {
-	for _, r := range p.rulesAt(t.at(list), list, t.texts(list)) {
+	for _, r := range t.rules(list) {
 		r.Origin, r.ofRepo = filepath.Join(filepath.Dir(filepath.FromSlash(ProjectFile)), r.Origin), true
 		p.rules = append(p.rules, r)
 	}

@@ -60,7 +60,7 @@ func (c loader) applyProjects(t *table) {
 		}
 		root = filepath.Clean(root)
 		for _, list := range ruleLists() {
-			for _, rule := range t.doc.rulesAt(sub.at(list), list, sub.texts(list)) {
+			for _, rule := range sub.rules(list) {
 				rule.OfProject = true
 				c.projectRules[root] = append(c.projectRules[root], rule)
 			}
@@ -99,6 +99,13 @@ func (c loader) noteRules(o *Option, texts []string, origin string) {
 			c.ruleTexts = append(c.ruleTexts, RuleText{List: o.Key, Text: text, Origin: origin})
 		}
 	}
+}
+
+// rules are the rules of a list in the table.
+func (t *table) rules(list string) []RuleText {
+	var texts []string
+	t.store(list, &texts)
+	return t.doc.rulesAt(t.at(list), list, texts)
 }
 
 // rulesAt are the rules of the list at a place in the document, each with its

@@ -13,10 +13,10 @@ import (
 // AgentTable is an [agents.NAME] table: a sub-agent that the model may call by name.
 type AgentTable struct {
 	Name        string
-	Description string
-	Model       string   // the form of -m; "" inherits the caller's model
-	Prompt      string   // added to its system prompt
-	Tools       []string // nil for all that a sub-agent may have
+	Description string   `toml:"description"`
+	Model       string   `toml:"model"`  // the form of -m; "" inherits the caller's model
+	Prompt      string   `toml:"prompt"` // added to its system prompt
+	Tools       []string `toml:"tools"`  // nil for all that a sub-agent may have
 	Origin      string   // "config.toml line 7"
 }
 
@@ -31,10 +31,8 @@ func (c loader) applyAgents(t *table) {
 			t.doc.wrong(t.at(name), strconv.Quote(name)+" cannot be a sub-agent's name: letters, digits, - and _ only", "")
 			continue
 		}
-		a := AgentTable{Name: name, Tools: sub.texts("tools"), Origin: t.doc.where(t.at(name)...)}
-		sub.text("description", &a.Description)
-		sub.text("model", &a.Model)
-		sub.text("prompt", &a.Prompt)
+		a := AgentTable{Name: name, Origin: t.doc.where(t.at(name)...)}
+		sub.fill(&a)
 		sub.leftover(false)
 		c.Agents = append(c.Agents, a)
 	}
@@ -45,8 +43,8 @@ func (c loader) applyAgents(t *table) {
 type LanguageServer struct {
 	Name    string
 	Off     bool
-	Command []string // program and arguments; nil for those that are known
-	Files   []string // extensions, with their dot; nil for those that are known
+	Command []string `toml:"command"` // program and arguments; nil for those that are known
+	Files   []string `toml:"files"`   // extensions, with their dot; nil for those that are known
 }
 
 // applyServers reads [lsp]. An empty table is one too: the servers that are known.
@@ -62,7 +60,8 @@ func (c loader) applyServers(t *table) {
 		if sub == nil {
 			continue
 		}
-		s := LanguageServer{Name: name, Command: sub.texts("command"), Files: sub.texts("files")}
+		s := LanguageServer{Name: name}
+		sub.fill(&s)
 		sub.leftover(false)
 		c.Servers = append(c.Servers, s)
 	}
@@ -79,7 +78,7 @@ type Check struct {
 func (c loader) applyChecks(t *table) {
 	for _, glob := range t.keys() {
 		check := Check{Glob: glob}
-		if !t.text(glob, &check.Command) {
+		if !t.store(glob, &check.Command) {
 			continue
 		}
 		switch {
@@ -98,10 +97,10 @@ func (c loader) applyChecks(t *table) {
 type ProviderTable struct {
 	provider.Form
 	Name          string
-	BaseURL       string   // "" for the provider's own
+	BaseURL       string   `toml:"base_url"` // "" for the provider's own
 	APIKeySource  string   // auto, keyring, env, config, command; "" when left out
-	APIKeyEnv     string   // "" when left out
-	APIKey        Secret   // the sources auto and config use it
+	APIKeyEnv     string   `toml:"api_key_env"` // "" when left out
+	APIKey        Secret   `toml:"api_key"`     // the sources auto and config use it
 	APIKeyCommand []string // program and arguments; one element goes to the shell
 	ExtraHeaders  map[string]Secret
 	Models        map[string]Model
@@ -110,16 +109,21 @@ type ProviderTable struct {
 
 // Model is what the user says about a model. Zero and nil mean unsaid.
 type Model struct {
-	Context   int // window in tokens
-	MaxOutput int // tokens of one reply
-	Price     *Price
-	Images    *bool // whether it sees
-	Reasoning *bool // whether it can reason
-	Patches   *bool // whether it is offered apply_patch instead of edit
+	Context   int    `toml:"context"`    // window in tokens
+	MaxOutput int    `toml:"max_output"` // tokens of one reply
+	Price     *Price `toml:"price"`
+	Images    *bool  `toml:"images"`    // whether it sees
+	Reasoning *bool  `toml:"reasoning"` // whether it can reason
+	Patches   *bool  `toml:"patches"`   // whether it is offered apply_patch instead of edit
 }
 
 // Price is in US dollars per million tokens. A nil part was not said.
-type Price struct{ Input, Output, CacheRead, CacheWrite *float64 }
+type Price struct {
+	Input      *float64 `toml:"input"`
+	Output     *float64 `toml:"output"`
+	CacheRead  *float64 `toml:"cache_read"`
+	CacheWrite *float64 `toml:"cache_write"`
+}
 
 // applyProviders reads the sub-tables of [provider] that are no options.
 func (c loader) applyProviders(t *table) {
@@ -149,7 +153,7 @@ func (c loader) addCompatible(t *table, list []map[string]any) {
 		path := append(t.at("openai_compatible"), "["+strconv.Itoa(i)+"]")
 		sub := &table{doc: t.doc, path: path, m: m, asked: map[string]bool{}}
 		var name string
-		if !sub.text("name", &name) || name == "" {
+		if !sub.store("name", &name) || name == "" {
 			if _, given := m["name"]; !given || name == "" {
 				t.doc.wrong(path, "[[provider.openai_compatible]] has no name", `name = "my-server"`)
 			}
@@ -169,17 +173,13 @@ func (c loader) addProvider(t *table, name string) {
 		return
 	}
 	p := ProviderTable{Name: name, Origin: t.doc.where(t.path...)}
-	if t.text("base_url", &p.BaseURL) {
+	t.fill(&p)
+	if _, there := t.m["base_url"].(string); there {
 		if err := checkURL(p.BaseURL); err != nil {
 			t.doc.wrong(t.at("base_url"), t.name("base_url")+" "+err.Error(), `base_url = "http://localhost:8080/v1"`)
 		}
 	}
 	p.APIKeySource = oneOf(t, "api_key_source", []string{"auto", "keyring", "env", "config", "command"})
-	t.text("api_key_env", &p.APIKeyEnv)
-	var key string
-	if t.text("api_key", &key) {
-		p.APIKey = NewSecret(strings.TrimSpace(key))
-	}
 	p.APIKeyCommand = t.command("api_key_command")
 	p.ExtraHeaders = t.headers("extra_headers")
 	p.Form = t.form(name)
@@ -202,7 +202,7 @@ func (t *table) command(key string) []string {
 	if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
 		return []string{s}
 	}
-	if list, ok := stringList(v); ok && len(list) > 0 && list[0] != "" {
+	if list, ok := stringList(v, false); ok && len(list) > 0 && list[0] != "" {
 		return list
 	}
 	t.mismatch(key, "a command as a string, or as an array of strings", v)
@@ -218,7 +218,7 @@ func (t *table) headers(key string) map[string]Secret {
 	for _, name := range sub.keys() {
 		var value string
 		switch {
-		case !sub.text(name, &value):
+		case !sub.store(name, &value):
 		case !httpguts.ValidHeaderFieldName(name) || strings.ContainsAny(value, "\r\n\x00"):
 			t.doc.wrong(sub.at(name), sub.name(name)+" is no header that can be sent", "")
 		default:
@@ -239,18 +239,8 @@ func (t *table) models(key string) map[string]Model {
 		if m == nil {
 			continue
 		}
-		model := Model{
-			Context: m.count("context"), MaxOutput: m.count("max_output"),
-			Images: m.truth("images"), Reasoning: m.truth("reasoning"),
-			Patches: m.truth("patches"),
-		}
-		if p := m.sub("price"); p != nil {
-			model.Price = &Price{
-				Input: p.number("input"), Output: p.number("output"),
-				CacheRead: p.number("cache_read"), CacheWrite: p.number("cache_write"),
-			}
-			p.leftover(false)
-		}
+		model := Model{}
+		m.fill(&model)
 		m.leftover(false)
 		models[id] = model
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,75 +45,71 @@ func (t *table) get(key string) (any, bool) {
 	return v, ok
 }
 
-// mismatch notes a value of the wrong type. The value itself is not shown: it
-// may be a key.
-func (t *table) mismatch(key, expected string, v any) {
-	t.doc.wrong(t.at(key), t.name(key)+" must be "+expected+", not "+typeName(v), "")
-}
-
-// read is the value of a key as a T; one that is there and is none is noted.
-func read[T any](t *table, key, expected string) (value T, ok bool) {
-	v, there := t.get(key)
-	if value, ok = v.(T); there && !ok {
-		t.mismatch(key, expected, v)
+// fill reads the keys that the tags of a struct's fields name into these fields.
+func (t *table) fill(into any) {
+	fields := reflect.ValueOf(into).Elem()
+	for i := range fields.NumField() {
+		if key := fields.Type().Field(i).Tag.Get("toml"); key != "" {
+			t.store(key, fields.Field(i).Addr().Interface())
+		}
 	}
-	return value, ok
 }
 
-// text stores a string in p and reports whether it was there.
-func (t *table) text(key string, p *string) bool {
-	s, ok := read[string](t, key, "a string")
-	if ok {
-		*p = s
+// store reads a key into what a pointer leads to, and reports whether it is there. A value of
+// another type, or out of range, is noted; it is not shown, since it may be a key.
+func (t *table) store(key string, into any) bool {
+	v, there := t.get(key)
+	if !there {
+		return false
+	}
+	ok, expected, less := false, "a string", ""
+	switch p := into.(type) {
+	case *string:
+		*p, ok = v.(string)
+	case *Secret:
+		text, isText := v.(string)
+		*p, ok = NewSecret(strings.TrimSpace(text)), isText
+	case *[]string:
+		*p, ok = stringList(v, false)
+		expected = "an array of strings"
+	case **bool:
+		truth, isTruth := v.(bool)
+		*p, ok, expected = &truth, isTruth, "true or false"
+	case *int:
+		n, isWhole := v.(int64)
+		*p, ok, expected = int(n), isWhole, "a whole number"
+		if n <= 0 {
+			less = " must be more than 0"
+		}
+	case **float64:
+		if n, isWhole := v.(int64); isWhole {
+			v = float64(n)
+		}
+		f, isNumber := v.(float64)
+		*p, ok, expected = &f, isNumber, "a number"
+		if !(f >= 0) {
+			less = " must be 0 or more"
+		}
+	case **Price:
+		if sub := t.sub(key); sub != nil {
+			*p = &Price{}
+			sub.fill(*p)
+			sub.leftover(false)
+		}
+		return *p != nil
+	}
+	switch {
+	case !ok:
+		t.mismatch(key, expected, v)
+	case less != "":
+		t.doc.wrong(t.at(key), t.name(key)+less, "")
 	}
 	return ok
 }
 
-// number is an integer or a float that is not negative, nil where there is none.
-func (t *table) number(key string) *float64 {
-	v, there := t.get(key)
-	if n, ok := v.(int64); ok {
-		v = float64(n)
-	}
-	f, ok := v.(float64)
-	switch {
-	case !there:
-		return nil
-	case !ok:
-		t.mismatch(key, "a number", v)
-		return nil
-	case !(f >= 0):
-		t.doc.wrong(t.at(key), t.name(key)+" must be 0 or more", "")
-		return nil
-	}
-	return &f
-}
-
-// count is a positive whole number, 0 where there is none.
-func (t *table) count(key string) int {
-	n, ok := read[int64](t, key, "a whole number")
-	if ok && n <= 0 {
-		t.doc.wrong(t.at(key), t.name(key)+" must be more than 0", "")
-	}
-	return int(n)
-}
-
-// truth is true or false, nil where there is neither.
-func (t *table) truth(key string) *bool {
-	if b, ok := read[bool](t, key, "true or false"); ok {
-		return &b
-	}
-	return nil
-}
-
-// texts is an array of strings, nil where there is none.
-func (t *table) texts(key string) []string {
-	v, there := t.get(key)
-	list, ok := stringList(v)
-	if there && !ok {
-		t.mismatch(key, "an array of strings", v)
-	}
-	return list
+// mismatch notes a value of the wrong type.
+func (t *table) mismatch(key, expected string, v any) {
+	t.doc.wrong(t.at(key), t.name(key)+" must be "+expected+", not "+typeName(v), "")
 }
 
 // sub is the table at a key; nil where there is none.
@@ -125,8 +122,8 @@ func (t *table) sub(key string) *table {
 	return nil
 }
 
-// stringList is v as strings, if it is an array of nothing else.
-func stringList(v any) ([]string, bool) {
+// stringList is v as strings, if it is an array of nothing else, or of whole numbers too.
+func stringList(v any, orNumbers bool) ([]string, bool) {
 	array, ok := v.([]any)
 	if !ok {
 		return nil, false
@@ -134,25 +131,15 @@ func stringList(v any) ([]string, bool) {
 	list := make([]string, 0, len(array))
 	for _, e := range array {
 		s, ok := e.(string)
+		if n, whole := e.(int64); whole && orNumbers {
+			s, ok = strconv.FormatInt(n, 10), true
+		}
 		if !ok {
 			return nil, false
 		}
 		list = append(list, s)
 	}
 	return list, true
-}
-
-// numbersAsText is an array with its whole numbers as strings.
-func numbersAsText(v any) any {
-	array, _ := v.([]any)
-	list := make([]any, 0, len(array))
-	for _, e := range array {
-		if n, ok := e.(int64); ok {
-			e = strconv.FormatInt(n, 10)
-		}
-		list = append(list, e)
-	}
-	return list
 }
 
 // keys are the table's keys in the order of their lines.

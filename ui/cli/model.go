@@ -90,7 +90,7 @@ func (a *app) askProvider(names []string) ([]string, error) {
 	name, err := ui.Choose(context.Background(), a.process.In, a.screen,
 		"Several providers are at hand. Which one shall artoo use from now on?", names)
 	if err != nil {
-		return nil, &config.SeveralProviders{Names: names}
+		return nil, config.NewSeveralProviders(names)
 	}
 	path, err := a.configFile()
 	if err == nil {

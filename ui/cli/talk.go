@@ -33,7 +33,7 @@ func (a *app) talk(ctx context.Context, words []string) error {
 	var none *config.NoProvider
 	if errors.As(err, &none) {
 		a.screen.Line("artoo needs a model to talk to. Ways in:")
-		for _, way := range none.Ways() {
+		for _, way := range none.Ways {
 			a.screen.Note("- " + way)
 		}
 		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo demo"}
