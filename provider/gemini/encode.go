@@ -136,7 +136,7 @@ func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 		case wire.SchemaNone:
 			continue
 		case wire.SchemaPlain:
-			d.Parameters = subset(provider.CleanJSON(t.Schema))
+			d.Parameters = wire.Subset(t.Schema, wire.Google)
 		default:
 			d.JSONSchema = wire.Schema(t.Schema)
 		}

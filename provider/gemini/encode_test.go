@@ -198,7 +198,7 @@ func TestSubset(t *testing.T) {
 			`{"properties":{"a":{"description":"x","type":"string"},"b":{"type":"string"}},"type":"object"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := subset(json.RawMessage(tc.in))
+			got := wire.Subset(json.RawMessage(tc.in), wire.Google)
 			if string(got) != tc.want {
 				t.Errorf("\n%s, want\n%s", got, tc.want)
 			}
@@ -213,9 +213,8 @@ func TestSubset(t *testing.T) {
 
 // TestSubsetOfItself: a schema that holds itself ends, and soon.
 func TestSubsetOfItself(t *testing.T) {
-	got := subset(
-		json.RawMessage(
-			`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`))
+	got := wire.Subset(json.RawMessage(
+		`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`), wire.Google)
 	if want := `{"properties":{"child":{"type":"string"},"more":{"items":{"type":"string"},"type":"array"}},"type":"object"}`; string(got) != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -225,7 +224,8 @@ func TestSubsetOfItself(t *testing.T) {
 			`,"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
 	}
 	wide += `},"properties":{"a":{"$ref":"#/$defs/d30"}}}`
-	if got = subset(json.RawMessage(wide)); len(got) > 256<<10 || !bytes.Equal(got, subset(json.RawMessage(wide))) {
+	if got = wire.Subset(json.RawMessage(wide), wire.Google); len(got) > 256<<10 ||
+		!bytes.Equal(got, wire.Subset(json.RawMessage(wide), wire.Google)) {
 		t.Errorf("%d bytes, or not the same twice", len(got))
 	}
 }

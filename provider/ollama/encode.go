@@ -90,6 +90,43 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 	return raw, measure(len(raw), h.messages), err
 }
 
+// tool and property are the fixed types into which the server reads a tool's schema: one bad
+// tool would refuse every request.
+type tool struct {
+	Type       string              `json:"type"`
+	Required   []string            `json:"required"`
+	Properties map[string]property `json:"properties"`
+}
+
+type property struct {
+	AnyOf       []property          `json:"anyOf"`
+	Type        kinds               `json:"type"`
+	Description string              `json:"description"`
+	Enum        []any               `json:"enum"`
+	Properties  map[string]property `json:"properties"`
+	Required    []string            `json:"required"`
+}
+
+type kinds []string
+
+// UnmarshalJSON takes one type, or a list of types.
+func (k *kinds) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, (*[]string)(k))
+	}
+	return json.Unmarshal(data, new(string))
+}
+
+// parameters is a tool's schema as the server can read it. One that fits stays byte for byte.
+func parameters(schema json.RawMessage) json.RawMessage {
+	schema = wire.Schema(schema)
+	var t tool
+	if json.Unmarshal(schema, &t) != nil || t.Type != "object" || t.Properties == nil {
+		return wire.Subset(schema, wire.Common)
+	}
+	return schema
+}
+
 func measure(body int, messages []message) extent {
 	size := extent{text: body}
 	for _, m := range messages {

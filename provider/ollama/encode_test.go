@@ -114,18 +114,19 @@ func TestThink(t *testing.T) {
 	}
 }
 
+// TestParameters: a schema that the server cannot read is written in the words that all know.
 func TestParameters(t *testing.T) {
-	const none = `{"type":"object","properties":{}}`
+	const none = `{"properties":{},"type":"object"}`
 	for in, want := range map[string]string{
-		``: none, `true`: none, `null`: none, `[]`: none,
+		``: `{"type":"object","properties":{}}`, `true`: none, `null`: none, `[]`: none, `{"type":"object"}`: none,
 		`{"type":"object","properties":{"a":{"type":["string","null"]}},"$schema":"x"}`: `{"type":"object","properties":{"a":{"type":["string","null"]}},"$schema":"x"}`,
-		`{"type":"object"}`:                        `{"properties":{},"type":"object"}`,
-		`{"properties":{"a":true,"b":{}}}`:         `{"properties":{"a":{},"b":{}},"type":"object"}`,
-		`{"type":["object"],"properties":null}`:    `{"properties":{},"type":"object"}`,
-		`{"type":"object","properties":["a","b"]}`: `{"properties":{},"type":"object"}`,
+		`{"properties":{"a":true,"b":{}}}`:                                              `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`,
+		`{"type":["object"],"properties":null}`:                                         none,
+		`{"type":"object","properties":["a","b"]}`:                                      none,
 		// As drafts before 4 had it, and some servers still write it.
-		`{"type":"object","required":true,"properties":{"a":{"type":"string","required":true,"maxLength":10}}}`:                                                                                                  `{"properties":{"a":{"maxLength":10,"type":"string"}},"type":"object"}`,
-		`{"type":"object","properties":{"a":{"type":5,"description":["d"],"enum":"x","anyOf":[true,{"type":{},"description":"d"}],"properties":{"b":false,"c":{"required":["d"]}},"items":{"required":false}}}}`: `{"properties":{"a":{"anyOf":[{},{"description":"d"}],"items":{"required":false},"properties":{"b":{},"c":{"required":["d"]}}}},"type":"object"}`,
+		`{"type":"object","required":true,"properties":{"a":{"type":"string","required":true}}}`:                              `{"properties":{"a":{"type":"string"}},"type":"object"}`,
+		`{"type":"object","properties":{"a":{"type":5,"description":["d"],"properties":{"b":false,"c":{"required":["d"]}}}}}`: `{"properties":{"a":{"properties":{"b":{"type":"string"},"c":{"type":"string"}},"type":"object"}},"type":"object"}`,
+		`{"type":"object","properties":{"a":{"anyOf":[true,{"type":{},"description":"d"}],"enum":"x"}}}`:                      `{"properties":{"a":{"description":"d","type":"string"}},"type":"object"}`,
 	} {
 		if got := string(parameters(json.RawMessage(in))); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -110,12 +111,8 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 	b.MaxOutputTokens = outputTokens(req)
 	b.think(req, l)
 	for _, t := range req.Tools {
-		schema, err := parameters(t.Schema)
-		if err != nil {
-			return nil, err
-		}
 		b.Tools = append(b.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description,
-			Parameters: schema})
+			Parameters: parameters(t.Schema)})
 	}
 	if req.NoCalls && len(b.Tools) > 0 {
 		b.ToolChoice = "none"
@@ -132,6 +129,45 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 	}
 	b.Input = h.input
 	return provider.Marshal(b)
+}
+
+// parameters is a tool's schema as the API takes it: an object at the root without
+// alternatives, and arrays with items. One bad schema would refuse every request. A good one
+// stays byte for byte.
+func parameters(schema json.RawMessage) json.RawMessage {
+	schema = wire.Schema(schema)
+	var root map[string]any
+	if json.Unmarshal(schema, &root) != nil || root["type"] != "object" || !haveItems(root) {
+		return wire.Subset(schema, wire.Common)
+	}
+	_, properties := root["properties"].(map[string]any)
+	for _, word := range []string{"anyOf", "oneOf", "allOf", "enum", "not"} {
+		_, there := root[word]
+		properties = properties && !there
+	}
+	if !properties {
+		return wire.Subset(schema, wire.Common)
+	}
+	return schema
+}
+
+// haveItems reports whether each schema of an array in v has one of its items.
+func haveItems(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		kinds, _ := v["type"].([]any)
+		if isArray := v["type"] == "array" || slices.Contains(kinds, any("array")); isArray && v["items"] == nil {
+			return false
+		}
+		for _, inner := range v {
+			if !haveItems(inner) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(inner any) bool { return !haveItems(inner) })
+	}
+	return true
 }
 
 // outputTokens is how long a reply is asked for, 0 for no limit.

@@ -92,15 +92,6 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// Schema is that of a tool, fit for a strict parser; one that is missing is that of
-// an object without properties.
-func Schema(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return provider.CleanJSON(raw)
-}
-
 // UniqueIDs gives each call an ID that is not in the history or the reply. New IDs depend
 // only on the history.
 func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {

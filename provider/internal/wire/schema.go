@@ -1,0 +1,307 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+)
+
+const emptySchema = `{"type":"object","properties":{}}`
+
+// Schema is that of a tool, fit for a strict parser; one that is missing is that of
+// an object without properties.
+func Schema(raw json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return json.RawMessage(emptySchema)
+	}
+	return provider.CleanJSON(raw)
+}
+
+// Vocabulary is a subset of JSON Schema.
+type Vocabulary int
+
+// The subsets.
+const (
+	// Common is what every server understands, also one that makes a grammar of it.
+	Common Vocabulary = iota
+	// Google is what the Gemini API takes in "parameters": it refuses all other words, a
+	// schema without a type, anything beside a choice, and empty properties.
+	Google
+)
+
+// Subset rewrites a JSON Schema in the words of a vocabulary, with an object at the root. What
+// they cannot say is dropped: the call's input is checked against the whole schema later. The
+// result depends only on the schema.
+func Subset(schema json.RawMessage, words Vocabulary) json.RawMessage {
+	s := subsetter{google: words == Google, open: map[string]bool{"#": true}}
+	dec := json.NewDecoder(bytes.NewReader(provider.CleanJSON(schema)))
+	dec.UseNumber()
+	if dec.Decode(&s.root) != nil {
+		s.root = nil
+	}
+	flat, choices := s.flatten(s.root)
+	for _, c := range choices { // what they say of the properties is better than nothing
+		merge(flat, map[string]any{"properties": c["properties"]})
+	}
+	delete(flat, "nullable")
+	delete(flat, "enum")
+	out := s.typed(flat, "object", 0)
+	if out["properties"] == nil && !s.google {
+		out["properties"] = map[string]any{}
+	}
+	raw, err := provider.Marshal(out) // keys come out sorted: the same bytes each time
+	if err != nil {
+		return json.RawMessage(emptySchema)
+	}
+	return raw
+}
+
+type subsetter struct {
+	google bool
+	root   map[string]any
+	open   map[string]bool // references being followed: schemas may refer to themselves
+	nodes  int
+}
+
+// How large a schema may become when its references are written out, in schemas
+// and in levels; what is beyond is a string.
+const (
+	mostNodes = 2000
+	deepest   = 48
+)
+
+// node rewrites a value that stands for a schema.
+func (s *subsetter) node(value any, depth int) map[string]any {
+	in, _ := value.(map[string]any)
+	if s.nodes++; s.nodes > mostNodes || depth > deepest {
+		in = nil
+	}
+	open := maps.Clone(s.open)
+	defer func() { s.open = open }()
+	flat, choices := s.flatten(in)
+	kinds := texts(flat["type"])
+	if kind, ok := flat["type"].(string); ok {
+		kinds = []string{kind}
+	}
+	if slices.Contains(kinds, "null") && len(kinds) > 1 {
+		flat["nullable"] = true
+	}
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "null" })
+	var list []any
+	for _, c := range choices {
+		list = append(list, s.node(c, depth+1))
+	}
+	if len(list) == 0 && len(kinds) < 2 {
+		return s.typed(flat, kindOf(flat, kinds), depth)
+	}
+	out := s.words(flat, "title", "description", "nullable")
+	delete(flat, "nullable")
+	if len(list) == 0 {
+		for _, kind := range kinds {
+			list = append(list, s.typed(flat, kind, depth))
+		}
+	}
+	out["anyOf"] = list
+	return out
+}
+
+// kindOf is the type of a schema, or the likely one where it names none.
+func kindOf(flat map[string]any, kinds []string) string {
+	switch {
+	case len(kinds) > 0:
+		return kinds[0]
+	case flat["enum"] == nil && flat["properties"] != nil:
+		return "object"
+	case flat["enum"] == nil && flat["items"] != nil:
+		return "array"
+	}
+	return "string"
+}
+
+// flatten is a schema with all that it refers to or consists of. choices are the schemas of
+// which one must fit, if there are several.
+func (s *subsetter) flatten(in map[string]any) (flat map[string]any, choices []map[string]any) {
+	flat = maps.Clone(in)
+	if flat == nil {
+		flat = map[string]any{}
+	}
+	add := func(part map[string]any) {
+		more, inner := s.flatten(part)
+		merge(flat, more)
+		choices = append(choices, inner...)
+	}
+	if ref, ok := in["$ref"].(string); ok && !s.open[ref] {
+		s.open[ref] = true
+		add(s.find(ref))
+	}
+	if c, ok := in["const"]; ok && flat["enum"] == nil {
+		flat["enum"] = []any{c}
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := in[key].([]any)
+		var parts []map[string]any
+		for _, v := range list {
+			part, _ := v.(map[string]any)
+			if part["type"] == "null" {
+				flat["nullable"] = true
+			} else if len(part) > 0 {
+				parts = append(parts, part)
+			}
+		}
+		if key != "allOf" && len(parts) > 1 {
+			choices = parts
+			continue
+		}
+		for _, part := range parts {
+			add(part)
+		}
+	}
+	return flat, choices
+}
+
+func (s *subsetter) find(ref string) map[string]any {
+	path, found := strings.CutPrefix(ref, "#")
+	if !found {
+		return nil
+	}
+	var at any = s.root
+	for _, step := range strings.Split(strings.Trim(path, "/"), "/") {
+		if step == "" {
+			continue
+		}
+		m, _ := at.(map[string]any)
+		at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+	}
+	m, _ := at.(map[string]any)
+	return m
+}
+
+// merge adds what a schema does not say yet; properties and required ones come together.
+func merge(flat, more map[string]any) {
+	for key, value := range more {
+		have, there := flat[key]
+		mine, ok1 := have.(map[string]any)
+		other, ok2 := value.(map[string]any)
+		switch {
+		case !there:
+			flat[key] = value
+		case key == "properties" && ok1 && ok2:
+			mine = maps.Clone(mine)
+			merge(mine, other)
+			flat[key] = mine
+		case key == "required":
+			a, _ := have.([]any)
+			b, _ := value.([]any)
+			flat[key] = slices.Concat(a, b)
+		}
+	}
+}
+
+// typed writes a schema as one of a single type, with the words that go with that.
+func (s *subsetter) typed(flat map[string]any, kind string, depth int) map[string]any {
+	if enum := texts(flat["enum"]); len(enum) > 0 && s.google {
+		out := s.words(flat, "title", "description", "nullable", "pattern", "minLength", "maxLength")
+		out["type"], out["enum"] = "string", enum
+		return out
+	}
+	out := s.words(flat, append([]string{"title", "description", "nullable"}, wordsOf[kind]...)...)
+	out["type"] = kind
+	if enum, _ := flat["enum"].([]any); len(enum) > 0 && !s.google {
+		out["enum"] = enum
+	}
+	switch kind {
+	case "array":
+		out["items"] = s.node(flat["items"], depth+1)
+	case "object":
+		in, _ := flat["properties"].(map[string]any)
+		properties := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(in)) { // sorted, so that the same ones are always dropped
+			properties[name] = s.node(in[name], depth+1)
+		}
+		required := slices.DeleteFunc(texts(flat["required"]), func(name string) bool { return properties[name] == nil })
+		slices.Sort(required)
+		if len(properties) > 0 {
+			out["properties"] = properties
+		}
+		if len(required) > 0 {
+			out["required"] = slices.Compact(required)
+		}
+	case "integer", "number":
+		for key, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+			n, ok := flat[key].(json.Number)
+			whole, err := n.Int64()
+			switch {
+			case !ok || !s.google || out[limit] != nil:
+			case kind == "integer" && err == nil && limit == "minimum":
+				out[limit] = whole + 1
+			case kind == "integer" && err == nil:
+				out[limit] = whole - 1
+			default:
+				out[limit] = n
+			}
+		}
+	}
+	return out
+}
+
+// wordsOf are the words of Google's subset that go with a type, apart from schemas in it.
+var wordsOf = map[string][]string{
+	"string":  {"format", "pattern", "minLength", "maxLength"},
+	"integer": {"format", "minimum", "maximum"},
+	"number":  {"format", "minimum", "maximum"},
+	"array":   {"minItems", "maxItems"},
+	"object":  {"minProperties", "maxProperties"},
+}
+
+// formats are those that Google knows, with their types.
+var formats = []string{"string date-time", "string enum", "integer int32", "integer int64", "number float", "number double"}
+
+// words are those of a schema that the server reads, as they stand there.
+func (s *subsetter) words(flat map[string]any, keys ...string) map[string]any {
+	out := map[string]any{}
+	for _, key := range keys {
+		value := flat[key]
+		_, isNumber := value.(json.Number)
+		text, isText := value.(string)
+		_, isBool := value.(bool)
+		var fits bool
+		switch key {
+		case "description":
+			fits = isText
+		case "title", "pattern":
+			fits = isText && s.google
+		case "format":
+			kind, _ := flat["type"].(string)
+			fits = s.google && slices.Contains(formats, kind+" "+text)
+		case "nullable":
+			fits = isBool && s.google
+		default:
+			fits = isNumber && s.google
+		}
+		if fits {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// texts are the strings of a list; numbers and truth values are written out.
+func texts(value any) []string {
+	list, _ := value.([]any)
+	var out []string
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case json.Number:
+			out = append(out, v.String())
+		case bool:
+			out = append(out, map[bool]string{true: "true", false: "false"}[v])
+		}
+	}
+	return out
+}
