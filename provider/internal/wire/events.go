@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/tmaxmax/go-sse"
 )
@@ -19,129 +21,114 @@ const MaxEvent = 32 << 20
 // ErrEventTooLarge tells that one event was larger than MaxEvent.
 var ErrEventTooLarge = fmt.Errorf("an event of the reply is larger than %d MiB", MaxEvent>>20)
 
-// Events yields the data of each server-sent event, also one pending at a clean end; empty
-// ones are left out. Nothing follows an error.
+// Events yields the data of each server-sent event; empty ones are left out. One that a clean
+// end cuts off counts if it is whole. Nothing follows an error.
 func Events(src io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		f := &framer{src: src, start: true, border: true}
+		f := &framer{src: bufio.NewReaderSize(src, 32<<10)}
 		for ev, err := range sse.Read(f, &sse.ReadConfig{MaxEventSize: MaxEvent}) {
+			switch {
+			case err != nil && f.err != nil && f.err != io.EOF:
+				err = f.err // it says more than go-sse, which only sees an end
+			case errors.Is(err, bufio.ErrTooLong):
+				err = ErrEventTooLarge
+			case err == nil && f.cut && !json.Valid([]byte(ev.Data)) && strings.TrimSpace(ev.Data) != "[DONE]":
+				err = io.ErrUnexpectedEOF
+			}
 			if err != nil {
-				// go-sse calls a line that a fault cut short an unexpected end;
-				// the fault itself says more.
-				if f.err != nil && f.err != io.EOF {
-					err = f.err
-				}
-				if errors.Is(err, bufio.ErrTooLong) {
-					err = ErrEventTooLarge
-				}
 				yield("", err)
 				return
 			}
-			if ev.Data == "" {
-				continue
-			}
-			if !yield(ev.Data, nil) {
+			if ev.Data != "" && !yield(ev.Data, nil) {
 				return
 			}
 		}
 	}
 }
 
-// framer passes the stream on in pieces that end with an event: the parser looks at its
-// whole buffer after each read, quadratic in a large event. It ends the last event at a
-// clean end, and makes an event of a bare JSON object, as gateways send errors.
+// framer passes the stream on event by event: the parser looks at its whole buffer after each
+// read, quadratic in a large event. It makes an event of a bare JSON object, as gateways send
+// errors.
 type framer struct {
-	src    io.Reader
-	buf    [32 << 10]byte
-	rest   []byte // read but not handed on
-	insert string // passed on before rest
-	err    error
-	start  bool   // at the start of a line
-	border bool   // at the end of an event
-	cr     bool   // the last byte was a CR: a LF belongs to it
-	bare   bool   // inside a line without a field name
-	open   Extent // nesting of the object in the bare lines
-	more   bool   // the object goes on in the line that begins
+	src   *bufio.Reader
+	buf   []byte // holds the event
+	event []byte // the part of it that is not handed on yet
+	err   error
+	cr    bool // the last line ended with a CR: a LF belongs to it
+	cut   bool // the stream ended within the last event
 }
 
+// Read implements io.Reader.
 func (f *framer) Read(p []byte) (int, error) {
-	n := 0
-	for n < len(p) {
-		switch {
-		case n > 0 && f.border && f.insert == "":
-			return n, nil // an event is whole: it must not wait for the rest of the next
-		case f.insert != "":
-			c := copy(p[n:], f.insert)
-			f.insert = f.insert[c:]
-			n += c
-		case len(f.rest) > 0:
-			if f.border && !f.bare && (f.rest[0] == '\n' || f.rest[0] == '\r') {
-				f.rest = f.rest[1:] // the parser would keep blank lines, and look at all of them again
-				continue
-			}
-			if f.more && !(f.cr && f.rest[0] == '\n') {
-				f.more = false
-				// a blank line ends even an object that is open
-				if f.bare = f.rest[0] != '\n' && f.rest[0] != '\r'; f.bare {
-					f.insert = "data: "
-				}
-				continue
-			}
-			if f.start && !f.bare && f.rest[0] == '{' {
-				f.bare, f.insert, f.open = true, "data: ", Extent{}
-				continue
-			}
-			n += f.copyLine(p[n:])
-		case n > 0 && f.err != nil:
-			return n, nil
-		case f.err != nil:
-			return 0, f.err
-		default:
-			f.fill()
+	if len(f.event) == 0 && f.err == nil {
+		if cap(f.buf) > 1<<20 {
+			f.buf = nil // few are so long
 		}
+		f.buf, f.err = f.next(f.buf[:0])
+		f.event = f.buf
 	}
+	if len(f.event) == 0 {
+		return 0, f.err
+	}
+	n := copy(p, f.event)
+	f.event = f.event[n:]
 	return n, nil
 }
 
-func (f *framer) fill() {
-	n, err := f.src.Read(f.buf[:])
-	f.rest, f.err = f.buf[:n], err
-	if err == io.EOF && (n > 0 || !f.border) {
-		f.rest = append(f.rest[:n:n], "\n\n"...)
-	}
-}
-
-// copyLine hands on the rest of the current line, as far as it is there and
-// fits, and keeps track of where lines and events end.
-func (f *framer) copyLine(p []byte) int {
-	seg := f.rest[:min(len(f.rest), len(p))]
-	if i := bytes.IndexAny(seg, "\r\n"); i >= 0 {
-		seg = seg[:i+1]
-	}
-	copy(p, seg)
-	f.rest = f.rest[len(seg):]
-	if f.bare {
-		f.open.Add(string(seg))
-	}
-	last := seg[len(seg)-1]
-	second := f.cr && seg[0] == '\n' // the LF of a CRLF whose CR came before
-	f.cr = last == '\r'
-	switch {
-	case second:
-	case last != '\n' && last != '\r':
-		f.start, f.border = false, false
-	case f.start && len(seg) == 1:
-		f.border = true
-	default:
-		f.start, f.border = true, false
-		switch {
-		case f.bare && f.open.depth > 0 && !f.open.quoted:
-			f.more = true
-		case f.bare:
-			f.bare, f.border, f.insert = false, true, "\n\n" // a CR may stand before it, which takes the first
+// next reads an event into the empty one, its lines ended with a LF and a blank line behind them.
+func (f *framer) next(event []byte) (_ []byte, err error) {
+	var object Extent
+	bare := false // within an object without a field name
+	for err == nil {
+		start := len(event)
+		if event, err = f.line(event); err != nil && err != io.EOF {
+			return nil, err
+		}
+		size := len(event) - start
+		if size == 0 && start == 0 {
+			continue
+		}
+		if bare = bare || size > 0 && event[start] == '{'; bare && size > 0 {
+			object.Add(string(event[start:]))
+			event = slices.Insert(event, start, []byte("data: ")...)
+		}
+		event = append(event, '\n')
+		switch f.cut = err != nil; {
+		case size == 0:
+			return event, err
+		case f.cut, bare && (object.depth <= 0 || object.quoted):
+			return append(event, '\n'), err
 		}
 	}
-	return len(seg)
+	return nil, err
+}
+
+// line appends the next line without its end: a CR, a LF, or both. The LF behind a CR is not
+// waited for.
+func (f *framer) line(event []byte) ([]byte, error) {
+	for len(event) <= MaxEvent {
+		if _, err := f.src.Peek(1); err != nil {
+			return event, err
+		}
+		have, _ := f.src.Peek(f.src.Buffered()) // never fails: they are there
+		skip := 0
+		if f.cr && have[0] == '\n' {
+			have, skip = have[1:], 1
+		}
+		f.cr = false
+		end := bytes.IndexAny(have, "\r\n")
+		if end >= 0 {
+			f.cr = have[end] == '\r'
+			event = append(event, have[:end]...)
+			_, err := f.src.Discard(skip + end + 1)
+			return event, err
+		}
+		event = append(event, have...)
+		if _, err := f.src.Discard(skip + len(have)); err != nil {
+			return event, err
+		}
+	}
+	return nil, ErrEventTooLarge
 }
 
 // Extent follows a JSON value piece by piece and knows when it has come to its
@@ -179,27 +166,6 @@ func (e *Extent) Add(piece string) {
 
 // Ended reports whether the value is whole.
 func (e *Extent) Ended() bool { return e.Begun && !e.bare && !e.quoted && e.depth <= 0 }
-
-type ending struct {
-	src  io.Reader
-	last [2]byte // but for CRs
-	over bool
-}
-
-// Read implements io.Reader.
-func (e *ending) Read(p []byte) (int, error) {
-	n, err := e.src.Read(p)
-	for _, c := range p[max(0, n-8):n] {
-		if c != '\r' {
-			e.last[0], e.last[1] = e.last[1], c
-		}
-	}
-	e.over = e.over || err == io.EOF
-	return n, err
-}
-
-// within reports whether the stream ended without the blank line that ends an event.
-func (e *ending) within() bool { return e.over && e.last != [2]byte{'\n', '\n'} }
 
 // Lines yields each non-blank line of src, a stream of JSON objects. A last line without an
 // end counts if it is whole. Nothing follows an error.

@@ -173,13 +173,11 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
 	progress, size, sized := More, 0, 0
 	var pair halves
-	var cut error // error of an event that may be truncated by the stream's end
-	body := &ending{src: c.body}
 	events := Events
 	if c.Lines {
 		events = Lines
 	}
-	for data, err := range events(body) {
+	for data, err := range events(c.body) {
 		if size += len(data); size > c.most {
 			err = ErrReplyTooLarge
 		}
@@ -190,9 +188,6 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 				return true, nil
 			}
 			return true, err
-		}
-		if cut != nil {
-			return true, cut // it was not the last
 		}
 		if size > sized+maxHeld/16 {
 			if sized = size; dec.Held() > maxHeld {
@@ -208,9 +203,6 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 			return true, nil
 		case err != nil && strings.TrimSpace(data) == "[DONE]": // gateways write it on every wire
 			return true, nil
-		case err != nil && body.within() && !json.Valid([]byte(data)):
-			cut = err
-			continue
 		case err != nil:
 			return true, err
 		}
@@ -221,9 +213,6 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 		if progress == End {
 			break
 		}
-	}
-	if cut != nil {
-		return true, io.ErrUnexpectedEOF
 	}
 	return true, nil
 }
