@@ -58,7 +58,7 @@ var allowed = []struct {
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/tool/*",
 		"artoo/agent/confine", "artoo/agent/ledger", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},
-	{"artoo/ui/doctor", []string{"artoo/provider"}},
+	{"artoo/ui/doctor", []string{"artoo/provider", "artoo/tool/sandbox"}},
 	{"artoo/ui/sanitize", nil},
 	{"artoo/ui/export", []string{"artoo/conversation", "artoo/provider", "artoo/ui/sanitize"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",

@@ -286,7 +286,7 @@ func parse(args []string) (inv invocation, err error) {
 				inv.Command, inv.Words = strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "artoo"), " "), words
 				inv.Flags, inv.Own = a.flags, map[string][]string{}
 				c.Flags().Visit(func(f *pflag.Flag) {
-					if _, ofSetting := f.Value.(*settingFlag); !ofSetting {
+					if v, ok := f.Value.(*flagValue); !ok || v.set == nil {
 						inv.Own[f.Name] = []string{f.Value.String()}
 					}
 				})

@@ -64,7 +64,7 @@ func (a *app) commands() *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
-	root.SetHelpTemplate(helpTemplate)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(c.OutOrStdout(), pageOf(c)) })
 	root.SetFlagErrorFunc(a.flagError)
 	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newUndo(a),
 		newUsage(a), newDoctor(a), newDemo(a), newCompletion(a), newVersion(a))
@@ -94,7 +94,8 @@ func (a *app) command(use, short string, keys []string) *cobra.Command {
 		if o.Flag == "" || keys != nil && !slices.Contains(keys, o.Key) {
 			continue
 		}
-		flag := flags.VarPF(&settingFlag{o.Key, o.Arg, a.flags}, o.Flag, o.Short, o.Meaning)
+		set := func(text string) { a.flags[o.Key] = append(a.flags[o.Key], text) }
+		flag := flags.VarPF(&flagValue{arg: o.Arg, set: set}, o.Flag, o.Short, o.Meaning)
 		if o.Kind == config.KindBool {
 			flag.NoOptDefVal = "true"
 			continue
@@ -120,41 +121,32 @@ func jsonFlag(c *cobra.Command) *bool {
 
 // textFlag adds a flag with a value, for which the shell offers the choices.
 func (a *app) textFlag(c *cobra.Command, name, short, arg, meaning string, choices ...string) *string {
-	value := &textValue{arg: arg}
+	value := &flagValue{arg: arg}
 	c.PersistentFlags().VarP(value, name, short, meaning)
 	a.offer(c, name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 	return &value.text
 }
 
-// textValue is the value of a flag; arg stands for it in the help.
-type textValue struct{ arg, text string }
-
-// Set implements pflag.Value.
-func (v *textValue) Set(text string) error { v.text = text; return nil }
-
-// String implements pflag.Value.
-func (v *textValue) String() string { return v.text }
-
-// Type implements pflag.Value.
-func (v *textValue) Type() string { return v.arg }
-
-// settingFlag keeps each value that was given for a setting.
-type settingFlag struct {
-	key, arg string
-	into     map[string][]string
+// flagValue is the last value that a flag was given; arg stands for it in the help. set takes
+// over those of settings, and is nil for others.
+type flagValue struct {
+	arg, text string
+	set       func(text string)
 }
 
 // Set implements pflag.Value.
-func (f *settingFlag) Set(text string) error {
-	f.into[f.key] = append(f.into[f.key], text)
+func (v *flagValue) Set(text string) error {
+	if v.text = text; v.set != nil {
+		v.set(text)
+	}
 	return nil
 }
 
-// String implements pflag.Value; a flag has no default of its own.
-func (f *settingFlag) String() string { return "" }
+// String implements pflag.Value.
+func (v *flagValue) String() string { return v.text }
 
 // Type implements pflag.Value.
-func (f *settingFlag) Type() string { return f.arg }
+func (v *flagValue) Type() string { return v.arg }
 
 // words allows least to most words, any number for -1. missing asks for those that lack.
 func (a *app) words(least, most int, missing string) cobra.PositionalArgs {

@@ -53,23 +53,15 @@ __artoo_init_completion()
 }
 `
 
-// offerSessions makes the shell offer sessions for each of the first n words, for all
-// words with -1.
-func (a *app) offerSessions(n int) cobra.CompletionFunc {
+// offerKnown makes the shell offer what an option can be for each of the first n words, for
+// all words with -1.
+func (a *app) offerKnown(n int, key string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if n >= 0 && len(before) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return offered(a.known("resume"), begun)
+		return offered(a.known(key), begun)
 	}
-}
-
-// offerProviders makes the shell offer the providers for the first word.
-func (a *app) offerProviders(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(before) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return offered(a.known("provider"), begun)
 }
 
 // offerFile makes the shell offer files for the first word.
@@ -108,9 +100,7 @@ func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
 	case strings.HasPrefix(o.Arg, "DIR"):
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
-	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return offered(a.known(o.Key), begun)
-	}
+	return a.offerKnown(-1, o.Key)
 }
 
 // candidate is a word that the shell may offer, with what it means, which may be

@@ -53,22 +53,12 @@ func (a *app) loopback() (ports []int, err error) {
 }
 
 // sandboxFacts is what confines commands, for the doctor.
-func (a *app) sandboxFacts() doctor.Sandbox {
-	facts := a.facts
-	if facts.Mechanism == "" {
-		facts, _ = a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
+func (a *app) sandboxFacts() sandbox.Facts {
+	if a.facts.Mechanism != "" {
+		return a.facts
 	}
-	s := a.confining(facts)
-	for _, lack := range facts.Missing {
-		s.Missing = append(s.Missing, doctor.Lack{What: lack.What, Why: lack.Why, Cure: lack.Cure})
-	}
-	return s
-}
-
-// confining is what the facts and the settings say of the sandbox.
-func (a *app) confining(facts sandbox.Facts) doctor.Sandbox {
-	return doctor.Sandbox{Off: a.cfg.Sandbox == "off", Needed: a.cfg.Sandbox == "on", Mechanism: string(facts.Mechanism),
-		Text: facts.String()}
+	facts, _ := a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
+	return facts
 }
 
 // Confined implements ui.Program.
@@ -79,7 +69,7 @@ func (a *app) Confined() []string {
 	} else {
 		facts.Layer = facts.Layer && can.Layer
 	}
-	rows := []string{"sandbox: " + a.confining(facts).String()}
+	rows := []string{"sandbox: " + doctor.SandboxText(facts, a.cfg.Sandbox)}
 	for _, lack := range a.facts.Missing {
 		row := "missing: " + lack.What + ": " + lack.Why
 		if lack.Cure != "" {

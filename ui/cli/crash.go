@@ -39,14 +39,16 @@ func (a *app) crash(value any, stack []byte) {
 // it: what happened, and where the trace is.
 func (a *app) crashed(value any, stack []byte) *agent.Failure {
 	what := thrown(value)
-	failure := fail(agent.KindInternal, "crashed", errors.New(what), "")
+	return fail(agent.KindInternal, "crashed", errors.New(what), a.traced(what, stack, "report it"))
+}
+
+// traced writes a trace and is the hint that leads to it: what to do with it.
+func (a *app) traced(what string, stack []byte, do string) string {
 	path, err := a.writeTrace(what, stack)
 	if err != nil {
-		failure.Hint = fmt.Sprintf("again; the trace could not be kept: %v", err)
-	} else {
-		failure.Hint = "report it with the trace in " + path
+		return fmt.Sprintf("again; the trace could not be kept: %v", err)
 	}
-	return failure
+	return do + " with the trace in " + path
 }
 
 // quit ends the program after a SIGQUIT: what it was doing is in a file, and two lines
@@ -54,14 +56,9 @@ func (a *app) crashed(value any, stack []byte) *agent.Failure {
 func (a *app) quit() {
 	stack := make([]byte, maxTrace)
 	stack = stack[:runtime.Stack(stack, true)]
-	failure := fail(agent.KindInternal, "stopped", errors.New("quit signal (Ctrl-\\)"), "")
-	if path, err := a.writeTrace("SIGQUIT", stack); err != nil {
-		failure.Hint = fmt.Sprintf("again; the trace could not be kept: %v", err)
-	} else {
-		failure.Hint = "artoo -c to continue; if it hung, report it with the trace in " + path
-	}
 	last := &app{process: a.process}
-	last.show(failure)
+	last.show(fail(agent.KindInternal, "stopped", errors.New("quit signal (Ctrl-\\)"),
+		a.traced("SIGQUIT", stack, "artoo -c to continue; if it hung, report it")))
 	last.show(fail(agent.KindInternal, "quit", prompt.DieOfQuit(), ""))
 	a.process.Exit(128 + int(syscall.SIGQUIT))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"artoo/agent"
 	"artoo/provider"
@@ -124,7 +125,7 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 		chosen, _ = provider.FactsOf(a.choice.Provider)
 	}
 	return append(all, doctor.CheckCLIs(chosen.Program, bool(a.cfg.Offline), a.execForDoctor, cli.TooOld),
-		doctor.CheckSandbox(a.sandboxFacts()))
+		doctor.CheckSandbox(a.sandboxFacts(), a.cfg.Sandbox))
 }
 
 // execForDoctor implements doctor.Exec. The program gets no key.
@@ -176,7 +177,7 @@ func (a *app) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 		return key.Value.Reveal(), key.Source, err
 	})
 	if facts.Local != nil && server != nil {
-		local.Address, local.Model = server.Address, a.choice.Model
+		local.Address, local.Model = server.BaseURL, a.choice.Model
 		local.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
 	}
 	return server, local, err
@@ -197,18 +198,14 @@ func localServer(chosen string) *doctor.LocalServer {
 	return nil
 }
 
-// doctorServer is a provider's server as it is asked whether it is there.
+// doctorServer is a provider's server as it is asked whether it is there; key is the key and
+// the place it came from.
 func (a *app) doctorServer(name string, key func(context.Context) (string, string, error)) (*doctor.Server, error) {
-	address, _, err := a.cfg.Endpoint(name)
+	server, err := a.server(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: registry.Address(name, address), Key: key,
-		Headers: map[string]string{}, Offline: bool(a.cfg.Offline), Form: a.cfg.Form(name)}
-	for header, value := range a.cfg.Providers[name].ExtraHeaders {
-		s.Headers[header] = value.Reveal()
-	}
-	return s, nil
+	return &doctor.Server{Server: server, Model: a.choice.Model, Key: key, Offline: bool(a.cfg.Offline)}, nil
 }
 
 // listPaths is `artoo doctor --paths`.
@@ -287,6 +284,14 @@ func (a *app) places() []doctor.Place {
 		}
 	}
 	return list
+}
+
+// writable says why this user cannot write to a file or directory.
+func writable(path string) error {
+	if err := unix.Access(path, unix.W_OK); err != nil {
+		return &os.PathError{Op: "write", Path: path, Err: err}
+	}
+	return nil
 }
 
 // look counts what is in a place.

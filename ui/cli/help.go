@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -26,16 +28,6 @@ const (
 	exitColumn     = 5
 )
 
-// helpTemplate prints every page of help.
-const helpTemplate = `{{range $i, $s := sections .}}{{if $i}}
-{{end}}{{with $s.Title}}{{.}}:
-{{end}}{{$s.Text}}{{range $s.Rows}}{{row $s.Column .}}{{end}}{{end}}`
-
-func init() {
-	cobra.AddTemplateFunc("sections", helpSections)
-	cobra.AddTemplateFunc("row", helpRow)
-}
-
 // helpSection is a part of a page of help: a heading, a text, and rows with what begins at the
 // column; each may be empty.
 type helpSection struct {
@@ -47,14 +39,13 @@ type helpSection struct {
 // environment is the name of the page of variables.
 const environment = "environment"
 
-// helpSections are the parts of the page of a command.
-func helpSections(c *cobra.Command) []helpSection {
+// pageOf is the page of a command.
+func pageOf(c *cobra.Command) []helpSection {
 	c = topCommand(c)
-	words := c.Flags().Args()
-	switch {
-	case c.Name() == environment, !c.HasParent() && slices.Equal(words, []string{environment}):
-		return environmentPage()
-	case !c.HasParent():
+	if !c.HasParent() {
+		if slices.Equal(c.Flags().Args(), []string{environment}) {
+			return environmentPage()
+		}
 		return mainPage(c)
 	}
 	parts := []helpSection{
@@ -73,6 +64,22 @@ func helpSections(c *cobra.Command) []helpSection {
 		parts = append(parts, flags)
 	}
 	return parts
+}
+
+// printHelp prints a page. What the writer says, checkedWriter remembers.
+func printHelp(w io.Writer, page []helpSection) {
+	for i, s := range page {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if s.Title != "" {
+			fmt.Fprintln(w, s.Title+":")
+		}
+		fmt.Fprint(w, s.Text)
+		for _, row := range s.Rows {
+			fmt.Fprint(w, helpRow(s.Column, row))
+		}
+	}
 }
 
 // mainPage is `artoo --help`.
@@ -188,11 +195,14 @@ func (a *app) help(c *cobra.Command, words []string) error {
 	case len(words) == 0:
 		return c.Root().Help()
 	case len(words) > 1, !isCommand && readErr != nil && topic != environment && topic != "topics":
-		return a.cannotTake(c, "help", words, a.topicHint(words))
+		hint := ""
+		if len(words) == 1 { // it may be a slip
+			hint = "artoo help topics, or "
+		}
+		return a.cannotTake(c, "help", words, hint)
 	case topic == environment:
-		about = &cobra.Command{Use: environment}
-		c.Root().AddCommand(about)
-		return about.Help()
+		printHelp(c.OutOrStdout(), environmentPage())
+		return nil
 	case topic == "topics":
 		page = []byte(strings.Join(a.topics(), "\n") + "\n")
 	case isCommand:
@@ -205,28 +215,12 @@ func (a *app) help(c *cobra.Command, words []string) error {
 	return err
 }
 
-// topicHint lists the topics for one word that is no topic, which may be a slip.
-func (a *app) topicHint(words []string) string {
-	if len(words) == 1 {
-		return "artoo help topics, or "
-	}
-	return ""
-}
-
-// docs are the pages of the documentation.
+// docs are the pages of the documentation; a process may have none.
 func (a *app) docs() fs.FS {
 	if a.process.Docs == nil {
-		return noPages{}
+		return embed.FS{}
 	}
 	return a.process.Docs
-}
-
-// noPages is the documentation of a process that has no pages.
-type noPages struct{}
-
-// Open implements fs.FS.
-func (noPages) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // topics are the pages of the documentation, by name.

@@ -14,7 +14,6 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
-	"artoo/provider"
 	"artoo/provider/redact"
 	"artoo/ui"
 	"artoo/ui/doctor"
@@ -38,14 +37,14 @@ func newLogin(a *app) *cobra.Command {
 	c := a.command("login [provider] [--stdin]", "enter and store an API key", common())
 	l := loginCommand{a, c.Flags().Bool("no-check", false, "store the key without trying it"),
 		c.Flags().Bool("stdin", false, "the key is the first line of a pipe or file")}
-	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerProviders
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerKnown(1, "provider")
 	c.RunE = func(c *cobra.Command, words []string) error { return l.login(c.Context(), first(words)) }
 	return c
 }
 
 func newLogout(a *app) *cobra.Command {
 	c := a.command("logout [provider]", "forget a stored key", common())
-	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerProviders
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerKnown(1, "provider")
 	c.RunE = func(c *cobra.Command, words []string) error {
 		return loginCommand{app: a}.logout(c.Context(), first(words))
 	}
@@ -214,7 +213,7 @@ func (a loginCommand) tryKey(ctx context.Context, name string, key config.Secret
 	if err != nil {
 		return err
 	}
-	if f, _ := provider.FactsOf(name); server.Address == "" && f.BaseURL == "" {
+	if server.Base() == "" {
 		return nil // no server to ask yet
 	}
 	answer := doctor.Ask(ctx, a.http, *server)

@@ -28,7 +28,7 @@ type modelsCommand struct {
 func newModels(a *app) *cobra.Command {
 	c := a.command("models [provider] | --update [FILE|URL]",
 		"the models a provider has, with windows and prices; --update: newer ones", common("provider", "models_url"))
-	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerProviders
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerKnown(1, "provider")
 	m := modelsCommand{a, jsonFlag(c), c.Flags().Bool("update", false, "take the facts of FILE or URL, else of models_url")}
 	c.RunE = func(c *cobra.Command, words []string) error { return m.run(c.Context(), first(words)) }
 	return c

@@ -6,7 +6,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/modelsdev"
 	"artoo/tool/atomicfile"
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -114,7 +114,7 @@ func (a modelsCommand) updateCatalog(ctx context.Context, where string) error {
 	if err != nil {
 		return fail(agent.KindInternal, "models --update", err, "a cache directory that can be written, by XDG_CACHE_HOME")
 	}
-	return printUpdate(a.process.Out, compareCatalogs(a.catalog, newer, models, from), *a.json)
+	return printOne(a.process.Out, compareCatalogs(a.catalog, newer, models, from), *a.json, catalogChange.text)
 }
 
 // fetchFacts reads a list, and says where and of which day it is: the day of asking for
@@ -233,20 +233,11 @@ func compareCatalogs(old, newer *provider.Catalog, models []provider.ModelInfo, 
 // mostChanges is how many changes of a kind are printed.
 const mostChanges = 10
 
-// printUpdate says in a few lines what changed, or all of it as JSON.
-func printUpdate(w io.Writer, c catalogChange, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(w).Encode(c)
-	}
+// text says in a few lines what changed.
+func (c catalogChange) text() string {
 	lines := []string{fmt.Sprintf("facts about %d models, from %s of %s", c.Models, c.Source.Name, c.Date)}
-	more := func(n int) string {
-		if n <= mostChanges {
-			return ""
-		}
-		return fmt.Sprintf(" and %d more", n-mostChanges)
-	}
 	if n := len(c.Added); n > 0 {
-		lines = append(lines, fmt.Sprintf("added %d: %s%s", n, strings.Join(c.Added[:min(n, mostChanges)], ", "), more(n)))
+		lines = append(lines, fmt.Sprintf("added %d: %s", n, text.UpTo(mostChanges, c.Added)))
 	}
 	for _, p := range c.Prices[:min(len(c.Prices), mostChanges)] {
 		old := "unknown"
@@ -261,8 +252,7 @@ func printUpdate(w io.Writer, c catalogChange, asJSON bool) error {
 	if len(c.Added)+len(c.Prices) == 0 {
 		lines = append(lines, "no new model and no other price")
 	}
-	_, err := io.WriteString(w, sanitize.Text(strings.Join(lines, "\n"), sanitize.Code)+"\n")
-	return err
+	return sanitize.Text(strings.Join(lines, "\n"), sanitize.Code)
 }
 
 // inOut is a price in a few words, US dollars per million tokens of input and output.

@@ -45,11 +45,11 @@ func newSessions(a *app) *cobra.Command {
 		offered cobra.CompletionFunc
 		run     func(words []string) error
 	}{
-		{"show ID", one, a.offerSessions(1), func(words []string) error { return s.write(words, true) }},
-		{"export ID [FILE]", a.words(1, 2, "which session?"), a.offerSessions(1),
+		{"show ID", one, a.offerKnown(1, "resume"), func(words []string) error { return s.write(words, true) }},
+		{"export ID [FILE]", a.words(1, 2, "which session?"), a.offerKnown(1, "resume"),
 			func(words []string) error { return s.write(words, false) }},
 		{"grep WORD ...", a.words(1, -1, "which words?"), nil, s.grep},
-		{"rm ID ...", cobra.ArbitraryArgs, a.offerSessions(-1), s.remove},
+		{"rm ID ...", cobra.ArbitraryArgs, a.offerKnown(-1, "resume"), s.remove},
 		{"import FILE", a.words(1, 1, "which file?"), offerFile, s.importFile},
 	}
 	for _, v := range verbs {

@@ -328,25 +328,7 @@ func (a trustCommand) run(ctx context.Context, dir string) error {
 	return a.askToTrust(ctx)
 }
 
-// The kinds of answer in a list.
-const (
-	kindSettings = "settings"
-	kindRun      = "run" // its own programs
-)
-
-// listedAnswer is an answer about what a project brings, and listedRun one about its
-// own programs, as the list has them in JSON.
-type listedAnswer struct {
-	Kind string `json:"kind"`
-	trust.Answer
-}
-
-type listedRun struct {
-	Kind string `json:"kind"`
-	trust.Programs
-}
-
-// listTrust prints the answers of both kinds.
+// listTrust prints the answers about what projects bring, and those about their own programs.
 func (a trustCommand) listTrust() error {
 	store, err := a.open("")
 	if err != nil {
@@ -356,40 +338,40 @@ func (a trustCommand) listTrust() error {
 	if err != nil {
 		return a.storeFailure(store, err)
 	}
-	for _, answer := range answers {
-		if err := printOne(a.process.Out, listedAnswer{kindSettings, answer}, *a.json, listedAnswer.text); err != nil {
-			return err
-		}
-	}
 	programs, err := store.Programs()
 	if err != nil {
 		return a.storeFailure(store, err)
 	}
+	row := func(asJSON any, word string, at time.Time, root, object string) error {
+		return printOne(a.process.Out, asJSON, *a.json, func(any) string {
+			return fmt.Sprintf("%-3s  %s  %s  %s", word, at.Local().Format("2006-01-02 15:04"),
+				sanitize.Text(root, sanitize.Line), sanitize.Text(object, sanitize.Line))
+		})
+	}
+	type kind struct {
+		Kind string `json:"kind"`
+	}
+	for _, answer := range answers {
+		word := map[bool]string{true: "yes", false: "no"}[answer.Trusted]
+		names := cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(answer.Files))), "no settings")
+		err := row(struct {
+			kind
+			trust.Answer
+		}{kind{"settings"}, answer}, word, answer.At, answer.Root, names)
+		if err != nil {
+			return err
+		}
+	}
 	for _, p := range programs {
-		if err := printOne(a.process.Out, listedRun{kindRun, p}, *a.json, listedRun.text); err != nil {
+		err := row(struct {
+			kind
+			trust.Programs
+		}{kind{"run"}, p}, "run", p.At, p.Root, "its own programs, in the sandbox")
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// text is an answer as it is listed: whether it still counts depends on what the
-// project brings now.
-func (l listedAnswer) text() string {
-	word := "no"
-	if l.Trusted {
-		word = "yes"
-	}
-	return trustRow(word, l.At, l.Root, cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(l.Files))), "no settings"))
-}
-
-func (l listedRun) text() string {
-	return trustRow("run", l.At, l.Root, "its own programs, in the sandbox")
-}
-
-func trustRow(word string, at time.Time, root, object string) string {
-	return fmt.Sprintf("%-3s  %s  %s  %s", word, at.Local().Format("2006-01-02 15:04"),
-		sanitize.Text(root, sanitize.Line), sanitize.Text(object, sanitize.Line))
 }
 
 // revoke takes back what was said of a project's settings, or, with run, that it may
@@ -400,25 +382,22 @@ func (a trustCommand) revoke(dir string) error {
 		return err
 	}
 	root := sanitize.Text(a.project.Root, sanitize.Line)
+	was, forgotten, unknown := false, " is no longer trusted; artoo asks again about its settings", " was neither trusted nor refused"
 	if *a.programs {
-		was, err := store.RevokePrograms(a.project.Root)
-		text := root + " was not trusted to run its own programs"
-		if was {
-			text = root + " may no longer run its own programs unasked"
-		}
-		if err == nil {
-			a.screen.Line(text)
-		}
-		return a.storeFailure(store, err)
-	}
-	n, err := store.Revoke(a.project.Root)
-	if err != nil {
-		return a.storeFailure(store, err)
-	}
-	if n == 0 {
-		a.screen.Line(root + " was neither trusted nor refused")
+		was, err = store.RevokePrograms(a.project.Root)
+		forgotten, unknown = " may no longer run its own programs unasked", " was not trusted to run its own programs"
 	} else {
-		a.screen.Line(root + " is no longer trusted; artoo asks again about its settings")
+		var answers int
+		answers, err = store.Revoke(a.project.Root)
+		was = answers > 0
+	}
+	switch {
+	case err != nil:
+		return a.storeFailure(store, err)
+	case was:
+		a.screen.Line(root + forgotten)
+	default:
+		a.screen.Line(root + unknown)
 	}
 	return nil
 }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"artoo/provider"
+	"artoo/tool/sandbox"
 )
 
 // setEnv sets the variables that checks read, so that nothing comes from the real ones.
@@ -63,7 +66,7 @@ func TestAllIsWell(t *testing.T) {
 	setEnv(t, map[string]string{"TERM": "xterm-256color"})
 	lines, failed := report(t, CheckTerminal(wide, programs), CheckShell("/bin/bash"), CheckGit(programs),
 		CheckProject("/p", ""), CheckConfig("~/.config/artoo/config.toml", nil, nil), CheckFiles(nil), CheckKeys(nil),
-		CheckProxy(false), CheckCertificates("", nil), CheckCLIs("", false, programs, upToDate), CheckSandbox(Sandbox{}))
+		CheckProxy(false), CheckCertificates("", nil), CheckCLIs("", false, programs, upToDate), CheckSandbox(sandbox.Facts{}, "auto"))
 	if failed != 0 || strings.Contains(lines, "warn ") {
 		t.Errorf("%d failed:\n%s", failed, lines)
 	}
@@ -156,21 +159,21 @@ var troubles = []struct {
 		[]string{"ok claude: 2.1.0 (Claude Code) |"}},
 	{"a chosen CLI and no network allowed", nil, CheckCLIs("claude", true, programs, upToDate),
 		[]string{"fail claude: it connects to its vendor, and ARTOO_OFFLINE forbids that | unset ARTOO_OFFLINE"}},
-	{"a server that ARTOO_OFFLINE keeps from being found", nil, CheckServer(&Server{Provider: "openai", Model: "m",
+	{"a server that ARTOO_OFFLINE keeps from being found", nil, CheckServer(&Server{Server: provider.Server{Name: "openai"}, Model: "m",
 		Offline: true, Key: func(context.Context) (string, string, error) { return "k", "you", nil }}, nil,
 		&http.Client{Transport: failing{&net.DNSError{Err: "no such host", Name: "api.openai.com"}}}),
 		[]string{"fail provider: openai: api.openai.com cannot be looked up | unset ARTOO_OFFLINE, or use a server on this " +
 			"machine or network"}},
 	{"ARTOO_OFFLINE", nil, CheckProxy(true),
 		[]string{"ok offline: ARTOO_OFFLINE is set: only what is on this machine or network is connected to |"}},
-	{"a sandbox that is switched off", nil, CheckSandbox(Sandbox{Off: true, Mechanism: "none"}),
+	{"a sandbox that is switched off", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.None}, "off"),
 		[]string{"ok sandbox: off, as ARTOO_SANDBOX says"}},
-	{"a sandbox without layers", nil, CheckSandbox(Sandbox{Mechanism: "namespaces", Text: "namespaces: no network",
-		Missing: []Lack{{What: "layer", Why: "overlay is not loaded", Cure: "sudo modprobe overlay"}}}),
+	{"a sandbox without layers", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.Namespaces, Network: true,
+		Missing: []sandbox.Lack{{What: "layer", Why: "overlay is not loaded", Cure: "sudo modprobe overlay"}}}, "auto"),
 		[]string{"ok sandbox: namespaces: no network |", "warn sandbox: no layer: overlay is not loaded | sudo modprobe overlay"}},
-	{"no sandbox", nil, CheckSandbox(Sandbox{Mechanism: "none", Missing: []Lack{{What: "sandbox", Why: "this system has none"}}}),
+	{"no sandbox", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.None, Missing: []sandbox.Lack{{What: "sandbox", Why: "this system has none"}}}, "auto"),
 		[]string{"warn sandbox: no sandbox: this system has none | nothing known"}},
-	{"no sandbox where one is needed", nil, CheckSandbox(Sandbox{Mechanism: "none", Needed: true, Missing: []Lack{{What: "sandbox", Why: "old", Cure: "a newer kernel"}}}),
+	{"no sandbox where one is needed", nil, CheckSandbox(sandbox.Facts{Mechanism: sandbox.None, Missing: []sandbox.Lack{{What: "sandbox", Why: "old", Cure: "a newer kernel"}}}, "on"),
 		[]string{"fail sandbox: no sandbox: old | a newer kernel"}},
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"artoo/provider"
+	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
 
@@ -161,53 +162,32 @@ func CheckCLIs(chosen string, offline bool, run Exec, tooOld func(name, said str
 	}
 }
 
-// Sandbox is what confines commands.
-type Sandbox struct {
-	Off       bool   // the user switched it off
-	Needed    bool   // ARTOO_SANDBOX=on: nothing runs without it
-	Mechanism string // namespaces, landlock, sandbox-exec; "none"
-	Text      string // describes its limits
-	Missing   []Lack
-}
-
-// Lack is one thing that this machine cannot confine.
-type Lack struct {
-	What string
-	Why  string
-	Cure string // "" where there is none
-}
-
-// String says what confines commands, or that nothing does and why.
-func (s Sandbox) String() string {
+// SandboxText says what confines commands, or that nothing does and why. setting is that of
+// ARTOO_SANDBOX.
+func SandboxText(facts sandbox.Facts, setting string) string {
 	switch {
-	case s.Off:
+	case setting == "off":
 		return "off, as ARTOO_SANDBOX says: nothing confines commands but your answers and rules"
-	case s.none():
+	case unconfined(facts):
 		return "none here: nothing confines commands but your answers and rules"
 	}
-	return s.Text
+	return facts.String()
 }
 
-func (s Sandbox) none() bool { return s.Mechanism == "" || s.Mechanism == "none" }
+func unconfined(facts sandbox.Facts) bool {
+	return facts.Mechanism == "" || facts.Mechanism == sandbox.None
+}
 
 // CheckSandbox says what confines commands. For what is missing it says why, and what helps.
-func CheckSandbox(s Sandbox) Check {
+func CheckSandbox(facts sandbox.Facts, setting string) Check {
 	var all []Finding
-	if !s.none() || s.Off || len(s.Missing) == 0 {
-		all = append(all, ok("sandbox", "%s", s))
+	if !unconfined(facts) || len(facts.Missing) == 0 {
+		all = append(all, ok("sandbox", "%s", SandboxText(facts, setting)))
 	}
-	if s.Off {
-		return found(all...)
-	}
-	for _, lack := range s.Missing {
-		f := warn("sandbox", lack.Cure, "no %s: %s", lack.What, lack.Why)
-		if f.Fix == "" {
-			f.Fix = "nothing known; without it what needs it is asked"
-		}
-		if s.Needed && s.none() {
-			if f.Level = Fail; lack.Cure == "" {
-				f.Fix = "ARTOO_SANDBOX=auto asks before it runs commands unconfined"
-			}
+	for _, lack := range facts.Missing {
+		f := warn("sandbox", cmp.Or(lack.Cure, "nothing known; without it what needs it is asked"), "no %s: %s", lack.What, lack.Why)
+		if setting == "on" && unconfined(facts) {
+			f.Level, f.Fix = Fail, cmp.Or(lack.Cure, "ARTOO_SANDBOX=auto asks before it runs commands unconfined")
 		}
 		all = append(all, f)
 	}

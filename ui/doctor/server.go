@@ -24,15 +24,12 @@ const askLimit = 15 * time.Second
 // times in sessions make no sense.
 const maxSkew = 2 * time.Minute
 
-// Server is a provider to be asked something cheap.
+// Server is a provider to be asked something cheap, by its Name, Form, Headers and Base.
 type Server struct {
-	provider.Form
-	Provider string
-	Model    string
-	Address  string // where its API is; "" means the provider's own
+	provider.Server
+	Model string
 	// Key is the key and the place it came from, both "" when it works without.
 	Key     func(context.Context) (key, source string, err error)
-	Headers map[string]string
 	Offline bool // ARTOO_OFFLINE: a name that leads far away may not even be found
 }
 
@@ -67,7 +64,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	r, err := s.request(ctx, key)
 	if err != nil {
 		return Answer{Finding: fail(topic, "an address such as https://host/v1", "%s: the base URL is no address",
-			s.Provider)}
+			s.Name)}
 	}
 	a := Answer{Host: r.URL.Host}
 	// A redirect could take the key to a server nobody named.
@@ -92,10 +89,9 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 
 // request is the cheap question.
 func (s Server) request(ctx context.Context, key string) (*http.Request, error) {
-	facts, _ := provider.FactsOf(s.Provider)
-	check := s.Check(s.Provider)
+	check := s.Check(s.Name)
 	path := cmp.Or(check.Path, "models")
-	base, err := url.Parse(strings.TrimSpace(cmp.Or(s.Address, facts.BaseURL)))
+	base, err := url.Parse(strings.TrimSpace(s.Base()))
 	if err != nil {
 		return nil, err
 	}
@@ -132,34 +128,33 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	if source != "" {
 		from = " from " + source
 	}
-	refused := status == 401 || status == 403 || status == 400 && s.Check(s.Provider).BadRequest
+	refused := status == 401 || status == 403 || status == 400 && s.Check(s.Name).BadRequest
 	switch {
 	case page && status != 404:
 		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first",
-			"%s: a web page came from %s, and no answer (%d)", s.Provider, host, status)
+			"%s: a web page came from %s, and no answer (%d)", s.Name, host, status)
 	case status/100 == 2:
-		return Accepted, ok(topic, "%s answers at %s in %d ms%s", s.Provider, host, took.Milliseconds(), secured(reply.TLS))
+		return Accepted, ok(topic, "%s answers at %s in %d ms%s", s.Name, host, took.Milliseconds(), secured(reply.TLS))
 	case refused && source == "":
-		return Refused, fail(topic, "artoo login "+s.Provider, "%s wants a key (%d)", s.Provider, status)
+		return Refused, fail(topic, "artoo login "+s.Name, "%s wants a key (%d)", s.Name, status)
 	case refused:
-		return Refused, fail(topic, "artoo login "+s.Provider+", or fix the key"+from, "%s refuses the key%s (%d)",
-			s.Provider, from, status)
+		return Refused, fail(topic, "artoo login "+s.Name+", or fix the key"+from, "%s refuses the key%s (%d)",
+			s.Name, from, status)
 	case status == 402:
 		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider",
-			"%s: no credit (%d)",
-			s.Provider, status)
+			"%s: no credit (%d)", s.Name, status)
 	case status == 429:
-		return Unknown, warn(topic, "again in a few minutes", "%s: a limit is reached (%d)", s.Provider, status)
+		return Unknown, warn(topic, "again in a few minutes", "%s: a limit is reached (%d)", s.Name, status)
 	case status == 404 || status == 405 || status == 501:
 		return Unknown, warn(topic, "check the address if requests fail: many servers want it to end in /v1",
-			"%s answers at %s, but lists no models there (%d)%s", s.Provider, host, status, secured(reply.TLS))
+			"%s answers at %s, but lists no models there (%d)%s", s.Name, host, status, secured(reply.TLS))
 	case status/100 == 3:
 		return Unknown, fail(topic, "set ARTOO_BASE_URL (or base_url) to the address itself", "%s: %s sends elsewhere (%d)",
-			s.Provider, host, status)
+			s.Name, host, status)
 	case status >= 500:
-		return Unknown, warn(topic, "again later", "%s: %s fails (%d)", s.Provider, host, status)
+		return Unknown, warn(topic, "again later", "%s: %s fails (%d)", s.Name, host, status)
 	}
-	return Unknown, warn(topic, "check ARTOO_BASE_URL", "%s: %s answers with status %d", s.Provider, host, status)
+	return Unknown, warn(topic, "check ARTOO_BASE_URL", "%s: %s answers with status %d", s.Name, host, status)
 }
 
 // secured says who vouches for a connection: a company's proxy that looks into
@@ -208,22 +203,22 @@ func (s Server) unreachable(host string, err error) Finding {
 		if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 			fix = "check this computer's clock, then the server"
 		}
-		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Provider, host, by,
+		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Name, host, by,
 			verify.Err)
 	case errors.As(err, &dns):
 		fix := "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
 		if s.Offline {
 			fix = unsetOffline
 		}
-		return fail(topic, fix, "%s: %s cannot be looked up", s.Provider, dns.Name)
+		return fail(topic, fix, "%s: %s cannot be looked up", s.Name, dns.Name)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fail(topic, "check the network and HTTPS_PROXY", "%s: %s did not answer within %s", s.Provider,
+		return fail(topic, "check the network and HTTPS_PROXY", "%s: %s did not answer within %s", s.Name,
 			host, askLimit)
 	}
-	f := failure(topic, fmt.Errorf("%s: %s cannot be reached: %w", s.Provider, host, err))
+	f := failure(topic, fmt.Errorf("%s: %s cannot be reached: %w", s.Name, host, err))
 	if f.Fix == "" {
 		f.Fix = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
-		if s.Address != "" {
+		if s.BaseURL != "" {
 			f.Fix = "is the server running? Or check the address"
 		}
 	}
@@ -239,9 +234,9 @@ func CheckServer(s *Server, err error, client *http.Client) Check {
 		f.Text = strings.TrimPrefix(f.Text, topic+": ")
 		return found(f)
 	}
-	chosen := ok(topic, "%s, model %s", s.Provider, s.Model)
+	chosen := ok(topic, "%s, model %s", s.Name, s.Model)
 	if client == nil {
-		return found(chosen, ok(topic, "%s was not asked", s.Provider))
+		return found(chosen, ok(topic, "%s was not asked", s.Name))
 	}
 	return func(ctx context.Context) []Finding {
 		a := Ask(ctx, client, *s)

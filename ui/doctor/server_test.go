@@ -21,7 +21,7 @@ import (
 const key = "sk-kqzx-test-key" // no part of a port, which has digits
 
 func server(name, address string) *Server {
-	return &Server{Provider: name, Model: "m", Address: address,
+	return &Server{Server: provider.Server{Name: name, BaseURL: address}, Model: "m",
 		Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
 }
 
