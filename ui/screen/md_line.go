@@ -36,31 +36,27 @@ const maxLead = 256
 
 // readStart reads up to where the kind of the line is known.
 func (m *Markdown) readStart(s string) string {
-	for i := 0; i < len(s); {
-		if s[i] == '\n' {
+	for i, r := range s {
+		if r == '\n' {
 			m.beginLine(true)
 			m.readText("\n")
 			return s[i+1:]
 		}
-		n := 1
-		if s[i] >= utf8.RuneSelf {
-			_, n = utf8.DecodeRuneInString(s[i:])
-		}
-		m.lead = append(m.lead, s[i:i+n]...)
-		i += n
-		if _, ok := m.parse(false); ok || len(m.lead) >= maxLead {
-			m.beginLine(false)
-			return s[i:]
+		m.lead = utf8.AppendRune(m.lead, r)
+		if known := !maybeMarks.Match(m.lead); known || len(m.lead) >= maxLead {
+			m.beginLine(known)
+			return s[i+utf8.RuneLen(r):]
 		}
 	}
 	return ""
 }
 
-// beginLine acts on the start of a line; what it did not need is fed on.
-func (m *Markdown) beginLine(whole bool) {
-	o, ok := m.parse(whole)
-	if !ok {
-		o = opening{kind: kindText}
+// beginLine acts on the start of a line, which is text where its kind is not known; what it
+// did not need is fed on.
+func (m *Markdown) beginLine(known bool) {
+	o := opening{kind: kindText}
+	if known {
+		o = m.parse(string(m.lead))
 	}
 	lead := string(m.lead)
 	m.lead = m.lead[:0]

@@ -1,14 +1,20 @@
 package screen
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // maxDepth is how many quotes and items within each other are understood.
 const maxDepth = 10
 
-// parse understands the start of a line from what was read of it. It reports
-// false when more must be read; never when the line is whole.
-func (m *Markdown) parse(whole bool) (opening, bool) {
-	s := string(m.lead)
+// maybeMarks matches the start of a line as long as what follows may change its kind: marks of
+// quotes and items, then what may become a heading, a rule, an underline, a fence or a mark.
+var maybeMarks = regexp.MustCompile("^(?:[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)))*[ \t]*" +
+	"(?:#{0,6}|[-*_][-*_ \t]*|[+]|=[= \t]*|[0-9]{1,9}[.)]?|`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)$")
+
+// parse understands the start of a line, whole, or told from its marks.
+func (m *Markdown) parse(s string) opening {
 	o := opening{kind: kindText}
 	i := 0
 	for depth := 0; ; depth++ {
@@ -17,28 +23,25 @@ func (m *Markdown) parse(whole bool) (opening, bool) {
 			i++
 		}
 		blanks := strings.ReplaceAll(s[start:i], "\t", "    ")
+		o.at = i
 		if i == len(s) {
 			if start == 0 {
 				o.kind = kindBlank
 			}
-			o.at = i
-			return o, whole
+			return o
 		}
-		o.at, o.indent = i, len(blanks)
+		o.indent = len(blanks)
 		if start == 0 && len(blanks) >= m.listAt+4 && (m.prev != kindText && m.prev != kindItem) {
 			o.kind, o.at = kindIndented, 0
-			return o, true
+			return o
 		}
 		o.head, o.hang = o.head+blanks, o.hang+blanks
-		if depth == maxDepth {
-			return o, true
-		}
-		n, known := container(s[i:], whole)
-		if !known {
-			return o, false
-		}
-		if n == 0 {
-			return leaf(s[i:], whole, o)
+		n := container(s[i:])
+		if n == 0 || depth == maxDepth {
+			if depth < maxDepth {
+				o.kind = leaf(s[i:], o.kind)
+			}
+			return o
 		}
 		mark, hang := s[i:i+n], strings.Repeat(" ", n)
 		if s[i] == '>' {
@@ -55,85 +58,48 @@ func (m *Markdown) parse(whole bool) (opening, bool) {
 }
 
 // container is the length of the quote or item mark that s begins with, 0 without a mark.
-func container(s string, whole bool) (n int, known bool) {
+func container(s string) (n int) {
 	switch c := s[0]; {
 	case c == '>':
-		return 1, true
+		return 1
 	case c == '-' || c == '*' || c == '+':
-		if isRule(s, whole) {
-			return 0, true
+		if isRule(s) {
+			return 0
 		}
 		n = 1
 	case c >= '0' && c <= '9':
 		for n < len(s) && n < 9 && s[n] >= '0' && s[n] <= '9' {
 			n++
 		}
-		if n == len(s) {
-			return 0, whole
-		}
-		if s[n] != '.' && s[n] != ')' {
-			return 0, true
+		if n == len(s) || s[n] != '.' && s[n] != ')' {
+			return 0
 		}
 		n++
-	default:
-		return 0, true
 	}
-	if n == len(s) {
-		return n, whole
+	if n < len(s) && s[n] != ' ' && s[n] != '\t' {
+		return 0
 	}
-	if s[n] == ' ' || s[n] == '\t' {
-		// "* * *" is a rule, and is not known before its end.
-		if strings.Trim(s, s[:1]+" ") == "" && strings.Count(s, s[:1]) > 1 && !whole {
-			return 0, false
-		}
-		return n, true
-	}
-	return 0, true
+	return n
 }
 
 // isRule reports a line of three or more -, * or _ and blanks.
-func isRule(s string, whole bool) bool {
-	return whole && strings.Trim(s, s[:1]+" \t") == "" && strings.Count(s, s[:1]) >= 3
+func isRule(s string) bool {
+	return strings.Trim(s, s[:1]+" \t") == "" && strings.Count(s, s[:1]) >= 3
 }
 
-// leaf understands what follows the containers; s is not empty.
-func leaf(s string, whole bool, o opening) (opening, bool) {
+// leaf is what follows the containers, which is not empty; kind is what they are.
+func leaf(s string, kind kind) kind {
 	c := s[0]
 	run := len(s) - len(strings.TrimLeft(s, s[:1]))
-	switch c {
-	case '#':
-		switch {
-		case run > 6:
-		case run == len(s):
-			if !whole {
-				return o, false
-			}
-			o.kind = kindHeading
-		case s[run] == ' ' || s[run] == '\t':
-			o.kind = kindHeading
-		}
-	case '`', '~':
-		switch {
-		case run == len(s) && !whole:
-			return o, false
-		case run < 3 || c == '`' && strings.ContainsRune(s[run:], '`'):
-		case !whole:
-			return o, false
-		default:
-			o.kind = kindFence
-		}
-	case '-', '*', '_':
-		switch {
-		case isRule(s, whole):
-			o.kind = kindRule
-		case strings.Trim(s, s[:1]+" \t") == "" && !whole:
-			return o, false
-		}
-	case '=':
-		// The line below a heading, perhaps; what it is decides how it is spoken.
-		return o, whole || strings.Trim(s, "= \t") != ""
-	case '|':
-		o.kind = kindTable
+	switch {
+	case c == '#' && run <= 6 && (run == len(s) || s[run] == ' ' || s[run] == '\t'):
+		return kindHeading
+	case run >= 3 && (c == '~' || c == '`' && !strings.Contains(s[run:], "`")):
+		return kindFence
+	case strings.IndexByte("-*_", c) >= 0 && isRule(s):
+		return kindRule
+	case c == '|':
+		return kindTable
 	}
-	return o, true
+	return kind
 }
