@@ -157,22 +157,6 @@ func openIn(source []byte, from, to int) int {
 	return -1
 }
 
-// closers are the characters by which a span that a mark opens can end, or become part of an
-// address.
-var closers = map[byte]string{'*': "*>", '_': "_>", '~': "~>", '`': "`>", '[': "])>"}
-
-// firstOpen is where the span begins that a run opens with its first mark, and where what may
-// close it comes from there; -1 and 0 where only a parser knows.
-func firstOpen(run []byte) (at, seen int) {
-	at = bytes.IndexAny(run, "`*_~[<\\\x01")
-	if at < 0 || openIn(run, at, at+1) != at {
-		return -1, 0
-	}
-	for seen = at + 1; seen < len(run) && run[seen] == run[at] && run[at] != '['; seen++ {
-	}
-	return at, seen
-}
-
 // codeSource is a code span with its backticks.
 func codeSource(code *ast.CodeSpan, source []byte) string {
 	first, last := code.FirstChild().(*ast.Text).Segment, code.LastChild().(*ast.Text).Segment

@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,8 +32,7 @@ type heldWords struct {
 	hot    bool // it has a character that may be markup
 	last   rune // the last rune of text
 	spaces int  // blanks before it
-	open   int  // where its first open span began in text[:seen]; -1 without such a span
-	seen   int
+	open   int  // where its first open span began when openAt looked last
 }
 
 // maxSpan is the most cells of an open span that are held back on a wide screen,
@@ -128,16 +126,9 @@ func (m *Markdown) openAt() int {
 	if !m.held.hot || m.asSource() {
 		return -1
 	}
-	h := &m.held
-	if h.seen == 0 {
-		h.open, h.seen = firstOpen(h.text)
-	}
-	if h.open < 0 || bytes.ContainsAny(h.text[h.seen:], closers[h.text[h.open]]) {
-		m.scanned += len(h.text)
-		h.open = m.parsed(string(h.text)).openAt()
-	}
-	h.seen = len(h.text)
-	return h.open
+	m.scanned += len(m.held.text)
+	m.held.open = m.parsed(string(m.held.text)).openAt()
+	return m.held.open
 }
 
 // mayGrow reports whether the span that is open at a place may become longer. One
