@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/charmbracelet/glamour"
 	glamourstyle "github.com/charmbracelet/glamour/ansi"
 	"github.com/fatih/color"
-	"github.com/muesli/termenv"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
@@ -35,7 +33,7 @@ func (lay *layout) whole(markdown string, width int, label string) string {
 		return RenderMarkdown(markdown, opt)
 	}
 	r, err := glamour.NewTermRenderer(glamour.WithStyles(lay.opt.Palette.glamour(lay.opt.ErrColor)), glamour.WithWordWrap(width-1),
-		glamour.WithColorProfile(termenv.TrueColor), glamour.WithPreservedNewLines(), glamour.WithInlineTableLinks(true))
+		glamour.WithPreservedNewLines(), glamour.WithInlineTableLinks(true))
 	if err != nil {
 		return RenderMarkdown(markdown, opt)
 	}
@@ -134,28 +132,10 @@ func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
 
 func ptr[T any](v T) *T { return &v }
 
-// primitive is a set of styles as glamour has them.
+// primitive is a set of styles as glamour has them: what it writes before and behind a text.
 func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) {
-	look := p.attributes(s, on)
-	for len(look) > 0 {
-		a, n := look[0], 1
-		switch {
-		case a == color.Bold:
-			out.Bold = ptr(true)
-		case a == color.Italic:
-			out.Italic = ptr(true)
-		case a == color.Underline:
-			out.Underline = ptr(true)
-		case a >= color.FgBlack && a <= color.FgWhite:
-			out.Color = ptr(fmt.Sprint(int(a - color.FgBlack)))
-		case a >= color.FgHiBlack && a <= color.FgHiWhite:
-			out.Color = ptr(fmt.Sprint(int(a - color.FgHiBlack + 8)))
-		case a == 38 && len(look) > 2 && look[1] == 5:
-			out.Color, n = ptr(fmt.Sprint(int(look[2]))), 3
-		case a == 38 && len(look) > 4 && look[1] == 2:
-			out.Color, n = ptr(fmt.Sprintf("#%02x%02x%02x", int(look[2]), int(look[3]), int(look[4]))), 5
-		}
-		look = look[n:]
+	if begin := p.begin(s); on && begin != "" {
+		out.Prefix, out.Suffix = begin, endStyle
 	}
 	return out
 }
@@ -166,7 +146,8 @@ func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) 
 func (p *Palette) trimmed(rendered string) string {
 	allowed := append(p.attributes(bold|italic|underlined|codeStyle, true), color.Reset)
 	var out strings.Builder
-	style, before := "", "" // the style that is open in the source, and the row before
+	var open []string // the styles that are open in the source
+	before := ""      // the row before
 	for row := range strings.SplitSeq(strings.Trim(rendered, "\n"), "\n") {
 		var b strings.Builder
 		written, blanks := "", ""
@@ -181,11 +162,14 @@ func (p *Palette) trimmed(rendered string) string {
 			row = row[n:]
 			params, isSGR := strings.CutSuffix(strings.TrimPrefix(part, "\x1b["), "m")
 			if look := parseSGR(params); part[0] == '\x1b' && isSGR && !slices.ContainsFunc(look, func(a color.Attribute) bool { return !slices.Contains(allowed, a) }) {
-				if style += part; slices.Contains(look, color.Reset) {
-					style = ""
+				if !slices.Contains(look, color.Reset) {
+					open = append(open, part)
+				} else if len(open) > 0 {
+					open = open[:len(open)-1]
 				}
 				continue
 			}
+			style := strings.Join(open, "")
 			text := sanitize.Text(part, sanitize.Prose)
 			words := strings.TrimLeft(text, " ")
 			blanks += text[:len(text)-len(words)]

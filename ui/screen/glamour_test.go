@@ -13,7 +13,7 @@ const plan = "# Plan\n\nMake `Cart` take a **clock**.\n\n1. add the field, see [
 
 func TestATextThatArrivesWholeIsRendered(t *testing.T) {
 	for name, want := range map[string]string{
-		"rich": "\x1b[4;1mPlan\x1b[0m\n\nMake \x1b[35mCart\x1b[0m take a \x1b[1mclock\x1b[0m.\n\n1. add the field, see the issue\n(https://example.org/i/12)\n" +
+		"rich": "\x1b[1;4mPlan\x1b[0m\n\nMake \x1b[35mCart\x1b[0m take a \x1b[1mclock\x1b[0m.\n\n1. add the field, see the issue\n(https://example.org/i/12)\n" +
 			"  - in \x1b[35mcart.go\x1b[0m\n2. pass it\n\n File                 Lines\n----------------------------\n \x1b[35mweek.go\x1b[0m                 88\n\n" +
 			"  x := 1\n\n- [ ] New takes it\n\n> not global\n",
 		"nocolor": "# Plan\n\nMake `Cart` take a clock.\n\n1. add the field, see the issue\n(https://example.org/i/12)\n" +
