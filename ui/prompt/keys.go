@@ -178,58 +178,26 @@ var keypadKeys = [...]struct {
 	{kind: keyEnd},
 }
 
-// sequenceKey is the meaning of a CSI or SS3 sequence, given what stands
-// between its introducer and its final byte. Terminals, tmux, screen and the
-// Linux console send different ones for the same key.
-func sequenceKey(params string, final byte) (keyKind, bool) {
-	arg, modifier, more := strings.Cut(params, ";")
-	m := modifiersOf(modifier)
-	word := m == ctrl || m == alt || !more && arg == "5" // rxvt leaves the 1 out
-	switch final {
-	case 'A':
-		return keyUp, true
-	case 'B':
-		return keyDown, true
-	case 'C', 'c', 'D', 'd':
-		left := final == 'D' || final == 'd'
-		switch word = word || final >= 'a'; {
-		case word && left:
-			return keyWordLeft, true
-		case word:
-			return keyWordRight, true
-		case left:
-			return keyLeft, true
-		}
-		return keyRight, true
-	case 'H':
-		return keyHome, true
-	case 'F':
-		return keyEnd, true
-	case 'Z':
-		return keyMode, true
-	case 'M': // the keypad's Enter in application mode
-		return keyEnter, params == ""
-	case '~':
-		return tildeKey(arg, m)
-	}
-	return 0, false
+// sequenceKeys are the keys that CSI and SS3 sequences stand for: by their last byte, before ~
+// with the number. Terminals, tmux, screen and the Linux console send different ones for the
+// same key.
+var sequenceKeys = map[string]keyKind{
+	"A": keyUp, "B": keyDown, "C": keyRight, "D": keyLeft, "c": keyWordRight, "d": keyWordLeft,
+	"H": keyHome, "1~": keyHome, "7~": keyHome, "F": keyEnd, "4~": keyEnd, "8~": keyEnd,
+	"3~": keyDelete, "5~": keyPrev, "6~": keyNext, "Z": keyMode, "M": keyEnter,
 }
 
-func tildeKey(arg string, m modifiers) (keyKind, bool) {
-	switch arg {
-	case "1", "7":
-		return keyHome, true
-	case "4", "8":
-		return keyEnd, true
-	case "3":
-		if m == ctrl || m == alt {
-			return keyKillWordRight, true
-		}
-		return keyDelete, true
-	case "5":
-		return keyPrev, true
-	case "6":
-		return keyNext, true
+// sequenceKey is the meaning of a sequence, given what stands between its introducer and its
+// final byte.
+func sequenceKey(params string, final byte) (keyKind, bool) {
+	arg, modifier, more := strings.Cut(params, ";")
+	name := string(rune(final))
+	if final == '~' {
+		name = arg + name
 	}
-	return 0, false
+	kind, ok := sequenceKeys[name]
+	if m := modifiersOf(modifier); m == ctrl || m == alt || !more && arg == "5" { // rxvt leaves the 1 out
+		kind = metaSequence(kind)
+	}
+	return kind, ok && (kind != keyEnter || params == "") // the keypad's Enter in application mode
 }

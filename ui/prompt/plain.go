@@ -30,22 +30,16 @@ type plainReader struct {
 	asleep  bool          // the terminal's input ended at a time when that means nothing
 	open    bool          // a prompt stands at the end of the screen
 	shownAt time.Time     // when the question was
-	answer  *Line         // came, and it is not known yet whether more follows
-	more    chan struct{} // being waited for, to know that
-	pasted  *gathered     // the message that is coming, typed by the user; nil when none is
+	coming  *gathered     // what the user typed, and it is not known yet whether more follows; nil when nothing was
 }
 
-// gathered is a message whose lines come one by one, at once: a paste.
+// gathered is an answer, or a message whose lines come one by one, at once: a paste.
 type gathered struct {
-	lines []string
-	short bool          // a line of it was cut by the terminal
-	more  chan struct{} // being waited for, to know whether another line follows
-}
-
-// take adds a line. limit is how long a line is that may have been cut.
-func (g *gathered) take(text string, limit int) {
-	g.lines = append(g.lines, text)
-	g.short = g.short || len(text) >= limit
+	answer bool
+	burst  bool // a line followed the answer at once
+	lines  []string
+	short  bool          // a line of it was cut by the terminal
+	more   chan struct{} // being waited for, to know whether another line follows
 }
 
 // line is the message; what was pasted is text, and no command.
@@ -90,7 +84,10 @@ func (f *plainReader) show() {
 }
 
 func (f *plainReader) end() {
-	f.mark, f.answer, f.more = nil, nil, nil
+	f.mark = nil
+	if f.coming != nil && f.coming.answer {
+		f.coming = nil
+	}
 	f.close(false)
 }
 
@@ -109,16 +106,12 @@ func (f *plainReader) close(echoed bool) {
 func (f *plainReader) take(c chunk) {
 	switch {
 	case c.mark != nil:
-		switch c.mark {
-		case f.mark:
+		switch {
+		case c.mark == f.mark:
 			f.mark = nil
 			f.show()
-		case f.more:
-			f.Prompt.finish(result{line: *f.answer})
-		default:
-			if f.pasted != nil && c.mark == f.pasted.more {
-				f.gathered()
-			}
+		case f.coming != nil && c.mark == f.coming.more:
+			f.gathered()
 		}
 	case c.err != nil:
 		f.finished(c.err)
@@ -140,8 +133,8 @@ func (f *plainReader) split(at time.Time) {
 		old := f.old
 		f.old = false
 		switch {
-		case f.answer != nil:
-			f.answer.Burst = true
+		case f.coming != nil && f.coming.answer:
+			f.coming.burst = true
 			f.enqueue(Line{Text: text})
 			continue
 		case f.want == nil || f.mark != nil || old && f.want.question:
@@ -164,23 +157,22 @@ func (f *plainReader) split(at time.Time) {
 	}
 }
 
-// collect takes a line of a message, and waits a moment for those that were
-// pasted with it.
+// collect takes a line, and waits a moment for those that were pasted with it.
 func (f *plainReader) collect(text string) {
-	if f.pasted == nil {
-		f.pasted = &gathered{}
+	if f.coming == nil {
+		f.coming = &gathered{}
 	}
-	g := f.pasted
-	g.take(text, lineLimit())
+	g := f.coming
+	g.lines = append(g.lines, text)
+	g.short = g.short || len(text) >= lineLimit()
 	g.more = nil
 	n := len(g.lines)
 	f.later(time.After(followWait), func() { f.last(g, n) }) // how long a terminal takes does not depend on a test's clock
 }
 
-// last ends a message unless more came than n lines, once all that is there is
-// read.
+// last ends what came unless more came than n lines, once all that is there is read.
 func (f *plainReader) last(g *gathered, n int) {
-	if f.pasted != g || len(g.lines) != n {
+	if f.coming != g || len(g.lines) != n {
 		return
 	}
 	g.more = make(chan struct{})
@@ -189,13 +181,15 @@ func (f *plainReader) last(g *gathered, n int) {
 	}
 }
 
-// gathered hands the message over, or queues it while none is wanted. One that
-// the terminal has cut is not sent.
+// gathered hands an answer or a message over, and queues a message while none is wanted. One
+// that the terminal has cut is not sent.
 func (f *plainReader) gathered() {
-	g := f.pasted
-	f.pasted = nil
+	g := f.coming
+	f.coming = nil
 	wanted := f.want != nil && !f.want.question
 	switch {
+	case g.answer:
+		f.Prompt.finish(result{line: Line{Text: g.lines[0], Burst: g.burst}})
 	case g.short:
 		f.tooLong()
 		if wanted {
@@ -236,20 +230,11 @@ func (f *plainReader) answered(text string, at time.Time) {
 		f.show()
 		return
 	}
-	held := &Line{Text: text}
-	f.answer = held
-	f.later(f.opt.Clock.After(followWait), func() { f.alone(held) })
-}
-
-// alone finishes the question with an answer once all that came is read.
-func (f *plainReader) alone(answer *Line) {
-	if f.answer != answer {
-		return
+	if f.coming != nil {
+		f.gathered()
 	}
-	f.more = make(chan struct{})
-	if !f.in.flush(f.more) {
-		f.Prompt.finish(result{line: *answer})
-	}
+	f.coming = &gathered{answer: true}
+	f.collect(text)
 }
 
 // finished is the end of the input, or a Ctrl-D on a terminal.
@@ -261,7 +246,7 @@ func (f *plainReader) finished(err error) {
 	if !errors.Is(err, io.EOF) {
 		f.complain(err)
 	}
-	if f.pasted != nil {
+	if f.coming != nil && !f.coming.answer {
 		f.gathered()
 	}
 	if len(f.partial) > 0 {

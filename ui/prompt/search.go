@@ -21,13 +21,8 @@ type searchState struct {
 	failed  bool
 }
 
-// direction is where a search goes from what it found.
-type direction int
-
-const (
-	older direction = -1
-	newer direction = 1
-)
+// A search goes from what it found to older or to newer entries.
+const older, newer = -1, 1
 
 // startSearch begins a search. Nothing is found before there is a pattern.
 func (kb *keyboard) startSearch() {
@@ -76,7 +71,7 @@ func (kb *keyboard) searchKey(k key) bool {
 		found := kb.acceptFound()
 		// What was not seen is not sent: where rows are not drawn over, the line
 		// is shown for the first time now.
-		return kb.spoken || kb.viSearch(found)
+		return kb.spoken || kb.vi != nil && kb.vi.normal && found // vi's / is a motion
 	case keySuspend, keyQuit, keyClear:
 		kb.control(k.kind)
 	default:
@@ -86,17 +81,14 @@ func (kb *keyboard) searchKey(k key) bool {
 	return true
 }
 
-// viSearch says whether Enter only ends the search: vi's / is a motion.
-func (kb *keyboard) viSearch(found bool) bool { return kb.vi != nil && kb.vi.normal && found }
-
 // searchOn looks for the next entry that matches.
-func (kb *keyboard) searchOn(d direction) {
+func (kb *keyboard) searchOn(d int) {
 	s := kb.search
 	if s.pattern == "" && kb.sought != "" {
 		s.before = append(s.before, s.searchState)
 		s.pattern = kb.sought
 	}
-	if s.pattern == "" || !s.find(kb.ed.history, s.at+int(d), d) {
+	if s.pattern == "" || !s.find(kb.ed.history, s.at+d, d) {
 		kb.canvas.beep()
 		return
 	}
@@ -108,12 +100,12 @@ func (kb *keyboard) searchOn(d direction) {
 // find looks for the pattern from an entry on. A repetition of what was found
 // last is passed over. It reports false, and stays where it is, when there is
 // nothing.
-func (s *search) find(history []entry, from int, d direction) bool {
+func (s *search) find(history []entry, from, d int) bool {
 	last := ""
 	if s.at < len(history) && from != s.at {
 		last = history[s.at].text
 	}
-	for i := from; i >= 0 && i < len(history); i += int(d) {
+	for i := from; i >= 0 && i < len(history); i += d {
 		if matchAt(history[i].text, s.pattern) >= 0 && history[i].text != last {
 			s.at, s.failed = i, false
 			return true
