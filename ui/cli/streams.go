@@ -89,7 +89,7 @@ func (a *app) newScreen() *screen.Screen {
 	o := screen.Options{
 		Out: a.process.Out, Err: a.process.Err, ErrFile: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
 		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err), Palette: a.palette(),
-		Links: screen.LinkDecision(os.Getenv, a.streams.out && profile == screen.Rich),
+		Links: a.streams.out && profile == screen.Rich && prompt.IsModern(os.Getenv),
 		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: bool(cfg.Quiet), Verbose: bool(cfg.Debug),
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),

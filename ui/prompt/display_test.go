@@ -166,6 +166,9 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 		{[]string{"TERM=linux"}, false}, {[]string{"TERM=vt100"}, false}, {[]string{"TERM=vt220"}, false},
 		{[]string{"TERM=screen-256color"}, false}, {[]string{"TERM=tmux-256color"}, false},
 		{[]string{"TERM=eterm-color"}, false}, {[]string{"TERM=xterm", "INSIDE_EMACS=29.4,vterm"}, false},
+		{[]string{"TERM=xterm", "TERM_PROGRAM=Apple_Terminal"}, false}, {[]string{"TERM=dumb", "TERM_PROGRAM=iTerm.app"}, false},
+		{[]string{"TERM=xterm", "VTE_VERSION=4999"}, false}, {[]string{"TERM=xterm", "VTE_VERSION=x"}, false},
+		{[]string{"TERM=xterm", "WT_SESSION=1-2-3"}, true}, {[]string{"TERM=xterm-kitty", "INSIDE_EMACS=29,comint"}, false},
 		{[]string{"TERM=xterm", "TMUX=/tmp/tmux-1/default,1,0"}, false}, {[]string{"TERM=xterm", "STY=1.pts"}, false},
 	} {
 		for _, spoken := range []bool{false, true} {

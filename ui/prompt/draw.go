@@ -426,18 +426,14 @@ func (s *sections) output() string {
 	return markOutput
 }
 
-// isModern says whether the environment names a terminal that is known to take
-// such marks, or to ignore them as it ignores any sequence that it does not know: others
-// show them, and a screen reader in front of a terminal speaks them. The same holds
-// for keysOn. Nothing is asked of the terminal itself. A nil env names none.
-func isModern(env func(name string) string) bool {
-	if env == nil {
+// IsModern reports whether the environment names a terminal that is known to take marks,
+// links (OSC 8) and keysOn, or to ignore them as it ignores any sequence that it does not know:
+// others show them, and a screen reader in front of a terminal speaks them. Nothing is asked
+// of the terminal itself. Inside tmux, screen and Emacs the terminal is another one, and not
+// known. A nil env names none.
+func IsModern(env func(name string) string) bool {
+	if env == nil || slices.ContainsFunc([]string{"INSIDE_EMACS", "TMUX", "STY"}, func(name string) bool { return env(name) != "" }) {
 		return false
-	}
-	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} { // these stand before the terminal that TERM_PROGRAM names
-		if env(name) != "" {
-			return false
-		}
 	}
 	term := env("TERM")
 	for _, prefix := range []string{"vt", "screen", "tmux", "eterm"} {
@@ -448,13 +444,13 @@ func isModern(env func(name string) string) bool {
 	switch term {
 	case "", "dumb", "unknown", "linux", "cons25":
 		return false
+	case "xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour", "alacritty", "alacritty-direct":
+		return true
 	}
-	for _, name := range []string{"KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "WT_SESSION", "VTE_VERSION"} {
-		if env(name) != "" {
-			return true
-		}
+	switch env("TERM_PROGRAM") {
+	case "iTerm.app", "WezTerm", "ghostty", "vscode", "WarpTerminal", "rio":
+		return true
 	}
-	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour", "alacritty",
-		"alacritty-direct"}, term) ||
-		slices.Contains([]string{"iTerm.app", "WezTerm", "ghostty", "vscode", "WarpTerminal", "rio"}, env("TERM_PROGRAM"))
+	vte, _ := strconv.Atoi(env("VTE_VERSION")) // 5000 is 0.50, the first that has links without faults
+	return vte >= 5000 || env("KITTY_WINDOW_ID") != "" || env("ALACRITTY_WINDOW_ID") != "" || env("WT_SESSION") != ""
 }

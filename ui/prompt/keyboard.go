@@ -45,7 +45,7 @@ type keyboard struct {
 // newKeyboard puts the pieces together.
 func newKeyboard(p *Prompt, ed *editor, remember func(string)) *keyboard {
 	kb := &keyboard{Prompt: p, ed: ed, canvas: canvas{out: drawer{p.screen}}, remember: remember, stop: suspend, spoken: p.opt.Spoken}
-	if !kb.spoken && isModern(p.opt.Env) {
+	if !kb.spoken && IsModern(p.opt.Env) {
 		kb.sections, kb.canvas.coded = &sections{exit: -1}, true
 	}
 	if p.opt.ViKeys {

@@ -7,39 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatDecidesTheLinks(t *testing.T) {
-	for _, c := range []struct {
-		env       string
-		tty, want bool
-	}{
-		{"", true, false},
-		{"TERM=xterm-256color", true, false},
-		{"TERM=xterm-kitty", true, true},
-		{"TERM=xterm-kitty", false, false},
-		{"TERM=xterm-ghostty", true, true},
-		{"TERM=foot", true, true},
-		{"TERM_PROGRAM=iTerm.app", true, true},
-		{"TERM_PROGRAM=WezTerm", true, true},
-		{"TERM_PROGRAM=vscode", true, true},
-		{"TERM_PROGRAM=Apple_Terminal", true, false},
-		{"TERM_PROGRAM=tmux", true, false},
-		{"TERM_PROGRAM=iTerm.app TMUX=/tmp/x,1,0", true, false},
-		{"TERM_PROGRAM=iTerm.app STY=1.x", true, false},
-		{"TERM_PROGRAM=iTerm.app TERM=dumb", true, false},
-		{"VTE_VERSION=6800", true, true},
-		{"VTE_VERSION=4999", true, false},
-		{"VTE_VERSION=x", true, false},
-		{"WT_SESSION=1-2-3", true, true},
-		{"KITTY_WINDOW_ID=1 INSIDE_EMACS=29,comint", true, false},
-		{"TERM=linux", true, false},
-		{"TERM=vt220", true, false},
-	} {
-		if got := LinkDecision(environ(c.env), c.tty); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}
-
 func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
 	link := func(u string) string { return "\x1b]8;;" + u + "\x1b\\" + u + "\x1b]8;;\x1b\\" }
 	for src, want := range map[string]string{

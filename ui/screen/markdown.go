@@ -17,7 +17,7 @@ type MarkdownOptions struct {
 	// Palette is how code and diffs look; may be nil.
 	Palette *Palette
 	// Links makes the address of a link that leads to the web one to click on
-	// (OSC 8), see LinkDecision; it stays visible all the same.
+	// (OSC 8); it stays visible all the same.
 	Links bool
 	// Spoken is for screen readers: no marks of Markdown but those of items, code
 	// and tables in sentences. Nothing is wrapped, and text is held back to the end

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"html"
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
@@ -128,4 +129,24 @@ func decodeEntities(s string) string {
 		}
 		return text
 	})
+}
+
+// maxLink is the longest address that is linked, in bytes; terminals drop longer
+// ones.
+const maxLink = 2000
+
+// linkable reports whether a shown address may be linked as it stands: one of
+// the web, of none but the characters addresses have, so that what is seen is
+// where it leads. Signs that the sanitiser puts in are not among them.
+func linkable(address string) bool {
+	if len(address) > maxLink {
+		return false
+	}
+	for i := 0; i < len(address); i++ {
+		if c := address[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			return false
+		}
+	}
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }

@@ -57,7 +57,7 @@ type Options struct {
 	// text before tool calls goes to Err, the final reply to Out, as it came.
 	// For a run without a conversation whose Out is no terminal.
 	Hold    bool
-	Links   bool // addresses of the web in answers can be clicked on, see LinkDecision; with Rich only
+	Links   bool // addresses of the web in answers can be clicked on, with Rich only
 	Quiet   bool // nothing but questions and failures on Err
 	Verbose bool // show the model's reasoning
 	SSH     bool // the progress line changes once a second, not twice
