@@ -96,7 +96,7 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 		why = ", whose models in " + c.Providers[name].Origin + " have "
 	}
 	if name == "" {
-		name, why = provider.FamilyOf(c.Model), ", to whose family belongs "
+		name, why = provider.FamilyOf(c.Model), ", which has the family of "
 	}
 	return Choice{Provider: name, Model: c.Model, Note: "provider " + name + why + c.Model}, name != ""
 }
