@@ -17,8 +17,8 @@ import (
 )
 
 // normalizeInput takes slips that models make and that can mean only one thing: null
-// for a property that may be left out, a number or truth value in quotes, a
-// whole number written as 2.0, a list in quotes or of one element without its
+// for a property that may be left out, a number or truth value in quotes, a number
+// without them where a text belongs, a whole number written as 2.0, a list in quotes or of one element without its
 // brackets, names that other programs give a property. All else stays as it is.
 func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	input = bytes.TrimSpace(input)
@@ -43,6 +43,8 @@ func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMe
 		}
 	case schema.Type == "integer":
 		return plainInteger(input)
+	case schema.Type == "string" && isA("number", input):
+		return Quoted(string(input))
 	}
 	return input
 }

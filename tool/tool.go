@@ -128,7 +128,6 @@ type Tool struct {
 	schema  func() *jsonschema.Schema // the properties that a call may have
 	offered func() *jsonschema.Schema // the part that the model sees
 	written func() json.RawMessage    // offered as JSON
-	resolve func() (*jsonschema.Resolved, error)
 	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
 	run     func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
 }
@@ -154,9 +153,6 @@ type Def struct {
 	// Unoffered names the properties of the input that the model is not shown: a call
 	// that has one all the same is taken.
 	Unoffered []string
-
-	// Schema makes the schema of the input; nil for that of the input's type.
-	Schema func() *jsonschema.Schema
 }
 
 // New makes a tool from typed funcs. The schema comes from In's json and
@@ -177,13 +173,12 @@ func New[In any](
 		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For,
 		other: def.Elsewhere, text: def.FromText,
 	}
-	build := def.Schema
-	if build == nil {
-		build = schemaOf[In]
-	}
 	t.schema = sync.OnceValue(func() *jsonschema.Schema {
-		schema := build()
-		plainLists(schema)
+		schema, err := jsonschema.For[In](nil)
+		if err != nil {
+			panic(fmt.Sprintf("the schema of %T: %v", *new(In), err))
+		}
+		withoutNull(schema)
 		return schema
 	})
 	t.offered = t.schema
@@ -204,7 +199,6 @@ func New[In any](
 		}
 		return b
 	})
-	t.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return t.schema().Resolve(nil) })
 	t.normalize = func(input json.RawMessage) json.RawMessage { return normalizeCall(t.schema(), def.Fix, input) }
 	decode := func(input json.RawMessage) (In, error) { return Decode[In](t, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
@@ -250,27 +244,18 @@ func (t Tool) Valid() bool { return t.schema != nil }
 // changed. Safe for use from several goroutines.
 func (t Tool) Schema() json.RawMessage { return t.written() }
 
-// plainLists makes lists of what may also be null by the type of its field: a model
-// leaves out what it does not give.
-func plainLists(schema *jsonschema.Schema) {
-	if slices.Equal(schema.Types, []string{"null", "array"}) {
-		schema.Type, schema.Types = "array", nil
+// withoutNull takes null out of what the type of a field allows: a model leaves out what it
+// does not give.
+func withoutNull(schema *jsonschema.Schema) {
+	if len(schema.Types) == 2 && schema.Types[0] == "null" {
+		schema.Type, schema.Types = schema.Types[1], nil
 	}
 	if schema.Items != nil {
-		plainLists(schema.Items)
+		withoutNull(schema.Items)
 	}
 	for _, property := range schema.Properties {
-		plainLists(property)
+		withoutNull(property)
 	}
-}
-
-// schemaOf is the schema of an input's type.
-func schemaOf[In any]() *jsonschema.Schema {
-	schema, err := jsonschema.For[In](nil)
-	if err != nil {
-		panic(fmt.Sprintf("the schema of %T: %v", *new(In), err))
-	}
-	return schema
 }
 
 // Check validates input against the schema. Slips that can mean only one thing
@@ -289,13 +274,6 @@ func (t Tool) Check(input json.RawMessage) error {
 				wrong = append(wrong, t.other[name])
 			}
 		}
-	}
-	resolved, err := t.resolve()
-	if err == nil {
-		err = resolved.Validate(v)
-	}
-	if err != nil && len(wrong) == 0 {
-		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) == 0 {
 		return nil

@@ -2,15 +2,15 @@ package builtin
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"strings"
 
 	"artoo/tool"
 	"artoo/tool/edit"
-	"artoo/tool/files"
 	"artoo/tool/text"
 )
 
@@ -30,16 +30,6 @@ func ApplyPatch() tool.Tool {
 			"Three lines of context around each change; @@ names a class or function above where these are not unique. " +
 			"All of it is applied or none: do not read the files again to check. Line ends and encoding are kept.",
 	}, planPatch, runPatch)
-}
-
-// fileStep is what a patch does to one file.
-type fileStep struct {
-	change
-	op     byte // A, M or D
-	was    files.Text
-	now    files.Text
-	chunks []edit.Chunk
-	from   *files.Place // where an M moves it from, nil where it stays
 }
 
 func planPatch(ctx context.Context, env *tool.Env, in patchInput) (tool.Access, error) {
@@ -75,40 +65,12 @@ func planPatch(ctx context.Context, env *tool.Env, in patchInput) (tool.Access, 
 	if err != nil {
 		return access, err
 	}
-	for _, s := range steps {
-		access.Diff += s.diff()
-		access.Added, access.Removed = access.Added+s.added, access.Removed+s.removed
-		access.OtherNames = access.OtherNames || s.op == 'M' && s.source().HasOtherNames()
-		if access.MovesSecret == "" {
-			access.MovesSecret = s.moves
-		}
-	}
-	env.Files.Seen.Plan(planKey(in), files.Planned{After: digest(steps)})
+	planned(env.Files, &access, planKey(in), steps...)
 	return access, nil
-}
-
-// source is the place of what is there before.
-func (s *fileStep) source() files.Place {
-	if s.from != nil {
-		return *s.from
-	}
-	return s.Place
 }
 
 // planKey tells patches from paths among what is planned.
 func planKey(in patchInput) string { return "\x00" + in.Input }
-
-// digest is of what the steps find and what they write.
-func digest(steps []fileStep) [sha256.Size]byte {
-	h := sha256.New()
-	for _, s := range steps {
-		fmt.Fprintf(h, "%c %q %x %v %d %x\n", s.op, s.Abs, s.state.Hash, s.state.Missing, s.state.Size, sha256.Sum256(s.new))
-		if s.from != nil {
-			fmt.Fprintf(h, "%q\n", s.from.Abs)
-		}
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
 
 func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (tool.Result, error) {
 	files, err := edit.ParsePatch(in.Input)
@@ -119,12 +81,8 @@ func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (t
 	if err != nil {
 		return tool.Result{}, err
 	}
-	if shown, ok := env.Files.Seen.TakePlan(planKey(in)); !ok || shown.After != digest(steps) {
-		return tool.Result{}, errors.New("a file has changed since this call was shown and allowed, and nothing was done; read " +
-			"it again and repeat the call")
-	}
-	if err := commitSteps(env.Files, steps); err != nil {
-		return tool.Result{}, err
+	if err := commit(env.Files, planKey(in), steps...); err != nil {
+		return tool.Result{}, fmt.Errorf("%w\n(nothing of the patch was applied)", err)
 	}
 	var b strings.Builder
 	b.WriteString("Success. Updated the following files:\n")
@@ -138,4 +96,56 @@ func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (t
 		added, removed = added+s.added, removed+s.removed
 	}
 	return tool.Result{Text: b.String(), Summary: fmt.Sprintf("%s, +%d -%d", text.Count(len(steps), "file"), added, removed)}, nil
+}
+
+// asPatch is the call of apply_patch that a call of another tool means: models that
+// are trained on patches write them into the shell, or into whatever edits. It is nil
+// for all else, and where there is no apply_patch.
+func asPatch(tools []tool.Tool, found *tool.Tool, input json.RawMessage) (*tool.Tool, json.RawMessage) {
+	var in struct{ Command, Cwd, Input, Patch, Diff string }
+	if found == nil || found.Name != "bash" && found.Name != "edit" || json.Unmarshal(found.Repair(input), &in) != nil {
+		return nil, nil
+	}
+	apply := tool.Find(tools, "apply_patch")
+	if apply == nil || apply == found {
+		return nil, nil
+	}
+	if found.Name == "bash" {
+		patch, dir, ok := edit.PatchOf(in.Command)
+		if !ok {
+			return nil, nil
+		}
+		if !path.IsAbs(dir) {
+			dir = path.Join(in.Cwd, dir)
+		}
+		return apply, patchCall(edit.PathsBelow(patch, dir))
+	}
+	for _, text := range []string{in.Input, in.Patch, in.Diff} {
+		if strings.HasPrefix(edit.BarePatch(text), edit.PatchBegin) {
+			return apply, patchCall(text)
+		}
+	}
+	return nil, nil
+}
+
+func patchCall(patch string) json.RawMessage {
+	return slices.Concat([]byte(`{"input":`), tool.Quoted(patch), []byte("}"))
+}
+
+// FindCall is Find for a call with its input: a patch that was written into another tool
+// is a call of apply_patch.
+func FindCall(tools []tool.Tool, name string, input json.RawMessage) (*tool.Tool, json.RawMessage) {
+	found := tool.Find(tools, name)
+	if apply, patch := asPatch(tools, found, input); apply != nil {
+		return apply, patch
+	}
+	return found, input
+}
+
+// patchFromText is the call that a patch written as bare text means.
+func patchFromText(text string) (input json.RawMessage, ok bool) {
+	if !strings.HasPrefix(edit.BarePatch(text), edit.PatchBegin) {
+		return nil, false
+	}
+	return patchCall(text), true
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -18,20 +20,25 @@ import (
 // change is what a call would do to one file.
 type change struct {
 	files.Place
+	op       byte         // A, M or D: it is added, modified or deleted
+	from     *files.Place // where a patch moves it from, nil where it stays
 	state    files.State
 	old, new []byte
-	// before and text are the file's text before and after.
-	before, text string
-	note         string
-	moves        string // Access.MovesSecret
-	unified      udiff.UnifiedDiff
-	diff         string // shown to the user in place of the diff of the text
-	cells        cellShift
-	added        int
-	removed      int
+	was, now files.Text
+	note     string
+	moves    string // Access.MovesSecret
+	unified  udiff.UnifiedDiff
+	shown    string // shown to the user in place of the diff of the text
+	cells    cellShift
+	added    int
+	removed  int
 }
 
-// access is the part of Access that every file tool fills alike.
+// cellShift says that n cells of a notebook take the place of those from a number to another,
+// excluded. The zero value changes none.
+type cellShift struct{ from, to, n int }
+
+// accessTo is the part of Access that every file tool fills alike.
 func accessTo(p files.Place, kind tool.Kind, verb, object string) tool.Access {
 	return tool.Access{
 		Kind: kind, Paths: []string{p.Abs},
@@ -40,42 +47,80 @@ func accessTo(p files.Place, kind tool.Kind, verb, object string) tool.Access {
 	}
 }
 
-// stale returns an error if the file is not as the model last saw it.
-func stale(f *files.Files, t files.Place, now files.State) error {
-	if seen, ok := f.Seen.Of(t.Abs); ok && !seen.Same(now) {
-		if now.Missing {
-			return t.Errorf(nil, "has been removed since it was read")
-		}
-		return t.Errorf(nil, "has changed since it was read; read it again before changing it")
+// newChange compares the file with what it is to become.
+func newChange(t files.Place, state files.State, old []byte, was, now files.Text) (change, error) {
+	c := change{Place: t, op: 'M', state: state, old: old, was: was, now: now}
+	if state.Missing {
+		c.op = 'A'
 	}
+	err := c.finish()
+	if err == nil && !state.Missing && bytes.Equal(c.old, c.new) {
+		err = t.Errorf(nil, "has this very content already; there is nothing to do")
+	}
+	return c, err
+}
+
+// finish makes what is to be written, and the diff.
+func (c *change) finish() (err error) {
+	from, to := edit.Label("a/"+c.source().Display), edit.Label("b/"+c.Display)
+	if c.state.Missing {
+		from = "/dev/null"
+	}
+	if c.op == 'D' {
+		to = "/dev/null"
+	} else if c.new, err = c.now.Encode(); err != nil {
+		return c.Errorf(err, "cannot be written as %s: ", c.now.Charset)
+	}
+	edits := udiff.Lines(c.was.Body, c.now.Body)
+	if c.unified, err = udiff.ToUnifiedDiff(from, to, c.was.Body, edits, udiff.DefaultContextLines); err != nil {
+		return c.Errorf(err, "cannot be compared: ")
+	}
+	c.added, c.removed = edit.CountDiff(c.unified)
 	return nil
 }
 
-// newChange compares the file with what it is to become.
-func newChange(t files.Place, state files.State, old []byte, before, after files.Text) (change, error) {
-	c := change{Place: t, state: state, old: old, before: before.Body, text: after.Body}
-	var err error
-	if c.new, err = after.Encode(); err != nil {
-		return c, t.Errorf(err, "cannot be written as %s: ", after.Charset)
+// source is the place of what is there before.
+func (c *change) source() files.Place {
+	if c.from != nil {
+		return *c.from
 	}
-	if !state.Missing && bytes.Equal(c.old, c.new) {
-		return c, t.Errorf(nil, "has this very content already; there is nothing to do")
-	}
-	from := edit.Label("a/" + t.Display)
-	if state.Missing {
-		from = "/dev/null"
-	}
-	edits := udiff.Lines(before.Body, after.Body)
-	c.unified, err = udiff.ToUnifiedDiff(from, edit.Label("b/"+t.Display), before.Body, edits, udiff.DefaultContextLines)
-	if err != nil {
-		return c, t.Errorf(err, "cannot be compared: ")
-	}
-	c.added, c.removed = edit.CountDiff(c.unified)
-	return c, nil
+	return c.Place
 }
 
-// planChange is the Access of a call that changes the file at path as find says;
-// the change is kept for commitChange.
+// diff is the change as the user is shown it.
+func (c *change) diff() string {
+	switch {
+	case c.shown != "" || c.unified.Hunks != nil:
+		return strings.ToValidUTF8(cmp.Or(c.shown, c.unified.String()), "�")
+	case c.op == 'D':
+		return fmt.Sprintf("--- %s\n+++ /dev/null\n(%s are deleted)\n", edit.Label("a/"+c.Display), text.Bytes(c.state.Size))
+	}
+	return fmt.Sprintf("--- %s\n+++ %s\n", c.unified.From, c.unified.To)
+}
+
+// planned adds to the access what the changes of a call are, and keeps them under its key
+// for commit.
+func planned(f *files.Files, access *tool.Access, key string, changes ...change) {
+	for _, c := range changes {
+		access.Diff += c.diff()
+		access.Added, access.Removed = access.Added+c.added, access.Removed+c.removed
+		access.OtherNames = access.OtherNames || c.source().HasOtherNames()
+		access.MovesSecret = cmp.Or(access.MovesSecret, c.moves)
+	}
+	f.Seen.Plan(key, digest(changes))
+}
+
+// digest is of what the changes find and what they write.
+func digest(changes []change) [sha256.Size]byte {
+	h := sha256.New()
+	for _, c := range changes {
+		fmt.Fprintf(h, "%c %q %q %x %v %d %x\n", c.op, c.source().Abs, c.Abs, c.state.Hash, c.state.Missing, c.state.Size,
+			sha256.Sum256(c.new))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// planChange is the Access of a call that changes the file at path as find says.
 func planChange(f *files.Files, verb, path string, find func(files.Place) (change, error)) (tool.Access, error) {
 	t, err := f.Resolve(path, true)
 	if err != nil {
@@ -86,43 +131,128 @@ func planChange(f *files.Files, verb, path string, find func(files.Place) (chang
 		return access, nil
 	}
 	c, err := find(t)
-	if err != nil {
-		return access, err
+	if err == nil {
+		planned(f, &access, path, c)
 	}
-	access.MovesSecret = c.moves
-	access.Diff = strings.ToValidUTF8(cmp.Or(c.diff, c.unified.String()), "�")
-	access.Added, access.Removed = c.added, c.removed
-	access.OtherNames = c.HasOtherNames()
-	f.Seen.Plan(path, files.Planned{Abs: c.Abs, State: c.state, After: sha256.Sum256(c.new)})
-	return access, nil
+	return access, err
 }
 
-// commitChange finds the change anew and writes it if it is what planChange
-// showed, and nothing else.
+// commitChange finds the change again and writes it if it is what planChange showed, and
+// nothing else.
 func commitChange(f *files.Files, path string, find func(files.Place) (change, error)) (change, error) {
 	t, err := f.Resolve(path, true)
-	if err != nil {
-		return change{}, err
+	if err == nil {
+		err = t.Refused()
 	}
-	if err := t.Refused(); err != nil {
+	if err != nil {
 		return change{}, err
 	}
 	c, err := find(t)
-	if err != nil {
-		return c, err
+	if err == nil {
+		err = commit(f, path, c)
 	}
-	shown, ok := f.Seen.TakePlan(path)
-	if !ok || shown.Abs != c.Abs || !shown.State.Same(c.state) || shown.After != sha256.Sum256(c.new) {
-		return c, c.Errorf(nil, "has changed since this call was shown and allowed, and was left alone; read it again "+
-			"and repeat the call")
+	return c, err
+}
+
+// commit makes the changes that were planned under a key, all or none: after a failure
+// everything is as before, or the error says what could not be put back.
+func commit(f *files.Files, key string, changes ...change) error {
+	if shown, ok := f.Seen.TakePlan(key); !ok || shown != digest(changes) {
+		return errors.New("a file has changed since this call was shown and allowed, and nothing was done; read " +
+			"it again and repeat the call")
+	}
+	var done []changed
+	for i := range changes {
+		c, err := changes[i].make(f)
+		if err == nil {
+			done = append(done, c)
+			continue
+		}
+		for _, c := range slices.Backward(done) {
+			if back := c.back(); back != nil {
+				err = errors.Join(err, fmt.Errorf("could not be put back: %w", back))
+			}
+		}
+		return err
+	}
+	for i, c := range done {
+		if c.last != nil {
+			if err := c.last(); err != nil {
+				return changes[i].Errorf(err, "is deleted, but its content is left in the same directory: ")
+			}
+		}
+		changes[i].saw(f, c.state)
+	}
+	return nil
+}
+
+// changed is a change that was made.
+type changed struct {
+	state files.State
+	back  func() error // takes it back
+	last  func() error // runs once all changes are made; may be nil
+}
+
+func (c *change) make(f *files.Files) (done changed, err error) {
+	switch {
+	case c.op == 'D':
+		done.state = files.State{Missing: true}
+		done.back, done.last, err = f.SetAside(c.Place, c.state)
+		return done, err
+	case c.state.Missing:
+		done.state, done.back, err = f.Create(c.Place, c.new)
+		return done, err
+	}
+	unmove := func() error { return nil }
+	if c.from != nil {
+		if unmove, err = f.Move(*c.from, c.Place, c.state); err != nil || c.was.Body == c.now.Body {
+			return changed{state: c.state, back: unmove}, err
+		}
 	}
 	state, err := f.WriteFileAtomic(c.Abs, c.new, &c.state)
 	if err != nil {
-		return c, err
+		return changed{}, errors.Join(err, unmove())
 	}
-	seen, _ := f.Seen.Of(c.Abs)
-	f.Seen.Keep(c.Abs, sightAfter(seen, c, state))
-	return c, nil
+	return changed{state: state, back: func() error {
+		if _, err := f.WriteFileAtomic(c.Abs, c.old, &state); err != nil {
+			return err
+		}
+		return unmove()
+	}}, nil
+}
+
+// saw notes what the model knows of the file now: what it wrote, and what it knew of the rest.
+func (c *change) saw(f *files.Files, now files.State) {
+	source := c.source()
+	seen, _ := f.Seen.Of(source.Abs)
+	if c.op == 'D' || c.from != nil {
+		f.Seen.Forget(source.Abs)
+	}
+	if c.op == 'D' {
+		return
+	}
+	next := files.Sight{State: now, Whole: seen.Whole || c.state.Missing, Body: c.now.Body, Kept: true, Lines: seen.Lines,
+		Cells: files.Replaced(seen.Cells, c.cells.from, c.cells.to, c.cells.n)}
+	if !next.Whole {
+		for range strings.Lines(c.now.Body) {
+			next.Of++
+		}
+		for _, h := range c.unified.Hunks {
+			at := h.ToLine
+			for _, l := range h.Lines {
+				switch l.Kind {
+				case udiff.Equal:
+					at++
+				case udiff.Delete:
+					next.Lines = files.Replaced(next.Lines, at, at+1, 0)
+				case udiff.Insert:
+					next.Lines = files.Replaced(next.Lines, at, at, 1)
+					at++
+				}
+			}
+		}
+	}
+	f.Seen.Keep(c.Abs, next)
 }
 
 // counts is the summary of a change, such as "+3 -1".
@@ -162,4 +292,72 @@ func (c change) regions() string {
 		}
 	}
 	return b.String()
+}
+
+// stale returns an error if the file is not as the model last saw it.
+func stale(f *files.Files, t files.Place, now files.State) error {
+	if seen, ok := f.Seen.Of(t.Abs); ok && !seen.Same(now) {
+		if now.Missing {
+			return t.Errorf(nil, "has been removed since it was read")
+		}
+		return t.Errorf(nil, "has changed since it was read; read it again before changing it")
+	}
+	return nil
+}
+
+// maxDifference is how much of what others changed is shown, in bytes.
+const maxDifference = 4 << 10
+
+// difference is what others changed in a text since the model saw it, as the lines
+// of a diff; "" for nothing. whole says that it is all of it.
+func difference(then, now string) (diff string, whole bool) {
+	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", then, udiff.Lines(then, now), udiff.DefaultContextLines)
+	if err != nil {
+		return "", false
+	}
+	text := strings.ToValidUTF8(unified.String(), "�")
+	if len(text) <= maxDifference {
+		return text, true
+	}
+	cut := strings.LastIndexByte(text[:maxDifference], '\n') + 1
+	return text[:cut] + "[more was changed further down]\n", false
+}
+
+// staleEdit is for a file that changed since it was read. Where a command of the
+// model's own did that, an edit whose places are as they were, once, is what the
+// model meant; for any other it returns the reason with what was changed. lines
+// returns those that the edit would change in a text. view is what of a text counts,
+// nil for all of it. note is for the result.
+func staleEdit(f *files.Files, t files.Place, now files.State, before files.Text, view func(string) string,
+	lines func(files.Text) ([]string, error)) (note string, err error) {
+	stale := stale(f, t, now)
+	if stale == nil {
+		return "", nil
+	}
+	seen, _ := f.Seen.Of(t.Abs)
+	shown, is := seen.Body, before.Body
+	if view != nil {
+		shown, is = view(shown), view(is)
+	}
+	diff, whole := difference(shown, is)
+	if !seen.Kept || diff == "" && view == nil {
+		return "", stale
+	}
+	refused := func(how, begins string) error {
+		return t.Errorf(nil, "has changed%s; read it again before changing it. %s:\n%s", how, begins, diff)
+	}
+	then, err := lines(files.Text{Body: seen.Body})
+	current, nowErr := lines(before)
+	switch {
+	case !whole:
+		return "", refused(" a lot since it was read", "It begins")
+	case !seen.ChangedByCommand(now):
+		return "", refused(" since it was read, and not by a command of yours", "What has changed")
+	case err != nil || nowErr != nil || !slices.Equal(then, current):
+		return "", refused(" since it was read", "What has changed")
+	}
+	if diff == "" {
+		return "(a command had changed the file since it was read, but not the source of a cell)\n", nil
+	}
+	return "(a command had changed the file since it was read, but not there:\n" + diff + ")\n", nil
 }

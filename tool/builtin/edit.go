@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"artoo/tool"
 	"artoo/tool/edit"
 	"artoo/tool/files"
 	"artoo/tool/text"
 )
 
+// editInput takes one edit flat or several as a list.
 type editInput struct {
-	Path  string             `json:"path"`
-	Edits []edit.Replacement `json:"edits"`
-	edit.Replacement
+	Path       string             `json:"path"`
+	Edits      []edit.Replacement `json:"edits,omitempty"`
+	OldString  *string            `json:"old_string,omitempty" jsonschema:"text to replace, exactly as in the file"`
+	NewString  *string            `json:"new_string,omitempty"`
+	ReplaceAll bool               `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
 }
 
 // Edit is the tool that replaces parts of a text file.
@@ -30,38 +31,7 @@ func Edit() tool.Tool {
 			"Each old_string must be exactly as in the file, without line numbers, and occur only once: " +
 			"add lines around it to make it unique, or set replace_all. Line ends and encoding are kept. " +
 			"The result shows the new lines: do not read the file again.",
-		Schema: editSchema,
 	}, planEdit, runEdit)
-}
-
-// editSchema takes one edit flat or several as a list. Which one it is cannot be
-// said with anyOf: the Responses API refuses that at the top of a schema.
-func editSchema() *jsonschema.Schema {
-	one := func(old, replaced, all string) map[string]*jsonschema.Schema {
-		return map[string]*jsonschema.Schema{
-			"old_string":  {Type: "string", Description: old},
-			"new_string":  {Type: "string", Description: replaced},
-			"replace_all": {Type: "boolean", Description: all},
-		}
-	}
-	closed := func() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
-	order := []string{"old_string", "new_string", "replace_all"}
-	schema := &jsonschema.Schema{
-		Type:                 "object",
-		Properties:           one("text to replace, exactly as in the file", "", "replace every occurrence"),
-		PropertyOrder:        append([]string{"path", "edits"}, order...),
-		Required:             []string{"path"},
-		AdditionalProperties: closed(),
-	}
-	schema.Properties["path"] = &jsonschema.Schema{Type: "string"}
-	schema.Properties["edits"] = &jsonschema.Schema{
-		Type: "array",
-		Items: &jsonschema.Schema{
-			Type: "object", Properties: one("", "", ""), PropertyOrder: order,
-			Required: []string{"old_string", "new_string"}, AdditionalProperties: closed(),
-		},
-	}
-	return schema
 }
 
 // list is the edits, whichever way they were given.
@@ -76,7 +46,7 @@ func (in editInput) list() ([]edit.Replacement, error) {
 	case in.OldString == nil && in.NewString == nil:
 		return nil, errors.New("nothing to do: give edits, or old_string and new_string")
 	}
-	return []edit.Replacement{in.Replacement}, nil
+	return []edit.Replacement{{OldString: in.OldString, NewString: in.NewString, ReplaceAll: in.ReplaceAll}}, nil
 }
 
 func planEdit(ctx context.Context, env *tool.Env, in editInput) (tool.Access, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,8 @@ func (in grepInput) check(env *tool.Env) (grepCall, error) {
 	c.in.Limit = min(cmp.Or(in.Limit, grepLimit), maxGrepLimit)
 	var err error
 	c.query, err = search.NewQuery(in.Pattern, search.QueryOptions{IgnoreCase: in.IgnoreCase, Multiline: in.Multiline, Glob: in.Glob, Type: in.Type,
-		Context: c.in.Context, FilesOnly: in.FilesOnly, Limit: c.in.Limit, Inside: secretLines(env)})
+		Context: c.in.Context, FilesOnly: in.FilesOnly, Limit: c.in.Limit,
+		Inside: func(body string) map[int]string { return insideSecrets(env, body, math.MaxInt) }})
 	if err != nil {
 		return c, fmt.Errorf("grep: %w", err)
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -12,6 +13,7 @@ import (
 	"image/png"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/image/draw"
 	"golang.org/x/image/math/f64"
@@ -19,6 +21,7 @@ import (
 
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/text"
 )
 
 // What an image may be at most. The models' own limits are wider at first (5 MB
@@ -31,8 +34,8 @@ const (
 	imageBytes   = 3_500_000  // and bytes
 )
 
-// shownImage is an image as models are shown it.
-type shownImage struct {
+// picture is an image as models are shown it.
+type picture struct {
 	tool.Image
 	width, height int
 	shownW        int
@@ -40,12 +43,27 @@ type shownImage struct {
 }
 
 // size tells the dimensions, and those that are shown if they are others.
-func (p shownImage) size() string {
+func (p picture) size() string {
 	text := fmt.Sprintf("%dx%d", p.width, p.height)
 	if p.width != p.shownW || p.height != p.shownH {
 		text += fmt.Sprintf(" shown at %dx%d", p.shownW, p.shownH)
 	}
 	return text
+}
+
+// shownImage is the result of reading the image of a file of this size, and of this kind and
+// name. The error continues a sentence, too.
+func shownImage(data []byte, kind string, size int64, name string) (tool.Result, error) {
+	p, err := readImage(data, kind)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("an image (%s, %s) that cannot be shown: %w", kind, text.Bytes(size), err)
+	}
+	p.Name = strings.ToValidUTF8(name, "\uFFFD")
+	return tool.Result{
+		Text:    fmt.Sprintf("an image (%s, %s, %s)", kind, p.size(), text.Bytes(size)),
+		Images:  []tool.Image{p.Image},
+		Summary: fmt.Sprintf("image, %dx%d, %s", p.width, p.height, text.Bytes(size)),
+	}, nil
 }
 
 // readImage makes of a PNG, JPEG, GIF or WebP what models can be shown: the
@@ -54,7 +72,7 @@ func (p shownImage) size() string {
 // keeps its very pixels, but for WebP, which not every server reads; one that
 // cannot be decoded is an error, because a model's API would refuse the whole
 // conversation for it.
-func readImage(data []byte, kind string) (shownImage, error) {
+func readImage(data []byte, kind string) (picture, error) {
 	decode, config := png.Decode, png.DecodeConfig
 	switch kind {
 	case "image/jpeg":
@@ -67,26 +85,26 @@ func readImage(data []byte, kind string) (shownImage, error) {
 	}
 	c, err := config(bytes.NewReader(data))
 	if err != nil {
-		return shownImage{}, err
+		return picture{}, err
 	}
 	most := maxPixels
 	if deepColor(c.ColorModel) {
 		most /= 2
 	}
 	if c.Width <= 0 || c.Height <= 0 || c.Width > most/c.Height {
-		return shownImage{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width,
+		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width,
 			c.Height, most/1_000_000)
 	}
 	img, err := decode(bytes.NewReader(data))
 	if err != nil {
-		return shownImage{}, err
+		return picture{}, err
 	}
 	turn := 1
 	if kind == "image/jpeg" {
 		turn = orientation(data)
 	}
 	img = upright(img, turn)
-	p := shownImage{width: img.Bounds().Dx(), height: img.Bounds().Dy()}
+	p := picture{width: img.Bounds().Dx(), height: img.Bounds().Dy()}
 	p.shownW, p.shownH = p.width, p.height
 	if max(p.width, p.height) <= imageEdge && turn == 1 {
 		if bare := stripped(data, kind); bare != nil && len(bare) <= imageBytes {
@@ -106,7 +124,7 @@ func deepColor(m color.Model) bool {
 // encode scales the image down as far as it must be and writes it: what was a
 // photograph as one, everything else without loss as long as that is small
 // enough.
-func (p *shownImage) encode(img image.Image, photo bool) error {
+func (p *picture) encode(img image.Image, photo bool) error {
 	for edge := imageEdge; edge >= 64; edge /= 2 {
 		small := scaled(img, edge)
 		p.shownW, p.shownH = small.Bounds().Dx(), small.Bounds().Dy()
@@ -202,4 +220,213 @@ func OwnImage(ctx context.Context, f *files.Files, path string) (tool.Result, er
 		err = errNoImage
 	}
 	return result, err
+}
+
+// stripped is the file with its image only, pixel for pixel: without EXIF,
+// comments, thumbnails and further frames. nil means that this kind of file has
+// to be written anew.
+func stripped(data []byte, kind string) []byte {
+	switch kind {
+	case "image/png":
+		return strippedPNG(data)
+	case "image/jpeg":
+		return strippedJPEG(data)
+	}
+	return nil
+}
+
+const pngHead = "\x89PNG\r\n\x1a\n"
+
+// strippedPNG keeps the chunks that say how the image looks.
+func strippedPNG(data []byte) []byte {
+	rest, ok := bytes.CutPrefix(data, []byte(pngHead))
+	if !ok {
+		return nil
+	}
+	out := append(make([]byte, 0, len(data)), pngHead...)
+	for len(rest) >= 12 {
+		n := binary.BigEndian.Uint32(rest)
+		if uint64(n)+12 > uint64(len(rest)) {
+			return nil
+		}
+		chunk := rest[:n+12]
+		rest = rest[n+12:]
+		switch name := string(chunk[4:8]); name {
+		case "IHDR", "PLTE", "IDAT", "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "sBIT":
+			out = append(out, chunk...)
+		case "IEND":
+			return append(out, chunk...)
+		}
+	}
+	return nil
+}
+
+const (
+	jpegEnd        = 0xd9
+	jpegScan       = 0xda
+	jpegApp0       = 0xe0
+	jpegApp15      = 0xef
+	jpegComment    = 0xfe
+	jpegProfile    = 0xe2
+	jpegAdobe      = 0xee // says what the colours are
+	exifSegment    = 0xe1
+	orientationTag = 0x0112
+)
+
+// strippedJPEG drops the segments that applications added, and what stands after
+// the image's end.
+func strippedJPEG(data []byte) []byte {
+	out := append(make([]byte, 0, len(data)), data[:2]...)
+	for s := (jpegScanner{data: data, at: 2}); ; {
+		marker, segment, ok := s.next()
+		switch {
+		case !ok:
+			return nil
+		case marker == jpegEnd:
+			return append(out, 0xff, jpegEnd)
+		case marker == jpegComment,
+			marker == jpegProfile && !bytes.HasPrefix(segment[4:], []byte("ICC_PROFILE\x00")),
+			marker > jpegApp0 && marker <= jpegApp15 && marker != jpegProfile && marker != jpegAdobe:
+		default:
+			out = append(out, segment...)
+		}
+	}
+}
+
+// jpegScanner goes through the segments of a JPEG.
+type jpegScanner struct {
+	data []byte
+	at   int
+}
+
+// next is the next segment with its marker and length; that of a scan has the
+// pixels with it. ok is false at the end of the data.
+func (s *jpegScanner) next() (marker byte, segment []byte, ok bool) {
+	for s.at+1 < len(s.data) && s.data[s.at] == 0xff && s.data[s.at+1] == 0xff { // padding
+		s.at++
+	}
+	if s.at+2 > len(s.data) || s.data[s.at] != 0xff {
+		return 0, nil, false
+	}
+	if marker = s.data[s.at+1]; marker == jpegEnd {
+		return marker, s.data[s.at : s.at+2], true
+	}
+	if s.at+4 > len(s.data) {
+		return 0, nil, false
+	}
+	end := s.at + 2 + int(binary.BigEndian.Uint16(s.data[s.at+2:]))
+	if end < s.at+4 || end > len(s.data) {
+		return 0, nil, false
+	}
+	if marker == jpegScan {
+		for ; ; end++ {
+			if end+1 >= len(s.data) {
+				return 0, nil, false
+			}
+			if next := s.data[end+1]; s.data[end] == 0xff && next != 0 && next != 0xff && (next < 0xd0 || next > 0xd7) {
+				break // neither a byte of the pixels nor a restart mark
+			}
+		}
+	}
+	segment = s.data[s.at:end]
+	s.at = end
+	return marker, segment, true
+}
+
+// orientation is how EXIF says a photograph has to be turned, 1 for not at all.
+func orientation(data []byte) int {
+	for s := (jpegScanner{data: data, at: 2}); ; {
+		marker, segment, ok := s.next()
+		if !ok || marker == jpegScan || marker == jpegEnd {
+			return 1
+		}
+		if marker != exifSegment {
+			continue
+		}
+		if tiff, ok := bytes.CutPrefix(segment[4:], []byte("Exif\x00\x00")); ok {
+			return tiffOrientation(tiff)
+		}
+	}
+}
+
+func tiffOrientation(tiff []byte) int {
+	if len(tiff) < 8 {
+		return 1
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if string(tiff[:2]) == "MM" {
+		order = binary.BigEndian
+	}
+	at := uint64(order.Uint32(tiff[4:]))
+	if at+2 > uint64(len(tiff)) {
+		return 1
+	}
+	entries := tiff[at+2:]
+	for range order.Uint16(tiff[at:]) {
+		if len(entries) < 12 {
+			break
+		}
+		if order.Uint16(entries) == orientationTag {
+			if turn := int(order.Uint16(entries[8:])); turn >= 1 && turn <= 8 {
+				return turn
+			}
+			break
+		}
+		entries = entries[12:]
+	}
+	return 1
+}
+
+// webpChunks yields the chunks of a WebP with their heads and padding.
+func webpChunks(data []byte, yield func(name string, chunk []byte) bool) {
+	for len(data) >= 8 {
+		n := uint64(binary.LittleEndian.Uint32(data[4:]))
+		end := min(8+n+n%2, uint64(len(data)))
+		if 8+n > uint64(len(data)) || !yield(string(data[:4]), data[:end]) {
+			return
+		}
+		data = data[end:]
+	}
+}
+
+func webpFile(chunks ...[]byte) []byte {
+	body := append([]byte("WEBP"), bytes.Join(chunks, nil)...)
+	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
+}
+
+// firstFrame makes a still image of an animated WebP; other data stays as it
+// is.
+func firstFrame(data []byte) []byte {
+	if len(data) < 12 {
+		return data
+	}
+	still := data
+	webpChunks(data[12:], func(name string, chunk []byte) bool {
+		const frameHead = 16 // where it stands, how long, how it is mixed
+		if name != "ANMF" {
+			return true
+		}
+		if len(chunk) < 8+frameHead {
+			return false
+		}
+		head, frame := chunk[8:8+frameHead], chunk[8+frameHead:]
+		// What an image of several chunks begins with: flags, and its size.
+		extended := append(binary.LittleEndian.AppendUint32([]byte("VP8X"), 10), 0, 0, 0, 0)
+		extended = append(extended, head[6:12]...)
+		var chunks [][]byte
+		webpChunks(frame, func(name string, chunk []byte) bool {
+			switch name {
+			case "ALPH":
+				extended[8] |= 0x10
+				chunks = append(chunks, chunk)
+			case "VP8 ", "VP8L":
+				chunks = append(chunks, chunk)
+				return false
+			}
+			return true
+		})
+		still = webpFile(append([][]byte{extended}, chunks...)...)
+		return false
+	})
+	return still
 }

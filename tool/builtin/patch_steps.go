@@ -10,34 +10,32 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"artoo/tool"
 	"artoo/tool/edit"
 	"artoo/tool/files"
 	"artoo/tool/names"
-	"artoo/tool/text"
 )
 
 // patchSteps finds out what the sections of a patch do, in their order. The error
 // says that nothing was done.
-func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps []fileStep, err error) {
+func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps []change, err error) {
 	at := map[string]int{} // the step by the file's path
 	for _, f := range files {
 		if err = patchFile(ctx, e, f, &steps, at); err != nil {
 			break
 		}
 	}
-	for i := range steps {
-		if err != nil {
-			break
+	if err == nil {
+		// What is to become what it is stays out.
+		steps = slices.DeleteFunc(steps, func(c change) bool { return c.op == 'M' && c.from == nil && c.was.Body == c.now.Body })
+		if len(steps) == 0 {
+			err = errors.New("the patch changes nothing: all of it is there already")
 		}
-		err = steps[i].compare()
 	}
-	if changing := slices.DeleteFunc(slices.Clone(steps), fileStep.changesNothing); len(changing) > 0 {
-		steps = changing
-	} else if err == nil {
-		err = errors.New("the patch changes nothing: all of it is there already")
+	for i := range steps {
+		if err == nil {
+			err = steps[i].finish()
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\n(nothing of the patch was applied)", err)
@@ -46,7 +44,7 @@ func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps
 }
 
 // patchFile adds the step of one section, or adds it to the step of its file.
-func patchFile(ctx context.Context, e *tool.Env, f edit.FilePatch, steps *[]fileStep, at map[string]int) error {
+func patchFile(ctx context.Context, e *tool.Env, f edit.FilePatch, steps *[]change, at map[string]int) error {
 	for _, text := range append(f.Paths(), f.Text) {
 		if mark := secretMark().FindString(text); mark != "" {
 			return fmt.Errorf("%s: %s stands for a key that you are not shown, and nothing else may hold it", f.Path, mark)
@@ -59,33 +57,30 @@ func patchFile(ctx context.Context, e *tool.Env, f edit.FilePatch, steps *[]file
 	if err := t.Refused(); err != nil {
 		return err
 	}
-	if i, twice := at[t.Abs]; twice {
-		if s := &(*steps)[i]; s.op == 'D' && f.Op == 'A' { // deleted to be written anew
-			*s = fileStep{op: 'A'}
-			s.change, err = writeChange(e.Files, t, writeInput{Path: f.Path, Content: f.Text})
-			return err
-		}
-		if s := (*steps)[i]; s.op != 'M' || f.Op != 'M' || s.from != nil || f.MoveTo != "" {
-			return t.Errorf(nil, "the patch names it twice")
-		}
-		return patchText(e, &(*steps)[i], f)
+	i, twice := at[t.Abs]
+	if !twice {
+		i = len(*steps)
+		at[t.Abs], *steps = i, append(*steps, change{Place: t, op: f.Op})
 	}
-	s := fileStep{op: f.Op, change: change{Place: t}}
-	at[t.Abs] = len(*steps)
-	switch f.Op {
-	case 'A':
-		s.change, err = writeChange(e.Files, t, writeInput{Path: f.Path, Content: f.Text})
-	case 'D':
-		err = deletePatched(ctx, e.Files, e, &s, f)
-	case 'M':
-		err = updatePatched(ctx, e, &s, f, at, len(*steps))
+	s := &(*steps)[i]
+	switch {
+	case f.Op == 'A' && (!twice || s.op == 'D'): // one that is deleted before is written again
+		*s, err = writeChange(e.Files, t, writeInput{Path: f.Path, Content: f.Text})
+		s.op = 'A'
+	case f.Op == 'D' && !twice:
+		err = deletePatched(ctx, e, s, f)
+	case f.Op == 'M' && !twice:
+		err = updatePatched(ctx, e, s, f, at, i)
+	case f.Op == 'M' && s.op == 'M' && s.from == nil && f.MoveTo == "":
+		err = patchText(e, s, f, false)
+	default:
+		err = t.Errorf(nil, "the patch names it twice")
 	}
-	*steps = append(*steps, s)
 	return err
 }
 
 // deletePatched is for a file itself, never for what a link leads to.
-func deletePatched(ctx context.Context, f *files.Files, e *tool.Env, s *fileStep, p edit.FilePatch) error {
+func deletePatched(ctx context.Context, e *tool.Env, s *change, f edit.FilePatch) error {
 	info, err := s.Replaceable()
 	if err != nil {
 		return err
@@ -93,13 +88,13 @@ func deletePatched(ctx context.Context, f *files.Files, e *tool.Env, s *fileStep
 	if info == nil {
 		return missingFile(ctx, e, s.Place, "there is nothing to delete")
 	}
-	if isLink(f, p.Path, s.Place) {
-		return s.Errorf(nil, "%s is a link to it; delete the link with a command", p.Path)
+	if isLink(e.Files, f.Path, s.Place) {
+		return s.Errorf(nil, "%s is a link to it; delete the link with a command", f.Path)
 	}
 	if s.state, err = s.Place.State(); err != nil {
 		return err
 	}
-	if err := stale(f, s.Place, s.state); err != nil {
+	if err := stale(e.Files, s.Place, s.state); err != nil {
 		return err
 	}
 	if text, old, _, err := s.LoadText(); err == nil { // a binary file is deleted without being shown
@@ -114,15 +109,14 @@ func isLink(f *files.Files, path string, t files.Place) bool {
 	return err == nil && names.Fold(filepath.Join(parent.Abs, filepath.Base(path))) != names.Fold(t.Abs)
 }
 
-func updatePatched(ctx context.Context, e *tool.Env, s *fileStep, f edit.FilePatch, at map[string]int, n int) (err error) {
-	var state files.State
-	if s.was, s.old, state, err = s.LoadText(); err != nil {
+func updatePatched(ctx context.Context, e *tool.Env, s *change, f edit.FilePatch, at map[string]int, n int) (err error) {
+	if s.was, s.old, s.state, err = s.LoadText(); err != nil {
 		return err
 	}
-	if s.state, s.now = state, s.was; state.Missing {
+	if s.now = s.was; s.state.Missing {
 		return missingFile(ctx, e, s.Place, edit.PatchAdd+" creates files")
 	}
-	if err := patchText(e, s, f); err != nil || f.MoveTo == "" {
+	if err := patchText(e, s, f, true); err != nil || f.MoveTo == "" {
 		return err
 	}
 	from := s.Place
@@ -155,13 +149,14 @@ func updatePatched(ctx context.Context, e *tool.Env, s *fileStep, f edit.FilePat
 	return nil
 }
 
-// patchText applies the chunks of a section to what the step leaves so far.
-func patchText(e *tool.Env, s *fileStep, f edit.FilePatch) error {
+// patchText applies the chunks of a section to what the step leaves so far. Once the step has
+// changed the file, the model knows it.
+func patchText(e *tool.Env, s *change, f edit.FilePatch, first bool) error {
 	chunks, values, err := unmaskChunks(e, s.now.Body, f.Chunks)
 	if err != nil {
 		return s.Errorf(err, "")
 	}
-	if s.chunks == nil { // else the model knows it: it has just changed it
+	if first {
 		note, err := staleEdit(e.Files, s.Place, s.state, s.was, nil, func(t files.Text) ([]string, error) {
 			edits, _, err := edit.ApplyChunks(t, chunks)
 			return edit.Touched(t, edits), err
@@ -176,10 +171,8 @@ func patchText(e *tool.Env, s *fileStep, f edit.FilePatch) error {
 		return s.Errorf(err, "")
 	}
 	before := s.now.Body
-	s.now, s.chunks = s.now.Apply(edits), append(s.chunks, chunks...)
-	if s.moves == "" {
-		s.moves = movesSecret(before, s.now.Body, values)
-	}
+	s.now = s.now.Apply(edits)
+	s.moves = cmp.Or(s.moves, movesSecret(before, s.now.Body, values))
 	for _, d := range differs {
 		s.note += "(" + d + "; the file's own was kept)\n"
 	}
@@ -212,48 +205,4 @@ func unmaskChunks(e *tool.Env, body string, chunks []edit.Chunk) (out []edit.Chu
 		out = append(out, c)
 	}
 	return out, values, nil
-}
-
-// compare makes the diff of a step.
-func (s *fileStep) compare() (err error) {
-	switch {
-	case s.op == 'A':
-		return nil
-	case s.op == 'D':
-		s.unified, err = udiff.ToUnifiedDiff(edit.Label("a/"+s.Display), "/dev/null", s.was.Body,
-			udiff.Lines(s.was.Body, ""), udiff.DefaultContextLines)
-		s.removed = countLines(s.was.Body)
-		return err
-	case s.from != nil && s.was.Body == s.now.Body:
-		s.new, s.before, s.text = s.old, s.was.Body, s.was.Body
-		s.unified.From, s.unified.To = edit.Label("a/"+s.from.Display), edit.Label("b/"+s.Display)
-		return nil
-	}
-	was := s.change
-	if s.was.Body == s.now.Body {
-		return nil
-	}
-	if s.change, err = newChange(s.Place, s.state, s.old, s.was, s.now); err != nil {
-		return err
-	}
-	if s.note, s.moves = was.note, was.moves; s.from != nil {
-		s.unified.From = edit.Label("a/" + s.from.Display)
-	}
-	return nil
-}
-
-// changesNothing reports whether the file is to become what it is.
-func (s fileStep) changesNothing() bool {
-	return s.op == 'M' && s.from == nil && s.was.Body == s.now.Body
-}
-
-// diff is the step as the user is shown it.
-func (s *fileStep) diff() string {
-	switch {
-	case s.unified.Hunks != nil:
-		return strings.ToValidUTF8(s.unified.String(), "�")
-	case s.op == 'D':
-		return fmt.Sprintf("--- %s\n+++ /dev/null\n(%s are deleted)\n", edit.Label("a/"+s.Display), text.Bytes(s.state.Size))
-	}
-	return fmt.Sprintf("--- %s\n+++ %s\n", s.unified.From, s.unified.To)
 }

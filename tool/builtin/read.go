@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -9,8 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/transform"
 
 	"artoo/tool"
 	"artoo/tool/files"
@@ -30,7 +33,8 @@ type readInput struct {
 	Offset int    `json:"offset,omitempty" jsonschema:"first line, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines; default 2000"`
 
-	bytes int // how many are shown at most
+	bytes int            // how many are shown at most
+	marks map[int]string // what is shown in place of lines, by their numbers
 }
 
 // Read is the tool that shows a file.
@@ -80,20 +84,19 @@ func runRead(ctx context.Context, env *tool.Env, in readInput, _ io.Writer) (too
 	if isPDF(file) {
 		return showPDF(ctx, t, env, file, info.Size(), in)
 	}
-	result, seen, err := showFile(ctx, t, file, info, in)
+	result, seen, err := showFile(ctx, env, t, file, info, in)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	env.Files.Seen.AddPage(t.Abs, seen)
-	if seen.Kept {
-		result.Text = hideInside(env, result.Text, seen.Body, in.Offset)
-	}
 	result.Paged = true
 	return result, nil
 }
 
-// show reads as much of the file as is needed, and tells what of it was shown.
-func showFile(ctx context.Context, t files.Place, file *os.File, info fs.FileInfo, in readInput) (tool.Result, files.Sight, error) {
+// showFile shows a part of the file, and what the model has seen of it by that. A file that is
+// too large to be edited is not read further than to the end of that part.
+func showFile(ctx context.Context, env *tool.Env, t files.Place, file *os.File, info fs.FileInfo, in readInput) (
+	tool.Result, files.Sight, error) {
 	seen := files.Sight{State: files.State{ModTime: info.ModTime(), Size: info.Size()}}
 	source := contextReader{ctx, file}
 	head, err := io.ReadAll(io.LimitReader(source, files.HeadSize))
@@ -109,17 +112,23 @@ func showFile(ctx context.Context, t files.Place, file *os.File, info fs.FileInf
 		result, err := showText(t, rest, info.Size(), in, false, &seen)
 		return result, seen, err
 	}
-	hash := sha256.New()
-	copied := &textCopy{}
-	rest = io.TeeReader(io.LimitReader(rest, files.MaxEdit), io.MultiWriter(hash, copied))
-	var result tool.Result
-	if strings.EqualFold(path.Ext(t.Display), ".ipynb") {
-		result, err = showNotebook(t, rest, info.Size(), in, &seen)
-	} else {
-		result, err = showText(t, rest, info.Size(), in, true, &seen)
+	data, err := io.ReadAll(io.LimitReader(rest, files.MaxEdit))
+	if err != nil {
+		return tool.Result{}, seen, t.Errorf(err, "")
 	}
-	hash.Sum(seen.Hash[:0])
-	seen.Body, seen.Kept = copied.text()
+	seen.Hash = sha256.Sum256(data)
+	if len(data) <= files.MaxKeptText {
+		text, err := files.Decode(data)
+		if seen.Body, seen.Kept = text.Body, err == nil; seen.Kept {
+			in.marks = insideSecrets(env, text.Body, in.Offset)
+		}
+	}
+	if isNotebook(t.Display) {
+		if result, ok, err := showNotebook(t, data, in, &seen); ok || err != nil {
+			return result, seen, err
+		}
+	}
+	result, err := showText(t, bytes.NewReader(data), info.Size(), in, true, &seen)
 	return result, seen, err
 }
 
@@ -140,11 +149,12 @@ func showPDF(ctx context.Context, t files.Place, env *tool.Env, file *os.File, s
 	if err != nil {
 		return tool.Result{}, t.Errorf(err, "")
 	}
+	in.marks = insideSecrets(env, content, in.Offset)
 	result, err := showText(t, strings.NewReader(content), int64(len(content)), in, true, &files.Sight{})
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result.Text = hideInside(env, fmt.Sprintf("[%s is a PDF (%s); this is its text]\n", t.Display, text.Bytes(size))+result.Text, content, in.Offset)
+	result.Text = fmt.Sprintf("[%s is a PDF (%s); this is its text]\n", t.Display, text.Bytes(size)) + result.Text
 	result.Summary = "PDF, " + result.Summary
 	result.Paged = true
 	return result, nil
@@ -182,14 +192,188 @@ func showBinary(t files.Place, r io.Reader, size int64, kind string) (tool.Resul
 	if err != nil {
 		return tool.Result{}, t.Errorf(err, "")
 	}
-	p, err := readImage(data, kind)
+	result, err := shownImage(data, kind, size, t.Display)
 	if err != nil {
-		return tool.Result{}, t.Errorf(nil, "is an image (%s, %s) that cannot be shown: %v", kind, text.Bytes(size), err)
+		return tool.Result{}, t.Errorf(err, "is ")
 	}
-	p.Name = strings.ToValidUTF8(t.Display, "\uFFFD")
-	return tool.Result{
-		Text:    fmt.Sprintf("%s is an image (%s, %s, %s)", t.Display, kind, p.size(), text.Bytes(size)),
-		Images:  []tool.Image{p.Image},
-		Summary: fmt.Sprintf("image, %dx%d, %s", p.width, p.height, text.Bytes(size)),
-	}, nil
+	result.Text = t.Display + " is " + result.Text
+	return result, nil
+}
+
+// hugeLine ends the reading of a large file: no line of a text is so long.
+const hugeLine = 64 << 20
+
+var errHugeLine = errors.New("a line is too long")
+
+// lineReader reads lines of any length in little memory.
+type lineReader struct {
+	r *bufio.Reader
+}
+
+// rawLine is one line without its end.
+type rawLine struct {
+	text       []byte // at most about maxLine bytes, valid until the next line is read
+	cut        int    // how many more bytes there were
+	ended, ret bool
+}
+
+// next returns io.EOF when nothing is left, and errHugeLine.
+func (l lineReader) next() (rawLine, error) {
+	var line rawLine
+	var tail byte // the last byte before the end
+	for n := 0; ; {
+		piece, err := l.r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
+			return line, err
+		}
+		if len(piece) == 0 && n == 0 {
+			return line, io.EOF
+		}
+		if n += len(piece); n > hugeLine {
+			return line, errHugeLine
+		}
+		line.ended = bytes.HasSuffix(piece, []byte("\n"))
+		piece = bytes.TrimSuffix(piece, []byte("\n"))
+		if len(piece) > 0 {
+			tail = piece[len(piece)-1]
+		}
+		keep := min(len(piece), max(0, maxLine+utf8.UTFMax-len(line.text)))
+		line.text = append(line.text, piece[:keep]...)
+		line.cut += len(piece) - keep
+		if err == nil || errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	line.ret = line.ended && tail == '\r'
+	if line.ret && line.cut == 0 {
+		line.text = line.text[:len(line.text)-1]
+	}
+	return line, nil
+}
+
+// page is what showText collects.
+type page struct {
+	body         strings.Builder
+	first, last  int  // numbers of the lines shown
+	lines        int  // lines read
+	more         bool // lines were left out after the last
+	crlf, lf     bool // some lines end so
+	bad, partial bool // not UTF-8; the last line has no end
+	seen         []files.Span
+}
+
+// showText shows lines of a text, and notes in seen which. With whole the rest is
+// read too, to count the lines.
+func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, seen *files.Sight) (tool.Result, error) {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	head, _ := buffered.Peek(4) // an error comes again with the first line
+	set := files.CharsetOf(head)
+	if _, err := buffered.Discard(len(set.Mark())); err != nil {
+		return tool.Result{}, t.Errorf(err, "")
+	}
+	if wide := set.Wide(); wide != nil {
+		buffered = bufio.NewReaderSize(transform.NewReader(buffered, wide.NewDecoder()), 64<<10)
+	}
+	var p page
+	err := p.fill(lineReader{buffered}, in, whole)
+	switch {
+	case errors.Is(err, errHugeLine):
+		p.more = true
+	case err != nil:
+		return tool.Result{}, t.Errorf(err, "")
+	}
+	seen.Lines, seen.Whole = files.JoinSpans(p.seen), p.lines == 0 && !p.more
+	if whole {
+		seen.Of = p.lines
+	}
+	switch {
+	case p.lines == 0 && !p.more:
+		return tool.Result{Text: t.Display + " is empty", Summary: "empty"}, nil
+	case p.first == 0:
+		return tool.Result{}, t.Errorf(nil, "offset %d is past the end: there are %s", in.Offset, text.Count(p.lines, "line"))
+	}
+	return p.result(size, set, whole, errors.Is(err, errHugeLine)), nil
+}
+
+// fill reads lines and keeps those that were asked for.
+func (p *page) fill(r lineReader, in readInput, whole bool) error {
+	for {
+		line, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.lines++
+		p.crlf = p.crlf || line.ret
+		p.lf = p.lf || line.ended && !line.ret
+		p.partial = !line.ended
+		if p.lines < in.Offset {
+			continue
+		}
+		full := p.lines-in.Offset >= in.Limit || p.first > 0 && p.body.Len()+len(line.text) > in.bytes
+		if p.more = p.more || full; p.more {
+			if !whole {
+				p.lines--
+				return nil
+			}
+			continue
+		}
+		shown, cut := text.CutLine(string(line.text), maxLine)
+		if mark := in.marks[p.lines]; mark != "" {
+			shown, cut, line.cut = mark, 0, 0
+		}
+		cut += line.cut
+		p.bad = p.bad || !utf8.ValidString(shown)
+		text.WriteLine(&p.body, p.lines, shown, cut)
+		if cut == 0 {
+			p.seen = append(p.seen, files.Span{From: p.lines, To: p.lines + 1})
+		}
+		if p.first == 0 {
+			p.first = p.lines
+		}
+		p.last = p.lines
+	}
+}
+
+// result puts the notes under the lines.
+func (p *page) result(size int64, set files.Charset, whole, huge bool) tool.Result {
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	result := tool.Result{Summary: text.Count(p.lines, "line")}
+	switch {
+	case huge:
+		note("line %d is longer than %s; nothing from there on is shown", p.lines+1, text.Bytes(hugeLine))
+		result.Summary = fmt.Sprintf("lines %d-%d", p.first, p.last)
+	case p.more && whole:
+		note("lines %d-%d of %d; use offset=%d to continue", p.first, p.last, p.lines, p.last+1)
+		result.Summary = fmt.Sprintf("lines %d-%d of %d", p.first, p.last, p.lines)
+	case p.more:
+		note("lines %d-%d of a file of %s; use offset=%d to continue", p.first, p.last, text.Bytes(size), p.last+1)
+		result.Summary = fmt.Sprintf("lines %d-%d of %s", p.first, p.last, text.Bytes(size))
+	case p.first > 1:
+		note("lines %d-%d, the end of the file", p.first, p.last)
+		result.Summary = fmt.Sprintf("lines %d-%d of %d", p.first, p.last, p.lines)
+	}
+	switch {
+	case p.crlf && p.lf:
+		note("line ends are mixed, CRLF and LF")
+	case p.crlf:
+		note(`line ends are CRLF; write \n, they are kept`)
+	}
+	if set != files.Plain {
+		note("encoded as %s, which is kept", set)
+	}
+	if p.bad {
+		note("not all of it is UTF-8; � stands for other bytes")
+	}
+	if p.partial && !p.more {
+		note("no newline at the end")
+	}
+	if len(notes) > 0 {
+		fmt.Fprintf(&p.body, "[%s]\n", strings.Join(notes, "; "))
+	}
+	result.Text = p.body.String()
+	return result
 }

@@ -34,7 +34,7 @@ type shellInput struct {
 // Shell makes the tool that watches background commands, writes to them and ends
 // them. Which there are is Env.Jobs.
 func Shell() tool.Tool {
-	return tool.New(tool.Def{Name: "shell", Kind: tool.KindRun, Fix: quoteNumber("id"),
+	return tool.New(tool.Def{Name: "shell", Kind: tool.KindRun,
 		Description: "Watch a command that bash left in the background: output is what came since last time; " +
 			"wait until a line matches or it ends."}, planShell, runShell)
 }

@@ -104,7 +104,7 @@ func runFetch(ctx context.Context, env *tool.Env, in fetchInput, _ io.Writer) (t
 			Summary: "redirects to " + page.Elsewhere.Host,
 		}, nil
 	case page.Image != nil && page.Status == http.StatusOK:
-		return fetchedImage(page)
+		return shownImage(page.Image, page.MediaType, int64(page.Bytes), page.URL.String())
 	}
 	return fetchedText(page, in.Offset, env.Page(fetchBytes)), nil
 }
@@ -116,19 +116,6 @@ func allowable(err error) error {
 		return fmt.Errorf("%w; only the user can allow that, with the rule web_fetch(%s)", err, own.Rule)
 	}
 	return err
-}
-
-func fetchedImage(page web.Page) (tool.Result, error) {
-	p, err := readImage(page.Image, page.MediaType)
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("the image (%s, %s) cannot be shown: %w", page.MediaType, text.Bytes(int64(page.Bytes)), err)
-	}
-	p.Name = page.URL.String()
-	return tool.Result{
-		Text:    fmt.Sprintf("an image (%s, %s, %s)", page.MediaType, p.size(), text.Bytes(int64(page.Bytes))),
-		Images:  []tool.Image{p.Image},
-		Summary: fmt.Sprintf("image, %dx%d, %s", p.width, p.height, text.Bytes(int64(page.Bytes))),
-	}, nil
 }
 
 // fetchedText is a piece of a page's text, from offset on, for the model.

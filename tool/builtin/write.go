@@ -1,9 +1,12 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"unicode"
 
@@ -72,4 +75,24 @@ func writeChange(f *files.Files, t files.Place, in writeInput) (change, error) {
 		return change{}, t.Errorf(err, "")
 	}
 	return newChange(t, state, old, before, before.Apply(udiff.Lines(before.Body, content)))
+}
+
+// fixWrite takes the value itself for the content of a JSON file.
+func fixWrite(fields map[string]json.RawMessage) bool {
+	var file string
+	content := bytes.TrimSpace(fields["content"])
+	if json.Unmarshal(fields["path"], &file) != nil || !strings.EqualFold(path.Ext(file), ".json") ||
+		len(content) == 0 || content[0] != '{' && content[0] != '[' {
+		return false
+	}
+	var text bytes.Buffer
+	if json.Indent(&text, content, "", "  ") != nil {
+		return false
+	}
+	quoted, err := json.Marshal(text.String() + "\n")
+	if err != nil {
+		return false
+	}
+	fields["content"] = quoted
+	return true
 }

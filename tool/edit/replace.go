@@ -16,7 +16,7 @@ import (
 type Replacement struct {
 	OldString  *string `json:"old_string"`
 	NewString  *string `json:"new_string"`
-	ReplaceAll bool    `json:"replace_all"`
+	ReplaceAll bool    `json:"replace_all,omitempty"`
 }
 
 // Locate finds the places of one edit, in order, and what differs there from

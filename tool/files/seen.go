@@ -14,7 +14,7 @@ type Seen struct {
 	mu      sync.Mutex
 	files   map[string]Sight
 	kept    int // bytes of the texts in files
-	planned map[string]Planned
+	planned map[string][sha256.Size]byte
 }
 
 // Sight is what the model knows of a file: what it was like when it was last
@@ -43,11 +43,22 @@ func JoinSpans(spans []Span) []Span {
 	for _, s := range spans {
 		if last := len(joined) - 1; last >= 0 && s.From <= joined[last].To {
 			joined[last].To = max(joined[last].To, s.To)
-		} else if s.From < s.To {
+		} else {
 			joined = append(joined, s)
 		}
 	}
 	return joined
+}
+
+// Replaced is where spans are after n items took the place of those from one to another,
+// excluded. The new items are in a span, too.
+func Replaced(spans []Span, from, to, n int) []Span {
+	now := []Span{{from, from + n}}
+	shift := n - (to - from)
+	for _, s := range spans {
+		now = append(now, Span{s.From, min(s.To, from)}, Span{max(s.From, to) + shift, s.To + shift})
+	}
+	return JoinSpans(slices.DeleteFunc(now, func(s Span) bool { return s.From >= s.To }))
 }
 
 // ShowsCell reports whether the model has seen the source of a notebook's cell.
@@ -175,28 +186,21 @@ func (s *Seen) OwnChanges() (done func()) {
 	}
 }
 
-// Planned is what a Plan of a changing call showed, for the Run after it.
-type Planned struct {
-	Abs   string            // the file that the path led to
-	State State             // and what it was like
-	After [sha256.Size]byte // hash of what is to be written
-}
-
-// Plan keeps what was shown for the path as the model wrote it.
-func (s *Seen) Plan(path string, p Planned) {
+// Plan keeps a hash of what the plan of a call showed, under a key for its run.
+func (s *Seen) Plan(key string, shown [sha256.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.planned == nil {
-		s.planned = map[string]Planned{}
+		s.planned = map[string][sha256.Size]byte{}
 	}
-	s.planned[path] = p
+	s.planned[key] = shown
 }
 
 // TakePlan returns what Plan kept, once.
-func (s *Seen) TakePlan(path string) (p Planned, ok bool) {
+func (s *Seen) TakePlan(key string) (shown [sha256.Size]byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, ok = s.planned[path]
-	delete(s.planned, path)
-	return p, ok
+	shown, ok = s.planned[key]
+	delete(s.planned, key)
+	return shown, ok
 }

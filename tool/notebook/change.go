@@ -9,119 +9,105 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"artoo/tool/text"
 )
 
 // IsType reports whether a cell can be of this type.
 func IsType(name string) bool { return name == "code" || name == "markdown" || name == "raw" }
+
+// member is a member of a cell, with its value as JSON.
+type member struct{ name, value string }
+
+// members are those that every cell of some type has, in the order in which Jupyter
+// writes them.
+var members = []string{"cell_type", "execution_count", "id", "metadata", "outputs", "source"}
 
 // Replace is the text of the notebook with another source in the cell at the index,
 // which becomes one of the type; "" keeps the type. What a run of a code cell left is
 // cleared.
 func (n *Notebook) Replace(index int, source, kind string) string {
 	c := n.Cells[index]
-	old := c.Type
 	if kind == "" {
-		kind = old
+		kind = c.Type
 	}
-	set := map[string]string{"source": n.source(source, c, c.lines)}
-	if kind != old {
+	set := map[string]string{"source": n.source(source, c.lines)}
+	if kind != c.Type {
 		set["cell_type"] = n.quote(kind)
 	}
 	var drop []string
 	if kind == "code" {
 		drop = []string{"attachments"}
 		for name, empty := range map[string]string{"execution_count": "null", "outputs": "[]"} {
-			if _, has, _ := c.member(name); has || old != "code" {
+			if _, has, _ := c.member(name); has || c.Type != "code" {
 				set[name] = empty
 			}
 		}
-	} else if old == "code" {
+	} else if c.Type == "code" {
 		drop = []string{"execution_count", "outputs"}
 	}
-	return n.text[:c.from] + n.changed(c, set, drop) + n.text[c.to:]
-}
-
-// changed is the text of a cell with other values for some members and without others.
-func (n *Notebook) changed(c Cell, set map[string]string, drop []string) string {
-	type part struct {
-		name, text string
-		from       int // the index of the member that it was, -1 for a new one
-	}
-	var parts []part
-	for i, m := range c.items {
+	var cell []member
+	for _, m := range c.items {
 		if slices.Contains(drop, m.name) {
 			continue
 		}
-		text := n.text[m.from:m.value.to]
-		if now, ok := set[m.name]; ok {
-			text = n.text[m.from:m.value.from] + now
-			delete(set, m.name)
+		now, ok := set[m.name]
+		if !ok {
+			now = n.text[m.value.from:m.value.to]
 		}
-		parts = append(parts, part{m.name, text, i})
+		delete(set, m.name)
+		cell = append(cell, member{m.name, now})
 	}
 	for _, name := range members {
 		if now, ok := set[name]; ok {
-			at := slices.IndexFunc(parts, func(p part) bool { return p.name > name })
+			at := slices.IndexFunc(cell, func(m member) bool { return m.name > name })
 			if at < 0 {
-				at = len(parts)
+				at = len(cell)
 			}
-			parts = slices.Insert(parts, at, part{name, `"` + name + `"` + n.colon() + now, -1})
+			cell = slices.Insert(cell, at, member{name, now})
 		}
 	}
-	around := n.around(c.value, n.around(n.list, n.around(n.root, layout{})))
-	var b strings.Builder
-	b.WriteString("{" + around.open)
-	for i, p := range parts {
-		switch {
-		case i == 0:
-		case p.from > 0 && parts[i-1].from == p.from-1:
-			b.WriteString(n.text[c.items[p.from-1].value.to:c.items[p.from].from])
-		default:
-			b.WriteString(around.between)
-		}
-		b.WriteString(p.text)
-	}
-	b.WriteString(around.end + "}")
-	return b.String()
+	return n.text[:c.from] + n.laidOut(n.object(cell), 2) + n.text[c.to:]
 }
 
-// members are those that every cell of some type has, in the order in which Jupyter
-// writes them.
-var members = []string{"cell_type", "execution_count", "id", "metadata", "outputs", "source"}
-
 // Insert is the text of the notebook with a new cell before the one at the index,
-// which may be the number of cells.
+// which may be the number of cells. Its source is a list of lines or one text, as that of
+// the cell before it, or where that has none, of the first that has one.
 func (n *Notebook) Insert(index int, source, kind string) string {
-	list := n.around(n.list, n.around(n.root, layout{}))
 	like := Cell{lines: true}
 	if len(n.Cells) > 0 {
 		like = n.Cells[max(index-1, 0)]
 	}
-	values := map[string]string{"cell_type": n.quote(kind), "metadata": "{}",
-		"source": n.source(source, like, like.lines || like.Source == "" && n.mostlyLines())}
+	if i := slices.IndexFunc(n.Cells, func(c Cell) bool { return c.Source != "" }); like.Source == "" && !like.lines {
+		like.lines = i < 0 || n.Cells[i].lines
+	}
+	values := map[string]string{"cell_type": n.quote(kind), "metadata": "{}", "source": n.source(source, like.lines)}
 	if kind == "code" {
 		values["execution_count"], values["outputs"] = "null", "[]"
 	}
 	if n.minor >= 5 {
 		values["id"] = n.quote(n.newID(index, source))
 	}
-	around := n.around(like.value, list)
-	var written []string
+	var made []member
 	for _, name := range members {
-		if value, ok := values[name]; ok {
-			written = append(written, `"`+name+`"`+n.colon()+value)
+		if now, ok := values[name]; ok {
+			made = append(made, member{name, now})
 		}
 	}
-	cell := "{" + around.open + strings.Join(written, around.between) + around.end + "}"
-	switch {
-	case len(n.Cells) == 0:
-		return n.text[:n.list.from] + "[" + list.open + cell + list.end + "]" + n.text[n.list.to:]
-	case index == len(n.Cells):
+	if len(n.Cells) == 0 {
+		return n.text[:n.list.from] + n.laidOut("["+n.object(made)+"]", 1) + n.text[n.list.to:]
+	}
+	between := n.between()
+	if len(n.Cells) > 1 {
+		between = n.text[n.Cells[0].to:n.Cells[1].from]
+	}
+	cell := n.laidOut(n.object(made), 2)
+	if index == len(n.Cells) {
 		at := n.Cells[index-1].to
-		return n.text[:at] + list.between + cell + n.text[at:]
+		return n.text[:at] + between + cell + n.text[at:]
 	}
 	at := n.Cells[index].from
-	return n.text[:at] + cell + list.between + n.text[at:]
+	return n.text[:at] + cell + between + n.text[at:]
 }
 
 // Delete is the text of the notebook without the cell at the index.
@@ -146,77 +132,63 @@ func (n *Notebook) newID(index int, source string) string {
 	}
 }
 
-// mostlyLines reports whether the first cell that says anything has its source as a
-// list of lines; true where none does.
-func (n *Notebook) mostlyLines() bool {
-	i := slices.IndexFunc(n.Cells, func(c Cell) bool { return c.Source != "" })
-	return i < 0 || n.Cells[i].lines
+// object is the JSON of an object with these members.
+func (n *Notebook) object(members []member) string {
+	var written []string
+	for _, m := range members {
+		written = append(written, n.quote(m.name)+":"+m.value)
+	}
+	return "{" + strings.Join(written, ",") + "}"
 }
 
-// layout is what stands around the items of a list or an object.
-type layout struct{ open, between, end string }
-
-// around is the layout of a value: its own, or where it has too few items to show one,
-// one that follows from that of what it is in.
-func (n *Notebook) around(v value, outer layout) layout {
-	l := layout{between: outer.between}
-	if strings.Contains(outer.open, "\n") {
-		open := outer.open + n.indent()
-		l = layout{open: open, between: "," + open, end: outer.open}
-	}
-	if len(v.items) == 0 {
-		return l
-	}
-	first, last := v.items[0], v.items[len(v.items)-1]
-	own := layout{open: n.text[v.from+1 : first.from], end: n.text[last.value.to : v.to-1]}
-	switch {
-	case len(v.items) > 1:
-		own.between = n.text[first.value.to:v.items[1].from]
-	case strings.Contains(own.open, "\n"):
-		own.between = "," + own.open
-	default:
-		own.between = "," + strings.TrimLeft(n.colon(), ":") // ": " goes with ", "
-	}
-	return own
-}
-
-// indent is one step of indentation.
-func (n *Notebook) indent() string {
-	open := n.text[n.root.from+1 : n.root.items[0].from] // it has cells
-	return open[strings.LastIndexByte(open, '\n')+1:]
-}
-
-// colon is what stands between a name and its value.
-func (n *Notebook) colon() string { return n.root.items[0].colon }
-
-// source is a source as the cell has its own: a list of lines or one text.
-func (n *Notebook) source(text string, c Cell, asLines bool) string {
+// source is the JSON of a cell's source.
+func (n *Notebook) source(text string, asLines bool) string {
 	if !asLines {
 		return n.quote(text)
 	}
-	if text == "" {
-		return "[]"
-	}
-	around := n.around(n.sourceList(c), n.around(c.value, n.around(n.list, n.around(n.root, layout{}))))
 	var lines []string
 	for line := range strings.Lines(text) {
 		lines = append(lines, n.quote(line))
 	}
-	return "[" + around.open + strings.Join(lines, around.between) + around.end + "]"
+	return "[" + strings.Join(lines, ",") + "]"
 }
 
-// sourceList is the source of the cell, where that is a list of lines, else that of the
-// first cell that has such a one; empty for none.
-func (n *Notebook) sourceList(c Cell) (most value) {
-	for _, c := range append([]Cell{c}, n.Cells...) {
-		at, _, _ := c.member("source") // Parse has read it
-		if v := n.inside(at); c.lines && len(v.items) > len(most.items) {
-			if most = v; len(v.items) > 1 {
-				return v
-			}
-		}
+// indent is one step of the file's indentation; ok is false for a file that is not indented.
+func (n *Notebook) indent() (step string, ok bool) {
+	open, _, _ := strings.Cut(n.text[n.root.from+1:], `"`)
+	return open[strings.LastIndexByte(open, '\n')+1:], strings.Contains(open, "\n")
+}
+
+// between is what stands between two cells.
+func (n *Notebook) between() string {
+	if step, ok := n.indent(); ok {
+		return ",\n" + step + step
 	}
-	return most
+	return "," + n.blank()
+}
+
+// blank is the blank that a file of one line has after commas and colons, "" where it has none.
+func (n *Notebook) blank() string {
+	if first := n.root.items[0].value.from; n.text[first-1] == ' ' {
+		return " "
+	}
+	return ""
+}
+
+// laidOut is a piece of JSON as the file is laid out, so many levels deep in it.
+func (n *Notebook) laidOut(piece string, depth int) string {
+	step, indented := n.indent()
+	prefix := strings.Repeat(step, depth)
+	var b bytes.Buffer
+	if n.blank() == "" && !indented {
+		_ = json.Compact(&b, []byte(piece)) // it is valid, here and below
+		return b.String()
+	}
+	_ = json.Indent(&b, []byte(piece), prefix, step)
+	if indented {
+		return b.String()
+	}
+	return strings.NewReplacer(",\n", ", ", "\n", "").Replace(b.String()) // strings hold no line breaks in JSON
 }
 
 // quote is a text in JSON, all in ASCII where the file is kept so.
@@ -233,14 +205,12 @@ func (n *Notebook) quote(text string) string {
 	}
 	b.Reset()
 	for _, r := range quoted {
-		switch {
-		case r < utf8.RuneSelf:
+		if r < utf8.RuneSelf {
 			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.String()
@@ -248,7 +218,7 @@ func (n *Notebook) quote(text string) string {
 
 // onlyASCII reports whether the file writes what is not ASCII in escapes.
 func (n *Notebook) onlyASCII() bool {
-	if strings.ContainsFunc(n.text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if !text.IsASCII(n.text) {
 		return false
 	}
 	escapes := strings.Split(strings.ReplaceAll(n.text, `\\`, ""), `\u`)[1:]

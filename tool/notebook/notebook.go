@@ -1,5 +1,5 @@
-// Package notebook changes cells of Jupyter notebooks (nbformat 4) in the text that
-// they are in their files: what a change is not about stays byte for byte.
+// Package notebook reads Jupyter notebooks (nbformat 4), and changes their cells in the
+// text of the file: all but the changed cell stays byte for byte.
 package notebook
 
 import (
@@ -11,10 +11,12 @@ import (
 	"strings"
 )
 
-// Notebook is a notebook as the text in its file, and where its cells are in it.
+// Notebook is the text of a notebook's file, and where its cells are in it.
 type Notebook struct {
 	// Cells are the cells, in order.
 	Cells []Cell
+	// Kernel is the display name of the kernel, "" where the notebook names none.
+	Kernel string
 
 	text  string
 	root  value // the whole object
@@ -27,15 +29,41 @@ type Cell struct {
 	ID     string // "" where it has none
 	Type   string // code, markdown or raw
 	Source string
-	// Outputs says that it has outputs, or a number that says it was run.
-	Outputs bool
+	// Count is the number that Jupyter gave to the cell's last run, nil for none.
+	Count *int
+	// Outputs are what the cell's last run left.
+	Outputs []Output
 
 	value
 	lines bool // the source is a list of lines, not one text
 }
 
-// Parse reads a notebook. The text is UTF-8 without a byte order mark. The error says
-// why it cannot be changed, after the words "the notebook".
+// Ran reports whether a run left something in the cell.
+func (c Cell) Ran() bool { return len(c.Outputs) > 0 || c.Count != nil }
+
+// Output is a part of what a run of a cell left.
+type Output struct {
+	Text  Joined                     `json:"text"`
+	Data  map[string]json.RawMessage `json:"data"` // by media type
+	Name  string                     `json:"ename"`
+	Value string                     `json:"evalue"`
+}
+
+// Joined is a text that a notebook holds whole or as a list of lines.
+type Joined string
+
+// UnmarshalJSON takes both forms.
+func (j *Joined) UnmarshalJSON(data []byte) error {
+	var lines []string
+	if err := json.Unmarshal(data, &lines); err == nil {
+		*j = Joined(strings.Join(lines, ""))
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(j))
+}
+
+// Parse reads a notebook. The text is UTF-8 without a byte order mark. The error continues
+// a sentence that begins with "the notebook".
 func Parse(text string) (*Notebook, error) {
 	if err := json.Unmarshal([]byte(text), new(json.RawMessage)); err != nil {
 		var syntax *json.SyntaxError
@@ -50,17 +78,22 @@ func Parse(text string) (*Notebook, error) {
 	if n.root.kind != '{' {
 		return nil, errors.New("is no JSON object")
 	}
-	if at, ok, err := n.root.member("nbformat"); err != nil {
+	var format json.RawMessage
+	if err := n.read(n.root, "nbformat", &format); err != nil {
 		return nil, err
-	} else if ok && text[at.from:at.to] != "4" {
+	}
+	if format != nil && string(format) != "4" {
 		return nil, fmt.Errorf("has nbformat %.20s, and only 4 is known here; convert it first, for example with "+
-			"jupyter nbconvert --to notebook --inplace", text[at.from:at.to])
+			"jupyter nbconvert --to notebook --inplace", format)
 	}
-	if at, ok, err := n.root.member("nbformat_minor"); err != nil {
-		return nil, err
-	} else if ok {
-		n.minor, _ = strconv.Atoi(text[at.from:at.to]) // anything else is older
+	var metadata struct {
+		Kernel struct {
+			Name string `json:"display_name"`
+		} `json:"kernelspec"`
 	}
+	_ = n.read(n.root, "nbformat_minor", &n.minor) // anything but a number is older
+	_ = n.read(n.root, "metadata", &metadata)      // a notebook without it is one, too
+	n.Kernel = metadata.Kernel.Name
 	at, ok, err := n.root.member("cells")
 	if err != nil {
 		return nil, err
@@ -82,37 +115,34 @@ func (n *Notebook) cell(at span) (c Cell, err error) {
 	if c.value = n.inside(at); c.kind != '{' {
 		return c, errors.New("it is no object")
 	}
-	for name, into := range map[string]any{"id": &c.ID, "cell_type": &c.Type} {
-		at, ok, err := c.member(name)
-		if err == nil && ok {
-			err = json.Unmarshal([]byte(n.text[at.from:at.to]), into)
-		}
-		if err != nil {
-			return c, fmt.Errorf("its %s: %w", name, err)
-		}
-	}
-	source, ok, err := c.member("source")
-	if err != nil || !ok {
-		return c, err
-	}
-	if c.lines = n.text[source.from] == '['; c.lines {
-		var lines []string
-		err = json.Unmarshal([]byte(n.text[source.from:source.to]), &lines)
-		c.Source = strings.Join(lines, "")
-	} else {
-		err = json.Unmarshal([]byte(n.text[source.from:source.to]), &c.Source)
-	}
-	if err != nil {
-		return c, fmt.Errorf("its source: %w", err)
-	}
-	for name, cleared := range map[string]string{"outputs": "[]", "execution_count": "null"} {
-		at, ok, err := c.member(name)
-		if err != nil {
+	var source Joined
+	for _, member := range []struct {
+		name string
+		into any
+	}{
+		{"id", &c.ID}, {"cell_type", &c.Type}, {"source", &source}, {"execution_count", &c.Count}, {"outputs", &c.Outputs},
+	} {
+		if err := n.read(c.value, member.name, member.into); err != nil {
 			return c, err
 		}
-		c.Outputs = c.Outputs || ok && n.text[at.from:at.to] != cleared
+	}
+	c.Source = string(source)
+	if at, ok, _ := c.member("source"); ok {
+		c.lines = n.text[at.from] == '['
 	}
 	return c, nil
+}
+
+// read decodes the member of this name; a missing one leaves into as it is.
+func (n *Notebook) read(v value, name string, into any) error {
+	at, ok, err := v.member(name)
+	if err != nil || !ok {
+		return err
+	}
+	if err := json.Unmarshal([]byte(n.text[at.from:at.to]), into); err != nil {
+		return fmt.Errorf("its %s: %w", name, err)
+	}
+	return nil
 }
 
 // Find is the index of the cell that name means: its id, or its number, from 1. It is
@@ -156,14 +186,13 @@ type value struct {
 
 // item is an element of a list, or a member of an object.
 type item struct {
-	from  int // where it begins: a member with its name
 	name  string
-	colon string // between name and value
 	value span
 }
 
 // inside reads a value of the text, which is valid JSON there.
 func (n *Notebook) inside(at span) value {
+	const blanks = " \t\r\n" // what JSON allows between its words
 	text := n.text[at.from:at.to]
 	blank := len(text) - len(strings.TrimLeft(text, blanks))
 	v := value{span: span{at.from + blank, at.from + len(strings.TrimRight(text, blanks))}}
@@ -174,36 +203,28 @@ func (n *Notebook) inside(at span) value {
 		return v
 	}
 	dec := json.NewDecoder(strings.NewReader(n.text[v.from:v.to]))
-	here := func() int { return v.from + int(dec.InputOffset()) }
 	if _, err := dec.Token(); err != nil {
 		return v
 	}
 	for dec.More() {
-		begins := here()
-		begins += strings.IndexFunc(n.text[begins:], func(r rune) bool { return !strings.ContainsRune(blanks+",", r) })
-		one := item{from: begins}
-		named := begins
+		var one item
 		if v.kind == '{' {
 			name, err := dec.Token()
 			if err != nil {
 				return v
 			}
 			one.name, _ = name.(string)
-			named = here()
 		}
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
 			return v
 		}
-		one.value = span{here() - len(raw), here()}
-		one.colon = n.text[named:one.value.from]
+		end := v.from + int(dec.InputOffset())
+		one.value = span{end - len(raw), end}
 		v.items = append(v.items, one)
 	}
 	return v
 }
-
-// blanks are what JSON allows between its words.
-const blanks = " \t\r\n"
 
 // member is the value of an object's member; ok is false where there is none.
 func (v value) member(name string) (at span, ok bool, err error) {

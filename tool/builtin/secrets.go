@@ -135,3 +135,27 @@ func surroundings(text, value string) (all []string) {
 	}
 	return all
 }
+
+// inside are the lines of a text that are part of a secret of several lines which
+// begins before the line of this number, by their number from 1, with the mark that
+// stands for it. Those that only say what begins or ends there are none.
+func insideSecrets(e *tool.Env, body string, before int) map[int]string {
+	marks := map[int]string{}
+	if e.Secrets == nil {
+		return marks
+	}
+	for _, s := range e.Secrets(body) {
+		secret := body[s.From:s.To]
+		number := 1 + strings.Count(body[:s.From], "\n")
+		if number >= before || !strings.Contains(secret, "\n") {
+			continue
+		}
+		for line := range strings.Lines(secret) {
+			if !strings.Contains(line, "-----BEGIN ") && !strings.Contains(line, "-----END ") {
+				marks[number] = s.Mark
+			}
+			number++
+		}
+	}
+	return marks
+}

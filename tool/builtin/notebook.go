@@ -1,7 +1,9 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,21 +13,21 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"artoo/tool"
 	"artoo/tool/edit"
 	"artoo/tool/files"
 	"artoo/tool/notebook"
+	"artoo/tool/shell"
 	"artoo/tool/text"
 )
 
 type notebookInput struct {
-	Path      string  `json:"path"`
-	CellID    string  `json:"cell_id"`
-	NewSource *string `json:"new_source"` // tells an empty source from none
-	CellType  string  `json:"cell_type"`
-	EditMode  string  `json:"edit_mode"`
+	Path      string  `json:"path" jsonschema:"the notebook"`
+	CellID    string  `json:"cell_id,omitempty" jsonschema:"id of the cell, or its number, as read shows them; a new cell comes after it, or first without it"`
+	NewSource *string `json:"new_source,omitempty" jsonschema:"the whole source of the cell"` // nil is none, "" an empty one
+	CellType  string  `json:"cell_type,omitempty" jsonschema:"code, markdown or raw; needed to insert"`
+	EditMode  string  `json:"edit_mode,omitempty" jsonschema:"replace (if left out), insert or delete"`
 }
 
 // NotebookEdit is the tool that changes cells of Jupyter notebooks. It is offered where
@@ -33,30 +35,10 @@ type notebookInput struct {
 func NotebookEdit() tool.Tool {
 	return tool.New(tool.Def{
 		Name: "notebook_edit",
-		Kind: tool.KindWrite, Fix: quoteNumber("cell_id"), For: ".ipynb",
+		Kind: tool.KindWrite, For: ".ipynb",
 		Description: "Replace, insert or delete a cell of a Jupyter notebook (.ipynb) that was read before; " +
 			"all else in the file stays as it is. The outputs of a replaced code cell are cleared.",
-		Schema: notebookSchema,
 	}, planNotebook, runNotebook)
-}
-
-func notebookSchema() *jsonschema.Schema {
-	text := func(description string) *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Description: description}
-	}
-	return &jsonschema.Schema{
-		Type: "object",
-		Properties: map[string]*jsonschema.Schema{
-			"path":       text("the notebook"),
-			"cell_id":    text("id of the cell, or its number, as read shows them; a new cell comes after it, or first without it"),
-			"new_source": text("the whole source of the cell"),
-			"cell_type":  text("code, markdown or raw; needed to insert"),
-			"edit_mode":  text("replace (if left out), insert or delete"),
-		},
-		PropertyOrder:        []string{"path", "cell_id", "new_source", "cell_type", "edit_mode"},
-		Required:             []string{"path"},
-		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
-	}
 }
 
 // cellChange is what a call does to a notebook.
@@ -95,7 +77,7 @@ func runNotebook(ctx context.Context, env *tool.Env, in notebookInput, _ io.Writ
 		if c.mode == "insert" {
 			done = "inserted"
 		}
-		said = fmt.Sprintf("%s: cell %d (%s) was %s; ", c.Display, c.index+1, kindAndID(cell.Type, cell.ID), done)
+		said = fmt.Sprintf("%s: cell %d (%s) was %s; ", c.Display, c.index+1, kindAndID(cell), done)
 	}
 	if c.cleared {
 		said += "its outputs were cleared; "
@@ -105,11 +87,11 @@ func runNotebook(ctx context.Context, env *tool.Env, in notebookInput, _ io.Writ
 }
 
 // kindAndID is what a cell is called besides its number.
-func kindAndID(kind, id string) string {
-	if id != "" {
-		return kind + ", id " + id
+func kindAndID(c notebook.Cell) string {
+	if c.ID == "" {
+		return c.Type
 	}
-	return kind
+	return c.Type + ", id " + strings.Join(strings.Fields(c.ID), " ")
 }
 
 // changeCell finds out what the call does to the notebook.
@@ -158,17 +140,17 @@ func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInpu
 	if err != nil {
 		return c, err
 	}
-	c.note, c.cells = note, cellShift{number, len(c.now.Cells) - len(c.was.Cells)}
-	return c, c.show(before.Body)
+	c.note, c.cells = note, cellShift{number, number + 1, 1 + len(c.now.Cells) - len(c.was.Cells)}
+	if c.mode == "insert" {
+		c.cells = cellShift{number, number, 1}
+	}
+	return c, c.show()
 }
 
 // check says what is wrong with an input that fits the schema, and fills in what was
 // left out.
 func (in *notebookInput) check() error {
-	in.EditMode, in.CellType = strings.ToLower(in.EditMode), strings.ToLower(in.CellType)
-	if in.EditMode == "" {
-		in.EditMode = "replace"
-	}
+	in.EditMode, in.CellType = strings.ToLower(cmp.Or(in.EditMode, "replace")), strings.ToLower(in.CellType)
 	switch {
 	case !slices.Contains([]string{"replace", "insert", "delete"}, in.EditMode):
 		return fmt.Errorf("edit_mode is replace, insert or delete, not %.100q", in.EditMode)
@@ -244,27 +226,28 @@ func cellTexts(body string) string {
 	}
 	var b strings.Builder
 	for i, c := range n.Cells {
-		fmt.Fprintf(&b, "--- cell %d, %s ---\n%s\n", i+1, kindAndID(c.Type, c.ID), strings.TrimSuffix(c.Source, "\n"))
+		fmt.Fprintf(&b, "--- cell %d, %s ---\n%s\n", i+1, kindAndID(c), strings.TrimSuffix(c.Source, "\n"))
 	}
 	return b.String()
 }
 
 // show makes the diff of the cell as read shows it, in place of the file's.
-func (c *cellChange) show(before string) error {
-	var was, now string
-	if c.mode != "insert" {
-		was = viewCell(before, c.index)
-		c.cleared = c.mode == "replace" && c.was.Cells[c.index].Outputs && !c.now.Cells[c.index].Outputs
+func (c *cellChange) show() error {
+	view := func(n *notebook.Notebook, shown bool) string {
+		if !shown {
+			return ""
+		}
+		title, below := viewCell(n, c.index)
+		return title + below
 	}
-	if c.mode != "delete" {
-		now = viewCell(c.text, c.index)
-	}
+	was, now := view(c.was, c.mode != "insert"), view(c.now, c.mode != "delete")
+	c.cleared = c.mode == "replace" && c.was.Cells[c.index].Ran() && !c.now.Cells[c.index].Ran()
 	name := c.Display + ", cell " + strconv.Itoa(c.index+1)
 	unified, err := udiff.ToUnifiedDiff(edit.Label("a/"+name), edit.Label("b/"+name), was, udiff.Lines(was, now), udiff.DefaultContextLines)
 	if err != nil {
 		return c.Errorf(err, "cannot be compared: ")
 	}
-	c.diff = unified.String()
+	c.shown = unified.String()
 	c.added, c.removed = edit.CountDiff(unified)
 	return nil
 }
@@ -272,27 +255,97 @@ func (c *cellChange) show(before string) error {
 // isNotebook reports whether a file's name is that of a notebook.
 func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }
 
-// cellShift is where cells are afterwards: by more the ones from a number on, which is
-// of the cell that was changed.
-type cellShift struct{ number, by int }
+// cellOutput is how many bytes of a cell's output are shown.
+const cellOutput = 2000
 
-// apply is which cells were shown, after the change.
-func (s cellShift) apply(shown []files.Span) (now []files.Span) {
-	if s.number == 0 {
-		return shown
+// showNotebook shows a notebook as cells, by which none of the file's lines is seen; ok is
+// false for what cannot be read as one.
+func showNotebook(t files.Place, data []byte, in readInput, seen *files.Sight) (result tool.Result, ok bool, err error) {
+	body, err := files.Decode(data)
+	if err != nil {
+		return result, false, nil
 	}
-	for _, span := range shown {
-		for n := span.From; n < span.To; n++ {
-			switch {
-			case n < s.number:
-				now = append(now, files.Span{From: n, To: n + 1})
-			case n > s.number || s.by > 0:
-				now = append(now, files.Span{From: n + s.by, To: n + s.by + 1})
-			}
+	nb, err := notebook.Parse(body.Body)
+	if err != nil {
+		return result, false, nil
+	}
+	cells := text.Count(len(nb.Cells), "cell")
+	if in.Offset > max(1, len(nb.Cells)) {
+		return result, false, t.Errorf(nil, "offset %d is past the end: there are %s", in.Offset, cells)
+	}
+	var b strings.Builder
+	b.WriteString("notebook, " + cells)
+	if nb.Kernel != "" {
+		b.WriteString(", " + nb.Kernel)
+	}
+	b.WriteString("\n")
+	last := min(in.Offset-1+in.Limit, len(nb.Cells))
+	for i := in.Offset - 1; i < last; i++ {
+		title, below := viewCell(nb, i)
+		cell := "\n--- " + title + " ---" + below
+		if b.Len()+len(cell) > in.bytes && i >= in.Offset {
+			last = i
+			break
+		}
+		cell, cut := text.CutLine(cell, in.bytes)
+		if len(title)+len(nb.Cells[i].Source)+len("\n---  ---\n") <= in.bytes {
+			seen.Cells = files.JoinSpans(append(seen.Cells, files.Span{From: i + 1, To: i + 2}))
+		}
+		b.WriteString(cell)
+		if cut > 0 {
+			fmt.Fprintf(&b, "\n[%s of this cell left out]\n", text.Bytes(int64(cut)))
 		}
 	}
-	if s.by >= 0 {
-		now = append(now, files.Span{From: s.number, To: s.number + 1})
+	summary := cells
+	if last < len(nb.Cells) {
+		fmt.Fprintf(&b, "\n[cells %d-%d of %d; use offset=%d to continue]\n", in.Offset, last, len(nb.Cells), last+1)
+		summary = fmt.Sprintf("cells %d-%d of %d", in.Offset, last, len(nb.Cells))
 	}
-	return files.JoinSpans(now)
+	return tool.Result{Text: strings.ToValidUTF8(b.String(), "�"), Summary: summary}, true, nil
+}
+
+// viewCell is a cell of a notebook as read shows it: its title, and what stands below.
+func viewCell(n *notebook.Notebook, i int) (title, below string) {
+	c := n.Cells[i]
+	title = fmt.Sprintf("cell %d, %s", i+1, kindAndID(c))
+	if c.Count != nil {
+		title += fmt.Sprintf(", run %d", *c.Count)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(c.Source, "\n"))
+	for _, out := range c.Outputs {
+		var clean strings.Builder
+		c := shell.NewCleaner(&clean)
+		io.WriteString(c, outputText(out))
+		c.Close()
+		shown, cut := text.CutLine(strings.TrimSuffix(clean.String(), "\n"), cellOutput)
+		if shown == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "output:\n%s\n", shown)
+		if cut > 0 {
+			fmt.Fprintf(&b, "[%s of output left out]\n", text.Bytes(int64(cut)))
+		}
+	}
+	return title, b.String()
+}
+
+// outputText is an output in the simplest form it comes in.
+func outputText(o notebook.Output) string {
+	if o.Name != "" {
+		return o.Name + ": " + o.Value
+	}
+	if o.Text != "" {
+		return string(o.Text)
+	}
+	var plain notebook.Joined
+	if err := json.Unmarshal(o.Data["text/plain"], &plain); err == nil && plain != "" {
+		return string(plain)
+	}
+	for _, kind := range []string{"image/png", "image/jpeg", "image/svg+xml", "text/html", "application/json"} {
+		if data, ok := o.Data[kind]; ok {
+			return fmt.Sprintf("[%s, %s]", kind, text.Bytes(int64(len(data))))
+		}
+	}
+	return ""
 }
