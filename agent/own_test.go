@@ -125,10 +125,7 @@ func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
 	}{
 		"choices": {`{"question":"Which?","choices":["a","b"]}`, agent.Answer{Text: "b"}, "Which?", 2, "The user answers: b"},
 		"none":    {`{"question":"Which?"}`, agent.Answer{}, "Which?", 0, "gave no answer"},
-		"as in Claude Code": {`{"questions":[{"question":"Which?","header":"X","multiSelect":false,"options":[{"label":"a","description":"one"},` +
-			`{"label":"b","description":"two"}]}]}`, agent.Answer{Text: "c"}, "Which?", 2, "The user answers: c"},
-		"several": {`{"questions":[{"question":"Which?","options":[{"label":"a"}]},{"question":"When?"}]}`,
-			agent.Answer{Text: "a, now"}, "1. Which? (a)\n2. When?\n", 0, "The user answers: a, now"},
+		"as others call them": {`{"question":"Which?","options":["a","b"]}`, agent.Answer{Text: "c"}, "Which?", 2, "The user answers: c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "AskUserQuestion", row.input), fake.Say("ok")}}
@@ -151,7 +148,7 @@ func TestThePlanOfALongTaskIsShownAsItChanges(t *testing.T) {
 			`{"content":"write","status":"in_progress","activeForm":"writing"}]}`),
 		fake.Call("c2", "update_plan", `{"explanation":"x","plan":[{"step":"read","status":"completed"},{"step":"write","status":"completed"},`+
 			`{"step":"test","status":"pending"}]}`),
-		fake.Call("c3", "write_todos", `{"todos":[{"description":"read","status":"perhaps"}]}`),
+		fake.Call("c3", "write_todos", `{"todos":[{"title":"read","status":"perhaps"}]}`),
 		fake.Say("ok")}}
 	a := newAgent(p, ownTools("todo")...)
 	var objects []string

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +39,7 @@ func taskTool(agents []SubAgent) tool.Tool {
 		}
 		text += ";"
 	}
-	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";"), Fix: mendTask}
+	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";")}
 	noModel := "leave out model: a sub-agent has the one of this conversation"
 	if len(agents) > 0 {
 		noModel += ", or its own where agent names one that has"
@@ -59,32 +58,6 @@ func taskTool(agents []SubAgent) tool.Tool {
 			about := firstLine(cmp.Or(in.Description, in.Prompt))
 			return tool.Access{Kind: tool.KindNone, Verb: "task", Object: about}, nil
 		}, nil)
-}
-
-// mendTask takes a prompt in parts, as Codex has it, the mode of Roo's, and a model that is to
-// be that of the conversation.
-func mendTask(fields map[string]json.RawMessage) (changed bool) {
-	var items []struct{ Type, Text string }
-	if fields["prompt"] == nil && json.Unmarshal(fields["items"], &items) == nil && len(items) > 0 &&
-		!slices.ContainsFunc(items, func(i struct{ Type, Text string }) bool { return i.Type != "text" || i.Text == "" }) {
-		var parts []string
-		for _, item := range items {
-			parts = append(parts, item.Text)
-		}
-		if prompt, err := json.Marshal(strings.Join(parts, "\n\n")); err == nil {
-			delete(fields, "items")
-			fields["prompt"], changed = prompt, true
-		}
-	}
-	if mode := fields["mode"]; mode != nil && fields["agent"] == nil {
-		delete(fields, "mode")
-		fields["agent"], changed = mode, true
-	}
-	if slices.Contains([]string{`"inherit"`, `""`}, string(fields["model"])) {
-		delete(fields, "model")
-		changed = true
-	}
-	return changed
 }
 
 // usualAgents are what other programs call the sub-agent that is none in particular.

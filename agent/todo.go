@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,12 +21,13 @@ type todoInput struct {
 	Items []todoItem `json:"items"`
 }
 
-// todoWords are the statuses as the user reads them.
-var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped"}
+// todoWords are the statuses as the user reads them. The second row is what other programs call them.
+var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
+	"completed": "done", "cancelled": "dropped"}
 
 // todoTool is the tool that keeps the plan of a long task.
 func todoTool() tool.Tool {
-	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true, Fix: mendTodo,
+	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true,
 		Description: "Show the user the plan of a task of several steps. Send all items each time, in order; " +
 			"one is in_progress at a time. Call it when a step begins or ends."},
 		func(_ context.Context, _ *tool.Env, in todoInput) (tool.Access, error) {
@@ -44,86 +43,15 @@ func todoTool() tool.Tool {
 		}, nil)
 }
 
-// mendTodo takes the lists of other programs: Claude Code's todos, Codex' plan,
-// Gemini's todos, Roo's list in Markdown, and one that is lines of text.
-func mendTodo(fields map[string]json.RawMessage) (changed bool) {
-	for _, name := range []string{"items", "todos", "todoList", "plan", "tasks", "steps"} {
-		var given []json.RawMessage
-		var text string
-		if json.Unmarshal(fields[name], &text) == nil {
-			given = markdownItems(text)
-		} else if json.Unmarshal(fields[name], &given) != nil {
-			continue
-		}
-		if given == nil {
-			continue
-		}
-		items := make([]todoItem, len(given))
-		for i, g := range given {
-			if items[i].Status = "pending"; json.Unmarshal(g, &items[i].Text) == nil {
-				continue
-			}
-			var of map[string]any
-			if json.Unmarshal(g, &of) != nil {
-				return false
-			}
-			items[i].Text = textOf(of, "text", "content", "step", "title", "description", "task", "activeForm")
-			status := cmp.Or(textOf(of, "status", "state"), "pending")
-			items[i].Status = cmp.Or(map[string]string{"completed": "done", "complete": "done", "cancelled": "dropped",
-				"canceled": "dropped", "in progress": "in_progress", "in-progress": "in_progress",
-				"not-started": "pending", "todo": "pending"}[strings.ToLower(status)], status)
-		}
-		list, err := json.Marshal(items)
-		if err != nil {
-			return false
-		}
-		clear(fields)
-		fields["items"] = list
-		return true
-	}
-	return false
-}
-
-// markdownItems are the items of a list as Roo's, [x] done, [-] begun, [ ] to do, each of them
-// an object; nil for any other text.
-func markdownItems(text string) (items []json.RawMessage) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		line = strings.TrimPrefix(strings.TrimPrefix(line, "- "), "* ")
-		if len(line) < 4 || line[0] != '[' || line[2:4] != "] " {
-			return nil
-		}
-		status := map[byte]string{'x': "done", 'X': "done", '-': "in_progress", '~': "in_progress", ' ': "pending"}[line[1]]
-		item, err := json.Marshal(todoItem{Text: strings.TrimSpace(line[4:]), Status: status})
-		if err != nil || status == "" {
-			return nil
-		}
-		items = append(items, item)
-	}
-	return items
-}
-
-// textOf is the first of some fields that says something.
-func textOf(fields map[string]any, names ...string) string {
-	for _, name := range names {
-		if text, _ := fields[name].(string); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 func todoSummary(items []todoItem) string {
 	done, of := 0, 0
 	for _, item := range items {
-		if item.Status != "dropped" {
-			of++
-		}
-		if item.Status == "done" {
+		switch todoWords[item.Status] {
+		case "done":
 			done++
+			of++
+		case "to do", "doing":
+			of++
 		}
 	}
 	return fmt.Sprintf("%d of %d done", done, of)

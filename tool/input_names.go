@@ -20,7 +20,7 @@ func otherNames(property string) []string {
 		"new_source":  "newcode newcellsource cellsource source newcontent content",
 		"edit_mode":   "edittype mode",
 		"content":     "contents filetext filecontent filecontents newcontent text code",
-		"agent":       "subagenttype agenttype subagent agentname agentid",
+		"agent":       "subagenttype agenttype subagent agentname agentid mode",
 		"command":     "cmd commandline shellcommand script",
 		"cwd":         "workdir workingdirectory workingdir dir directory dirpath",
 		"timeout":     "timeoutseconds timeoutsec timeouts timeoutsecs",
@@ -43,6 +43,9 @@ func otherNames(property string) []string {
 		"background":  "runinbackground isbackground inbackground async detach",
 		"id":          "bashid shellid sessionid taskid jobid processid pid backgroundid commandid terminalid",
 		"input":       "chars text stdin data patch patchtext diff",
+		"items":       "todos plan todolist",
+		"text":        "content step title",
+		"choices":     "options followup",
 		"prompt":      "message instruction instructions task request",
 	}[property])
 }
@@ -58,7 +61,7 @@ func changesNothing(name string, value json.RawMessage) bool {
 	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary",
 		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval",
 		"safetoautorun", "instruction", "instructions", "shouldreadentirefile", "yieldtimems", "maxoutputtokens",
-		"login", "prefixrule", "linecount":
+		"login", "prefixrule", "linecount", "activeform", "operation":
 		return true
 	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
 		"dangerouslydisablesandbox", "forkcontext", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
