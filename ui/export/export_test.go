@@ -283,7 +283,7 @@ func TestTablesAreTables(t *testing.T) {
 		"a | b\nc":               "<p>a | bc</p>",
 	} {
 		var b strings.Builder
-		if err := newRenderer().render(&b, markdown); err != nil {
+		if err := newMarkdown().Convert([]byte(markdown), &b); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.ReplaceAll(b.String(), "\n", ""); got != want {

@@ -1,187 +1,174 @@
 package export
 
 import (
+	_ "embed"
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
+	"text/template"
 
-	"artoo/provider"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+
 	"artoo/ui/sanitize"
 )
+
+// pageTemplate is the template of the page. The funcs line, code, change and markdown make
+// markup of a text from the session; nothing else of it may reach the page.
+//
+//go:embed page.html
+var pageTemplate string
 
 // HTML writes the session as one page that needs nothing else: no scripts, no
 // images, nothing from elsewhere; a policy in its head forbids them besides.
 // Everything said in the session is text in it. Answers are rendered as
 // Markdown; their links are kept where they lead to the web or a mail address.
 func HTML(w io.Writer, s Session) error {
-	d := document{md: newRenderer()}
-	d.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-	d.raw(
-		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">` + "\n")
-	d.raw(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n<title>")
-	d.text(title(s), sanitize.Line)
-	d.raw("</title>\n<style>\n" + style + "</style>\n</head>\n<body>\n<header>\n<h1>")
-	d.text(title(s), sanitize.Line)
-	d.raw("</h1>\n<dl>\n")
-	for _, f := range facts(s) {
-		d.raw("<dt>" + f[0] + "</dt><dd>")
-		d.text(f[1], sanitize.Line)
-		d.raw("</dd>\n")
+	markdown := newMarkdown()
+	parsed := template.Must(template.New("page").Funcs(template.FuncMap{
+		"heading":  said.heading,
+		"object":   (*item).object,
+		"describe": describe,
+		"first":    firstOf,
+		"empty":    func(text string) bool { return strings.TrimSpace(text) == "" },
+		"lines":    func(text string) bool { return strings.Contains(text, "\n") },
+		"line":     func(text string) string { return html.EscapeString(sanitize.Text(text, sanitize.Line)) },
+		"code":     escapedCode,
+		"change":   func(c *item) string { return escapedDiff(c.change()) },
+		"markdown": func(text string) (string, error) {
+			var b strings.Builder
+			err := markdown.Convert([]byte(sanitize.Text(text, sanitize.Prose)), &b)
+			return b.String(), err
+		},
+		"fold": func(class, summary, text string) any {
+			return struct{ Class, Summary, Text string }{class, summary, text}
+		},
+	}).Parse(pageTemplate))
+	var b strings.Builder
+	err := parsed.Execute(&b, struct {
+		Title    string
+		Facts    [][2]string
+		Messages []said
+	}{title(s), facts(s), transcript(s.Messages)})
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	d.raw("</dl>\n</header>\n<main>\n")
-	for _, m := range transcript(s.Messages) {
-		if err := d.message(m); err != nil {
-			return fmt.Errorf("session %s: %w", s.ID, err)
-		}
-	}
-	d.raw("</main>\n</body>\n</html>\n")
-	_, err := io.WriteString(w, d.b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 
-// document is a page of HTML that is being written.
-type document struct {
-	b  strings.Builder
-	md renderer
+// escapedCode is a text whose lines stay as they are.
+func escapedCode(text string) string {
+	return html.EscapeString(sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code))
 }
 
-// raw writes markup, which is never anything but this package's own.
-func (d *document) raw(markup string) { d.b.WriteString(markup) }
-
-// text writes text from the session.
-func (d *document) text(text string, where sanitize.Context) {
-	d.b.WriteString(html.EscapeString(sanitize.Text(text, where)))
-}
-
-func (d *document) message(m said) error {
-	if heading := m.heading(); heading != "" {
-		d.raw("<section class=\"user\">\n<h2>" + heading + "</h2>\n")
-	} else {
-		d.raw("<section class=\"answer\">\n")
-	}
-	for i, it := range m.Items {
-		switch {
-		case it.Type == "reasoning":
-			d.fold("thinking", "Thinking", it.Text)
-		case it.Type == "image":
-			d.block(describe(*it.Image), "note")
-		case it.Type == "call":
-			d.call(it)
-		case strings.TrimSpace(it.Text) == "":
-		case m.Role == provider.RoleUser && i > 0 && strings.Contains(it.Text, "\n"): // an attachment of the message
-			d.fold("attached", firstOf(it.Text), it.Text)
-		case m.Role == provider.RoleUser:
-			d.block(it.Text, "said")
-		default:
-			d.raw(`<div dir="auto">` + "\n")
-			if err := d.md.render(&d.b, sanitize.Text(it.Text, sanitize.Prose)); err != nil {
-				return err
-			}
-			d.raw("</div>\n")
-		}
-	}
-	if m.Partial {
-		d.block("The answer broke off here.", "note")
-	}
-	d.raw("</section>\n")
-	return nil
-}
-
-// block writes a text whose lines stay as they are.
-func (d *document) block(text, class string) {
-	d.raw(`<pre class="` + class + `" dir="auto">`)
-	d.text(strings.TrimRight(text, "\n"), sanitize.Code)
-	d.raw("</pre>\n")
-}
-
-// fold writes a text that is closed until it is asked for.
-func (d *document) fold(class, summary, text string) {
-	d.raw(`<details class="` + class + `"><summary>`)
-	d.text(summary, sanitize.Line)
-	d.raw("</summary>\n")
-	d.block(text, "whole")
-	d.raw("</details>\n")
-}
-
-// call writes a call and its result, closed.
-func (d *document) call(c *item) {
-	d.raw(`<details class="call"><summary><b>`)
-	d.text(c.Name, sanitize.Line)
-	d.raw("</b>")
-	object := c.object()
-	if object != "" {
-		d.raw(" <code>")
-		d.text(firstOf(object), sanitize.Line)
-		d.raw("</code>")
-	}
-	switch {
-	case c.Result == nil:
-		d.raw(` <span class="failed">no result</span>`)
-	case c.Result.IsError:
-		d.raw(` <span class="failed">failed</span>`)
-	}
-	d.raw("</summary>\n")
-	if strings.Contains(object, "\n") {
-		d.block(object, "whole")
-	}
-	if change := c.change(); change != "" {
-		d.diff(change)
-	}
-	if c.Result != nil {
-		if c.Result.Text != "" {
-			d.block(c.Result.Text, "result")
-		}
-		for _, i := range c.Result.Images {
-			d.block(describe(i), "note")
-		}
-	}
-	d.raw("</details>\n")
-}
-
-// diff writes the lines of a change with their colours.
-func (d *document) diff(change string) {
-	d.raw(`<pre class="diff">`)
+// escapedDiff marks the lines that a change adds and deletes.
+func escapedDiff(change string) string {
+	var b strings.Builder
 	for line := range strings.Lines(change) {
-		mark := ""
+		text := escapedCode(line)
 		switch line[0] {
 		case '+':
-			mark = "ins"
+			text = "<ins>" + text + "</ins>"
 		case '-':
-			mark = "del"
+			text = "<del>" + text + "</del>"
 		}
-		if mark != "" {
-			d.raw("<" + mark + ">")
-		}
-		d.text(strings.TrimSuffix(line, "\n"), sanitize.Code)
-		if mark != "" {
-			d.raw("</" + mark + ">")
-		}
-		d.raw("\n")
+		b.WriteString(text + "\n")
 	}
-	d.raw("</pre>\n")
+	return b.String()
 }
 
-// style is all of the page's looks. It follows the reader's light or dark.
-const style = `:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.4rem; }
-h2 { font-size: 1rem; margin: 0 0 .3rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; font-size: .9rem; }
-dt { opacity: .7; }
-dd { margin: 0; overflow-wrap: anywhere; }
-pre, code { font-family: ui-monospace, monospace; font-size: .9rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
-.user { border-left: .25rem solid #4a7; padding-left: .8rem; margin: 2rem 0 1rem; }
-.said { font: inherit; }
-.note { opacity: .7; }
-details { margin: .4rem 0; border: 1px solid #8886; border-radius: .3rem; padding: .2rem .6rem; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
-.failed { color: #c33; }
-ins { color: #183; text-decoration: none; }
-del { color: #c33; text-decoration: none; }
-table { border-collapse: collapse; }
-th, td { border: 1px solid #8886; padding: .1rem .5rem; overflow-wrap: anywhere; }
-blockquote { border-left: .2rem solid #8886; margin-left: 0; padding-left: .8rem; }
-@media print { details { border: 0; } }
-`
+// newMarkdown turns the Markdown of answers into HTML. It does not know HTML in the
+// Markdown, which therefore shows as the text it is. Images show as their
+// descriptions, and links lead only where safeLink lets them.
+func newMarkdown() goldmark.Markdown {
+	isHTML := func(p util.PrioritizedValue) bool {
+		return p.Value == any(parser.NewHTMLBlockParser()) || p.Value == any(parser.NewRawHTMLParser())
+	}
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), isHTML)...),
+			parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), isHTML)...),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))),
+		goldmark.WithExtensions(extension.Table),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(inert{}, 1))),
+	)
+}
+
+// inert renders the nodes through which a text could do more than be read.
+type inert struct{}
+
+// RegisterFuncs implements goldmark's NodeRenderer.
+func (inert) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindImage, image)
+	r.Register(ast.KindLink, link)
+	r.Register(ast.KindAutoLink, autoLink)
+}
+
+// image shows an image's description and address: nothing is loaded.
+func image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	markup := `<span class="note">[image: `
+	if !entering {
+		markup = " " + html.EscapeString(string(n.(*ast.Image).Destination)) + "]</span>"
+	}
+	_, err := w.WriteString(markup)
+	return ast.WalkContinue, err
+}
+
+func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	to, ok := safeLink(n.(*ast.Link).Destination)
+	markup := "</a>"
+	switch {
+	case !ok && entering:
+		markup = "<span>"
+	case !ok:
+		markup = "</span>"
+	case entering:
+		markup = anchor(to)
+	}
+	_, err := w.WriteString(markup)
+	return ast.WalkContinue, err
+}
+
+func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	at := n.(*ast.AutoLink)
+	url := at.URL(source)
+	if at.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(string(url)), "mailto:") {
+		url = append([]byte("mailto:"), url...)
+	}
+	label := html.EscapeString(string(at.Label(source)))
+	if to, ok := safeLink(url); ok {
+		label = anchor(to) + label + "</a>"
+	}
+	_, err := w.WriteString(label)
+	return ast.WalkContinue, err
+}
+
+func anchor(to string) string {
+	return `<a href="` + html.EscapeString(to) + `" rel="noopener noreferrer">`
+}
+
+// safeLink is the address as a browser will take it, if it leads to the web or
+// to a mail address. All others, relative ones too, lead nowhere from a page
+// that was handed on.
+func safeLink(destination []byte) (to string, ok bool) {
+	// References such as &colon; are resolved first: the address is judged as
+	// it will be written.
+	to = string(util.URLEscape(util.ResolveEntityNames(util.ResolveNumericReferences(destination)), false))
+	folded := strings.ToLower(to)
+	for _, scheme := range []string{"https://", "http://", "mailto:"} {
+		if strings.HasPrefix(folded, scheme) {
+			return to, true
+		}
+	}
+	return "", false
+}
