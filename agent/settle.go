@@ -174,25 +174,44 @@ func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Resul
 	}
 	p.decision.Place, p.decision.Verdict = permission.PlaceSandbox, permission.Ask
 	p.decision.Reasons = []permission.Reason{{Code: permission.TriedToWrite, Object: more}}
-	var err error
 	if c.session.opt.Policy.Mode == permission.ModePlan { // since it was decided
 		c.deny(p, permission.Reason{Code: permission.PlanMode}.String(), false)
-	} else {
+	}
+	return c.askAgain(ctx, p, result, p.decision.Reason()+"; nothing was changed, since it was not allowed to do more",
+		p.decision.Reason()+"; with the user's yes it ran again")
+}
+
+// askAgain asks, unless the answer is no already, whether a command runs again as it is
+// decided by now. refused and ran are for the model.
+func (c *calls) askAgain(ctx context.Context, p *pending, result *tool.Result, refused, ran string) (err error) {
+	if !p.final {
 		err = p.asks.ask(ctx, p)
 	}
 	if err != nil || p.final {
-		result.Text += "[" + p.decision.Reason() + "; nothing was changed, since it was not allowed to do more]\n"
+		result.Text += "[" + refused + "]\n"
 		p.final, p.outcome, p.refusal = false, CallResult{}, nil
 		return err
 	}
+	return c.settleAgain(ctx, p, result, "["+ran+"]\n")
+}
+
+// settleAgain runs a command again, and says what comes of it. said is for the model.
+func (c *calls) settleAgain(ctx context.Context, p *pending, result *tool.Result, said string) error {
+	first := p.job
 	again, err := c.runAgain(ctx, p)
 	if err != nil {
 		result.Text += "[it could not be started again: " + err.Error() + "]\n"
 		return nil
 	}
-	again.Text = "[" + p.decision.Reason() + "; with the user's yes it ran again]\n" + again.Text
+	again.Text = said + again.Text
 	*result = again
-	return c.settleConfined(ctx, p, result)
+	if p.job == nil {
+		return c.settleConfined(ctx, p, result)
+	}
+	if first != nil {
+		first.FollowedBy(p.job.ID)
+	}
+	return nil
 }
 
 // offerMore asks about what a line on a layer was refused: to run the project's own
@@ -203,19 +222,8 @@ func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) 
 	}
 	p.decision.Own = []string{"programs of the project"}
 	p.decision.Reasons = []permission.Reason{{Code: permission.OwnPrograms, Object: p.decision.Own[0]}}
-	if err := p.asks.ask(ctx, p); err != nil || p.final {
-		result.Text += "[the project's own programs were not allowed to run]\n"
-		p.final, p.outcome, p.refusal = false, CallResult{}, nil
-		return err
-	}
-	again, err := c.runAgain(ctx, p)
-	if err != nil {
-		result.Text += "[it could not be started again: " + err.Error() + "]\n"
-		return nil
-	}
-	again.Text = "[it was refused the project's own programs, and ran again with the user's yes]\n" + again.Text
-	*result = again
-	return c.settleConfined(ctx, p, result)
+	return c.askAgain(ctx, p, result, "the project's own programs were not allowed to run",
+		"it was refused the project's own programs, and ran again with the user's yes")
 }
 
 // metWall says in words that a command met a wall; "" where it did not.
@@ -275,21 +283,8 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 			return err
 		}
 	}
-	first := p.job
-	again, err := c.runAgain(ctx, p)
-	if err != nil {
-		result.Text += "[it could not be started again: " + err.Error() + "]\n"
-		return nil
-	}
-	again.Text = result.Text + "[it was started again, and may write the whole project except files that programs run " +
-		"automatically]\n" + again.Text
-	if *result = again; p.job != nil {
-		if first != nil {
-			first.FollowedBy(p.job.ID)
-		}
-		return nil
-	}
-	return c.settleConfined(ctx, p, result)
+	return c.settleAgain(ctx, p, result, result.Text+
+		"[it was started again, and may write the whole project except files that programs run automatically]\n")
 }
 
 // errNotOffered says that a background command is not to be started again.
@@ -311,25 +306,16 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
-	case err != nil:
-		return nil
-	case answer.Verdict == StopTurn:
+	case err == nil && answer.Verdict == StopTurn:
 		return ErrStopped
 	case answer.Verdict == No && answer.Reason != "":
 		result.Text += "[the user does not want it to run outside: " + answer.Reason + "]\n"
 	}
-	if answer.Verdict != Yes {
+	if err != nil || answer.Verdict != Yes {
 		return nil
 	}
 	p.decision.Place, p.confined = permission.PlaceHost, nil
-	again, err := c.runAgain(ctx, p)
-	if err != nil {
-		result.Text += "[outside it could not be started: " + err.Error() + "]\n"
-		return nil
-	}
-	again.Text = "[it failed confined, and ran once more outside, with the user's yes]\n" + again.Text
-	*result = again
-	return nil
+	return c.settleAgain(ctx, p, result, "[it failed confined, and ran once more outside, with the user's yes]\n")
 }
 
 // nameWalls tells the model what a confined command wrote in vain, which other walls it
