@@ -123,8 +123,8 @@ func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
 		n      int
 		result string
 	}{
-		"choices": {`{"question":"Which?","choices":["a","b"]}`, agent.Answer{Text: "b"}, "Which?", 2, "The user answers: b"},
-		"none":    {`{"question":"Which?"}`, agent.Answer{}, "Which?", 0, "gave no answer"},
+		"choices":             {`{"question":"Which?","choices":["a","b"]}`, agent.Answer{Text: "b"}, "Which?", 2, "The user answers: b"},
+		"none":                {`{"question":"Which?"}`, agent.Answer{}, "Which?", 0, "gave no answer"},
 		"as others call them": {`{"question":"Which?","options":["a","b"]}`, agent.Answer{Text: "c"}, "Which?", 2, "The user answers: c"},
 	} {
 		t.Run(name, func(t *testing.T) {
