@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/agent"
+	"artoo/tool/text"
 )
 
 // inlineLimit is how much input goes to the model whole, in bytes; more goes to
@@ -30,7 +31,6 @@ type intake struct {
 	binary          bool // a NUL byte was among it
 	data            []byte
 	file            *os.File // nil while data holds everything
-	tail            []byte   // the last bytes, kept once there is a file
 }
 
 // add takes a chunk.
@@ -49,7 +49,6 @@ func (in *intake) add(chunk []byte) error {
 		}
 		return in.spill()
 	}
-	in.keepTail(chunk)
 	_, err := in.file.Write(chunk)
 	return keepError(err)
 }
@@ -64,17 +63,9 @@ func (in *intake) spill() error {
 		return keepError(err)
 	}
 	in.file = f
-	in.keepTail(in.data)
 	_, err = f.Write(in.data)
 	in.data = in.data[:min(excerpt, len(in.data))]
 	return keepError(err)
-}
-
-func (in *intake) keepTail(chunk []byte) {
-	in.tail = append(in.tail, chunk...)
-	if over := len(in.tail) - excerpt; over > 0 {
-		in.tail = append(in.tail[:0], in.tail[over:]...)
-	}
 }
 
 // discard takes the file away again.
@@ -89,12 +80,12 @@ func (in *intake) discard() error {
 func (in *intake) message(prompt string) (Input, error) {
 	out := Input{Bytes: in.bytes, State: "read"}
 	if in.file == nil && !in.binary {
-		text := strings.ToValidUTF8(string(in.data), "\uFFFD")
+		said := strings.ToValidUTF8(string(in.data), "\uFFFD")
 		switch {
-		case strings.TrimSpace(text) != "" && strings.TrimSpace(prompt) != "":
-			out.Text = prompt + "\n\nStandard input, " + in.counts() + ":\n\n" + text
-		case strings.TrimSpace(text) != "":
-			out.Text = text
+		case strings.TrimSpace(said) != "" && strings.TrimSpace(prompt) != "":
+			out.Text = prompt + "\n\nStandard input, " + in.counts() + ":\n\n" + said
+		case strings.TrimSpace(said) != "":
+			out.Text = said
 		case strings.TrimSpace(prompt) != "":
 			out.Text, out.State = prompt, "none"
 		default:
@@ -107,7 +98,9 @@ func (in *intake) message(prompt string) (Input, error) {
 			return Input{}, errors.Join(err, in.discard())
 		}
 	}
-	if err := in.file.Close(); err != nil {
+	tail := make([]byte, min(excerpt, in.bytes))
+	_, err := in.file.ReadAt(tail, in.bytes-int64(len(tail)))
+	if err = errors.Join(err, in.file.Close()); err != nil {
 		return Input{}, keepError(err)
 	}
 	out.File, out.State = filepath.Clean(in.file.Name()), "file"
@@ -118,7 +111,7 @@ func (in *intake) message(prompt string) (Input, error) {
 	}
 	out.Text = fmt.Sprintf(
 		"%s\n\nStandard input, %s, is in the file %s: read or grep it as needed. It begins:\n\n%s\n\n[…]\n\nand ends:\n\n%s",
-		prompt, in.counts(), out.File, clean(in.data), clean(in.tail))
+		prompt, in.counts(), out.File, clean(in.data), clean(tail))
 	return out, nil
 }
 
@@ -127,10 +120,7 @@ func (in *intake) counts() string {
 	if in.open {
 		lines++
 	}
-	if lines == 1 {
-		return fmt.Sprintf("1 line, %d bytes", in.bytes)
-	}
-	return fmt.Sprintf("%d lines, %d bytes", lines, in.bytes)
+	return text.Counted(int(lines), "line", "lines") + ", " + text.Counted(int(in.bytes), "byte", "bytes")
 }
 
 // keepError is what kept the input from being kept.

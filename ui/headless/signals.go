@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Signals ends a headless run on INT, TERM, HUP and PIPE, and lets the process
@@ -35,7 +37,13 @@ const sameSignal = 500 * time.Millisecond
 type SignalError struct{ Signal os.Signal }
 
 // Error names the signal.
-func (e *SignalError) Error() string { return "stopped by " + signalName(e.Signal) }
+func (e *SignalError) Error() string {
+	name := e.Signal.String()
+	if number, ok := e.Signal.(syscall.Signal); ok {
+		name = unix.SignalName(number)
+	}
+	return "stopped by " + name
+}
 
 // ErrorKind is signal: no row of the exit table, the signal itself decides.
 func (e *SignalError) ErrorKind() string { return "signal" }
@@ -157,3 +165,16 @@ func (s *Signals) Die() {
 // End stops watching: from then on a signal ends the process as it does any
 // other. Call it when everything is written.
 func (s *Signals) End() { s.stop() }
+
+// withoutReader are the files whose reader has gone: the kernel says so without a
+// write.
+func withoutReader(files []*os.File) []*os.File {
+	var gone []*os.File
+	for _, f := range files {
+		ask := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
+		if n, err := unix.Poll(ask, 0); err == nil && n > 0 && ask[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+			gone = append(gone, f)
+		}
+	}
+	return gone
+}

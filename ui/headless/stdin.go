@@ -4,6 +4,7 @@
 package headless
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,10 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"artoo/agent"
 )
@@ -101,36 +105,89 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 		ctx, stop = context.WithDeadlineCause(ctx, s.Until, over)
 		defer stop()
 	}
-	first := make(chan chunk, 1)
+	in := &intake{dir: s.Dir}
+	skipped, err := s.receive(ctx, in)
+	switch {
+	case err != nil:
+		return Input{}, errors.Join(err, in.discard())
+	case skipped:
+		return Input{Text: s.Prompt, State: "skipped", skipped: s.File}, nil
+	}
+	return in.message(s.Prompt)
+}
+
+// receive takes the input in, to its end. skipped reports that none came in time.
+func (s Stdin) receive(ctx context.Context, in *intake) (skipped bool, err error) {
 	wanted := s.Dash || s.Prompt == "" || s.regular()
+	chunks, gone := make(chan chunk), make(chan struct{})
+	defer close(gone)
 	var decided atomic.Bool // set when the input is read, or given up
 	go func() {
 		if !wanted {
 			awaitInput(s.File) // reads nothing: Late finds what the run has gone on without
 		}
-		if decided.CompareAndSwap(false, true) {
-			first <- readChunk(s.File)
+		if !decided.CompareAndSwap(false, true) {
+			return
+		}
+		buf := make([]byte, 32<<10)
+		for c := (chunk{}); c.err == nil; {
+			n, err := s.File.Read(buf)
+			c = chunk{bytes.Clone(buf[:n]), err}
+			select {
+			case chunks <- c:
+			case <-gone:
+				return
+			}
 		}
 	}()
-	c, ok, err := s.await(ctx, first, wanted)
-	if err != nil {
-		return Input{}, err
+	var notice, over, report <-chan time.Time
+	if s.Patient {
+		notice = s.after(patientWait)
+	} else if !wanted {
+		over = s.after(s.Wait)
 	}
-	switch {
-	case ok:
-	case !decided.CompareAndSwap(false, true): // it came in this moment
-		c = <-first
-	default:
-		s.Notice(
-			fmt.Sprintf("no input within %s; continuing without it (--stdin=never skips the wait)",
-				s.Wait))
-		return Input{Text: s.Prompt, State: "skipped", skipped: s.File}, nil
+	for {
+		select {
+		case c := <-chunks:
+			if whole, err := s.take(in, c); whole || err != nil {
+				return false, err
+			}
+			if report == nil {
+				notice, over, report = nil, nil, s.after(reportEvery)
+			}
+		case <-over:
+			if decided.CompareAndSwap(false, true) { // else it came in this moment
+				s.Notice(fmt.Sprintf("no input within %s; continuing without it (--stdin=never skips the wait)", s.Wait))
+				return true, nil
+			}
+		case <-notice:
+			s.Notice("waiting for stdin; Ctrl-C to stop, --stdin=never to ignore it")
+		case <-report:
+			s.Notice(fmt.Sprintf("still reading stdin, %d bytes so far", in.bytes))
+			report = s.after(reportEvery)
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
 	}
-	got := &intake{dir: s.Dir}
-	if err := s.rest(ctx, c, got); err != nil {
-		return Input{}, errors.Join(err, got.discard())
+}
+
+// take takes a chunk in. whole reports that it was the last one.
+func (s Stdin) take(in *intake, c chunk) (whole bool, err error) {
+	if s.Max > 0 && in.bytes+int64(len(c.data)) > s.Max {
+		return false, &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: fmt.Errorf("more than %d bytes", s.Max),
+			Hint: "a higher ARTOO_STDIN_MAX, or a smaller input (head, grep)"}
 	}
-	return got.message(s.Prompt)
+	if err := in.add(c.data); err != nil || c.err == nil {
+		return false, err
+	}
+	// A closed descriptor is no input; any other fault would make an answer
+	// that missed a part of it.
+	closed := errors.Is(c.err, os.ErrClosed) || errors.Is(c.err, syscall.EBADF)
+	if errors.Is(c.err, io.EOF) || in.bytes == 0 && closed {
+		return true, nil
+	}
+	return false, &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err,
+		Hint: "check what is piped or redirected into artoo, or --stdin never"}
 }
 
 // nothing reports whether standard input cannot hold a message: a terminal, the
@@ -145,76 +202,38 @@ func (s Stdin) regular() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// await waits for the first chunk. ok is false when the wait was over first.
-func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chunk, bool, error) {
-	var notice, over <-chan time.Time
-	if s.Patient {
-		notice = s.after(patientWait)
-	} else if !forever {
-		over = s.after(s.Wait)
-	}
-	for {
-		select {
-		case c := <-first:
-			return c, true, nil
-		case <-over:
-			return chunk{}, false, nil
-		case <-notice:
-			s.Notice("waiting for stdin; Ctrl-C to stop, --stdin=never to ignore it")
-		case <-ctx.Done():
-			return chunk{}, false, context.Cause(ctx)
-		}
-	}
-}
-
-// rest reads on to the end, and says every half minute how far it is.
-func (s Stdin) rest(ctx context.Context, c chunk, got *intake) error {
-	report := s.after(reportEvery)
-	more := make(chan chunk, 1)
-	for {
-		if s.Max > 0 && got.bytes+int64(len(c.data)) > s.Max {
-			return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: fmt.Errorf("more than %d bytes", s.Max),
-				Hint: "a higher ARTOO_STDIN_MAX, or a smaller input (head, grep)"}
-		}
-		if err := got.add(c.data); err != nil {
-			return err
-		}
-		if c.err != nil {
-			break
-		}
-		go func() { more <- readChunk(s.File) }()
-		for waiting := true; waiting; {
-			select {
-			case c = <-more:
-				waiting = false
-			case <-report:
-				s.Notice(fmt.Sprintf("still reading stdin, %d bytes so far", got.bytes))
-				report = s.after(reportEvery)
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-	}
-	// A closed descriptor is no input; any other fault would make an answer
-	// that missed a part of it.
-	if !errors.Is(c.err, io.EOF) && !(got.bytes == 0 && isClosed(c.err)) {
-		return &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err,
-			Hint: "check what is piped or redirected into artoo, or --stdin never"}
-	}
-	return nil
-}
-
-func readChunk(f *os.File) chunk {
-	buf := make([]byte, 32<<10)
-	n, err := f.Read(buf)
-	return chunk{buf[:n], err}
-}
-
-func isClosed(err error) bool {
-	return errors.Is(err, os.ErrClosed) || errors.Is(err, errBadDescriptor)
-}
-
 func noPrompt() error {
 	return &agent.Failure{Kind: agent.KindUsage, Err: errors.New("no prompt"),
 		Hint: `artoo -p "what you want", or pipe it in: echo "what you want" | artoo`}
+}
+
+// awaitInput waits until something can be read from a file, or its end has come.
+func awaitInput(f *os.File) { _ = readable(f, -1) }
+
+// holdsInput reports whether a pipe or socket holds a byte that nothing has read, and takes
+// it: the ends of some look as if there were one.
+func holdsInput(f *os.File) bool {
+	if !readable(f, 0) {
+		return false
+	}
+	n, err := f.Read(make([]byte, 1))
+	return err == nil && n > 0
+}
+
+// readable reports whether a read would find something, or an end that looks so. It waits
+// for timeout milliseconds, or as long as it takes with -1. A pipe that does not block stays
+// as it is: other programs share it. A file that is closed, or a wait that fails, has nothing.
+func readable(f *os.File, timeout int) (ready bool) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = conn.Control(func(fd uintptr) { // it fails for a closed file
+		ask := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		for err = unix.EINTR; err == unix.EINTR; {
+			_, err = unix.Poll(ask, timeout)
+		}
+		ready = ask[0].Revents&unix.POLLIN != 0
+	})
+	return ready
 }
