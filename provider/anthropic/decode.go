@@ -1,11 +1,10 @@
 package anthropic
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -22,23 +21,13 @@ const (
 type decoder struct {
 	wire.Reply
 
-	blocks   map[int]*content
-	order    []int
+	blocks   map[int]*wire.Piece
 	stop     string
 	detail   string
-	begun    bool // message_start came
+	started  bool // message_start came
 	said     bool // something was yielded
 	ended    bool // message_stop came
 	repeated wire.Repeated
-}
-
-// content is a block that is being gathered.
-type content struct {
-	kind      string
-	id, name  string
-	text      strings.Builder // text, thought, or the arguments' JSON
-	signature strings.Builder
-	input     json.RawMessage // arguments that came with the block's start
 }
 
 type event struct {
@@ -95,7 +84,7 @@ type stopDetails struct {
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	d.Pending = d.Pending[:0]
 	if text, index, ok := d.repeated.Text(data); ok {
-		d.text(d.block(index, "text"), text)
+		d.text(d.block(index, wire.FormText), text)
 		return d.Pending, wire.More, nil
 	}
 	var ev event
@@ -163,34 +152,35 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 // start begins the reply. Some gateways begin it a second time when they change
 // servers behind our back: then all that came before is void.
 func (d *decoder) start(m *messageHead) {
-	if d.begun && d.said {
+	if d.started && d.said {
 		d.Pending = append(d.Pending,
 			provider.Notice{Text: "the server began its reply again, what it said before does not count"})
 	}
-	if !d.begun || d.said {
-		d.blocks, d.order, d.stop, d.said = map[int]*content{}, nil, "", false
+	if !d.started || d.said {
+		d.blocks, d.Parts, d.stop, d.said = map[int]*wire.Piece{}, nil, "", false
 	}
-	d.begun = true
+	d.started = true
 	d.count(m.Usage)
 	d.Pending = append(d.Pending, provider.Started{Model: m.Model})
 }
 
 func (d *decoder) open(index int, b *blockHead) {
 	c := d.block(index, b.Type)
-	c.kind, c.id, c.name = b.Type, b.ID, b.Name
+	c.Form, c.ID, c.Name = b.Type, b.ID, b.Name
 	switch b.Type {
-	case "text":
+	case wire.FormText:
 		d.text(c, b.Text)
 	case formThinking:
-		c.signature.WriteString(b.Signature)
+		c.Opaque = b.Signature
 		d.reasoning(c, b.Thinking)
 	case formRedacted:
-		c.signature.WriteString(b.Data)
+		c.Opaque = b.Data
 	case "tool_use":
 		d.said = true
-		c.input = b.Input
-		d.Called(c.name, index, 0)
-	case "fallback":
+		c.Form, c.Whole = wire.FormCall, string(b.Input)
+		d.Called(c.Name, index, 0)
+	default:
+		c.Form = ""
 		if b.From != nil && b.To != nil {
 			d.Pending = append(d.Pending,
 				provider.Notice{Text: fmt.Sprintf("%s handed over to %s", b.From.Model, b.To.Model)})
@@ -200,15 +190,15 @@ func (d *decoder) open(index int, b *blockHead) {
 
 // block finds the block of an index, or makes it: a delta without a start is a
 // sloppy server's way.
-func (d *decoder) block(index int, kind string) *content {
+func (d *decoder) block(index int, kind string) *wire.Piece {
 	if d.blocks == nil {
-		d.blocks = map[int]*content{}
+		d.blocks = map[int]*wire.Piece{}
 	}
 	c := d.blocks[index]
 	if c == nil {
-		c = &content{kind: kind}
+		c = &wire.Piece{Form: kind}
 		d.blocks[index] = c
-		d.order = append(d.order, index)
+		d.Parts = append(d.Parts, c)
 	}
 	return c
 }
@@ -216,29 +206,29 @@ func (d *decoder) block(index int, kind string) *content {
 func (d *decoder) grow(index int, dl *delta) {
 	switch dl.Type {
 	case "text_delta":
-		d.text(d.block(index, "text"), dl.Text)
+		d.text(d.block(index, wire.FormText), dl.Text)
 	case "thinking_delta":
 		d.reasoning(d.block(index, formThinking), dl.Thinking)
 	case "signature_delta":
-		d.block(index, formThinking).signature.WriteString(dl.Signature)
+		d.block(index, formThinking).Opaque += dl.Signature
 	case "input_json_delta":
 		c := d.block(index, "")
-		c.text.WriteString(dl.PartialJSON)
-		d.Called(c.name, index, len(dl.PartialJSON))
+		c.Text.WriteString(dl.PartialJSON)
+		d.Called(c.Name, index, len(dl.PartialJSON))
 	}
 }
 
-func (d *decoder) text(c *content, s string) {
-	if c.kind == "text" {
+func (d *decoder) text(c *wire.Piece, s string) {
+	if c.Form == wire.FormText {
 		d.said = d.said || s != ""
-		d.Text(&c.text, s)
+		d.Text(&c.Text, s)
 	}
 }
 
-func (d *decoder) reasoning(c *content, s string) {
-	if c.kind == formThinking {
+func (d *decoder) reasoning(c *wire.Piece, s string) {
+	if c.Form == formThinking {
 		d.said = d.said || s != ""
-		d.Reason(&c.text, s)
+		d.Reason(&c.Text, s)
 	}
 }
 
@@ -259,52 +249,13 @@ func (d *decoder) Done() (provider.Done, error) {
 	if !d.ended || d.stop == "" {
 		return done, wire.ErrCut
 	}
-	var parts []provider.Part
-	slices.Sort(d.order)
-	for _, index := range d.order {
-		c := d.blocks[index]
-		switch c.kind {
-		case "text":
-			if c.text.Len() > 0 {
-				parts = append(parts, provider.Text{Text: c.text.String()})
-			}
-		case formThinking, formRedacted:
-			parts = append(parts, provider.Reasoning{Text: c.text.String(), Form: c.kind, Opaque: c.signature.String()})
-		case "tool_use":
-			args := cmp.Or(c.text.String(), string(c.input))
-			parts = append(parts, wire.NewCall(c.id, c.name, args))
-		}
+	d.Parts = nil
+	for _, index := range slices.Sorted(maps.Keys(d.blocks)) {
+		d.Parts = append(d.Parts, d.blocks[index])
 	}
-	done.Message = d.Message(parts)
-	done.Stop = stopReason(d.stop, len(done.Message.Calls()) > 0)
+	done.Message = d.Message(d.Gathered())
+	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)
 	return done, nil
-}
-
-// Held implements wire.Decoder.
-func (d *decoder) Held() (n int) {
-	for _, c := range d.blocks {
-		n += c.text.Len() + c.signature.Len() + len(c.input) + len(c.name)
-	}
-	return n
-}
-
-// stopReason maps the API's word. That there are calls to run is told by the
-// calls; only a reply that was cut or refused must not run them.
-func stopReason(word string, calls bool) provider.StopReason {
-	switch word {
-	case "max_tokens":
-		return provider.StopMaxTokens
-	case "refusal":
-		return provider.StopRefusal
-	case "model_context_window_exceeded":
-		return provider.StopContext
-	case "pause_turn":
-		return provider.StopPause
-	}
-	if calls {
-		return provider.StopToolUse
-	}
-	return provider.StopComplete
 }
 
 // usage is the API's count. Its numbers are cumulative, and absent or null means unchanged.

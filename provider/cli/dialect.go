@@ -38,10 +38,10 @@ type dialect struct {
 	environ func(p place, home string, environ []string) ([]string, error)
 	args    func(call) []string
 	events  func() decoder
-	guard   func(prompt string, a around) string // keeps the text from being taken for commands
-	https   map[int]int                          // exit statuses that are HTTP's, cut to a byte
-	exits   map[int]provider.ErrorKind           // exit statuses that tell the kind
-	remark  func(stderr string) string           // the line of a good run's stderr to show the user; may be ""
+	guard   func(prompt string) string // keeps the text from being taken for commands
+	https   map[int]int                // exit statuses that are HTTP's, cut to a byte
+	exits   map[int]provider.ErrorKind // exit statuses that tell the kind
+	remark  func(stderr string) string // the line of a good run's stderr to show the user; may be ""
 }
 
 type call struct {
@@ -101,7 +101,7 @@ func SettingsOf(name string) string {
 }
 
 // noSlash keeps a message from being taken for a slash command of the tool.
-func noSlash(prompt string, _ around) string {
+func noSlash(prompt string) string {
 	if strings.HasPrefix(strings.TrimSpace(prompt), "/") {
 		return "The user's message:\n\n" + prompt
 	}

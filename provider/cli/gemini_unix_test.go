@@ -52,8 +52,8 @@ func TestGeminiAnswers(t *testing.T) {
 func TestGeminiAndClaudePromptsAreNoCommands(t *testing.T) {
 	s := newStandIn(t, GeminiName,
 		events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
-	s.ask(user("/quit me@example.org")).want(t, "Hello.")
-	if got := s.given("stdin", 1); got != "The user's message:\n\n/quit me@example.org" {
+	s.ask(user("/quit me")).want(t, "Hello.")
+	if got := s.given("stdin", 1); got != "The user's message:\n\n/quit me" {
 		t.Errorf("gemini was told %q", got)
 	}
 	c := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood))

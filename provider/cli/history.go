@@ -74,7 +74,7 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	}
 	p.prompt = strings.ToValidUTF8(p.prompt, "\uFFFD")
 	if d.guard != nil {
-		p.prompt = d.guard(p.prompt, around{dirs: append([]string{c.Dir}, c.opens()...), home: c.home()})
+		p.prompt = d.guard(p.prompt)
 	}
 	return p
 }

@@ -14,22 +14,10 @@ import (
 // are new.
 type decoder struct {
 	wire.Reply
-	parts  []*gathered
-	open   *gathered // a call whose arguments come in pieces
-	stop   string    // the word for the end
+	open   *wire.Piece // a call whose arguments come in pieces
+	pieces object      // the arguments so far
+	stop   string      // the word for the end
 	detail string
-	begun  bool
-}
-
-// gathered is a part of the reply. Text grows until a part of another kind comes,
-// or one with a signature: that belongs to its own part.
-type gathered struct {
-	kind      string // "text", formThought or "call"
-	text      strings.Builder
-	id, name  string
-	args      json.RawMessage
-	pieces    *object // arguments that came in pieces
-	signature string
 }
 
 type response struct {
@@ -93,7 +81,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	if err := d.takeAll(data); err != nil {
 		return d.Pending, err
 	}
-	if len(d.parts) == 0 && d.stop == "" {
+	if len(d.Parts) == 0 && d.stop == "" {
 		return nil, &provider.Error{Kind: provider.KindProvider,
 			Message: "the reply is no answer of a model: " + string(data)}
 	}
@@ -132,9 +120,8 @@ func (d *decoder) take(r *response, raw []byte) error {
 	if r.Feedback != nil && r.Feedback.BlockReason != "" && r.Feedback.BlockReason != "BLOCK_REASON_UNSPECIFIED" {
 		return blocked(r.Feedback.BlockReason, r.Feedback.Message)
 	}
-	if !d.begun && (len(r.Candidates) > 0 || r.Usage != nil) {
-		d.begun = true
-		d.Pending = append(d.Pending, provider.Started{Model: r.Model, RequestID: r.ResponseID})
+	if len(r.Candidates) > 0 || r.Usage != nil {
+		d.Begin(r.Model, r.ResponseID)
 	}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
@@ -181,73 +168,46 @@ func (d *decoder) grow(p *replyPart) {
 		return
 	}
 	if p.Thought {
-		d.Reason(d.part(formThought, p.Signature), p.Text)
+		d.Reason(&d.Part(formThought, p.Signature).Text, p.Text)
 	} else {
-		d.Text(d.part("text", p.Signature), p.Text)
+		d.Text(&d.Part(wire.FormText, p.Signature).Text, p.Text)
 	}
-}
-
-// part is where a text goes: the last part, if neither that nor the new one has a
-// signature, else a new one.
-func (d *decoder) part(kind, signature string) *strings.Builder {
-	if n := len(d.parts); n > 0 && d.parts[n-1].kind == kind && d.parts[n-1].signature == "" && signature == "" {
-		return &d.parts[n-1].text
-	}
-	g := &gathered{kind: kind, signature: signature}
-	d.parts = append(d.parts, g)
-	return &g.text
 }
 
 // call takes a call, which comes whole, or the next piece of one: Vertex sends
 // arguments piece by piece where it was told to.
 func (d *decoder) call(c *replyCall, signature string) {
-	if c.Name == "" && d.open != nil {
-		before := d.open.pieces.size
-		d.open.pieces.addAll(c.Pieces)
-		d.Called(d.open.name, slices.Index(d.parts, d.open), len(c.Args)+d.open.pieces.size-before)
-		if len(c.Args) > 0 {
-			d.open.args = c.Args
+	goesOn := c.Name == "" && d.open != nil
+	if !goesOn {
+		if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
+			return // the end of pieces that had ended
 		}
-		if !c.GoesOn {
-			d.open = nil
-		}
-		return
+		d.endCall()
+		d.open = &wire.Piece{Form: wire.FormCall, ID: c.ID, Name: c.Name, Opaque: signature}
+		d.Parts = append(d.Parts, d.open)
 	}
-	if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
-		return // the end of pieces that had ended
+	before := d.pieces.size
+	d.pieces.addAll(c.Pieces)
+	if len(c.Args) > 0 {
+		d.open.Text.Reset()
+		d.open.Text.WriteString(wire.Text(c.Args))
 	}
-	g := &gathered{kind: "call", id: c.ID, name: c.Name, args: c.Args, signature: signature}
-	d.parts = append(d.parts, g)
-	d.open = nil
-	bytes := len(c.Args)
-	if c.GoesOn || len(c.Pieces) > 0 {
-		g.pieces = &object{}
-		g.pieces.addAll(c.Pieces)
-		bytes += g.pieces.size
+	d.Called(d.open.Name, slices.Index(d.Parts, d.open), len(c.Args)+d.pieces.size-before)
+	if !c.GoesOn {
+		d.endCall()
 	}
-	if c.GoesOn {
-		d.open = g
+}
+
+// endCall gives a call the arguments that came in pieces, unless they came whole.
+func (d *decoder) endCall() {
+	if d.open != nil && d.open.Text.Len() == 0 {
+		d.open.Text.WriteString(d.pieces.json())
 	}
-	d.Called(g.name, len(d.parts)-1, bytes)
+	d.open, d.pieces = nil, object{}
 }
 
 // Held implements wire.Decoder. Arguments in pieces are counted as they come.
-func (d *decoder) Held() (n int) {
-	for _, g := range d.parts {
-		n += g.text.Len() + len(g.args) + len(g.name) + len(g.signature)
-		if g.pieces != nil {
-			n += g.pieces.size
-		}
-	}
-	return n
-}
-
-func (g *gathered) arguments() string {
-	if g.pieces != nil && len(g.args) == 0 {
-		return g.pieces.json()
-	}
-	return wire.Text(g.args)
-}
+func (d *decoder) Held() int { return d.Reply.Held() + d.pieces.size }
 
 // formThought marks a thought: a text part that says that it is one.
 const formThought = "thought"
@@ -259,45 +219,17 @@ func (d *decoder) Done() (provider.Done, error) {
 	if d.stop == "" {
 		return done, wire.ErrCut
 	}
-	if len(d.parts) == 0 && stopReason(d.stop, false) == provider.StopComplete {
+	if len(d.Parts) == 0 && wire.Stop(d.stop, false) == provider.StopComplete {
 		// A slip of these models: the same request mostly gets an answer.
 		return done, &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the model answered with nothing"}
 	}
-	var parts []provider.Part
-	for _, g := range d.parts {
-		switch g.kind {
-		case "call":
-			c := wire.NewCall(g.id, g.name, g.arguments())
-			c.Opaque = g.signature
-			parts = append(parts, c)
-		case formThought:
-			parts = append(parts, provider.Reasoning{Text: g.text.String(), Form: formThought, Opaque: g.signature})
-		default:
-			parts = append(parts, provider.Text{Text: g.text.String(), Opaque: g.signature})
-		}
-	}
-	done.Message = d.Message(parts)
-	done.Stop = stopReason(d.stop, len(done.Message.Calls()) > 0)
+	d.endCall()
+	done.Message = d.Message(d.Gathered())
+	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)
 	if done.Stop == provider.StopRefusal && done.Detail == "" {
 		done.Detail = stoppedBy(d.stop)
 	}
 	return done, nil
-}
-
-// stopReason maps the words for the end. That there are calls to run is told by
-// the calls: the word beside them is STOP as well.
-func stopReason(word string, calls bool) provider.StopReason {
-	switch word {
-	case "MAX_TOKENS":
-		return provider.StopMaxTokens
-	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "NO_IMAGE", "MODEL_ARMOR":
-		return provider.StopRefusal
-	}
-	if calls {
-		return provider.StopToolUse
-	}
-	return provider.StopComplete
 }
 
 func stoppedBy(word string) string {

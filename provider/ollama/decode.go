@@ -8,24 +8,12 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-const formThinking = "thinking"
-
 type decoder struct {
 	wire.Reply
 	window int
 	cut    func(read int) string // the notice about a prompt of which read tokens were used
 
-	parts []*gathered
-	think wire.Thinker
-	stop  string
-	begun bool
-}
-
-type gathered struct {
-	kind     string // "text", "thinking" or "call"
-	text     strings.Builder
-	id, name string
-	args     string
+	stop string
 }
 
 type line struct {
@@ -79,36 +67,24 @@ func (d *decoder) take(l *line, data string) error {
 		}
 		return &provider.Error{Kind: provider.KindProvider, Message: words(data)}
 	}
-	if !d.begun {
-		d.begun = true
-		d.Pending = append(d.Pending, provider.Started{Model: l.Model})
-	}
+	d.Begin(l.Model, "")
 	if m := l.Message; m != nil {
 		if m.Thinking != "" {
-			d.Reason(d.part(formThinking), m.Thinking)
+			d.Reason(&d.Part(wire.FormThinking, "").Text, m.Thinking)
 		}
-		d.content(d.think.Split(m.Content))
+		d.Answer(m.Content)
 		for _, c := range m.Calls {
-			d.Called(c.Function.Name, len(d.parts), len(c.Function.Arguments))
-			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name,
-				args: wire.Text(c.Function.Arguments)})
+			d.Called(c.Function.Name, len(d.Parts), len(c.Function.Arguments))
+			p := &wire.Piece{Form: wire.FormCall, ID: c.ID, Name: c.Function.Name}
+			p.Text.WriteString(wire.Text(c.Function.Arguments))
+			d.Parts = append(d.Parts, p)
 		}
 	}
 	if l.Done {
-		d.content(d.think.End())
+		d.EndAnswer()
 		return d.end(l)
 	}
 	return nil
-}
-
-// content adds to the answer, and to the reasoning what a server leaves in it.
-func (d *decoder) content(thought, answer string) {
-	if thought != "" {
-		d.Reason(d.part(formThinking), thought)
-	}
-	if answer != "" {
-		d.Text(d.part("text"), answer)
-	}
 }
 
 // words is what a line that is no reply says: 0.11 puts a call that it cannot read
@@ -121,14 +97,6 @@ func words(data string) string {
 	return data
 }
 
-// Held implements wire.Decoder.
-func (d *decoder) Held() (n int) {
-	for _, g := range d.parts {
-		n += g.text.Len() + len(g.name) + len(g.args)
-	}
-	return n
-}
-
 // end takes the last line: the word for the end and the counts.
 func (d *decoder) end(l *line) error {
 	d.Usage = provider.Usage{Input: wire.Count(l.Read), Output: wire.Count(l.Wrote)}
@@ -136,7 +104,7 @@ func (d *decoder) end(l *line) error {
 	switch {
 	case d.stop == "":
 		d.stop = "stop" // older servers say no more than that it is done
-	case (d.stop == "load" || d.stop == "unload") && len(d.parts) == 0:
+	case (d.stop == "load" || d.stop == "unload") && len(d.Parts) == 0:
 		return &provider.Error{Kind: provider.KindProvider, Code: d.stop,
 			Message: "the server loaded the model and answered nothing"}
 	}
@@ -148,50 +116,18 @@ func (d *decoder) end(l *line) error {
 	return nil
 }
 
-// part is where a piece of the given kind goes: the last part if it is of that
-// kind, else a new one.
-func (d *decoder) part(kind string) *strings.Builder {
-	if n := len(d.parts); n > 0 && d.parts[n-1].kind == kind {
-		return &d.parts[n-1].text
-	}
-	g := &gathered{kind: kind}
-	d.parts = append(d.parts, g)
-	return &g.text
-}
-
 // Done implements wire.Decoder.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage}
 	if d.stop == "" {
 		return done, wire.ErrCut
 	}
-	done.Message = d.Message(d.said())
-	calls := len(done.Message.Calls()) > 0
-	switch {
-	case d.stop == "length" && d.window > 0 && d.Usage.Total() >= d.window-1:
+	done.Message = d.Message(d.Gathered())
+	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)
+	if d.stop == "length" && d.window > 0 && d.Usage.Total() >= d.window-1 {
 		done.Stop = provider.StopContext // nothing of the window was left
-	case d.stop == "length":
-		done.Stop = provider.StopMaxTokens
-	case calls:
-		done.Stop = provider.StopToolUse
-	default:
-		done.Stop = provider.StopComplete
 	}
 	return done, nil
-}
-
-func (d *decoder) said() (parts []provider.Part) {
-	for _, g := range d.parts {
-		switch g.kind {
-		case "call":
-			parts = append(parts, wire.NewCall(g.id, g.name, g.args))
-		case formThinking:
-			parts = append(parts, provider.Reasoning{Text: g.text.String(), Form: formThinking})
-		default:
-			parts = append(parts, provider.Text{Text: g.text.String()})
-		}
-	}
-	return parts
 }
 
 // unreadable makes a reply of one that the server gave up for a call.
@@ -201,5 +137,5 @@ func (d *decoder) unreadable(e *provider.Error, tools []provider.ToolSpec) provi
 		raw = e.Message
 	}
 	raw, _, _ = strings.Cut(raw, ", err=")
-	return d.Unreadable(e, d.said(), strings.Trim(raw, "'`"), tools)
+	return d.Unreadable(e, strings.Trim(raw, "'`"), tools)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 	"artoo/provider/providertest"
 )
 
@@ -31,7 +32,7 @@ func session() provider.Request {
 			Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
 		Messages: []provider.Message{
 			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}),
-			own(provider.Reasoning{Text: "hm", Form: formThinking}, provider.Text{Text: "I look."}, call("c1"), call("c2")),
+			own(provider.Reasoning{Text: "hm", Form: wire.FormThinking}, provider.Text{Text: "I look."}, call("c1"), call("c2")),
 			tool("c1", "one", provider.Image{MediaType: "image/webp", Data: []byte("W")}),
 			tool("c2", " "),
 			own(call("c3")),

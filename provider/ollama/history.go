@@ -72,7 +72,7 @@ func (h *history) assistant(m provider.Message) {
 		case provider.Text:
 			text.WriteString(p.Text)
 		case provider.Reasoning:
-			if own && p.Form == formThinking {
+			if own && p.Form == wire.FormThinking {
 				thinking.WriteString(p.Text)
 			}
 		case provider.ToolCall:

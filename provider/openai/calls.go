@@ -26,10 +26,9 @@ type calls struct {
 }
 
 type slot struct {
-	id, name string
-	index    int
-	args     strings.Builder
-	extent   wire.Extent // bytes of args
+	*wire.Piece
+	index  int
+	extent wire.Extent // bytes of the arguments
 }
 
 // add works a fragment in and returns the call it belongs to; fresh is true
@@ -42,7 +41,7 @@ func (c *calls) add(f *fragment) (n int, fresh bool) {
 			return -1, false
 		}
 		n, fresh = len(c.list), true
-		s := &slot{index: n}
+		s := &slot{Piece: &wire.Piece{Form: wire.FormCall}, index: n}
 		if f.Index != nil {
 			s.index = *f.Index
 		}
@@ -53,14 +52,14 @@ func (c *calls) add(f *fragment) (n int, fresh bool) {
 		c.byIndex[s.index] = n
 	}
 	s := c.list[n]
-	if s.id == "" {
-		s.id = f.ID
-		if _, ok := c.byID[s.id]; !ok {
-			c.byID[s.id] = n
+	if s.ID == "" {
+		s.ID = f.ID
+		if _, ok := c.byID[s.ID]; !ok {
+			c.byID[s.ID] = n
 		}
 	}
-	s.name = cmp.Or(s.name, f.Function.Name)
-	s.args.WriteString(args)
+	s.Name = cmp.Or(s.Name, f.Function.Name)
+	s.Text.WriteString(args)
 	s.extent.Add(args)
 	return n, fresh
 }
@@ -80,13 +79,13 @@ func (c *calls) find(f *fragment, args string) int {
 	}
 	s := c.list[current]
 	switch {
-	case f.ID != "" && s.id != "" && f.ID != s.id:
+	case f.ID != "" && s.ID != "" && f.ID != s.ID:
 		// Another call at the same index; perhaps an older one that goes on.
 		if n, ok := c.byID[f.ID]; ok && (f.Index == nil || c.list[n].index == *f.Index) {
 			return n
 		}
 		return -1
-	case f.Function.Name != "" && s.name != "" && s.complete(f, args):
+	case f.Function.Name != "" && s.Name != "" && s.complete(f, args):
 		return -1
 	}
 	return current
@@ -96,7 +95,7 @@ func (c *calls) find(f *fragment, args string) int {
 // call: a server may repeat the name in every fragment.
 func (s *slot) complete(f *fragment, args string) bool {
 	if !s.extent.Begun {
-		return f.Function.Name != s.name
+		return f.Function.Name != s.Name
 	}
 	if args = strings.TrimSpace(args); args != "" && args[0] != '{' && args[0] != '"' {
 		return false
@@ -108,7 +107,7 @@ func (s *slot) complete(f *fragment, args string) bool {
 // their end. Arguments that never began may be still to come.
 func (c *calls) whole() bool {
 	for _, s := range c.list {
-		if !json.Valid([]byte(s.args.String())) {
+		if !json.Valid([]byte(s.Text.String())) {
 			return false
 		}
 	}

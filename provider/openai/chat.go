@@ -46,7 +46,7 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 	return func(yield func(provider.Event, error) bool) {
 		for ev, err := range events {
 			if bad, ok := errors.AsType[wire.BadCall](err); ok && bad != "" {
-				yield(dec.unreadable(provider.AsError(err), string(bad), req.Tools), nil)
+				yield(dec.Unreadable(provider.AsError(err), string(bad), req.Tools), nil)
 				return
 			}
 			if !yield(ev, err) {

@@ -8,28 +8,17 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-const formThinking = "thinking"
-
 type decoder struct {
 	wire.Reply
 	quirks Quirks
 	fields []string // where reasoning may come, in order of preference
 
-	parts    []*gathered
 	calls    calls
 	details  details
 	refusal  strings.Builder
 	stop     string
-	begun    bool
 	over     bool // [DONE] came
-	think    wire.Thinker
 	repeated wire.Repeated
-}
-
-type gathered struct {
-	form string // "text", "call", or the field that reasoning came in
-	text strings.Builder
-	call int // index into calls
 }
 
 // chunk is an event of the stream or, with Message in its choices, a whole
@@ -73,11 +62,11 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	d.Pending = d.Pending[:0]
 	if strings.TrimSpace(data) == "[DONE]" {
 		d.over = true
-		d.endText()
+		d.EndAnswer()
 		return d.Pending, wire.End, nil
 	}
 	if text, _, ok := d.repeated.Text(data); ok && d.stop == "" {
-		d.text(text)
+		d.Answer(text)
 		return d.Pending, wire.More, nil
 	}
 	var c chunk
@@ -129,7 +118,7 @@ func (d *decoder) takeWhole(c *chunk, data []byte) error {
 	if err == nil && d.stop == "" {
 		d.stop = "stop" // a whole document needs no word that it ended
 	}
-	d.endText()
+	d.EndAnswer()
 	return err
 }
 
@@ -141,10 +130,7 @@ func (d *decoder) take(c *chunk, data []byte) error {
 			return e
 		}
 	}
-	if !d.begun {
-		d.begun = true
-		d.Pending = append(d.Pending, provider.Started{Model: c.Model})
-	}
+	d.Begin(c.Model, "")
 	d.count(c.Usage)
 	if c.XGroq != nil {
 		d.count(c.XGroq.Usage)
@@ -225,10 +211,10 @@ func (d *decoder) callsOf(dl *delta) {
 		f := &dl.ToolCalls[i]
 		n, fresh := d.calls.add(f)
 		if fresh {
-			d.parts = append(d.parts, &gathered{form: "call", call: n})
+			d.Parts = append(d.Parts, d.calls.list[n].Piece)
 		}
 		if n >= 0 {
-			d.Called(d.calls.list[n].name, n, len(wire.Text(f.Function.Arguments)))
+			d.Called(d.calls.list[n].Name, n, len(wire.Text(f.Function.Arguments)))
 		}
 	}
 }
@@ -250,7 +236,7 @@ func (d *decoder) content(raw json.RawMessage) {
 		return
 	}
 	if raw[0] != '[' {
-		d.text(plain(raw))
+		d.Answer(plain(raw))
 		return
 	}
 	var pieces []struct {
@@ -268,58 +254,26 @@ func (d *decoder) content(raw json.RawMessage) {
 				Text string `json:"text"`
 			}
 			if json.Unmarshal(p.Thinking, &inner) != nil {
-				d.reasoning(formThinking, plain(p.Thinking))
+				d.reasoning(wire.FormThinking, plain(p.Thinking))
 				continue
 			}
 			for _, t := range inner {
-				d.reasoning(formThinking, t.Text)
+				d.reasoning(wire.FormThinking, t.Text)
 			}
 		default:
-			d.text(p.Text)
+			d.Answer(p.Text)
 		}
-	}
-}
-
-// text adds to the answer. Reasoning that a server leaves in it is told apart.
-func (d *decoder) text(s string) { d.said(d.think.Split(s)) }
-
-// endText adds what looked like the beginning of a mark.
-func (d *decoder) endText() { d.said(d.think.End()) }
-
-func (d *decoder) said(thought, answer string) {
-	d.reasoning(formThinking, thought)
-	if answer != "" {
-		d.Text(d.part("text"), answer)
 	}
 }
 
 func (d *decoder) reasoning(form, s string) {
 	if s != "" {
-		d.Reason(d.part(form), s)
+		d.Reason(&d.Part(form, "").Text, s)
 	}
-}
-
-// part is where a piece of the given form goes: the last part if it is of that
-// form, else a new one.
-func (d *decoder) part(form string) *strings.Builder {
-	if n := len(d.parts); n > 0 && d.parts[n-1].form == form {
-		return &d.parts[n-1].text
-	}
-	g := &gathered{form: form}
-	d.parts = append(d.parts, g)
-	return &g.text
 }
 
 // Held implements wire.Decoder.
-func (d *decoder) Held() (n int) {
-	for _, g := range d.parts {
-		n += g.text.Len()
-	}
-	for _, s := range d.calls.list {
-		n += len(s.name) + s.args.Len()
-	}
-	return n + d.refusal.Len() + d.details.size
-}
+func (d *decoder) Held() int { return d.Reply.Held() + d.refusal.Len() + d.details.size }
 
 // finish takes the word for the end. Some of the words tell of a failure; the
 // router's own "stop" may hide one that the server behind it named.
@@ -338,7 +292,7 @@ func (d *decoder) finish(word, native string) error {
 		}
 	}
 	d.stop = word
-	d.endText()
+	d.EndAnswer()
 	return nil
 }
 

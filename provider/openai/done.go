@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"slices"
+
 	"artoo/provider"
 	"artoo/provider/internal/wire"
 )
@@ -15,28 +17,23 @@ func (d *decoder) Done() (provider.Done, error) {
 	if d.stop == "" && !d.forgotten() {
 		return done, wire.ErrCut
 	}
-	var parts []provider.Part
 	opaque, err := d.details.marshal()
 	if err != nil {
 		return done, &provider.Error{Kind: provider.KindProvider, Message: "the reply's reasoning makes no sense", Err: err}
 	}
-	for _, g := range d.parts {
-		switch g.form {
-		case "text":
-			parts = append(parts, provider.Text{Text: g.text.String()})
-		case "call":
-			s := d.calls.list[g.call]
-			parts = append(parts, wire.NewCall(s.id, s.name, s.args.String()))
-		default:
-			parts = append(parts, provider.Reasoning{Text: g.text.String(), Form: g.form, Opaque: opaque})
-			opaque = "" // all details belong to the reply; its first thought carries them
+	if opaque != "" { // all details belong to the reply; its first thought carries them
+		first := slices.IndexFunc(d.Parts, func(p *wire.Piece) bool { return p.Form != wire.FormText && p.Form != wire.FormCall })
+		if first < 0 {
+			first = 0
+			d.Parts = slices.Insert(d.Parts, 0, &wire.Piece{Form: formDetails})
 		}
+		d.Parts[first].Opaque = opaque
 	}
-	if opaque != "" {
-		parts = append([]provider.Part{provider.Reasoning{Form: formDetails, Opaque: opaque}}, parts...)
+	done.Message = d.Message(d.Gathered())
+	done.Stop = wire.Stop(d.stop, len(d.calls.list) > 0)
+	if done.Stop == provider.StopComplete && d.refusal.Len() > 0 {
+		done.Stop = provider.StopRefusal
 	}
-	done.Message = d.Message(parts)
-	done.Stop = stopReason(d.stop, len(d.calls.list) > 0, d.refusal.Len() > 0)
 	return done, nil
 }
 
@@ -48,36 +45,5 @@ func (d *decoder) forgotten() bool {
 	if len(d.calls.list) > 0 {
 		return d.calls.whole() && (d.over || counted)
 	}
-	return d.over && counted && len(d.parts) > 0
-}
-
-// unreadable makes a reply of one that the server gave up for a call.
-func (d *decoder) unreadable(e *provider.Error, raw string, tools []provider.ToolSpec) provider.Done {
-	var parts []provider.Part
-	for _, g := range d.parts {
-		if g.form == "text" {
-			parts = append(parts, provider.Text{Text: g.text.String()})
-		}
-	}
-	return d.Unreadable(e, parts, raw, tools)
-}
-
-// stopReason maps the words in use. That there are calls to run is told by the
-// calls; only a reply that was cut or refused must not run them.
-func stopReason(word string, calls, refusal bool) provider.StopReason {
-	switch word {
-	case "length", "max_tokens":
-		return provider.StopMaxTokens
-	case "content_filter", "sensitive":
-		return provider.StopRefusal
-	case "model_context_window_exceeded":
-		return provider.StopContext
-	}
-	switch {
-	case calls:
-		return provider.StopToolUse
-	case refusal:
-		return provider.StopRefusal
-	}
-	return provider.StopComplete
+	return d.over && counted && len(d.Parts) > 0
 }

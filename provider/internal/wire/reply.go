@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,10 +11,29 @@ import (
 	"artoo/provider"
 )
 
+// Piece is a part of a reply that is being gathered.
+type Piece struct {
+	Form     string          // FormText, FormCall or a form of reasoning; "" for what is left out
+	Text     strings.Builder // of a call: its arguments
+	ID, Name string          // of a call
+	Whole    string          // its arguments, if none came piece by piece
+	Opaque   string
+}
+
+// The forms that all wires have.
+const (
+	FormText = "text"
+	FormCall = "call"
+)
+
 // Reply is what every decoder gathers of one reply.
 type Reply struct {
 	Usage   provider.Usage
 	Pending []provider.Event // events of the last Feed
+	Parts   []*Piece         // in the model's order
+
+	begun bool
+	think Thinker
 
 	provider, model string
 	history         []provider.Message
@@ -22,6 +42,97 @@ type Reply struct {
 // ReplyTo is ready for the reply to a request by the provider of the given name.
 func ReplyTo(name string, req provider.Request) Reply {
 	return Reply{provider: name, model: req.Model, history: req.Messages}
+}
+
+// Begin appends the event of the reply's begin, once.
+func (r *Reply) Begin(model, id string) {
+	if !r.begun {
+		r.begun = true
+		r.Pending = append(r.Pending, provider.Started{Model: model, RequestID: id})
+	}
+}
+
+// Part is the last part, if it is of the given form and neither has a payload, else a new one.
+func (r *Reply) Part(form, opaque string) *Piece {
+	if n := len(r.Parts); n > 0 && r.Parts[n-1].Form == form && r.Parts[n-1].Opaque == "" && opaque == "" {
+		return r.Parts[n-1]
+	}
+	p := &Piece{Form: form, Opaque: opaque}
+	r.Parts = append(r.Parts, p)
+	return p
+}
+
+// Answer adds a piece of the answer, and to reasoning of the form FormThinking what a server
+// leaves in it. EndAnswer adds what looked like the beginning of a mark.
+func (r *Reply) Answer(piece string) { r.said(r.think.Split(piece)) }
+
+// EndAnswer ends the answer, see Answer.
+func (r *Reply) EndAnswer() { r.said(r.think.End()) }
+
+// FormThinking is the form of reasoning between marks.
+const FormThinking = "thinking"
+
+func (r *Reply) said(thought, answer string) {
+	if thought != "" {
+		r.Reason(&r.Part(FormThinking, "").Text, thought)
+	}
+	if answer != "" {
+		r.Text(&r.Part(FormText, "").Text, answer)
+	}
+}
+
+// Held is about how much of the reply is kept by now, in bytes.
+func (r *Reply) Held() (n int) {
+	for _, p := range r.Parts {
+		n += p.Text.Len() + len(p.Name) + len(p.Opaque) + len(p.Whole)
+	}
+	return n
+}
+
+// Gathered are the parts as a message holds them.
+func (r *Reply) Gathered() (parts []provider.Part) {
+	for _, p := range r.Parts {
+		switch text := p.Text.String(); p.Form {
+		case "":
+		case FormText:
+			if text != "" || p.Opaque != "" {
+				parts = append(parts, provider.Text{Text: text, Opaque: p.Opaque})
+			}
+		case FormCall:
+			call := NewCall(p.ID, p.Name, cmp.Or(text, p.Whole))
+			call.Opaque = p.Opaque
+			parts = append(parts, call)
+		default:
+			parts = append(parts, provider.Reasoning{Text: text, Form: p.Form, Opaque: p.Opaque})
+		}
+	}
+	return parts
+}
+
+// stops are the words by which servers end a reply for another reason than its end.
+var stops = map[string]provider.StopReason{
+	"length": provider.StopMaxTokens, "max_tokens": provider.StopMaxTokens, "MAX_TOKENS": provider.StopMaxTokens,
+	"content_filter": provider.StopRefusal, "sensitive": provider.StopRefusal, "refusal": provider.StopRefusal,
+	"model_context_window_exceeded": provider.StopContext, "pause_turn": provider.StopPause,
+	// Google's
+	"SAFETY": provider.StopRefusal, "RECITATION": provider.StopRefusal, "LANGUAGE": provider.StopRefusal,
+	"BLOCKLIST": provider.StopRefusal, "PROHIBITED_CONTENT": provider.StopRefusal, "SPII": provider.StopRefusal,
+	"IMAGE_SAFETY": provider.StopRefusal, "IMAGE_PROHIBITED_CONTENT": provider.StopRefusal,
+	"IMAGE_RECITATION": provider.StopRefusal, "IMAGE_OTHER": provider.StopRefusal, "NO_IMAGE": provider.StopRefusal,
+	"MODEL_ARMOR": provider.StopRefusal,
+}
+
+// Stop maps a server's word for the end of a reply. That there are calls to run is told by
+// the calls; only a reply that was cut or refused must not run them.
+func Stop(word string, calls bool) provider.StopReason {
+	stop, ok := stops[word]
+	switch {
+	case ok:
+		return stop
+	case calls:
+		return provider.StopToolUse
+	}
+	return provider.StopComplete
 }
 
 // Text appends a piece of the answer to b, and its event; nothing where it is empty.
@@ -85,14 +196,11 @@ func (r *Reply) Message(parts []provider.Part) provider.Message {
 }
 
 // Unreadable makes a reply of one that the server gave up for an unreadable call: the model
-// is shown what it wrote, since the same request would most likely get the same call. parts
-// came before it.
-func (r *Reply) Unreadable(
-	e *provider.Error, parts []provider.Part, raw string, tools []provider.ToolSpec,
-) provider.Done {
+// is shown what it wrote, since the same request would most likely get the same call.
+func (r *Reply) Unreadable(e *provider.Error, raw string, tools []provider.ToolSpec) provider.Done {
 	call := provider.ToolCall{Name: LikelyTool(raw, tools), Input: json.RawMessage("{}"),
 		Raw: strings.ToValidUTF8(raw, "\uFFFD")}
-	return provider.Done{Message: r.Message(append(parts, call)), Stop: provider.StopToolUse, Detail: e.Message,
+	return provider.Done{Message: r.Message(append(r.Gathered(), call)), Stop: provider.StopToolUse, Detail: e.Message,
 		Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
 }
 
