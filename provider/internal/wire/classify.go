@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -78,60 +79,123 @@ func (c *call) proxyPage(e *provider.Error) {
 	}
 }
 
+// failure is a row: what a server says, and what it means.
+type failure struct {
+	status []int    // nil for any
+	words  []string // one is the code, type or reason of the error
+	says   []string // or stands in its message, in lower case
+	kind   provider.ErrorKind
+	hint   string // {model} is filled in
+	retry  *bool
+}
+
+// failures is the table; the first row that fits decides.
+var failures = []failure{
+	{words: []string{reasonNoQuota}, kind: provider.KindBilling,
+		hint: "your plan has no quota for this model: choose another with --model, or another plan"},
+	// OpenAI's used-up quota, Anthropic's balance and spend limits, whatever the status
+	{words: []string{"BILLING_DISABLED", "insufficient_quota", "billing_hard_limit_reached"}, kind: provider.KindBilling,
+		says: []string{"credit balance is too low", "specified api usage limits", "insufficient balance", "insufficient credits"}},
+	{words: []string{reasonDaily}, kind: provider.KindRateLimit, retry: new(false),
+		hint: "the quota of the day is used up: another model with --model, another plan, or tomorrow"},
+	{words: []string{"MODEL_CAPACITY_EXHAUSTED"}, kind: provider.KindOverloaded, retry: new(false),
+		hint: "there is no room on this model: choose another with --model, or try later"},
+	{words: []string{CodeBadCall}, kind: provider.KindProvider, retry: new(true)}, // sent again the call may be better
+	// Content filters: Azure, OpenAI, Anthropic, DashScope
+	{words: []string{"content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed",
+		"bio_policy", "cyber_policy", "image_content_policy_violation"}, kind: provider.KindRefused,
+		says: []string{"blocked by content filtering policy"}},
+	// A model that does not see: llama.cpp (as a 500), OpenRouter (as a 404), OpenAI, Ollama, vLLM and others
+	{kind: provider.KindInvalid, hint: hintNoImages, says: []string{"image input is not supported", "support image input",
+		"image_url is only supported by", "does not support image", "does not support vision",
+		"missing data required for image input", "is not a multimodal model", "images are not supported",
+		"image inputs are not supported", "failed to load image"}},
+	{words: []string{"model_not_found"}, kind: provider.KindConfig, hint: hintModel},
+	{status: []int{404, 410}, says: []string{"model", "no endpoints found"}, // the latter is OpenRouter's
+		kind: provider.KindConfig, hint: hintModel},
+	{status: []int{400, 422}, kind: provider.KindConfig, hint: hintModel,
+		says: []string{"not a valid model id", "model not exist", "invalid model name", "model not found"}},
+	{status: []int{400}, says: []string{"http request to an https server", "http request was sent to https port"},
+		kind: provider.KindConfig, hint: "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"},
+}
+
+// byStatus are what remains, by the status that a failure stands for; the first row that fits
+// decides.
+var byStatus = []failure{
+	{status: []int{401}, kind: provider.KindAuth},
+	{status: []int{402}, kind: provider.KindBilling},
+	{status: []int{403}, words: []string{reasonModeration}, says: []string{"moderation"}, kind: provider.KindRefused},
+	{status: []int{403}, kind: provider.KindAuth},
+	{status: []int{404, 405, 410}, kind: provider.KindConfig,
+		hint: "check ARTOO_BASE_URL (or base_url): many servers want it to end in /v1; and --model"},
+	{status: []int{407}, kind: provider.KindNetwork, retry: new(false),
+		hint: "the proxy wants a user and password: set them in HTTPS_PROXY"},
+	{status: []int{408, 504}, kind: provider.KindTimeout},
+	{status: []int{409, 425, 499}, kind: provider.KindProvider}, // the last: a server that gave up on its own side
+	{status: []int{413}, kind: provider.KindContext, hint: hintTooLarge},
+	{status: []int{429}, kind: provider.KindRateLimit},
+	{status: []int{503, 529}, says: []string{"loading model"}, kind: provider.KindOverloaded, // llama.cpp
+		hint: "the server still loads its model: again when it is ready"},
+	{status: []int{503, 529}, kind: provider.KindOverloaded},
+}
+
+const (
+	hintModel    = "the provider does not know {model}: choose another with --model"
+	hintNoImages = "this model takes no images: choose another with --model, or start a new session"
+	// hintTooLarge goes with a size in bytes, not in tokens.
+	hintTooLarge = "the request is too large in bytes: fewer or smaller images, or a new session"
+)
+
 // classify sorts a failure by what the server said and its status. Words that
 // mean an overflow win over everything, because resending would not help.
 func classify(status int, d detail, r Request) *provider.Error {
 	e := &provider.Error{Message: d.Message, Code: d.Code, RetryAfter: d.RetryAfter}
-	if e.Code == "" || e.Code[0] >= '0' && e.Code[0] <= '9' {
-		if d.Type != "" {
-			e.Code = d.Type
-		}
+	if d.Type != "" && (e.Code == "" || e.Code[0] >= '0' && e.Code[0] <= '9') {
+		e.Code = d.Type
 	}
 	e.Message = cmp.Or(e.Message, e.Code)
-	switch {
-	case isOverflow(status, d.Message, d.Code, d.Type):
+	message := strings.ToLower(d.Message)
+	if isOverflow(status, d.Message, d.Code, d.Type) {
 		e.Kind = provider.KindContext
 		e.Window, e.Requested = d.Window, d.Requested
 		if e.Window == 0 {
 			e.Window, e.Requested = windowNumbers(d.Message)
 		}
 		switch {
-		case strings.Contains(strings.ToLower(d.Message), "per min"):
+		case strings.Contains(message, "per min"):
 			e.Hint = "your plan allows fewer tokens a minute than this request has: another model with --model, or another plan"
 		case status == http.StatusRequestEntityTooLarge && e.Window == 0:
 			e.Hint, e.InBytes = hintTooLarge, true
 		}
-	case d.NoQuota:
-		e.Kind, e.Hint = provider.KindBilling,
-			"your plan has no quota for this model: choose another with --model, or another plan"
-	case outOfCredit(d):
-		e.Kind = provider.KindBilling
-	case d.Daily:
-		e.Kind, e.Hint, e.Retry = provider.KindRateLimit,
-			"the quota of the day is used up: another model with --model, another plan, or tomorrow", new(false)
-	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
-		e.Kind, e.Hint, e.Retry = provider.KindOverloaded,
-			"there is no room on this model: choose another with --model, or try later", new(false)
-	case d.Code == CodeBadCall:
-		e.Kind, e.Retry = provider.KindProvider, new(true) // sent again the call may be better
-		e.Err = BadCall(d.Generation)
-	case filtered(d):
-		e.Kind = provider.KindRefused
-	case refusesImages(d.Message):
-		e.Code = provider.CodeNoImages
-		e.Kind, e.Hint = provider.KindInvalid,
-			"this model takes no images: choose another with --model, or start a new session"
-	case unknownModel(status, d):
-		e.Kind = provider.KindConfig
-		e.Hint = "choose a model the provider has with --model; artoo models lists them"
-		if r.Model != "" {
-			e.Hint = "the provider does not know " + r.Model + ": choose another with --model"
+		return e
+	}
+	fits := func(status int) func(f failure) bool {
+		return func(f failure) bool {
+			said := slices.ContainsFunc(f.words, func(word string) bool { return slices.Contains([]string{d.Code, d.Type, d.Reason}, word) }) ||
+				slices.ContainsFunc(f.says, func(words string) bool { return strings.Contains(message, words) })
+			return (f.status == nil || slices.Contains(f.status, status)) && (said || f.words == nil && f.says == nil)
 		}
-	case status == http.StatusBadRequest && plainToTLS(d.Message):
-		e.Kind, e.Hint = provider.KindConfig, "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"
-	default:
-		byStatus(e, moreTelling(status, d), d)
-		e.Images = e.Kind == provider.KindInvalid && strings.Contains(strings.ToLower(d.Message+" "+d.Code), "image")
+	}
+	row := failure{kind: provider.KindInvalid}
+	if i := slices.IndexFunc(failures, fits(status)); i >= 0 {
+		row = failures[i]
+	} else {
+		status = moreTelling(status, d)
+		if i := slices.IndexFunc(byStatus, fits(status)); i >= 0 {
+			row = byStatus[i]
+		} else if status >= 500 || status == 0 {
+			row.kind = provider.KindProvider
+		}
+		e.Images = row.kind == provider.KindInvalid && strings.Contains(message+" "+strings.ToLower(d.Code), "image")
+	}
+	e.Kind, e.Retry = row.kind, row.retry
+	e.Hint = strings.ReplaceAll(row.hint, "{model}", cmp.Or(r.Model, "this model"))
+	e.InBytes = row.hint == hintTooLarge
+	switch {
+	case row.hint == hintNoImages:
+		e.Code = provider.CodeNoImages
+	case d.Code == CodeBadCall && row.kind == provider.KindProvider:
+		e.Err = BadCall(d.Generation)
 	}
 	return e
 }
@@ -151,117 +215,6 @@ func moreTelling(status int, d detail) int {
 		return word
 	}
 	return status
-}
-
-// refusesImages knows the words for a model that does not see: llama.cpp's (as a
-// 500), OpenRouter's (as a 404), OpenAI's, Ollama's, vLLM's, and others'.
-func refusesImages(message string) bool {
-	message = strings.ToLower(message)
-	for _, words := range []string{
-		"image input is not supported", "support image input", "image_url is only supported by", "does not support image",
-		"does not support vision",
-		"missing data required for image input", "is not a multimodal model", "images are not supported",
-		"image inputs are not supported", "failed to load image",
-	} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
-}
-
-func plainToTLS(message string) bool {
-	message = strings.ToLower(message)
-	return strings.Contains(message, "http request") &&
-		(strings.Contains(message, "an https server") || strings.Contains(message, "to https port"))
-}
-
-// filtered knows the failures by which a content filter refuses the prompt:
-// Azure, OpenAI, Anthropic, DashScope.
-func filtered(d detail) bool {
-	for _, word := range []string{d.Code, d.Type} {
-		switch word {
-		case "content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed",
-			"bio_policy", "cyber_policy", "image_content_policy_violation":
-			return true
-		}
-	}
-	return strings.Contains(strings.ToLower(d.Message), "blocked by content filtering policy")
-}
-
-// hintTooLarge goes with a size in bytes, not in tokens.
-const hintTooLarge = "the request is too large in bytes: fewer or smaller images, or a new session"
-
-func byStatus(e *provider.Error, status int, d detail) {
-	switch {
-	case status == 401:
-		e.Kind = provider.KindAuth
-	case status == 402:
-		e.Kind = provider.KindBilling
-	case status == 403 && (d.Moderation || strings.Contains(strings.ToLower(d.Message), "moderation")):
-		e.Kind = provider.KindRefused
-	case status == 403:
-		e.Kind = provider.KindAuth
-	case status == 404, status == 405, status == 410:
-		e.Kind = provider.KindConfig
-		e.Hint = "check ARTOO_BASE_URL (or base_url): many servers want it to end in /v1; and --model"
-	case status == 407:
-		e.Kind = provider.KindNetwork
-		e.Hint = "the proxy wants a user and password: set them in HTTPS_PROXY"
-		e.Retry = new(false)
-	case status == 408, status == 504:
-		e.Kind = provider.KindTimeout
-	case status == 409, status == 425, status == 499: // the last: a server that gave up on its own side
-		e.Kind = provider.KindProvider
-	case status == 413:
-		e.Kind = provider.KindContext
-		e.Hint, e.InBytes = hintTooLarge, true
-	case status == 429:
-		e.Kind = provider.KindRateLimit
-	case status == 503, status == 529:
-		e.Kind = provider.KindOverloaded
-		if strings.EqualFold(d.Message, "Loading model") { // llama.cpp
-			e.Hint = "the server still loads its model: again when it is ready"
-		}
-	case status >= 500, status == 0:
-		e.Kind = provider.KindProvider
-	default:
-		e.Kind = provider.KindInvalid
-	}
-}
-
-// outOfCredit knows the failures that are about money though their status says
-// 400 or 429: OpenAI's used-up quota, Anthropic's balance and spend limits.
-func outOfCredit(d detail) bool {
-	if d.Reason == "BILLING_DISABLED" || d.Code == "insufficient_quota" || d.Type == "insufficient_quota" ||
-		d.Code == "billing_hard_limit_reached" {
-		return true
-	}
-	msg := strings.ToLower(d.Message)
-	for _, words := range []string{"credit balance is too low", "specified api usage limits", "insufficient balance",
-		"insufficient credits"} {
-		if strings.Contains(msg, words) {
-			return true
-		}
-	}
-	return false
-}
-
-// unknownModel knows the ways in which servers say that they have no such model.
-func unknownModel(status int, d detail) bool {
-	if d.Code == "model_not_found" || d.Type == "model_not_found" {
-		return true
-	}
-	msg := strings.ToLower(d.Message)
-	if (status == 404 || status == 410) && (strings.Contains(msg, "model") ||
-		strings.Contains(msg, "no endpoints found")) { // the latter is OpenRouter's
-		return true
-	}
-	if status != 400 && status != 422 {
-		return false
-	}
-	return strings.Contains(msg, "not a valid model id") || strings.Contains(msg, "model not exist") ||
-		strings.Contains(msg, "invalid model name") || strings.Contains(msg, "model not found")
 }
 
 // Failure makes the error that a server reports within a reply, in any known shape; nil if

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,14 +20,17 @@ type detail struct {
 	Window      int // llama.cpp: n_ctx
 	Requested   int // llama.cpp: n_prompt_tokens
 	LimitSource string
-	Moderation  bool // OpenRouter: the input was flagged
-	// Google's own: see google.
-	Reason     string
-	RetryAfter time.Duration
-	Daily      bool   // the quota of the day is used up
-	NoQuota    bool   // the plan has none
-	Generation string // Groq: what the model wrote that could not be read
+	Reason      string // Google's own word, or one of ours
+	RetryAfter  time.Duration
+	Generation  string // Groq: what the model wrote that could not be read
 }
+
+// The reasons that are not a server's own word.
+const (
+	reasonModeration = "artoo:moderation" // OpenRouter flagged the input
+	reasonDaily      = "artoo:daily"      // the quota of the day is used up
+	reasonNoQuota    = "artoo:no quota"   // the plan has none
+)
 
 type errorJSON struct {
 	Message   json.RawMessage `json:"message"`
@@ -94,7 +99,10 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 	d := detail{
 		Message: Text(e.Message), Code: Text(e.Code), Type: Text(e.Type), RequestID: e.RequestID,
 		Window: e.NCtx, Requested: e.NPrompt, LimitSource: e.Metadata.LimitSource,
-		Moderation: Present(e.Metadata.Reasons), Generation: Text(e.Failed),
+		Generation: Text(e.Failed),
+	}
+	if Present(e.Metadata.Reasons) {
+		d.Reason = reasonModeration
 	}
 	d.Type = cmp.Or(d.Type, e.Metadata.ErrorType, Text(e.Status))
 	d.Message = cmp.Or(d.Message, Text(e.Detail))
@@ -139,36 +147,8 @@ func (d detail) status() int {
 // wordStatus is the same, but only for words.
 func (d detail) wordStatus() int {
 	for _, word := range []string{d.Type, d.Code} {
-		switch word {
-		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION",
-			"OUT_OF_RANGE", "data_residency_mismatch":
-			return 400
-		case "image_too_large", "image_too_small", "image_parse_error", "image_file_too_large", "empty_image_file",
-			"unknown_parameter":
-			return 400
-		case "authentication_error", "invalid_api_key", "AuthenticationError", "UNAUTHENTICATED", "authentication":
-			return 401
-		case "billing_error", "insufficient_balance", "payment_required":
-			return 402
-		case "permission_error", "PermissionDeniedError", "PERMISSION_DENIED", "permission_denied":
-			return 403
-		case "not_found_error", "model_not_found", "NotFoundError", "not_found", "NOT_FOUND":
-			return 404
-		case "ABORTED", "CANCELLED":
-			return 409
-		case "request_too_large", "payload_too_large":
-			return 413
-		case "rate_limit_error", "rate_limit_exceeded", "RateLimitError", "RESOURCE_EXHAUSTED", "rate_limit":
-			return 429
-		case "overloaded_error", "overloaded", "provider_overloaded", "service_unavailable", "UNAVAILABLE",
-			"engine_overloaded_error",
-			"server_is_overloaded", "slow_down":
-			return 529
-		case "timeout_error", "timeout", "DEADLINE_EXCEEDED":
-			return 504
-		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "UNKNOWN", "DATA_LOSS",
-			"unavailable_error":
-			return 500
+		if status, ok := wordStatuses()[word]; ok {
+			return status
 		}
 		// OpenAI has many more words for what is wrong with a request.
 		for _, part := range []string{"invalid_", "unsupported_", "missing_", "_above_max_", "_below_min_"} {
@@ -179,6 +159,31 @@ func (d detail) wordStatus() int {
 	}
 	return 0
 }
+
+var wordStatuses = sync.OnceValue(func() map[string]int {
+	words := map[string]int{}
+	for status, list := range map[int]string{
+		400: "invalid_request_error invalid_request BadRequestError INVALID_ARGUMENT FAILED_PRECONDITION OUT_OF_RANGE " +
+			"data_residency_mismatch image_too_large image_too_small image_parse_error image_file_too_large " +
+			"empty_image_file unknown_parameter",
+		401: "authentication_error invalid_api_key AuthenticationError UNAUTHENTICATED authentication",
+		402: "billing_error insufficient_balance payment_required",
+		403: "permission_error PermissionDeniedError PERMISSION_DENIED permission_denied",
+		404: "not_found_error model_not_found NotFoundError not_found NOT_FOUND",
+		409: "ABORTED CANCELLED",
+		413: "request_too_large payload_too_large",
+		429: "rate_limit_error rate_limit_exceeded RateLimitError RESOURCE_EXHAUSTED rate_limit",
+		529: "overloaded_error overloaded provider_overloaded service_unavailable UNAVAILABLE engine_overloaded_error " +
+			"server_is_overloaded slow_down",
+		504: "timeout_error timeout DEADLINE_EXCEEDED",
+		500: "api_error server_error internal_error internal_server_error INTERNAL UNKNOWN DATA_LOSS unavailable_error",
+	} {
+		for word := range strings.FieldsSeq(list) {
+			words[word] = status
+		}
+	}
+	return words
+})
 
 // googleDetail is one of the typed details of Google's errors; which fields are
 // set depends on the type.
@@ -206,15 +211,15 @@ func (d *detail) google(details json.RawMessage) {
 		}
 		for _, v := range g.Violations {
 			if strings.Contains(v.QuotaID, "PerDay") || strings.Contains(v.QuotaID, "Daily") {
-				d.Daily = true
+				d.Reason = reasonDaily
 			}
 		}
 	}
 	if d.RetryAfter == 0 {
 		d.RetryAfter = retryInWords(d.Message)
 	}
-	if d.Type == "RESOURCE_EXHAUSTED" {
-		d.NoQuota = noQuota(d.Message)
+	if d.Type == "RESOURCE_EXHAUSTED" && noQuota().MatchString(d.Message+"\n") {
+		d.Reason = reasonNoQuota
 	}
 }
 
@@ -237,16 +242,4 @@ func retryInWords(message string) time.Duration {
 
 // noQuota knows "limit: 0": the plan holds nothing at all of this model, so that
 // waiting does not help.
-func noQuota(message string) bool {
-	for rest := message; ; {
-		_, after, found := strings.Cut(rest, "limit: 0")
-		if !found {
-			return false
-		}
-		if after == "" || !strings.ContainsRune("0123456789", rune(after[0])) &&
-			!(after[0] == '.' && len(after) > 1 && after[1] >= '0' && after[1] <= '9') {
-			return true
-		}
-		rest = after
-	}
-}
+var noQuota = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`limit: 0\.?[^0-9.]`) })
