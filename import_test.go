@@ -41,7 +41,7 @@ var allowed = []struct {
 	{"artoo/tool/edit", []string{"artoo/tool/files"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
-	{"artoo/tool/repo", nil},
+	{"artoo/tool/repo", []string{"artoo/tool/git"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/pdf", []string{"artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/*", nil},

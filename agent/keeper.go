@@ -25,7 +25,7 @@ type keeper struct {
 	session  *session
 	journal  *journal.Journal // nil keeps nothing
 	step     *journal.Step    // nil between calls
-	coverage journal.Coverage // It is set where the step was begun to decide.
+	lacks    []journal.Lack   // It is set where the step was begun to decide.
 	made     madeFiles        // files that the session made
 	approved madeFiles        // those that tools wrote or the user approved, guarded ones among them
 	settling sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
@@ -75,15 +75,15 @@ func (k *keeper) unsaved(paths []string) string {
 	}
 	if k.step == nil {
 		step := k.journal.Begin(k.session.turnNumber(), "a command")
-		coverage, err := step.Snapshot(context.Background())
+		lacks, err := step.Snapshot(context.Background())
 		if err != nil {
 			_, endErr := step.End()
 			return errors.Join(err, endErr).Error()
 		}
-		k.step, k.coverage = step, coverage
+		k.step, k.lacks = step, lacks
 	}
 	var lost []string
-	for _, lack := range k.coverage.Lacks {
+	for _, lack := range k.lacks {
 		if lack.Why == journal.IsIgnored {
 			continue
 		}
@@ -132,7 +132,7 @@ func (k *keeper) endStep() error {
 		return nil
 	}
 	step := k.step
-	k.step, k.coverage = nil, journal.Coverage{} // also where the end crashes
+	k.step, k.lacks = nil, nil // also where the end crashes
 	return k.closeStep(step)
 }
 

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -36,23 +38,56 @@ func UserConfig(environ []string, dir string, args ...string) ([]string, error) 
 // piece of its output to each. What each returns ends it. A repository can say that
 // its files are somewhere else: they are at top.
 func Run(ctx context.Context, environ []string, top, dir string, each func(string) error, args ...string) error {
-	return RunWith(ctx, append(SafeEnviron(environ), "GIT_WORK_TREE="+top), dir, each, args...)
+	g := Git{Dir: dir, Env: append(SafeEnviron(environ), "GIT_WORK_TREE="+top)}
+	return g.Run(ctx, nil, 0, func(name string) error {
+		if name == ".." || strings.HasPrefix(name, "../") || path.IsAbs(name) {
+			return fmt.Errorf("git names a file outside the directory: %q", name)
+		}
+		return each(name)
+	}, args...)
 }
 
-// RunWith is runGit in an environment that is safe and tells where the files are.
-func RunWith(ctx context.Context, environ []string, dir string, each func(string) error, args ...string) error {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, git, append(SafeFlags(), args...)...)
-	cmd.Dir = dir
-	cmd.Env = environ
+// Git is how git is run.
+type Git struct {
+	Dir   string
+	Env   []string // See SafeEnviron.
+	Flags []string // They are added to SafeFlags.
+}
+
+// With is git with further variables.
+func (g Git) With(env ...string) Git {
+	g.Env = append(g.Env[:len(g.Env):len(g.Env)], env...)
+	return g
+}
+
+// Command is a git that was not started. Failed makes its error one that names what it
+// wrote to stderr.
+func (g Git) Command(ctx context.Context, args ...string) (cmd *exec.Cmd, failed func(error) error) {
+	cmd = exec.CommandContext(ctx, "git", slices.Concat(SafeFlags(), g.Flags, args)...)
+	cmd.Dir, cmd.Env = g.Dir, g.Env
+	// Git removes its lock files when it is asked to end, and could not when it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	return cmd, func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+}
+
+// Run runs git with an input, which may be nil, and hands each piece of its output that
+// ends with sep to each, which may be nil. An error of each ends git and is returned.
+func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece string) error, args ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd, failed := g.Command(ctx, args...)
+	cmd.Stdin = stdin
+	if each == nil {
+		return failed(cmd.Run())
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -60,31 +95,27 @@ func RunWith(ctx context.Context, environ []string, dir string, each func(string
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	read := readPieces(out, each)
+	read := pieces(out, sep, each)
 	if read != nil {
 		cancel()
 	}
-	if err := cmd.Wait(); read == nil && err != nil {
-		return fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	if err := cmd.Wait(); read == nil {
+		return failed(err)
 	}
 	return read
 }
 
-func readPieces(r io.Reader, each func(string) error) error {
+func pieces(r io.Reader, sep byte, each func(piece string) error) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	for {
-		piece, err := br.ReadString(0)
-		if errors.Is(err, io.EOF) {
+		piece, err := br.ReadString(sep)
+		if errors.Is(err, io.EOF) && piece == "" {
 			return nil
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		name := strings.TrimSuffix(piece, "\x00")
-		if name == ".." || strings.HasPrefix(name, "../") || path.IsAbs(name) {
-			return fmt.Errorf("git names a file outside the directory: %q", name)
-		}
-		if err := each(name); err != nil {
+		if err := each(strings.TrimSuffix(piece, string(sep))); err != nil {
 			return err
 		}
 	}

@@ -53,21 +53,26 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 			ops[i].Before.Hash = now.Hash // The hash of a large file was not known.
 		}
 	}
-	ops, err = j.withParents(ctx, ops)
+	report.Done, err = s.land(ctx, ops, func(left []Lack) error {
+		report.Left = left
+		return nil
+	}, Then{})
+	return report, err
+}
+
+// land does what a step is to do, after that was written down: all of it, or nothing.
+func (s *Step) land(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
+	ops, err := s.j.withParents(ctx, ops)
 	if err == nil {
-		err = s.stageKept(ctx, ops)
+		err = s.stage(ctx, ops)
 	}
 	if err == nil {
 		err = s.intend(ops)
 	}
 	if err != nil {
-		return report, errors.Join(err, s.unstage(), s.abandon())
+		return nil, errors.Join(err, s.unstage(), s.abandon())
 	}
-	report.Done, err = s.perform(ctx, ops, j.openKept, func(left []Lack) error {
-		report.Left = left
-		return nil
-	}, Then{})
-	return report, err
+	return s.perform(ctx, ops, check, then)
 }
 
 // movable reports whether what is at the path can be moved out by a rename, and is not
@@ -83,29 +88,41 @@ func (j *Journal) movable(path string) bool {
 		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
 }
 
-// stageKept puts beside what the quarantine already holds the rest of what the paths
-// shall become, and notes by what it is known.
-func (s *Step) stageKept(ctx context.Context, ops []Change) error {
+// stage puts beside what the quarantine already holds the rest of what the paths shall
+// become, and notes by what it is known.
+func (s *Step) stage(ctx context.Context, ops []Change) error {
 	q, err := s.j.openQuarantine(true)
-	if err != nil || q == nil || !q.swaps {
+	if err != nil {
 		return err
 	}
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, open: s.j.openKept}
-	for i, op := range ops {
-		if err := ctx.Err(); err != nil {
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, from: s.from}
+	for i := range ops {
+		op := &ops[i]
+		err := ctx.Err()
+		switch {
+		case err != nil:
 			return err
+		case op.Before.Kind == File && op.After.Kind == File &&
+			(op.After.Hash != "" && op.After.Hash == op.Before.Hash || sameContent(op.Before, op.After)):
+			op.After.Size = op.Before.Size // another mode
+		case s.from != nil && op.After.Kind == File:
+			err = s.stageNew(ctx, q, op)
+		case q != nil && q.swaps && s.comesFromStore(q, *op):
+			if err = r.stage(q, op); err == nil {
+				s.staged = append(s.staged, staged{inode: op.After.Stamp.Inode})
+			}
 		}
-		if _, held := q.find(op.After); held || op.From != "" || op.After.Kind != File && op.After.Kind != Link ||
-			op.After.Kind == op.Before.Kind && sameContent(op.Before, op.After) && op.After.Kind == File ||
-			op.After.Peer != "" || same(op.Before, op.After) || !s.j.movable(op.Path) {
-			continue
-		}
-		if err := r.stage(q, &ops[i]); err != nil {
+		if err != nil {
 			return atPath(op.Path, err)
 		}
-		s.staged = append(s.staged, staged{inode: ops[i].After.Stamp.Inode})
 	}
 	return nil
+}
+
+// comesFromStore reports whether a path becomes a file or link that has to be made first.
+func (s *Step) comesFromStore(q *quarantine, op Change) bool {
+	return (op.After.Kind == File || op.After.Kind == Link) && !q.has(op.After) && op.From == "" && op.After.Peer == "" &&
+		!same(op.Before, op.After) && s.j.movable(op.Path)
 }
 
 // staged is something that was put into the quarantine to come into the project.
@@ -134,9 +151,8 @@ func (s *Step) unstage() error {
 // refuses a part, check does not accept what was left, or the step that follows fails,
 // all is taken back. Where even that fails the step stays unfinished, and the next Open
 // tries again.
-func (s *Step) perform(ctx context.Context, ops []Change, open func(Change) (io.ReadCloser, error),
-	check func([]Lack) error, then Then) ([]Change, error) {
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: open}
+func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, from: s.from}
 	done, left := r.run()
 	defer r.release()
 	err := errors.Join(check(left), systemError(left), r.disturbed())
@@ -180,8 +196,7 @@ func (s *Step) takeBack(ops []Change) (back []Change, err error) {
 			ops = append(ops, Change{Path: path, Before: now, After: was})
 		}
 	}
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, open: s.j.openKept, again: true,
-		returning: returning}
+	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, again: true, returning: returning}
 	back, left := r.run()
 	return back, systemError(left)
 }
@@ -288,7 +303,7 @@ func (j *Journal) openKept(c Change) (io.ReadCloser, error) {
 	if !j.files.objects.has(c.After.Hash) {
 		if q, err := j.openQuarantine(false); err != nil {
 			return nil, err
-		} else if slot, ok := q.find(c.After); ok {
+		} else if slot, _, ok := q.find(c.After); ok {
 			return q.open(slot)
 		}
 	}

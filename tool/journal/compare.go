@@ -3,11 +3,13 @@ package journal
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 )
 
 // seen looks at the project once more and returns what differs from what the
-// snapshot saw, but for what another step names as its own.
+// snapshot saw.
 func (s *Step) seen() ([]Change, error) {
 	j := s.j
 	j.looking.Lock()
@@ -16,7 +18,7 @@ func (s *Step) seen() ([]Change, error) {
 	pairs, created := s.pairs(sc.next)
 	if created {
 		ignored := j.askIgnored(j.life)
-		pairs = withoutIgnored(pairs, ignored)
+		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.before == nil && isIgnored(ignored, p.path) })
 	}
 	var changes []Change
 	var errs []error
@@ -40,28 +42,30 @@ func (s *Step) seen() ([]Change, error) {
 	return changes, errors.Join(append(errs, err)...)
 }
 
-// pairs are the paths that differ from what the snapshot saw. created says that
-// some of them are new.
+// pairs are the paths that differ from what the snapshot saw, except for those that
+// another step names as its own. created says that some of them are new.
 func (s *Step) pairs(after tree) (pairs []pair, created bool) {
 	j := s.j
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	differences(s.tree, after, func(p pair) {
-		if _, own := s.before[p.path]; own {
-			return
+	named := func(step *Step, path string) bool { _, own := step.before[path]; return own }
+	differencesSince(s.tree, after, s.unseen, s.info.Time, func(p pair) {
+		if !named(s, p.path) && !slices.ContainsFunc(j.open, func(other *Step) bool { return named(other, p.path) }) {
+			pairs = append(pairs, p)
+			created = created || p.before == nil
 		}
-		for _, other := range j.open {
-			if _, theirs := other.before[p.path]; theirs && other != s {
-				return
-			}
-		}
-		if isBelow(s.unseen, p.path) && p.olderThan(s.info.Time, after) {
-			return
-		}
-		pairs = append(pairs, p)
-		created = created || p.before == nil
 	})
 	return pairs, created
+}
+
+// differencesSince hands each what differs between two looks, of which the first did not
+// get to see some directories: there, what was so before the time is left out.
+func differencesSince(before, after tree, unseen map[string]bool, since time.Time, each func(pair)) {
+	differences(before, after, "", func(p pair) {
+		if !isBelow(unseen, p.path) || !p.olderThan(since, after) {
+			each(p)
+		}
+	})
 }
 
 // clockSlack is how far the clock of files may be behind.
@@ -79,17 +83,6 @@ func (p pair) olderThan(begun time.Time, now tree) bool {
 		e = now.find(path)
 	}
 	return e.stat.ctime < begun.Add(-clockSlack).UnixNano()
-}
-
-// withoutIgnored leaves out new paths that git ignores.
-func withoutIgnored(pairs []pair, ignored map[string]bool) []pair {
-	var rest []pair
-	for _, p := range pairs {
-		if p.before != nil || !isIgnored(ignored, p.path) {
-			rest = append(rest, p)
-		}
-	}
-	return rest
 }
 
 // compare says what became of a path.
@@ -131,11 +124,14 @@ func peersIn(t tree, pairs []pair, which func(pair) *entry) peers {
 	if len(all) == 0 {
 		return all
 	}
-	below(t, "", func(path string, e *entry) {
-		if paths, ok := all[inodeOf(e)]; ok && e.stat.kind() == File {
-			all[inodeOf(e)] = append(paths, path)
+	for _, dir := range slices.Sorted(maps.Keys(t)) {
+		for i := range t[dir].entries {
+			e := &t[dir].entries[i]
+			if paths, ok := all[inodeOf(e)]; ok && e.stat.kind() == File {
+				all[inodeOf(e)] = append(paths, join(dir, e.name))
+			}
 		}
-	})
+	}
 	return all
 }
 

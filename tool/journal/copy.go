@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Copy makes to a copy of the journal in from, for a session that is a copy of
@@ -54,10 +56,10 @@ func copyContents(from, to string) error {
 		return err
 	}
 	defer s.close()
-	for hash := range kept.sizes { // A content is never changed, so both journals can name one file.
+	for hash, size := range kept.sizes { // A content is never changed, so both journals can name one file.
 		if os.Link(kept.path(hash), s.path(hash)) == nil {
-			s.sizes[hash] = kept.sizes[hash]
-			s.used += kept.sizes[hash]
+			s.sizes[hash] = size
+			s.used += size
 			continue
 		}
 		data, err := kept.read(hash)
@@ -68,33 +70,33 @@ func copyContents(from, to string) error {
 			return err
 		}
 	}
-	return s.addQuarantine(from)
-}
-
-// addQuarantine keeps the files that lie in the quarantine of a journal.
-func (s *store) addQuarantine(dir string) error {
-	q, _, err := quarantineOf(dir)
+	past, err := readPast(from)
+	if err != nil {
+		return err
+	}
+	q, err := past.quarantine(from)
 	if err != nil || q == nil {
 		return err
 	}
 	for _, h := range q.held {
-		st, statErr := statAt(int(q.dir.Fd()), h.slot)
-		if err = statErr; err == nil && st.kind() == File && st.size <= s.limit {
-			err = s.addSlot(q, h.slot)
-		}
-		if err != nil {
-			break
-		}
+		err = errors.Join(err, s.addSlot(q, h.slot))
 	}
 	return errors.Join(err, q.close())
 }
 
+// addSlot keeps a file that lies in the quarantine of a journal.
 func (s *store) addSlot(q *quarantine, slot string) error {
 	f, err := q.open(slot)
+	if errors.Is(err, unix.ELOOP) {
+		return nil // a link
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, err = s.putFrom(f, false)
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > s.limit {
+		return err
+	}
+	_, err = s.write(f, "", false)
 	return ignoreNoSpace(err)
 }

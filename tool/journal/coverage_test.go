@@ -23,7 +23,7 @@ func (p *project) snapshot(s *Step) map[string]Reason {
 	p.t.Helper()
 	c, err := s.Snapshot(context.Background())
 	p.ok(err)
-	return why(c.Lacks)
+	return why(c)
 }
 
 func TestWhatIsNotCoveredIsListed(t *testing.T) {
@@ -47,12 +47,6 @@ func TestWhatIsNotCoveredIsListed(t *testing.T) {
 		if got[path] != "" {
 			t.Errorf("%s is listed: %s", path, got[path])
 		}
-	}
-	all := Coverage{Lacks: []Lack{{Path: "build", Why: IsIgnored}, {Path: "d/x", Why: TooLarge},
-		{Path: "dx/", Why: NoTime}}}
-	for path, want := range map[string][]string{"build/out": {"build"}, "d": {"d/x"}, "d/x": {"d/x"}, "d/y": nil,
-		"dx/y/z": {"dx/"}, ".": {"build", "d/x", "dx/"}} {
-		expect(t, "not covered of "+path, paths(all.Of(path)), want...)
 	}
 	for path, content := range map[string]string{"small": "S\n", "large": "short", ".env": "KEY=2\n",
 		"build/out": "O\n",

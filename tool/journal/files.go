@@ -76,7 +76,7 @@ func (f *files) read(j *Journal) (past *past, err error) {
 	if err != nil {
 		return nil, err
 	}
-	past = newPast(j.cfg.Root, j.left)
+	past = newPast(j.left)
 	info, err := file.Stat()
 	if err == nil {
 		f.alive = info.ModTime()
@@ -85,7 +85,7 @@ func (f *files) read(j *Journal) (past *past, err error) {
 	if f.log == nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return past, errors.Join(err, past.err)
+	return past, errors.Join(err, past.of(j.cfg.Root))
 }
 
 // sync brings everything to the disk: a line of the log after the contents that it names.

@@ -70,7 +70,7 @@ func landsOn(t *testing.T, disk string, left int) bool {
 		changes = append(changes, LayerChange{Path: path, Before: p.now(path), After: file(0o644)})
 	}
 	changes = append(changes, LayerChange{Path: "made", After: State{Kind: Folder, Mode: 0o755}})
-	p.files.objects.wait()
+	p.files.objects.flush()
 	ballast, err := os.Create(filepath.Join(disk, "ballast"))
 	p.ok(err)
 	var fs unix.Statfs_t

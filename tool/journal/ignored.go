@@ -4,18 +4,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sourcegraph/conc/panics"
 )
-
-// ignored is what git was last found to ignore.
-type ignored struct {
-	mu    sync.Mutex
-	paths map[string]bool
-	known bool
-}
 
 // ignoredTime bounds the question what git ignores.
 const ignoredTime = 10 * time.Second
@@ -27,23 +19,23 @@ func (j *Journal) askIgnored(ctx context.Context) map[string]bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ignoredTime)
 	defer cancel()
-	list, err := j.cfg.Ignored(ctx)
-	j.ignored.mu.Lock()
-	defer j.ignored.mu.Unlock()
-	if err == nil {
-		j.ignored.paths = make(map[string]bool, len(list))
-		for _, path := range list {
-			j.ignored.paths[strings.TrimSuffix(path, "/")] = true
+	if list, err := j.cfg.Ignored(ctx); err == nil {
+		for i, path := range list {
+			list[i] = strings.TrimSuffix(path, "/")
 		}
-		j.ignored.known = true
+		paths := setOf(list)
+		j.ignored.Store(&paths)
 	}
-	return j.ignored.paths
+	last, _ := j.lastIgnored()
+	return last
 }
 
-func (j *Journal) lastIgnored() (map[string]bool, bool) {
-	j.ignored.mu.Lock()
-	defer j.ignored.mu.Unlock()
-	return j.ignored.paths, j.ignored.known || j.cfg.Ignored == nil
+// lastIgnored is git's last answer. known says that there is one, or that none is needed.
+func (j *Journal) lastIgnored() (paths map[string]bool, known bool) {
+	if last := j.ignored.Load(); last != nil {
+		return *last, true
+	}
+	return nil, j.cfg.Ignored == nil
 }
 
 func setOf(paths []string) map[string]bool {
@@ -97,17 +89,13 @@ func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
 
 // prune takes out what is ignored.
 func (t tree) prune(ignored map[string]bool) {
-	if len(ignored) == 0 {
-		return
-	}
 	for dir, f := range t {
 		if isIgnored(ignored, dir) {
 			delete(t, dir)
 			continue
 		}
 		t[dir] = &folder{slices.DeleteFunc(slices.Clone(f.entries), func(e entry) bool {
-			return ignored[join(dir,
-				e.name)]
+			return ignored[join(dir, e.name)]
 		})}
 	}
 }

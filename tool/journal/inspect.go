@@ -168,7 +168,7 @@ func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping)
 			hash, err = j.files.objects.put(data, k == keepForce)
 		}
 	default:
-		hash, err = j.files.objects.putFrom(reader{ctx, f}, k == keepForce)
+		hash, err = j.files.objects.write(reader{ctx, f}, "", k == keepForce)
 		if info, statErr := f.Stat(); err == nil && (statErr != nil || info.Size() != st.size) {
 			return "", errUnsteady
 		}
@@ -222,8 +222,7 @@ func (j *Journal) quarantined(s State) bool {
 	if err != nil {
 		return false
 	}
-	_, ok := q.find(s)
-	return ok
+	return q.has(s)
 }
 
 // whyNot is why a state is not kept.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"artoo/tool/names"
@@ -70,7 +72,7 @@ type Journal struct {
 
 	looking sync.Mutex // the fields below: one look at the project at a time
 	tree    tree
-	ignored ignored
+	ignored atomic.Pointer[map[string]bool] // what git ignores; nil until it was asked
 }
 
 // record is a step that is over.
@@ -121,9 +123,9 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if cfg.Merges == nil {
 		cfg.Merges = func(string) bool { return false }
 	}
-	cfg.MaxFile = orDefault(cfg.MaxFile, defaultMaxFile)
-	cfg.MaxSession = orDefault(cfg.MaxSession, defaultMaxSession)
-	cfg.Budget = orDefault(cfg.Budget, defaultBudget)
+	cfg.MaxFile = cmp.Or(cfg.MaxFile, defaultMaxFile)
+	cfg.MaxSession = cmp.Or(cfg.MaxSession, defaultMaxSession)
+	cfg.Budget = cmp.Or(cfg.Budget, defaultBudget)
 	if names.Within(cfg.Root, names.Real(cfg.Dir)) {
 		return nil, fmt.Errorf("the journal %s would lie inside the project", cfg.Dir)
 	}
@@ -148,13 +150,6 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
-}
-
-func orDefault[T int64 | time.Duration](value, fallback T) T {
-	if value == 0 {
-		return fallback
-	}
-	return value
 }
 
 // Close ends the journal. Steps that are open stay unfinished: the next Open
@@ -288,8 +283,7 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 	if s.failed {
 		s.steps = nil
 	}
-	j.steps = append(j.steps, &record{StepInfo: s.info, kind: s.kind, head: s.head, steps: s.steps, changes: changes})
-	j.mark(j.steps[len(j.steps)-1])
+	j.steps = add(j.steps, &record{StepInfo: s.info, kind: s.kind, head: s.head, steps: s.steps, changes: changes})
 	for _, other := range j.open {
 		for _, c := range changes {
 			other.adjusted[c.Path] = c.After
@@ -308,21 +302,20 @@ func noteLeft(left map[string]uint64, changes []Change) {
 	}
 }
 
-// mark notes which steps are taken back by now.
-func (j *Journal) mark(r *record) {
-	for _, id := range r.steps {
-		for _, old := range j.steps {
-			if old.ID != id {
-				continue
-			}
-			old.Undone = true
-			for _, original := range j.steps {
-				if old.kind == kindUndo && slices.Contains(old.steps, original.ID) {
-					original.Undone = false // It is there again.
-				}
+// add adds a step to those that are over, and notes which of them it takes back.
+func add(steps []*record, r *record) []*record {
+	for _, old := range steps {
+		if !slices.Contains(r.steps, old.ID) {
+			continue
+		}
+		old.Undone = true
+		for _, original := range steps {
+			if old.kind == kindUndo && slices.Contains(old.steps, original.ID) {
+				original.Undone = false // It is there again.
 			}
 		}
 	}
+	return append(steps, r)
 }
 
 // syncLater brings to the disk what the kernel has, without waiting for it, and once for

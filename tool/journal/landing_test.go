@@ -210,7 +210,7 @@ func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		slot, _ := q.find(changes[0].Before)
+		slot, _, _ := q.find(changes[0].Before)
 		fd, err := unix.Openat(int(q.dir.Fd()), slot, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return fmt.Errorf("opened as %d: %w", fd, err)
@@ -238,7 +238,7 @@ func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			slot, _ := q.find(was)
+			slot, _, _ := q.find(was)
 			if err := os.Chtimes(filepath.Join(q.dir.Name(), slot), time.Time{}, time.Unix(1e9, 0)); err != nil {
 				return err
 			}

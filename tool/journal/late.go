@@ -24,18 +24,18 @@ func (j *Journal) Late() (yours []string, err error) {
 		return nil, err
 	}
 	for _, c := range out {
-		slot, there := q.slotOf(c.Before)
-		if _, unchanged := q.find(c.Before); c.Before.Kind != File || !there || unchanged {
+		h, there := q.lies(c.Before)
+		if c.Before.Kind != File || !there || q.has(c.Before) {
 			continue
 		}
-		if st, err := q.holds(slot, ""); err == nil && st.links > 1 {
+		if st, err := q.holds(h.slot, ""); err == nil && st.links > 1 {
 			continue // it is written to under another name, where the user looks for it
 		}
-		now, lookErr := q.look(context.Background(), slot, true)
+		now, lookErr := q.look(context.Background(), h.slot, true)
 		if lookErr == nil && now.Hash != "" && now.Hash == c.Before.Hash {
 			continue // it was only touched
 		}
-		path, moveErr := j.giveYours(q, slot, c.Path)
+		path, moveErr := j.giveYours(q, h.slot, c.Path)
 		if err = errors.Join(err, lookErr, moveErr); moveErr == nil {
 			q.forget(c.Before.Stamp.Inode)
 			yours = append(yours, path)

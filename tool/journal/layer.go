@@ -175,35 +175,31 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 		return report, err
 	}
 	s := j.Begin(turn, what)
-	s.kind = kindLayer
+	s.kind, s.from = kindLayer, from
 	if err := s.write(); err != nil {
 		return report, err
 	}
 	report.Step = s.info.ID
-	a := &applying{Step: s, ctx: ctx, ops: ops, report: report, from: from}
 	lacks, err := s.Before(then.Paths...)
-	a.report.Cannot = append(a.report.Cannot, lacks...)
-	err = errors.Join(err, a.keepOriginals(true), a.keepNew())
-	// What cannot stay kept comes last, to be forgotten when the layer is applied:
-	// until then a kill must not lose it.
-	last := j.files.objects.count()
+	report.Cannot = append(report.Cannot, lacks...)
+	var beyond []string
 	if err == nil {
-		err = a.keepOriginals(false)
-	}
-	if err == nil {
-		a.ops, err = j.withParents(ctx, a.ops)
-	}
-	if err == nil {
-		err = s.intend(a.ops)
+		beyond, err = s.keepOriginals(ctx, ops)
 	}
 	if err != nil {
-		return a.report, errors.Join(err, s.unstage(), s.abandon(), j.files.objects.forget(last))
+		return report, errors.Join(err, s.abandon(), j.files.objects.forget(beyond))
 	}
-	beyond := j.files.objects.count() > last
-	if err = a.run(then); err == nil && !beyond { // What the end of the step kept stays.
-		return a.report, a.forget(true)
+	report.Done, err = s.land(ctx, ops, func(left []Lack) error {
+		report.Left = append(report.Left, left...)
+		return j.refuse(ops, left)
+	}, then)
+	if errors.Is(err, errUnsteady) {
+		err = errors.Join(ErrConflict, err)
 	}
-	return a.report, errors.Join(err, a.forget(err == nil), j.files.objects.forget(last))
+	if err == nil {
+		err = j.forgetOriginals(ops)
+	}
+	return report, errors.Join(err, j.files.objects.forget(beyond))
 }
 
 // addTo notes in the log directories outside the project that paths may lie in from now on.
@@ -233,36 +229,18 @@ func addedDirs(changes []LayerChange) []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
-// applying is a layer on its way into the project.
-type applying struct {
-	*Step
-	ctx    context.Context
-	ops    []Change
-	report Report
-	from   Source
-}
-
-// run does what was written down. A directory that is not empty stays, unless
-// something else shall be in its place; anything else that cannot be done makes
-// the whole fail.
-func (a *applying) run(then Then) error {
-	var err error
-	a.report.Done, err = a.perform(a.ctx, a.ops, a.content, func(left []Lack) (err error) {
-		a.report.Left = append(a.report.Left, left...)
-		for _, lack := range left {
-			stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
-			switch {
-			case lack.Err != nil: // The system refused it.
-			case lack.Why != NotEmpty:
-				err = errors.Join(err, ErrConflict)
-			case !slices.ContainsFunc(a.ops, stays):
-				err = errors.Join(err, fmt.Errorf("%w: %s", ErrHolds, strings.Join(a.j.heldIn(lack.Path), ", ")))
-			}
+// refuse is why a layer is not applied where something was left as it was. A directory
+// that is not empty may stay, unless something else shall be in its place.
+func (j *Journal) refuse(ops []Change, left []Lack) (err error) {
+	for _, lack := range left {
+		stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
+		switch {
+		case lack.Err != nil: // The system refused it.
+		case lack.Why != NotEmpty:
+			err = errors.Join(err, ErrConflict)
+		case !slices.ContainsFunc(ops, stays):
+			err = errors.Join(err, fmt.Errorf("%w: %s", ErrHolds, strings.Join(j.heldIn(lack.Path), ", ")))
 		}
-		return err
-	}, then)
-	if errors.Is(err, errUnsteady) {
-		err = errors.Join(ErrConflict, err)
 	}
 	return err
 }
@@ -279,190 +257,159 @@ func (j *Journal) heldIn(dir string) (paths []string) {
 	return paths
 }
 
-// forget removes the originals that there is no space for, once the layer is applied.
-func (a *applying) forget(applied bool) error {
-	q, err := a.j.openQuarantine(false)
-	if err != nil || q == nil || !applied {
+// forgetOriginals removes the originals that there is no space for, once the layer is
+// applied.
+func (j *Journal) forgetOriginals(ops []Change) error {
+	q, err := j.openQuarantine(false)
+	if err != nil || q == nil {
 		return err
 	}
 	var errs []error
-	for _, op := range a.ops {
+	for _, op := range ops {
 		if !op.Kept && op.Before.Kind == File {
-			errs = append(errs, q.remove(op.Before.Stamp.Inode))
+			errs = append(errs, q.giveBack(staged{inode: op.Before.Stamp.Inode}))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// content opens the new content of a file.
-func (a *applying) content(c Change) (io.ReadCloser, error) {
-	if a.j.kept(c.After) {
-		return a.j.openKept(c)
-	}
-	return a.from.Open(c.Path)
-}
-
 // keepOriginals keeps what the changes will replace or delete and cannot be moved into
-// the quarantine: first that for which there is space.
-func (a *applying) keepOriginals(within bool) error {
-	for i, op := range a.ops {
-		if op.Before.Kind != File || op.Kept != within || a.j.movable(op.Path) {
+// the quarantine. beyond are the hashes of those that there is no space for, to be
+// forgotten when the layer is applied: until then a kill must not lose them.
+func (s *Step) keepOriginals(ctx context.Context, ops []Change) (beyond []string, err error) {
+	objects := s.j.files.objects
+	for i, op := range ops {
+		if op.Before.Kind != File || s.j.movable(op.Path) {
 			continue
 		}
-		if op.Before.Size > a.j.cfg.MaxSession {
-			return fmt.Errorf("%s can be neither moved nor kept: %s", op.Path, TooLarge)
+		if op.Before.Size > s.j.cfg.MaxSession {
+			return beyond, fmt.Errorf("%s can be neither moved nor kept: %s", op.Path, TooLarge)
 		}
-		now, err := a.j.look(a.ctx, op.Path, keepForce)
+		last := objects.count()
+		now, err := s.j.look(ctx, op.Path, keepForce)
+		if !op.Kept {
+			beyond = append(beyond, objects.since(last)...)
+		}
 		if err != nil {
-			return err
+			return beyond, err
 		}
 		if !same(now, op.Before) {
-			return ErrConflict
+			return beyond, ErrConflict
 		}
-		a.ops[i].Before = now
+		ops[i].Before = now
 	}
-	return nil
+	return beyond, nil
 }
 
-// keepNew puts what comes into the project into the quarantine, notes by what it is
-// known, and keeps a content where it is small and there is space for it, so that it can
-// be shown later on.
-func (a *applying) keepNew() error {
-	q, err := a.j.openQuarantine(true)
-	if err != nil {
-		return err
+// stageNew brings a file of the layer into the quarantine, and keeps its content where it
+// is small and there is space for it, so that it can be shown later on. Where no names can
+// be exchanged it is only read, to be copied later.
+func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
+	take := func() (*os.File, error) { return s.take(ctx, q, op) }
+	if q == nil || !q.swaps {
+		take = func() (*os.File, error) { return s.from.Open(op.Path) }
 	}
-	for i, op := range a.ops {
-		if err := a.ctx.Err(); err != nil {
-			return err
-		}
-		if op.Before.Kind == File && op.After.Hash != "" && op.After.Hash == op.Before.Hash {
-			a.ops[i].After.Size = op.Before.Size // another mode
-			continue
-		}
-		var err error
-		switch {
-		case op.After.Kind == Link && q != nil && q.swaps:
-			r := &restore{j: a.j, ctx: a.ctx, step: a.info.ID}
-			err = r.stage(q, &a.ops[i])
-			a.staged = append(a.staged, staged{inode: a.ops[i].After.Stamp.Inode})
-		case op.After.Kind == File && q != nil && q.swaps:
-			err = a.stageNew(q, &a.ops[i])
-		case op.After.Kind == File:
-			err = a.readNew(&a.ops[i])
-		}
-		if now := a.ops[i].After.Hash; err == nil && op.After.Hash != "" && now != "" && op.After.Hash != now {
-			err = errors.New("the layer holds another content than was shown")
-		}
-		if err != nil {
-			return atPath(op.Path, err)
-		}
-	}
-	return nil
-}
-
-// stageNew renames a file from the layer into the quarantine, or copies it.
-func (a *applying) stageNew(q *quarantine, op *Change) error {
-	slot, err := q.slot(a.info.ID, op.Path)
-	if err != nil {
-		return err
-	}
-	if err := a.j.at("temp"); err != nil {
-		return err
-	}
-	file, from, err := a.take(q, slot, *op)
+	file, err := take()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if from != "" && op.Before.Kind == Absent {
-		slot = from
-	}
-	st, err := q.holds(slot, "")
+	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	a.staged = append(a.staged, staged{st.inode, from})
-	if st.kind() != File {
-		return errors.New("it is no regular file in the layer")
-	}
-	if st.uid != op.After.UID || st.gid != op.After.GID {
-		keepOwnerAt(int(q.dir.Fd()), slot, op.After)
-	}
-	if st.mode&permissions != op.After.Mode {
-		if err := file.Chmod(op.After.Mode); err != nil {
+	shown := op.After.Hash
+	op.After.Size, op.After.Hash = info.Size(), ""
+	switch {
+	case op.After.Size > maxRead:
+	case op.After.Size > s.j.cfg.MaxFile:
+		op.After.Hash, err = readHash(ctx, io.NewSectionReader(file, 0, op.After.Size))
+	default:
+		data := make([]byte, op.After.Size)
+		if _, err := file.ReadAt(data, 0); err != nil {
 			return err
 		}
+		op.After.Hash, err = s.j.files.objects.putLater(data)
+		err = ignoreNoSpace(err)
 	}
-	op.After.Stamp = Stamp{Inode: st.inode, Mtime: st.mtime}
-	if err := a.note(file, st.size, op); err != nil {
-		return err
+	if now := op.After.Hash; err == nil && shown != "" && now != "" && shown != now {
+		err = errors.New("the layer holds another content than was shown")
 	}
-	q.hashed(st.inode, op.After.Hash)
-	return nil
+	if inode := op.After.Stamp.Inode; inode != 0 {
+		q.hashed(inode, op.After.Hash)
+	}
+	return err
 }
 
-// take brings a file of the layer into a slot, and opens it. from is where it was
-// renamed from. What no original has to make room for can stay there until it lands.
-func (a *applying) take(q *quarantine, slot string, op Change) (file *os.File, from string, err error) {
-	if from = a.from.Path(op.Path); from != "" {
+// take brings a file of the layer into a slot, by a rename or as a copy, and opens it. What
+// no original has to make room for can stay in the layer until it lands.
+func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, error) {
+	slot, err := q.slot(s.info.ID, op.Path)
+	if err == nil {
+		err = s.j.at("temp")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var file *os.File
+	from := s.from.Path(op.Path)
+	if from != "" {
 		to := slot
 		if op.Before.Kind == Absent {
 			to = from
 		}
-		if file, err := q.takeFrom(from, to); file != nil || err != nil {
-			return file, from, err
+		if file, err = q.takeFrom(from, to); file != nil {
+			slot = to
 		}
 	}
-	source, err := a.from.Open(op.Path)
+	if file == nil && err == nil {
+		from = ""
+		file, err = s.copyFrom(ctx, q, op.Path, slot)
+	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
+	}
+	st, err := q.holds(slot, "")
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	s.staged = append(s.staged, staged{st.inode, from})
+	if st.kind() != File {
+		err = errors.New("it is no regular file in the layer")
+	}
+	if st.uid != op.After.UID || st.gid != op.After.GID {
+		keepOwnerAt(int(q.dir.Fd()), slot, op.After)
+	}
+	if err == nil && st.mode&permissions != op.After.Mode {
+		err = file.Chmod(op.After.Mode)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	op.After.Stamp = Stamp{Inode: st.inode, Mtime: st.mtime}
+	return file, nil
+}
+
+// copyFrom copies a file of the layer into a slot, with its time.
+func (s *Step) copyFrom(ctx context.Context, q *quarantine, path, slot string) (*os.File, error) {
+	source, err := s.from.Open(path)
+	if err != nil {
+		return nil, err
 	}
 	defer source.Close()
 	info, err := source.Stat()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	dir := int(q.dir.Fd())
-	if file, err = createAt(dir, slot); err != nil {
-		return nil, "", err
+	file, err := createAt(dir, slot)
+	if err != nil {
+		return nil, err
 	}
-	err = copySparse(a.ctx, file, source, info.Size())
+	err = copySparse(ctx, file, source, info.Size())
 	written := unix.NsecToTimespec(info.ModTime().UnixNano())
 	if err = errors.Join(err, unix.UtimesNanoAt(dir, slot, []unix.Timespec{written, written}, 0)); err != nil {
-		return nil, "", errors.Join(err, file.Close(), unix.Unlinkat(dir, slot, 0))
+		return nil, errors.Join(err, file.Close(), unix.Unlinkat(dir, slot, 0))
 	}
-	return file, "", nil
-}
-
-// readNew notes the hash of a new content that is copied later.
-func (a *applying) readNew(op *Change) error {
-	f, err := a.from.Open(op.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return a.note(f, info.Size(), op)
-}
-
-// note notes the size and hash of a new content, and keeps it.
-func (a *applying) note(f *os.File, size int64, op *Change) (err error) {
-	op.After.Size, op.After.Hash = size, ""
-	switch {
-	case size > maxRead:
-		return nil
-	case size > a.j.cfg.MaxFile:
-		op.After.Hash, err = readHash(a.ctx, io.NewSectionReader(f, 0, size))
-		return err
-	}
-	data := make([]byte, size)
-	if _, err := f.ReadAt(data, 0); err != nil {
-		return err
-	}
-	op.After.Hash, err = a.j.files.objects.putLater(data)
-	return ignoreNoSpace(err)
+	return file, nil
 }

@@ -159,38 +159,45 @@ var (
 )
 
 // readLog hands each whole line to f, except what was seen. What a crash left of the last
-// line is cut off. A line that cannot be read, before the last, is an error: what it said
-// could be what makes another one true.
+// line is cut off.
 func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	for number := 1; ; number++ {
-		end := bytes.IndexByte(data[size:], '\n')
-		if end < 0 {
-			break
-		}
-		text := data[size : size+end]
-		size += end + 1
-		if bytes.HasPrefix(text, sawPrefix) && size < len(data) {
-			continue
-		}
-		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
-			if size == len(data) {
-				size -= end + 1
-				break // torn by a crash of the machine
-			}
-			return nil, fmt.Errorf("line %d of %s: %w", number, file.Name(), err)
-		}
-		l.each(unescape)
-		f(l)
+	size, err := readLines(data, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	l := &log{file: file, size: int64(size), at: at}
 	if size == len(data) {
 		return l, nil
 	}
 	return l, file.Truncate(l.size)
+}
+
+// readLines hands each whole line to f, except what was seen, and returns the size of all.
+// A line that cannot be read, before the last, is an error: what it said could be what
+// makes another one true.
+func readLines(data []byte, f func(line)) (size int, err error) {
+	number := 0
+	for text := range bytes.Lines(data) {
+		number++
+		last := size+len(text) == len(data)
+		if last && text[len(text)-1] != '\n' {
+			break // torn by a crash of the machine, as are others that cannot be read
+		}
+		if last || !bytes.HasPrefix(text, sawPrefix) {
+			var l line
+			if err := json.Unmarshal(text, &l); err != nil && !last {
+				return size, fmt.Errorf("line %d: %w", number, err)
+			} else if err != nil {
+				break
+			}
+			l.each(unescape)
+			f(l)
+		}
+		size += len(text)
+	}
+	return size, nil
 }

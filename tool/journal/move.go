@@ -25,16 +25,17 @@ func (r *restore) swap(op Change, now State) error {
 	if q == nil || !q.swaps {
 		return r.replace(op)
 	}
-	slot, mode, ok := q.findMode(op.After)
+	slot, mode, ok := q.find(op.After)
 	if !ok && r.returning[op.Path] { // whatever was written to it since
-		slot, ok = q.slotOf(op.After)
-		mode = op.After.Mode
+		var h held
+		h, ok = q.lies(op.After)
+		slot, mode = h.slot, op.After.Mode
 	}
 	if !ok {
 		if err := r.stage(q, &op); err != nil {
 			return err
 		}
-		slot, mode, _ = q.findMode(op.After)
+		slot, mode, _ = q.find(op.After)
 	}
 	if op.After.Kind == File && mode != op.After.Mode {
 		if err := q.chmod(slot, op.After.Mode); err != nil {
@@ -242,7 +243,7 @@ func (r *restore) bringDir(op Change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	slot, ok := q.find(op.After)
+	slot, _, ok := q.find(op.After)
 	if !ok {
 		return false, nil
 	}
@@ -321,7 +322,7 @@ func (r *restore) disturbed() error {
 		return err
 	}
 	for _, was := range r.out {
-		if _, ok := q.find(was.Before); !ok && was.Before.Kind == File {
+		if was.Before.Kind == File && !q.has(was.Before) {
 			return fmt.Errorf("%s %w", was.Path, errUnsteady)
 		}
 	}
@@ -344,7 +345,13 @@ func (r *restore) release() {
 // copy writes the content, without the holes of a file, and makes sure that it is the
 // one that was expected.
 func (r *restore) copy(dest *os.File, op Change) error {
-	from, err := r.open(op)
+	var from io.ReadCloser
+	var err error
+	if r.from == nil || r.j.kept(op.After) {
+		from, err = r.j.openKept(op)
+	} else {
+		from, err = r.from.Open(op.Path)
+	}
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // ErrStale says that something was recorded since the plan was made.
@@ -239,7 +238,6 @@ func (b *backwards) finish() error {
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		b.plan.Restore = append(b.plan.Restore, changes[path])
 	}
-	byPath := func(a, b Lack) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(b.plan.Left, byPath)
 	slices.SortFunc(b.plan.Cannot, byPath)
 	return b.err

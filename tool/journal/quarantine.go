@@ -45,15 +45,17 @@ type held struct {
 
 const quarantineName = "quarantine"
 
-// quarantinePlaces are the directories that the quarantine may be, the best first, with
-// the directory that must be there already: the journal's own; where that is on another
-// file system than the project, one of git's directory, or beside the project.
-func (j *Journal) quarantinePlaces() [][2]string {
+// quarantinePlaces are the directories that the quarantine may be, the best first, each
+// behind those above it, of which the first must be there already: the journal's own; where
+// that is on another file system than the project, one of git's directory, or beside the
+// project.
+func (j *Journal) quarantinePlaces() [][]string {
 	id := filepath.Base(j.cfg.Dir)
 	git := filepath.Join(j.cfg.Root, ".git")
 	above, name := filepath.Split(j.cfg.Root)
-	return [][2]string{{j.cfg.Dir, filepath.Join(j.cfg.Dir, quarantineName)}, {git, filepath.Join(git, "artoo", id)},
-		{above, filepath.Join(above, "."+name+".artoo", id)}}
+	beside := filepath.Join(above, "."+name+".artoo")
+	return [][]string{{j.cfg.Dir, filepath.Join(j.cfg.Dir, quarantineName)},
+		{git, filepath.Join(git, "artoo"), filepath.Join(git, "artoo", id)}, {above, beside, filepath.Join(beside, id)}}
 }
 
 // openQuarantine opens the quarantine; make says that one is made if there is none yet.
@@ -64,8 +66,8 @@ func (j *Journal) openQuarantine(make bool) (*quarantine, error) {
 	if j.quarantine != nil {
 		return j.quarantine, nil
 	}
-	for _, place := range j.quarantinePlaces() {
-		q, err := openQuarantineAt(place[0], place[1], j.root.dev, make)
+	for _, dirs := range j.quarantinePlaces() {
+		q, err := openQuarantineAt(dirs, j.root.dev, make)
 		if errors.Is(err, errNotHere) {
 			continue
 		}
@@ -78,25 +80,22 @@ func (j *Journal) openQuarantine(make bool) (*quarantine, error) {
 // errNotHere says that a directory cannot be the quarantine.
 var errNotHere = errors.New("not here")
 
-func openQuarantineAt(above, path string, dev uint64, make bool) (*quarantine, error) {
-	if st, err := lstatPath(above); err != nil || st.kind() != Folder || st.dev != dev {
-		return nil, errNotHere
-	}
-	for dir := range dirsBelow(above, path) {
-		if make {
-			err := os.Mkdir(dir, 0o700)
+func openQuarantineAt(dirs []string, dev uint64, make bool) (*quarantine, error) {
+	for i, path := range dirs {
+		if make && i > 0 {
+			err := os.Mkdir(path, 0o700)
 			if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
 				return nil, errNotHere
 			} else if err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, err
 			}
 		}
-		st, err := lstatPath(dir)
-		if err != nil || st.kind() != Folder || st.dev != dev || st.uid != uint32(os.Geteuid()) {
+		st, err := lstatPath(path)
+		if err != nil || st.kind() != Folder || st.dev != dev || i > 0 && st.uid != uint32(os.Geteuid()) {
 			return nil, errNotHere
 		}
 	}
-	dir, err := os.Open(path)
+	dir, err := os.Open(dirs[len(dirs)-1])
 	if err != nil {
 		return nil, err
 	}
@@ -105,18 +104,6 @@ func openQuarantineAt(above, path string, dev uint64, make bool) (*quarantine, e
 		return nil, errors.Join(err, dir.Close())
 	}
 	return q, nil
-}
-
-// dirsBelow are the directories from above, which is not among them, down to path.
-func dirsBelow(above, path string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		rel, _ := filepath.Rel(above, path) // path lies below
-		for i := range len(rel) + 1 {
-			if (i == len(rel) || rel[i] == filepath.Separator) && !yield(filepath.Join(above, rel[:i])) {
-				return
-			}
-		}
-	}
 }
 
 func lstatPath(path string) (stat, error) { return statAt(unix.AT_FDCWD, path) }
@@ -211,21 +198,10 @@ func (q *quarantine) used() int64 {
 	return q.bytes
 }
 
-// find returns the slot that a thing lies in as it was, except for its mode: that of a
-// file with other names stays as it is. A nil quarantine holds nothing.
-func (q *quarantine) find(s State) (slot string, ok bool) {
-	slot, _, ok = q.findMode(s)
-	return slot, ok
-}
-
-// findMode also returns the mode.
-func (q *quarantine) findMode(s State) (slot string, mode fs.FileMode, ok bool) {
-	if q == nil || s.Stamp.Inode == 0 {
-		return "", 0, false
-	}
-	q.mu.Lock()
-	h, ok := q.held[s.Stamp.Inode]
-	q.mu.Unlock()
+// find returns the slot that a thing lies in as it was, and its mode, which alone may
+// differ: that of a file with other names stays as it is. A nil quarantine holds nothing.
+func (q *quarantine) find(s State) (slot string, mode fs.FileMode, ok bool) {
+	h, ok := q.lies(s)
 	if !ok {
 		return "", 0, false
 	}
@@ -240,23 +216,27 @@ func (q *quarantine) findMode(s State) (slot string, mode fs.FileMode, ok bool) 
 		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return "", 0, false
 		}
-		q.mu.Lock()
 		h.hash = read.Hash
-		q.held[s.Stamp.Inode] = h
-		q.mu.Unlock()
+		q.hashed(s.Stamp.Inode, read.Hash)
 	}
 	return h.slot, now.Mode, s.Hash == "" || h.hash == "" || s.Hash == h.hash
 }
 
-// slotOf returns the slot that a thing lies in, whatever became of it there.
-func (q *quarantine) slotOf(s State) (slot string, ok bool) {
+// has reports whether a thing lies there as it was.
+func (q *quarantine) has(s State) bool {
+	_, _, ok := q.find(s)
+	return ok
+}
+
+// lies returns what is known of a thing that lies there, whatever became of it.
+func (q *quarantine) lies(s State) (h held, ok bool) {
 	if q == nil || s.Stamp.Inode == 0 {
-		return "", false
+		return h, false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	h, ok := q.held[s.Stamp.Inode]
-	return h.slot, ok
+	h, ok = q.held[s.Stamp.Inode]
+	return h, ok
 }
 
 // chmod gives a file that lies in a slot another mode.
@@ -300,21 +280,6 @@ func (q *quarantine) look(ctx context.Context, slot string, hash bool) (State, e
 		s.Hash = hex.EncodeToString(h.Sum(nil))
 	}
 	return s, err
-}
-
-// remove deletes what lies in a slot and is artoo's own.
-func (q *quarantine) remove(inode uint64) error {
-	q.mu.Lock()
-	h, ok := q.held[inode]
-	q.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	if err := unix.Unlinkat(int(q.dir.Fd()), h.slot, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &fs.PathError{Op: "remove", Path: h.slot, Err: err}
-	}
-	q.forget(inode)
-	return nil
 }
 
 // hashed notes what was read of a file.
@@ -368,23 +333,27 @@ func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
 	return nil, err
 }
 
-// giveBack takes away what was to come into the project: it is renamed to where it came
-// from, and a copy is removed. What has come there lies here no more.
+// giveBack takes away what was to come into the project, or is artoo's own: it is renamed
+// to where it came from, and a copy is removed. What has come into the project lies here no
+// more.
 func (q *quarantine) giveBack(one staged) error {
-	if one.from == "" {
-		return q.remove(one.inode)
-	}
 	q.mu.Lock()
 	h, ok := q.held[one.inode]
 	q.mu.Unlock()
 	if !ok {
 		return nil
 	}
-	if h.slot == one.from {
-		q.forget(one.inode)
-		return nil
+	var err error
+	switch one.from {
+	case "":
+		if err = unix.Unlinkat(int(q.dir.Fd()), h.slot, 0); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	case h.slot:
+	default:
+		err = renameNew(int(q.dir.Fd()), h.slot, unix.AT_FDCWD, one.from)
 	}
-	if err := renameNew(int(q.dir.Fd()), h.slot, unix.AT_FDCWD, one.from); err != nil {
+	if err != nil {
 		return &os.LinkError{Op: "rename", Old: h.slot, New: one.from, Err: err}
 	}
 	q.forget(one.inode)

@@ -14,7 +14,7 @@ import (
 
 // past is what the log of an earlier process says.
 type past struct {
-	root  string
+	root  string // The project's; "" where the log does not say.
 	last  int
 	steps []*record
 	open  map[int]*unfinished
@@ -25,8 +25,8 @@ type past struct {
 	others map[int]bool
 }
 
-func newPast(root string, left map[string]uint64) *past {
-	return &past{root: root, open: map[int]*unfinished{}, left: left, others: map[int]bool{}}
+func newPast(left map[string]uint64) *past {
+	return &past{open: map[int]*unfinished{}, left: left, others: map[int]bool{}}
 }
 
 // unfinished is a step without an end.
@@ -55,8 +55,8 @@ func (p *past) add(l line) {
 		}
 	case l.Type == lineJournal && l.V > version:
 		p.err = fmt.Errorf("the journal was written by a newer artoo (format %d)", l.V)
-	case l.Type == lineJournal && l.Root != p.root:
-		p.err = fmt.Errorf("the journal is of another project, %s", l.Root)
+	case l.Type == lineJournal:
+		p.root = l.Root
 	case l.Type == lineBegin:
 		p.open[l.Step] = &unfinished{begin: l, before: map[string]State{}}
 		p.others[l.Step] = l.Kind == kindQuarantine
@@ -88,9 +88,17 @@ func (p *past) addTo(step *unfinished, l line) {
 		if l.Failed {
 			r.steps = nil
 		}
-		p.steps = append(p.steps, r)
+		p.steps = add(p.steps, r)
 		noteLeft(p.left, r.changes)
 	}
+}
+
+// of is an error where the journal is of another project.
+func (p *past) of(root string) error {
+	if p.root != "" && p.root != root {
+		return fmt.Errorf("the journal is of another project, %s", p.root)
+	}
+	return p.err
 }
 
 // died notes in the log when the process of the open steps was last alive, before
@@ -121,9 +129,6 @@ const afterDeath = 2 * touchEvery
 // recover finishes the undos and redos that were under way, ends the runs, and takes back
 // the other steps, the last first.
 func (j *Journal) recover(past *past) error {
-	for _, r := range j.steps {
-		j.mark(r)
-	}
 	if len(past.open) == 0 {
 		return nil
 	}
@@ -152,7 +157,7 @@ func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps,
 		begun: true}
 	report := Report{Step: s.info.ID}
-	r := &restore{j: j, ctx: j.life, step: s.info.ID, open: j.openKept, again: true}
+	r := &restore{j: j, ctx: j.life, step: s.info.ID, again: true}
 	forward := s.kind == kindUndo || s.kind == kindRedo
 	var settled []Change
 	var err error
@@ -217,7 +222,7 @@ func (j *Journal) dropStaged(u *unfinished) error {
 	var errs []error
 	for _, inode := range q.inStep(u.begin.Step) {
 		if !u.going || u.begin.Kind == kindLayer && came[inode] {
-			errs = append(errs, q.remove(inode))
+			errs = append(errs, q.giveBack(staged{inode: inode}))
 		}
 	}
 	return errors.Join(errs...)
@@ -230,7 +235,7 @@ func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Chan
 		if err != nil {
 			return nil, nil, err
 		}
-		_, held := q.slotOf(op.After)
+		_, held := q.lies(op.After)
 		ok := held && returning[op.Path] || op.From != "" || j.kept(op.After)
 		if !ok { // it may be there already, or still
 			now, err := j.look(j.life, op.Path, hashOnly)
@@ -331,18 +336,14 @@ func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
 	j.tree = seen
 	sc := j.scan(context.Background(), ignored)
 	j.tree = nil
-	differences(seen, sc.next, func(p pair) {
-		if _, known := before[p.path]; known || p.before == nil && isIgnored(ignored, p.path) {
-			return
+	differencesSince(seen, sc.next, u.unseen, u.begin.Time, func(p pair) {
+		switch _, known := before[p.path]; {
+		case known, p.before == nil && isIgnored(ignored, p.path):
+		case p.before == nil:
+			before[p.path] = State{}
+		default:
+			before[p.path] = p.before.state()
 		}
-		if isBelow(u.unseen, p.path) && p.olderThan(u.begin.Time, sc.next) {
-			return
-		}
-		var was State
-		if p.before != nil {
-			was = p.before.state()
-		}
-		before[p.path] = was
 	})
 	return nil
 }

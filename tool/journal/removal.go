@@ -33,10 +33,7 @@ func (j *Journal) Quarantine(turn int, what string, paths ...string) (Report, er
 	s := j.Begin(turn, what)
 	s.kind = kindQuarantine
 	report := Report{Step: s.info.ID}
-	if err := s.intend(ops); err != nil {
-		return report, errors.Join(err, s.abandon())
-	}
-	report.Done, err = s.perform(context.Background(), ops, j.openKept, func(more []Lack) error {
+	report.Done, err = s.land(context.Background(), ops, func(more []Lack) error {
 		report.Left = append(left, more...)
 		return nil
 	}, Then{})

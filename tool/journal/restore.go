@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -23,9 +22,8 @@ type restore struct {
 	step int
 	// ops are what is to be done. One with From brings back what is at that path, or
 	// was; another one takes that away.
-	ops []Change
-	// open returns the content of what a path shall become.
-	open func(Change) (io.ReadCloser, error)
+	ops  []Change
+	from Source // It has the new contents of a layer that are not kept; else nil.
 	// again says that a process was killed while it did this, so that what is
 	// there may lie between the states.
 	again bool

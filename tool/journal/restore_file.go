@@ -34,7 +34,7 @@ func (r *restore) put(op Change) error {
 	if op.After.Peer != "" && (now.Kind == Absent || st.links > 1 || peerIsDone) {
 		if q, err := r.j.openQuarantine(false); err != nil {
 			return err
-		} else if _, held := q.find(op.After); !held {
+		} else if !q.has(op.After) {
 			return r.replace(op) // It becomes another name of its peer.
 		}
 	}

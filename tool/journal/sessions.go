@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -30,36 +29,25 @@ func (s Session) ephemeral() bool { return strings.HasPrefix(s.ID, Ephemeral) }
 func Sessions(state, root string) ([]Session, error) {
 	var sessions []Session
 	err := eachSession(state, root, func(s Session) error {
-		past, of, err := readPast(s.Dir)
-		if err != nil {
+		past, err := readPast(s.Dir)
+		if err := errors.Join(err, past.of(root)); err != nil {
 			return err
-		}
-		if of != "" && of != root {
-			return fmt.Errorf("the journal is of another project, %s", of)
 		}
 		if s.InUse, err = inUse(s.Dir); err != nil {
 			return err
 		}
 		if s.ephemeral() {
-			if q, _, err := quarantineOf(s.Dir); err != nil || q == nil {
-				return err
-			} else if keep := past.keeps(q); !keep || s.InUse {
-				return q.close()
-			} else if err := q.close(); err != nil {
+			if _, keep, err := past.keeps(s.Dir); err != nil || !keep || s.InUse {
 				return err
 			}
 		}
-		j := &Journal{steps: past.steps}
-		for _, r := range j.steps {
-			j.mark(r)
-		}
-		for _, r := range j.steps {
+		for _, r := range past.steps {
 			if r.own() && len(r.changes) > 0 {
 				s.Steps = append(s.Steps, r.StepInfo)
 			}
 		}
 		sessions = append(sessions, s)
-		return past.err
+		return nil
 	})
 	slices.SortFunc(sessions, func(a, b Session) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
 	return sessions, err
@@ -107,76 +95,63 @@ func (s Session) forget() error {
 // quarantine. Where that is something that was moved there without the user's yes, as
 // files of theirs may be among it, the journal stays.
 func Remove(dir string) error {
-	q, past, err := quarantineOf(dir)
+	past, err := readPast(dir)
 	if err != nil {
 		return err
 	}
-	if q != nil {
-		keep := past.keeps(q)
-		if err := q.close(); err != nil || keep {
-			return err
-		}
-		if err := os.RemoveAll(q.dir.Name()); err != nil {
-			return err
-		}
+	at, keep, err := past.keeps(dir)
+	if err != nil || keep {
+		return err
 	}
-	return os.RemoveAll(dir)
+	if at != "" {
+		err = os.RemoveAll(at)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// keeps reports whether something lies in the quarantine that came there because it
-// appeared, or while a command ran that was cut off: the user may have made it.
-func (p *past) keeps(q *quarantine) bool {
+// keeps reports whether something lies in the quarantine of a journal, which is the
+// directory at, that came there because it appeared, or while a command ran that was cut
+// off: the user may have made it.
+func (p *past) keeps(dir string) (at string, keep bool, err error) {
+	q, err := p.quarantine(dir)
+	if err != nil || q == nil {
+		return "", false, err
+	}
 	for _, h := range q.held {
 		dir, _ := split(h.slot)
-		if step, err := strconv.Atoi(dir); err == nil && p.others[step] {
-			return true
-		}
+		step, err := strconv.Atoi(dir)
+		keep = keep || err == nil && p.others[step]
 	}
-	return false
+	return q.dir.Name(), keep, q.close()
 }
 
-// quarantineOf opens the quarantine of the journal in the directory; nil if there is none.
-// The log of the journal says what it is of.
-func quarantineOf(dir string) (*quarantine, *past, error) {
-	past, root, err := readPast(dir)
-	if err != nil || root == "" {
-		return nil, nil, err
+// quarantine opens the quarantine of the journal in the directory; nil if there is none.
+func (p *past) quarantine(dir string) (*quarantine, error) {
+	if p.root == "" {
+		return nil, nil
 	}
-	st, err := lstatPath(root)
+	st, err := lstatPath(p.root)
 	if err != nil { // the project is gone, and its own directory is all that it may be in
 		st, err = lstatPath(dir)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	j := &Journal{cfg: Config{Dir: dir, Root: root}, root: st}
-	q, err := j.openQuarantine(false)
-	return q, past, err
+	j := &Journal{cfg: Config{Dir: dir, Root: p.root}, root: st}
+	return j.openQuarantine(false)
 }
 
-// readPast reads what it can of a log, and whose it is: the last line may be torn, what
-// stands before it still happened.
-func readPast(dir string) (p *past, root string, err error) {
+// readPast reads the log of a journal; of none, nothing.
+func readPast(dir string) (*past, error) {
+	p := newPast(map[string]uint64{})
 	data, err := os.ReadFile(filepath.Join(dir, logName))
+	if err == nil {
+		_, err = readLines(data, p.add)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
+		err = nil
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	p = newPast("", map[string]uint64{})
-	for l := range bytes.Lines(data) {
-		var one line
-		if bytes.HasPrefix(l, sawPrefix) || json.Unmarshal(l, &one) != nil {
-			continue
-		}
-		one.each(unescape)
-		if one.Type == lineJournal {
-			root, p.root = one.Root, one.Root
-		}
-		p.add(one)
-	}
-	return p, root, nil
+	return p, err
 }
 
 // eachSession calls f with every journal of the project; of one that f cannot

@@ -11,80 +11,62 @@ import (
 
 // Snapshot looks at the whole project and keeps what is new since the last time,
 // before a shell command that may change anything. It takes no longer than
-// Config.Budget, or than ctx allows; what there was no time for is listed. After
-// an error the command must not run as one that can be undone.
-func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
+// Config.Budget, or than ctx allows. It returns what is not covered, sorted by path; what
+// git ignores is in it. After an error the command must not run as one that can be undone.
+func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 	j := s.j
 	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/10)
 	defer cancel()
 	if err := s.write(); err != nil {
-		return Coverage{}, err
+		return nil, err
 	}
 	j.looking.Lock()
 	defer j.looking.Unlock()
 	// A part is for what comes after the looking.
 	looking, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/4)
 	defer cancel()
-	sc, coverage, err := j.survey(looking)
+	sc, err := j.survey(looking)
 	if err != nil {
-		return Coverage{}, err
+		return nil, err
 	}
-	s.tree, s.unseen = j.tree, setOf(sc.unseen)
-	s.ignored, _ = j.lastIgnored()
+	s.tree, s.unseen, s.ignored = j.tree, setOf(sc.unseen), sc.ignored
 	lacks, err := j.saveTree(ctx, line{Type: lineWalk, Step: s.info.ID, Unseen: sc.unseen})
-	coverage.add(lacks)
-	return coverage, err
+	lacks = append(sc.lacks, lacks...)
+	for path := range sc.ignored {
+		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})
+	}
+	slices.SortFunc(lacks, byPath)
+	return lacks, err
 }
+
+func byPath(a, b Lack) int { return strings.Compare(a.Path, b.Path) }
 
 // survey looks at the project, and keeps the contents that are not kept yet,
 // until ctx ends. j.looking is held.
-func (j *Journal) survey(ctx context.Context) (*scan, Coverage, error) {
+func (j *Journal) survey(ctx context.Context) (*scan, error) {
 	if err := j.loadTree(); err != nil {
-		return nil, Coverage{}, err
+		return nil, err
 	}
 	ignored, known := j.lastIgnored()
 	sc := j.scan(ctx, ignored)
 	if !known || sc.newPaths {
-		if ignored = j.waitIgnored(ctx, known); !known {
-			sc.next.prune(ignored)
+		if sc.ignored = j.waitIgnored(ctx, known); !known {
+			sc.next.prune(sc.ignored)
 		}
 	}
-	sc.work = slices.DeleteFunc(sc.work, func(w job) bool { return isIgnored(ignored, w.path) })
+	sc.work = slices.DeleteFunc(sc.work, func(w job) bool { return isIgnored(sc.ignored, w.path) })
 	if len(sc.work) < maxSorted {
 		// What changed last is least likely to be kept anywhere else.
 		slices.SortFunc(sc.work, func(a, b job) int { return cmp.Compare(b.stat.mtime, a.stat.mtime) })
 	}
-	lacks, err := j.keep(ctx, sc)
+	err := j.keep(ctx, sc)
 	j.tree = sc.withUnseen()
-	lacks = append(lacks, sc.lacks...)
-	for path := range ignored {
-		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})
-	}
-	coverage := Coverage{Files: j.tree.kept(), Bytes: j.files.objects.bytes()}
-	coverage.add(lacks)
-	return sc, coverage, err
-}
-
-func (c *Coverage) add(lacks []Lack) {
-	c.Lacks = append(c.Lacks, lacks...)
-	slices.SortFunc(c.Lacks, func(a, b Lack) int { return strings.Compare(a.Path, b.Path) })
+	return sc, err
 }
 
 // maxSorted is how many new files are put in order: of more, there is no time for
 // most of them, nor for the sorting.
 const maxSorted = 20_000
-
-// kept is how many regular files of the tree are kept.
-func (t tree) kept() (n int) {
-	for _, f := range t {
-		for _, e := range f.entries {
-			if e.content != "" && e.stat.mode.IsRegular() {
-				n++
-			}
-		}
-	}
-	return n
-}
 
 // scan walks the project, with what was seen the last time at hand.
 func (j *Journal) scan(ctx context.Context, ignored map[string]bool) *scan {
@@ -133,8 +115,8 @@ func (j *Journal) saveTree(ctx context.Context, more ...line) (lacks []Lack, err
 }
 
 // keep keeps the contents that the scan found to be new, and notes their hashes in its
-// tree.
-func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
+// tree. It lists the directories of files that there was no time for.
+func (j *Journal) keep(ctx context.Context, sc *scan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	hashes, lacks, errs := make([]string, len(sc.work)), make([]*Lack, len(sc.work)), make([]error, len(sc.work))
@@ -143,28 +125,20 @@ func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
 			cancel()
 		}
 	})
-	all, byPath := noTime(sc.work[kept:]), map[string]string{}
-	for i, w := range sc.work[:kept] {
-		if lacks[i] != nil {
-			all = append(all, *lacks[i])
+	listed, byPath := map[string]bool{}, map[string]string{}
+	for i, w := range sc.work {
+		dir, _ := split(w.path)
+		switch {
+		case i >= kept && !listed[dir]:
+			listed[dir] = true
+			sc.lacks = append(sc.lacks, Lack{Path: dir + "/", Why: NoTime})
+		case lacks[i] != nil:
+			sc.lacks = append(sc.lacks, *lacks[i])
 		}
 		byPath[w.path] = hashes[i]
 	}
 	sc.next.note(byPath)
-	return all, errors.Join(errs...)
-}
-
-// noTime lists the directories of files that there was no time to keep.
-func noTime(work []job) (lacks []Lack) {
-	listed := map[string]bool{}
-	for _, w := range work {
-		dir, _ := split(w.path)
-		if !listed[dir] {
-			listed[dir] = true
-			lacks = append(lacks, Lack{Path: dir + "/", Why: NoTime})
-		}
-	}
-	return lacks
+	return errors.Join(errs...)
 }
 
 // keepOne keeps one content and returns its hash. Only what the journal itself could not

@@ -3,7 +3,7 @@ package journal
 import (
 	"fmt"
 	"io/fs"
-	"strconv"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -88,19 +88,8 @@ func escape(path string) string {
 
 // unescape takes back what escape did.
 func unescape(text string) string {
-	if !strings.Contains(text, "%") {
-		return text
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
 	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '%' && i+2 < len(text) {
-			if n, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
+	return text
 }

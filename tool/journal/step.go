@@ -28,6 +28,7 @@ type Step struct {
 	ignored  map[string]bool
 	adjusted map[string]State // Other steps made this of paths meanwhile.
 
+	from   Source   // It is the layer that lands; else nil.
 	staged []staged // These are to come into the project.
 }
 
@@ -42,31 +43,29 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	}
 	lacks, all := []Lack(nil), slices.Collect(maps.Keys(s.before))
 	known := len(all)
-	seen := make(map[string]stat, len(paths)) // These paths need not be looked for again.
 	for _, path := range paths {
-		these, st, lack := j.concerned(path)
+		these, lack := j.concerned(path)
 		if all = append(all, these...); lack != nil {
 			lacks = append(lacks, *lack)
-		}
-		if st.links > 0 {
-			seen[these[0]] = st
 		}
 	}
 	var lines []line
 	twins := twins(slices.Values(all))
 	for _, rel := range all[known:] {
-		if _, ok := s.before[rel]; !ok {
-			state, err := j.lookSeen(rel, seen[rel], twins)
-			if errors.As(err, new(storeError)) {
-				return lacks, err
-			} else if err != nil {
-				lacks = append(lacks, Lack{Path: rel, Why: Unreadable, Size: state.Size, Err: err})
-			} else if !j.kept(state) {
-				lacks = append(lacks, Lack{Path: rel, Why: j.whyNot(rel, state), Size: state.Size})
-			}
-			s.before[rel] = state
-			lines = append(lines, line{Type: lineBefore, Step: s.info.ID, Path: rel, Before: &state})
+		if _, ok := s.before[rel]; ok {
+			continue
 		}
+		state, err := j.lookExact(j.life, rel, keepAll, twins)
+		switch {
+		case errors.As(err, new(storeError)):
+			return lacks, err
+		case err != nil:
+			lacks = append(lacks, Lack{Path: rel, Why: Unreadable, Size: state.Size, Err: err})
+		case !j.kept(state):
+			lacks = append(lacks, Lack{Path: rel, Why: j.whyNot(rel, state), Size: state.Size})
+		}
+		s.before[rel] = state
+		lines = append(lines, line{Type: lineBefore, Step: s.info.ID, Path: rel, Before: &state})
 	}
 	if len(lines) == 0 {
 		return lacks, nil
@@ -74,45 +73,33 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	return lacks, s.write(lines...)
 }
 
-// lookSeen keeps what is at a path that was seen to be what st says, or, where that
-// says nothing, that has to be looked for.
-func (j *Journal) lookSeen(path string, st stat, twins map[string]bool) (State, error) {
-	if st.links > 0 && !twins[path] {
-		state, err := j.lookAt(j.life, path, st, keepAll)
-		if !errors.Is(err, errUnsteady) {
-			return state, err
-		}
-	}
-	return j.lookExact(j.life, path, keepAll, twins)
-}
-
 // concerned are the paths, as the journal names them, that a write to one path may
-// change. Where that is this path alone, st says what is there.
-func (j *Journal) concerned(path string) (all []string, st stat, lack *Lack) {
+// change.
+func (j *Journal) concerned(path string) (all []string, lack *Lack) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(j.cfg.Root, path)
 	}
 	path = filepath.Clean(path)
 	if name, ok := j.named(path); ok {
 		if st, err := j.place.lstat(name); err == nil && st.kind() != Link {
-			return []string{name}, st, nil // no link on the way to it, nothing to be made
+			return []string{name}, nil // no link on the way to it, nothing to be made
 		}
 	}
 	for range 40 { // The kernel follows as many links.
 		name, missing, err := j.resolve(path)
 		if err != nil {
-			return all, st, &Lack{Path: path, Why: Outside, Err: err}
+			return all, &Lack{Path: path, Why: Outside, Err: err}
 		}
 		all = append(append(all, missing...), name)
 		target, err := j.place.readlink(name)
 		if err != nil {
-			return all, st, nil // no link
+			return all, nil // no link
 		}
 		if path = filepath.FromSlash(target); !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(Abs(j.cfg.Root, name)), path)
 		}
 	}
-	return all, st, nil
+	return all, nil
 }
 
 // named is what the journal calls an absolute path: relative to the root, or as it is in

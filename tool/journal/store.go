@@ -9,10 +9,9 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"maps"
+	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 )
 
@@ -39,8 +38,10 @@ type store struct {
 	used     int64    // It counts bytes, those to be written too.
 	added    []string // This process added these, in order.
 	unsynced []string
-	later    map[string]chan struct{} // These are to be written; each is closed when that is over.
-	waiting  int64                    // how many bytes that is
+	later    map[string][]byte // These are to be written.
+	waiting  int64             // how many bytes that is
+
+	flushing sync.Mutex
 }
 
 // maxWaiting is how many bytes may wait to be written.
@@ -61,7 +62,7 @@ func openStore(path string, limit int64, at func(string) error) (*store, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, limit: limit, at: at, sizes: map[string]int64{}, later: map[string]chan struct{}{}}
+	s := &store{dir: dir, limit: limit, at: at, sizes: map[string]int64{}, later: map[string][]byte{}}
 	entries, err := dir.ReadDir(-1)
 	for _, e := range entries {
 		info, infoErr := e.Info()
@@ -98,11 +99,6 @@ func (s *store) put(data []byte, force bool) (hash string, err error) {
 	return s.write(bytes.NewReader(data), hash, force)
 }
 
-// putFrom is put for all that r holds. It is not read at once.
-func (s *store) putFrom(r io.Reader, force bool) (hash string, err error) {
-	return s.write(r, "", force)
-}
-
 // putLater is put for what nothing has to wait for. While the disk is busy, making a file
 // takes a hundred times as long as writing to it.
 func (s *store) putLater(data []byte) (hash string, err error) {
@@ -110,8 +106,8 @@ func (s *store) putLater(data []byte) (hash string, err error) {
 	size := int64(len(data))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch _, known := s.sizes[hash]; {
-	case known, s.later[hash] != nil:
+	switch {
+	case s.hasLocked(hash):
 		return hash, nil
 	case s.used+size > s.limit:
 		return hash, errNoSpace
@@ -120,48 +116,45 @@ func (s *store) putLater(data []byte) (hash string, err error) {
 		defer s.mu.Lock()
 		return s.write(bytes.NewReader(data), hash, false)
 	}
-	done := make(chan struct{})
-	s.later[hash] = done
+	s.later[hash] = data
 	s.waiting += size
 	s.used += size
-	go func() {
-		// After an error it is not kept; who needs it tries again, and returns that.
-		_, _ = s.write(bytes.NewReader(data), hash, true)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.later, hash)
-		s.waiting -= size
-		s.used -= size
-		close(done)
-	}()
+	go s.flush()
 	return hash, nil
 }
 
-// written waits for a content that is to be written, and reports whether it is there.
+// flush writes what is to be written. After an error a content is not kept; who needs it
+// tries again, and returns that.
+func (s *store) flush() {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for hash, data := range s.later {
+		s.mu.Unlock()
+		_, _ = s.write(bytes.NewReader(data), hash, true)
+		s.mu.Lock()
+		delete(s.later, hash)
+		s.waiting -= int64(len(data))
+		s.used -= int64(len(data))
+	}
+}
+
+// written reports whether a content is there, once it is written.
 func (s *store) written(hash string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if done := s.later[hash]; done != nil {
+	if s.later[hash] != nil {
 		s.mu.Unlock()
-		<-done
+		s.flush()
 		s.mu.Lock()
 	}
 	_, ok := s.sizes[hash]
 	return ok
 }
 
-// wait waits for all contents that are to be written.
-func (s *store) wait() {
-	s.mu.Lock()
-	later := slices.Collect(maps.Values(s.later))
-	s.mu.Unlock()
-	for _, done := range later {
-		<-done
-	}
-}
-
-// write writes a content under another name first, so that a part is never taken for a
-// whole. Where its hash is not known yet it is found on the way.
+// write keeps all that r holds. It is written under another name first, so that a part is
+// never taken for a whole. Where its hash is not known yet it is found on the way.
 func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -169,13 +162,17 @@ func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 	if err != nil {
 		return hash, storeError{err}
 	}
-	w := &limitedWriter{file: f, left: s.limit - s.bytes(), force: force, at: s.at}
+	sum := sha256.New()
 	if hash == "" {
-		w.hash = sha256.New()
+		r = io.TeeReader(r, sum)
 	}
-	_, err = io.Copy(w, r)
-	if err = errors.Join(err, f.Close()); err == nil && w.hash != nil {
-		hash = hex.EncodeToString(w.hash.Sum(nil))
+	w := &partWriter{file: f, at: s.at, left: s.limit - s.bytes()}
+	if force {
+		w.left = math.MaxInt64
+	}
+	size, err := io.Copy(w, r)
+	if err = errors.Join(err, f.Close()); hash == "" {
+		hash = hex.EncodeToString(sum.Sum(nil))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,47 +182,46 @@ func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 	if err := os.Rename(f.Name(), s.path(hash)); err != nil {
 		return hash, storeError{err}
 	}
-	s.sizes[hash] = w.size
-	s.used += w.size
+	s.sizes[hash] = size
+	s.used += size
 	s.added, s.unsynced = append(s.added, hash), append(s.unsynced, hash)
 	return hash, nil
 }
 
 func (s *store) close() error {
-	s.wait()
+	s.flush()
 	return s.dir.Close()
 }
 
-// limitedWriter writes to a file as much as there is space for.
-type limitedWriter struct {
-	file       *os.File
-	left, size int64
-	force      bool
-	hash       hash.Hash // nil where it is known
-	at         func(point string) error
+// partWriter writes as much as there is space for, and tells the errors of the store from
+// those of what it reads.
+type partWriter struct {
+	file *os.File
+	at   func(point string) error
+	left int64
 }
 
-func (w *limitedWriter) Write(p []byte) (int, error) {
-	if w.size += int64(len(p)); !w.force && w.size > w.left {
+func (w *partWriter) Write(p []byte) (n int, err error) {
+	if w.left -= int64(len(p)); w.left < 0 {
 		return 0, errNoSpace
 	}
-	if err := w.at("object"); err != nil {
-		return 0, storeError{err}
+	if err = w.at("object"); err == nil {
+		n, err = w.file.Write(p)
 	}
-	if w.hash != nil {
-		w.hash.Write(p)
-	}
-	n, err := w.file.Write(p)
 	if err != nil {
-		return n, storeError{err}
+		err = storeError{err}
 	}
-	return n, nil
+	return n, err
 }
 
 // has reports whether the content with the hash is kept, or about to be.
 func (s *store) has(hash string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.hasLocked(hash)
+}
+
+func (s *store) hasLocked(hash string) bool {
 	_, ok := s.sizes[hash]
 	return ok || s.later[hash] != nil
 }
@@ -238,23 +234,25 @@ func (s *store) bytes() int64 {
 }
 
 // count is how many contents this process has added.
-func (s *store) count() int {
-	s.wait()
+func (s *store) count() int { return len(s.since(0)) }
+
+// since are the contents that this process has added after the first n.
+func (s *store) since(n int) []string {
+	s.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.added)
+	return s.added[n:len(s.added):len(s.added)]
 }
 
-// forget removes the contents that were added after the first n.
-func (s *store) forget(n int) (err error) {
+// forget removes contents.
+func (s *store) forget(hashes []string) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, hash := range s.added[n:] {
+	for _, hash := range hashes {
 		err = errors.Join(err, os.Remove(s.path(hash)))
 		s.used -= s.sizes[hash]
 		delete(s.sizes, hash)
 	}
-	s.added = s.added[:n]
 	return err
 }
 
@@ -273,24 +271,21 @@ func (s *store) open(hash string) (io.ReadCloser, error) {
 
 // checkedFile compares the hash of what was read at its end.
 type checkedFile struct {
-	*os.File
+	file *os.File
 	hash hash.Hash
 	want string
 }
 
 func (c *checkedFile) Read(p []byte) (int, error) {
-	n, err := c.File.Read(p)
+	n, err := c.file.Read(p)
 	c.hash.Write(p[:n])
 	if errors.Is(err, io.EOF) && hex.EncodeToString(c.hash.Sum(nil)) != c.want {
-		return n, fmt.Errorf("its copy is damaged: without %s the rest can be restored", c.Name())
+		return n, fmt.Errorf("its copy is damaged: without %s the rest can be restored", c.file.Name())
 	}
 	return n, err
 }
 
-// WriteTo hides that of the file, which would not compare anything.
-func (c *checkedFile) WriteTo(w io.Writer) (int64, error) {
-	return io.Copy(w, struct{ io.Reader }{c})
-}
+func (c *checkedFile) Close() error { return c.file.Close() }
 
 // read returns the content with the hash.
 func (s *store) read(hash string) ([]byte, error) {
@@ -305,7 +300,7 @@ func (s *store) read(hash string) ([]byte, error) {
 // sync brings to the disk what was added since the last time: of many files the whole
 // file system.
 func (s *store) sync() error {
-	s.wait()
+	s.flush()
 	s.mu.Lock()
 	added := s.unsynced
 	s.unsynced = nil

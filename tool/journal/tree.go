@@ -134,75 +134,36 @@ type pair struct {
 	before, after *entry
 }
 
-// differences hands each what differs between two looks at the project. A
+// differences hands each what differs below dir between two looks at the project. A
 // directory that one of the looks did not get to see is left out.
-func differences(before, after tree, each func(pair)) {
-	diffFolder(before, after, "", each)
-}
-
-func diffFolder(before, after tree, dir string, each func(pair)) {
+func differences(before, after tree, dir string, each func(pair)) {
 	a, b := before[dir], after[dir]
 	if a == nil || b == nil {
 		return
 	}
-	i, j := 0, 0
-	for i < len(a.entries) || j < len(b.entries) {
-		var p pair
-		switch order := compareAt(a.entries, b.entries, i, j); {
-		case order < 0:
-			p.before, i = &a.entries[i], i+1
-		case order > 0:
-			p.after, j = &b.entries[j], j+1
-		default:
-			p.before, p.after, i, j = &a.entries[i], &b.entries[j], i+1, j+1
+	compare := func(p pair) {
+		wasDir := p.before != nil && p.before.stat.mode.IsDir()
+		isDir := p.after != nil && p.after.stat.mode.IsDir()
+		if p.before == nil || p.after == nil || !p.before.stat.unchanged(p.after.stat) || p.before.flags&flagFresh != 0 {
+			each(p)
 		}
-		diffEntry(before, after, dir, p, each)
+		nothing := tree{p.path: {}}
+		switch {
+		case wasDir && isDir:
+			differences(before, after, p.path, each)
+		case wasDir:
+			differences(before, nothing, p.path, each)
+		case isDir:
+			differences(nothing, after, p.path, each)
+		}
 	}
-}
-
-func compareAt(a, b []entry, i, j int) int {
-	switch {
-	case i == len(a):
-		return 1
-	case j == len(b):
-		return -1
+	for i := range a.entries {
+		e := &a.entries[i]
+		compare(pair{join(dir, e.name), e, b.find(e.name)})
 	}
-	return strings.Compare(a[i].name, b[j].name)
-}
-
-func diffEntry(before, after tree, dir string, p pair, each func(pair)) {
-	wasDir := p.before != nil && p.before.stat.mode.IsDir()
-	isDir := p.after != nil && p.after.stat.mode.IsDir()
-	if p.before != nil {
-		p.path = join(dir, p.before.name)
-	} else {
-		p.path = join(dir, p.after.name)
-	}
-	if p.before == nil || p.after == nil || !p.before.stat.unchanged(p.after.stat) || p.before.flags&flagFresh != 0 {
-		each(p)
-	}
-	switch {
-	case wasDir && isDir:
-		diffFolder(before, after, p.path, each)
-	case wasDir:
-		below(before, p.path, func(path string, e *entry) { each(pair{path: path, before: e}) })
-	case isDir:
-		below(after, p.path, func(path string, e *entry) { each(pair{path: path, after: e}) })
-	}
-}
-
-// below hands each all that lies below dir, a directory before what it holds.
-func below(t tree, dir string, each func(path string, e *entry)) {
-	f := t[dir]
-	if f == nil {
-		return
-	}
-	for i := range f.entries {
-		e := &f.entries[i]
-		path := join(dir, e.name)
-		each(path, e)
-		if e.stat.mode.IsDir() {
-			below(t, path, each)
+	for i := range b.entries {
+		if e := &b.entries[i]; a.find(e.name) == nil {
+			compare(pair{join(dir, e.name), nil, e})
 		}
 	}
 }
@@ -273,20 +234,13 @@ func (t tree) apply(l line) {
 		delete(t, l.Path)
 		return
 	}
-	changed := map[string]bool{}
-	for _, name := range l.Gone {
-		changed[name] = true
-	}
+	changed := setOf(l.Gone)
 	for _, e := range l.Entries {
 		changed[e.Name] = true
 	}
-	f := &folder{make([]entry, 0, len(l.Entries))}
+	f := &folder{}
 	if was := t[l.Path]; was != nil {
-		for _, e := range was.entries {
-			if !changed[e.name] {
-				f.entries = append(f.entries, e)
-			}
-		}
+		f.entries = slices.DeleteFunc(slices.Clone(was.entries), func(e entry) bool { return changed[e.name] })
 	}
 	for _, e := range l.Entries {
 		f.entries = append(f.entries, e.entry())

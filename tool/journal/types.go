@@ -159,30 +159,6 @@ type Lack struct {
 	Err  error // The system said so, if it is the reason.
 }
 
-// Coverage says how far a change can be undone.
-type Coverage struct {
-	Files int   // regular files whose content is kept
-	Bytes int64 // All contents of the journal take so many.
-	// Lacks is what is not covered, sorted by path; what git ignores is in it.
-	Lacks []Lack
-}
-
-// Of returns what is not covered of the path, relative to the root with slashes
-// ("." for the root): it, what lies below it, or a directory that it lies in.
-func (c Coverage) Of(path string) (lacks []Lack) {
-	above := func(dir, path string) bool { return dir == "" || dir == path || strings.HasPrefix(path, dir+"/") }
-	if path == "." {
-		path = ""
-	}
-	for _, l := range c.Lacks {
-		name, dir := strings.CutSuffix(l.Path, "/")
-		if above(path, name) || (dir || l.Why == IsIgnored) && above(name, path) {
-			lacks = append(lacks, l)
-		}
-	}
-	return lacks
-}
-
 // Changed is what a step came to.
 type Changed struct {
 	Changes []Change // sorted by path

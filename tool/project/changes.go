@@ -315,8 +315,8 @@ func (g *gitChanges) stagedIn(open func(path string) (io.ReadCloser, error)) (ma
 // staged is what an index holds: by path the modes and hashes of its entries.
 func (g *gitChanges) staged(index string) (map[string]string, error) {
 	entries := map[string]string{}
-	environ := append(git.SafeEnviron(os.Environ()), "GIT_WORK_TREE="+g.top, "GIT_INDEX_FILE="+index)
-	err := git.RunWith(g.ctx, environ, g.top, func(entry string) error {
+	run := git.Git{Dir: g.top, Env: append(git.SafeEnviron(os.Environ()), "GIT_WORK_TREE="+g.top, "GIT_INDEX_FILE="+index)}
+	err := run.Run(g.ctx, nil, 0, func(entry string) error {
 		what, name, _ := strings.Cut(entry, "\t")
 		entries[name] += what + " "
 		return nil

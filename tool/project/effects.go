@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,19 +66,18 @@ func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.
 		}
 		return known
 	}
-	program, err := exec.LookPath("git")
 	rel := p.relative(paths)
-	if err != nil || len(rel) == 0 {
+	if len(rel) == 0 {
 		return ignored
 	}
-	cmd := exec.CommandContext(ctx, program, append(git.SafeFlags(), "check-ignore", "-v", "-z", "--stdin")...)
-	cmd.Dir, cmd.Env = p.Root, append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root)
-	cmd.Stdin, cmd.WaitDelay = strings.NewReader(strings.Join(rel, "\x00")+"\x00"), time.Second
-	out, err := cmd.Output()
-	if err != nil {
+	var fields []string // source, line, pattern, path
+	run := git.Git{Dir: p.Root, Env: append(git.SafeEnviron(environ), "GIT_WORK_TREE="+p.Root)}
+	if err := run.Run(ctx, strings.NewReader(strings.Join(rel, "\x00")+"\x00"), 0, func(field string) error {
+		fields = append(fields, field)
+		return nil
+	}, "check-ignore", "-v", "-z", "--stdin"); err != nil {
 		return ignored // it ends 1 where none of the paths is ignored
 	}
-	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") // source, line, pattern, path
 	for ; len(fields) >= 4; fields = fields[4:] {
 		if !strings.HasPrefix(fields[2], "!") && unchanged(fields[0]) {
 			ignored[filepath.Join(p.Root, filepath.FromSlash(fields[3]))] = true

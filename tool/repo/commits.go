@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -35,7 +36,7 @@ func (v *View) newCommits(ctx context.Context, tips []string) (list []*commit, e
 	}
 	var raw rawLog
 	input := append(tips[:len(tips):len(tips)], v.refs.excluded...)
-	err = v.git.run(ctx, lines(input), 0, func(piece string) error {
+	err = v.git.Run(ctx, lines(input), 0, func(piece string) error {
 		switch head, isHead, err := raw.take(piece); {
 		case err != nil:
 			return err
@@ -114,7 +115,7 @@ func (v *View) held(ctx context.Context, files []file) (map[string]bool, error) 
 	}
 	all := errors.New("all are found")
 	var raw rawLog
-	err := v.git.run(ctx, lines(input), 0, func(piece string) error {
+	err := v.git.Run(ctx, lines(input), 0, func(piece string) error {
 		if _, _, err := raw.take(piece); err != nil || !raw.whole {
 			return err
 		}
@@ -146,7 +147,7 @@ func (v *View) diffs(ctx context.Context, ids []string) (map[string]string, erro
 	var now *strings.Builder
 	total := 0
 	// A line of a diff never begins with NUL.
-	err := v.git.run(ctx, lines(ids), '\n', func(line string) error {
+	err := v.git.Run(ctx, lines(ids), '\n', func(line string) error {
 		if id, ok := strings.CutPrefix(line, "\x00"); ok {
 			now = &strings.Builder{}
 			texts[id] = now
@@ -193,8 +194,9 @@ func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
 	if known, ok := j.asked[pair]; ok || len(j.asked) >= mostAsked {
 		return known, nil
 	}
-	err := j.v.git.run(ctx, nil, '\n', nil, "merge-base", "--is-ancestor", from, to)
-	if err != nil && !refused(err) {
+	err := j.v.git.Run(ctx, nil, '\n', nil, "merge-base", "--is-ancestor", from, to)
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1 says no
 		return false, err
 	}
 	j.asked[pair] = err == nil

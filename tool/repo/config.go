@@ -18,7 +18,7 @@ func (v *View) settings(ctx context.Context, path string) (map[string][]string, 
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return list, nil
 	}
-	err := v.git.run(ctx, nil, 0, func(piece string) error {
+	err := v.git.Run(ctx, nil, 0, func(piece string) error {
 		key, value, _ := strings.Cut(piece, "\n")
 		list[key] = append(list[key], value)
 		return nil
@@ -132,12 +132,12 @@ func (j *judge) branchSetting(key string, was, is []string, after map[string][]s
 func (v *View) setConfig(ctx context.Context, s setting) error {
 	file := filepath.Join(v.r.Common, "config")
 	if s.was {
-		if err := v.real.run(ctx, nil, '\n', nil, "config", "--file", file, "--unset-all", s.key); err != nil {
+		if err := v.real.Run(ctx, nil, '\n', nil, "config", "--file", file, "--unset-all", s.key); err != nil {
 			return err
 		}
 	}
 	for _, value := range s.values {
-		if err := v.real.run(ctx, nil, '\n', nil, "config", "--file", file, "--add", s.key, value); err != nil {
+		if err := v.real.Run(ctx, nil, '\n', nil, "config", "--file", file, "--add", s.key, value); err != nil {
 			return fmt.Errorf("%s: %w", s.key, err)
 		}
 	}

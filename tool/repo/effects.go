@@ -271,7 +271,7 @@ func (j *judge) unreached(ctx context.Context) error {
 		input = append(input, "^"+now)
 	}
 	n := 0
-	err := j.v.git.run(ctx, lines(input), '\n', func(string) error { n++; return nil }, "rev-list", "--stdin")
+	err := j.v.git.Run(ctx, lines(input), '\n', func(string) error { n++; return nil }, "rev-list", "--stdin")
 	if n > 0 {
 		j.e.Loss = append(j.e.Loss, Row{Kind: Detached, Object: r.head,
 			Text: fmt.Sprintf("commits that no ref reaches any more: %d, from %s", n, short(r.head))})

@@ -98,8 +98,8 @@ func (i indexed) plain() (mode, id string, ok bool) {
 // listIndex reads an index of the view.
 func (v *View) listIndex(ctx context.Context, name string) (map[string]indexed, error) {
 	list := map[string]indexed{}
-	g := v.git.with("GIT_INDEX_FILE=" + filepath.Join(v.dir, name))
-	err := g.run(ctx, nil, 0, func(piece string) error {
+	g := v.git.With("GIT_INDEX_FILE=" + filepath.Join(v.dir, name))
+	err := g.Run(ctx, nil, 0, func(piece string) error {
 		what, path, ok := strings.Cut(piece, "\t")
 		if !ok || len(what) < 3 {
 			return fmt.Errorf("git ls-files says %q", piece)
@@ -132,7 +132,7 @@ func (v *View) tree(ctx context.Context, commit string, names map[string]bool) (
 	if len(names) <= mostNamed {
 		args = append(append(args, "--"), slices.Sorted(maps.Keys(names))...)
 	}
-	err := v.git.run(ctx, nil, 0, func(piece string) error {
+	err := v.git.Run(ctx, nil, 0, func(piece string) error {
 		what, path, _ := strings.Cut(piece, "\t")
 		fields := strings.Fields(what)
 		if len(fields) != 3 {

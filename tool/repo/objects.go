@@ -13,6 +13,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -97,14 +98,14 @@ func (v *View) takePack(ctx context.Context, path string) error {
 	}
 	pack := filepath.Join(v.dir, filepath.FromSlash(name))
 	var ids []string
-	err := v.git.run(ctx, nil, '\n', nil, "index-pack", "--threads=1", pack)
+	err := v.git.Run(ctx, nil, '\n', nil, "index-pack", "--threads=1", pack)
 	if err == nil {
 		var list *os.File
 		if list, err = os.Open(strings.TrimSuffix(pack, ".pack") + ".idx"); err != nil {
 			return err
 		}
 		defer list.Close()
-		err = v.git.run(ctx, list, '\n', func(line string) error {
+		err = v.git.Run(ctx, list, '\n', func(line string) error {
 			if fields := strings.Fields(line); len(fields) > 1 {
 				ids = append(ids, fields[1])
 			}
@@ -191,7 +192,7 @@ func (v *View) kinds(ctx context.Context, ids []string) (map[string]string, erro
 	if len(ids) == 0 {
 		return found, nil
 	}
-	err := v.git.run(ctx, lines(ids), '\n', func(line string) error {
+	err := v.git.Run(ctx, lines(ids), '\n', func(line string) error {
 		id, kind, ok := strings.Cut(line, " ")
 		if !ok {
 			return fmt.Errorf("git cat-file says %q", line)
@@ -220,7 +221,7 @@ func (v *View) reached(ctx context.Context, tips []string) (ids []string, err er
 	if v.promises() {
 		args = append(args, "--missing=allow-any")
 	}
-	err = v.git.run(ctx, lines(append(tips[:len(tips):len(tips)], v.refs.excluded...)), '\n', func(id string) error {
+	err = v.git.Run(ctx, lines(append(tips[:len(tips):len(tips)], v.refs.excluded...)), '\n', func(id string) error {
 		if v.made[id] {
 			ids = append(ids, id)
 		}
@@ -228,6 +229,9 @@ func (v *View) reached(ctx context.Context, tips []string) (ids []string, err er
 	}, args...)
 	return ids, err
 }
+
+// exited reports whether git ran and failed.
+func exited(err error) bool { return errors.As(err, new(*exec.ExitError)) }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

@@ -172,10 +172,9 @@ func (v *View) storeObjects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd, stderr := v.git.command(ctx, "pack-objects", "--stdout", "--window=0", "-q", "--no-reuse-object")
+	cmd, failed := v.git.Command(ctx, "pack-objects", "--stdout", "--window=0", "-q", "--no-reuse-object")
 	cmd.Stdin, cmd.Stdout = lines(v.plan.objects), to
-	err = said(cmd.Args[len(flags())+1:], cmd.Run(), stderr)
-	if err := errors.Join(err, to.Close()); err != nil {
+	if err := errors.Join(failed(cmd.Run()), to.Close()); err != nil {
 		return err
 	}
 	from, err := os.Open(pack)
@@ -187,7 +186,7 @@ func (v *View) storeObjects(ctx context.Context) error {
 	if !v.promises() { // Git then checks that the store has what an object names.
 		args = append(args, "--strict")
 	}
-	return v.real.run(ctx, from, '\n', nil, args...)
+	return v.real.Run(ctx, from, '\n', nil, args...)
 }
 
 // apart parts the refs that must go before another can come, as x before x/y: git does
@@ -223,7 +222,7 @@ func (v *View) prepareRefs(ctx context.Context, moves []move) (finish func(bool)
 	if len(moves) == 0 {
 		return func(bool) error { return nil }, nil
 	}
-	cmd, stderr := v.real.command(ctx, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
+	cmd, failed := v.real.Command(ctx, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -241,7 +240,7 @@ func (v *View) prepareRefs(ctx context.Context, moves []move) (finish func(bool)
 		if _, read := io.Copy(io.Discard, answers); read != nil && err == nil {
 			err = read
 		}
-		return errors.Join(said([]string{"update-ref"}, cmd.Wait(), stderr), err)
+		return errors.Join(failed(cmd.Wait()), err)
 	}
 	tell := func(text, answer string) error {
 		if _, err := io.WriteString(in, text); err != nil {
@@ -288,9 +287,9 @@ func (v *View) lockIndex(ctx context.Context) (finish func(bool) error, err erro
 		return nil, err
 	}
 	// The user's git need not read the files again that the line's git has read.
-	g := v.git.with("GIT_INDEX_FILE="+filepath.Join(v.dir, indexNext), "GIT_WORK_TREE="+v.r.WorkTree)
-	g.dir = v.r.WorkTree
-	if err := g.run(ctx, nil, '\n', nil, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
+	g := v.git.With("GIT_INDEX_FILE="+filepath.Join(v.dir, indexNext), "GIT_WORK_TREE="+v.r.WorkTree)
+	g.Dir = v.r.WorkTree
+	if err := g.Run(ctx, nil, '\n', nil, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
 		return nil, err // else an entry differs from its file, as it may
 	}
 	path := filepath.Join(v.r.GitDir, "index")
@@ -368,22 +367,22 @@ func (v *View) changeIndex(ctx context.Context) error {
 			marked[option] = append(marked[option], c.path)
 		}
 	}
-	g := v.git.with("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexNext))
-	if err := g.run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
+	g := v.git.With("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexNext))
+	if err := g.Run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
 	if len(v.plan.intended) > 0 {
 		paths := strings.Join(v.plan.intended, "\x00") + "\x00"
-		files := g.with("GIT_WORK_TREE=" + v.r.WorkTree)
-		files.dir = v.r.WorkTree
-		if err := files.run(ctx, strings.NewReader(paths), '\n', nil, "add", "-f", "-N",
+		files := g.With("GIT_WORK_TREE=" + v.r.WorkTree)
+		files.Dir = v.r.WorkTree
+		if err := files.Run(ctx, strings.NewReader(paths), '\n', nil, "add", "-f", "-N",
 			"--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
 			return err
 		}
 	}
 	for _, option := range slices.Sorted(maps.Keys(marked)) {
 		paths := strings.Join(marked[option], "\x00") + "\x00"
-		if err := g.run(ctx, strings.NewReader(paths), '\n', nil, "update-index", option, "-z", "--stdin"); err != nil {
+		if err := g.Run(ctx, strings.NewReader(paths), '\n', nil, "update-index", option, "-z", "--stdin"); err != nil {
 			return err
 		}
 	}
@@ -414,9 +413,9 @@ func (v *View) setHead(ctx context.Context) error {
 		return nil
 	}
 	if target, ok := strings.CutPrefix(head, "ref: "); ok {
-		return v.real.run(ctx, nil, '\n', nil, "symbolic-ref", "-m", v.plan.checkout, "HEAD", target)
+		return v.real.Run(ctx, nil, '\n', nil, "symbolic-ref", "-m", v.plan.checkout, "HEAD", target)
 	}
-	return v.real.run(ctx, nil, '\n', nil, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
+	return v.real.Run(ctx, nil, '\n', nil, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
 }
 
 // writeMessages writes or removes what a merge left to be finished.

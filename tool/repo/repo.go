@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"artoo/tool/git"
 )
 
 // Change is one path below a git directory that the line changed.
@@ -110,8 +112,8 @@ type View struct {
 	r      Repository
 	dir    string // Close removes it.
 	open   func(path string) (io.ReadCloser, error)
-	git    git // It works in the private git directory.
-	real   git // It works in the repository.
+	git    git.Git // It works in the private git directory.
+	real   git.Git // It works in the repository.
 	format format
 	config map[string][]string // The repository had these settings before the line.
 
@@ -200,17 +202,17 @@ func (v *View) Close() error {
 
 // prepare makes the private git directory.
 func (v *View) prepare(ctx context.Context) (err error) {
-	if v.git, err = findGit(v.dir); err != nil {
-		return err
-	}
-	v.real = v.git
-	v.git.env = append(cleanEnviron(v.r.Environ), "GIT_DIR="+filepath.Join(v.dir, "git"),
+	// Replace refs are off, so that an object is what its id says.
+	v.real = git.Git{Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
+		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
+			"-c", "log.showSignature=false"}}
+	v.git = v.real.With("GIT_DIR="+filepath.Join(v.dir, "git"),
 		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
-		"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0")
+		"GIT_ATTR_NOSYSTEM=1")
 	// The user's own configuration counts for what is written: the reflog has a name.
-	v.real.env = append(cleanEnviron(v.r.Environ), "GIT_DIR="+v.r.GitDir)
+	v.real = v.real.With("GIT_DIR=" + v.r.GitDir)
 	if v.r.WorkTree != "" {
-		v.real = v.real.with("GIT_WORK_TREE=" + v.r.WorkTree)
+		v.real = v.real.With("GIT_WORK_TREE=" + v.r.WorkTree)
 	}
 	for _, sub := range []string{"git/objects/info", "git/refs", "empty"} {
 		if err := os.MkdirAll(filepath.Join(v.dir, sub), 0o700); err != nil {

@@ -116,9 +116,9 @@ func (j *judge) askIntended(ctx context.Context, s *staging, names map[string]bo
 	if now == "" {
 		now = j.v.format.emptyTree()
 	}
-	g := j.v.git.with("GIT_INDEX_FILE=" + filepath.Join(j.v.dir, indexAfter))
+	g := j.v.git.With("GIT_INDEX_FILE=" + filepath.Join(j.v.dir, indexAfter))
 	status := "" // It belongs to the path that comes next.
-	return g.run(ctx, nil, 0, func(piece string) error {
+	return g.Run(ctx, nil, 0, func(piece string) error {
 		switch {
 		case status == "":
 			status = piece
