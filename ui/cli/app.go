@@ -199,8 +199,7 @@ func (a *app) close() {
 // exit shows what went wrong, writes the result object of a JSON run, and is
 // the exit code.
 func (a *app) exit(err error) int {
-	var status exitStatus
-	explained := errors.As(err, &status)
+	status, explained := errors.AsType[exitStatus](err)
 	if err == nil || explained && status == 0 {
 		if lost := a.lost(); lost != nil {
 			err, explained = lost, false

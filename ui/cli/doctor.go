@@ -252,31 +252,22 @@ func placeText(p doctor.Place) string {
 // tools change, and what a command is told to write, is not among them.
 func (a *app) places() []doctor.Place {
 	var list []doctor.Place
-	add := func(path, what string, err error) {
-		if err != nil {
-			list = append(list, doctor.Place{Path: what + " directory", What: what, Err: err})
-			return
+	paths := a.cfg.Paths
+	for _, dir := range []struct {
+		what string
+		find func() (string, error)
+	}{{"settings", paths.ConfigDir}, {"keys", paths.DataDir}, {"sessions, history", paths.StateDir}, {"cache", paths.CacheDir}} {
+		if path, err := dir.find(); err != nil {
+			list = append(list, doctor.Place{Path: dir.what + " directory", What: dir.what, Err: err})
+		} else {
+			list = append(list, look(path, dir.what))
 		}
-		list = append(list, look(path, what))
 	}
-	path, err := a.cfg.Paths.ConfigDir()
-	add(path, "settings", err)
-	path, err = a.cfg.Paths.DataDir()
-	add(path, "keys", err)
-	path, err = a.cfg.Paths.StateDir()
-	add(path, "sessions, history", err)
-	path, err = a.cfg.Paths.CacheDir()
-	add(path, "cache", err)
-	if a.cfg.Log != "" {
-		if path, err := filepath.Abs(a.cfg.Log); err == nil {
-			add(path, "log", nil)
-		}
+	if path, err := filepath.Abs(a.cfg.Log); a.cfg.Log != "" && err == nil {
+		list = append(list, look(path, "log"))
 	}
 	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-undo-*", "artoo-index-*", tempdir.Pattern} {
-		found, err := filepath.Glob(filepath.Join(os.TempDir(), pattern))
-		if err != nil {
-			continue // the patterns are well formed
-		}
+		found, _ := filepath.Glob(filepath.Join(os.TempDir(), pattern)) // the patterns are well formed
 		for _, path := range found {
 			p := look(path, "left by a run")
 			p.Left = true
@@ -301,14 +292,9 @@ func look(path, what string) doctor.Place {
 	if err == nil {
 		p.Exists = true
 		err = writable(path)
-	} else if errors.Is(err, fs.ErrNotExist) {
-		above := filepath.Dir(path)
-		for above != filepath.Dir(above) {
-			if _, e := os.Stat(above); e == nil {
-				break
-			}
-			above = filepath.Dir(above)
-		}
+	}
+	for above := path; errors.Is(err, fs.ErrNotExist) && above != filepath.Dir(above); { // it would be made there
+		above = filepath.Dir(above)
 		err = writable(above)
 	}
 	if p.Err = err; err != nil || !p.Exists {

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"artoo/provider/providertest"
 )
 
 // A hint that names commands works as it is: in a shell, what it allows is not refused for
@@ -21,6 +18,13 @@ import (
 func TestHintsWorkAsTheyAre(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
+	shared := home(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1", "PATH="+filepath.Dir(artoo)+":"+os.Getenv("PATH"))
+	if here, err := layersHere(artoo, shared); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
+		return
+	}
+	origin := projectFrom(t, `git init -q && git config user.name a && git config user.email a@example.org && echo hello > a.txt
+		printf 'echo built > built.txt' > build.sh && git add . && git commit -qm first && echo mine > notes.txt && echo bye > a.txt`)
 	const noWay = "run it yourself, or start artoo without -p and answer its question"
 	for _, row := range []struct {
 		lines   []string
@@ -45,26 +49,7 @@ func TestHintsWorkAsTheyAre(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(row.lines, row.options), func(t *testing.T) {
 			t.Parallel()
-			m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
-				if last := lastMessage(t, r.Body); last.Role != "user" {
-					return providertest.Chat(providertest.Text("well done"))
-				}
-				var calls []providertest.Item
-				for i, line := range row.lines {
-					input, err := json.Marshal(map[string]string{"command": line})
-					if err != nil {
-						t.Error(err)
-					}
-					calls = append(calls, providertest.Call(fmt.Sprint("c", i), "bash", string(input)))
-				}
-				return providertest.Chat(calls...)
-			})
-			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1", "PATH="+filepath.Dir(artoo)+":"+os.Getenv("PATH"))
-			if here, err := layersHere(artoo, env); err != nil || !here {
-				t.Log("nothing makes a layer here", err)
-				return
-			}
-			project := t.TempDir()
+			env, project := newModel(t, line(t, row.lines...)).at(shared), copied(t, origin)
 			run := func(line string) (stderr string, code int) {
 				var b strings.Builder
 				cmd := exec.Command("sh", "-c", line)
@@ -73,10 +58,6 @@ func TestHintsWorkAsTheyAre(t *testing.T) {
 					t.Fatal(err)
 				}
 				return b.String(), cmd.ProcessState.ExitCode()
-			}
-			if said, code := run(`git init -q && git config user.name a && git config user.email a@example.org && echo hello > a.txt &&
-				printf 'echo built > built.txt' > build.sh && git add . && git commit -qm first && echo mine > notes.txt && echo bye > a.txt`); code != 0 {
-				t.Fatal(said)
 			}
 			const ask = " -p go </dev/null"
 			begin := "artoo"

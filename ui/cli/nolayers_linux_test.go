@@ -20,6 +20,7 @@ import (
 func TestMachinesWithoutLayers(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
+	origin := projectFrom(t, `git init -q .; echo hello > notes.txt; printf 'all:\n\techo made > notes.txt\n' > Makefile`)
 	const landlock, none, lost = "landlock", "none", "lost"
 	for _, row := range []struct {
 		place, line string
@@ -59,7 +60,8 @@ func TestMachinesWithoutLayers(t *testing.T) {
 		{lost, "sed -n 1p notes.txt", "", "", 6, "denied", false},
 	} {
 		t.Run(fmt.Sprint(row.place, " ", row.line, " ", row.options, " ", row.project), func(t *testing.T) {
-			project, err := filepath.EvalSymlinks(t.TempDir())
+			t.Parallel()
+			project, err := filepath.EvalSymlinks(copied(t, origin))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,8 +94,7 @@ func TestMachinesWithoutLayers(t *testing.T) {
 				}
 				return string(said), cmd.ProcessState.ExitCode()
 			}
-			setup := `git init -q .; echo hello > notes.txt; printf 'all:\n\techo made > notes.txt\n' > Makefile; ` + row.project
-			if said, code := run(env, "/bin/sh", "-ec", setup); code != 0 {
+			if said, code := run(env, "/bin/sh", "-ec", row.project); code != 0 {
 				t.Fatal(said)
 			}
 			var options []string

@@ -4,11 +4,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,8 +57,52 @@ func always(reply providertest.Reply) func(int, providertest.Request) providerte
 }
 
 // env is what makes artoo talk to the model.
-func (m *model) env(t testing.TB, with ...string) []string {
-	return home(t, append([]string{"ARTOO_BASE_URL=" + m.URL + "/v1", "ARTOO_MODEL=test-model"}, with...)...)
+func (m *model) env(t testing.TB, with ...string) []string { return m.at(home(t, with...)) }
+
+// at is an environment with the address of the model: tests whose cases share a home find out
+// once what confines commands there.
+func (m *model) at(env []string) []string {
+	return append([]string{"ARTOO_BASE_URL=" + m.URL + "/v1", "ARTOO_MODEL=test-model"}, env...)
+}
+
+// line is what a model answers that calls bash with these lines, and then is content.
+func line(t testing.TB, lines ...string) func(int, providertest.Request) providertest.Reply {
+	return func(_ int, r providertest.Request) providertest.Reply {
+		if lastMessage(t, r.Body).Role != "user" {
+			return providertest.Chat(providertest.Text("well done"))
+		}
+		var calls []providertest.Item
+		for i, line := range lines {
+			input, err := json.Marshal(map[string]string{"command": line})
+			if err != nil {
+				t.Error(err)
+			}
+			calls = append(calls, providertest.Call(fmt.Sprint("c", i), "bash", string(input)))
+		}
+		return providertest.Chat(calls...)
+	}
+}
+
+// projectFrom makes a project by a shell line.
+func projectFrom(t testing.TB, line string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	cmd := exec.Command("/bin/sh", "-ec", line)
+	cmd.Dir, cmd.Env = dir, home(t, "GIT_CONFIG_NOSYSTEM=1")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return dir
+}
+
+// copied is a copy of a project, with its times: to make it again would take many runs of git.
+func copied(t testing.TB, project string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "project")
+	if said, err := exec.Command("cp", "-a", project, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return dir
 }
 
 // terminal is a program in a pseudo-terminal of 80x24.

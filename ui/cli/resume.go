@@ -3,6 +3,7 @@ package cli
 // Who answers in a session that is gone on with.
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/config"
@@ -40,9 +41,7 @@ func (a *app) goOnWith(s *conversation.Session) {
 func lastChoice(s *conversation.Session) config.Choice {
 	head := s.Header()
 	last := config.Choice{Provider: head.Provider, Model: head.Model}
-	messages := s.Messages()
-	for i := len(messages) - 1; i >= 0; i-- {
-		m := messages[i]
+	for _, m := range slices.Backward(s.Messages()) {
 		if m.Provider == "" || m.Model == "" {
 			continue
 		}

@@ -3,9 +3,11 @@ package cli
 // A conversation in the terminal.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"artoo/agent"
@@ -149,34 +151,31 @@ func (a *app) configFile() (string, error) {
 
 // notes are what the user should know before the first message.
 func (a *app) notes() []string {
-	var notes []string
-	if a.choice.Note != "" {
-		notes = append(notes, a.choice.Note)
-	}
-	if rules := a.agent.Model().Rules(a.cfg.Approval); rules != "" {
-		notes = append(notes, rules)
-	}
-	if line := a.ignored(); line != "" && a.askFirst() == nil {
-		notes = append(notes, line)
-	}
-	if line := a.unused(); line != "" {
-		notes = append(notes, line)
-	}
-	if line := a.unconfinedNote(); line != "" {
-		notes = append(notes, line)
+	ignored, none := a.ignored(), ""
+	if a.askFirst() != nil {
+		ignored = "" // the question says it
 	}
 	if a.project.None != "" {
-		notes = append(notes, a.project.None+": every change and every command is asked")
+		none = a.project.None + ": every change and every command is asked"
 	}
-	return notes
+	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.unused(), a.unconfinedNote(), none}
+	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
-// Settings implements ui.Program: the rows of /config.
+// Settings implements ui.Program: the rows of /config, with what slash commands made of them.
 func (a *app) Settings() []config.Value {
 	values := a.cfg.Values()
-	for i, v := range values {
-		if now, by := a.changed(v.Option.Key); by != "" {
-			values[i].Value, values[i].Set, values[i].Origin = now, true, by
+	for _, changed := range []struct{ key, before, now, by string }{
+		{"effort", a.cfg.Effort, string(a.agent.Model().Defaults.Effort), "/effort"},
+		{"notify", a.cfg.Notify, cmp.Or(a.notify, a.cfg.Notify), "config.toml"},
+		{"approval", a.cfg.Approval, string(a.agent.Policy().Mode), "/approval"},
+		{"model", a.cfg.Model, a.choice.Model, "/model"},
+		{"provider", a.cfg.Provider, a.choice.Provider, "/model"},
+	} {
+		for i, v := range values {
+			if v.Option.Key == changed.key && changed.now != changed.before {
+				values[i].Value, values[i].Set, values[i].Origin = changed.now, true, changed.by
+			}
 		}
 	}
 	return values
@@ -188,34 +187,6 @@ func (a *app) Debug(on *bool) bool {
 		a.log.SetOn(*on)
 	}
 	return a.log.On()
-}
-
-// changed is what a slash command made of a setting in this conversation, and
-// that command; by is "" for what is as it was at the start.
-func (a *app) changed(key string) (now, by string) {
-	switch key {
-	case "effort":
-		if now = string(a.agent.Model().Defaults.Effort); now != a.cfg.Effort {
-			return now, "/effort"
-		}
-	case "notify":
-		if a.notify != "" {
-			return a.notify, "config.toml"
-		}
-	case "approval":
-		if now = string(a.agent.Policy().Mode); now != a.cfg.Approval {
-			return now, "/approval"
-		}
-	case "model":
-		if a.choice.Model != a.cfg.Model {
-			return a.choice.Model, "/model"
-		}
-	case "provider":
-		if a.choice.Provider != a.cfg.Provider {
-			return a.choice.Provider, "/model"
-		}
-	}
-	return "", ""
 }
 
 // demo is `artoo demo`: the scripted model on a small broken program, in a

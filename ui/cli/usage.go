@@ -83,18 +83,14 @@ func usedOn(date string, spent []ledger.Spent) (rows []usedRow) {
 		r := &rows[at]
 		s.Usage.CostUSD = nil // the row's own is the whole
 		r.Requests, r.Usage = r.Requests+1, r.Usage.Add(s.Usage)
-		r.charge(s.CostUSD)
+		if s.CostUSD == nil {
+			r.Unpriced++
+		} else {
+			r.CostUSD = new(r.known() + *s.CostUSD)
+		}
 	}
 	slices.SortStableFunc(rows, func(x, y usedRow) int { return cmp.Compare(y.known(), x.known()) })
 	return rows
-}
-
-func (r *usedRow) charge(cost *float64) {
-	if cost == nil {
-		r.Unpriced++
-		return
-	}
-	r.CostUSD = new(r.known() + *cost)
 }
 
 // known is the cost as far as prices are known.

@@ -11,8 +11,8 @@ import (
 	texts "artoo/tool/text"
 )
 
-// localLimit is the longest one question to a local server may take.
-const localLimit = 3 * time.Second
+// localLimit is the longest that all questions to a local server may take.
+const localLimit = 5 * time.Second
 
 // smallWindow is what an agent's prompt, tools and a few files fill, in tokens.
 const smallWindow = 16 << 10
@@ -30,7 +30,9 @@ type LocalServer struct {
 // Check asks the server for its version and its models.
 func (o *LocalServer) Check(ctx context.Context) []Finding {
 	topic := o.Provider.Name
-	version, err := asked(ctx, o.Host.Version)
+	ctx, cancel := context.WithTimeout(ctx, localLimit)
+	defer cancel()
+	version, err := o.Host.Version(ctx)
 	if err != nil {
 		fix := o.Provider.Local.Start + ", or " + o.Provider.URLVar + " if it is elsewhere"
 		switch {
@@ -51,8 +53,6 @@ func (o *LocalServer) Check(ctx context.Context) []Finding {
 // window compares what requests will ask for with what the model can take.
 func (o *LocalServer) window(ctx context.Context) Finding {
 	topic := o.Provider.Name
-	ctx, cancel := context.WithTimeout(ctx, localLimit)
-	defer cancel()
 	limit, own, err := o.Host.Windows(ctx, o.Model)
 	if err != nil {
 		return fail(topic, o.Provider.Local.Fetch+" "+o.Model, "%s: %s", o.Model, o.why(err))
@@ -93,7 +93,7 @@ func orUnknown(n int) string {
 // the graphics card is many times slower.
 func (o *LocalServer) running(ctx context.Context) []Finding {
 	topic := o.Provider.Name
-	models, err := asked(ctx, o.Host.Loaded)
+	models, err := o.Host.Loaded(ctx)
 	if err != nil {
 		return []Finding{warn(topic, "update "+o.Provider.Local.Title, "what is loaded is not told: %s", o.why(err))}
 	}
@@ -111,13 +111,6 @@ func (o *LocalServer) running(ctx context.Context) []Finding {
 		found = append(found, ok(topic, "%s", text))
 	}
 	return found
-}
-
-// asked is what a server answers within localLimit.
-func asked[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, localLimit)
-	defer cancel()
-	return ask(ctx)
 }
 
 // why is what an error of the server says, without the topic of the line.

@@ -24,17 +24,18 @@ type Terminal struct {
 
 // CheckTerminal looks at a terminal and, with run, at the tmux around it.
 func CheckTerminal(t Terminal, run Exec) Check {
-	return func(ctx context.Context) []Finding { return checkTerminal(ctx, t, run) }
-}
-
-func checkTerminal(ctx context.Context, t Terminal, run Exec) []Finding {
-	const topic = "terminal"
 	if !t.Output {
-		return []Finding{ok(topic, "stderr is no terminal: no conversation, artoo -p works")}
+		return found(ok("terminal", "stderr is no terminal: no conversation, artoo -p works"))
 	}
 	if !t.Input {
-		return []Finding{ok(topic, "stdin is no terminal: what comes from there is data")}
+		return found(ok("terminal", "stdin is no terminal: what comes from there is data"))
 	}
+	return func(ctx context.Context) []Finding { return append(t.check(), checkTmux(ctx, run)...) }
+}
+
+// check looks at what the terminal can show.
+func (t Terminal) check() []Finding {
+	const topic = "terminal"
 	words := []string{"TERM=" + os.Getenv("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
 	if t.Why != "" {
 		words[2] += " (" + t.Why + ")"
@@ -52,7 +53,7 @@ func checkTerminal(ctx context.Context, t Terminal, run Exec) []Finding {
 	if t.Columns > 0 && t.Columns < 40 {
 		found = append(found, warn(topic, "make the window wider", "%d columns are few", t.Columns))
 	}
-	return append(found, checkTmux(ctx, run)...)
+	return found
 }
 
 // checkTmux looks at the two settings of tmux that spoil keys and colours.
