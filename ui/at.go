@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +19,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/files"
+	"artoo/tool/text"
 	"artoo/ui/prompt"
 )
 
@@ -88,15 +88,12 @@ func (a fileAccess) expand(ctx context.Context, text string, pasted []prompt.Spa
 	}
 	out.WriteString(text[done:])
 	e.out.Text = out.String()
-	for _, d := range dropped(text, pasted) {
-		e.drop(d)
+	if a.env.Files != nil {
+		for _, d := range dropped(text, pasted) {
+			e.path(d.path, d.path, d.own)
+		}
 	}
-	return e.end()
-}
-
-// end puts what came along before the other notes.
-func (e *expander) end() Expansion {
-	if len(e.attached) > 0 {
+	if len(e.attached) > 0 { // it stands before the other notes
 		e.out.Notes = append([]string{"attached: " + strings.Join(e.attached, "; ")}, e.out.Notes...)
 	}
 	return e.out
@@ -128,13 +125,6 @@ func (e *expander) word(w atWord) {
 	// meant as one.
 	if last := paths[len(paths)-1]; strings.Contains(strings.Trim(filepath.Base(last), "."), ".") {
 		e.note("@%s: there is no such file; it is sent as text", last)
-	}
-}
-
-// drop attaches an image by its full path.
-func (e *expander) drop(d drop) {
-	if e.access.env.Files != nil {
-		e.path(d.path, d.path, d.own)
 	}
 }
 
@@ -211,19 +201,11 @@ func (e *expander) add(typed, name, how string, result tool.Result, err error) {
 	if len(result.Images) > 0 {
 		how, result.Text = "it follows", ""
 	}
-	head := fmt.Sprintf("[%s: %s, %s, %s]\n", singleLine(typed), singleLine(name), result.Summary, how)
+	head := fmt.Sprintf("[%s: %s, %s, %s]\n", text.Printable(typed), text.Printable(name), result.Summary, how)
 	e.out.Parts = append(e.out.Parts, provider.Text{Text: head + result.Text})
 	for _, img := range result.Images {
 		e.out.Parts = append(e.out.Parts, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})
 	}
-}
-
-// singleLine quotes a name that would not stay on its line.
-func singleLine(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }
 
 // atWord is a word of a text that begins with @ and may name a file: @week.go,
@@ -357,7 +339,8 @@ type drop struct {
 func dropped(text string, pasted []prompt.Span) []drop {
 	var all []drop
 	typed := func(text string) {
-		for _, path := range droppedImages(text, false) {
+		paths, _ := droppedImages(text, false)
+		for _, path := range paths {
 			all = append(all, drop{path, true})
 		}
 	}
@@ -365,9 +348,9 @@ func dropped(text string, pasted []prompt.Span) []drop {
 	for _, s := range pasted {
 		from, to := min(max(s.From, at), len(text)), min(max(s.To, at), len(text)) // the text may have been trimmed since
 		typed(text[at:from])
-		alone := onlyImages(text[from:to])
-		for _, path := range droppedImages(text[from:to], true) {
-			all = append(all, drop{path, alone})
+		paths, rest := droppedImages(text[from:to], true)
+		for _, path := range paths {
+			all = append(all, drop{path, rest == ""})
 		}
 		at = to
 	}
@@ -375,40 +358,30 @@ func dropped(text string, pasted []prompt.Span) []drop {
 	return all
 }
 
-// onlyImages says whether a text is nothing but full paths of images.
-func onlyImages(text string) bool {
-	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
-		word, rest := shellWord(text)
-		if _, ok := imageAt(word); !ok {
-			return false
-		}
-		text = rest
-	}
-	return true
-}
-
 // droppedImages are the full paths of images in a text, in the forms in which
 // terminals type the name of a file that is dropped on them: with backslashes,
 // in quotes, as file:// address. With leading only those count that the text
-// begins with.
-func droppedImages(text string, leading bool) []string {
-	var paths []string
-	for text != "" {
-		trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
-		if trimmed == "" {
-			break
-		}
-		word, rest := shellWord(trimmed)
+// begins with; rest is what follows them.
+func droppedImages(text string, leading bool) (paths []string, rest string) {
+	for rest = strings.TrimSpace(text); rest != ""; {
+		word, after := shellWord(rest)
 		dropped, ok := imageAt(word)
-		switch {
-		case ok && !slices.Contains(paths, dropped):
-			paths = append(paths, dropped)
-		case !ok && leading:
-			return paths
+		if !ok && leading {
+			return paths, rest
 		}
-		text = rest
+		if ok && !slices.Contains(paths, dropped) {
+			paths = append(paths, dropped)
+		}
+		rest = strings.TrimLeftFunc(after, unicode.IsSpace)
 	}
-	return paths
+	return paths, ""
+}
+
+// beginsWithImage reports whether a text begins with the full path of an image, and so with
+// no command.
+func beginsWithImage(text string) bool {
+	paths, _ := droppedImages(text, true)
+	return paths != nil
 }
 
 // shellWord takes the first word off a text and undoes its quotes. A backslash
@@ -450,8 +423,7 @@ func imageAt(word string) (string, bool) {
 	if u, err := url.Parse(word); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
 		word = u.Path
 	}
-	drive := len(word) > 3 && word[1] == ':' && word[2] == '\\'
-	if !strings.HasPrefix(word, "/") && !strings.HasPrefix(word, "~/") && !drive {
+	if !strings.HasPrefix(word, "/") && !strings.HasPrefix(word, "~/") {
 		return "", false
 	}
 	switch strings.ToLower(path.Ext(word)) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,10 +70,8 @@ func (o *outputs) clear() {
 func (o *outputs) all() []output {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	list := make([]output, 0, len(o.list))
-	for i := len(o.list) - 1; i >= 0; i-- {
-		list = append(list, o.list[i])
-	}
+	list := slices.Clone(o.list)
+	slices.Reverse(list)
 	return list
 }
 
@@ -99,12 +98,9 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 		t.columns(rows)
 		return nil
 	}
-	n := 1
-	if arg != "" {
-		var err error
-		if n, err = strconv.Atoi(arg); err != nil || n < 1 {
-			return fmt.Errorf("%q is neither list nor a number, counted back from the last call", arg)
-		}
+	n, err := strconv.Atoi(cmp.Or(arg, "1"))
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is neither list nor a number, counted back from the last call", arg)
 	}
 	if n > len(list) {
 		return fmt.Errorf("only the last %d are kept; see /out list", len(list))
@@ -149,20 +145,9 @@ const copyWait = 5 * time.Second
 
 // clipboards are the programs that fill the clipboard, in the order in which
 // they are tried, and the variable without which one cannot work ("" for none).
-func clipboards() []struct {
-	needs string
-	argv  []string
-} {
-	return []struct {
-		needs string
-		argv  []string
-	}{
-		{"", []string{"pbcopy"}},
-		{"WAYLAND_DISPLAY", []string{"wl-copy"}},
-		{"DISPLAY", []string{"xclip", "-selection", "clipboard"}},
-		{"DISPLAY", []string{"xsel", "--clipboard", "--input"}},
-		{"", []string{"clip.exe"}},
-	}
+var clipboards = []struct{ needs, command string }{
+	{"", "pbcopy"}, {"WAYLAND_DISPLAY", "wl-copy"}, {"DISPLAY", "xclip -selection clipboard"},
+	{"DISPLAY", "xsel --clipboard --input"}, {"", "clip.exe"},
 }
 
 // runCopy copies an answer: "", a number counted back from the last, and osc52
@@ -219,12 +204,14 @@ func (t *Terminal) clipboard() ([]string, error) {
 	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
 		return nil, errors.New("over ssh the clipboard is on the other machine; /copy osc52 asks the terminal to fill it")
 	}
-	for _, c := range clipboards() {
+	for _, c := range clipboards {
 		if c.needs != "" && env(c.needs) == "" {
 			continue
 		}
-		if path := findProgram(c.argv[0], env("PATH")); path != "" {
-			return append([]string{path}, c.argv[1:]...), nil
+		argv := strings.Fields(c.command)
+		if path := findProgram(argv[0], env("PATH")); path != "" {
+			argv[0] = path
+			return argv, nil
 		}
 	}
 	return nil, errors.New("no clipboard tool here (pbcopy, wl-copy, xclip, xsel, clip.exe); " +

@@ -145,7 +145,7 @@ func (q queue) steers(i int) bool {
 	word := strings.TrimSpace(l.Text)
 	return l.Whole() && (i == 0 || q.Lines()[i-1].Whole()) &&
 		!slices.Contains([]string{"", "quit", "exit", "help", "?"}, word) && !strings.HasPrefix(word, "!") && !isMemory(word) &&
-		(!strings.HasPrefix(word, "/") || len(droppedImages(l.Text, true)) > 0)
+		(!strings.HasPrefix(word, "/") || beginsWithImage(l.Text))
 }
 
 // steering implements agent.Message: the lines that the user wants to reach the model

@@ -1,14 +1,12 @@
 package ui
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +15,7 @@ import (
 
 	"artoo/provider"
 	"artoo/tool/shell"
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -30,8 +29,8 @@ func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell
 // shell runs the command of a line that begins with "!". Its output goes along
 // with the next message, unless there are two. The policy has no say: the user
 // typed it.
-func (t *Terminal) shell(ctx context.Context, text string) error {
-	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(text), "!"), "!")
+func (t *Terminal) shell(ctx context.Context, line string) error {
+	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "!"), "!")
 	command = strings.TrimSpace(command)
 	if command == "" {
 		t.Note("follow ! with a command: !ls shows the model its output, !!ls does not")
@@ -83,7 +82,7 @@ const exitedWell = "exit status 0"
 // how it ended, "" when it did not begin. It has the terminal for its input if
 // there is one, and Ctrl-C is for it alone.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
-	command := exec.CommandContext(ctx, t.userShell(), "-c", line)
+	command := exec.CommandContext(ctx, cmp.Or(t.variable("SHELL"), "/bin/sh"), "-c", line)
 	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.withPath(t.opt.Environ)
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
@@ -134,7 +133,9 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts
 	close(exited)
 	t.awaitShown(out, copied, keys)
 	t.complain(r.Close())
-	how = howItEnded(command.ProcessState)
+	if command.ProcessState != nil {
+		how = command.ProcessState.String() // "exit status 1" or "signal: killed"
+	}
 	t.prompt.EndTurn(how == exitedWell)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
@@ -181,19 +182,6 @@ func (t *Terminal) complain(err error) {
 	if err != nil {
 		t.Note("error: " + err.Error())
 	}
-}
-
-// userShell is the user's shell, which takes a command line as sh does.
-func (t *Terminal) userShell() string {
-	return cmp.Or(t.variable("SHELL"), "/bin/sh")
-}
-
-// howItEnded is "exit status 1" or "signal: killed".
-func howItEnded(state *os.ProcessState) string {
-	if state == nil {
-		return ""
-	}
-	return state.String()
 }
 
 // shellOpenWait is after what silence a line that has not ended is shown: it may
@@ -351,45 +339,26 @@ func (e *excerpt) write(p []byte) {
 // String is the text, cut at line ends if it was cut, with a line that says how
 // much is missing.
 func (e *excerpt) String() string {
-	head, tail := e.head, e.tail
+	head, tail := string(e.head), string(e.tail)
 	if e.total == len(head)+len(tail) {
-		whole := slices.Concat(head, tail)
-		if utf8.RuneCount(whole) <= e.max {
-			return strings.ToValidUTF8(string(whole), "\ufffd")
+		head += tail
+		tail = head
+		if utf8.RuneCountInString(head) <= e.max {
+			return strings.ToValidUTF8(head, "\ufffd")
 		}
-		head, tail = whole, whole
 	}
-	head, tail = firstRunes(head, e.max/2), lastRunes(tail, e.max-e.max/2)
-	if i := bytes.LastIndexByte(head, '\n') + 1; i > len(head)/2 {
-		head = head[:i]
-	}
-	if i := bytes.IndexByte(tail, '\n') + 1; i > 0 && i <= len(tail)/2 {
+	first, last := []rune(head), []rune(tail)
+	head = string(first[:min(len(first), e.max/2)])
+	tail = string(last[max(len(last)-e.max+e.max/2, 0):])
+	head = text.CutLines(head+"\n", len(head))
+	if i := strings.IndexByte(tail, '\n') + 1; i <= len(tail)/2 {
 		tail = tail[i:]
 	}
 	gap := "\n"
-	if bytes.HasSuffix(head, []byte("\n")) {
+	if strings.HasSuffix(head, "\n") {
 		gap = ""
 	}
-	left := fmt.Sprintf("%s[... %d bytes left out here ...]\n", gap, e.total-len(head)-len(tail))
-	return strings.ToValidUTF8(string(head), "\ufffd") + left + strings.ToValidUTF8(string(tail), "\ufffd")
-}
-
-func firstRunes(text []byte, n int) []byte {
-	end := 0
-	for ; n > 0 && end < len(text); n-- {
-		_, size := utf8.DecodeRune(text[end:])
-		end += size
-	}
-	return text[:end]
-}
-
-func lastRunes(text []byte, n int) []byte {
-	start := len(text)
-	for ; n > 0 && start > 0; n-- {
-		_, size := utf8.DecodeLastRune(text[:start])
-		start -= size
-	}
-	return text[start:]
+	return fmt.Sprintf("%s%s[... %d bytes left out here ...]\n%s", head, gap, e.total-len(head)-len(tail), tail)
 }
 
 const (

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +24,9 @@ func runRedo(ctx context.Context, t *Terminal, arg string) error { return t.undo
 // undo shows what taking back the last turns, or bringing them back, would do, asks,
 // does it, and sees to it that the model hears of it.
 func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
-	n := 1
-	if arg != "" {
-		var err error
-		if n, err = strconv.Atoi(arg); err != nil || n < 1 {
-			return fmt.Errorf("%q is not a number of turns", arg)
-		}
+	n, err := strconv.Atoi(cmp.Or(arg, "1"))
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a number of turns", arg)
 	}
 	u, err := t.changes()
 	if err != nil {

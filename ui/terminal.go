@@ -153,7 +153,7 @@ func (t *Terminal) handle(ctx context.Context, l prompt.Line) error {
 		return t.runCommand(ctx, "/quit")
 	case word == "help" || word == "?":
 		return t.runCommand(ctx, "/help")
-	case strings.HasPrefix(l.Text, "/") && len(droppedImages(l.Text, true)) == 0:
+	case strings.HasPrefix(l.Text, "/") && !beginsWithImage(l.Text):
 		return t.runCommand(ctx, l.Text)
 	case strings.HasPrefix(l.Text, "!"):
 		return t.shell(ctx, l.Text)

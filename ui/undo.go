@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -206,20 +207,14 @@ const (
 // verb says what is done to a path, without its name.
 func verb(c journal.Change, redo bool) string {
 	switch effect := Effect(c); {
-	case effect == "renamed":
-		return "rename to"
-	case effect == "deleted":
-		return "delete"
+	case effect == "modified" && redo:
+		return "change"
 	case effect == "created" && redo:
 		return "create"
-	case effect == "created":
-		return "bring back"
-	case effect == "mode":
-		return "permissions of"
-	case redo:
-		return "change"
+	default:
+		return map[string]string{"renamed": "rename to", "deleted": "delete", "created": "bring back", "mode": "permissions of",
+			"modified": "restore"}[effect]
 	}
-	return "restore"
 }
 
 // effect says what becomes of a path.
@@ -264,8 +259,8 @@ func (u Undo) Done(p journal.Plan, r journal.Report) {
 		text = "nothing was changed"
 	}
 	u.Screen.Note(text)
-	u.lacking("left alone: ", append(append([]journal.Lack{}, p.Left...), r.Left...))
-	u.lacking(cannotBeUndone+" ", append(append([]journal.Lack{}, p.Cannot...), r.Cannot...))
+	u.lacking("left alone: ", slices.Concat(p.Left, r.Left))
+	u.lacking(cannotBeUndone+" ", slices.Concat(p.Cannot, r.Cannot))
 }
 
 // mostLacking is how many of the paths that were not changed are named after an undo.
