@@ -166,50 +166,51 @@ func (s *Screen) wake(id int) {
 	}
 	s.alarm.stop = nil
 	now := s.opt.Now()
-	if len(s.outputs.pending) > 0 && !now.Before(s.outputs.flushed.Add(interval)) {
-		s.outputs.flush(now)
-	}
-	s.showLive(now)
-	if !s.layout.moving() {
-		s.report(now)
-	} else if at := s.nextSpin(); !at.IsZero() && !now.Before(at) {
-		s.spin()
-	}
+	s.events(func(at time.Time, do func(now time.Time)) {
+		if !now.Before(at) {
+			do(now)
+		}
+	})
 	s.alarm.set(s.next(), &s.opt, s.wake)
 }
 
 // next is the earliest moment at which wake has something to do.
-func (s *Screen) next() time.Time {
-	var at time.Time
-	add := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
+func (s *Screen) next() (next time.Time) {
+	s.events(func(at time.Time, _ func(time.Time)) {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	})
+	return next
+}
+
+// events calls each with what is to be done without the agent, and when.
+func (s *Screen) events(each func(at time.Time, do func(now time.Time))) {
+	event := func(at time.Time, do func(now time.Time)) {
+		if !at.IsZero() {
+			each(at, do)
 		}
 	}
 	if len(s.outputs.pending) > 0 {
-		add(s.outputs.flushed.Add(interval))
+		event(s.outputs.flushed.Add(interval), s.outputs.flush)
 	}
-	if !s.asking && !s.paused && !s.prompt {
+	waits := s.asking || s.paused
+	if !waits && !s.prompt {
 		for _, r := range s.work.calls {
-			if t := s.layout.liveAt(r); !t.IsZero() {
-				add(t)
-			}
+			event(s.layout.liveAt(r), func(now time.Time) { s.below(r, now) })
 		}
 	}
 	switch {
 	case s.layout.moving():
-		if t := s.nextSpin(); !t.IsZero() {
-			add(t)
-		}
-	case !s.opt.Quiet && !s.asking && !s.paused:
+		event(s.nextSpin(), func(time.Time) { s.spin() })
+	case !waits && !s.opt.Quiet:
 		for _, r := range s.work.calls {
-			add(r.due())
+			event(r.due(), func(now time.Time) { s.report(r, now) })
 		}
 		if s.work.busy.doing != "" && s.open.rowIsFree() {
-			add(s.work.busy.due())
+			event(s.work.busy.due(), s.reportModel)
 		}
 	}
-	return at
 }
 
 // due is when the next line about a call is to be printed.
@@ -220,45 +221,42 @@ func (r *running) due() time.Time {
 	return r.said.Add(report)
 }
 
-// report prints what is due where lines cannot change.
-func (s *Screen) report(now time.Time) {
-	if s.opt.Quiet || s.asking || s.paused {
+// report prints a line about a call where lines cannot change.
+func (s *Screen) report(r *running, now time.Time) {
+	r.said = now
+	if !r.started {
+		r.started = true
+		s.printCall(r.call, "", 0)
+		s.lastRun = r.call.ID
 		return
 	}
-	for _, r := range s.work.calls {
-		switch {
-		case now.Before(r.due()):
-		case !r.started:
-			r.started, r.said = true, now
-			s.printCall(r.call, "", 0)
-			s.lastRun = r.call.ID
-		default:
-			still, last := s.layout.still("running", now.Sub(r.since)), ""
-			if end := s.layout.lastOf(r); s.opt.Conversation && end != r.last {
-				r.last, last = end, end
-			}
-			if last != "" && s.opt.Profile == Spoken {
-				still, last = still+", "+last, ""
-			}
-			if r.said = now; s.lastRun == r.call.ID {
-				s.print(s.layout.ranLine(r.call, still, 0))
-			} else {
-				s.printCall(r.call, still, 0)
-			}
-			if last != "" {
-				s.put(s.layout.lastLines(last, 1))
-			}
-			s.lastRun = r.call.ID
-		}
+	still, last := s.layout.still("running", now.Sub(r.since)), ""
+	if end := s.layout.lastOf(r); s.opt.Conversation && end != r.last {
+		r.last, last = end, end
 	}
-	if b := s.work.busy; b.doing != "" && s.open.rowIsFree() && !now.Before(b.due()) {
-		s.work.busy.said = now
-		if b.doing == calling && !b.named {
-			s.work.busy.named = true
-			s.aside(s.layout.note(s.layout.activity(b.doing, b.tool, 0)))
-		} else {
-			s.aside(s.layout.note(s.layout.still(s.layout.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
-		}
+	if last != "" && s.opt.Profile == Spoken {
+		still, last = still+", "+last, ""
+	}
+	if s.lastRun == r.call.ID {
+		s.print(s.layout.ranLine(r.call, still, 0))
+	} else {
+		s.printCall(r.call, still, 0)
+	}
+	if last != "" {
+		s.put(s.layout.lastLines(last, 1))
+	}
+	s.lastRun = r.call.ID
+}
+
+// reportModel prints a line about what the model does where lines cannot change.
+func (s *Screen) reportModel(now time.Time) {
+	b := &s.work.busy
+	b.said = now
+	if b.doing == calling && !b.named {
+		b.named = true
+		s.aside(s.layout.note(s.layout.activity(b.doing, b.tool, 0)))
+	} else {
+		s.aside(s.layout.note(s.layout.still(s.layout.activity(b.doing, b.tool, b.bytes), now.Sub(b.since))))
 	}
 }
 

@@ -148,36 +148,30 @@ func result(r agent.CallResult) string {
 	case agent.CallDenied:
 		return prefixed("denied", summary)
 	case agent.CallUnanswered:
-		return prefixed("denied: no one can answer", "")
+		return "denied: no one can answer"
 	case agent.CallInterrupted:
 		return prefixed("interrupted", summary)
 	case agent.CallFailed:
-		if summary == "" {
-			return "failed"
-		}
+		return cmp.Or(summary, "failed")
 	case agent.CallOK:
-		if summary == "" {
-			return "ok"
-		}
+		return cmp.Or(summary, "ok")
 	}
 	return summary
 }
 
-func prefixed(word, summary string) string {
+// prefixed is what happened, and behind it why, if that is known and does not say it itself.
+func prefixed(what, why string) string {
 	switch {
-	case summary == "":
-		return word
-	case strings.HasPrefix(summary, word):
-		return summary
+	case why == "":
+		return what
+	case strings.HasPrefix(why, what):
+		return why
 	}
-	return word + ": " + summary
+	return what + ": " + why
 }
 
-// tail is the end of a failed command's output, without its escape sequences:
+// lastLines is the end of an output, at most n of its lines, without its escape sequences:
 // colours would say what the words do not.
-func (lay *layout) tail(text string) string { return lay.lastLines(text, tailLines) }
-
-// lastLines is the end of an output, at most n of its lines.
 func (lay *layout) lastLines(text string, n int) string {
 	text = strings.TrimRight(sanitize.Text(sanitize.StripSequences(text), sanitize.Code), "\n")
 	if text == "" {

@@ -155,7 +155,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		}
 		s.put(s.layout.list(call))
 		if failed {
-			s.put(s.layout.tail(tail))
+			s.put(s.layout.lastLines(tail, tailLines))
 		}
 	})
 }

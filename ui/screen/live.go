@@ -89,19 +89,6 @@ func (lay *layout) liveAt(r *running) time.Time {
 	return r.next
 }
 
-// showLive shows what is due of what the running calls wrote, each below a line that
-// says whose it is.
-func (s *Screen) showLive(now time.Time) {
-	if s.asking || s.paused || s.prompt {
-		return
-	}
-	for _, r := range s.work.calls {
-		if at := s.layout.liveAt(r); !at.IsZero() && !now.Before(at) {
-			s.below(r, now)
-		}
-	}
-}
-
 // below shows the last lines that a call wrote since it was last shown.
 func (s *Screen) below(r *running, now time.Time) {
 	if s.lastRun != r.call.ID || !r.started {

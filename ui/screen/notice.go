@@ -106,18 +106,11 @@ func retryReason(e *provider.Error) string {
 	case provider.KindTimeout:
 		return "no answer in time" + status
 	case provider.KindNetwork:
-		return colon("the connection failed", why) + status
+		return prefixed("the connection failed", why) + status
 	case provider.KindAuth:
-		return colon("the key was refused", why) + status
+		return prefixed("the key was refused", why) + status
 	}
-	return colon("the API failed", why) + status
-}
-
-func colon(what, why string) string {
-	if why == "" {
-		return what
-	}
-	return what + ": " + why
+	return prefixed("the API failed", why) + status
 }
 
 // notice is a sentence, or a list whose lines stand below each other.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"artoo/agent"
-	"artoo/ui/sanitize"
 )
 
 // plan shows a plan that is to be approved, as the Markdown that it is.
@@ -38,17 +37,7 @@ func (s *Screen) Choice(q agent.Question) string {
 	s.do(func() {
 		s.beginAsking()
 		Approval{q}.begin(s)
-		before := strings.Repeat(margin, 2)
-		if s.opt.Profile == Spoken {
-			before = ""
-		}
-		var b strings.Builder
-		b.WriteString(s.layout.prose(q.Text, s.layout.before("question: ")))
-		for i, choice := range q.Choices {
-			text := strings.Join(strings.Fields(choice), " ")
-			b.WriteString(s.layout.wrap(s.layout.ascii(sanitize.Text(text, sanitize.Line)), fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
-		}
-		s.must(b.String())
+		s.must(s.layout.prose(q.Text, s.layout.before("question: ")) + s.layout.numbered(q.Choices))
 	})
 	switch n := len(q.Choices); {
 	case q.Kind == agent.QuestionCompact && s.opt.Profile == Spoken:
@@ -65,6 +54,16 @@ func (s *Screen) Choice(q agent.Question) string {
 	return answering + "[your words] (none) "
 }
 
+// numbered are choices with their numbers.
+func (lay *layout) numbered(choices []string) string {
+	before := lay.before("") + lay.before("")
+	var b strings.Builder
+	for i, choice := range choices {
+		b.WriteString(lay.wrap(lay.ascii(line(choice)), fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
+	}
+	return b.String()
+}
+
 // planDecided tells what became of a plan.
 func planDecided(q agent.Question, a agent.Answer) string {
 	switch a.Verdict {
@@ -75,36 +74,21 @@ func planDecided(q agent.Question, a agent.Answer) string {
 	case agent.StopTurn:
 		return "not approved; turn stopped"
 	}
-	if a.Reason != "" {
-		return "not approved: " + line(a.Reason)
-	}
-	return "not approved"
+	return prefixed("not approved", line(a.Reason))
 }
 
-// answerTo begins the prompts of questions that approve nothing.
-const answerTo = "answer: "
-
 // OfferCommand asks for the command that a user chose to name.
-const OfferCommand = answerTo + "which command? "
+const OfferCommand = answering + "which command? "
 
 // Offer prints what is offered, with the choices there are, and returns the line to ask
 // with. The last choice is taken by Enter alone.
 func (s *Screen) Offer(text string, choices []string) (prompt string) {
 	s.do(func() {
-		before := strings.Repeat(margin, 2)
-		if s.opt.Profile == Spoken {
-			before = ""
-		}
-		var b strings.Builder
-		b.WriteString(s.layout.note(text))
-		for i, choice := range choices {
-			b.WriteString(s.layout.wrap(choice, fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
-		}
-		s.must(b.String())
+		s.must(s.layout.note(text) + s.layout.numbered(choices))
 	})
 	n, last := len(choices), choices[len(choices)-1]
 	if s.opt.Profile == Spoken {
-		return answerTo + fmt.Sprintf("which one? Type a number from 1 to %d. Enter means %s. ", n, last)
+		return answering + fmt.Sprintf("which one? Type a number from 1 to %d. Enter means %s. ", n, last)
 	}
-	return answerTo + fmt.Sprintf("which one? [1-%d] (%s) ", n, last)
+	return answering + fmt.Sprintf("which one? [1-%d] (%s) ", n, last)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ var (
 // are words already.
 func spokenResult(result string) string {
 	if m := size.FindStringSubmatch(result); m != nil {
-		return lineCount(m[1]) + " added, " + m[2] + " removed"
+		added, _ := strconv.Atoi(m[1]) // it is a number
+		return texts.Count(added, "line") + " added, " + m[2] + " removed"
 	}
 	if m := took.FindStringSubmatchIndex(result); m != nil {
 		if d, err := time.ParseDuration(result[m[4]:m[5]]); err == nil {
@@ -86,13 +88,6 @@ func spokenSize(n int) string {
 		return texts.Count(n, "byte")
 	}
 	return number + [...]string{"", " kilobytes", " megabytes"}[thousands]
-}
-
-func lineCount(n string) string {
-	if n == "1" {
-		return "1 line"
-	}
-	return n + " lines"
 }
 
 // spokenInput says each field of a call's input in a line, "name: value";
