@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -80,32 +79,29 @@ func (p *Process) hear() (Exit, error) {
 		if err != nil {
 			return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 		}
-		switch {
-		case said[0][0] == launcher.SayEntries:
+		switch said.Say {
+		case launcher.SayEntries:
 			if !p.crowded && p.entries() > p.line.Entries {
 				p.crowded = true
 				if err := p.Kill(); err != nil {
 					return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 				}
 			}
-		case said[0][0] == launcher.SayProtected && len(said[0]) == 2:
+		case launcher.SayProtected:
 			var err error
-			if why := said[0][1]; why != "" {
-				err = errors.New("sandbox: " + why)
+			if said.Why != "" {
+				err = errors.New("sandbox: " + said.Why)
 			}
 			p.answers <- err
-		case len(said) == 2 && said[0][0] == launcher.SayDenials:
-			met, err := readDenials(said[1])
-			if err != nil {
-				return Exit{}, err
-			}
+		case launcher.SayDenials:
 			p.mu.Lock()
-			p.met = met
+			p.met = denialsOf(said.Denials)
 			p.mu.Unlock()
-		case len(said) == 2 && said[0][0] == launcher.SayExit && len(said[0]) == 4:
-			return readExit(said[0], said[1])
+		case launcher.SayExit:
+			return Exit{Status: syscall.WaitStatus(said.Status), Stopped: said.Stopped, Limit: said.Limit,
+				Denials: denialsOf(said.Denials)}, nil
 		default:
-			return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said)
+			return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said.Say)
 		}
 	}
 }
@@ -152,39 +148,18 @@ func (p *Process) hides(path string) bool {
 	return at.Op != launcher.OpProc && at.From != at.To || within(path, p.line.Denied)
 }
 
-// readExit reads how a command ended.
-func readExit(facts, triples []string) (exit Exit, err error) {
-	status, err := strconv.Atoi(facts[1])
-	if err != nil {
-		return exit, fmt.Errorf("sandbox: exit status: %w", err)
-	}
-	exit.Status, exit.Limit = syscall.WaitStatus(status), facts[3]
-	if exit.Stopped, err = strconv.Atoi(facts[2]); err != nil {
-		return exit, fmt.Errorf("sandbox: stopped processes: %w", err)
-	}
-	exit.Denials, err = readDenials(triples)
-	return exit, err
-}
-
-// readDenials reads denials as triples.
-func readDenials(triples []string) (list []Denial, err error) {
-	if len(triples)%3 != 0 {
-		return nil, errors.New("sandbox: denials: malformed")
-	}
-	for i := 0; i < len(triples); i += 3 {
-		n, err := strconv.Atoi(triples[i+1])
-		if err != nil {
-			return nil, fmt.Errorf("sandbox: denials: %w", err)
-		}
-		at := slices.IndexFunc(list, func(d Denial) bool { return d.Wall == triples[i] })
+// denialsOf gathers denials by their wall.
+func denialsOf(all []launcher.Denial) (list []Denial) {
+	for _, one := range all {
+		at := slices.IndexFunc(list, func(d Denial) bool { return d.Wall == one.Wall })
 		if at < 0 {
 			at = len(list)
-			list = append(list, Denial{Wall: triples[i]})
+			list = append(list, Denial{Wall: one.Wall})
 		}
 		d := &list[at]
-		d.N += n
-		if path := triples[i+2]; path != "" && len(d.Paths) < maxPaths {
-			d.Paths = append(d.Paths, path)
+		d.N += one.N
+		if one.Path != "" && len(d.Paths) < maxPaths {
+			d.Paths = append(d.Paths, one.Path)
 		}
 	}
 	slices.SortFunc(list, func(a, b Denial) int { return cmp.Compare(a.Wall, b.Wall) })
@@ -196,7 +171,7 @@ func readDenials(triples []string) (list []Denial, err error) {
 			d.What += ": " + strings.Join(d.Paths[:min(len(d.Paths), 3)], ", ")
 		}
 	}
-	return list, nil
+	return list
 }
 
 // maxPaths is how many paths a denial names.
@@ -229,7 +204,7 @@ func (p *Process) Protect() error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.socket.Write(launcher.Encode([]string{launcher.SayProtect}, denied, protected)); err != nil {
+	if _, err := p.socket.Write(launcher.Encode(launcher.Order{Protect: true, Denied: denied, Protected: protected})); err != nil {
 		<-p.done // the socket is closed at the end
 		return nil
 	}
@@ -269,19 +244,12 @@ func (p *Process) guard() {
 
 // Signal sends a signal to the command and all it started.
 func (p *Process) Signal(signal syscall.Signal) error {
-	_, err := p.socket.Write(launcher.Encode([]string{launcher.SaySignal, strconv.Itoa(int(signal))}))
+	_, err := p.socket.Write(launcher.Encode(launcher.Order{Signal: int(signal)}))
 	return err
 }
 
 // Kill ends the command and all it started at once.
 func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
-
-func readFull(r io.Reader, p []byte) error {
-	_, err := io.ReadFull(r, p)
-	return err
-}
-
-func cutLine(s string) (line, rest string, more bool) { return strings.Cut(s, "\n") }
 
 // Gone is closed when the launcher has ended, and with it what it started.
 func (s *Sandbox) Gone() <-chan struct{} { return s.ended }

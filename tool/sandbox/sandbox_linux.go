@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -122,19 +123,17 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.socket.SetDeadline(time.Unix(1, 0)) }) // it may be closed already
 	defer stop()
-	if _, err := s.socket.Write(setup.Encode()); err != nil {
+	if _, err := s.socket.Write(launcher.Encode(setup)); err != nil {
 		return err
 	}
 	said, files, err := receive(s.socket)
 	if err != nil {
 		return fmt.Errorf("the launcher ended: %w", err)
 	}
-	if err := refusal(said); err != nil {
-		return err
+	if said.Say != launcher.SayReady {
+		return errors.New(said.Why)
 	}
-	if len(said[0]) == 3 {
-		s.where, s.why = said[0][1], said[0][2]
-	}
+	s.where, s.why = said.Where, said.Why
 	s.open(files)
 	return s.socket.SetDeadline(time.Time{})
 }
@@ -207,7 +206,7 @@ func ownMap(kind string) []syscall.SysProcIDMap {
 			return list
 		}
 		list = append(list, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
-		_, after, ok := cutLine(rest)
+		_, after, ok := strings.Cut(rest, "\n")
 		if !ok {
 			return list
 		}
@@ -265,14 +264,14 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 	}
 	p := &Process{sandbox: s, socket: ours, begun: time.Now(), line: line, done: make(chan struct{}), answers: make(chan error)}
 	s.mu.Lock()
-	_, _, err = s.socket.WriteMsgUnix(launcher.Encode(), unix.UnixRights(fds...), nil)
+	_, _, err = s.socket.WriteMsgUnix(launcher.Encode(struct{}{}), unix.UnixRights(fds...), nil)
 	s.mu.Unlock()
 	theirs.Close()
 	runtime.KeepAlive(streams)
 	if err == nil {
-		_, err = ours.Write(line.Encode())
+		_, err = ours.Write(launcher.Encode(line))
 	}
-	var said [][]string
+	var said launcher.Answer
 	var files []*os.File
 	if err == nil {
 		said, files, err = receive(ours)
@@ -281,15 +280,15 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 		ours.Close()
 		return nil, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 	}
-	if err := refusal(said); err != nil {
+	if said.Say != launcher.SayStarted {
 		ours.Close()
-		return nil, fmt.Errorf("sandbox: %w", err)
+		return nil, errors.New("sandbox: " + said.Why)
 	}
 	if len(files) == 1 {
 		p.memory = files[0]
 		p.room = "/proc/self/fd/" + strconv.Itoa(int(p.memory.Fd()))
-	} else if len(said[0]) == 2 && said[0][1] != "" {
-		p.room = filepath.Join(filepath.Dir(s.room.Name()), said[0][1])
+	} else if said.Where != "" {
+		p.room = filepath.Join(filepath.Dir(s.room.Name()), said.Where)
 	}
 	s.commands.Go(p.attend)
 	if s.writes(options) {
@@ -427,36 +426,29 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return conn.(*net.UnixConn), theirs, nil
 }
 
-// receive reads a frame, and the files that came with it.
-func receive(conn *net.UnixConn) ([][]string, []*os.File, error) {
+// receive reads an answer, and the files that came with it.
+func receive(conn *net.UnixConn) (said launcher.Answer, files []*os.File, err error) {
 	head := make([]byte, 4)
 	oob := make([]byte, unix.CmsgSpace(4*32))
-	var files []*os.File
-	for got := 0; got < len(head); {
-		n, oobn, _, _, err := conn.ReadMsgUnix(head[got:], oob)
-		if err != nil {
-			return nil, files, err
-		}
-		got += n
-		more, err := filesOf(oob[:oobn])
-		files = append(files, more...)
-		if err != nil {
-			return nil, files, err
-		}
+	n, oobn, _, _, err := conn.ReadMsgUnix(head, oob)
+	if err == nil {
+		files, err = filesOf(oob[:oobn])
+	}
+	if err == nil {
+		_, err = io.ReadFull(conn, head[n:])
+	}
+	if err != nil {
+		return said, files, err
 	}
 	size, err := launcher.Length(head)
 	if err != nil {
-		return nil, files, err
+		return said, files, err
 	}
 	body := make([]byte, size)
-	if err := readFull(conn, body); err != nil {
-		return nil, files, err
+	if _, err := io.ReadFull(conn, body); err != nil {
+		return said, files, err
 	}
-	lists, err := launcher.Decode(body)
-	if err == nil && (len(lists) == 0 || len(lists[0]) == 0) {
-		err = errors.New("an empty answer")
-	}
-	return lists, files, err
+	return said, files, launcher.Decode(body, &said)
 }
 
 func filesOf(oob []byte) ([]*os.File, error) {
@@ -476,15 +468,4 @@ func filesOf(oob []byte) ([]*os.File, error) {
 		}
 	}
 	return files, nil
-}
-
-// refusal is the error that the launcher told.
-func refusal(said [][]string) error {
-	if said[0][0] == launcher.SayFailed && len(said[0]) == 2 {
-		return errors.New(said[0][1])
-	}
-	if !slices.Contains([]string{launcher.SayReady, launcher.SayStarted}, said[0][0]) {
-		return errors.New("an unknown answer of the launcher")
-	}
-	return nil
 }

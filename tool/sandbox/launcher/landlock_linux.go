@@ -3,37 +3,30 @@
 package launcher
 
 import (
-	"runtime"
 	"slices"
-	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-// Landlock's rights over files, by its versions.
+// Landlock's rights over files. Version 2 has LANDLOCK_ACCESS_FS_REFER, version 3
+// LANDLOCK_ACCESS_FS_TRUNCATE.
 const (
-	mayExecute = 1 << 0
-	mayWrite   = 1 << 1
-	mayRead    = 1 << 2
-	mayList    = 1 << 3
-	mayRemove  = 1<<4 | 1<<5 // directories and files
-	mayMake    = 1<<6 | 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<12
-	mayRefer   = 1 << 13 // Landlock version 2 has it.
-	mayCut     = 1 << 14 // Landlock version 3 has it.
+	mayRefer = unix.LANDLOCK_ACCESS_FS_REFER
+	mayCut   = unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	reading  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	ofFiles  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | mayCut
+	all      = reading | ofFiles | mayRefer | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		makeSocket | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	makeSocket = unix.LANDLOCK_ACCESS_FS_MAKE_SOCK
 
-	ofFiles = mayExecute | mayWrite | mayRead | mayCut
-	reading = mayExecute | mayRead | mayList
-	all     = reading | mayWrite | mayRemove | mayMake | mayRefer | mayCut
-
-	makeSocket = 1 << 9
-
-	scopeSockets  = 1 << 0 // abstract unix sockets
-	scopeSignals  = 1 << 1
 	scopesSockets = 6 // the version with scopes
 )
 
 // landlockVersion is that of the kernel, 0 where there is none.
 func landlockVersion() int {
-	version, _, errno := syscall.Syscall(sysLandlockCreate, 0, 0, 1)
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
 	}
@@ -42,12 +35,8 @@ func landlockVersion() int {
 
 // newRuleset makes a ruleset that handles rights over files and scopes.
 func newRuleset(files, scoped uint64) (*ruleset, error) {
-	attr := struct{ files, network, scoped uint64 }{files: files, scoped: scoped}
-	size := unsafe.Sizeof(attr.files)
-	if scoped != 0 {
-		size = unsafe.Sizeof(attr)
-	}
-	fd, _, errno := syscall.Syscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), size, 0)
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: files, Scoped: scoped}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return nil, failed("make a Landlock ruleset", errno)
 	}
@@ -59,7 +48,7 @@ func newRuleset(files, scoped uint64) (*ruleset, error) {
 // made in directories that it sees is covered. Landlock refuses to move files between
 // directories unless that is allowed.
 func socketRules() (int, error) {
-	r, err := newRuleset(makeSocket|mayRefer, scopeSockets)
+	r, err := newRuleset(makeSocket|mayRefer, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET)
 	if err != nil {
 		return -1, err
 	}
@@ -67,7 +56,7 @@ func socketRules() (int, error) {
 		err = r.allow(Temp, makeSocket|mayRefer)
 	}
 	if err != nil {
-		syscall.Close(r.fd)
+		unix.Close(r.fd)
 		return -1, failed("allow sockets", err)
 	}
 	return r.fd, nil
@@ -93,19 +82,19 @@ func (j *job) grant() error {
 		handled &^= mayRefer
 	}
 	if version >= scopesSockets {
-		scoped = scopeSockets | scopeSignals
+		scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	r, err := newRuleset(handled, scoped)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(r.fd)
+	defer unix.Close(r.fd)
 	for _, path := range slices.Concat(j.Readable, j.Writable) {
 		if err := r.allow(path, reading); err != nil {
 			return failed("grant "+path, err)
 		}
 	}
-	if err := r.allow("/dev", mayList); err != nil {
+	if err := r.allow("/dev", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
 		return failed("grant /dev", err)
 	}
 	own := slices.Concat(j.setup.Scratch, devices)
@@ -124,10 +113,10 @@ func (j *job) grant() error {
 			return failed("grant "+dir, err)
 		}
 	}
-	if _, _, errno := syscall.Syscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
-		return failed("give up privileges", errno)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return failed("give up privileges", err)
 	}
-	_, _, errno := syscall.Syscall(sysLandlockSelf, uintptr(r.fd), 0, 0)
+	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0)
 	if errno != 0 {
 		return failed("enter Landlock", errno)
 	}
@@ -137,27 +126,24 @@ func (j *job) grant() error {
 // allow adds a rule for a path and what lies below it. What is not there needs
 // none.
 func (r *ruleset) allow(path string, rights uint64) error {
-	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
-	if err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil {
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
 	if !isDir(st.Mode) {
 		rights &= ofFiles
 	}
-	// The kernel's structure has no room at its end.
-	var rule [12]byte
-	*(*uint64)(unsafe.Pointer(&rule[0])) = rights & r.handled
-	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd)
-	_, _, errno := syscall.Syscall6(sysLandlockAdd, uintptr(r.fd), 1, uintptr(unsafe.Pointer(&rule[0])), 0, 0, 0)
-	runtime.KeepAlive(&rule)
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -189,8 +175,8 @@ func (j *job) allowBut(r *ruleset, dir string, closed []string) error {
 	if err != nil {
 		return err
 	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(dir, &st); err != nil {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
 		return err
 	}
 	j.full[place{uint64(st.Dev), st.Ino}] = true
@@ -199,7 +185,7 @@ func (j *job) allowBut(r *ruleset, dir string, closed []string) error {
 		if slices.Contains(closed, path) {
 			continue
 		}
-		if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+		if err := unix.Lstat(path, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			continue // gone, or a link, whose end has its own rule or none
 		}
 		if isDir(st.Mode) && holds(path) {

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 func init() {
 	if startedAs() == Name {
-		syscall.Exit(serve())
+		unix.Exit(serve())
 	}
 }
 
@@ -55,36 +55,36 @@ const firstFree = 10
 // serve starts commands until the socket closes, and returns the exit status of
 // the process.
 func serve() int {
-	syscall.Syscall6(syscall.SYS_PRCTL, 41, 1, 0, 0, 0, 0)
-	s := &server{root: syscall.Geteuid() == 0}
+	_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // an old kernel has no such switch
+	s := &server{root: unix.Geteuid() == 0}
 	s.known.first = map[int]bool{}
 	if err := s.reserve(); err != nil {
 		return 1
 	}
 	body, _, err := readFrame(s.socket)
 	if err == nil {
-		s.setup, err = decodeSetup(body)
+		err = Decode(body, &s.setup)
 	}
 	var listening []int
-	ready := []string{SayReady, "", ""}
+	ready := Answer{Say: SayReady}
 	if err == nil {
 		listening, err = s.prepare()
 	}
 	if err == nil && s.setup.Mechanism == "namespaces" {
 		where, why := s.findRoom()
-		if ready[1] = where; why != nil {
-			ready[2] = why.Error()
+		if ready.Where = where; why != nil {
+			ready.Why = why.Error()
 		}
 	}
 	if err != nil {
-		_ = writeFrame(s.socket, Encode([]string{SayFailed, err.Error()})) // the exit status says as much
+		_ = writeFrame(s.socket, Encode(Answer{Say: SayFailed, Why: err.Error()})) // the exit status says as much
 		return 1
 	}
 	if err := writeFrame(s.socket, Encode(ready), listening...); err != nil {
 		return 1
 	}
 	for _, fd := range listening {
-		syscall.Close(fd)
+		unix.Close(fd)
 	}
 	for {
 		_, fds, err := readFrame(s.socket)
@@ -113,35 +113,26 @@ func (s *server) sharedProc() bool {
 // reserve moves the socket away and fills the descriptors below firstFree, so that
 // nothing else gets one of them.
 func (s *server) reserve() error {
-	fd, err := duplicate(FD, firstFree)
+	fd, err := unix.FcntlInt(FD, unix.F_DUPFD_CLOEXEC, firstFree)
 	if err != nil {
 		return err
 	}
 	s.socket = fd
-	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	for i := range firstFree {
 		if i != null {
-			if err := syscall.Dup3(null, i, syscall.O_CLOEXEC); err != nil {
+			if err := unix.Dup3(null, i, unix.O_CLOEXEC); err != nil {
 				return err
 			}
 		}
 	}
 	if null >= firstFree {
-		return syscall.Close(null)
+		return unix.Close(null)
 	}
 	return nil
-}
-
-// duplicate is dup with a least number.
-func duplicate(fd, least int) (int, error) {
-	n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, uintptr(least))
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(n), nil
 }
 
 // prepare makes what all commands share, and returns the sockets that listen.
@@ -149,14 +140,10 @@ func (s *server) prepare() ([]int, error) {
 	if s.setup.Mechanism != "none" {
 		// Where the machine sends what a crashed process held to a program, it does so
 		// whatever the limit, except with this one. Where a limit of 0 binds, it stays.
-		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: 1, Max: 1})
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	}
 	if s.setup.Mechanism != "namespaces" {
-		_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetSubreaper, 1, 0)
-		if errno != 0 {
-			return nil, failed("become the parent of orphans", errno)
-		}
-		return nil, nil
+		return nil, failed("become the parent of orphans", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 	}
 	if err := loopbackUp(); err != nil {
 		return nil, failed("start the loopback", err)
@@ -179,35 +166,30 @@ func (s *server) prepare() ([]int, error) {
 
 // loopbackUp starts the loopback interface of the network namespace.
 func loopbackUp() error {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(fd)
-	request := struct {
-		name  [16]byte
-		flags uint16
-		_     [22]byte
-	}{flags: syscall.IFF_UP | syscall.IFF_RUNNING}
-	copy(request.name[:], "lo")
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
-	if errno != 0 {
-		return errno
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
 	}
-	return nil
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }
 
 // listen opens a port of the loopback.
 func listen(port int) (int, error) {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, err
 	}
-	if err = syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err == nil {
-		err = syscall.Listen(fd, 64)
+	if err = unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err == nil {
+		err = unix.Listen(fd, 64)
 	}
 	if err != nil {
-		syscall.Close(fd)
+		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil

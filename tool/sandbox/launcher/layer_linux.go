@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // tree changes the thread's own copy of the file tree to what the command is to
@@ -21,7 +22,7 @@ func (j *job) tree() error {
 		}
 	}
 	if j.Layer || j.ReadOnly || j.Job {
-		if err := setattr("/", attrReadOnly, true); err != nil {
+		if err := setattr("/", unix.MOUNT_ATTR_RDONLY, true); err != nil {
 			return failed("make all read-only", err)
 		}
 	}
@@ -42,7 +43,7 @@ func (j *job) tree() error {
 	if err := j.restrict(j.Denied, j.Protected); err != nil {
 		return err
 	}
-	return failed("leave the launcher's own directory", syscall.Unmount(ownDir, syscall.MNT_DETACH))
+	return failed("leave the launcher's own directory", unix.Unmount(ownDir, unix.MNT_DETACH))
 }
 
 // gone reports whether denied names below Writable are gone, not covered.
@@ -55,7 +56,7 @@ func (j *job) bounded() bool { return (j.Layer || j.ReadOnly) && !j.Exec }
 // noExec is the flag of a mount that the command writes to.
 func (j *job) noExec() uintptr {
 	if j.bounded() {
-		return syscall.MS_NOEXEC
+		return unix.MS_NOEXEC
 	}
 	return 0
 }
@@ -75,33 +76,33 @@ func inside(path, dir string) bool {
 // disk, or a file system in memory whose size is the limit.
 func (j *job) room() error {
 	if j.setup.Disk == "" {
-		flags := uintptr(syscall.MS_NOSUID|syscall.MS_NODEV) | j.noExec()
-		err := syscall.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10)+
+		flags := uintptr(unix.MS_NOSUID|unix.MS_NODEV) | j.noExec()
+		err := unix.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10)+
 			",nr_inodes="+strconv.FormatInt(max(j.Size/leastFile, 16), 10))
 		if err != nil {
 			return err
 		}
 	} else {
 		j.name = strconv.Itoa(int(j.rooms.Add(1)))
-		if err := clearReadOnly(diskDir); err != nil {
+		if err := mountAttr(unix.AT_FDCWD, diskDir, 0, 0, unix.MOUNT_ATTR_RDONLY); err != nil {
 			return err
 		}
-		if err := syscall.Mkdir(diskDir+"/"+j.name, 0o700); err != nil {
+		if err := unix.Mkdir(diskDir+"/"+j.name, 0o700); err != nil {
 			return err
 		}
-		if err := syscall.Mount(diskDir+"/"+j.name, layerDir, "", syscall.MS_BIND, ""); err != nil {
+		if err := unix.Mount(diskDir+"/"+j.name, layerDir, "", unix.MS_BIND, ""); err != nil {
 			return err
 		}
-		set := uint64(attrNoSuid | attrNoDev)
+		set := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
 		if j.bounded() {
-			set |= attrNoExec
+			set |= unix.MOUNT_ATTR_NOEXEC
 		}
 		if err := setattr(layerDir, set, false); err != nil {
 			return err
 		}
 	}
 	var err error
-	j.layer, err = syscall.Open(layerDir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	j.layer, err = unix.Open(layerDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	return err
 }
 
@@ -109,7 +110,7 @@ func (j *job) room() error {
 // and the caches.
 func (j *job) own() error {
 	for _, dir := range []string{"home", "temp"} {
-		if err := syscall.Mkdir(layerDir+"/"+dir, 0o700); err != nil {
+		if err := unix.Mkdir(layerDir+"/"+dir, 0o700); err != nil {
 			return failed("make a directory of its own", err)
 		}
 	}
@@ -118,19 +119,19 @@ func (j *job) own() error {
 			return failed("cover "+j.setup.Home, err)
 		}
 	}
-	if err := syscall.Mount(layerDir+"/temp", Temp, "", syscall.MS_BIND, ""); err != nil {
+	if err := unix.Mount(layerDir+"/temp", Temp, "", unix.MS_BIND, ""); err != nil {
 		return failed("give it temporary files of its own", err)
 	}
 	for _, dir := range Shared {
 		var clear uint64
 		if !j.ReadOnly {
-			clear = attrReadOnly
+			clear = unix.MOUNT_ATTR_RDONLY
 		}
 		var set uint64
 		if j.bounded() {
-			set = attrNoExec
+			set = unix.MOUNT_ATTR_NOEXEC
 		}
-		if err := mountAttr(dir, 0, set, clear); err != nil {
+		if err := mountAttr(unix.AT_FDCWD, dir, 0, set, clear); err != nil {
 			return failed("share "+dir, err)
 		}
 	}
@@ -156,7 +157,7 @@ func (j *job) cache(c cache, n string) error {
 			return l.mount(c.to, "/proc", j.noExec())
 		}
 		if j.bounded() {
-			return setattr(c.to, attrNoExec, false)
+			return setattr(c.to, unix.MOUNT_ATTR_NOEXEC, false)
 		}
 		return nil // artoo's own is what is there
 	}
@@ -166,10 +167,10 @@ func (j *job) cache(c cache, n string) error {
 		return err
 	}
 	if !c.users && len(there) == 0 {
-		if err := syscall.Mkdir(l.upper, 0o700); err != nil {
+		if err := unix.Mkdir(l.upper, 0o700); err != nil {
 			return err
 		}
-		return syscall.Mount(l.upper, c.to, "", syscall.MS_BIND, "")
+		return unix.Mount(l.upper, c.to, "", unix.MS_BIND, "")
 	}
 	if err := l.makeUpper(); err != nil {
 		return err
@@ -181,14 +182,14 @@ func (j *job) cache(c cache, n string) error {
 // not the project's.
 func (j *job) output(dir string) error {
 	if j.below(dir) < 0 || slices.ContainsFunc(j.Protected, func(path string) bool { return inside(dir, path) }) {
-		return failed("it is no place for output", syscall.EPERM)
+		return failed("it is no place for output", unix.EPERM)
 	}
-	fd, err := openNoLinks(dir)
+	fd, err := openHow(unix.AT_FDCWD, dir, unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(fd)
-	return bindOver(fd, 0, attrReadOnly)
+	defer unix.Close(fd)
+	return bindOver(fd, 0, unix.MOUNT_ATTR_RDONLY)
 }
 
 // cover puts another directory over one, and what is mounted in that back on top.
@@ -201,7 +202,7 @@ func (j *job) cover(from, dir string) error {
 	var kept []inner
 	defer func() {
 		for _, k := range kept {
-			syscall.Close(k.fd)
+			unix.Close(k.fd)
 		}
 	}()
 	for _, step := range j.setup.Steps {
@@ -213,14 +214,14 @@ func (j *job) cover(from, dir string) error {
 		if err != nil {
 			return err
 		}
-		var st syscall.Stat_t
-		err = syscall.Fstat(fd, &st)
+		var st unix.Stat_t
+		err = unix.Fstat(fd, &st)
 		kept = append(kept, inner{step.To, fd, isDir(st.Mode)})
 		if err != nil {
 			return err
 		}
 	}
-	if err := syscall.Mount(from, dir, "", syscall.MS_BIND, ""); err != nil {
+	if err := unix.Mount(from, dir, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
 	for _, k := range kept {
@@ -231,7 +232,7 @@ func (j *job) cover(from, dir string) error {
 			return failed("hold what is above "+k.path, err)
 		}
 		from := "/proc/self/fd/" + strconv.Itoa(k.fd)
-		if err := syscall.Mount(from, k.path, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		if err := unix.Mount(from, k.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return failed(k.path, err)
 		}
 	}
@@ -271,10 +272,10 @@ func (j *job) lay(hidden []string) error {
 
 // makeUpper makes the written side, with the mode of the directory below.
 func (l *layers) makeUpper() error {
-	if err := syscall.Mkdir(l.upper, 0o755); err != nil {
+	if err := unix.Mkdir(l.upper, 0o755); err != nil {
 		return err
 	}
-	if err := syscall.Mkdir(l.work, 0o700); err != nil {
+	if err := unix.Mkdir(l.work, 0o700); err != nil {
 		return err
 	}
 	return copyMode(l.lower[len(l.lower)-1], l.upper)
@@ -282,15 +283,15 @@ func (l *layers) makeUpper() error {
 
 // copyMode gives a directory the mode, the owner and the times of another.
 func copyMode(from, to string) error {
-	var st syscall.Stat_t
-	if err := syscall.Lstat(from, &st); err != nil {
+	var st unix.Stat_t
+	if err := unix.Lstat(from, &st); err != nil {
 		return err
 	}
-	_ = syscall.Lchown(to, int(st.Uid), int(st.Gid)) // only root may, and only for others would it matter
-	if err := syscall.Chmod(to, st.Mode&0o7777); err != nil {
+	_ = unix.Lchown(to, int(st.Uid), int(st.Gid)) // only root may, and only for others would it matter
+	if err := unix.Chmod(to, st.Mode&0o7777); err != nil {
 		return err
 	}
-	return syscall.UtimesNano(to, []syscall.Timespec{st.Atim, st.Mtim})
+	return unix.UtimesNano(to, []unix.Timespec{st.Atim, st.Mtim})
 }
 
 // hidden makes directories of whiteouts, which make names go away in a layer. They
@@ -307,7 +308,7 @@ type hidden struct {
 func (h *hidden) make(dirs, denied []string) ([]string, error) {
 	h.Lock()
 	defer h.Unlock()
-	key := string(Encode(dirs, denied))
+	key := strings.Join(slices.Concat(dirs, []string{""}, denied), "\x00")
 	if h.paths != nil && h.key == key {
 		return h.paths, nil
 	}
@@ -341,7 +342,7 @@ func (h *hidden) make(dirs, denied []string) ([]string, error) {
 // whiteout hides path, which lies in dir, by an entry below root.
 func whiteout(root, dir, path string, made map[string]bool) error {
 	rest := path[len(dir):]
-	if err := mkdirAll(root + dirOf(rest)); err == syscall.EEXIST || err == syscall.ENOTDIR {
+	if err := mkdirAll(root + dirOf(rest)); err == unix.EEXIST || err == unix.ENOTDIR {
 		return nil
 	} else if err != nil {
 		return err
@@ -358,8 +359,8 @@ func whiteout(root, dir, path string, made map[string]bool) error {
 			break
 		}
 	}
-	err := syscall.Mknod(root+rest, syscall.S_IFCHR, 0)
-	if err == syscall.EEXIST {
+	err := unix.Mknod(root+rest, unix.S_IFCHR, 0)
+	if err == unix.EEXIST {
 		return nil
 	}
 	return err

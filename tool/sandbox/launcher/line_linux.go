@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // job is one command at work.
@@ -42,18 +44,18 @@ type job struct {
 
 // line runs one command, from its frame to its exit.
 func (s *server) line(socket int, stdio [3]int) {
-	defer syscall.Close(socket)
+	defer unix.Close(socket)
 	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, rules: -1, files: -1,
 		full: map[place]bool{}, over: make(chan struct{}), denials: map[denial]int{}}
 	body, _, err := readFrame(socket)
 	if err == nil {
-		j.Line, err = decodeLine(body)
+		err = Decode(body, &j.Line)
 	}
 	if err == nil {
 		err = j.start()
 	}
 	for _, fd := range stdio {
-		syscall.Close(fd)
+		unix.Close(fd)
 	}
 	if j.listener >= 0 {
 		j.hearing.Go(j.hear) // the command's own start is heard too
@@ -64,14 +66,14 @@ func (s *server) line(socket int, stdio [3]int) {
 	if err != nil {
 		j.hearing.Wait()
 		j.release()
-		_ = writeFrame(socket, Encode([]string{SayFailed, err.Error()})) // artoo may have closed the socket
+		j.say(Answer{Say: SayFailed, Why: err.Error()})
 		return
 	}
 	var fds []int
 	if j.name == "" && j.layer >= 0 {
 		fds = []int{j.layer}
 	}
-	_ = writeFrame(socket, Encode([]string{SayStarted, j.name}), fds...)
+	j.say(Answer{Say: SayStarted, Where: j.name}, fds...)
 	j.attend()
 }
 
@@ -79,7 +81,7 @@ func (s *server) line(socket int, stdio [3]int) {
 func (j *job) release() {
 	for _, fd := range []int{j.layer, j.rules, j.files} {
 		if fd >= 0 {
-			syscall.Close(fd)
+			unix.Close(fd)
 		}
 	}
 }
@@ -102,15 +104,15 @@ func (j *job) start() error {
 // enter confines the thread and starts the first process.
 func (j *job) enter() error {
 	var pipes [4]int
-	if err := syscall.Pipe2(pipes[:2], syscall.O_CLOEXEC); err != nil {
+	if err := unix.Pipe2(pipes[:2], unix.O_CLOEXEC); err != nil {
 		return err
 	}
-	if err := syscall.Pipe2(pipes[2:], syscall.O_CLOEXEC); err != nil {
+	if err := unix.Pipe2(pipes[2:], unix.O_CLOEXEC); err != nil {
 		return err
 	}
 	j.exec, j.report = pipes[0], pipes[2]
-	defer syscall.Close(pipes[1])
-	defer syscall.Close(pipes[3])
+	defer unix.Close(pipes[1])
+	defer unix.Close(pipes[3])
 	if err := j.confine(); err != nil {
 		return err
 	}
@@ -134,13 +136,13 @@ func (j *job) confine() error {
 	var err error
 	switch j.setup.Mechanism {
 	case "namespaces":
-		if err = syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
+		if err = unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			return failed("take a file tree of its own", err)
 		}
 		if err = j.tree(); err != nil {
 			return err
 		}
-		if err = syscall.Unshare(syscall.CLONE_NEWPID); err != nil {
+		if err = unix.Unshare(unix.CLONE_NEWPID); err != nil {
 			return failed("take process numbers of its own", err)
 		}
 		r := rules{apart: true, sockets: !j.ReadOnly, unix: !j.ReadOnly && j.unix, noExec: j.bounded(), still: j.ReadOnly}
@@ -154,7 +156,7 @@ func (j *job) confine() error {
 		}
 		if len(j.writes()) > 0 || j.Job {
 			r.opens = opensNew | opensOld
-			if j.files, err = syscall.Open("/proc/thread-self/ns/mnt", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err != nil {
+			if j.files, err = unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 				return failed("keep the file tree", err)
 			}
 		}
@@ -179,24 +181,24 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 	keep := &pins{}
 	b := &birth{}
 	for fd, from := range []int{j.stdio[0], j.stdio[1], j.stdio[2]} {
-		b.first = append(b.first, call{number: sysDup3, a: uintptr(from), b: uintptr(fd)})
+		b.first = append(b.first, call{number: unix.SYS_DUP3, a: uintptr(from), b: uintptr(fd)})
 	}
 	b.first = append(b.first,
-		call{number: sysDup3, a: uintptr(report), b: reportFD, c: syscall.O_CLOEXEC},
-		call{number: sysDup3, a: uintptr(exec), b: execFD, c: syscall.O_CLOEXEC})
+		call{number: unix.SYS_DUP3, a: uintptr(report), b: reportFD, c: unix.O_CLOEXEC},
+		call{number: unix.SYS_DUP3, a: uintptr(exec), b: execFD, c: unix.O_CLOEXEC})
 	rules := uintptr(execFD)
 	if j.rules >= 0 {
 		rules = rulesFD
-		b.first = append(b.first, call{number: sysDup3, a: uintptr(j.rules), b: rulesFD, c: syscall.O_CLOEXEC})
+		b.first = append(b.first, call{number: unix.SYS_DUP3, a: uintptr(j.rules), b: rulesFD, c: unix.O_CLOEXEC})
 	}
-	b.first = append(b.first, call{number: sysCloseRange, a: rules + 1, b: ^uintptr(0) >> 32})
+	b.first = append(b.first, call{number: unix.SYS_CLOSE_RANGE, a: rules + 1, b: ^uintptr(0) >> 32})
 	if j.setup.Mechanism == "namespaces" {
 		b.first = append(b.first, j.ownProc(keep)...)
 	} else {
-		b.first = append(b.first, call{number: syscall.SYS_PRCTL, a: prSetSubreaper, b: 1})
+		b.first = append(b.first, call{number: unix.SYS_PRCTL, a: unix.PR_SET_CHILD_SUBREAPER, b: 1})
 	}
-	b.after = []call{{number: sysCloseRange, a: 0, b: 2}, {number: sysCloseRange, a: execFD, b: rules}}
-	b.command = append(b.command, call{number: syscall.SYS_SETSID})
+	b.after = []call{{number: unix.SYS_CLOSE_RANGE, a: 0, b: 2}, {number: unix.SYS_CLOSE_RANGE, a: execFD, b: rules}}
+	b.command = append(b.command, call{number: unix.SYS_SETSID})
 	if j.setup.Mechanism == "namespaces" || j.setup.Mechanism == "landlock" && j.root {
 		b.command = append(b.command, j.dropCaps(keep)...)
 	}
@@ -204,13 +206,13 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 		b.command = append(b.command, j.bounds(keep)...)
 	}
 	if j.rules >= 0 { // the first process mounts, which they would refuse
-		b.command = append(b.command, call{number: sysLandlockSelf, a: rulesFD})
+		b.command = append(b.command, call{number: unix.SYS_LANDLOCK_RESTRICT_SELF, a: rulesFD})
 	}
 	empty := pin(keep, [2]uint64{})
 	b.command = append(b.command,
-		call{number: syscall.SYS_RT_SIGPROCMASK, a: 2 /* SIG_SETMASK */, b: empty, d: 8},
-		call{number: syscall.SYS_CHDIR, a: keep.text(j.Dir)},
-		call{number: syscall.SYS_EXECVE, a: keep.text(j.Path), b: keep.texts(j.Args), c: keep.texts(j.Env)})
+		call{number: unix.SYS_RT_SIGPROCMASK, a: unix.SIG_SETMASK, b: empty, d: 8},
+		call{number: unix.SYS_CHDIR, a: keep.text(j.Dir)},
+		call{number: unix.SYS_EXECVE, a: keep.text(j.Path), b: keep.texts(j.Args), c: keep.texts(j.Env)})
 	return b, keep
 }
 
@@ -220,36 +222,24 @@ func (j *job) ownProc(keep *pins) []call {
 	if j.sharedProc() {
 		return nil
 	}
-	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC)
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
 	if j.root {
-		flags |= syscall.MS_RDONLY
+		flags |= unix.MS_RDONLY
 	}
 	name, settings := keep.text("proc"), keep.text("/proc/sys")
-	attr := pin(keep, [4]uint64{attrReadOnly})
+	attr := pin(keep, [4]uint64{unix.MOUNT_ATTR_RDONLY})
 	return []call{
-		{number: syscall.SYS_MOUNT, a: name, b: keep.text("/proc"), c: name, d: flags},
-		{number: syscall.SYS_MOUNT, a: settings, b: settings, d: syscall.MS_BIND},
-		{number: sysMountSetattr, a: ^uintptr(99), b: settings, d: attr, e: 32},
+		{number: unix.SYS_MOUNT, a: name, b: keep.text("/proc"), c: name, d: flags},
+		{number: unix.SYS_MOUNT, a: settings, b: settings, d: unix.MS_BIND},
+		{number: unix.SYS_MOUNT_SETATTR, a: ^uintptr(99), b: settings, d: attr, e: 32},
 	}
 }
 
-// Capabilities by number.
-const (
-	capChown    = 0
-	capOverride = 1
-	capOwner    = 3
-	capSetID    = 4
-)
-
-const (
-	secureNoRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 // SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, both locked
-	ambientRaise = 2
-	ambientClear = 4
-)
+const secureNoRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 // SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, both locked
 
 // rootKeeps are the capabilities that root is left: those over the files that
 // were granted, whatever their owners.
-const rootKeeps = 1<<capChown | 1<<capOverride | 1<<capOwner | 1<<capSetID
+const rootKeeps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
 // dropCaps gives up what the launcher may do in its namespaces. A program gives
 // nothing back: setuid counts for nothing, and root is only a name.
@@ -258,16 +248,16 @@ func (j *job) dropCaps(keep *pins) []call {
 	if j.root && j.setup.Mechanism == "namespaces" {
 		kept = rootKeeps // Landlock does not look at changed owners and modes
 	}
-	header := pin(keep, [2]uint32{0x20080522, 0})
-	sets := pin(keep, [6]uint32{kept, kept, kept})
+	header := pin(keep, unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3})
+	sets := pin(keep, [2]unix.CapUserData{{Effective: kept, Permitted: kept, Inheritable: kept}})
 	calls := []call{
-		{number: syscall.SYS_PRCTL, a: syscall.PR_SET_SECUREBITS, b: secureNoRoot},
-		{number: syscall.SYS_PRCTL, a: prCapAmbient, b: ambientClear},
-		{number: syscall.SYS_CAPSET, a: header, b: sets},
+		{number: unix.SYS_PRCTL, a: unix.PR_SET_SECUREBITS, b: secureNoRoot},
+		{number: unix.SYS_PRCTL, a: unix.PR_CAP_AMBIENT, b: unix.PR_CAP_AMBIENT_CLEAR_ALL},
+		{number: unix.SYS_CAPSET, a: header, b: sets},
 	}
 	for n := range 32 {
 		if kept&(1<<n) != 0 {
-			calls = append(calls, call{number: syscall.SYS_PRCTL, a: prCapAmbient, b: ambientRaise, c: uintptr(n)})
+			calls = append(calls, call{number: unix.SYS_PRCTL, a: unix.PR_CAP_AMBIENT, b: unix.PR_CAP_AMBIENT_RAISE, c: uintptr(n)})
 		}
 	}
 	return calls
@@ -277,21 +267,21 @@ func (j *job) dropCaps(keep *pins) []call {
 func (j *job) bounds(keep *pins) []call {
 	limit := func(what int, n int64) call {
 		value := pin(keep, [2]uint64{uint64(n), uint64(n)})
-		return call{number: sysPrlimit64, b: uintptr(what), c: value}
+		return call{number: unix.SYS_PRLIMIT64, b: uintptr(what), c: value}
 	}
 	processes := j.Processes + tasks()
-	var own syscall.Rlimit
-	if syscall.Getrlimit(rlimitNproc, &own) == nil && own.Max < uint64(processes) {
+	var own unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &own) == nil && own.Max < uint64(processes) {
 		processes = int64(own.Max)
 	}
-	calls := []call{limit(rlimitNproc, processes)}
+	calls := []call{limit(unix.RLIMIT_NPROC, processes)}
 	if j.bounded() {
 		// What a process may reserve is twice what it may use: watch sees the difference,
 		// and can tell why it ended.
-		calls = append(calls, limit(syscall.RLIMIT_DATA, 2*j.Memory))
+		calls = append(calls, limit(unix.RLIMIT_DATA, 2*j.Memory))
 	}
 	if j.layer >= 0 { // Room reserved for a file counts nothing until it is filled.
-		calls = append(calls, limit(syscall.RLIMIT_FSIZE, j.Size))
+		calls = append(calls, limit(unix.RLIMIT_FSIZE, j.Size))
 	}
 	return calls
 }
@@ -300,12 +290,12 @@ func (j *job) bounds(keep *pins) []call {
 func (j *job) started() error {
 	var words [3]uint32
 	n, err := readRecord(j.exec, &words)
-	syscall.Close(j.exec)
+	unix.Close(j.exec)
 	if err != nil || n == 0 {
 		return err
 	}
 	j.settleDead()
-	syscall.Close(j.report)
+	unix.Close(j.report)
 	return failed(j.failure(words), syscall.Errno(words[2]))
 }
 
@@ -314,9 +304,9 @@ func (j *job) failure(words [3]uint32) string {
 	if words[0] == reportCommand {
 		if int(words[1]) < len(j.born.command) {
 			switch j.born.command[words[1]].number {
-			case syscall.SYS_EXECVE:
+			case unix.SYS_EXECVE:
 				return "exec " + j.Path
-			case syscall.SYS_CHDIR:
+			case unix.SYS_CHDIR:
 				return "chdir " + j.Dir
 			}
 		}
@@ -328,8 +318,8 @@ func (j *job) failure(words [3]uint32) string {
 // readRecord reads a report; n is 0 at the end.
 func readRecord(fd int, words *[3]uint32) (n int, err error) {
 	for {
-		r, _, e := syscall.Syscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(words)), unsafe.Sizeof(*words))
-		if e == syscall.EINTR {
+		r, _, e := unix.Syscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(words)), unsafe.Sizeof(*words))
+		if e == unix.EINTR {
 			continue
 		}
 		if e != 0 {
@@ -355,25 +345,24 @@ func (j *job) attend() {
 	if j.ReadOnly && j.listener < 0 && status != 0 {
 		j.denied(denial{wall: WallWrite}) // no one heard what it tried
 	}
-	j.lastLook(syscall.WaitStatus(status))
-	facts := []string{SayExit, strconv.Itoa(int(status)), strconv.Itoa(stopped), j.limit}
-	j.say(Encode(facts, j.triples()))
-	_ = syscall.Shutdown(j.socket, syscall.SHUT_RD) // obey's read returns
+	j.lastLook(unix.WaitStatus(status))
+	j.say(Answer{Say: SayExit, Status: int(status), Stopped: stopped, Limit: j.limit, Denials: j.listDenials()})
+	_ = unix.Shutdown(j.socket, unix.SHUT_RD) // obey's read returns
 	obeying.Wait()
 	j.release()
 }
 
-// say sends a frame. artoo may have closed the socket.
-func (j *job) say(frame []byte) {
+// say sends an answer. artoo may have closed the socket.
+func (j *job) say(answer Answer, fds ...int) {
 	j.saying.Lock()
 	defer j.saying.Unlock()
-	_ = writeFrame(j.socket, frame)
+	_ = writeFrame(j.socket, Encode(answer), fds...)
 }
 
 // await waits for the first process. What the command leaves behind has Grace to
 // end by itself.
 func (j *job) await() (status uint32, stopped int) {
-	status = uint32(syscall.SIGKILL) // where the first process was killed and could not tell
+	status = uint32(unix.SIGKILL) // where the first process was killed and could not tell
 	var words [3]uint32
 	if n, err := readRecord(j.report, &words); err == nil && n > 0 {
 		status = words[1]
@@ -395,7 +384,7 @@ func (j *job) await() (status uint32, stopped int) {
 		defer timer.Stop()
 		_, _ = readRecord(j.report, &words) // the end: the first process has gone
 	}
-	syscall.Close(j.report)
+	unix.Close(j.report)
 	j.settleDead()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -421,8 +410,8 @@ func (j *job) settleDead() {
 // waitFor is wait4, as often as it takes.
 func waitFor(pid int) (int, error) {
 	for {
-		got, err := syscall.Wait4(pid, nil, 0, nil)
-		if err != syscall.EINTR {
+		got, err := unix.Wait4(pid, nil, 0, nil)
+		if err != unix.EINTR {
 			return got, err
 		}
 	}
@@ -436,18 +425,16 @@ func (j *job) obey() {
 			j.end("")
 			return
 		}
-		lists, err := Decode(body)
-		switch {
-		case err == nil && len(lists) == 1 && len(lists[0]) == 2 && lists[0][0] == SaySignal:
-			if number, err := strconv.Atoi(lists[0][1]); err == nil {
-				j.signal(syscall.Signal(number))
+		var order Order
+		switch err := Decode(body, &order); {
+		case err == nil && !order.Protect:
+			j.signal(syscall.Signal(order.Signal))
+		case err == nil && j.files >= 0:
+			answer := Answer{Say: SayProtected}
+			if err := j.protectNow(order.Denied, order.Protected); err != nil {
+				answer.Why = err.Error()
 			}
-		case err == nil && len(lists) == 3 && len(lists[0]) == 1 && lists[0][0] == SayProtect && j.files >= 0:
-			why := ""
-			if err := j.protectNow(lists[1], lists[2]); err != nil {
-				why = err.Error()
-			}
-			j.say(Encode([]string{SayProtected, why}))
+			j.say(answer)
 		default:
 			j.end("")
 			return
@@ -475,11 +462,11 @@ func (j *job) signal(number syscall.Signal) {
 	if j.ended {
 		return
 	}
-	if number == syscall.SIGKILL {
+	if number == unix.SIGKILL {
 		j.killAll()
 		return
 	}
 	for _, pid := range j.members() {
-		_ = syscall.Kill(pid, number) // it may have ended
+		_ = unix.Kill(pid, number) // it may have ended
 	}
 }

@@ -5,7 +5,8 @@ package launcher
 import (
 	"strconv"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // members are the processes of the command, except its first.
@@ -30,7 +31,7 @@ func sameNamespace(first int) []int {
 
 func namespaceOf(pid int) string {
 	buf := make([]byte, 64)
-	n, err := syscall.Readlink("/proc/"+strconv.Itoa(pid)+"/ns/pid", buf)
+	n, err := unix.Readlink("/proc/"+strconv.Itoa(pid)+"/ns/pid", buf)
 	if err != nil {
 		return "" // it has ended
 	}
@@ -100,7 +101,7 @@ func parentOf(pid int) (parent int, dead bool) {
 // held.
 func (j *job) killAll() {
 	if j.setup.Mechanism == "namespaces" {
-		_ = syscall.Kill(j.first, syscall.SIGKILL) // it has not been waited for: it is there
+		_ = unix.Kill(j.first, unix.SIGKILL) // it has not been waited for: it is there
 		return
 	}
 	killDescendants(j.first)
@@ -115,7 +116,7 @@ func killDescendants(of int) {
 			return
 		}
 		for _, pid := range list {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // gone, or another user's and out of reach
+			_ = unix.Kill(pid, unix.SIGKILL) // gone, or another user's and out of reach
 		}
 		pause(2)
 	}
@@ -124,7 +125,7 @@ func killDescendants(of int) {
 // killStrays kills what a command left whose first process was itself killed: it
 // became the launcher's. The lock is held.
 func (s *server) killStrays() {
-	own := syscall.Getpid()
+	own := unix.Getpid()
 	for range 1000 {
 		var strays []int
 		for _, pid := range processes() {
@@ -137,7 +138,7 @@ func (s *server) killStrays() {
 		}
 		for _, pid := range strays {
 			for _, below := range append(descendants(pid), pid) {
-				_ = syscall.Kill(below, syscall.SIGKILL)
+				_ = unix.Kill(below, unix.SIGKILL)
 			}
 			_, _ = waitFor(pid)
 		}
@@ -147,6 +148,6 @@ func (s *server) killStrays() {
 // end ends all commands: the program that started the launcher has gone.
 func (s *server) end() {
 	if s.setup.Mechanism != "namespaces" { // Namespaces end their processes with the launcher.
-		killDescendants(syscall.Getpid())
+		killDescendants(unix.Getpid())
 	}
 }

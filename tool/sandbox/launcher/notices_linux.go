@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // notification is what the kernel says of a call that a filter stopped, and answer
@@ -28,43 +29,34 @@ type answer struct {
 	flags uint32
 }
 
-const (
-	notifyReceive = 0xc0502100
-	notifySend    = 0xc0182101
-	pollIn        = 0x1
-)
-
 // hear counts what the filter refused, and answers it.
 func (j *job) hear() {
-	defer syscall.Close(j.listener)
+	defer unix.Close(j.listener)
 	for {
-		var poll = struct {
-			fd              int32
-			events, revents int16
-		}{fd: int32(j.listener), events: pollIn}
-		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
-		if errno == syscall.EINTR {
+		poll := []unix.PollFd{{Fd: int32(j.listener), Events: unix.POLLIN}}
+		_, err := unix.Poll(poll, -1)
+		if err == unix.EINTR {
 			continue
 		}
-		if errno != 0 || poll.revents&pollIn == 0 {
+		if err != nil || poll[0].Revents&unix.POLLIN == 0 {
 			return // all that were filtered have ended
 		}
 		var n notification
-		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifyReceive, uintptr(unsafe.Pointer(&n)))
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(j.listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
 		if errno != 0 {
 			continue // it was killed meanwhile
 		}
-		a := answer{id: n.id, error: -int32(syscall.EPERM)}
+		a := answer{id: n.id, error: -int32(unix.EPERM)}
 		if d, refused := j.judge(n); refused {
 			j.denied(d)
 		} else {
-			a.error, a.flags = 0, 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE: the kernel decides
+			a.error, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE // the kernel decides
 			if d.wall != "" {
 				j.denied(d)
 			}
 		}
 		// Who asked may have been killed meanwhile.
-		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifySend, uintptr(unsafe.Pointer(&a)))
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(j.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
 	}
 }
 
@@ -72,9 +64,9 @@ func (j *job) hear() {
 // else the kernel does, which was only to be noticed.
 func (j *job) judge(n notification) (d denial, refused bool) {
 	switch uint32(n.number) {
-	case syscall.SYS_EXECVE:
+	case unix.SYS_EXECVE:
 		return j.judgeExec(n, noDir, 0), false
-	case sysExecveat:
+	case unix.SYS_EXECVEAT:
 		return j.judgeExec(n, 0, 1), false
 	}
 	for _, w := range writers {
@@ -99,11 +91,11 @@ func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
 	if err != nil {
 		return d
 	}
-	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	var mount syscall.Statfs_t
-	if syscall.Fstat(fd, &st) != nil || syscall.Fstatfs(fd, &mount) != nil ||
-		st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Mode&0o111 == 0 || mount.Flags&syscall.MS_NOEXEC == 0 {
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	var mount unix.Statfs_t
+	if unix.Fstat(fd, &st) != nil || unix.Fstatfs(fd, &mount) != nil ||
+		st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o111 == 0 || mount.Flags&unix.MS_NOEXEC == 0 {
 		return d
 	}
 	return denial{WallExec, path}
@@ -111,12 +103,12 @@ func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
 
 // openOf opens a path for its place alone, as the process sees it that made a call.
 func openOf(n notification, path string) (int, error) {
-	root, err := syscall.Open("/proc/"+strconv.Itoa(int(n.pid))+"/root", oPath|syscall.O_CLOEXEC, 0)
+	root, err := unix.Open("/proc/"+strconv.Itoa(int(n.pid))+"/root", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
-	defer syscall.Close(root)
-	return openHow(root, path, 0x10 /* RESOLVE_IN_ROOT */)
+	defer unix.Close(root)
+	return openHow(root, path, unix.RESOLVE_IN_ROOT)
 }
 
 // judgeWrite notices what a command changes of the project where that is mounted
@@ -138,13 +130,13 @@ func (j *job) judgeWrite(n notification, w writer) (d denial) {
 	fd, err := openOf(n, path)
 	switch there := err == nil; {
 	case there && flags&opensOld == 0:
-		syscall.Close(fd)
+		unix.Close(fd)
 		return d
 	case !there && flags&opensNew == 0:
 		return d
 	case there && w.flags != 0: // a link leads to what is written
 	case there:
-		syscall.Close(fd)
+		unix.Close(fd)
 		fallthrough
 	default:
 		name = path[len(dirOf(path)):]
@@ -153,10 +145,10 @@ func (j *job) judgeWrite(n notification, w writer) (d denial) {
 	if err != nil {
 		return d
 	}
-	defer syscall.Close(fd)
-	var mount syscall.Statfs_t
+	defer unix.Close(fd)
+	var mount unix.Statfs_t
 	real, err := readLink("/proc/self/fd/" + strconv.Itoa(fd))
-	if err != nil || syscall.Fstatfs(fd, &mount) != nil || j.setup.Mechanism == "namespaces" && mount.Flags&syscall.MS_RDONLY == 0 {
+	if err != nil || unix.Fstatfs(fd, &mount) != nil || j.setup.Mechanism == "namespaces" && mount.Flags&unix.MS_RDONLY == 0 {
 		return d
 	}
 	if real += name; j.below(real) < 0 {
@@ -174,8 +166,8 @@ func (j *job) judgeEntry(n notification, w writer) (d denial) {
 	if !ok || w.old {
 		return d
 	}
-	var st syscall.Stat_t
-	if syscall.Lstat(path, &st) != syscall.ENOENT || syscall.Stat(dirOf(path), &st) != nil ||
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != unix.ENOENT || unix.Stat(dirOf(path), &st) != nil ||
 		!j.full[place{uint64(st.Dev), st.Ino}] {
 		return d
 	}
@@ -196,7 +188,7 @@ func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
 		return path, ok && path != ""
 	}
 	from := proc + "/cwd"
-	if dir != noDir && int32(n.args[dir]) != atCwd {
+	if dir != noDir && int32(n.args[dir]) != unix.AT_FDCWD {
 		from = proc + "/fd/" + strconv.Itoa(int(int32(n.args[dir])))
 	}
 	at, err := readLink(from)
@@ -211,16 +203,16 @@ func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
 
 // textOf reads a string of a process's memory.
 func textOf(memory string, at uint64) (string, bool) {
-	fd, err := syscall.Open(memory, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	fd, err := unix.Open(memory, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", false
 	}
-	defer syscall.Close(fd)
+	defer unix.Close(fd)
 	const page = 4096
 	var text []byte
 	buf := make([]byte, page)
 	for len(text) <= page { // the longest path, over two pages
-		n, err := syscall.Pread(fd, buf[:page-at%page], int64(at))
+		n, err := unix.Pread(fd, buf[:page-at%page], int64(at))
 		if err != nil || n == 0 {
 			return "", false
 		}
@@ -239,16 +231,16 @@ type denial struct{ wall, path string }
 
 func wallOf(n notification) string {
 	switch n.number {
-	case syscall.SYS_SOCKET:
+	case unix.SYS_SOCKET:
 		switch n.args[0] {
-		case syscall.AF_INET, syscall.AF_INET6:
+		case unix.AF_INET, unix.AF_INET6:
 			return WallNetwork
 		}
 		return WallSocket
-	case syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev:
+	case unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV:
 		return WallTrace
 	}
-	if n.number == syscall.SYS_IOCTL || slices.Contains(attributes, uint32(n.number)) || slices.Contains(laterAttributes, uint32(n.number)) {
+	if n.number == unix.SYS_IOCTL || slices.Contains(attributes, uint32(n.number)) {
 		return WallWrite
 	}
 	return WallNamespace

@@ -5,7 +5,8 @@ package launcher
 import (
 	"runtime"
 	"slices"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // restrict covers denied files, except those that an overlay has gone, and makes what
@@ -74,18 +75,18 @@ func mountOver(path string, mount func(fd int, mode uint32) error) error {
 	for range saves {
 		var fd int
 		fd, err = openPath(path)
-		if err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES {
+		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		var st syscall.Stat_t
-		if err = syscall.Fstat(fd, &st); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+		var st unix.Stat_t
+		if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFLNK {
 			err = mount(fd, st.Mode)
 		}
-		syscall.Close(fd)
-		if err != syscall.ENOENT {
+		unix.Close(fd)
+		if err != unix.ENOENT {
 			return err
 		}
 	}
@@ -105,11 +106,11 @@ func hold(fd int, _ uint32) error {
 
 // protect makes what is open read-only.
 func protect(fd int, _ uint32) error {
-	var st syscall.Statfs_t
-	if err := syscall.Fstatfs(fd, &st); err != nil || st.Flags&syscall.MS_RDONLY != 0 {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err != nil || st.Flags&unix.MS_RDONLY != 0 {
 		return err
 	}
-	return bindOver(fd, attrReadOnly|attrNoSuid|attrNoDev, 0)
+	return bindOver(fd, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, 0)
 }
 
 // mask covers what is open with something empty that nobody can open.
@@ -118,18 +119,18 @@ func mask(fd int, mode uint32) error {
 	if isDir(mode) {
 		void = voidDir + "/dir"
 	}
-	var there, empty syscall.Stat_t
-	if err := syscall.Fstat(fd, &there); err != nil {
+	var there, empty unix.Stat_t
+	if err := unix.Fstat(fd, &there); err != nil {
 		return err
 	}
-	if err := syscall.Stat(void, &empty); err != nil || there.Dev == empty.Dev {
+	if err := unix.Stat(void, &empty); err != nil || there.Dev == empty.Dev {
 		return err
 	}
-	tree, err := openTree(atCwd, void, 0)
+	tree, err := openTree(unix.AT_FDCWD, void, 0)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(tree)
+	defer unix.Close(tree)
 	return moveOver(tree, fd)
 }
 
@@ -140,12 +141,11 @@ func (j *job) protectNow(denied, protected []string) error {
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
 		done <- func() error {
-			if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
+			if err := unix.Unshare(unix.CLONE_FS); err != nil {
 				return failed("take a thread apart", err)
 			}
-			_, _, errno := syscall.Syscall(sysSetns, uintptr(j.files), syscall.CLONE_NEWNS, 0)
-			if errno != 0 {
-				return failed("enter the command's file tree", errno)
+			if err := unix.Setns(j.files, unix.CLONE_NEWNS); err != nil {
+				return failed("enter the command's file tree", err)
 			}
 			return j.restrict(denied, protected)
 		}()

@@ -4,16 +4,10 @@ package launcher
 
 import (
 	"runtime"
-	"slices"
 	"syscall"
 	"unsafe"
-)
 
-// What a filter answers.
-const (
-	retAllow  = 0x7fff0000
-	retErrno  = 0x00050000
-	retNotify = 0x7fc00000
+	"golang.org/x/sys/unix"
 )
 
 // Where a filter finds things in seccomp_data.
@@ -28,39 +22,43 @@ const (
 // Refused wherever commands are confined, without a word: programs try some of
 // them and go on without. clone and ioctl are looked at more closely, socket too.
 var refused = []uint32{
-	syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_KEYCTL, sysBpf, syscall.SYS_PERF_EVENT_OPEN, sysUserfaultfd,
-	sysOpenByHandleAt, sysKcmp, syscall.SYS_ACCT, syscall.SYS_SWAPON, syscall.SYS_REBOOT, syscall.SYS_KEXEC_LOAD,
-	syscall.SYS_INIT_MODULE, syscall.SYS_DELETE_MODULE, syscall.SYS_QUOTACTL,
-	425, 426, 427, // io_uring_setup, io_uring_enter, io_uring_register
-	438, 440, 448, // pidfd_getfd, process_madvise, process_mrelease
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_KCMP, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_REBOOT, unix.SYS_KEXEC_LOAD,
+	unix.SYS_INIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_QUOTACTL,
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 }
 
 // Refused and told as denials: no program does it by the way.
 var told = []uint32{
-	syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev, syscall.SYS_UNSHARE, sysSetns,
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_UNSHARE, unix.SYS_SETNS,
 }
 
 // shared are the calls by which processes of one user meet without a file, refused
 // where there is no namespace for them.
 var shared = []uint32{
-	syscall.SYS_SHMGET, syscall.SYS_SHMAT, syscall.SYS_SHMCTL, syscall.SYS_MSGGET, syscall.SYS_MSGSND, syscall.SYS_MSGRCV,
-	syscall.SYS_MSGCTL, syscall.SYS_SEMGET, syscall.SYS_SEMOP, syscall.SYS_SEMTIMEDOP, syscall.SYS_SEMCTL, syscall.SYS_MQ_OPEN,
-	syscall.SYS_MQ_UNLINK,
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV,
+	unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN,
+	unix.SYS_MQ_UNLINK,
 }
 
-// laterAttributes are the attributes whose numbers are the same everywhere: fchmodat2,
-// setxattrat, removexattrat, file_setattr.
-var laterAttributes = []uint32{452, 463, 466, 469}
+// attributes are the calls that change modes, owners, times and extended attributes.
+var attributes = append([]uint32{
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR,
+	unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+}, oldAttributes...)
 
 // onProcess are calls that change a process, with the place of its number among
 // the arguments; zero is the caller itself.
 var onProcess = []struct{ number, offset uint32 }{
-	{syscall.SYS_SETPRIORITY, offArg1}, {syscall.SYS_IOPRIO_SET, offArg1},
-	{syscall.SYS_SCHED_SETAFFINITY, offArg0}, {syscall.SYS_SCHED_SETSCHEDULER, offArg0},
-	{syscall.SYS_SCHED_SETPARAM, offArg0}, {sysSchedSetattr, offArg0},
+	{unix.SYS_SETPRIORITY, offArg1}, {unix.SYS_IOPRIO_SET, offArg1},
+	{unix.SYS_SCHED_SETAFFINITY, offArg0}, {unix.SYS_SCHED_SETSCHEDULER, offArg0},
+	{unix.SYS_SCHED_SETPARAM, offArg0}, {unix.SYS_SCHED_SETATTR, offArg0},
 }
 
-// writer is a call that makes an entry in a directory, or changes one.
+// writer is a call that makes an entry in a directory, or changes one: which arguments are
+// the directory, the path, and the flags that have to say so, 0 for none.
 type writer struct {
 	number           uint32
 	dir, path, flags int
@@ -69,40 +67,41 @@ type writer struct {
 
 const noDir = -1 // The path of such a writer counts from the working directory.
 
+var writers = append([]writer{
+	{unix.SYS_OPENAT, 0, 1, 2, false}, {unix.SYS_MKDIRAT, 0, 1, 0, false}, {unix.SYS_MKNODAT, 0, 1, 0, false},
+	{unix.SYS_RENAMEAT, 2, 3, 0, false}, {unix.SYS_RENAMEAT2, 2, 3, 0, false}, {unix.SYS_LINKAT, 2, 3, 0, false},
+	{unix.SYS_SYMLINKAT, 1, 2, 0, false}, {unix.SYS_UNLINKAT, 0, 1, 0, true}, {unix.SYS_TRUNCATE, noDir, 0, 0, true},
+}, oldWriters...)
+
 const (
-	sysClone3       = 435
-	namespaceFlags  = 0x7e020080 // CLONE_NEW…, the time namespace's included
-	tiocsti         = 0x5412
-	tioclinux       = 0x541c
-	setFlags        = 0x40086602 // FS_IOC_SETFLAGS
-	setExtended     = 0x401c5820 // FS_IOC_FSSETXATTR
-	filterSetMode   = 1
-	flagNewListener = 8
+	namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+		unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
+	setExtended = 0x401c5820 // FS_IOC_FSSETXATTR
 )
 
 // filter is a seccomp filter in the making.
 type filter struct {
-	code []syscall.SockFilter
+	code []unix.SockFilter
 	told uint32 // the answer for what is told
 }
 
 func (f *filter) load(offset uint32) {
-	f.code = append(f.code, syscall.SockFilter{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: offset})
+	f.code = append(f.code, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
 func (f *filter) answer(value uint32) {
-	f.code = append(f.code, syscall.SockFilter{Code: syscall.BPF_RET | syscall.BPF_K, K: value})
+	f.code = append(f.code, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: value})
 }
 
 // jump goes on after skip instructions where the comparison is true, or else
 // false.
 func (f *filter) jump(how uint16, value uint32, yes, no uint8) {
-	f.code = append(f.code, syscall.SockFilter{Code: syscall.BPF_JMP | how | syscall.BPF_K, Jt: yes, Jf: no, K: value})
+	f.code = append(f.code, unix.SockFilter{Code: unix.BPF_JMP | how | unix.BPF_K, Jt: yes, Jf: no, K: value})
 }
 
 // when gives an answer for one value of what is loaded.
 func (f *filter) when(value, answer uint32) {
-	f.jump(syscall.BPF_JEQ, value, 0, 1)
+	f.jump(unix.BPF_JEQ, value, 0, 1)
 	f.answer(answer)
 }
 
@@ -110,14 +109,14 @@ func (f *filter) when(value, answer uint32) {
 // it leaves open is allowed.
 func (f *filter) argument(number, offset uint32, look func()) {
 	at := len(f.code)
-	f.jump(syscall.BPF_JEQ, number, 0, 0)
+	f.jump(unix.BPF_JEQ, number, 0, 0)
 	f.load(offset)
 	look()
-	f.answer(retAllow)
+	f.answer(unix.SECCOMP_RET_ALLOW)
 	f.code[at].Jf = uint8(len(f.code) - at - 1)
 }
 
-func errno(e syscall.Errno) uint32 { return retErrno | uint32(e) }
+func errno(e syscall.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
 
 // rules are what a command may do besides what no command may.
 type rules struct {
@@ -131,63 +130,63 @@ type rules struct {
 
 // Opens that may write.
 const (
-	opensNew = syscall.O_CREAT
-	opensOld = syscall.O_WRONLY | syscall.O_RDWR | syscall.O_TRUNC
+	opensNew = unix.O_CREAT
+	opensOld = unix.O_WRONLY | unix.O_RDWR | unix.O_TRUNC
 )
 
 // newFilter makes the filter of commands. With notify, what is told waits for the
 // launcher's answer.
-func newFilter(r rules, notify bool) []syscall.SockFilter {
-	f := &filter{told: errno(syscall.EPERM)}
+func newFilter(r rules, notify bool) []unix.SockFilter {
+	f := &filter{told: errno(unix.EPERM)}
 	if notify {
-		f.told = retNotify
+		f.told = unix.SECCOMP_RET_USER_NOTIF
 	}
 	f.load(offArch)
-	f.jump(syscall.BPF_JEQ, auditArch, 1, 0)
-	f.answer(errno(syscall.EPERM))
+	f.jump(unix.BPF_JEQ, auditArch, 1, 0)
+	f.answer(errno(unix.EPERM))
 	f.load(offNumber)
 	if x32Bit != 0 {
-		f.jump(syscall.BPF_JGE, x32Bit, 0, 1)
-		f.answer(errno(syscall.EPERM))
+		f.jump(unix.BPF_JGE, x32Bit, 0, 1)
+		f.answer(errno(unix.EPERM))
 	}
 	for _, number := range refused {
-		f.when(number, errno(syscall.EPERM))
+		f.when(number, errno(unix.EPERM))
 	}
 	for _, number := range told {
 		f.when(number, f.told)
 	}
-	f.when(sysClone3, errno(syscall.ENOSYS)) // its flags are out of a filter's sight; libraries turn to clone
+	f.when(unix.SYS_CLONE3, errno(unix.ENOSYS)) // its flags are out of a filter's sight; libraries turn to clone
 	if r.noExec {
-		f.when(sysMemfdCreate, errno(syscall.ENOSYS)) // a file that can be executed wherever noexec is
+		f.when(unix.SYS_MEMFD_CREATE, errno(unix.ENOSYS)) // a file that can be executed wherever noexec is
 		if notify {
-			f.when(syscall.SYS_EXECVE, retNotify)
-			f.when(sysExecveat, retNotify)
+			f.when(unix.SYS_EXECVE, unix.SECCOMP_RET_USER_NOTIF)
+			f.when(unix.SYS_EXECVEAT, unix.SECCOMP_RET_USER_NOTIF)
 		}
 	}
 	if r.opens != 0 && notify {
 		for _, w := range writers {
 			f.argument(w.number, uint32(offArg0+8*w.flags), func() {
 				if w.flags != 0 {
-					f.jump(syscall.BPF_JSET, r.opens, 0, 1)
+					f.jump(unix.BPF_JSET, r.opens, 0, 1)
 				}
-				f.answer(retNotify)
+				f.answer(unix.SECCOMP_RET_USER_NOTIF)
 			})
 		}
 	}
 	if r.still {
-		for _, number := range slices.Concat(attributes, laterAttributes) {
+		for _, number := range attributes {
 			f.when(number, f.told)
 		}
 	}
-	f.argument(syscall.SYS_CLONE, offArg0, func() {
-		f.jump(syscall.BPF_JSET, namespaceFlags, 0, 1)
+	f.argument(unix.SYS_CLONE, offArg0, func() {
+		f.jump(unix.BPF_JSET, namespaceFlags, 0, 1)
 		f.answer(f.told)
 	})
-	f.argument(syscall.SYS_IOCTL, offArg1, func() {
-		f.when(tiocsti, errno(syscall.EPERM))
-		f.when(tioclinux, errno(syscall.EPERM))
+	f.argument(unix.SYS_IOCTL, offArg1, func() {
+		f.when(unix.TIOCSTI, errno(unix.EPERM))
+		f.when(unix.TIOCLINUX, errno(unix.EPERM))
 		if r.still {
-			f.when(setFlags, f.told)
+			f.when(unix.FS_IOC_SETFLAGS, f.told)
 			f.when(setExtended, f.told)
 		}
 	})
@@ -196,19 +195,19 @@ func newFilter(r rules, notify bool) []syscall.SockFilter {
 		f.others()
 	}
 	f.sockets(r)
-	f.answer(retAllow)
+	f.answer(unix.SECCOMP_RET_ALLOW)
 	return f.code
 }
 
 // others keeps a command from other processes of its user, which no namespace hides.
 func (f *filter) others() {
 	for _, number := range shared {
-		f.when(number, errno(syscall.EPERM))
+		f.when(number, errno(unix.EPERM))
 	}
 	for _, c := range onProcess {
 		f.argument(c.number, c.offset, func() {
-			f.jump(syscall.BPF_JEQ, 0, 1, 0)
-			f.answer(errno(syscall.EPERM))
+			f.jump(unix.BPF_JEQ, 0, 1, 0)
+			f.answer(errno(unix.EPERM))
 		})
 	}
 }
@@ -217,52 +216,52 @@ func (f *filter) others() {
 // that crashed: careful programs do, and the launcher's limit keeps more from going
 // out. Others they may lower, but not another process's where there is no namespace.
 func (f *filter) limits(r rules) {
-	f.argument(syscall.SYS_SETRLIMIT, offArg0, func() { f.when(syscall.RLIMIT_CORE, errno(0)) })
-	f.argument(sysPrlimit64, offArg0, func() {
+	f.argument(unix.SYS_SETRLIMIT, offArg0, func() { f.when(unix.RLIMIT_CORE, errno(0)) })
+	f.argument(unix.SYS_PRLIMIT64, offArg0, func() {
 		if !r.apart {
-			f.jump(syscall.BPF_JEQ, 0, 1, 0)
-			f.answer(errno(syscall.EPERM))
+			f.jump(unix.BPF_JEQ, 0, 1, 0)
+			f.answer(errno(unix.EPERM))
 		}
 		f.load(offArg1)
-		f.jump(syscall.BPF_JEQ, syscall.RLIMIT_CORE, 0, 5)
+		f.jump(unix.BPF_JEQ, unix.RLIMIT_CORE, 0, 5)
 		f.load(offArg2) // where the new limit is; without one it is only read
-		f.jump(syscall.BPF_JEQ, 0, 0, 2)
+		f.jump(unix.BPF_JEQ, 0, 0, 2)
 		f.load(offArg2 + 4)
-		f.jump(syscall.BPF_JEQ, 0, 1, 0)
+		f.jump(unix.BPF_JEQ, 0, 1, 0)
 		f.answer(errno(0))
 	})
 }
 
 func (f *filter) sockets(r rules) {
-	f.argument(syscall.SYS_SOCKET, offArg0, func() {
+	f.argument(unix.SYS_SOCKET, offArg0, func() {
 		if !r.unix {
-			f.when(syscall.AF_UNIX, errno(syscall.EPERM)) // the C library tries it whenever it looks up a name
+			f.when(unix.AF_UNIX, errno(unix.EPERM)) // the C library tries it whenever it looks up a name
 		}
-		for _, family := range []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK} {
+		for _, family := range []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK} {
 			if r.sockets {
-				f.when(family, retAllow)
+				f.when(family, unix.SECCOMP_RET_ALLOW)
 			} else {
 				f.when(family, f.told)
 			}
 		}
-		f.answer(errno(syscall.EAFNOSUPPORT))
+		f.answer(errno(unix.EAFNOSUPPORT))
 	})
 }
 
 // confine puts the calling thread, and all that it starts, under the filter. It
 // returns where what is told can be heard, -1 when it cannot.
 func confine(r rules) (listener int, err error) {
-	if _, _, e := syscall.Syscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
-		return -1, failed("give up privileges", e)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return -1, failed("give up privileges", err)
 	}
 	install := func(notify bool, flags uintptr) (uintptr, syscall.Errno) {
 		code := newFilter(r, notify)
-		program := syscall.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-		n, _, e := syscall.Syscall(sysSeccomp, filterSetMode, flags, uintptr(unsafe.Pointer(&program)))
+		program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+		n, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 		runtime.KeepAlive(code)
 		return n, e
 	}
-	n, e := install(true, flagNewListener)
+	n, e := install(true, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if e == 0 {
 		return int(n), nil
 	}

@@ -3,41 +3,9 @@
 package launcher
 
 import (
-	"runtime"
 	"strings"
-	"syscall"
-	"unsafe"
-)
 
-// What package syscall has no name for. The numbers above 424 are the same on
-// every architecture.
-const (
-	sysOpenTree       = 428
-	sysMoveMount      = 429
-	sysMountSetattr   = 442
-	sysCloseRange     = 436
-	sysOpenat2        = 437
-	sysLandlockCreate = 444
-	sysLandlockAdd    = 445
-	sysLandlockSelf   = 446
-
-	atCwd       = -100
-	atRecursive = 0x8000
-	atEmptyPath = 0x1000
-	cloneTree   = 0x1
-	moveByFiles = 0x4 | 0x40
-	oPath       = 0x200000
-
-	attrReadOnly = 0x1
-	attrNoSuid   = 0x2
-	attrNoDev    = 0x4
-	attrNoExec   = 0x8
-
-	prSetNoNewPrivs   = 38
-	prCapAmbient      = 47
-	prSetSubreaper    = 36
-	closeRangeCloexec = 4
-	rlimitNproc       = 6
+	"golang.org/x/sys/unix"
 )
 
 // problem is an error that names the step at which it happened.
@@ -57,144 +25,80 @@ func failed(what string, err error) error {
 
 // setattr sets flags of a mount, and of those below it.
 func setattr(path string, set uint64, below bool) error {
-	flags := 0
+	flags := uint(0)
 	if below {
-		flags = atRecursive
+		flags = unix.AT_RECURSIVE
 	}
-	return mountAttr(path, flags, set, 0)
+	return mountAttr(unix.AT_FDCWD, path, flags, set, 0)
 }
 
-// clearReadOnly makes a mount writable again.
-func clearReadOnly(path string) error { return mountAttr(path, 0, 0, attrReadOnly) }
-
-func mountAttr(path string, flags int, set, clear uint64) error {
-	return mountAttrAt(atCwd, path, flags, set, clear)
-}
-
-func mountAttrAt(dir int, path string, flags int, set, clear uint64) error {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return err
-	}
-	attr := struct{ set, clear, propagation, userns uint64 }{set: set, clear: clear}
-	_, _, errno := syscall.Syscall6(sysMountSetattr, uintptr(dir), uintptr(unsafe.Pointer(name)), uintptr(flags),
-		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	runtime.KeepAlive(name)
-	if errno != 0 {
-		return errno
-	}
-	return nil
+func mountAttr(dir int, path string, flags uint, set, clear uint64) error {
+	return unix.MountSetattr(dir, path, flags, &unix.MountAttr{Attr_set: set, Attr_clr: clear})
 }
 
 // bindOver mounts what is open over itself, and what is mounted below it, with flags
 // set and cleared.
 func bindOver(fd int, set, clear uint64) error {
-	tree, err := openTree(fd, "", atRecursive)
+	tree, err := openTree(fd, "", unix.AT_RECURSIVE)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(tree)
-	if err := mountAttrAt(tree, "", atEmptyPath|atRecursive, set, clear); err != nil {
+	defer unix.Close(tree)
+	if err := mountAttr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, set, clear); err != nil {
 		return err
 	}
 	return moveOver(tree, fd)
 }
 
 // openTree makes a copy of a mount, to be moved over something.
-func openTree(dir int, path string, flags uintptr) (int, error) {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return -1, err
-	}
-	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(dir), uintptr(unsafe.Pointer(name)),
-		cloneTree|atEmptyPath|syscall.O_CLOEXEC|flags)
-	runtime.KeepAlive(name)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(tree), nil
+func openTree(dir int, path string, flags uint) (int, error) {
+	return unix.OpenTree(dir, path, unix.OPEN_TREE_CLONE|unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLOEXEC|flags)
 }
 
 // moveOver mounts a copy over what is open. No path is needed: /proc is another one in
 // a command's file tree.
 func moveOver(tree, fd int) error {
-	var empty byte
-	_, _, errno := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty)), uintptr(fd),
-		uintptr(unsafe.Pointer(&empty)), moveByFiles, 0)
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// openNoLinks opens a path for its place alone, if no link is on the way.
-func openNoLinks(path string) (int, error) {
-	return openHow(atCwd, path, 0x04 /* RESOLVE_NO_SYMLINKS */)
+	return unix.MoveMount(tree, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // openHow opens a path for its place alone, as openat2 resolves it.
 func openHow(dir int, path string, resolve uint64) (int, error) {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return -1, err
-	}
-	how := [3]uint64{oPath | syscall.O_CLOEXEC, 0, resolve}
-	fd, _, errno := syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(name)),
-		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
-	runtime.KeepAlive(name)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(fd), nil
+	return unix.Openat2(dir, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve})
 }
-
-// statx is as much of the kernel's structure as is needed.
-type statx struct {
-	mask, blocksize uint32
-	attributes      uint64
-	_               [240]byte
-}
-
-const mountRoot = 0x2000
 
 // isMount reports whether something is mounted just where a descriptor leads.
 func isMount(fd int) (bool, error) {
-	var empty byte
-	var st statx
-	_, _, errno := syscall.Syscall6(sysStatx, uintptr(fd), uintptr(unsafe.Pointer(&empty)), atEmptyPath, 0,
-		uintptr(unsafe.Pointer(&st)), 0)
-	if errno != 0 {
-		return false, errno
-	}
-	return st.attributes&mountRoot != 0, nil
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, 0, &st)
+	return st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, err
 }
 
 // openPath opens a path for its place alone.
 func openPath(path string) (int, error) {
-	return syscall.Openat(atCwd, path, oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
+	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 }
 
 // readLink is what a link says.
 func readLink(path string) (string, error) {
 	buf := make([]byte, 4096)
-	n, err := syscall.Readlink(path, buf)
+	n, err := unix.Readlink(path, buf)
 	return string(buf[:max(n, 0)]), err
 }
 
-func isDir(mode uint32) bool { return mode&syscall.S_IFMT == syscall.S_IFDIR }
+func isDir(mode uint32) bool { return mode&unix.S_IFMT == unix.S_IFDIR }
 
 // mkdirAll makes a directory and those above it.
 func mkdirAll(path string) error {
-	err := syscall.Mkdir(path, 0o755)
-	if err == syscall.ENOENT {
+	err := unix.Mkdir(path, 0o755)
+	if err == unix.ENOENT {
 		if err := mkdirAll(dirOf(path)); err != nil {
 			return err
 		}
-		err = syscall.Mkdir(path, 0o755)
+		err = unix.Mkdir(path, 0o755)
 	}
 	if err != nil {
-		var st syscall.Stat_t
-		if syscall.Stat(path, &st) == nil && isDir(st.Mode) {
+		var st unix.Stat_t
+		if unix.Stat(path, &st) == nil && isDir(st.Mode) {
 			return nil
 		}
 	}
@@ -222,24 +126,24 @@ func makeFile(path string, mode uint32) error {
 	if err := mkdirAll(dirOf(path)); err != nil {
 		return err
 	}
-	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, mode)
-	if err == syscall.EEXIST {
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	if err == unix.EEXIST {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return syscall.Close(fd)
+	return unix.Close(fd)
 }
 
 func writeFile(path, data string) error {
-	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_WRONLY|syscall.O_TRUNC|syscall.O_CLOEXEC, 0o644)
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC|unix.O_CLOEXEC, 0o644)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(fd)
+	defer unix.Close(fd)
 	for data != "" {
-		n, err := syscall.Write(fd, []byte(data))
+		n, err := unix.Write(fd, []byte(data))
 		if err != nil {
 			return err
 		}
@@ -250,13 +154,13 @@ func writeFile(path, data string) error {
 
 // readFile reads a small file, such as those of /proc.
 func readFile(path string) (string, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
-	defer syscall.Close(fd)
+	defer unix.Close(fd)
 	buf := make([]byte, 16<<10)
-	n, err := syscall.Read(fd, buf)
+	n, err := unix.Read(fd, buf)
 	if err != nil {
 		return "", err
 	}
@@ -265,19 +169,19 @@ func readFile(path string) (string, error) {
 
 // names lists a directory.
 func names(path string) ([]string, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer syscall.Close(fd)
+	defer unix.Close(fd)
 	var list []string
 	buf := make([]byte, 16<<10)
 	for {
-		n, err := syscall.ReadDirent(fd, buf)
+		n, err := unix.ReadDirent(fd, buf)
 		if err != nil || n == 0 {
 			return list, err
 		}
-		_, _, list = syscall.ParseDirent(buf[:n], -1, list)
+		_, _, list = unix.ParseDirent(buf[:n], -1, list)
 	}
 }
 
@@ -285,20 +189,20 @@ func names(path string) ([]string, error) {
 // the stream the error is EPIPE.
 func readFrame(fd int) (body []byte, fds []int, err error) {
 	head := make([]byte, 4)
-	oob := make([]byte, syscall.CmsgSpace(16*4))
+	oob := make([]byte, unix.CmsgSpace(16*4))
 	n, oobn, _, _, err := recvmsg(fd, head, oob)
 	if err != nil {
 		return nil, nil, err
 	}
 	if n == 0 {
-		return nil, nil, syscall.EPIPE
+		return nil, nil, unix.EPIPE
 	}
-	messages, err := syscall.ParseSocketControlMessage(oob[:oobn])
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 	if err != nil {
 		return nil, nil, err
 	}
 	for i := range messages {
-		got, err := syscall.ParseUnixRights(&messages[i])
+		got, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -315,10 +219,10 @@ func readFrame(fd int) (body []byte, fds []int, err error) {
 	return body, fds, readFull(fd, body)
 }
 
-func recvmsg(fd int, p, oob []byte) (n, oobn, flags int, from syscall.Sockaddr, err error) {
+func recvmsg(fd int, p, oob []byte) (n, oobn, flags int, from unix.Sockaddr, err error) {
 	for {
-		n, oobn, flags, from, err = syscall.Recvmsg(fd, p, oob, syscall.MSG_CMSG_CLOEXEC)
-		if err != syscall.EINTR {
+		n, oobn, flags, from, err = unix.Recvmsg(fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+		if err != unix.EINTR {
 			return n, oobn, flags, from, err
 		}
 	}
@@ -326,15 +230,15 @@ func recvmsg(fd int, p, oob []byte) (n, oobn, flags int, from syscall.Sockaddr, 
 
 func readFull(fd int, p []byte) error {
 	for len(p) > 0 {
-		n, err := syscall.Read(fd, p)
-		if err == syscall.EINTR {
+		n, err := unix.Read(fd, p)
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return syscall.EPIPE
+			return unix.EPIPE
 		}
 		p = p[n:]
 	}
@@ -345,11 +249,11 @@ func readFull(fd int, p []byte) error {
 func writeFrame(fd int, frame []byte, fds ...int) error {
 	var oob []byte
 	if len(fds) > 0 {
-		oob = syscall.UnixRights(fds...)
+		oob = unix.UnixRights(fds...)
 	}
 	for len(frame) > 0 {
-		n, err := syscall.SendmsgN(fd, frame, oob, nil, syscall.MSG_NOSIGNAL)
-		if err == syscall.EINTR {
+		n, err := unix.SendmsgN(fd, frame, oob, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {

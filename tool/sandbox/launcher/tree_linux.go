@@ -5,7 +5,8 @@ package launcher
 import (
 	"strconv"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // While the tree is made, the launcher's root is a temporary file system: the
@@ -18,28 +19,28 @@ const (
 // makeTree makes the file tree that all commands see, and leaves nothing of the
 // machine's own within reach.
 func (s *server) makeTree() error {
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return failed("leave the mounts of others alone", err)
 	}
-	if err := syscall.Mount("tmpfs", "/tmp", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755"); err != nil {
+	if err := unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return failed("mount a tmpfs", err)
 	}
-	if err := syscall.Mkdir("/tmp"+oldRoot, 0o755); err != nil {
+	if err := unix.Mkdir("/tmp"+oldRoot, 0o755); err != nil {
 		return failed("make a directory", err)
 	}
-	if err := syscall.Mkdir("/tmp"+newRoot, 0o755); err != nil {
+	if err := unix.Mkdir("/tmp"+newRoot, 0o755); err != nil {
 		return failed("make a directory", err)
 	}
-	if err := syscall.PivotRoot("/tmp", "/tmp"+oldRoot); err != nil {
+	if err := unix.PivotRoot("/tmp", "/tmp"+oldRoot); err != nil {
 		return failed("change the root", err)
 	}
-	if err := syscall.Chdir("/"); err != nil {
+	if err := unix.Chdir("/"); err != nil {
 		return failed("change the root", err)
 	}
-	if err := syscall.Mount("tmpfs", newRoot, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755"); err != nil {
+	if err := unix.Mount("tmpfs", newRoot, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return failed("mount a tmpfs", err)
 	}
-	syscall.Umask(0)
+	unix.Umask(0)
 	for _, step := range s.setup.Steps {
 		if err := perform(step); err != nil {
 			return failed(step.Op+" "+step.To, err)
@@ -48,21 +49,21 @@ func (s *server) makeTree() error {
 	if err := s.makeOwn(); err != nil {
 		return failed("make the launcher's own directories", err)
 	}
-	if err := setattr(newRoot, attrReadOnly, false); err != nil {
+	if err := setattr(newRoot, unix.MOUNT_ATTR_RDONLY, false); err != nil {
 		return failed("make the root read-only", err)
 	}
-	if err := syscall.Chdir(newRoot); err != nil {
+	if err := unix.Chdir(newRoot); err != nil {
 		return failed("change the root", err)
 	}
 	// The staging root ends up below the new one, with the machine's tree in it.
-	if err := syscall.PivotRoot(".", "."); err != nil {
+	if err := unix.PivotRoot(".", "."); err != nil {
 		return failed("change the root", err)
 	}
-	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
 		return failed("leave the machine's files", err)
 	}
-	syscall.Umask(0o022)
-	return failed("change the root", syscall.Chdir("/"))
+	unix.Umask(0o022)
+	return failed("change the root", unix.Chdir("/"))
 }
 
 // perform does one step below newRoot.
@@ -75,7 +76,7 @@ func perform(step Step) error {
 		if err := mkdirAll(dirOf(to)); err != nil {
 			return err
 		}
-		return syscall.Symlink(step.From, to)
+		return unix.Symlink(step.From, to)
 	case OpRead, OpWrite, OpDevice:
 		return bind(oldRoot+step.From, to, step.Op)
 	case OpFile:
@@ -84,24 +85,24 @@ func perform(step Step) error {
 		if err := mkdirAll(to); err != nil {
 			return err
 		}
-		return syscall.Mount("tmpfs", to, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, step.Data)
+		return unix.Mount("tmpfs", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, step.Data)
 	case OpTerminal:
 		if err := mkdirAll(to); err != nil {
 			return err
 		}
-		return syscall.Mount("devpts", to, "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, step.Data)
+		return unix.Mount("devpts", to, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, step.Data)
 	case OpProc:
 		return mountProc(step, to)
 	case OpCache:
 		return mountCache(step, to)
 	}
-	return syscall.EINVAL
+	return unix.EINVAL
 }
 
 // bind makes a file or directory of the machine's seen at another path.
 func bind(from, to, op string) error {
-	var st syscall.Stat_t
-	if err := syscall.Stat(from, &st); err != nil {
+	var st unix.Stat_t
+	if err := unix.Stat(from, &st); err != nil {
 		return err
 	}
 	if err := makePlace(to, isDir(st.Mode)); err != nil {
@@ -115,16 +116,16 @@ func bind(from, to, op string) error {
 			}
 		}
 	}
-	if err := syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return err
 	}
 	switch op {
 	case OpRead:
-		return setattr(to, attrReadOnly|attrNoSuid|attrNoDev, true)
+		return setattr(to, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, true)
 	case OpWrite:
-		return setattr(to, attrNoSuid|attrNoDev, true)
+		return setattr(to, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, true)
 	}
-	return setattr(to, attrNoSuid|attrNoExec, false)
+	return setattr(to, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC, false)
 }
 
 // bindText puts a read-only file of its own over a path.
@@ -136,13 +137,13 @@ func bindText(text, to string) error {
 	if err := makeFile(to, 0o644); err != nil {
 		return err
 	}
-	if err := syscall.Mount(scratch, to, "", syscall.MS_BIND, ""); err != nil {
+	if err := unix.Mount(scratch, to, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
-	if err := setattr(to, attrReadOnly|attrNoSuid|attrNoDev, false); err != nil {
+	if err := setattr(to, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, false); err != nil {
 		return err
 	}
-	return syscall.Unlink(scratch)
+	return unix.Unlink(scratch)
 }
 
 // mountProc mounts the launcher's own processes. Where the kernel does not let it,
@@ -152,9 +153,9 @@ func mountProc(step Step, to string) error {
 		return err
 	}
 	if step.From == "" {
-		return syscall.Mount("proc", to, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
+		return unix.Mount("proc", to, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
-	if syscall.Geteuid() == 0 {
+	if unix.Geteuid() == 0 {
 		return bind(oldRoot+step.From, to, OpRead) // root could write to much of it
 	}
 	return bind(oldRoot+step.From, to, OpWrite)
@@ -163,8 +164,8 @@ func mountProc(step Step, to string) error {
 // mountCache shows a cache read-only: the user's, or artoo's own where the user has
 // none. What a command sees and writes is laid over it for each.
 func mountCache(step Step, to string) error {
-	var st syscall.Stat_t
-	if syscall.Stat(oldRoot+step.From, &st) != nil {
+	var st unix.Stat_t
+	if unix.Stat(oldRoot+step.From, &st) != nil {
 		return bind(oldRoot+step.Data+"/upper", to, OpRead)
 	}
 	return bind(oldRoot+step.From, to, OpRead)
@@ -190,7 +191,7 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 		if err != nil {
 			return err
 		}
-		defer syscall.Close(fd)
+		defer unix.Close(fd)
 		short = append(short, proc+"/self/fd/"+strconv.Itoa(fd))
 	}
 	n := len(l.lower)
@@ -199,7 +200,7 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 		// Without volatile the end of a command waited until all of the disk was written.
 		options += ",volatile,upperdir=" + short[n] + ",workdir=" + short[n+1]
 	}
-	return syscall.Mount("overlay", to, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV|flags, options)
+	return unix.Mount("overlay", to, "overlay", unix.MS_NOSUID|unix.MS_NODEV|flags, options)
 }
 
 // Places of the launcher's own in the finished tree.
@@ -216,17 +217,17 @@ const (
 // makeOwn makes the launcher's own places, and the one of each command's own
 // temporary files.
 func (s *server) makeOwn() error {
-	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	for _, dir := range []string{ownDir, voidDir, Temp} {
 		if err := mkdirAll(newRoot + dir); err != nil {
 			return err
 		}
 	}
-	if err := syscall.Mount("tmpfs", newRoot+ownDir, "tmpfs", flags, "mode=755"); err != nil {
+	if err := unix.Mount("tmpfs", newRoot+ownDir, "tmpfs", flags, "mode=755"); err != nil {
 		return err
 	}
 	for _, dir := range []string{layerDir, diskDir, keptDir, cacheDir, hiddenDir} {
-		if err := syscall.Mkdir(newRoot+dir, 0o755); err != nil {
+		if err := unix.Mkdir(newRoot+dir, 0o755); err != nil {
 			return err
 		}
 	}
@@ -244,24 +245,24 @@ func (s *server) makeOwn() error {
 		if step.Op != OpCache {
 			continue
 		}
-		var st syscall.Stat_t
-		c := cache{to: step.To, own: cacheDir + "/" + strconv.Itoa(len(s.caches)), users: syscall.Stat(oldRoot+step.From, &st) == nil}
+		var st unix.Stat_t
+		c := cache{to: step.To, own: cacheDir + "/" + strconv.Itoa(len(s.caches)), users: unix.Stat(oldRoot+step.From, &st) == nil}
 		if err := bind(oldRoot+step.Data+"/upper", newRoot+c.own, OpRead); err != nil {
 			return err
 		}
 		s.caches = append(s.caches, c)
 	}
 	void := newRoot + voidDir
-	if err := syscall.Mount("tmpfs", void, "tmpfs", flags, "mode=755,size=64k"); err != nil {
+	if err := unix.Mount("tmpfs", void, "tmpfs", flags, "mode=755,size=64k"); err != nil {
 		return err
 	}
 	if err := makeFile(void+"/file", 0); err != nil {
 		return err
 	}
-	if err := syscall.Mkdir(void+"/dir", 0); err != nil {
+	if err := unix.Mkdir(void+"/dir", 0); err != nil {
 		return err
 	}
-	return setattr(void, attrReadOnly, false)
+	return setattr(void, unix.MOUNT_ATTR_RDONLY, false)
 }
 
 // cache is a cache directory that commands see.
@@ -278,10 +279,10 @@ func (s *server) findRoom() (where string, err error) {
 			return OnDisk, nil
 		}
 	}
-	if err := syscall.Mount("tmpfs", layerDir, "tmpfs", 0, "mode=755,size=1m"); err != nil {
+	if err := unix.Mount("tmpfs", layerDir, "tmpfs", 0, "mode=755,size=1m"); err != nil {
 		return "", failed("mount a tmpfs", err)
 	}
-	defer syscall.Unmount(layerDir, syscall.MNT_DETACH)
+	defer unix.Unmount(layerDir, unix.MNT_DETACH)
 	s.setup.Disk = ""
 	if memoryErr := tryLayer(layerDir); memoryErr == nil {
 		return InMemory, nil
@@ -303,13 +304,13 @@ func tryLayer(in string) error {
 	if err := l.makeUpper(); err != nil {
 		return err
 	}
-	if err := syscall.Setxattr(l.upper, "user.overlay.try", []byte("y"), 0); err != nil {
+	if err := unix.Setxattr(l.upper, "user.overlay.try", []byte("y"), 0); err != nil {
 		return failed("set an attribute", err)
 	}
 	if err := l.mount(at+"/lower", "/proc", 0); err != nil {
 		return failed("mount an overlay", err)
 	}
-	return syscall.Unmount(at+"/lower", syscall.MNT_DETACH)
+	return unix.Unmount(at+"/lower", unix.MNT_DETACH)
 }
 
 // removeAll removes a tree as far as it can. What is left goes with the session.
@@ -319,8 +320,8 @@ func removeAll(path string) {
 		for _, name := range list {
 			removeAll(path + "/" + name)
 		}
-		_ = syscall.Rmdir(path)
+		_ = unix.Rmdir(path)
 		return
 	}
-	_ = syscall.Unlink(path)
+	_ = unix.Unlink(path)
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func pause(milliseconds int) { time.Sleep(time.Duration(milliseconds) * time.Millisecond) }
@@ -62,7 +63,7 @@ func (j *job) watch(stop <-chan struct{}) {
 			}
 		}
 		if u.entries > j.Entries {
-			j.say(Encode([]string{SayEntries})) // artoo knows which are caches
+			j.say(Answer{Say: SayEntries}) // artoo knows which are caches
 		}
 		next = began.Add(watchSlower * time.Since(began))
 	}
@@ -77,8 +78,8 @@ func (j *job) freeSpace() []int64 {
 		dirs = append(dirs, diskDir)
 	}
 	for _, dir := range dirs {
-		var st syscall.Statfs_t
-		if syscall.Statfs(dir, &st) == nil {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) == nil {
 			list = append(list, int64(st.Bavail)*st.Bsize)
 		}
 	}
@@ -101,7 +102,7 @@ func (j *job) short(began []int64) bool {
 }
 
 // lastLook names a limit that the kernel held, and what was written to the home.
-func (j *job) lastLook(status syscall.WaitStatus) {
+func (j *job) lastLook(status unix.WaitStatus) {
 	if j.layer < 0 {
 		return
 	}
@@ -112,7 +113,7 @@ func (j *job) lastLook(status syscall.WaitStatus) {
 		j.limit = j.reached(u)
 	}
 	// A process that is refused room ends with this signal, which its shell passes on.
-	const refused = syscall.SIGXFSZ
+	const refused = unix.SIGXFSZ
 	if j.limit == "" && (u.largest >= j.Size || status.Signal() == refused || status.ExitStatus() == 128+int(refused)) {
 		j.limit = bytes(j.Size) + " in one file"
 	}
@@ -173,8 +174,8 @@ func (j *job) usage() (u usage) {
 			u.entries = entries
 		}
 	}
-	var st syscall.Statfs_t
-	u.full = j.name == "" && syscall.Fstatfs(j.layer, &st) == nil && (st.Bavail == 0 || st.Ffree == 0)
+	var st unix.Statfs_t
+	u.full = j.name == "" && unix.Fstatfs(j.layer, &st) == nil && (st.Bavail == 0 || st.Ffree == 0)
 	return u
 }
 
@@ -185,13 +186,13 @@ func (u *usage) add(dir string, enough int64) {
 		return // it has gone
 	}
 	for _, name := range list {
-		var st syscall.Stat_t
-		if syscall.Lstat(dir+"/"+name, &st) != nil {
+		var st unix.Stat_t
+		if unix.Lstat(dir+"/"+name, &st) != nil {
 			continue
 		}
 		u.size += max(st.Blocks*512, leastFile)
 		u.entries++
-		if st.Mode&syscall.S_IFMT == syscall.S_IFREG {
+		if st.Mode&unix.S_IFMT == unix.S_IFREG {
 			u.largest = max(u.largest, st.Size)
 		}
 		if u.size >= enough {
@@ -227,14 +228,14 @@ func (j *job) homeFiles(dir string, list []string) []string {
 	}
 	for _, name := range entries {
 		path := dir + "/" + name
-		var st syscall.Stat_t
+		var st unix.Stat_t
 		mounted := slices.ContainsFunc(j.setup.Steps, func(s Step) bool { return s.To == j.setup.Home+path })
-		if len(list) >= maxNamed || mounted || slices.Contains(unnoticed, path) || syscall.Lstat(at+"/"+name, &st) != nil {
+		if len(list) >= maxNamed || mounted || slices.Contains(unnoticed, path) || unix.Lstat(at+"/"+name, &st) != nil {
 			continue
 		}
 		if isDir(st.Mode) {
 			list = j.homeFiles(path, list)
-		} else if st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Size > 0 { // an empty one is a lock
+		} else if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > 0 { // an empty one is a lock
 			list = append(list, j.setup.Home+path)
 		}
 	}
@@ -255,18 +256,18 @@ func bytes(n int64) string {
 // sayDenials reports new denials.
 func (j *job) sayDenials() {
 	j.mu.Lock()
-	n, denials := len(j.denials), j.triples()
+	n, denials := len(j.denials), j.listDenials()
 	j.mu.Unlock()
 	if n > j.walled {
 		j.walled = n
-		j.say(Encode([]string{SayDenials}, denials))
+		j.say(Answer{Say: SayDenials, Denials: denials})
 	}
 }
 
-// triples lists the denials: kind, number and path of each. The lock is held.
-func (j *job) triples() (denials []string) {
+// listDenials lists the denials. The lock is held.
+func (j *job) listDenials() (denials []Denial) {
 	for d, n := range j.denials {
-		denials = append(denials, d.wall, strconv.Itoa(n), d.path)
+		denials = append(denials, Denial{d.wall, d.path, n})
 	}
 	return denials
 }

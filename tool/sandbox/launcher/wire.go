@@ -11,7 +11,7 @@ package launcher
 import (
 	"encoding/binary"
 	"errors"
-	"strconv"
+	"reflect"
 )
 
 // Name is the first argument of a launcher.
@@ -20,25 +20,41 @@ const Name = "artoo-sandbox"
 // FD is where a launcher finds its socket.
 const FD = 3
 
-// A frame is a list of lists of strings of any bytes, with its length before it.
-
 // maxFrame bounds a frame: a command's arguments and environment are at most 6 MB
 // to the kernel.
 const maxFrame = 64 << 20
 
 var errFrame = errors.New("malformed frame")
 
-// Encode makes a frame.
-func Encode(lists ...[]string) []byte {
-	frame := make([]byte, 4, 512)
-	for _, list := range lists {
-		frame = binary.AppendUvarint(frame, uint64(len(list)))
-		for _, s := range list {
-			frame = binary.AppendUvarint(frame, uint64(len(s)))
-			frame = append(frame, s...)
-		}
-	}
+// Encode makes the frame of a message, a struct: its length, then its fields in their order.
+func Encode(message any) []byte {
+	frame := appendValue(make([]byte, 4, 512), reflect.ValueOf(message))
 	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
+	return frame
+}
+
+func appendValue(frame []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			frame = appendValue(frame, v.Field(i))
+		}
+	case reflect.Slice:
+		frame = binary.AppendVarint(frame, int64(v.Len()))
+		for i := range v.Len() {
+			frame = appendValue(frame, v.Index(i))
+		}
+	case reflect.String:
+		frame = append(binary.AppendVarint(frame, int64(v.Len())), v.String()...)
+	case reflect.Bool:
+		n := int64(0)
+		if v.Bool() {
+			n = 1
+		}
+		frame = binary.AppendVarint(frame, n)
+	default:
+		frame = binary.AppendVarint(frame, v.Int())
+	}
 	return frame
 }
 
@@ -51,27 +67,44 @@ func Length(head []byte) (int, error) {
 	return int(n), nil
 }
 
-// Decode takes a frame apart, without its length.
-func Decode(body []byte) ([][]string, error) {
-	var lists [][]string
-	for len(body) > 0 {
-		count, used := binary.Uvarint(body)
-		if used <= 0 || count > uint64(len(body)) {
-			return nil, errFrame
-		}
-		body = body[used:]
-		list := make([]string, 0, count)
-		for range count {
-			size, used := binary.Uvarint(body)
-			if used <= 0 || size > uint64(len(body)-used) {
-				return nil, errFrame
-			}
-			list = append(list, string(body[used:used+int(size)]))
-			body = body[used+int(size):]
-		}
-		lists = append(lists, list)
+// Decode reads a frame, without its length, into a message of the type it was made of.
+func Decode(body []byte, message any) error {
+	rest, ok := decode(body, reflect.ValueOf(message).Elem())
+	if !ok || len(rest) > 0 {
+		return errFrame
 	}
-	return lists, nil
+	return nil
+}
+
+func decode(rest []byte, v reflect.Value) (after []byte, ok bool) {
+	if v.Kind() == reflect.Struct {
+		ok = true
+		for i := 0; i < v.NumField() && ok; i++ {
+			rest, ok = decode(rest, v.Field(i))
+		}
+		return rest, ok
+	}
+	n, used := binary.Varint(rest)
+	sized := v.Kind() == reflect.String || v.Kind() == reflect.Slice
+	if used <= 0 || sized && (n < 0 || n > int64(len(rest)-used)) {
+		return nil, false
+	}
+	rest, ok = rest[used:], true
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(string(rest[:n]))
+		rest = rest[n:]
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), int(n), int(n)))
+		for i := 0; i < int(n) && ok; i++ {
+			rest, ok = decode(rest, v.Index(i))
+		}
+	case reflect.Bool:
+		v.SetBool(n != 0)
+	default:
+		v.SetInt(n)
+	}
+	return rest, ok
 }
 
 // Step is one step of making the file tree. To is a path inside, From one
@@ -110,37 +143,6 @@ type Setup struct {
 	Scratch   []string // Landlock lets commands write these besides the project.
 }
 
-// Encode makes the frame.
-func (s Setup) Encode() []byte {
-	var steps, ports []string
-	for _, step := range s.Steps {
-		steps = append(steps, step.Op, step.From, step.To, step.Data)
-	}
-	for _, port := range s.Ports {
-		ports = append(ports, strconv.Itoa(port))
-	}
-	return Encode([]string{s.Mechanism, s.Home, s.Disk, s.Kept}, steps, ports, s.Scratch)
-}
-
-func decodeSetup(body []byte) (s Setup, err error) {
-	lists, err := Decode(body)
-	if err != nil || len(lists) != 4 || len(lists[0]) != 4 || len(lists[1])%4 != 0 {
-		return s, errFrame
-	}
-	s.Mechanism, s.Home, s.Disk, s.Kept, s.Scratch = lists[0][0], lists[0][1], lists[0][2], lists[0][3], lists[3]
-	for steps := lists[1]; len(steps) > 0; steps = steps[4:] {
-		s.Steps = append(s.Steps, Step{steps[0], steps[1], steps[2], steps[3]})
-	}
-	for _, port := range lists[2] {
-		n, err := strconv.Atoi(port)
-		if err != nil {
-			return s, errFrame
-		}
-		s.Ports = append(s.Ports, n)
-	}
-	return s, nil
-}
-
 // Line is the first frame of a command, on a socket of its own.
 type Line struct {
 	Path, Dir string
@@ -162,55 +164,39 @@ type Line struct {
 	Grace                                  int64 // milliseconds
 }
 
-// Encode makes the frame.
-func (l Line) Encode() []byte {
-	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Job), flag(l.Exec), flag(l.Overlay)}
-	for _, n := range []int64{l.Processes, l.Memory, l.Size, l.Free, l.Entries, l.Grace} {
-		facts = append(facts, strconv.FormatInt(n, 10))
-	}
-	return Encode(facts, l.Args, l.Env, l.Writable, l.Kept, l.Outputs, l.Denied, l.Protected, l.Readable)
+// Order is a later frame to a command's launcher: a signal, or what is to be covered by now.
+type Order struct {
+	Signal            int  // without Protect
+	Protect           bool // covers Denied and Protected, and is answered
+	Denied, Protected []string
 }
 
-func flag(on bool) string {
-	if on {
-		return "1"
-	}
-	return ""
+// Answer is a frame of the launcher's. What the fields mean depends on Say.
+type Answer struct {
+	Say     string
+	Why     string // of SayFailed; of SayProtected, "" where it did not fail; of SayReady, why layers lie nowhere
+	Where   string // of SayReady: where layers lie, "" for nowhere; of SayStarted: the name below Setup.Disk of what it writes, or ""
+	Status  int    // of SayExit, as Stopped and Limit
+	Stopped int
+	Limit   string
+	Denials []Denial // so far; of SayExit and SayDenials
 }
 
-func decodeLine(body []byte) (l Line, err error) {
-	lists, err := Decode(body)
-	if err != nil || len(lists) != 9 || len(lists[0]) != 13 || len(lists[3]) != len(lists[4]) {
-		return l, errFrame
-	}
-	facts := lists[0]
-	l.Path, l.Dir = facts[0], facts[1]
-	for i, on := range []*bool{&l.Layer, &l.ReadOnly, &l.Job, &l.Exec, &l.Overlay} {
-		*on = facts[2+i] != ""
-	}
-	for i, n := range []*int64{&l.Processes, &l.Memory, &l.Size, &l.Free, &l.Entries, &l.Grace} {
-		if *n, err = strconv.ParseInt(facts[7+i], 10, 64); err != nil {
-			return l, errFrame
-		}
-	}
-	for i, list := range []*[]string{&l.Args, &l.Env, &l.Writable, &l.Kept, &l.Outputs, &l.Denied, &l.Protected, &l.Readable} {
-		*list = lists[1+i]
-	}
-	return l, nil
+// Denial is a wall, and the path that met it where that is known.
+type Denial struct {
+	Wall, Path string
+	N          int // how often
 }
 
-// What the two sides say to each other about a command: the first string of a
-// frame's first list.
+// What an Answer says.
 const (
-	SayReady     = "ready"     // The launcher takes commands now. It says whether layers lie on disk, in memory or nowhere, and sends the listening sockets.
-	SayFailed    = "failed"    // what, why
-	SayStarted   = "started"   // the command runs; the name below Setup.Disk of what it writes, or "", and its directory
-	SayEntries   = "entries"   // the command has written more than Entries, caches of the project included
-	SayDenials   = "denials"   // the denials of a command that goes on: triples as of exit
-	SayExit      = "exit"      // status, stopped, limit; then triples of wall, number and path
-	SaySignal    = "signal"    // artoo sends the number.
-	SayProtect   = "protect"   // artoo sends two lists: the paths denied and protected by now.
-	SayProtected = "protected" // The launcher answers with an error, or "".
+	SayReady     = "ready"     // The launcher takes commands now. It sends the listening sockets.
+	SayFailed    = "failed"    // The launcher, or the command, did not start.
+	SayStarted   = "started"   // The command runs. The launcher sends the directory of what it writes, where that lies in memory.
+	SayEntries   = "entries"   // The command has written more than Entries, caches of the project included.
+	SayDenials   = "denials"   // A command that goes on met new denials.
+	SayExit      = "exit"      // The command has ended.
+	SayProtected = "protected" // It answers an Order with Protect.
 )
 
 // Where layers lie.
