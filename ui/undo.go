@@ -16,6 +16,7 @@ import (
 	"artoo/tool/edit"
 	"artoo/tool/journal"
 	"artoo/tool/project"
+	"artoo/tool/repo"
 	"artoo/tool/text"
 	"artoo/ui/screen"
 )
@@ -110,28 +111,31 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 // git is what changes of a repository's data come to, as git sees it. Those that are
 // done are described from the journal, those to come from the files.
 func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
-	var list []project.GitChange
-	from, to := map[string]journal.State{}, map[string]journal.State{}
+	var list []repo.Change
+	byPath := map[string]journal.Change{}
 	for _, c := range changes {
 		if project.GitData(c.Path) && (c.Before.Kind == journal.File || c.After.Kind == journal.File) {
-			list = append(list, project.GitChange{Path: c.Path, Gone: c.After.Kind == journal.Absent})
-			from[c.Path], to[c.Path] = c.Before, c.After
+			path := journal.Abs(u.Root, c.Path)
+			list = append(list, repo.Change{Path: path, Gone: c.After.Kind == journal.Absent})
+			byPath[path] = c
 		}
 	}
-	open := func(states map[string]journal.State) func(path string) (io.ReadCloser, error) {
+	open := func(state func(journal.Change) journal.State) func(path string) (io.ReadCloser, error) {
 		return func(path string) (io.ReadCloser, error) {
-			if states[path].Kind == journal.Absent {
+			c := byPath[path]
+			if state(c).Kind == journal.Absent {
 				return nil, fs.ErrNotExist
 			}
-			data, err := u.content(path, states[path])
+			data, err := u.content(c.Path, state(c))
 			return io.NopCloser(bytes.NewReader(data)), err
 		}
 	}
-	before := open(from)
+	before := open(func(c journal.Change) journal.State { return c.Before })
 	if !done {
 		before = nil
 	}
-	for _, row := range project.GitChanges(context.Background(), u.Root, list, before, open(to)) {
+	after := open(func(c journal.Change) journal.State { return c.After })
+	for _, row := range repo.Describe(context.Background(), u.Root, list, before, after) {
 		rows = append(rows, "git: "+row)
 	}
 	return rows

@@ -158,6 +158,10 @@ func (p Project) Blobs(ctx context.Context, environ []string, paths []string) ma
 	return blobs
 }
 
+func isHash(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}
+
 // mostHashed is how many bytes of a file are read to compare it with what git holds.
 const mostHashed = 64 << 20
 

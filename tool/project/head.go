@@ -4,24 +4,26 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"artoo/tool/git"
+	"artoo/tool/names"
 )
 
 // Ignored lists what git ignores in the project's work tree, relative to its root
 // with slashes; a directory, of which all is ignored, ends in a slash. It is empty
 // where git would run programs of the repository's. environ is the environment git
 // gets.
-func (p Project) Ignored(ctx context.Context, environ []string) (names []string, err error) {
+func (p Project) Ignored(ctx context.Context, environ []string) (paths []string, err error) {
 	if !p.Git || p.GitRuns() != nil {
 		return nil, nil
 	}
 	err = git.Run(ctx, environ, p.Root, p.Root, func(name string) error {
-		names = append(names, name)
+		paths = append(paths, name)
 		return nil
 	}, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-	return names, err
+	return paths, err
 }
 
 // underWay are the files and directories in a repository's directory that say what
@@ -69,4 +71,30 @@ func (p Project) Head() (head, busy string) {
 		}
 	}
 	return ref, busy
+}
+
+// GitData reports whether a path, with slashes, is data in a .git that git reads and
+// checks, not what it runs or obeys: its objects, refs, index and logs.
+func GitData(path string) bool {
+	_, rest, ok := SplitGit(path)
+	if !ok {
+		return false
+	}
+	for _, data := range []string{"objects", "refs", "logs"} {
+		if rest == data || strings.HasPrefix(rest, data+"/") {
+			return true
+		}
+	}
+	return rest == "" || strings.Contains(" HEAD MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD index ORIG_HEAD FETCH_HEAD "+
+		"COMMIT_EDITMSG packed-refs ", " "+rest+" ")
+}
+
+// SplitGit parts a path behind its first element .git, in whatever case.
+func SplitGit(path string) (dir, rest string, ok bool) {
+	parts := strings.Split(path, "/")
+	i := slices.IndexFunc(parts, func(part string) bool { return names.Fold(part) == ".git" })
+	if i < 0 {
+		return "", "", false
+	}
+	return strings.Join(parts[:i+1], "/"), strings.Join(parts[i+1:], "/"), true
 }

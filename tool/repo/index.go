@@ -26,7 +26,11 @@ func (v *View) copyIndexes(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(v.r.GitDir, "index")
-	if err := v.copyFile(ctx, indexBefore, path, openFile); err != nil {
+	before := openFile
+	if v.was != nil {
+		before = v.was
+	}
+	if err := v.copyFile(ctx, indexBefore, path, before); err != nil {
 		return err
 	}
 	after := v.open

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -57,7 +58,17 @@ func (v *View) readStates(ctx context.Context) (states, error) {
 	}
 	for path := range v.changed {
 		name, ok := below(v.r.Common, path)
-		if !ok || !strings.HasPrefix(name, "refs/") || v.changed[path].Gone || strings.HasSuffix(name, ".lock") {
+		if !ok || !strings.HasPrefix(name, "refs/") || strings.HasSuffix(name, ".lock") {
+			continue
+		}
+		if v.was != nil {
+			was, err := v.before(path)
+			if err != nil {
+				return s, err
+			}
+			s.before[name] = cmp.Or(v.refValue(was), s.before[name])
+		}
+		if v.changed[path].Gone {
 			continue
 		}
 		data, err := v.after(path)

@@ -112,8 +112,9 @@ type View struct {
 	r      Repository
 	dir    string // Close removes it.
 	open   func(path string) (io.ReadCloser, error)
-	git    git.Git // It works in the private git directory.
-	real   git.Git // It works in the repository.
+	was    func(path string) (io.ReadCloser, error) // It opens what a changed file held; nil where the file holds it still.
+	git    git.Git                                  // It works in the private git directory.
+	real   git.Git                                  // It works in the repository.
 	format format
 	config map[string][]string // The repository had these settings before the line.
 
@@ -150,42 +151,50 @@ func (s sorted) empty() bool {
 // open opens the new content of a changed regular file. Where no change is below the
 // git directory, Open starts no process.
 func Open(ctx context.Context, r Repository, dir string, changes []Change,
-	open func(path string) (io.ReadCloser, error)) (_ *View, err error) {
-	v := &View{r: r, open: open, changed: map[string]Change{}, made: map[string]bool{}}
-	for _, c := range changes {
-		v.sort(c)
-	}
+	open func(path string) (io.ReadCloser, error)) (*View, error) {
+	v := newView(r, changes, open)
 	if v.sorted.empty() {
 		return v, nil
 	}
 	if info, err := os.Stat(filepath.Join(r.GitDir, "HEAD")); err != nil || !info.Mode().IsRegular() {
 		return nil, ErrNoRepository
 	}
-	if v.dir, err = os.MkdirTemp(dir, "git-"); err != nil {
-		return nil, err
+	if err := v.load(ctx, dir); err != nil {
+		return nil, errors.Join(err, v.Close())
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, v.Close())
-		}
-	}()
+	return v, nil
+}
+
+func newView(r Repository, changes []Change, open func(path string) (io.ReadCloser, error)) *View {
+	v := &View{r: r, open: open, changed: map[string]Change{}, made: map[string]bool{}}
+	for _, c := range changes {
+		v.sort(c)
+	}
+	return v
+}
+
+// load reads the repository into a new directory below dir.
+func (v *View) load(ctx context.Context, dir string) (err error) {
+	if v.dir, err = os.MkdirTemp(dir, "git-"); err != nil {
+		return err
+	}
 	if err := v.prepare(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	for _, path := range v.sorted.objects {
 		if err := v.takeObject(ctx, path); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, path := range v.sorted.packs {
 		if err := v.takePack(ctx, path); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if v.refs, err = v.readStates(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return v, v.copyIndexes(ctx)
+	return v.copyIndexes(ctx)
 }
 
 // Removed reports whether the line removed the repository and left nothing in its place.
@@ -295,6 +304,13 @@ const mostText = 256 << 20 // bytes of one file of a git directory that are read
 // before is what a file of the repository holds; after is what it holds on the layer.
 // Both are nil where there is no such file.
 func (v *View) before(path string) ([]byte, error) {
+	if _, changed := v.changed[path]; changed && v.was != nil {
+		data, err := readFrom(path, v.was)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return data, err
+	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -302,12 +318,7 @@ func (v *View) before(path string) ([]byte, error) {
 	if err != nil || !info.Mode().IsRegular() { // a FIFO would not open
 		return nil, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAll(path, f)
+	return readFrom(path, openFile)
 }
 
 func (v *View) after(path string) ([]byte, error) {
@@ -317,16 +328,16 @@ func (v *View) after(path string) ([]byte, error) {
 	if _, changed := v.changed[path]; !changed {
 		return v.before(path)
 	}
-	f, err := v.open(path)
+	return readFrom(path, v.open)
+}
+
+func readFrom(path string, open func(path string) (io.ReadCloser, error)) ([]byte, error) {
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return readAll(path, f)
-}
-
-func readAll(path string, r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, mostText+1))
+	data, err := io.ReadAll(io.LimitReader(f, mostText+1))
 	if err == nil && len(data) > mostText {
 		err = fmt.Errorf("%s: more than %d MB", path, mostText>>20)
 	}

@@ -1,4 +1,4 @@
-package project
+package repo
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"artoo/tool/git"
+	"artoo/tool/project"
 )
 
 // gitLines runs lines of a shell in a repository, without the user's configuration.
@@ -62,34 +63,44 @@ func TestChangesOfGitAreToldAsGitSeesThem(t *testing.T) {
 		{"of packed refs", "git branch old; git pack-refs --all", "git branch -q -D old", "refs/heads/old: deleted, was HASH first"},
 		{"a tag with a message", "", "git tag -a -m 'so far' v1", "refs/tags/v1: new, HASH so far"},
 		{"a new repository within", "", "git init -q -b main in; cd in; echo 1 > c; git add c; git commit -qm inner",
-			"in/.git: HEAD: new, main|in/.git: refs/heads/main: new, HASH inner|in/.git: the index changes"},
+			"in/.git: HEAD: new, main|in/.git: refs/heads/main: new, HASH inner|in/.git: staged, new: c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before, after := realTemp(t), filepath.Join(realTemp(t), "after")
+			before, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
 			gitLines(t, before, "git init -q -b main .; echo 1 > a; git add a; git commit -qm first;"+c.before)
 			gitLines(t, before, "cp -a . "+after)
 			gitLines(t, after, c.lines)
 			was, is := filesBelow(t, before), filesBelow(t, after)
-			var list []GitChange
+			var list []Change
 			for path, text := range is {
-				if old, there := was[path]; GitData(path) && (!there || old != text) {
-					list = append(list, GitChange{Path: path})
+				if old, there := was[path]; project.GitData(path) && (!there || old != text) {
+					list = append(list, Change{Path: path})
 				}
 			}
 			for path := range was {
-				if _, there := is[path]; GitData(path) && !there {
-					list = append(list, GitChange{Path: path, Gone: true})
+				if _, there := is[path]; project.GitData(path) && !there {
+					list = append(list, Change{Path: path, Gone: true})
 				}
 			}
-			in := func(dir string) func(string) (io.ReadCloser, error) {
-				return func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, filepath.FromSlash(path))) }
+			// The files of root are what they were, or already what they will be.
+			says := func(root string, was func(string) (io.ReadCloser, error)) {
+				t.Helper()
+				var changes []Change
+				for _, c := range list {
+					c.Path = filepath.Join(root, c.Path)
+					changes = append(changes, c)
+				}
+				saysWhatGitWould(t, Describe(context.Background(), root, changes, was, in(root, after)), c.want)
 			}
-			saysWhatGitWould(t, GitChanges(context.Background(), before, list, nil, in(after)), c.want)
-			// Once it is done git can read the index of a repository that is new.
-			done := strings.ReplaceAll(c.want, "in/.git: the index changes", "in/.git: staged, new: c")
-			saysWhatGitWould(t, GitChanges(context.Background(), after, list, in(before), in(after)), done)
+			says(before, nil)
+			says(after, in(after, before))
 		})
 	}
+}
+
+// in opens in dir what a path is in root.
+func in(root, dir string) func(string) (io.ReadCloser, error) {
+	return func(path string) (io.ReadCloser, error) { return os.Open(dir + strings.TrimPrefix(path, root)) }
 }
 
 // saysWhatGitWould compares rows, in any order and with all hashes the same, with those
