@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -13,9 +14,9 @@ import (
 // TestRandomLines runs random lines, one after the other, and lands each: the project is
 // then what the layer is.
 func TestRandomLines(t *testing.T) {
-	seeds := 12
-	if testing.Short() {
-		seeds = 4
+	seeds := 4
+	if os.Getenv(everyTry) != "" {
+		seeds = 40
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -1,18 +1,319 @@
 package cli
 
-// How models are listed.
-
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
+	"artoo/agent"
+	"artoo/config"
 	"artoo/provider"
+	"artoo/tool/spelling"
+	"artoo/ui"
 	"artoo/ui/sanitize"
 )
+
+// modelsCommand is `artoo models`.
+type modelsCommand struct {
+	*app
+	json, update *bool
+}
+
+func newModels(a *app) *cobra.Command {
+	c := a.command("models [provider] | --update [FILE|URL]",
+		"the models a provider has, with windows and prices; --update: newer ones", common("provider", "models_url"))
+	c.Args, c.ValidArgsFunction = a.words(0, 1, ""), a.offerKnown(1, "provider")
+	m := modelsCommand{a, jsonFlag(c), c.Flags().Bool("update", false, "take the facts of FILE or URL, else of models_url")}
+	c.RunE = func(c *cobra.Command, words []string) error { return m.run(c.Context(), first(words)) }
+	return c
+}
+
+// run lists the models. A server that cannot be asked costs no more than a note: the
+// catalogue then stands for it.
+func (a modelsCommand) run(ctx context.Context, word string) error {
+	if err := a.load(false, false); err != nil {
+		return err
+	}
+	if *a.update {
+		return a.updateCatalog(ctx, word)
+	}
+	if err := a.transport(); err != nil {
+		return err
+	}
+	names, ask, err := a.listed(word)
+	if err != nil {
+		return err
+	}
+	if !ask {
+		a.noteUnlisted("no provider is at hand")
+	}
+	lists := make([][]provider.ModelInfo, len(names))
+	failed := make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		if !ask {
+			break
+		}
+		asked.Go(func() { lists[i], failed[i] = a.askModels(ctx, name) })
+	}
+	asked.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var rows []listedModel
+	for i, name := range names {
+		known := modelsOf(a.catalog, a.cfg, name, lists[i])
+		if failed[i] != nil {
+			switch {
+			case isProgram(name):
+				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
+					" lists no models: -m takes any model the program takes"})
+			case len(names) == 1 && len(a.catalog.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
+				return failed[i]
+			default:
+				a.noteUnlisted(whyUnlisted(name, failed[i]))
+			}
+		}
+		for _, m := range known {
+			rows = append(rows, a.row(m, lists[i]))
+		}
+	}
+	return printModels(a.process.Out, rows, a.began, *a.json)
+}
+
+// listed are the providers whose models are listed: the one that is named, else
+// the one that the settings mean, else all at hand. With none there are all that
+// the catalogue has, and nobody is to be asked. The settings are made to belong
+// to one provider at most: a key or an address must not reach another.
+func (a *app) listed(name string) (names []string, ask bool, err error) {
+	if name != "" {
+		return []string{name}, true, a.tie(name)
+	}
+	if a.cfg.Provider != "" {
+		return []string{a.cfg.Provider}, true, nil
+	}
+	if names, err = a.cfg.AtHand(); err != nil {
+		return nil, false, err
+	}
+	choice, err := a.cfg.Choose(config.Conditions{AtHand: names, DefaultModel: a.defaultModel,
+		Catalog: a.catalog.ProviderFor, Probe: a.probe})
+	switch {
+	case err == nil:
+		a.cfg = a.cfg.With(choice)
+		return []string{choice.Provider}, true, nil
+	case len(names) > 0:
+		a.cfg = a.cfg.With(config.Choice{Provider: nobody})
+		return names, true, nil
+	}
+	for _, known := range provider.Names() {
+		if len(a.catalog.Models(known)) > 0 {
+			names = append(names, known)
+		}
+	}
+	return names, false, nil
+}
+
+// nobody is a name that no provider can have.
+const nobody = "(none)"
+
+// tie says whose the settings are when a provider is named as an argument.
+func (a *app) tie(name string) error {
+	if !a.cfg.IsProvider(name) {
+		all := a.cfg.ProviderNames()
+		hint := "one of " + strings.Join(all, ", ")
+		if near := spelling.Nearest(name, all); near != "" {
+			hint = "artoo models " + near
+		}
+		return usage("models", "there is no provider "+name, hint)
+	}
+	switch {
+	case a.cfg.Provider != "":
+	case a.cfg.BaseURL != "":
+		a.cfg = a.cfg.With(config.Choice{Provider: provider.Compatible, Model: a.cfg.Model})
+	default:
+		a.cfg = a.cfg.With(config.Choice{Provider: name})
+	}
+	return nil
+}
+
+// errNoList says that a provider has no list to be asked for.
+var errNoList = errors.New("it has no list of models")
+
+// askModels asks a provider's server for its models; nil where it has no list.
+func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo, error) {
+	switch f, _ := provider.FactsOf(name); {
+	case f.Program != "":
+		return nil, errNoList
+	case f.Key == provider.KeyNever: // nor a server
+		return nil, nil
+	}
+	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := wire.(provider.Lister)
+	if !ok {
+		return nil, errNoList
+	}
+	return lister.Models(ctx)
+}
+
+// noteUnlisted says why a list is the catalogue's.
+func (a *app) noteUnlisted(why string) {
+	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue: " + a.catalogue()})
+}
+
+// catalogue names the lists that the catalogue was made from.
+func (a *app) catalogue() string {
+	var names []string
+	for _, s := range a.catalog.Sources() {
+		names = append(names, s.Name+", "+s.Date)
+	}
+	return strings.Join(names, "; ")
+}
+
+// whyUnlisted is why a provider's models could not be asked for, in a line.
+func whyUnlisted(name string, err error) string {
+	why := err.Error()
+	if e := provider.AsError(err); e != nil {
+		why = e.Message
+	} else if f := agent.Classify(err); f != nil && f.Err != nil {
+		why = f.Err.Error()
+	}
+	why, _, _ = strings.Cut(why, "\n")
+	return name + ": " + strings.TrimPrefix(strings.TrimRight(why, "."), name+": ")
+}
+
+// modelsOf are the models of a provider: those its server lists, or where that
+// is nil the catalogue's, those the settings describe, and the default. What the
+// settings say of a model goes over everything else.
+func modelsOf(catalog *provider.Catalog, cfg *config.Config, name string, served []provider.ModelInfo) []provider.ModelInfo {
+	list := slices.Clone(served)
+	if served == nil {
+		list = catalog.Models(name)
+	}
+	add := func(id string) {
+		if id != "" && !slices.ContainsFunc(list, func(m provider.ModelInfo) bool { return m.ID == id }) {
+			info, _ := catalog.Lookup(name, id)
+			list = append(list, info)
+		}
+	}
+	own := cfg.Providers[name].Models
+	for _, id := range slices.Sorted(maps.Keys(own)) {
+		add(id)
+	}
+	add(presentModel(cfg, name))
+	for i := range list {
+		if m, ok := own[list[i].ID]; ok {
+			list[i] = merge(list[i], m)
+			list[i].Guess = false
+		}
+	}
+	return list
+}
+
+// presentModel is the model that answers where only the provider is named, ""
+// where nobody can say.
+func presentModel(cfg *config.Config, name string) string {
+	if cfg.Provider == name && cfg.Model != "" {
+		return cfg.Model
+	}
+	f, _ := provider.FactsOf(name)
+	if f.Program != "" {
+		return f.AnyModel
+	}
+	return f.DefaultModel
+}
+
+// row is a model as it is listed; served is what its server lists.
+func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel {
+	r := listedModel{ModelInfo: m, Default: m.ID == presentModel(a.cfg, m.Provider), Source: "config"}
+	_, described := a.cfg.Providers[m.Provider].Models[m.ID]
+	_, known := a.catalog.Lookup(m.Provider, m.ID)
+	switch {
+	case described:
+	case slices.ContainsFunc(served, func(s provider.ModelInfo) bool { return s.ID == m.ID }):
+		r.Source = "provider"
+	case known:
+		r.Source = "catalogue"
+	}
+	return r
+}
+
+// serve asks a provider for its models, and keeps what it lists.
+func (a *app) serve(ctx context.Context, name string) error {
+	served, err := a.askModels(ctx, name)
+	if err == nil && served != nil {
+		if a.found.served == nil {
+			a.found.served = map[string][]provider.ModelInfo{}
+		}
+		a.found.served[name] = served
+	}
+	return err
+}
+
+// FindModel implements ui.Program.
+func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error) {
+	choice := a.choiceOf(name)
+	ids, _ := a.ids(choice.Provider)
+	if a.cfg.IsProvider(name) && !slices.Contains(ids, name) {
+		usual, err := a.usualOf(name)
+		return ui.FoundModel{Provider: usual.Provider, Model: usual.Model, Known: err == nil}, err
+	}
+	found := ui.FoundModel{Provider: choice.Provider, Model: choice.Model}
+	if found.Known = a.catalog.Has(choice.Provider, choice.Model) || slices.Contains(ids, choice.Model); found.Known {
+		return found, nil
+	}
+	// Who cannot be asked leaves it to the catalogue; the switch itself says more.
+	if err := a.serve(ctx, choice.Provider); err != nil && ctx.Err() != nil {
+		return found, context.Cause(ctx)
+	}
+	ids, found.Listed = a.ids(choice.Provider)
+	found.Known = slices.Contains(ids, choice.Model)
+	if found.Nearest = spelling.Nearest(choice.Model, ids); found.Nearest == "" {
+		part := func(id string) bool { return strings.Contains(strings.ToLower(id), strings.ToLower(choice.Model)) }
+		if i := slices.IndexFunc(ids, part); i >= 0 && choice.Model != "" {
+			found.Nearest = ids[i]
+		}
+	}
+	return found, nil
+}
+
+// ids are the models known of a provider, without asking it. all says that these are
+// all it has, as far as its server or the catalogue lists them.
+func (a *app) ids(name string) (ids []string, all bool) {
+	served := a.found.served[name]
+	for _, m := range modelsOf(a.catalog, a.cfg, name, served) {
+		ids = append(ids, m.ID)
+	}
+	return ids, served != nil || len(a.catalog.Models(name)) > 0
+}
+
+// Models implements ui.Program.
+func (a *app) Models() []provider.ModelInfo {
+	return modelsOf(a.catalog, a.cfg, a.choice.Provider, a.found.served[a.choice.Provider])
+}
+
+// AskModels implements ui.Program.
+func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
+	name := a.choice.Provider
+	err := a.serve(ctx, name)
+	list := a.Models()
+	if err != nil && len(list) > 0 {
+		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue: " + a.catalogue())
+	}
+	return list, err
+}
 
 // listedModel is a model that can be asked. Its JSON is what `artoo models --json`
 // prints, a line each.

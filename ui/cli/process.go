@@ -2,15 +2,23 @@ package cli
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
+	"artoo/agent"
 	"artoo/conversation"
+	"artoo/ui/prompt"
 )
 
 // Process is what the process brings: nothing else of artoo asks for it.
@@ -74,4 +82,101 @@ func setHome() {
 		// It fails only for a name or value that no variable can have.
 		_ = os.Setenv("HOME", u.HomeDir)
 	}
+}
+
+// guarded runs f. A panic of its goroutine becomes the error that ends the
+// program.
+func (a *app) guarded(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = a.crashed(value, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// crash ends the program after a panic of any goroutine of a conversation. The
+// others go on meanwhile, so that nothing they use can be relied on: neither the
+// screen nor the session.
+func (a *app) crash(value any, stack []byte) {
+	a.crashing.Lock() // a second crash waits here for the end
+	failure := a.crashed(value, stack)
+	a.process.Exit((&app{process: a.process, began: a.began}).exit(failure))
+}
+
+// crashed writes the trace of a panic to a file and is what the user reads of
+// it: what happened, and where the trace is.
+func (a *app) crashed(value any, stack []byte) *agent.Failure {
+	what := thrown(value)
+	return fail(agent.KindInternal, "crashed", errors.New(what), a.traced(what, stack, "report it"))
+}
+
+// traced writes a trace and is the hint that leads to it: what to do with it.
+func (a *app) traced(what string, stack []byte, do string) string {
+	path, err := a.writeTrace(what, stack)
+	if err != nil {
+		return fmt.Sprintf("again; the trace could not be kept: %v", err)
+	}
+	return do + " with the trace in " + path
+}
+
+// quit ends the program after a SIGQUIT: what it was doing is in a file, and two lines
+// say so. Nothing that others use is touched, since the program may hang.
+func (a *app) quit() {
+	stack := make([]byte, maxTrace)
+	stack = stack[:runtime.Stack(stack, true)]
+	last := &app{process: a.process}
+	last.show(fail(agent.KindInternal, "stopped", errors.New("quit signal (Ctrl-\\)"),
+		a.traced("SIGQUIT", stack, "artoo -c to continue; if it hung, report it")))
+	last.show(fail(agent.KindInternal, "quit", prompt.DieOfQuit(), ""))
+	a.process.Exit(128 + int(syscall.SIGQUIT))
+}
+
+// watchQuit lets a SIGQUIT end a headless run as it ends a conversation, unless it was
+// ignored when the process began.
+func (a *app) watchQuit() {
+	if signal.Ignored(syscall.SIGQUIT) {
+		return
+	}
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, syscall.SIGQUIT)
+	go func() {
+		<-came
+		a.quit()
+	}()
+}
+
+// maxTrace bounds the trace of all goroutines, in bytes.
+const maxTrace = 1 << 20
+
+// thrown says what a panic threw. Only the runtime's own errors are given in
+// words: any other value may be made of what was said or of a key.
+func thrown(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("a value of type %T was thrown", value)
+}
+
+// writeTrace writes a trace to a new file that only the user can read: in the
+// state directory, or where there is none among the temporary files.
+func (a *app) writeTrace(what string, stack []byte) (path string, err error) {
+	dir := os.TempDir()
+	if a.cfg != nil {
+		if state, err := a.cfg.Paths.StateDir(); err == nil && os.MkdirAll(state, 0o700) == nil {
+			dir = state
+		}
+	}
+	b := a.process.build()
+	text := fmt.Sprintf("artoo %s %s, %s, %s\n%s\n\n%s\n\n%s", b.Version, b.Commit, b.Go, b.Platform,
+		time.Now().UTC().Format(time.RFC3339), what, stack)
+	f, err := os.CreateTemp(dir, "crash-"+time.Now().UTC().Format("20060102T150405")+"-*.txt") // made 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	return filepath.Abs(f.Name())
 }

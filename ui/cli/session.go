@@ -1,20 +1,24 @@
 package cli
 
-// What a turn needs: session, tools, policy.
-
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"artoo/agent"
 	"artoo/agent/ledger"
+	"artoo/config"
 	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/lsp"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
@@ -289,4 +293,124 @@ func namesOf(tools []tool.Tool) (names []string) {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// subAgents are those of the [agents.NAME] tables; all are the names of the tools that
+// there are.
+func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
+	var list []agent.SubAgent
+	for _, t := range a.cfg.Agents {
+		for _, name := range t.Tools {
+			if !slices.Contains(all, name) {
+				return nil, fail(agent.KindConfig, t.Origin, fmt.Errorf("agents.%s: no such tool: %s", t.Name, name),
+					strings.Join(all, ", "))
+			}
+		}
+		s := agent.SubAgent{Name: t.Name, Description: t.Description, Prompt: t.Prompt, Tools: t.Tools}
+		if t.Model != "" {
+			choice := a.choiceOf(t.Model)
+			if isProgram(choice.Provider) {
+				return nil, fail(agent.KindConfig, t.Origin,
+					fmt.Errorf("agents.%s: %s runs tools of its own, by its own rules", t.Name, choice.Provider),
+					"a model that is asked directly")
+			}
+			s.Model = func() (agent.Model, error) { return a.model(choice) }
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// choiceOf is the model that a name means beside the present one.
+func (a *app) choiceOf(name string) config.Choice {
+	if first, rest, ok := strings.Cut(name, "/"); ok && a.cfg.IsProvider(first) && rest != "" {
+		return config.Choice{Provider: first, Model: rest}
+	}
+	return config.Choice{Provider: a.choice.Provider, Model: name}
+}
+
+// languageServers are those that the tools may ask; nil where the model is not offered
+// the tool for it.
+func (a *app) languageServers(tools []tool.Tool) ([]lsp.Server, error) {
+	if tool.Find(tools, "lsp") == nil {
+		return nil, nil
+	}
+	return a.servers()
+}
+
+// servers are the language servers that are known, as [lsp] changes them. Those of the
+// user go first.
+func (a *app) servers() ([]lsp.Server, error) {
+	known := lsp.Known()
+	var own []lsp.Server
+	for _, s := range a.cfg.Servers {
+		at := slices.IndexFunc(known, func(k lsp.Server) bool { return k.Name == s.Name })
+		server := lsp.Server{Name: s.Name}
+		if at >= 0 {
+			server = known[at]
+			known = slices.Delete(known, at, at+1)
+		}
+		if s.Command != nil {
+			server.Command = s.Command
+		}
+		if s.Files != nil {
+			server.Files = s.Files
+		}
+		switch {
+		case s.Off:
+			continue
+		case len(server.Command) == 0 || len(server.Files) == 0:
+			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("%s is not known, and has no command or no files", s.Name),
+				s.Name+` = { command = ["server", "--stdio"], files = [".ext"] }`)
+		case slices.ContainsFunc(server.Files, func(ext string) bool { return !strings.HasPrefix(ext, ".") }):
+			return nil, fail(agent.KindConfig, "[lsp]", fmt.Errorf("the files of %s are extensions with their dot", s.Name),
+				`files = [".go"]`)
+		}
+		own = append(own, server)
+	}
+	return append(own, known...), nil
+}
+
+// goOnWith lets the provider and model of a session answer in it again, unless a
+// flag says otherwise: a session with a coding CLI must not go over to an API
+// that is paid for. An address or key of the settings is not given to another
+// provider than they mean.
+func (a *app) goOnWith(s *conversation.Session) {
+	last := lastChoice(s)
+	if a.choice.Provider != "" || a.cfg.FromFlag("provider") ||
+		last.Provider == demo.Name || !a.cfg.IsProvider(last.Provider) {
+		return
+	}
+	if a.cfg.FromFlag("model") {
+		first, _, named := strings.Cut(a.cfg.Model, "/")
+		if !isProgram(last.Provider) || named && a.cfg.IsProvider(first) {
+			return
+		}
+		last.Model = a.cfg.Model
+	}
+	tied := a.cfg.BaseURL != "" || !a.cfg.APIKey.IsZero() || a.cfg.APIKeyFile != ""
+	if tied && !isProgram(last.Provider) && a.cfg.Provider != last.Provider {
+		return
+	}
+	a.cfg = a.cfg.With(last)
+}
+
+// lastChoice is who answered last in a session, or was to: a coding CLI tells the
+// model it took itself, which is not asked for again.
+func lastChoice(s *conversation.Session) config.Choice {
+	head := s.Header()
+	last := config.Choice{Provider: head.Provider, Model: head.Model}
+	for _, m := range slices.Backward(s.Messages()) {
+		if m.Provider == "" || m.Model == "" {
+			continue
+		}
+		switch f, _ := provider.FactsOf(m.Provider); {
+		case f.Program == "":
+			return config.Choice{Provider: m.Provider, Model: m.Model}
+		case m.Provider != head.Provider:
+			return config.Choice{Provider: m.Provider, Model: f.AnyModel}
+		}
+		return last
+	}
+	return last
 }
