@@ -3,47 +3,48 @@ package names
 import (
 	"errors"
 	"io/fs"
-	"os"
+	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// ID is a file, whatever its names.
+type ID struct{ device, number uint64 }
 
 // Stamp says which file is at a path and in which state: two that are equal mean that
 // nothing changed between them. Of a directory it says nothing about what is in it.
 // The zero value is that of a path at which nothing is.
 type Stamp struct {
-	mode       fs.FileMode
-	size       int64
-	changed    int64 // ctime in nanoseconds since 1970; 0 for a directory
-	dev, inode uint64
-	owner      uint32
+	id      ID
+	mode    uint32
+	size    int64
+	changed int64 // ctime in nanoseconds since 1970; 0 for a directory
+	owner   uint32
 }
 
 // coarse is what settled is where the times of files are whole seconds, or two.
 const coarse = 3 * time.Second
 
-// StampAt follows links. settled says that the file cannot change any more without
-// another Stamp; it is always false where programs can set the time that tells.
+// StampAt follows links. isSettled says that the file cannot change any more without
+// another Stamp.
 func StampAt(path string) (stamp Stamp, isSettled bool) {
 	now := time.Now()
-	info, err := os.Stat(path)
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return Stamp{}, true
 	}
 	if err != nil {
 		return Stamp{}, false
 	}
-	stamp.mode = info.Mode()
-	var known bool
-	if stamp.dev, stamp.inode, stamp.owner, known = identityOf(info); !known {
-		return Stamp{}, false
-	}
-	if info.IsDir() {
+	stamp = Stamp{id: idOf(&st), mode: uint32(st.Mode), owner: st.Uid}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return stamp, true
 	}
-	changed, _ := stampOf(info)
-	stamp.size, stamp.changed = info.Size(), changed.UnixNano()
-	wait := settled
+	changed, wait := changedAt(&st), settled
+	stamp.size, stamp.changed = st.Size, changed.UnixNano()
 	if changed.Nanosecond() == 0 {
 		wait = coarse
 	}
@@ -53,15 +54,52 @@ func StampAt(path string) (stamp Stamp, isSettled bool) {
 // Changed is when the file at a path changed last, its name and permissions among it:
 // a time that no program can set. Links are followed.
 func Changed(path string) (time.Time, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return ChangedOf(info), nil
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	return changedAt(&st), err
 }
 
-// ChangedOf is Changed of what is known of a file.
-func ChangedOf(info fs.FileInfo) time.Time {
-	changed, _ := stampOf(info)
-	return changed
+// Identify says which file is at a path. Links are not followed.
+func Identify(path string) (ID, error) {
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	return idOf(&st), err
 }
+
+// Linked reports whether a path is that of a regular file with more than one name.
+func Linked(path string) bool {
+	_, count := linksOf(path)
+	return count > 1
+}
+
+// Outside returns those of the paths that are Linked by now and have a name which is
+// not among them. Each path is there once.
+func Outside(paths []string) (outside []string) {
+	names, counts := map[ID][]string{}, map[ID]uint64{}
+	for _, path := range paths {
+		if id, count := linksOf(path); count > 1 {
+			names[id], counts[id] = append(names[id], path), count
+		}
+	}
+	for id, paths := range names {
+		if uint64(len(paths)) < counts[id] {
+			outside = append(outside, paths...)
+		}
+	}
+	slices.Sort(outside)
+	return outside
+}
+
+// linksOf is a regular file and how many names it has; 0 of what is none.
+func linksOf(path string) (file ID, count uint64) {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return ID{}, 0
+	}
+	return idOf(&st), uint64(st.Nlink)
+}
+
+func idOf(st *unix.Stat_t) ID { return ID{uint64(st.Dev), st.Ino} }
+
+// changedAt is when a file changed last, by the time that programs cannot set.
+func changedAt(st *unix.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
