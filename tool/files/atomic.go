@@ -60,9 +60,7 @@ func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, 
 		err = t.Replace(old, data, expect)
 	}
 	if err != nil {
-		for _, dir := range made {
-			t.grant.root.Remove(dir) // only if still empty
-		}
+		_ = t.removeDirs(made) // only those that are still empty
 		return State{}, err
 	}
 	info, err := t.grant.root.Lstat(t.rel)
@@ -110,16 +108,13 @@ func (t Place) mayWrite(old fs.FileInfo) error {
 // makeParents makes the missing directories above the target and returns them,
 // innermost first.
 func (t Place) makeParents() (made []string, err error) {
-	parent := filepath.Dir(t.rel)
 	made = t.missingParents()
 	if len(made) == 0 {
 		return nil, nil
 	}
-	if err := t.grant.root.MkdirAll(parent, newDirMode); err != nil {
-		for _, dir := range made {
-			t.grant.root.Remove(dir)
-		}
-		return nil, t.Errorf(err, "cannot make the directory %s: ", filepath.ToSlash(parent))
+	if err := t.grant.root.MkdirAll(made[0], newDirMode); err != nil {
+		_ = t.removeDirs(made)
+		return nil, t.Errorf(err, "cannot make the directory %s: ", filepath.ToSlash(made[0]))
 	}
 	return made, nil
 }
@@ -151,7 +146,7 @@ func (t Place) Replace(old fs.FileInfo, data []byte, expect *State) (err error) 
 			return t.Errorf(err, "cannot keep its mode: ")
 		}
 	}
-	if err = file.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+	if err = synced(file); err != nil {
 		return t.Errorf(err, "")
 	}
 	if err = file.Close(); err != nil {
@@ -235,8 +230,129 @@ func overwrite(file *os.File, data []byte) error {
 	if err := file.Truncate(int64(len(data))); err != nil {
 		return err
 	}
-	if err := file.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return err
+	return synced(file)
+}
+
+// synced syncs a file or directory where its file system can.
+func synced(file *os.File) error {
+	err := file.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return nil
 	}
-	return nil
+	return err
+}
+
+// SetAside gives a file another name until remove is called: its inode, mode and times
+// are then what undo puts back.
+func (f *Files) SetAside(p Place, expect State) (undo, remove func() error, err error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if err := p.unchanged(&expect); err != nil {
+		return nil, nil, err
+	}
+	root, aside := p.grant.root, filepath.Join(filepath.Dir(p.rel), ".artoo-"+rand.Text()+".tmp")
+	if err := root.Rename(p.rel, aside); err != nil {
+		return nil, nil, p.Errorf(err, "")
+	}
+	return func() error { return root.Rename(aside, p.rel) }, func() error { return root.Remove(aside) }, nil
+}
+
+// Move renames a file, which keeps all that it is, unless something has the new name by
+// now.
+func (f *Files) Move(from, to Place, expect State) (undo func() error, err error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if err := from.unchanged(&expect); err != nil {
+		return nil, err
+	}
+	root := to.grant.root
+	if _, err := root.Lstat(to.rel); !errors.Is(err, fs.ErrNotExist) {
+		return nil, to.Errorf(ErrChanged, "")
+	}
+	made, err := to.makeParents()
+	if err != nil {
+		return nil, err
+	}
+	if err := root.Rename(from.rel, to.rel); err != nil {
+		return nil, errors.Join(to.Errorf(err, ""), to.removeDirs(made))
+	}
+	return func() error { return errors.Join(root.Rename(to.rel, from.rel), to.removeDirs(made)) }, nil
+}
+
+// Create is WriteFileAtomic for a file that is not there; undo removes it with the
+// directories that were made for it.
+func (f *Files) Create(p Place, data []byte) (now State, undo func() error, err error) {
+	made := p.missingParents()
+	now, err = f.WriteFileAtomic(p.Abs, data, &State{Missing: true})
+	return now, func() error {
+		if err := p.grant.root.Remove(p.rel); err != nil {
+			return p.Errorf(err, "")
+		}
+		return p.removeDirs(made)
+	}, err
+}
+
+// missingParents are the directories above the place that are not there, the innermost
+// first.
+func (p Place) missingParents() (missing []string) {
+	for dir := filepath.Dir(p.rel); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := p.grant.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	return missing
+}
+
+// removeDirs removes directories that are empty, the innermost first.
+func (p Place) removeDirs(dirs []string) (err error) {
+	for _, dir := range dirs {
+		if failed := p.grant.root.Remove(dir); failed != nil {
+			err = errors.Join(err, p.Errorf(failed, "its directory %s: ", filepath.ToSlash(dir)))
+		}
+	}
+	return err
+}
+
+// SameGrant reports whether both places are in the same directory that the user opened.
+func (p Place) SameGrant(other Place) bool { return p.grant == other.grant }
+
+// Readlink is where the link of this name in the directory leads.
+func (p Place) Readlink(name string) (string, error) {
+	return p.grant.root.Readlink(filepath.Join(p.rel, name))
+}
+
+// openFlags are added when a file is opened for reading: a named pipe without a
+// writer must not block, even if it took the place of a file a moment ago.
+const openFlags = syscall.O_NONBLOCK
+
+// keepOwner gives file the owner and group of old as far as the system lets us:
+// only root may give files away, a group must be one of ours.
+func keepOwner(file *os.File, old fs.FileInfo) {
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	if file.Chown(int(was.Uid), int(was.Gid)) != nil {
+		_ = file.Chown(-1, int(was.Gid)) // the file is ours then, with the old group if we are in it
+	}
+}
+
+// linkCount is how many names a file has.
+func linkCount(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(stat.Nlink)
+}
+
+// syncDir makes a rename in the directory last.
+func syncDir(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
+	if err != nil {
+		return nil // may be written to but not read; the rename itself was done
+	}
+	defer d.Close()
+	return synced(d)
 }

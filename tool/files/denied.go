@@ -1,12 +1,15 @@
 package files
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"artoo/tool/names"
 )
@@ -42,11 +45,7 @@ func (f *Files) deniedFinder() *names.Finder {
 // the FIFOs and sockets there, which lead out. It looks anew each time; what has
 // not changed since is not listed again.
 func (f *Files) Denied() ([]string, error) {
-	var roots []string
-	for _, g := range f.grants {
-		roots = append(roots, g.real)
-	}
-	candidates, err := f.finder().Find(roots...)
+	candidates, err := f.finder().Find(f.roots()...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func (f *Files) Denied() ([]string, error) {
 		}
 	}
 	if len(linked) > 0 {
-		others, err := linkedNames(roots, linked)
+		others, err := linkedNames(f.roots(), linked)
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +84,14 @@ func (f *Files) Denied() ([]string, error) {
 	}
 	slices.Sort(denied)
 	return slices.Compact(denied), nil
+}
+
+// roots are the granted directories.
+func (f *Files) roots() (roots []string) {
+	for _, g := range f.grants {
+		roots = append(roots, g.real)
+	}
+	return roots
 }
 
 // linkedNames finds every name that files have below the roots, by their inodes. It
@@ -97,4 +104,105 @@ func linkedNames(roots []string, files []fs.FileInfo) ([]string, error) {
 		info, err := os.Lstat(at)
 		return err == nil && slices.ContainsFunc(files, func(f fs.FileInfo) bool { return os.SameFile(f, info) }), false
 	}).Find(roots...)
+}
+
+// inodesFresh is how long what was found counts.
+const inodesFresh = time.Second
+
+// deniedFiles are the denied files, kept for a while.
+type deniedFiles struct {
+	mu    sync.Mutex // guards what follows
+	found time.Time
+	infos []fs.FileInfo
+	names []string
+}
+
+// otherName is the denied file that the target is a hard link to, "" for none.
+// Only files with several names are looked at.
+func (f *Files) otherName(t Place) string {
+	info, err := os.Lstat(t.Abs)
+	if err != nil || !info.Mode().IsRegular() || linkCount(info) < 2 {
+		return ""
+	}
+	infos, shown := f.deniedInodes()
+	at := slices.IndexFunc(infos, func(other fs.FileInfo) bool { return os.SameFile(info, other) })
+	if at < 0 {
+		return ""
+	}
+	return shown[at]
+}
+
+// deniedInodes finds the denied files of the granted directories, the files of artoo's own and
+// the best known ones of the home directory.
+func (f *Files) deniedInodes() (infos []fs.FileInfo, shown []string) {
+	d := &f.secrets
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.found) < inodesFresh {
+		return d.infos, d.names
+	}
+	d.infos, d.names = nil, nil
+	note := func(path, name string) {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			d.infos, d.names = append(d.infos, info), append(d.names, name)
+		}
+	}
+	for _, path := range f.deny {
+		note(path, "a file of artoo's own")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		for _, name := range homeSecrets() {
+			note(filepath.Join(home, name), "~/"+name)
+		}
+	}
+	// A granted directory that cannot be looked at has no files to be read.
+	candidates, _ := f.finder().Find(f.roots()...)
+	for _, at := range candidates {
+		t := Place{Abs: at}
+		if t.grant, t.rel = f.grantOf(at, false); t.grant != nil && !f.testKey(t) && f.secretItself(t) != "" {
+			note(at, f.display(at))
+		}
+	}
+	d.found = time.Now()
+	return d.infos, d.names
+}
+
+// homeSecrets are files of the home directory whose other names are known too.
+func homeSecrets() []string {
+	return []string{
+		".netrc", ".pgpass", ".git-credentials", ".aws/credentials", ".kube/config", ".docker/config.json",
+		".config/gh/hosts.yml", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519", ".claude/.credentials.json",
+		".codex/auth.json", ".gemini/oauth_creds.json",
+	}
+}
+
+// testKey reports whether the target is a private key of the project's tests:
+// below testdata, fixtures or test, and tracked. Such keys are no secret, and are
+// masked where they are shown.
+func (f *Files) testKey(t Place) bool {
+	root := f.grants[0]
+	rel, ok := root.covers(t.Abs)
+	if !ok || !MayBeTestKey(filepath.ToSlash(rel)) {
+		return false
+	}
+	_, tracked := slices.BinarySearch(f.Tracked.Of(context.Background(), root.real), filepath.ToSlash(rel))
+	return tracked && t.holds([]string{"-----BEGIN "})
+}
+
+// MayBeTestKey reports whether a name within the project is one of a test's key,
+// of a kind that is masked.
+func MayBeTestKey(name string) bool {
+	folded := names.Fold(name)
+	below := slices.ContainsFunc(strings.Split(path.Dir(folded), "/"), func(dir string) bool {
+		return dir == "testdata" || dir == "fixtures" || dir == "test"
+	})
+	if !below {
+		return false
+	}
+	switch path.Ext(folded) {
+	case ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx":
+		return false
+	}
+	why := SecretName(folded, "/"+folded)
+	return why == whyKey || why == "" && secretMarks(path.Base(folded)) != nil && !strings.HasPrefix(path.Base(folded), ".")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -39,7 +40,7 @@ type Config struct {
 type Files struct {
 	grants []*grant // the project first
 	deny   []string // DenyFiles, links resolved
-	links  *resolver
+	links  resolver
 	dir    string // the working directory, links resolved
 	asked  func(abs string) bool
 
@@ -48,9 +49,10 @@ type Files struct {
 	// Tracked are the indexes of git's that were read.
 	Tracked git.Indexes
 
-	secrets deniedFiles // the denied files with their inodes, as of a moment ago
-	finder  func() *names.Finder
-	writing sync.Mutex // one write at a time: its check and its rename belong together
+	secrets    deniedFiles // the denied files with their inodes, as of a moment ago
+	finder     func() *names.Finder
+	reachLimit int
+	writing    sync.Mutex // one write at a time: its check and its rename belong together
 }
 
 // grant is a directory the user opened to the file tools.
@@ -105,7 +107,8 @@ func (e *GrantError) ErrorHint() string {
 // Open opens the granted directories. It returns a *GrantError for one
 // that does not exist, is no directory or is not absolute. Close it at the end.
 func Open(cfg Config) (*Files, error) {
-	f := &Files{links: newResolver(), asked: cfg.Asked}
+	f := &Files{asked: cfg.Asked, reachLimit: ReachLimit,
+		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
 	f.finder = sync.OnceValue(f.deniedFinder)
 	add := func(dir string, write bool) error {
 		g, err := f.openGrant(dir, write)

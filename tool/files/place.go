@@ -3,7 +3,10 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"artoo/tool/names"
@@ -72,16 +75,22 @@ func (f *Files) start(path string) (dir, rest string, err error) {
 	if !filepath.IsAbs(path) {
 		return f.dir, path, nil
 	}
+	if g, _, rest := f.granted(path); g != nil {
+		return g.real, rest, nil // the way to the granted directory was followed when it was opened
+	}
+	return string(filepath.Separator), path, nil
+}
+
+// granted is the granted directory, as it is spelled in path, and what follows; nil for none.
+func (f *Files) granted(path string) (g *grant, dir, rest string) {
 	for _, g := range f.grants {
-		// The way to the granted directory itself was followed when it was
-		// opened.
 		for _, dir := range []string{g.real, g.given} {
 			if rest, ok := names.Relative(dir, path); ok {
-				return g.real, rest, nil
+				return g, dir, rest
 			}
 		}
 	}
-	return string(filepath.Separator), path, nil
+	return nil, "", ""
 }
 
 // grantOf finds the innermost granted directory around abs; for writing, the
@@ -130,4 +139,110 @@ func inGit(path string) bool {
 		}
 	}
 	return false
+}
+
+// maxLinks is how many links one path may go through, as in Linux.
+const maxLinks = 40
+
+var errTooManyLinks = errors.New("too many symbolic links, perhaps a loop")
+
+// resolver finds the link-free spelling of paths. It confines nothing: what it
+// says is checked against the grants, and the file is then opened through
+// os.Root, which cannot leave them whatever has changed in between.
+type resolver struct {
+	lstat func(string) (fs.FileInfo, error)
+	// foldCase is set where file systems usually ignore case: names are then
+	// spelled as the directory has them, so that a rule or the deny list
+	// cannot be passed by in other letters.
+	foldCase bool
+}
+
+func readNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// real is the link-free spelling of an absolute path. What does not exist, or
+// cannot be looked at, stays as it is written.
+func (r *resolver) real(abs string) (string, error) {
+	return r.walk(string(filepath.Separator), abs)
+}
+
+// walk follows rest from the link-free directory cur. Like the kernel, it takes
+// ".." after a link as the parent of where the link leads.
+func (r *resolver) walk(cur, rest string) (string, error) {
+	todo := Split(rest)
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		if name == ".." {
+			cur = filepath.Dir(cur)
+			continue
+		}
+		next := filepath.Join(cur, name)
+		info, err := r.lstat(next)
+		if err != nil && !slices.Contains(todo, "..") {
+			return filepath.Join(append([]string{next}, todo...)...), nil // nothing below can be looked at
+		}
+		if err != nil {
+			cur = next
+			continue
+		}
+		var target string
+		isLink := info.Mode()&fs.ModeSymlink != 0
+		if isLink {
+			target, err = os.Readlink(next)
+		}
+		if !isLink || err != nil {
+			if r.foldCase {
+				next = filepath.Join(cur, r.spelling(cur, name, info))
+			}
+			cur = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errTooManyLinks
+		}
+		if filepath.IsAbs(target) {
+			cur = string(filepath.Separator)
+		}
+		todo = append(Split(target), todo...)
+	}
+	return cur, nil
+}
+
+// Split returns the parts of path that mean something.
+func Split(path string) []string {
+	parts := strings.FieldsFunc(path, func(c rune) bool { return c < 0x80 && os.IsPathSeparator(uint8(c)) })
+	kept := parts[:0]
+	for _, p := range parts {
+		if p != "." {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// spelling is how dir itself spells the name of the file that info describes.
+func (r *resolver) spelling(dir, name string, info fs.FileInfo) string {
+	there, err := readNames(dir)
+	if err != nil || slices.Contains(there, name) {
+		return name
+	}
+	folded := names.Fold(name)
+	at := slices.IndexFunc(there, func(other string) bool { return names.Fold(other) == folded })
+	if at < 0 { // the file system may take another form of Unicode for the same name
+		at = slices.IndexFunc(there, func(other string) bool {
+			found, err := r.lstat(filepath.Join(dir, other))
+			return err == nil && os.SameFile(info, found)
+		})
+	}
+	if at < 0 {
+		return name
+	}
+	return there[at]
 }

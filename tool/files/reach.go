@@ -24,22 +24,21 @@ var errReachTooMuch = errors.New("it reads more files than could be looked at be
 // directory must not hold anything denied either, nor links to directories
 // elsewhere. The policy asks before a command runs unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
-	return f.reach(dir, arg, recursive, ReachLimit)
-}
-
-// reach is Reach with a limit of its own.
-func (f *Files) reach(dir, arg string, recursive bool, limit int) error {
 	base := dir
 	if filepath.IsAbs(arg) {
-		base, arg = f.splitBase(arg)
+		// A glob does not begin in the name of a granted directory.
+		g, granted, rest := f.granted(arg)
+		if base, arg = granted, rest; g == nil {
+			base, arg = string(filepath.Separator), strings.TrimLeft(rest, string(filepath.Separator))
+		}
 	}
-	paths, err := f.expand(base, arg, limit)
+	paths, err := f.expand(base, arg)
 	if err != nil {
 		return err
 	}
 	for _, p := range paths {
 		if recursive {
-			err = f.readableBelow(p, limit)
+			err = f.readableBelow(p)
 		} else {
 			_, err = f.readable(p)
 		}
@@ -60,7 +59,7 @@ func (f *Files) readable(path string) (Place, error) {
 }
 
 // readableBelow is readable for path and all that is beneath it.
-func (f *Files) readableBelow(path string, limit int) error {
+func (f *Files) readableBelow(path string) error {
 	top, err := f.readable(path)
 	if err != nil {
 		return err
@@ -70,7 +69,7 @@ func (f *Files) readableBelow(path string, limit int) error {
 		if err != nil {
 			return nil // The command cannot read it either.
 		}
-		if seen++; seen > limit {
+		if seen++; seen > f.reachLimit {
 			return errReachTooMuch
 		}
 		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
@@ -98,7 +97,7 @@ func (f *Files) readableBelow(path string, limit int) error {
 // expand lists the paths a glob in base may stand for, and the path itself. It
 // takes too many rather than too few: what a shell makes of brackets and
 // question marks depends on its version and language, so they count as stars.
-func (f *Files) expand(base, glob string, limit int) ([]string, error) {
+func (f *Files) expand(base, glob string) ([]string, error) {
 	all := []string{below(base, glob)}
 	if !strings.ContainsAny(glob, "*?[") {
 		return all, nil
@@ -118,7 +117,7 @@ func (f *Files) expand(base, glob string, limit int) ([]string, error) {
 			if err != nil {
 				continue // no directory, or none that the command can list
 			}
-			if looked += len(names); looked > limit {
+			if looked += len(names); looked > f.reachLimit {
 				return nil, errReachTooMuch
 			}
 			for _, name := range names {
@@ -134,19 +133,6 @@ func (f *Files) expand(base, glob string, limit int) ([]string, error) {
 		found = next
 	}
 	return append(found, all...), nil
-}
-
-// splitBase parts an absolute path where globs can begin: not in the name of a
-// granted directory.
-func (f *Files) splitBase(path string) (base, rest string) {
-	for _, g := range f.grants {
-		for _, dir := range []string{g.real, g.given} {
-			if rest, ok := names.Relative(dir, path); ok {
-				return dir, rest
-			}
-		}
-	}
-	return string(filepath.Separator), strings.TrimLeft(path, string(filepath.Separator))
 }
 
 // below joins without cleaning: a/.. is not . when a is a link.

@@ -108,10 +108,12 @@ func TestReachLooksAtSoManyFilesOnly(t *testing.T) {
 		recursive bool
 		enough    int
 	}{{"d", true, 61}, {"d/*", false, 30}, {"d/*/*", false, 60}} {
-		if err := f.reach(root, c.arg, c.recursive, c.enough); err != nil {
+		f.reachLimit = c.enough
+		if err := f.Reach(root, c.arg, c.recursive); err != nil {
 			t.Errorf("%s: %v", c.arg, err)
 		}
-		if err := f.reach(root, c.arg, c.recursive, c.enough-1); err == nil ||
+		f.reachLimit--
+		if err := f.Reach(root, c.arg, c.recursive); err == nil ||
 			!strings.Contains(err.Error(), "more files") {
 			t.Errorf("%s: error %v", c.arg, err)
 		}

@@ -15,21 +15,29 @@ import (
 // secret says why the target is on the deny list ("holds …"), "" if it is not.
 // Names count in any spelling of case, and the target is the end of all links.
 func (f *Files) secret(t Place) string {
-	if f.own(t.Abs) {
+	switch {
+	case f.own(t.Abs):
 		return "is artoo's own"
-	}
-	if f.testKey(t) {
+	case f.testKey(t):
 		return ""
 	}
+	if why := f.secretItself(t); why != "" {
+		return why
+	}
+	if name := f.otherName(t); name != "" {
+		return "is another name of " + name + ", which may hold secrets"
+	}
+	return ""
+}
+
+// secretItself is secret by the target's own name and content.
+func (f *Files) secretItself(t Place) string {
 	inside := filepath.ToSlash(names.Fold(t.rel))
 	if why := SecretName(inside, filepath.ToSlash(names.Fold(t.Abs))); why != "" {
 		return why
 	}
 	if marks := secretMarks(path.Base(inside)); marks != nil && t.holds(marks) {
 		return "holds a key or token"
-	}
-	if name := f.otherName(t); name != "" {
-		return "is another name of " + name + ", which may hold secrets"
 	}
 	return ""
 }
