@@ -37,7 +37,7 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 	if err := s.write(); err != nil {
 		return Report{}, err
 	}
-	report := Report{Step: s.info.ID}
+	report := Report{Step: s.ID}
 	ops := slices.Clone(p.Restore)
 	for i, c := range ops { // so that this can be taken back in its turn
 		k := keepAll
@@ -95,7 +95,7 @@ func (s *Step) stage(ctx context.Context, ops []Change) error {
 	if err != nil {
 		return err
 	}
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, from: s.from}
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, from: s.from}
 	for i := range ops {
 		op := &ops[i]
 		err := ctx.Err()
@@ -152,7 +152,7 @@ func (s *Step) unstage() error {
 // all is taken back. Where even that fails the step stays unfinished, and the next Open
 // tries again.
 func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, from: s.from}
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, from: s.from}
 	done, left := r.run()
 	defer r.release()
 	err := errors.Join(check(left), systemError(left), r.disturbed())
@@ -196,7 +196,7 @@ func (s *Step) takeBack(ops []Change) (back []Change, err error) {
 			ops = append(ops, Change{Path: path, Before: now, After: was})
 		}
 	}
-	r := &restore{j: s.j, ctx: ctx, step: s.info.ID, ops: ops, again: true, returning: returning}
+	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, again: true, returning: returning}
 	back, left := r.run()
 	return back, systemError(left)
 }
@@ -263,9 +263,9 @@ func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, 
 func (s *Step) intend(ops []Change) error {
 	lines := make([]line, 0, len(ops)+1)
 	for _, op := range ops {
-		lines = append(lines, changeLine(lineIntent, s.info.ID, op))
+		lines = append(lines, changeLine(lineIntent, s.ID, op))
 	}
-	if err := s.write(append(lines, line{Type: lineGo, Step: s.info.ID})...); err != nil {
+	if err := s.write(append(lines, line{Type: lineGo, Step: s.ID})...); err != nil {
 		return err
 	}
 	return s.j.files.sync()
@@ -288,7 +288,7 @@ func (s *Step) leftLocked(back []Change) error {
 	var lines []line
 	for _, c := range back {
 		if c.After.Kind == File || c.After.Kind == Link {
-			lines = append(lines, changeLine(lineLeft, s.info.ID, c))
+			lines = append(lines, changeLine(lineLeft, s.ID, c))
 		}
 	}
 	if len(lines) == 0 {

@@ -49,7 +49,7 @@ func (s *Step) pairs(after tree) (pairs []pair, created bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	named := func(step *Step, path string) bool { _, own := step.before[path]; return own }
-	differencesSince(s.tree, after, s.unseen, s.info.Time, func(p pair) {
+	differencesSince(s.tree, after, s.unseen, s.Time, func(p pair) {
 		if !named(s, p.path) && !slices.ContainsFunc(j.open, func(other *Step) bool { return named(other, p.path) }) {
 			pairs = append(pairs, p)
 			created = created || p.before == nil

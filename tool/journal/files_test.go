@@ -176,7 +176,7 @@ func TestTheTreeInTheLogIsTheOneThatWasSeen(t *testing.T) {
 	p.ok(err)
 	p.write("late", "x")
 	p.command(5, func() { p.write("later", "x") })
-	for step, want := range map[int]tree{s.info.ID: s.tree, 0: p.tree} {
+	for step, want := range map[int]tree{s.ID: s.tree, 0: p.tree} {
 		got, err := readTree(p.files.log.file, step)
 		p.ok(err)
 		if !maps.EqualFunc(got, want, func(a, b *folder) bool { return slices.Equal(a.entries, b.entries) }) {

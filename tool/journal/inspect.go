@@ -134,7 +134,7 @@ func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (
 		state.Target, err = j.place.readlink(path)
 		return state, err
 	case state.Kind != File, k == stampOnly, k == keepSmall && st.size > j.cfg.MaxFile, j.cfg.Denied(path),
-		st.size > maxRead && (k == hashOnly || !j.fits(st.size)):
+		st.size > maxRead && (k == hashOnly || !j.Holds(st.size)):
 		return state, nil
 	}
 	state.Hash, err = j.readFile(ctx, path, st, k)

@@ -75,7 +75,7 @@ type Journal struct {
 	ignored atomic.Pointer[map[string]bool] // what git ignores; nil until it was asked
 }
 
-// record is a step that is over.
+// record is what stays of a step when it is over.
 type record struct {
 	StepInfo
 	kind    string
@@ -203,7 +203,7 @@ func (j *Journal) Begin(turn int, what string) *Step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last++
-	return &Step{j: j, info: StepInfo{ID: j.last, Turn: turn, What: what}, before: map[string]State{},
+	return &Step{j: j, record: record{StepInfo: StepInfo{ID: j.last, Turn: turn, What: what}}, before: map[string]State{},
 		adjusted: map[string]State{}}
 }
 
@@ -230,11 +230,10 @@ func (j *Journal) ready() error {
 func (s *Step) write(lines ...line) error {
 	j := s.j
 	if !s.begun {
-		head, _ := j.cfg.Head()
-		s.head, s.info.Time = head, now()
-		lines = append([]line{{Type: lineBegin, Step: s.info.ID, Turn: s.info.Turn, What: s.info.What, Kind: s.kind,
-			Head:  head,
-			Steps: s.steps, Time: s.info.Time}}, lines...)
+		s.head, _ = j.cfg.Head()
+		s.Time = now()
+		lines = append([]line{{Type: lineBegin, Step: s.ID, Turn: s.Turn, What: s.What, Kind: s.kind, Head: s.head,
+			Steps: s.steps, Time: s.Time}}, lines...)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -271,19 +270,15 @@ func (j *Journal) touch() {
 func (j *Journal) endLocked(s *Step, changes []Change) error {
 	lines := make([]line, 0, len(changes)+1)
 	for _, c := range changes {
-		lines = append(lines, changeLine(lineChange, s.info.ID, c))
+		lines = append(lines, changeLine(lineChange, s.ID, c))
 	}
 	j.open = slices.DeleteFunc(j.open, func(o *Step) bool { return o == s })
-	lines = append(lines, line{Type: lineEnd, Step: s.info.ID, Failed: s.failed, Open: len(j.open) + j.pending})
+	lines = append(lines, line{Type: lineEnd, Step: s.ID, Failed: s.failed, Open: len(j.open) + j.pending})
 	if err := j.files.log.append(lines...); err != nil {
 		return err
 	}
 	noteLeft(j.left, changes)
-	s.info.Paths = len(changes)
-	if s.failed {
-		s.steps = nil
-	}
-	j.steps = add(j.steps, &record{StepInfo: s.info, kind: s.kind, head: s.head, steps: s.steps, changes: changes})
+	j.steps = add(j.steps, s.record, changes, s.failed)
 	for _, other := range j.open {
 		for _, c := range changes {
 			other.adjusted[c.Path] = c.After
@@ -302,8 +297,13 @@ func noteLeft(left map[string]uint64, changes []Change) {
 	}
 }
 
-// add adds a step to those that are over, and notes which of them it takes back.
-func add(steps []*record, r *record) []*record {
+// add adds a step to those that are over, and notes which of them it takes back: none if it
+// failed.
+func add(steps []*record, r record, changes []Change, failed bool) []*record {
+	r.changes, r.Paths = changes, len(changes)
+	if failed {
+		r.steps = nil
+	}
 	for _, old := range steps {
 		if !slices.Contains(r.steps, old.ID) {
 			continue
@@ -315,7 +315,7 @@ func add(steps []*record, r *record) []*record {
 			}
 		}
 	}
-	return append(steps, r)
+	return append(steps, &r)
 }
 
 // syncLater brings to the disk what the kernel has, without waiting for it, and once for

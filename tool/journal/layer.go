@@ -71,7 +71,7 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 			if err != nil {
 				return nil, report, err
 			}
-			if j.fits(space + size) {
+			if j.Holds(space + size) {
 				space += size
 			} else {
 				op.Kept = false
@@ -121,9 +121,7 @@ func validBytes(path string) bool {
 
 // Holds reports whether the journal has room for originals of this many bytes. Any
 // goroutine may call it.
-func (j *Journal) Holds(size int64) bool { return j.fits(size) }
-
-func (j *Journal) fits(size int64) bool {
+func (j *Journal) Holds(size int64) bool {
 	var used int64
 	if j.files != nil {
 		used = j.files.objects.bytes()
@@ -179,7 +177,7 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	if err := s.write(); err != nil {
 		return report, err
 	}
-	report.Step = s.info.ID
+	report.Step = s.ID
 	lacks, err := s.Before(then.Paths...)
 	report.Cannot = append(report.Cannot, lacks...)
 	var beyond []string
@@ -344,7 +342,7 @@ func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 // take brings a file of the layer into a slot, by a rename or as a copy, and opens it. What
 // no original has to make room for can stay in the layer until it lands.
 func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, error) {
-	slot, err := q.slot(s.info.ID, op.Path)
+	slot, err := q.slot(s.ID, op.Path)
 	if err == nil {
 		err = s.j.at("temp")
 	}

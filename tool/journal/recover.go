@@ -31,9 +31,8 @@ func newPast(left map[string]uint64) *past {
 
 // unfinished is a step without an end.
 type unfinished struct {
-	begin   line
+	record
 	died    time.Time // zero if no recovery was begun
-	changes []Change
 	before  map[string]State
 	walked  bool
 	unseen  map[string]bool
@@ -58,7 +57,8 @@ func (p *past) add(l line) {
 	case l.Type == lineJournal:
 		p.root = l.Root
 	case l.Type == lineBegin:
-		p.open[l.Step] = &unfinished{begin: l, before: map[string]State{}}
+		p.open[l.Step] = &unfinished{before: map[string]State{}, record: record{kind: l.Kind, head: l.Head, steps: l.Steps,
+			StepInfo: StepInfo{ID: l.Step, Turn: l.Turn, What: l.What, Time: l.Time}}}
 		p.others[l.Step] = l.Kind == kindQuarantine
 		p.last = max(p.last, l.Step)
 	case step != nil:
@@ -84,12 +84,8 @@ func (p *past) addTo(step *unfinished, l line) {
 		step.changes = append(step.changes, l.change())
 	case lineEnd:
 		delete(p.open, l.Step)
-		r := step.record()
-		if l.Failed {
-			r.steps = nil
-		}
-		p.steps = add(p.steps, r)
-		noteLeft(p.left, r.changes)
+		p.steps = add(p.steps, step.record, step.changes, l.Failed)
+		noteLeft(p.left, step.changes)
 	}
 }
 
@@ -116,12 +112,6 @@ func (p *past) died(f *files) error {
 	return f.log.append(line{Type: lineDied, Time: f.alive})
 }
 
-func (u *unfinished) record() *record {
-	return &record{kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps, changes: u.changes,
-		StepInfo: StepInfo{ID: u.begin.Step, Turn: u.begin.Turn, What: u.begin.What, Time: u.begin.Time,
-			Paths: len(u.changes)}}
-}
-
 // afterDeath is how long after the last touch of the log a change still counts as the
 // killed process's own, or of what it had started.
 const afterDeath = 2 * touchEvery
@@ -137,7 +127,7 @@ func (j *Journal) recover(past *past) error {
 		return err
 	}
 	defer done()
-	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int { return cmp.Compare(b.begin.Step, a.begin.Step) })
+	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int { return cmp.Compare(b.ID, a.ID) })
 	j.pending = len(steps)
 	for _, u := range steps {
 		j.pending--
@@ -154,10 +144,9 @@ func (j *Journal) recover(past *past) error {
 
 // recoverStep finishes, ends or takes back one step, and records its end.
 func (j *Journal) recoverStep(u *unfinished) (Report, error) {
-	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps,
-		begun: true}
-	report := Report{Step: s.info.ID}
-	r := &restore{j: j, ctx: j.life, step: s.info.ID, again: true}
+	s := &Step{j: j, record: u.record, begun: true}
+	report := Report{Step: s.ID}
+	r := &restore{j: j, ctx: j.life, step: s.ID, again: true}
 	forward := s.kind == kindUndo || s.kind == kindRedo
 	var settled []Change
 	var err error
@@ -208,7 +197,7 @@ func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 // dropStaged removes what was to come into the project and did not. Before the intents
 // are whole nothing else lies in the slots of a step that has some.
 func (j *Journal) dropStaged(u *unfinished) error {
-	if u.begin.Kind != kindUndo && u.begin.Kind != kindRedo && u.begin.Kind != kindLayer {
+	if u.kind != kindUndo && u.kind != kindRedo && u.kind != kindLayer {
 		return nil
 	}
 	q, err := j.openQuarantine(false)
@@ -220,8 +209,8 @@ func (j *Journal) dropStaged(u *unfinished) error {
 		came[op.After.Stamp.Inode] = op.After.Kind == File || op.After.Kind == Link
 	}
 	var errs []error
-	for _, inode := range q.inStep(u.begin.Step) {
-		if !u.going || u.begin.Kind == kindLayer && came[inode] {
+	for _, inode := range q.inStep(u.ID) {
+		if !u.going || u.kind == kindLayer && came[inode] {
 			errs = append(errs, q.giveBack(staged{inode: inode}))
 		}
 	}
@@ -328,7 +317,7 @@ func isTemp(name string) bool {
 
 // addSeen adds what differs from what the snapshot of the step saw.
 func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
-	seen, err := readTree(j.files.log.file, u.begin.Step)
+	seen, err := readTree(j.files.log.file, u.ID)
 	if err != nil {
 		return err
 	}
@@ -336,7 +325,7 @@ func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
 	j.tree = seen
 	sc := j.scan(context.Background(), ignored)
 	j.tree = nil
-	differencesSince(seen, sc.next, u.unseen, u.begin.Time, func(p pair) {
+	differencesSince(seen, sc.next, u.unseen, u.Time, func(p pair) {
 		switch _, known := before[p.path]; {
 		case known, p.before == nil && isIgnored(ignored, p.path):
 		case p.before == nil:

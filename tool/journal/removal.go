@@ -32,7 +32,7 @@ func (j *Journal) Quarantine(turn int, what string, paths ...string) (Report, er
 	}
 	s := j.Begin(turn, what)
 	s.kind = kindQuarantine
-	report := Report{Step: s.info.ID}
+	report := Report{Step: s.ID}
 	report.Done, err = s.land(context.Background(), ops, func(more []Lack) error {
 		report.Left = append(left, more...)
 		return nil
@@ -100,7 +100,7 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 		}
 		for _, path := range all {
 			s.before[path] = State{}
-			lines = append(lines, line{Type: lineBefore, Step: s.info.ID, Path: path, Before: &State{}})
+			lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: path, Before: &State{}})
 		}
 	}
 	if len(lines) == 0 {

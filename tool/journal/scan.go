@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,9 @@ type scan struct {
 	ignored map[string]bool
 	denied  func(string) bool
 
+	mu     sync.Mutex // the fields below, while the project is looked at
 	next   tree
+	below  []string // the directories of the next level
 	lacks  []Lack
 	unseen []string // directories that there was no time for
 	work   []job
@@ -61,20 +64,10 @@ func sideBySide(ctx context.Context, n int, f func(int)) (called int) {
 func (s *scan) run() {
 	s.next = make(tree, len(s.old))
 	for level := []string{""}; len(level) > 0; {
-		visits := make([]visit, len(level))
-		seen := sideBySide(s.ctx, len(level), func(i int) { visits[i] = s.visit(level[i]) })
+		s.below = nil
+		seen := sideBySide(s.ctx, len(level), func(i int) { s.visit(level[i]) })
 		s.unseen = append(s.unseen, level[seen:]...)
-		var below []string
-		for i, v := range visits[:seen] {
-			below = append(below, v.dirs...)
-			s.lacks = append(s.lacks, v.lacks...)
-			s.work = append(s.work, v.work...)
-			s.newPaths = s.newPaths || v.newPaths
-			if v.folder != nil {
-				s.next[level[i]] = v.folder
-			}
-		}
-		level = below
+		level = s.below
 	}
 	for _, dir := range s.unseen {
 		lack := Lack{Path: dir + "/", Why: NoTime}
@@ -85,23 +78,20 @@ func (s *scan) run() {
 	}
 }
 
-// visit is what one look at a directory found.
-type visit struct {
-	folder *folder
-	dirs   []string
-	lacks  []Lack
-	work   []job
-
-	newPaths bool
-}
-
-func (s *scan) visit(dir string) visit {
+// visit looks at one directory.
+func (s *scan) visit(dir string) {
 	entries, err := s.place.list(dir)
 	now := time.Now()
 	if err != nil {
-		return visit{lacks: []Lack{{Path: dir + "/", Why: Unreadable, Err: err}}}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lacks = append(s.lacks, Lack{Path: dir + "/", Why: Unreadable, Err: err})
+		return
 	}
-	var v visit
+	var below []string
+	var lacks []Lack
+	var work []job
+	newPaths := false
 	was := s.old[dir]
 	kept := entries[:0]
 	for _, e := range entries {
@@ -120,21 +110,24 @@ func (s *scan) visit(dir string) visit {
 			}
 		}
 		kept = append(kept, e)
-		v.newPaths = v.newPaths || old == nil || e.content == "" && e.name == ".gitignore"
+		newPaths = newPaths || old == nil || e.content == "" && e.name == ".gitignore"
 		switch {
 		case isDir && e.flags&flagMount != 0:
-			v.lacks = append(v.lacks, Lack{Path: path + "/", Why: OtherMount})
+			lacks = append(lacks, Lack{Path: path + "/", Why: OtherMount})
 		case isDir:
-			v.dirs = append(v.dirs, path)
+			below = append(below, path)
 		case e.content == "":
-			v.work = append(v.work, job{path, e})
+			work = append(work, job{path, e})
 		}
 	}
-	v.folder = &folder{kept}
+	is := &folder{kept}
 	if was != nil && slices.Equal(was.entries, kept) {
-		v.folder = was // so that it need not be saved again, nor take memory twice
+		is = was // so that it need not be saved again, nor take memory twice
 	}
-	return v
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next[dir], s.newPaths = is, s.newPaths || newPaths
+	s.below, s.lacks, s.work = append(s.below, below...), append(s.lacks, lacks...), append(s.work, work...)
 }
 
 // flags are those of an entry that is new or has changed.

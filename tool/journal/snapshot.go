@@ -30,7 +30,7 @@ func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 		return nil, err
 	}
 	s.tree, s.unseen, s.ignored = j.tree, setOf(sc.unseen), sc.ignored
-	lacks, err := j.saveTree(ctx, line{Type: lineWalk, Step: s.info.ID, Unseen: sc.unseen})
+	lacks, err := j.saveTree(ctx, line{Type: lineWalk, Step: s.ID, Unseen: sc.unseen})
 	lacks = append(sc.lacks, lacks...)
 	for path := range sc.ignored {
 		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})

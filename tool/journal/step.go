@@ -13,11 +13,8 @@ import (
 // Step is one thing that changes files, from what they were to what came of
 // it. Its methods are called by one goroutine at a time.
 type Step struct {
-	j      *Journal
-	info   StepInfo
-	kind   string
-	head   string
-	steps  []int
+	j *Journal
+	record
 	begun  bool // the log has it
 	failed bool // an undo or redo that was not done
 
@@ -65,7 +62,7 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 			lacks = append(lacks, Lack{Path: rel, Why: j.whyNot(rel, state), Size: state.Size})
 		}
 		s.before[rel] = state
-		lines = append(lines, line{Type: lineBefore, Step: s.info.ID, Path: rel, Before: &state})
+		lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: rel, Before: &state})
 	}
 	if len(lines) == 0 {
 		return lacks, nil

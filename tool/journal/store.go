@@ -27,7 +27,7 @@ func (e storeError) Unwrap() error { return e.err }
 // store is a directory of contents, each in a file that is named by its SHA-256 in
 // hexadecimal digits. Its methods may be called from several goroutines.
 type store struct {
-	dir   *os.File
+	place *place
 	limit int64 // It counts bytes.
 	at    func(point string) error
 
@@ -58,12 +58,12 @@ func openStore(path string, limit int64, at func(string) error) (*store, error) 
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	dir, err := os.Open(path)
+	place, err := openPlace(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, limit: limit, at: at, sizes: map[string]int64{}, later: map[string][]byte{}}
-	entries, err := dir.ReadDir(-1)
+	s := &store{place: place, limit: limit, at: at, sizes: map[string]int64{}, later: map[string][]byte{}}
+	entries, err := place.dir.ReadDir(-1)
 	for _, e := range entries {
 		info, infoErr := e.Info()
 		if err = errors.Join(err, infoErr); err != nil {
@@ -77,12 +77,12 @@ func openStore(path string, limit int64, at func(string) error) (*store, error) 
 		s.used += info.Size()
 	}
 	if err != nil {
-		return nil, errors.Join(err, dir.Close())
+		return nil, errors.Join(err, place.close())
 	}
 	return s, nil
 }
 
-func (s *store) path(hash string) string { return filepath.Join(s.dir.Name(), hash) }
+func (s *store) path(hash string) string { return filepath.Join(s.place.dir.Name(), hash) }
 
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
@@ -190,7 +190,7 @@ func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 
 func (s *store) close() error {
 	s.flush()
-	return s.dir.Close()
+	return s.place.close()
 }
 
 // partWriter writes as much as there is space for, and tells the errors of the store from
@@ -297,33 +297,12 @@ func (s *store) read(hash string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// sync brings to the disk what was added since the last time: of many files the whole
-// file system.
+// sync brings to the disk what was added since the last time.
 func (s *store) sync() error {
 	s.flush()
 	s.mu.Lock()
 	added := s.unsynced
 	s.unsynced = nil
 	s.mu.Unlock()
-	if len(added) == 0 {
-		return nil
-	}
-	if len(added) > syncFew {
-		if done, err := syncAll(s.dir); done || err != nil {
-			return err
-		}
-	}
-	for _, hash := range added {
-		f, err := os.Open(s.path(hash))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was forgotten
-		}
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(syncFile(f), f.Close()); err != nil {
-			return err
-		}
-	}
-	return syncFile(s.dir)
+	return s.place.sync(added)
 }

@@ -316,11 +316,17 @@ func (p *place) sync(paths []string) error {
 	return nil
 }
 
-// syncPath does so for a file or directory. What is gone, or may not be read, is left out.
+// syncPath does so for a file or directory. What is gone, is a link, or may not be read, is
+// left out.
 func (p *place) syncPath(path string, flags int) error {
 	fd, err := p.open(path, flags)
+	for _, out := range []error{fs.ErrNotExist, fs.ErrPermission, unix.ELOOP, unix.ENOTDIR, unix.ENXIO} {
+		if errors.Is(err, out) {
+			return nil
+		}
+	}
 	if err != nil {
-		return nil
+		return err
 	}
 	f := os.NewFile(uintptr(fd), path)
 	return errors.Join(syncFile(f), f.Close())

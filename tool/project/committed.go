@@ -21,41 +21,26 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 	if !p.Git || len(rel) == 0 {
 		return false
 	}
-	held := map[string][]string{}
-	note := func(piece string) error {
-		facts, name, _ := strings.Cut(piece, "\t")
-		for _, field := range strings.Fields(facts) {
-			if isHash(field) {
-				held[name] = append(held[name], field)
-			}
-		}
-		return nil
-	}
 	refs := []string{"HEAD"}
-	ask := func(take func(string) error, args ...string) {
-		// Without a commit, a ref or an index there is nothing to be told.
-		_ = git.Run(ctx, environ, p.Root, p.Root, take, append([]string{"--literal-pathspecs"}, args...)...)
-	}
-	ask(func(piece string) error {
+	take := func(piece string) error {
 		if ref := strings.TrimSpace(piece); isHash(ref) && len(refs) <= mostRemotes {
 			refs = append(refs, ref)
 		}
 		return nil
-	}, "for-each-ref", "--format=%(objectname)%00", "--sort=-committerdate", "refs/remotes")
-	ask(note, "ls-files", "-s", "-z", "--", rel[0])
-	for _, ref := range refs {
-		ask(note, "ls-tree", "-r", "-z", ref, "--", rel[0])
 	}
+	// Without a remote there is nothing to be told.
+	_ = git.Run(ctx, environ, p.Root, p.Root, take, "for-each-ref", "--format=%(objectname)%00", "--sort=-committerdate", "refs/remotes")
+	lists := [][]string{{"ls-files", "-s"}}
+	for _, ref := range refs {
+		lists = append(lists, []string{"ls-tree", "-r", ref})
+	}
+	held := p.held(ctx, environ, rel[:1], lists)
 	found := false
 	err := filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(p.Root, at)
-		if err != nil {
-			return err
-		}
-		same, err := isHeld(ctx, at, d.Type(), held[filepath.ToSlash(name)])
+		same, err := isHeld(ctx, at, d.Type(), held[filepath.Clean(at)])
 		if found = true; err == nil && !same {
 			err = fs.ErrNotExist
 		}

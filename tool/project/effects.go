@@ -133,10 +133,16 @@ func (p Project) Uncommitted(ctx context.Context, environ []string, paths []stri
 // Blobs returns by which names, in hexadecimal digits, HEAD and the index hold the files
 // at absolute paths; none where they do not, or git does not tell.
 func (p Project) Blobs(ctx context.Context, environ []string, paths []string) map[string][]string {
-	blobs := map[string][]string{}
 	if !p.Git {
-		return blobs
+		return map[string][]string{}
 	}
+	return p.held(ctx, environ, p.relative(paths), [][]string{{"ls-tree", "HEAD"}, {"ls-files", "-s"}})
+}
+
+// held returns the hashes that lists of git's have of paths below the root, by their
+// absolute paths.
+func (p Project) held(ctx context.Context, environ, rel []string, lists [][]string) map[string][]string {
+	blobs := map[string][]string{}
 	take := func(piece string) error {
 		what, name, _ := strings.Cut(piece, "\t")
 		path := filepath.Join(p.Root, filepath.FromSlash(name))
@@ -147,13 +153,11 @@ func (p Project) Blobs(ctx context.Context, environ []string, paths []string) ma
 		}
 		return nil
 	}
-	for _, args := range [][]string{{"--literal-pathspecs", "ls-tree", "-z", "HEAD", "--"},
-		{"--literal-pathspecs", "ls-files", "-s", "-z", "--"}} {
-		if err := inParts(p.relative(paths), func(part []string) error {
-			return git.Run(ctx, environ, p.Root, p.Root, take, slices.Concat(args, part)...)
-		}); err != nil {
-			continue // there is no commit yet, or no index
-		}
+	for _, list := range lists {
+		// Without a commit, a ref or an index there is nothing to be told.
+		_ = inParts(rel, func(part []string) error {
+			return git.Run(ctx, environ, p.Root, p.Root, take, slices.Concat([]string{"--literal-pathspecs"}, list, []string{"-z", "--"}, part)...)
+		})
 	}
 	return blobs
 }

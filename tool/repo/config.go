@@ -71,43 +71,28 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 		if len(is) == 0 {
 			row.Text = "configuration: " + key + " removed, was " + strings.Join(was, ", ")
 		}
-		switch j.branchSetting(key, was, is, after) {
-		case bookkeepingRow:
-			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
-		case contentRow:
-			j.e.Content = append(j.e.Content, row)
-		default:
-			j.e.Guarded = append(j.e.Guarded, row)
-		}
+		rows := j.branchSetting(key, was, is, after)
+		*rows = append(*rows, row)
 		j.p.config = append(j.p.config, setting{key, len(was) > 0, is})
 	}
 	return nil
 }
 
-// class is where a row stands.
-type class int
-
-const (
-	guardedRow class = iota
-	contentRow
-	bookkeepingRow
-)
-
-// branchSetting is the class of a setting: those that say what a new branch follows
-// are bookkeeping, those of a branch that is gone content.
-func (j *judge) branchSetting(key string, was, is []string, after map[string][]string) class {
+// branchSetting is where the row of a setting stands: of those that say what a new branch
+// follows it is bookkeeping, of those of a branch that is gone content.
+func (j *judge) branchSetting(key string, was, is []string, after map[string][]string) *[]Row {
 	rest, ok := strings.CutPrefix(key, "branch.")
 	dot := strings.LastIndex(rest, ".")
 	if !ok || dot < 0 {
-		return guardedRow
+		return &j.e.Guarded
 	}
 	branch, name := rest[:dot], rest[dot+1:]
 	before, now := j.v.refs.before["refs/heads/"+branch], j.v.refs.after["refs/heads/"+branch]
 	switch {
 	case before != "" && now == "" && len(is) == 0:
-		return contentRow
+		return &j.e.Content
 	case before != "" || now == "" || len(was) > 0 || len(is) != 1:
-		return guardedRow
+		return &j.e.Guarded
 	}
 	remote := is[0]
 	if name == "merge" {
@@ -119,13 +104,13 @@ func (j *judge) branchSetting(key string, was, is []string, after map[string][]s
 	target, isBranch := strings.CutPrefix(is[0], "refs/heads/")
 	switch {
 	case name == "remote" && known:
-		return bookkeepingRow
+		return &j.e.Bookkeeping
 	case name == "merge" && known && isBranch && remote == "." && j.v.refs.before[is[0]] != "":
-		return bookkeepingRow
+		return &j.e.Bookkeeping
 	case name == "merge" && known && isBranch && j.v.refs.before["refs/remotes/"+remote+"/"+target] != "":
-		return bookkeepingRow
+		return &j.e.Bookkeeping
 	}
-	return guardedRow
+	return &j.e.Guarded
 }
 
 // setConfig makes a change of the configuration.

@@ -92,7 +92,10 @@ func (v *View) takePack(ctx context.Context, path string) error {
 	}
 	if err := v.copyFile(ctx, name, path, func(path string) (io.ReadCloser, error) {
 		from, err := v.open(path)
-		return limited{io.LimitReader(from, mostPack), from}, err
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(from, mostPack), from}, err
 	}); err != nil {
 		return err
 	}
@@ -122,12 +125,6 @@ func (v *View) takePack(ctx context.Context, path string) error {
 		v.made[id] = true
 	}
 	return err
-}
-
-// limited closes what it reads a part of.
-type limited struct {
-	io.Reader
-	io.Closer
 }
 
 // check reads a loose object to its end: it must be whole, have a correct header and
