@@ -241,7 +241,7 @@ func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
 	})
 	p := &fake.Provider{Steps: []fake.Step{fake.Calls(
 		fake.ToolCall("a", "nothing_like_it", `{}`), fake.ToolCall("b", "crash", `{}`),
-		fake.ToolCall("c", "crash", `{"arg":`), fake.ToolCall("d", "crash", `{"arg":7}`),
+		fake.ToolCall("c", "crash", `{"arg":`), fake.ToolCall("d", "crash", `{"arg":true}`),
 		fake.ToolCall("e", "crash", `{"typo":"x"}`), fake.ToolCall("f", "fails", `{}`),
 		fake.ToolCall("g", "run", `{"arg":"make"}`)), fake.Say("sorry")}}
 	a := newAgent(p, bad, fails, makeTool("run", tool.KindRun, nil))

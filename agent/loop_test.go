@@ -313,7 +313,7 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 }
 
 func TestBrokenInputOfReadersIsMended(t *testing.T) {
-	p := &fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{"arg":`), fake.Call("b", "look", `{"arg":7}`),
+	p := &fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{"arg":`), fake.Call("b", "look", `{"arg":true}`),
 		fake.Say("ok")}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
 	r, err := send(t, a, &recorder{}, "go")

@@ -18,8 +18,9 @@ import (
 
 // normalizeInput takes slips that models make and that can mean only one thing: null
 // for a property that may be left out, a number or truth value in quotes, a number
-// without them where a text belongs, a whole number written as 2.0, a list in quotes or of one element without its
-// brackets, names that other programs give a property. All else stays as it is.
+// without them where a text belongs, a whole number written as 2.0, a list in quotes or
+// of one element without its brackets, names that other programs give a property. All
+// else stays as it is.
 func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 {
