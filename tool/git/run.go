@@ -60,34 +60,45 @@ func (g Git) With(env ...string) Git {
 	return g
 }
 
-// Command is a git that was not started. Failed makes its error one that names what it
-// wrote to stderr.
-func (g Git) Command(ctx context.Context, args ...string) (cmd *exec.Cmd, failed func(error) error) {
-	cmd = exec.CommandContext(ctx, "git", slices.Concat(SafeFlags(), g.Flags, args)...)
-	cmd.Dir, cmd.Env = g.Dir, g.Env
+// Do runs git for what it does.
+func (g Git) Do(ctx context.Context, args ...string) error { return g.Run(ctx, nil, 0, nil, args...) }
+
+// Run runs git with an input, which may be nil, and hands each piece of its output that
+// ends with sep to each, which may be nil. An error of each ends git and is returned.
+func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece string) error, args ...string) error {
+	return g.Pipe(ctx, stdin, func(out io.Reader) error {
+		if each == nil {
+			_, err := io.Copy(io.Discard, out)
+			return err
+		}
+		br := bufio.NewReaderSize(out, 64<<10)
+		for {
+			piece, err := br.ReadString(sep)
+			if errors.Is(err, io.EOF) && piece == "" {
+				return nil
+			}
+			if err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			if err := each(strings.TrimSuffix(piece, string(sep))); err != nil {
+				return err
+			}
+		}
+	}, args...)
+}
+
+// Pipe runs git with an input, which may be nil, while take reads its output. An error of
+// take ends git and is returned; one of git's names what it wrote to stderr.
+func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader) error, args ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(SafeFlags(), g.Flags, args)...)
+	cmd.Dir, cmd.Env, cmd.Stdin = g.Dir, g.Env, stdin
 	// Git removes its lock files when it is asked to end, and could not when it is killed.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	return cmd, func(err error) error {
-		if err == nil {
-			return nil
-		}
-		return fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
-	}
-}
-
-// Run runs git with an input, which may be nil, and hands each piece of its output that
-// ends with sep to each, which may be nil. An error of each ends git and is returned.
-func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece string) error, args ...string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd, failed := g.Command(ctx, args...)
-	cmd.Stdin = stdin
-	if each == nil {
-		return failed(cmd.Run())
-	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -95,30 +106,14 @@ func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	read := pieces(out, sep, each)
-	if read != nil {
+	taken := take(out)
+	if taken != nil {
 		cancel()
 	}
-	if err := cmd.Wait(); read == nil {
-		return failed(err)
+	if err := cmd.Wait(); taken == nil && err != nil {
+		return fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	return read
-}
-
-func pieces(r io.Reader, sep byte, each func(piece string) error) error {
-	br := bufio.NewReaderSize(r, 64<<10)
-	for {
-		piece, err := br.ReadString(sep)
-		if errors.Is(err, io.EOF) && piece == "" {
-			return nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if err := each(strings.TrimSuffix(piece, string(sep))); err != nil {
-			return err
-		}
-	}
+	return taken
 }
 
 // SafeFlags turns off what a repository's own configuration could make git

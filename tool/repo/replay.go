@@ -1,8 +1,8 @@
 package repo
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,22 +103,14 @@ func (v *View) Replay(ctx context.Context) error {
 	if err := v.storeObjects(ctx); err != nil {
 		return err
 	}
-	first, refs := apart(p.refs)
-	if commit, err := v.prepareRefs(ctx, first); err != nil {
-		return err
-	} else if err := commit(true); err != nil {
-		return err
-	}
-	commit, err := v.prepareRefs(ctx, refs)
-	if err != nil {
-		return err
-	}
 	index, err := v.lockIndex(ctx)
 	if err != nil {
-		return errors.Join(err, commit(false))
+		return err
 	}
-	if err := commit(true); err != nil {
-		return errors.Join(err, index(false))
+	for _, refs := range apart(p.refs) {
+		if err := v.moveRefs(ctx, refs); err != nil {
+			return errors.Join(err, index(false))
+		}
 	}
 	if err := index(true); err != nil {
 		return err
@@ -167,31 +159,19 @@ func (v *View) storeObjects(ctx context.Context) error {
 	if len(v.plan.objects) == 0 {
 		return nil
 	}
-	pack := filepath.Join(v.dir, "pack")
-	to, err := os.Create(pack)
-	if err != nil {
-		return err
-	}
-	cmd, failed := v.git.Command(ctx, "pack-objects", "--stdout", "--window=0", "-q", "--no-reuse-object")
-	cmd.Stdin, cmd.Stdout = lines(v.plan.objects), to
-	if err := errors.Join(failed(cmd.Run()), to.Close()); err != nil {
-		return err
-	}
-	from, err := os.Open(pack)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
 	args := []string{"unpack-objects", "-q"}
 	if !v.promises() { // Git then checks that the store has what an object names.
 		args = append(args, "--strict")
 	}
-	return v.real.Run(ctx, from, '\n', nil, args...)
+	return v.git.Pipe(ctx, lines(v.plan.objects), func(pack io.Reader) error {
+		return v.real.Run(ctx, pack, 0, nil, args...)
+	}, "pack-objects", "--stdout", "--window=0", "-q", "--no-reuse-object")
 }
 
 // apart parts the refs that must go before another can come, as x before x/y: git does
 // not take both at once.
-func apart(moves []move) (first, rest []move) {
+func apart(moves []move) [2][]move {
+	var first, rest []move
 	made := map[string]bool{} // the names of new refs, and the directories above them
 	names := map[string]bool{}
 	for _, m := range moves {
@@ -213,68 +193,25 @@ func apart(moves []move) (first, rest []move) {
 			rest = append(rest, m)
 		}
 	}
-	return first, rest
+	return [2][]move{first, rest}
 }
 
-// prepareRefs has git lock the refs and compare them with their old values. The func that
-// it returns moves them, or gives the locks up.
-func (v *View) prepareRefs(ctx context.Context, moves []move) (finish func(bool) error, err error) {
+// moveRefs has git lock the refs, compare them with their old values and move them: all or
+// none.
+func (v *View) moveRefs(ctx context.Context, moves []move) error {
 	if len(moves) == 0 {
-		return func(bool) error { return nil }, nil
-	}
-	cmd, failed := v.real.Command(ctx, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	answers := bufio.NewReader(out)
-	end := func(err error) error {
-		err = errors.Join(err, in.Close())
-		if _, read := io.Copy(io.Discard, answers); read != nil && err == nil {
-			err = read
-		}
-		return errors.Join(failed(cmd.Wait()), err)
-	}
-	tell := func(text, answer string) error {
-		if _, err := io.WriteString(in, text); err != nil {
-			return err
-		}
-		if line, err := answers.ReadString('\n'); err != nil || line != answer+": ok\n" {
-			return fmt.Errorf("git update-ref does not %s", answer)
-		}
 		return nil
 	}
 	var text bytes.Buffer
 	for _, m := range moves {
-		old := m.from
-		if old == "" {
-			old = v.format.none()
-		}
+		old := cmp.Or(m.from, v.format.none())
 		if m.to == "" {
 			fmt.Fprintf(&text, "option no-deref\x00delete %s\x00%s\x00", m.name, old)
 		} else {
 			fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, m.to, old)
 		}
 	}
-	if err = tell("start\x00", "start"); err == nil {
-		err = tell(text.String()+"prepare\x00", "prepare")
-	}
-	if err != nil {
-		return nil, end(err)
-	}
-	return func(commit bool) error {
-		if commit {
-			return end(tell("commit\x00", "commit"))
-		}
-		return end(tell("abort\x00", "abort"))
-	}, nil
+	return v.real.Run(ctx, &text, 0, nil, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
 }
 
 // lockIndex writes the new index into git's lock of it, where it is as it was in Open. The
@@ -289,7 +226,7 @@ func (v *View) lockIndex(ctx context.Context) (finish func(bool) error, err erro
 	// The user's git need not read the files again that the line's git has read.
 	g := v.git.With("GIT_INDEX_FILE="+filepath.Join(v.dir, indexNext), "GIT_WORK_TREE="+v.r.WorkTree)
 	g.Dir = v.r.WorkTree
-	if err := g.Run(ctx, nil, '\n', nil, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
+	if err := g.Do(ctx, "update-index", "-q", "--refresh"); err != nil && ctx.Err() != nil {
 		return nil, err // else an entry differs from its file, as it may
 	}
 	path := filepath.Join(v.r.GitDir, "index")
@@ -413,9 +350,9 @@ func (v *View) setHead(ctx context.Context) error {
 		return nil
 	}
 	if target, ok := strings.CutPrefix(head, "ref: "); ok {
-		return v.real.Run(ctx, nil, '\n', nil, "symbolic-ref", "-m", v.plan.checkout, "HEAD", target)
+		return v.real.Do(ctx, "symbolic-ref", "-m", v.plan.checkout, "HEAD", target)
 	}
-	return v.real.Run(ctx, nil, '\n', nil, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
+	return v.real.Do(ctx, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
 }
 
 // writeMessages writes or removes what a merge left to be finished.

@@ -84,12 +84,12 @@ func (v *View) replayStash(ctx context.Context, m *stashMoves) error {
 	}
 	last := len(m.before) - 1
 	if len(m.dropped) > 0 && len(m.dropped) == len(m.before) {
-		if err := v.real.Run(ctx, nil, '\n', nil, "update-ref", "-d", "refs/stash", m.from); err != nil {
+		if err := v.real.Do(ctx, "update-ref", "-d", "refs/stash", m.from); err != nil {
 			return err
 		}
 	} else {
 		for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
-			if err := v.real.Run(ctx, nil, '\n', nil, "reflog", "delete", "--updateref", "--rewrite",
+			if err := v.real.Do(ctx, "reflog", "delete", "--updateref", "--rewrite",
 				fmt.Sprintf("refs/stash@{%d}", last-i)); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (v *View) replayStash(ctx context.Context, m *stashMoves) error {
 	}
 	for _, e := range m.pushed {
 		text := cmp.Or(strings.Map(printable, e.text), "stash") // Git takes no empty text.
-		if err := v.real.Run(ctx, nil, '\n', nil, "update-ref", "--create-reflog", "-m", text, "refs/stash", e.id); err != nil {
+		if err := v.real.Do(ctx, "update-ref", "--create-reflog", "-m", text, "refs/stash", e.id); err != nil {
 			return err
 		}
 	}
