@@ -154,13 +154,16 @@ func TestSlowReaderIsNoSilence(t *testing.T) {
 
 // Lines that are read ahead cost more than their bytes.
 func TestManySmallLinesAreBounded(t *testing.T) {
-	l := newLines(strings.NewReader("x\n"))
+	l := newLines()
+	if _, err := l.Write([]byte("x\n")); err != nil {
+		t.Fatal(err)
+	}
 	<-l.ready
 	if l.mu.Lock(); l.bytes < 32 {
 		t.Errorf("a line of one byte counts %d", l.bytes)
 	}
 	l.mu.Unlock()
-	if line, _, err := l.take(); string(line) != "x" || err != nil || l.bytes != 0 {
+	if line, err := l.take(); string(line) != "x\n" || err != nil || l.bytes != 0 {
 		t.Errorf("%q, %v, %d bytes are left", line, err, l.bytes)
 	}
 }

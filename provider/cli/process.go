@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -87,7 +85,7 @@ func (p *process) killAll() {
 
 const (
 	mostLine  = 64 << 20 // bytes of one line
-	mostAhead = 64 << 20 // bytes that are read ahead of who takes them
+	mostAhead = 64 << 20 // bytes that wait to be taken
 	mostTail  = 64 << 10 // bytes of stderr that are kept
 
 	eachLine = 64 // bytes that a line costs beside its own
@@ -95,7 +93,7 @@ const (
 
 var errLine = errors.New("a line of more than 64 MiB")
 
-// lines drains a pipe as fast as it can: some tools lose what they could not
+// lines takes what a tool writes as fast as it can: some tools lose what they could not
 // write by the time they exit. The lines wait in memory, up to a bound.
 type lines struct {
 	// ready gets a value when there is something to take.
@@ -103,73 +101,68 @@ type lines struct {
 
 	mu      sync.Mutex
 	room    *sync.Cond
+	rest    []byte // a line whose end has not come
 	waiting [][]byte
 	bytes   int
-	ended   bool
-	dropped bool // the reader has stopped
+	dropped bool // nobody takes them any more
 	err     error
 }
 
-func newLines(src io.Reader) *lines {
+func newLines() *lines {
 	l := &lines{ready: make(chan struct{}, 1)}
 	l.room = sync.NewCond(&l.mu)
-	go l.read(src)
 	return l
 }
 
-func (l *lines) read(src io.Reader) {
-	s := bufio.NewScanner(src)
-	s.Buffer(make([]byte, 64<<10), mostLine)
-	for s.Scan() {
-		if len(s.Bytes()) > 0 {
-			l.put(bytes.Clone(s.Bytes()))
+// Write implements io.Writer and never fails: a tool must not hang on a full pipe.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for piece := range bytes.Lines(p) {
+		if l.rest = append(l.rest, piece...); len(l.rest) > mostLine {
+			l.err = errLine
+		}
+		for l.bytes > 0 && l.bytes+len(l.rest) > mostAhead && !l.dropped {
+			l.room.Wait()
+		}
+		if l.err != nil || bytes.HasSuffix(piece, []byte("\n")) {
+			l.put()
 		}
 	}
-	tooLong := errors.Is(s.Err(), bufio.ErrTooLong)
-	l.mu.Lock()
-	if l.ended = true; tooLong {
-		l.err = errLine
-	}
-	l.mu.Unlock()
-	l.wake()
-	if tooLong {
-		_, _ = io.Copy(io.Discard, src) // the tool must not hang on a full pipe
-	}
+	return len(p), nil
 }
 
-func (l *lines) put(line []byte) {
+// end says that nothing more is written: the last line may have no end.
+func (l *lines) end() {
 	l.mu.Lock()
-	for l.bytes > 0 && l.bytes+len(line) > mostAhead && !l.dropped {
-		l.room.Wait()
-	}
-	if !l.dropped {
-		l.waiting = append(l.waiting, line)
-		l.bytes += len(line) + eachLine
-	}
-	l.mu.Unlock()
-	l.wake()
+	defer l.mu.Unlock()
+	l.put()
 }
 
-func (l *lines) wake() {
+func (l *lines) put() {
+	if len(l.rest) > 0 && l.err == nil && !l.dropped {
+		l.waiting = append(l.waiting, l.rest)
+		l.bytes += len(l.rest) + eachLine
+	}
+	l.rest = nil
 	select {
 	case l.ready <- struct{}{}:
 	default:
 	}
 }
 
-// take returns the next line. ended says that none will come any more, err that
-// one was too long.
-func (l *lines) take() (line []byte, ended bool, err error) {
+// take returns the next line, nil where none waits. err says that one was too long.
+func (l *lines) take() (line []byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting) == 0 {
-		return nil, l.ended, l.err
+		return nil, l.err
 	}
 	line, l.waiting[0] = l.waiting[0], nil
 	l.waiting = l.waiting[1:]
 	l.bytes -= len(line) + eachLine
 	l.room.Signal()
-	return line, false, nil
+	return line, nil
 }
 
 func (l *lines) drop() {
@@ -182,16 +175,6 @@ func (l *lines) drop() {
 type tail struct {
 	mu   sync.Mutex
 	data []byte
-	done chan struct{} // closed at the stream's end
-}
-
-func newTail(src io.Reader) *tail {
-	t := &tail{done: make(chan struct{})}
-	go func() {
-		defer close(t.done)
-		_, _ = io.Copy(t, src) // its end, however it comes, is the end of the run
-	}()
-	return t
 }
 
 // Write implements io.Writer and never fails.

@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -80,7 +78,10 @@ func (r *run) once(p plan) error {
 	if r.Trace != nil {
 		r.Trace("request", r.dialect.program+" "+strings.Join(cmd.Args[1:], " ")+"\n"+r.masked(p.prompt))
 	}
-	proc, out, errs, err := launch(cmd, p.prompt)
+	out, errs := newLines(), &tail{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(p.prompt), out, errs
+	cmd.WaitDelay = time.Second // something outside the run may hold the pipes
+	proc, err := start(cmd)
 	if err != nil {
 		return r.fault(provider.KindConfig, r.dialect.program+" cannot be started: "+err.Error(), "check "+path, err)
 	}
@@ -89,10 +90,6 @@ func (r *run) once(p plan) error {
 	if err != nil || r.left {
 		r.remember(p)
 		return r.kept(p, err)
-	}
-	select {
-	case <-errs.done:
-	case <-time.After(time.Second): // something outside the run holds the pipe
 	}
 	return r.verdict(p, path, proc, ended, errs.String())
 }
@@ -161,62 +158,21 @@ func (r *run) call(p plan) call {
 	return c
 }
 
-// launch starts the command with prompt on stdin, then closes it: some tools wait for its
-// end.
-func launch(cmd *exec.Cmd, prompt string) (*process, *lines, *tail, error) {
-	var opened []*os.File
-	var failed error
-	pipe := func() (r, w *os.File) {
-		r, w, err := os.Pipe()
-		opened, failed = append(opened, r, w), errors.Join(failed, err)
-		return r, w
-	}
-	inRead, inWrite := pipe()
-	outRead, outWrite := pipe()
-	errRead, errWrite := pipe()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, errWrite
-	var proc *process
-	if failed == nil {
-		proc, failed = start(cmd)
-	}
-	if failed != nil {
-		closeAll(opened...)
-		return nil, nil, nil, failed
-	}
-	closeAll(inRead, outWrite, errWrite) // the tool has these now
-	go func() {
-		// A tool that ends without reading its input says why elsewhere.
-		_, _ = inWrite.WriteString(prompt)
-		closeAll(inWrite)
-	}()
-	go func() {
-		<-proc.done
-		time.AfterFunc(5*time.Second, func() { closeAll(outRead, errRead) }) // who reads has had its time
-	}()
-	return proc, newLines(outRead), newTail(errRead), nil
-}
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		_ = f.Close() // Close of nil returns an error
-	}
-}
-
 // follow passes the events on until the tool has ended. ended says that it had
 // to be ended after its last event. The error is of a run that was stopped.
 func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 	decoder, waits, silent := r.dialect.events(), r.waits(), cmp.Or(r.Idle, silence)
 	idle, quiet, limit := newTimer(silent), newTimer(waits.still), newTimer(r.Limit)
-	last, ending := newTimer(0), false // runs after the last event
+	last := newTimer(0) // runs after the last event
 	defer func() {
 		for _, t := range []*time.Timer{idle, quiet, limit, last} {
 			t.Stop()
 		}
 	}()
-	began := time.Now()
-	exited := proc.done
+	began, exited := time.Now(), false
 	for {
-		taken, more, err := r.take(out, decoder)
+		over := r.reply.over
+		taken, err := r.take(out, decoder)
 		switch {
 		case err != nil && r.ctx.Err() == nil:
 			r.leave(proc)
@@ -224,7 +180,7 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		case r.left, r.ctx.Err() != nil:
 			r.leave(proc)
 			return false, r.stopped()
-		case !more && exited == nil:
+		case exited:
 			return ended, nil
 		}
 		if taken > 0 { // whoever takes them may have been slow
@@ -232,20 +188,16 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 			again(quiet, waits.still)
 			began = time.Now()
 		}
-		if (r.reply.over || !more) && !ending {
-			ending = true
+		if r.reply.over && !over {
 			again(last, waits.end)
 		}
 		select {
 		case <-out.ready:
-		case <-exited:
-			exited, ending = nil, true
-			again(last, time.Second) // enough to read the rest of the pipe
+		case <-proc.done:
+			exited = true
+			out.end()
 		case <-r.ctx.Done():
 		case <-last.C:
-			if exited == nil {
-				return ended, nil // something outside the run holds the pipe
-			}
 			ended = true
 			proc.end(min(waits.terminate, time.Second))
 		case <-quiet.C:
@@ -282,14 +234,14 @@ func again(t *time.Timer, d time.Duration) {
 	}
 }
 
-func (r *run) take(out *lines, d decoder) (taken int, more bool, err error) {
+func (r *run) take(out *lines, d decoder) (taken int, err error) {
 	for ; !r.left && r.ctx.Err() == nil; taken++ {
-		line, ended, err := out.take()
+		line, err := out.take()
 		if err != nil {
-			return taken, true, r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "", nil)
+			return taken, r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "", nil)
 		}
 		if line == nil {
-			return taken, !ended, nil
+			return taken, nil
 		}
 		r.line(d, line)
 		if most, used := r.most, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over && !r.reply.abort {
@@ -297,10 +249,10 @@ func (r *run) take(out *lines, d decoder) (taken int, more bool, err error) {
 			r.reply.failure, r.reply.abort = &failure{text: why, kind: provider.KindCap}, true
 		}
 		if r.reply.abort {
-			return taken, true, r.failed(r.reply.failure, "")
+			return taken, r.failed(r.reply.failure, "")
 		}
 	}
-	return taken, true, nil
+	return taken, nil
 }
 
 // line decodes an event, or an array of all events. Anything else is noise.
