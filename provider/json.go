@@ -3,7 +3,8 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"regexp"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -28,49 +29,18 @@ func CleanJSON(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`\u`)) {
 		return raw
 	}
-	var out []byte
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 >= len(raw) {
-			continue
+	return escapes().ReplaceAllFunc(raw, func(escape []byte) []byte {
+		if len(escape) == len(`\ud800`) {
+			return []byte(`\ufffd`)
 		}
-		if raw[i+1] != 'u' {
-			i++
-			continue
-		}
-		r := hex4(raw, i+2)
-		switch {
-		case r >= 0xD800 && r < 0xDC00:
-			if low := hex4(raw, i+8); i+7 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' && low >= 0xDC00 &&
-				low < 0xE000 {
-				i += 11
-				continue
-			}
-			fallthrough
-		case r >= 0xDC00 && r < 0xE000:
-			if out == nil {
-				out = bytes.Clone(raw)
-			}
-			copy(out[i:], `\ufffd`)
-		}
-		i += 5
-	}
-	if out == nil {
-		return raw
-	}
-	return out
+		return escape
+	})
 }
 
-// hex4 is the number that the four hex digits at i stand for, -1 for other characters.
-func hex4(raw []byte, i int) int64 {
-	if i+4 > len(raw) {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(raw[i:i+4]), 16, 32)
-	if err != nil {
-		return -1
-	}
-	return int64(n)
-}
+// escapes are a whole pair of surrogates, a surrogate alone, or any other escape.
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.`)
+})
 
 // DuplicateKey finds a key that one object of a JSON text has twice, at any depth. twice
 // is false if no object has one, and for a text that is not JSON.

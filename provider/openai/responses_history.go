@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -172,8 +171,8 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 		it := inputItem{}
 		switch p := p.(type) {
 		case provider.Reasoning:
-			if item, ok := replayable(p); ok && own && (named || nameless) && !h.learned.Forgotten(p.Opaque) {
-				due = append(due, item.raw(named))
+			if item, _, ok := replayable(p, named); ok && own && (named || nameless) && !h.learned.Forgotten(p.Opaque) {
+				due = append(due, item)
 			}
 			continue
 		case provider.Text:
@@ -211,9 +210,7 @@ func (h *responsesHistory) named(m provider.Message) bool {
 		id := ""
 		switch p := p.(type) {
 		case provider.Reasoning:
-			if item, ok := replayable(p); ok {
-				id = item.id
-			}
+			_, id, _ = replayable(p, true)
 		case provider.Text:
 			id = readMark(p.Opaque, "msg").ID
 		case provider.ToolCall:
@@ -237,7 +234,7 @@ func (h *responsesHistory) named(m provider.Message) bool {
 func (h *responsesHistory) hasLost(m provider.Message) bool {
 	for _, p := range m.Parts {
 		if r, ok := p.(provider.Reasoning); ok {
-			if _, ok := replayable(r); !ok || h.learned.Forgotten(r.Opaque) {
+			if _, _, ok := replayable(r, true); !ok || h.learned.Forgotten(r.Opaque) {
 				return true
 			}
 		}
@@ -245,22 +242,13 @@ func (h *responsesHistory) hasLost(m provider.Message) bool {
 	return false
 }
 
-// reasoningItem is one that can go back, in the fields it is sent with: as they
-// came, but for what the server writes and does not read.
-type reasoningItem struct {
-	id     string
-	fields []itemField
-}
-
-type itemField struct {
-	name, value json.RawMessage
-}
-
-// replayable is the reasoning item of a part, if the server can make something
-// of it: nothing is stored there, so an item must bring its content along.
-func replayable(r provider.Reasoning) (item reasoningItem, ok bool) {
+// replayable is the reasoning item of a part and its id, if the server can make something of
+// it: nothing is stored there, so an item must bring its content along. It goes back as it
+// came, except for what the server writes and does not read, and for the id where it is not
+// named.
+func replayable(r provider.Reasoning, named bool) (raw json.RawMessage, id string, ok bool) {
 	if r.Form != formItem || r.Opaque == "" {
-		return item, false
+		return nil, "", false
 	}
 	var it struct {
 		Type      string            `json:"type"`
@@ -269,41 +257,17 @@ func replayable(r provider.Reasoning) (item reasoningItem, ok bool) {
 		Content   []json.RawMessage `json:"content"`
 		Encrypted string            `json:"encrypted_content"`
 	}
-	raw := provider.CleanJSON([]byte(r.Opaque))
-	if json.Unmarshal(raw, &it) != nil || it.Type != "reasoning" || it.Summary == nil || !ownID(it.ID, "rs") {
-		return item, false
+	raw = provider.CleanJSON([]byte(r.Opaque))
+	if json.Unmarshal(raw, &it) != nil || it.Type != "reasoning" || it.Summary == nil || !ownID(it.ID, "rs") ||
+		it.Encrypted == "" && len(it.Content) == 0 {
+		return nil, "", false
 	}
-	item.id = it.ID
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	_, err := dec.Token() // the brace
-	for err == nil && dec.More() {
-		var key json.Token
-		var f itemField
-		if key, err = dec.Token(); err == nil {
-			err = dec.Decode(&f.value)
-		}
-		if key == "status" || string(f.value) == "null" {
-			continue
-		}
-		if f.name, err = provider.Marshal(key); err == nil {
-			item.fields = append(item.fields, f)
-		}
-	}
-	return item, err == nil && (it.Encrypted != "" || len(it.Content) > 0)
-}
-
-func (it reasoningItem) raw(named bool) json.RawMessage {
-	raw := []byte{'{'}
-	for _, f := range it.fields {
-		if string(f.name) == `"id"` && !named {
-			continue
-		}
-		if len(raw) > 1 {
-			raw = append(raw, ',')
-		}
-		raw = append(append(append(raw, f.name...), ':'), f.value...)
-	}
-	return append(raw, '}')
+	fields, ok := wire.Fields(raw)
+	fields = slices.DeleteFunc(fields, func(f wire.Field) bool {
+		return f.Name == "status" || string(f.Raw) == "null" || f.Name == "id" && !named
+	})
+	raw, err := wire.ObjectOf(fields)
+	return raw, it.ID, ok && err == nil
 }
 
 func appendInput(parts []inputPart, text string) []inputPart {

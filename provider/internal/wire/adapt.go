@@ -118,21 +118,22 @@ func (l *Learned) simplify(numbers []string, tools []provider.ToolSpec) (out []s
 	return out
 }
 
-type field struct {
-	name string
-	raw  json.RawMessage
+// Field is one of an object.
+type Field struct {
+	Name string
+	Raw  json.RawMessage
 }
 
-// fields are those of an object in their order; ok is false if it is not an object.
-func fields(object json.RawMessage) (list []field, ok bool) {
+// Fields are those of an object in their order; ok is false if it is not an object.
+func Fields(object json.RawMessage) (list []Field, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, false
 	}
 	for dec.More() {
 		name, err := dec.Token()
-		f := field{}
-		if f.name, ok = name.(string); err != nil || !ok || dec.Decode(&f.raw) != nil {
+		f := Field{}
+		if f.Name, ok = name.(string); err != nil || !ok || dec.Decode(&f.Raw) != nil {
 			return nil, false
 		}
 		list = append(list, f)
@@ -143,33 +144,38 @@ func fields(object json.RawMessage) (list []field, ok bool) {
 // merged merges the fields of extra into an object, recursively; new ones stand first, so
 // that a body still ends with the history.
 func merged(object, extra json.RawMessage) (json.RawMessage, error) {
-	have, ok := fields(object)
-	more, also := fields(extra)
+	have, ok := Fields(object)
+	more, also := Fields(extra)
 	if !ok || !also {
 		return extra, nil
 	}
-	var fresh []field
+	var fresh []Field
 	for _, f := range more {
-		i := slices.IndexFunc(have, func(h field) bool { return h.name == f.name })
+		i := slices.IndexFunc(have, func(h Field) bool { return h.Name == f.Name })
 		if i < 0 {
 			fresh = append(fresh, f)
 			continue
 		}
 		var err error
-		if have[i].raw, err = merged(have[i].raw, f.raw); err != nil {
+		if have[i].Raw, err = merged(have[i].Raw, f.Raw); err != nil {
 			return nil, err
 		}
 	}
+	return ObjectOf(append(fresh, have...))
+}
+
+// ObjectOf is the object of these fields.
+func ObjectOf(list []Field) (json.RawMessage, error) {
 	out := []byte{'{'}
-	for i, f := range append(fresh, have...) {
-		name, err := provider.Marshal(f.name)
+	for i, f := range list {
+		name, err := provider.Marshal(f.Name)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, name...), ':'), f.raw...)
+		out = append(append(append(out, name...), ':'), f.Raw...)
 	}
 	return append(out, '}'), nil
 }

@@ -2,19 +2,24 @@ package wire
 
 import (
 	"bytes"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // halves joins a surrogate pair that a server split over two events, in their JSON text, at
 // the end and beginning of strings. The zero value is ready.
 type halves struct{ high string }
 
-// pieceKeys are the keys under which servers send a text, or the text of a call's
-// arguments, piece by piece.
-var pieceKeys = []string{"content", "text", "delta", "thinking", "reasoning", "reasoning_content", "reasoning_text",
-	"arguments", "partial_json"}
+// The first half at the end of a string, and the second at the begin of one, under a key under
+// which servers send a text, or the text of a call's arguments, piece by piece.
+var firstHalf, secondHalf = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(pieceKey + `(?:[^"\\]|\\.)*?(\\u[dD][89abAB][0-9a-fA-F]{2})"`)
+}), sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(pieceKey + `(\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
+})
+
+const pieceKey = `"(?:content|text|delta|thinking|reasoning|reasoning_content|reasoning_text|arguments|partial_json)"\s*:\s*"`
 
 // join returns the event with its first half completed, and without the half at its end,
 // which the next event gets.
@@ -22,52 +27,15 @@ func (h *halves) join(data string) string {
 	if h.high == "" && !strings.Contains(data, `\u`) {
 		return data
 	}
-	key := ""
-	for i := 0; i < len(data); i++ {
-		if data[i] != '"' {
-			continue
-		}
-		start := i + 1
-		last := start // where the last character of the string begins
-		for i++; i < len(data) && data[i] != '"'; i++ {
-			last = i
-			if data[i] == '\\' {
-				i++
-				if i < len(data) && data[i] == 'u' {
-					i += 4
-				}
-			}
-		}
-		if i >= len(data) {
-			return data // cut: whoever reads it will say so
-		}
-		if strings.HasPrefix(strings.TrimLeft(data[i+1:], " \t\r\n"), ":") {
-			key = data[start:i]
-			continue
-		}
-		if !slices.Contains(pieceKeys, key) {
-			continue
-		}
-		if h.high != "" && isHalf(data[start:i], 0xDC00) {
-			data, i, last = data[:start]+h.high+data[start:], i+len(h.high), last+len(h.high)
-			h.high = ""
-		}
-		if isHalf(data[last:i], 0xD800) {
-			h.high = data[last:i]
-			data, i = data[:last]+data[i:], last
-		}
+	if at := secondHalf().FindStringSubmatchIndex(data); at != nil && h.high != "" {
+		data = data[:at[2]] + h.high + data[at[2]:]
+		h.high = ""
+	}
+	if at := firstHalf().FindStringSubmatchIndex(data); at != nil {
+		h.high = data[at[2]:at[3]]
+		data = data[:at[2]] + data[at[3]:]
 	}
 	return data
-}
-
-// isHalf reports whether a text begins with the escape of one of the 1024 units
-// from first.
-func isHalf(text string, first int64) bool {
-	if len(text) < 6 || text[:2] != `\u` {
-		return false
-	}
-	unit, err := strconv.ParseInt(text[2:6], 16, 32)
-	return err == nil && unit >= first && unit < first+0x400
 }
 
 // withoutNaN is a JSON text with null in the place of NaN and the infinities, nil
