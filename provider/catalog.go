@@ -3,9 +3,11 @@ package provider
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ModelInfo is what is known of a model before it is asked.
@@ -244,25 +246,12 @@ func (c *Catalog) either(provider, id string) (ModelInfo, bool) {
 	return c.row(provider, family(id))
 }
 
-// family strips "-latest" or a date from an id: -20251001, -2025-10-01.
-func family(id string) string {
-	id = strings.TrimSuffix(id, "-latest")
-	for _, shape := range []string{"-dddddddd", "-dddd-dd-dd"} {
-		if stem := len(id) - len(shape); stem > 0 && fits(id[stem:], shape) {
-			return id[:stem]
-		}
-	}
-	return id
-}
+// dated is the end of an id with a date: -20251001, -2025-10-01.
+var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(.)-(?:\d{8}|\d{4}-\d\d-\d\d)$`) })
 
-func fits(s, shape string) bool {
-	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c != '-' && (c < '0' || c > '9') }) &&
-		strings.Map(func(r rune) rune {
-			if r == '-' {
-				return r
-			}
-			return 'd'
-		}, s) == shape
+// family strips "-latest" or a date from an id.
+func family(id string) string {
+	return dated().ReplaceAllString(strings.TrimSuffix(id, "-latest"), "$1")
 }
 
 // The window that nearly every model with tools has, the reply every server

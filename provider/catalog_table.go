@@ -162,7 +162,7 @@ func readTable(text string) (*tableIndex, error) {
 		case !whole || len(fields) < 3:
 			return nil, fmt.Errorf("cut off at %q", line)
 		case fields[0] == "# source":
-			if !isDate(fields[1]) {
+			if _, err := time.Parse(time.DateOnly, fields[1]); err != nil {
 				return nil, fmt.Errorf("%q is no date", fields[1])
 			}
 			x.sources = append(x.sources, Source{Name: fields[2], Date: fields[1]})
@@ -183,8 +183,6 @@ func (x *tableIndex) date() (newest string) {
 	}
 	return newest
 }
-
-func isDate(s string) bool { return len(s) == len("dddd-dd-dd") && fits(s, "dddd-dd-dd") }
 
 func idOf(line string) string { return strings.SplitN(line, "\t", 3)[1] }
 

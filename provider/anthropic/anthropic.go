@@ -31,34 +31,24 @@ var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	events := wire.RetryAdapted(ctx, wire.Exchange{
+	return wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Messages, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {
 			return p.request(ctx, nil, p.Base(), "v1", "messages")
 		},
 		Encode:  func(l wire.Learned, h http.Header) ([]byte, error) { return encode(p.Name, req, l, h) },
 		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
+		Failed:  hinted,
 	})
-	return func(yield func(provider.Event, error) bool) {
-		for ev, err := range events {
-			if !yield(ev, hinted(err)) {
-				return
-			}
-		}
-	}
 }
 
 // hinted says what a rate limit without a time may be: the API names one for every
 // limit that passes by itself, but not for the monthly cap of a tier.
-func hinted(err error) error {
-	e := provider.AsError(err)
-	if e == nil || e.Status != http.StatusTooManyRequests || e.Kind != provider.KindRateLimit || e.RetryAfter > 0 ||
-		e.Hint != "" {
-		return err
+func hinted(e *provider.Error) (provider.Event, error) {
+	if e.Status == http.StatusTooManyRequests && e.Kind == provider.KindRateLimit && e.RetryAfter == 0 && e.Hint == "" {
+		e.Hint = "again in a few minutes, or choose another model with --model; if it stays, the spend limit of your plan is reached"
 	}
-	told := *e
-	told.Hint = "again in a few minutes, or choose another model with --model; if it stays, the spend limit of your plan is reached"
-	return &told
+	return nil, e
 }
 
 func (p *Provider) request(ctx context.Context, query url.Values, base string, path ...string) (wire.Request, error) {

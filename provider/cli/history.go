@@ -60,8 +60,8 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	var says []string
 	for _, m := range unseen[last:] {
 		says = append(says, userText(m))
-		p.images += images(m)
 	}
+	p.images = len(provider.Images(unseen[last:]))
 	p.heard = strings.Join(says, "\n\n")
 	p.prompt = p.heard
 	if before := transcript(unseen[:last]); before != "" {
@@ -138,15 +138,6 @@ func userText(m provider.Message) string {
 		}
 	}
 	return strings.Join(texts, "\n\n")
-}
-
-func images(m provider.Message) (n int) {
-	for _, p := range m.Parts {
-		if _, ok := p.(provider.Image); ok {
-			n++
-		}
-	}
-	return n
 }
 
 // transcript writes messages down for a model that has not heard them.

@@ -232,42 +232,43 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-func stoppedBy(word string) string {
-	why := ""
-	switch word {
-	case "RECITATION", "IMAGE_RECITATION":
-		why = "it came too close to a text that others own"
-	case "LANGUAGE":
-		why = "it is in a language that the model does not have"
-	case "SPII":
-		why = "it holds data of a person"
-	case "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "MODEL_ARMOR", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
-		why = "its safety filter objects"
-	default:
-		return "the provider stopped the reply (" + word + ")"
-	}
-	return "the provider stopped the reply: " + why + " (" + word + ")"
+// reasons say why the provider stopped a reply.
+var reasons = map[string]string{
+	"RECITATION": tooClose, "IMAGE_RECITATION": tooClose, "LANGUAGE": "it is in a language that the model does not have",
+	"SPII": "it holds data of a person", "SAFETY": objects, "PROHIBITED_CONTENT": objects, "BLOCKLIST": objects,
+	"MODEL_ARMOR": objects, "IMAGE_SAFETY": objects, "IMAGE_PROHIBITED_CONTENT": objects,
 }
 
-// failed is the error for a final word that means a slip of the model's, which another try
-// may fix, or an unknown reason; else nil.
+const (
+	tooClose = "it came too close to a text that others own"
+	objects  = "its safety filter objects"
+)
+
+func stoppedBy(word string) string {
+	if why := reasons[word]; why != "" {
+		return "the provider stopped the reply: " + why + " (" + word + ")"
+	}
+	return "the provider stopped the reply (" + word + ")"
+}
+
+// slips are final words that mean a slip of the model's, which another try may fix, or an
+// unknown reason.
+var slips = map[string]string{
+	"MALFORMED_FUNCTION_CALL": "the model wrote a call that cannot be read",
+	"UNEXPECTED_TOOL_CALL":    "the model called a tool that it was not given",
+	"TOO_MANY_TOOL_CALLS":     "the model made too many calls in a row",
+	"MALFORMED_RESPONSE":      "the model wrote an answer that cannot be read",
+	"OTHER":                   "the server broke the reply off without saying why",
+}
+
+// failed is the error for a final word, nil where it is the end of a reply.
 func failed(word, message string) *provider.Error {
-	what := ""
-	switch word {
-	case "MALFORMED_FUNCTION_CALL":
-		what = "the model wrote a call that cannot be read"
-	case "UNEXPECTED_TOOL_CALL":
-		what = "the model called a tool that it was not given"
-	case "TOO_MANY_TOOL_CALLS":
-		what = "the model made too many calls in a row"
-	case "MALFORMED_RESPONSE":
-		what = "the model wrote an answer that cannot be read"
-	case "OTHER":
-		what = "the server broke the reply off without saying why"
-	case "MISSING_THOUGHT_SIGNATURE":
+	if word == "MISSING_THOUGHT_SIGNATURE" {
 		return &provider.Error{Kind: provider.KindInvalid, Status: http.StatusBadRequest, Code: word,
 			Message: "the history is missing a thought_signature"}
-	default:
+	}
+	what := slips[word]
+	if what == "" {
 		return nil
 	}
 	if message != "" {

@@ -2,8 +2,10 @@ package gemini
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"artoo/provider"
 )
@@ -122,27 +124,22 @@ func plain(v any) any {
 	return v
 }
 
+var step = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[\'(.*?)\'\]|\[(\d+)\]|\.([^.[]*)`) })
+
 // steps takes a path apart; ok is false for one that cannot be read or is deeper
 // than any schema.
 func steps(path string) (list []any, ok bool) {
 	rest, found := strings.CutPrefix(path, "$")
 	for found && rest != "" && len(list) < 64 {
-		switch {
-		case strings.HasPrefix(rest, "['"):
-			name, after, closed := strings.Cut(rest[2:], "']")
-			list, rest, found = append(list, name), after, closed
-		case rest[0] == '[':
-			number, after, closed := strings.Cut(rest[1:], "]")
-			n, err := strconv.Atoi(number)
-			list, rest, found = append(list, n), after, closed && err == nil && n >= 0
-		case rest[0] == '.':
-			end := strings.IndexAny(rest[1:], ".[")
-			if end < 0 {
-				end = len(rest) - 1
-			}
-			list, rest = append(list, rest[1:1+end]), rest[1+end:]
-		default:
-			found = false
+		m := step().FindStringSubmatch(rest)
+		if m == nil || !strings.HasPrefix(rest, m[0]) {
+			return nil, false
+		}
+		rest = rest[len(m[0]):]
+		if n, err := strconv.Atoi(m[2]); err == nil {
+			list = append(list, n)
+		} else {
+			list = append(list, m[1]+m[3])
 		}
 	}
 	return list, found && rest == ""

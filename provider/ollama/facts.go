@@ -72,8 +72,8 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 // leaves all open; a missing model or server is the error, and ctx's own error when it
 // ended.
 func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration) (facts, error) {
-	if f, ok := p.known.facts(model); ok {
-		return f, nil
+	if f, ok := p.known.models.Load(model); ok {
+		return f.(facts), nil
 	}
 	var answer show
 	err := p.get(ctx, limit, "show", model, &answer)
@@ -91,7 +91,7 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	}
 	f.window = p.window(f.window, f.cloud, answer)
 	if described(failed) {
-		p.known.remember(model, f)
+		p.known.models.Store(model, f)
 	}
 	return f, nil
 }

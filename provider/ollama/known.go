@@ -8,39 +8,18 @@ import (
 )
 
 type known struct {
+	models   sync.Map // facts by model
+	notified sync.Map // notices that were given, by model and what
+
 	mu       sync.Mutex
-	models   map[string]facts
-	notified map[string]bool   // notices that were given, by model and what
 	slips    map[string]int    // calls that could not be read, by request
 	sessions map[string]memory // keyed by session and model
-}
-
-func (k *known) facts(model string) (facts, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f, ok := k.models[model]
-	return f, ok
-}
-
-func (k *known) remember(model string, f facts) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.models == nil {
-		k.models = map[string]facts{}
-	}
-	k.models[model] = f
 }
 
 // notices says, once for each model, what of the request it cannot do.
 func (k *known) notices(req provider.Request, f facts) (texts []string) {
 	notify := func(what, text string) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if key := req.Model + " " + what; !k.notified[key] {
-			if k.notified == nil {
-				k.notified = map[string]bool{}
-			}
-			k.notified[key] = true
+		if _, again := k.notified.LoadOrStore(req.Model+" "+what, true); !again {
 			texts = append(texts, text)
 		}
 	}
@@ -50,26 +29,10 @@ func (k *known) notices(req provider.Request, f facts) (texts []string) {
 	if !f.mayThink() && req.Effort != "" && req.Effort != provider.EffortOff {
 		notify("thinking", fmt.Sprintf("%s does not think: the effort %s has no effect", req.Model, req.Effort))
 	}
-	if !f.maySee() && hasImages(req.Messages) {
+	if !f.maySee() && len(provider.Images(req.Messages)) > 0 {
 		notify("vision", req.Model+" takes no images: they are left out")
 	}
 	return texts
-}
-
-func hasImages(messages []provider.Message) bool {
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			switch p := p.(type) {
-			case provider.Image:
-				return true
-			case provider.ToolResult:
-				if len(p.Images) > 0 {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // badCall is what the server says of a call that it cannot read itself.

@@ -54,18 +54,14 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	a := &attempt{Provider: p, req: req}
 	events := wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server, Lines: true}, API: wire.Ollama, Request: req, Memory: &p.learned,
-		Prepare: a.prepare, Encode: a.encode, Decoder: a.decoder,
+		Prepare: a.prepare, Encode: a.encode, Decoder: a.decoder, Failed: a.failed,
 	})
 	return func(yield func(provider.Event, error) bool) {
 		for ev, err := range events {
-			if err != nil {
-				yield(a.failed(provider.AsError(err)))
-				return
-			}
 			if _, ok := ev.(provider.Done); ok {
 				p.known.badCall("", req)
 			}
-			if !yield(ev, nil) {
+			if !yield(ev, err) {
 				return
 			}
 			if _, ok := ev.(provider.Started); !ok {

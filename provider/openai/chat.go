@@ -32,7 +32,7 @@ var _ provider.Provider = (*Chat)(nil)
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	var dec *decoder // the last try's
-	events := wire.RetryAdapted(ctx, wire.Exchange{
+	return wire.RetryAdapted(ctx, wire.Exchange{
 		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Chat, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {
 			return wire.Ask(ctx, p.Server, p.Base(), provider.AuthBearer, "chat", "completions")
@@ -42,16 +42,11 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 			dec = &decoder{Reply: wire.ReplyTo(p.Name, req), quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
 			return dec
 		},
+		Failed: func(e *provider.Error) (provider.Event, error) {
+			if bad, ok := errors.AsType[wire.BadCall](e); ok && bad != "" {
+				return dec.Unreadable(e, string(bad), req.Tools), nil
+			}
+			return nil, e
+		},
 	})
-	return func(yield func(provider.Event, error) bool) {
-		for ev, err := range events {
-			if bad, ok := errors.AsType[wire.BadCall](err); ok && bad != "" {
-				yield(dec.Unreadable(provider.AsError(err), string(bad), req.Tools), nil)
-				return
-			}
-			if !yield(ev, err) {
-				return
-			}
-		}
-	}
 }

@@ -27,20 +27,35 @@ type Settings struct {
 // New makes the provider of that name, on the wire that the settings name for it.
 // One that is not known is a server with Chat Completions.
 func New(s Settings) provider.Provider {
-	switch s.Wire {
+	wire := s.Wire
+	if wire == "" {
+		switch s.Name {
+		case "anthropic":
+			wire = provider.WireMessages
+		case "gemini":
+			wire = provider.WireGemini
+		case "openai":
+			if openai.SpeaksResponses(s.BaseURL) { // whoever else calls itself so is asked as its address says
+				wire = provider.WireResponses
+			}
+		case "ollama":
+			return &ollama.Provider{Server: s.Server, Window: s.Window}
+		case demo.Name:
+			return &demo.Provider{Pace: s.Pace}
+		case cli.ClaudeName, cli.CodexName, cli.GeminiName:
+			s.CLI.Name = s.Name
+			return s.CLI
+		}
+	}
+	switch wire {
 	case provider.WireMessages:
 		return &anthropic.Provider{Server: s.Server}
 	case provider.WireResponses:
 		return &openai.Responses{Server: s.Server}
 	case provider.WireGemini:
 		return &gemini.Provider{Server: s.Server}
-	case provider.WireChat:
-		return compatible(s)
 	}
-	if construct, ok := constructors()[s.Name]; ok {
-		return construct(s)
-	}
-	return compatible(s)
+	return &openai.Chat{Server: s.Server, Quirks: openai.QuirksAt(s.Name, s.BaseURL)}
 }
 
 // Address is where the provider's server is, given the address that the settings
@@ -56,41 +71,4 @@ func Address(name, named string) string {
 func Host(s provider.Server) provider.LocalHost {
 	host, _ := New(Settings{Server: s}).(provider.LocalHost)
 	return host
-}
-
-func constructors() map[string]func(Settings) provider.Provider {
-	return map[string]func(Settings) provider.Provider{
-		"anthropic":  func(s Settings) provider.Provider { return &anthropic.Provider{Server: s.Server} },
-		"openai":     openAI,
-		"gemini":     func(s Settings) provider.Provider { return &gemini.Provider{Server: s.Server} },
-		"deepseek":   compatible,
-		"openrouter": compatible,
-		"ollama": func(s Settings) provider.Provider {
-			return &ollama.Provider{Server: s.Server,
-				Window: s.Window}
-		},
-		provider.Compatible: compatible,
-		cli.ClaudeName:      codingCLI,
-		cli.CodexName:       codingCLI,
-		cli.GeminiName:      codingCLI,
-		demo.Name:           func(s Settings) provider.Provider { return &demo.Provider{Pace: s.Pace} },
-	}
-}
-
-// openAI asks OpenAI itself through Responses, and whoever else calls itself so
-// as a server of its address is asked.
-func openAI(s Settings) provider.Provider {
-	if openai.SpeaksResponses(s.BaseURL) {
-		return &openai.Responses{Server: s.Server}
-	}
-	return compatible(s)
-}
-
-func compatible(s Settings) provider.Provider {
-	return &openai.Chat{Server: s.Server, Quirks: openai.QuirksAt(s.Name, s.BaseURL)}
-}
-
-func codingCLI(s Settings) provider.Provider {
-	s.CLI.Name = s.Name
-	return s.CLI
 }

@@ -28,31 +28,20 @@ type Source struct {
 
 // Facts keep what a server said of its models. The zero value knows nothing; it
 // may be used by several goroutines, and must not be copied.
-type Facts struct {
-	mu    sync.Mutex
-	known map[string]provider.ModelInfo
-}
+type Facts struct{ known sync.Map }
 
 // Describe implements provider.Describer within 3 seconds by the server's list and what
 // llama.cpp and LM Studio add. Guess stays true without a window; it asks again only if the
 // server may know more later. An unreachable server or a refused key is an error, a missing
 // list is not.
 func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.ModelInfo, error) {
-	f.mu.Lock()
-	info, ok := f.known[model]
-	f.mu.Unlock()
-	if ok {
-		return info, nil
+	if info, ok := f.known.Load(model); ok {
+		return info.(provider.ModelInfo), nil
 	}
 	asking := &asking{Source: s, until: time.Now().Add(describeTimeout)}
 	info, settled, err := asking.describe(ctx, model)
 	if err == nil && settled {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.known == nil {
-			f.known = map[string]provider.ModelInfo{}
-		}
-		f.known[model] = info
+		f.known.Store(model, info)
 	}
 	return info, err
 }

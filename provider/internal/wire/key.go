@@ -43,19 +43,14 @@ func Key(ctx context.Context, key func(context.Context) (string, error)) (string
 // Join puts an API path behind a base URL, without doubling a part that the base ends in:
 // Join("https://h/v1/", "v1", "messages") is https://h/v1/messages. The base's query stays.
 func Join(base string, path ...string) (string, error) {
-	bad := func(why string) error {
-		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + why,
-			Hint: "ARTOO_BASE_URL is an address such as https://host/v1"}
-	}
-	u, err := url.Parse(strings.TrimSpace(base))
-	if err != nil {
-		return "", bad(urlProblem(base, err))
-	}
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return "", bad("it must begin with http:// or https://")
-	}
-	if u.Host == "" {
-		return "", bad("it names no host")
+	u, err := parseBase(base)
+	switch {
+	case err != nil:
+		return "", err
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", badBase("it must begin with http:// or https://")
+	case u.Host == "":
+		return "", badBase("it names no host")
 	}
 	have := strings.Split(strings.Trim(u.Path, "/"), "/")
 	for n := len(path); n > 0; n-- {
@@ -67,11 +62,24 @@ func Join(base string, path ...string) (string, error) {
 	return u.JoinPath(path...).String(), nil
 }
 
+func parseBase(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return nil, badBase(urlProblem(address, err))
+	}
+	return u, nil
+}
+
+func badBase(why string) error {
+	return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + why,
+		Hint: "ARTOO_BASE_URL is an address such as https://host/v1"}
+}
+
 // Query adds to the query of an address.
 func Query(address string, more url.Values) (string, error) {
-	u, err := url.Parse(address)
+	u, err := parseBase(address)
 	if err != nil {
-		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(address, err)}
+		return "", err
 	}
 	query := u.Query()
 	for k, v := range more {
@@ -122,13 +130,13 @@ func elsewhere(address, base, path string) (string, error) {
 	if err != nil {
 		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad path: " + err.Error(), Hint: "check path in config.toml"}
 	}
-	was, err := url.Parse(address)
+	was, err := parseBase(address)
 	if err != nil {
-		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(address, err)}
+		return "", err
 	}
-	u, err := url.Parse(strings.TrimSpace(base))
+	u, err := parseBase(base)
 	if err != nil {
-		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(base, err)}
+		return "", err
 	}
 	query := was.Query()
 	maps.Copy(query, to.Query())

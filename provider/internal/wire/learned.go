@@ -28,6 +28,9 @@ type Exchange struct {
 	Encode func(Learned, http.Header) ([]byte, error)
 	// Decoder reads the reply; each try has its own.
 	Decoder func() Decoder
+	// Failed adds to an error that is not learned from, or makes the reply's last event of
+	// it; nil leaves errors as they are.
+	Failed func(*provider.Error) (provider.Event, error)
 }
 
 // Learned is what one model was found not to take: no table knows every model and
@@ -165,6 +168,9 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 			if learned {
 				e.Retry = new(true)
 			}
+		}
+		if e := provider.AsError(err); e != nil && x.Failed != nil {
+			ev, err = x.Failed(e)
 		}
 		switch ev.(type) {
 		case provider.TextDelta, provider.ReasoningDelta, provider.CallDelta:

@@ -66,9 +66,7 @@ type Decoder interface {
 func Decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		if clean := withoutNaN(data); clean != nil {
-			err = json.Unmarshal(clean, v)
-		}
+		err = json.Unmarshal(withoutNaN(data), v)
 	}
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
