@@ -73,9 +73,7 @@ type app struct {
 	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
 }
 
-// load reads the settings and makes the screen; what is wrong with the settings
-// can be shown even so.
-// With trust it takes over what a trusted project sets.
+// load reads the settings, with trust also those of a trusted project, and makes the screen.
 func (a *app) load(prompt, trust bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -112,14 +110,12 @@ func (a *app) load(prompt, trust bool) error {
 	return nil
 }
 
-// findProject is the project that a directory belongs to.
 func findProject(dir string) (project.Project, error) {
 	home, _ := os.LookupEnv("HOME")
 	return project.Find(dir, home, os.Geteuid() == 0)
 }
 
-// ownPath keeps artoo from starting itself what a command or a repository wrote: its own
-// PATH leads to no place that commands may write.
+// ownPath takes what commands may write from the PATH by which artoo itself starts programs.
 func (a *app) ownPath() error {
 	readable, writable, err := a.workspace().AddedDirs()
 	if err != nil {
@@ -157,8 +153,7 @@ func (a *app) warn(text string) {
 	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
 }
 
-// fail is the failure that ends the run: what went wrong where, and what to do
-// about it, "" for nothing.
+// fail is the failure that ends the run: where, what went wrong, and what to do, "" for nothing.
 func fail(kind agent.Kind, what string, err error, hint string) *agent.Failure {
 	return &agent.Failure{Kind: kind, What: what, Err: err, Hint: hint}
 }
@@ -196,8 +191,7 @@ func (a *app) close() {
 	}
 }
 
-// exit shows what went wrong, writes the result object of a JSON run, and is
-// the exit code.
+// exit shows what went wrong, prints the result of a JSON run, and is the exit code.
 func (a *app) exit(err error) int {
 	status, explained := errors.AsType[exitStatus](err)
 	if err == nil || explained && status == 0 {
@@ -260,8 +254,7 @@ func (a *app) printResult(info headless.Info, failure *agent.Failure, code int) 
 	return err
 }
 
-// lost is what could not be written, nil if all was: who reads neither the answer
-// nor what is told beside it should not take the run for a good one.
+// lost is the error of an output that did not take all of the answer or the notices, or nil.
 func (a *app) lost() error {
 	if a.screen == nil {
 		return nil

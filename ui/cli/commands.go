@@ -17,8 +17,7 @@ import (
 	"artoo/tool/spelling"
 )
 
-// run does what the arguments ask for. cobra parses them, finds the command and runs it,
-// prints the help and answers the shells' questions for completion.
+// run parses the arguments with cobra and runs the command that they name.
 func (a *app) run(ctx context.Context) error { return a.execute(ctx, a.commands(), a.process.Out) }
 
 func (a *app) execute(ctx context.Context, root *cobra.Command, w io.Writer) error {
@@ -51,8 +50,7 @@ func (w *checkedWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// commands is artoo without a subcommand, and below it the subcommands in the order of the
-// help.
+// commands are artoo itself and its subcommands, in the order of the help.
 func (a *app) commands() *cobra.Command {
 	cobra.EnableCommandSorting = false
 	a.flags = map[string][]string{}
@@ -118,7 +116,6 @@ func (a *app) verb(c *cobra.Command, use string, run func(ctx context.Context, w
 	return v
 }
 
-// jsonFlag adds --json.
 func jsonFlag(c *cobra.Command) *bool {
 	return c.PersistentFlags().Bool("json", false, "as JSON, a line each")
 }
@@ -173,7 +170,6 @@ func (a *app) words(least, most int, missing string) cobra.PositionalArgs {
 	}
 }
 
-// first is the first word, "" where there is no word.
 func first(words []string) string { return strings.Join(words[:min(1, len(words))], "") }
 
 func newDemo(a *app) *cobra.Command {
@@ -214,16 +210,12 @@ func (a *app) arguments(root *cobra.Command) ([]string, error) {
 	if err := singleDash(root, given); err != nil {
 		return nil, err
 	}
-	flags := pflag.NewFlagSet("artoo", pflag.ContinueOnError)
-	flags.AddFlagSet(root.Flags())
 	var args []string
+	var flags *pflag.FlagSet
 	for _, whole := range []bool{false, true} {
 		args = []string{}
-		flags.SetInterspersed(whole)
-		err := flags.ParseAll(given, func(f *pflag.Flag, value string) error {
-			args = append(args, "--"+f.Name+"="+value)
-			return nil
-		})
+		var err error
+		flags, err = a.eachFlag(root, whole, func(f *pflag.Flag, value string) { args = append(args, "--"+f.Name+"="+value) })
 		if err != nil {
 			return nil, a.flagError(root, err)
 		}
@@ -238,8 +230,15 @@ func (a *app) arguments(root *cobra.Command) ([]string, error) {
 	return append(append(args, "--"), flags.Args()...), nil
 }
 
-// singleDash refuses a long flag written with one dash: it would be taken for
-// a cluster of short ones, -model for -m odel.
+// eachFlag goes through the flags of the process, up to the first word or between all words.
+func (a *app) eachFlag(root *cobra.Command, whole bool, do func(f *pflag.Flag, value string)) (*pflag.FlagSet, error) {
+	flags := pflag.NewFlagSet("artoo", pflag.ContinueOnError)
+	flags.AddFlagSet(root.Flags())
+	flags.SetInterspersed(whole)
+	return flags, flags.ParseAll(a.process.Args, func(f *pflag.Flag, value string) error { do(f, value); return nil })
+}
+
+// singleDash refuses -model, which would be taken for -m odel.
 func singleDash(root *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if arg == "--" {
@@ -276,18 +275,15 @@ func (a *app) refuseSlip(root *cobra.Command, words []string) error {
 	return nil
 }
 
-// cannotTake refuses words that a subcommand does not take: they are most often the
-// beginning of a prompt.
+// cannotTake refuses words that a subcommand does not take: most often a prompt.
 func (a *app) cannotTake(c *cobra.Command, name string, words []string, hint string) error {
 	return usage(name, `cannot take "`+strings.Join(words, " ")+`"`, hint+a.asPrompt(c.Root()))
 }
 
 // asPrompt is the command line that sends the words instead of running the subcommand.
 func (a *app) asPrompt(root *cobra.Command) string {
-	flags := pflag.NewFlagSet("artoo", pflag.ContinueOnError)
-	flags.AddFlagSet(root.Flags())
 	words := []string{"artoo"}
-	err := flags.ParseAll(a.process.Args, func(f *pflag.Flag, value string) error {
+	flags, err := a.eachFlag(root, true, func(f *pflag.Flag, value string) {
 		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand
@@ -296,7 +292,6 @@ func (a *app) asPrompt(root *cobra.Command) string {
 		if f.NoOptDefVal == "" {
 			words = append(words, value)
 		}
-		return nil
 	})
 	if err != nil {
 		return "artoo -- " + shell.Quote(a.process.Args...)
@@ -361,8 +356,7 @@ func promptOf(words []string) (text string, stdin bool) {
 	return strings.Join(words, " "), stdin
 }
 
-// usage says what is wrong with the command line: where, why (lower case, no full
-// stop), and what to write instead.
+// usage is a wrong command line: where, why in lower case, and what to write instead.
 func usage(where, why, hint string) *agent.Failure {
 	return fail(agent.KindUsage, where, errors.New(why), hint)
 }

@@ -78,7 +78,6 @@ func (a *app) completing() bool {
 	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
 }
 
-// offer sets what a shell that asks is offered for the value of a flag.
 func (a *app) offer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
 	if !a.completing() {
 		return
@@ -88,9 +87,7 @@ func (a *app) offer(c *cobra.Command, flag string, f cobra.CompletionFunc) {
 	}
 }
 
-// completeValue makes the shell offer what a flag can be: the words of an enum,
-// files and directories where they are wanted, and for the rest what is known,
-// never file names.
+// completeValue offers files and directories only where the option takes them.
 func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
 	switch {
 	case len(o.Choices) > 0:
@@ -103,8 +100,7 @@ func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
 	return a.offerKnown(-1, o.Key)
 }
 
-// candidate is a word that the shell may offer, with what it means, which may be
-// empty.
+// candidate is a word that the shell may offer, with its meaning, which may be "".
 type candidate struct{ word, meaning string }
 
 // Bounds of what a shell is offered: characters of a meaning, newest sessions.
@@ -113,8 +109,7 @@ const (
 	completedSessions = 50
 )
 
-// offered are those of the candidates that go on what is begun, safe to show, a
-// line each.
+// offered are the candidates that begin so, safe to show.
 func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompDirective) {
 	for _, c := range list {
 		if !strings.HasPrefix(c.word, begun) || strings.ContainsAny(c.word, "\t\n") {

@@ -1,11 +1,12 @@
 package cli
 
-// What confines commands: the sandbox, and what of it this machine has.
-
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,7 @@ import (
 	"artoo/ui/doctor"
 )
 
-// findSandbox finds out what this machine can confine in the project; nothing where the
-// sandbox is switched off.
+// findSandbox finds what this machine can confine in the project.
 func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 	if a.cfg.Sandbox == "off" || a.project.None != "" {
 		return sandbox.Facts{Mechanism: sandbox.None}, nil
@@ -26,16 +26,12 @@ func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 	}
 	facts := sandbox.Probe(ctx, cache).For(a.project.Root)
 	if a.cfg.Sandbox == "on" && facts.Mechanism == sandbox.None {
-		why, cure := "nothing here can", "ARTOO_SANDBOX=auto runs commands as they are, after a question"
-		for _, lack := range facts.Missing {
-			if lack.What == "sandbox" {
-				why = lack.Why
-				if lack.Cure != "" {
-					cure = lack.Cure
-				}
-			}
+		lack := sandbox.Lack{Why: "nothing here can"}
+		if i := slices.IndexFunc(facts.Missing, func(l sandbox.Lack) bool { return l.What == "sandbox" }); i >= 0 {
+			lack = facts.Missing[i]
 		}
-		return facts, fail(agent.KindConfig, "ARTOO_SANDBOX=on: commands cannot be confined", fmt.Errorf("%s", why), cure)
+		return facts, fail(agent.KindConfig, "ARTOO_SANDBOX=on: commands cannot be confined", errors.New(lack.Why),
+			cmp.Or(lack.Cure, "ARTOO_SANDBOX=auto runs commands as they are, after a question"))
 	}
 	return facts, nil
 }
@@ -80,8 +76,7 @@ func (a *app) Confined() []string {
 	return append(rows, a.agent.Reached()...)
 }
 
-// unconfinedNote says in one line what this machine cannot confine; "" where nothing
-// is missing, or the user wants no sandbox.
+// unconfinedNote names what the machine cannot confine; "" where the user wants no sandbox.
 func (a *app) unconfinedNote() string {
 	if a.cfg.Sandbox == "off" || len(a.facts.Missing) == 0 {
 		return ""

@@ -64,7 +64,6 @@ func (a doctorCommand) run(ctx context.Context) error {
 	return err
 }
 
-// findingText is a finding as it is printed.
 func findingText(f doctor.Finding) string {
 	text := fmt.Sprintf("%-4s  %-12s  %s", f.Level, f.Topic, sanitize.Text(f.Text, sanitize.Line))
 	if f.Fix != "" {
@@ -79,8 +78,7 @@ func (a *app) Doctor(ctx context.Context, tell func(doctor.Finding) error) error
 	return err
 }
 
-// doctorChecks are in the order of the report, from what is nearest to what is farthest away.
-// invalid says that the settings cannot be used, which leaves out the checks of them.
+// doctorChecks are in the order of the report; invalid is what makes the settings useless.
 func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 	shell, git := doctor.CheckShell(shell.Find()), doctor.CheckGit(a.execForDoctor)
 	project := doctor.CheckProject(a.project.Root, a.project.None)
@@ -148,7 +146,6 @@ func (a *app) execForDoctor(ctx context.Context, name string, args ...string) (p
 	return path, string(out), err
 }
 
-// keys are the places that hold the key of each provider that needs one.
 func (a *app) keys() (all []doctor.Keys) {
 	for _, name := range a.cfg.ProviderNames() {
 		if a.cfg.NeedsKey(name) {
@@ -159,8 +156,7 @@ func (a *app) keys() (all []doctor.Keys) {
 	return all
 }
 
-// chosenServer looks for the provider that would answer now, and for a server of the
-// user's own models. Both may be nil.
+// chosenServer is the provider that would answer now, and a local server; both may be nil.
 func (a *app) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 	headless := a.streams.headless
 	a.streams.headless = true // no prompt for the provider
@@ -183,8 +179,7 @@ func (a *app) chosenServer() (*doctor.Server, *doctor.LocalServer, error) {
 	return server, local, err
 }
 
-// localServer is the server of the user's own models that is chosen, else one that
-// is installed or named by its variable; nil where there is none.
+// localServer is the local server that is chosen, else one that is installed or named, or nil.
 func localServer(chosen string) *doctor.LocalServer {
 	for _, f := range provider.Known() {
 		if f.Local == nil || isLocalServer(chosen) && f.Name != chosen {
@@ -198,8 +193,7 @@ func localServer(chosen string) *doctor.LocalServer {
 	return nil
 }
 
-// doctorServer is a provider's server as it is asked whether it is there; key is the key and
-// the place it came from.
+// doctorServer is a provider's server; key also says where the key came from.
 func (a *app) doctorServer(name string, key func(context.Context) (string, string, error)) (*doctor.Server, error) {
 	server, err := a.server(name)
 	if err != nil {
@@ -208,7 +202,6 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 	return &doctor.Server{Server: server, Model: a.choice.Model, Key: key, Offline: bool(a.cfg.Offline)}, nil
 }
 
-// listPaths is `artoo doctor --paths`.
 func (a doctorCommand) listPaths() error {
 	there := inside(slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists }))
 	var ring []string
@@ -223,8 +216,7 @@ func (a doctorCommand) listPaths() error {
 	return printEach(a.process.Out, there, *a.json, placeText)
 }
 
-// inside adds what projects have in the places: their journals and the caches of
-// their confined commands, one by one.
+// inside adds each project's journal and caches to the places.
 func inside(places []doctor.Place) (all []doctor.Place) {
 	for _, p := range places {
 		all = append(all, p)
@@ -243,13 +235,11 @@ func inside(places []doctor.Place) (all []doctor.Place) {
 	return all
 }
 
-// placeText is a place as it is printed.
 func placeText(p doctor.Place) string {
 	return fmt.Sprintf("%s  (%s, %s)", sanitize.Text(p.Path, sanitize.Line), p.What, p.Size())
 }
 
-// places are the directories and files artoo writes to by itself. What a model's
-// tools change, and what a command is told to write, is not among them.
+// places are what artoo writes by itself, not by tools or at a command's word.
 func (a *app) places() []doctor.Place {
 	var list []doctor.Place
 	paths := a.cfg.Paths
@@ -277,7 +267,6 @@ func (a *app) places() []doctor.Place {
 	return list
 }
 
-// writable says why this user cannot write to a file or directory.
 func writable(path string) error {
 	if err := unix.Access(path, unix.W_OK); err != nil {
 		return &os.PathError{Op: "write", Path: path, Err: err}

@@ -28,8 +28,7 @@ const (
 	exitColumn     = 5
 )
 
-// helpSection is a part of a page of help: a heading, a text, and rows with what begins at the
-// column; each may be empty.
+// helpSection is a part of a page of help. Each field may be empty.
 type helpSection struct {
 	Title, Text string
 	Column      int
@@ -39,7 +38,6 @@ type helpSection struct {
 // environment is the name of the page of variables.
 const environment = "environment"
 
-// pageOf is the page of a command.
 func pageOf(c *cobra.Command) []helpSection {
 	c = topCommand(c)
 	if !c.HasParent() {
@@ -82,7 +80,6 @@ func printHelp(w io.Writer, page []helpSection) {
 	}
 }
 
-// mainPage is `artoo --help`.
 func mainPage(root *cobra.Command) []helpSection {
 	page := []helpSection{{Title: "Usage", Column: variableColumn, Rows: usages()}}
 	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
@@ -141,7 +138,6 @@ const environmentIntro = "" +
 	"in the section that its heading names. A key in another section is an error. " +
 	"Flags win over variables, variables over the file. An empty variable counts as not set."
 
-// environmentPage is `artoo help environment`.
 func environmentPage() []helpSection {
 	page := []helpSection{{Text: strings.Join(wrap(environmentIntro, width), "\n") + "\n"}}
 	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
@@ -185,7 +181,6 @@ func newHelp(a *app, root *cobra.Command) *cobra.Command {
 	return c
 }
 
-// help prints the page of a word.
 func (a *app) help(c *cobra.Command, words []string) error {
 	topic := first(words)
 	about, _, err := c.Root().Find([]string{topic})
@@ -265,8 +260,7 @@ func flagText(short, long, arg string) string {
 	return strings.TrimRight(text+"--"+long+" "+arg, " ")
 }
 
-// describe is an option's meaning with its choices, unless the meaning names
-// them all, and its default.
+// describe is an option's meaning with its choices and its default.
 func describe(o config.Option) string {
 	var more []string
 	if !namesAll(o.Meaning, o.Choices) {
@@ -286,8 +280,7 @@ func namesAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w+":") })
 }
 
-// helpRow is the first text at the margin and the second beside it from the column, broken at
-// spaces; where the first is too long, the second begins on the next line.
+// helpRow puts the second text from the column on, on the next line where the first is too long.
 func helpRow(column int, texts [2]string) string {
 	var b strings.Builder
 	left, lines := "  "+texts[0], wrap(texts[1], width-column)
@@ -302,8 +295,7 @@ func helpRow(column int, texts [2]string) string {
 	return b.String()
 }
 
-// wrap breaks text at spaces into lines of at most n characters; a word that
-// is longer stands alone.
+// wrap breaks text at spaces into lines of at most n characters; longer words stand alone.
 func wrap(text string, n int) (lines []string) {
 	for _, word := range strings.Fields(text) {
 		last := len(lines) - 1

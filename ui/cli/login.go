@@ -128,8 +128,7 @@ func (a loginCommand) logout(ctx context.Context, name string) error {
 	return err
 }
 
-// keyOwner is the provider whose key is meant: the one named, the chosen one, or
-// the one the user picks.
+// keyOwner is the provider that is named, chosen or picked by the user.
 func (a loginCommand) keyOwner(ctx context.Context, name, command string) (string, error) {
 	names := slices.DeleteFunc(a.cfg.ProviderNames(), func(name string) bool { return !a.cfg.NeedsKey(name) })
 	switch {
@@ -203,8 +202,7 @@ func (a loginCommand) readKey(ctx context.Context, name string, piped bool) (str
 	}
 }
 
-// tryKey asks the provider whether it knows the key. Only its plain no is an
-// error: a key may be stored while the network is away.
+// tryKey fails only if the provider refuses the key: the network may be away.
 func (a loginCommand) tryKey(ctx context.Context, name string, key config.Secret) error {
 	if err := a.transport(); err != nil {
 		return err

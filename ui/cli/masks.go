@@ -1,7 +1,5 @@
 package cli
 
-// The marks that stand for keys, which a session makes in its own way.
-
 import (
 	"os"
 	"slices"
@@ -24,8 +22,7 @@ type keyMarks struct {
 	lost    func(error) // called once when the salt cannot be kept
 }
 
-// begin takes the salt of a session that goes on, or a new one for nil and for a
-// session that had no mark yet.
+// begin takes the salt of a session that goes on, or else a new one; s may be nil.
 func (m *keyMarks) begin(s *conversation.Session) error {
 	salt, kept := redact.NewSalt(), false
 	if s != nil {
@@ -74,11 +71,9 @@ func (m *keyMarks) use() redact.Salt {
 	return m.salt
 }
 
-// mark is what stands for a key.
 func (m *keyMarks) mark(key string) string { return m.use().Mark(key) }
 
-// childEnviron is the environment of commands, and the names of the variables with
-// credentials that they do not get.
+// childEnviron is the environment of commands, and the credentials that it leaves out.
 func (a *app) childEnviron() (env, withheld []string) {
 	all := os.Environ()
 	for i, kv := range all {
@@ -94,8 +89,7 @@ func (a *app) childEnviron() (env, withheld []string) {
 		}})
 }
 
-// secretsIn are the places of text that are masked: this run's own keys, and what
-// looks like one; in order, none over another.
+// secretsIn are the places of keys in text, in order, none over another.
 func (a *app) secretsIn(text string) (found []tool.Secret) {
 	add := func(from, to int) {
 		if !slices.ContainsFunc(found, func(s tool.Secret) bool { return from < s.To && s.From < to }) {
@@ -117,8 +111,7 @@ func (a *app) secretsIn(text string) (found []tool.Secret) {
 	return found
 }
 
-// mask puts a mark in place of this run's own keys, and of whatever else looks
-// like one.
+// mask puts marks in place of keys.
 func (a *app) mask(text string) string {
 	for _, key := range a.cfg.SeenKeys() {
 		if key != "" && strings.Contains(text, key) {

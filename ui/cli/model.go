@@ -1,7 +1,5 @@
 package cli
 
-// Which model answers, and the provider that speaks to it.
-
 import (
 	"cmp"
 	"context"
@@ -54,7 +52,6 @@ func (a *app) transport() error {
 	return err
 }
 
-// choose finds the provider and model, if they are not given.
 func (a *app) choose() error {
 	if a.choice.Provider != "" {
 		return nil
@@ -104,14 +101,12 @@ func (a *app) askProvider(names []string) ([]string, error) {
 	return []string{name}, nil
 }
 
-// How long a server is looked for that may not be there, on this machine and
-// elsewhere.
+// How long a server that may be away is looked for, on this machine and elsewhere.
 const (
 	probeLocal  = 200 * time.Millisecond
 	probeRemote = 2 * time.Second
 )
 
-// probe names the provider whose server answers.
 func (a *app) probe() string {
 	for _, f := range provider.Known() {
 		if f.Local != nil && a.answers(f.Name) {
@@ -149,8 +144,7 @@ func (a *app) defaultModel(name string) string {
 	return cmp.Or(f.DefaultModel, f.AnyModel)
 }
 
-// pulledModel is the last that the user put on a local server and that can call
-// tools, "" where the user has to name one.
+// pulledModel is the last model put on a local server that can call tools, or "".
 func (a *app) pulledModel(name string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
 	defer cancel()
@@ -165,8 +159,7 @@ func (a *app) pulledModel(name string) string {
 	return models[first].ID
 }
 
-// SwitchModel implements ui.Program: another model answers from the next message
-// on.
+// SwitchModel implements ui.Program.
 func (a *app) SwitchModel(_ context.Context, name string) error {
 	choice := a.choiceOf(name)
 	model, err := a.model(choice)
@@ -199,7 +192,7 @@ func (a *app) usual(name string) string {
 	return a.defaultModel(name)
 }
 
-// SwitchProvider implements ui.Program: a provider's usual model answers.
+// SwitchProvider implements ui.Program.
 func (a *app) SwitchProvider(ctx context.Context, name string) error {
 	if !a.cfg.IsProvider(name) {
 		return errors.New("there is no provider " + name)
@@ -220,8 +213,7 @@ func (a *app) usualOf(name string) (config.Choice, error) {
 	return config.Choice{Provider: name, Model: model}, nil
 }
 
-// Providers implements ui.Program: those whose key or server is at hand, and the
-// present one.
+// Providers implements ui.Program.
 func (a *app) Providers() ([]config.Choice, error) {
 	names, err := a.cfg.AtHand()
 	if !slices.Contains(names, a.choice.Provider) {
@@ -278,8 +270,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 // oldPrice is the age from which on a cap on money is not to be trusted.
 const oldPrice = 60 * 24 * time.Hour
 
-// warnOfOldPrice says, once in a run, that money is capped by a price that may have
-// changed long ago.
+// warnOfOldPrice warns once in a run that money is capped by an old price.
 func (a *app) warnOfOldPrice(m provider.ModelInfo) {
 	age, dated := m.PriceFrom.Age(a.began)
 	if a.cfg.MaxCost == 0 && a.cfg.DailyCost == 0 || !dated || age <= oldPrice || a.found.oldPrice {
@@ -311,14 +302,11 @@ func isLocalServer(name string) bool {
 	return f.Local != nil
 }
 
-// isProgram reports whether the provider is a coding CLI.
 func isProgram(name string) bool {
 	f, _ := provider.FactsOf(name)
 	return f.Program != ""
 }
 
-// describer asks the server what the model can do, and puts what the user says
-// over it.
 func (a *app) describer(d provider.Describer, choice config.Choice) func(context.Context) (provider.ModelInfo, error) {
 	return func(ctx context.Context) (provider.ModelInfo, error) {
 		said, err := d.Describe(ctx, choice.Model)
@@ -330,7 +318,6 @@ func (a *app) describer(d provider.Describer, choice config.Choice) func(context
 	}
 }
 
-// merge puts what the user says of a model over what is known.
 func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 	said := provider.Source{Name: provider.FromConfig}
 	if m.Context > 0 {

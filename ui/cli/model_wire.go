@@ -1,7 +1,5 @@
 package cli
 
-// The provider that speaks to a server or a coding CLI.
-
 import (
 	"cmp"
 	"context"
@@ -120,8 +118,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 	return c, nil
 }
 
-// caps are what a coding CLI is told of them. Its steps are its own affair unless
-// the user says how many.
+// caps are what a coding CLI is told of them. It counts its steps only if the user says so.
 func (a *app) caps() cli.Caps {
 	money, tokens := a.agent.Left()
 	caps := cli.Caps{Money: money, Tokens: tokens}

@@ -38,8 +38,7 @@ func newModels(a *app) *cobra.Command {
 	return c
 }
 
-// run lists the models. A server that cannot be asked costs no more than a note: the
-// catalogue then stands for it.
+// run lists the models, with the catalogue for servers that cannot be asked.
 func (a modelsCommand) run(ctx context.Context, word string) error {
 	if err := a.load(false, false); err != nil {
 		return err
@@ -173,7 +172,6 @@ func (a *app) noteUnlisted(why string) {
 	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue: " + a.catalogue()})
 }
 
-// catalogue names the lists that the catalogue was made from.
 func (a *app) catalogue() string {
 	var names []string
 	for _, s := range a.catalog.Sources() {
@@ -222,8 +220,7 @@ func modelsOf(catalog *provider.Catalog, cfg *config.Config, name string, served
 	return list
 }
 
-// presentModel is the model that answers where only the provider is named, ""
-// where nobody can say.
+// presentModel is the model that a provider's name alone means, or "".
 func presentModel(cfg *config.Config, name string) string {
 	if cfg.Provider == name && cfg.Model != "" {
 		return cfg.Model
@@ -235,7 +232,6 @@ func presentModel(cfg *config.Config, name string) string {
 	return f.DefaultModel
 }
 
-// row is a model as it is listed; served is what its server lists.
 func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel {
 	r := listedModel{ModelInfo: m, Default: m.ID == presentModel(a.cfg, m.Provider), Source: "config"}
 	_, described := a.cfg.Providers[m.Provider].Models[m.ID]
@@ -289,8 +285,7 @@ func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error)
 	return found, nil
 }
 
-// ids are the models known of a provider, without asking it. all says that these are
-// all it has, as far as its server or the catalogue lists them.
+// ids are the models known of a provider; all reports whether these are all that it has.
 func (a *app) ids(name string) (ids []string, all bool) {
 	served := a.found.served[name]
 	for _, m := range modelsOf(a.catalog, a.cfg, name, served) {
@@ -315,8 +310,7 @@ func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	return list, err
 }
 
-// listedModel is a model that can be asked. Its JSON is what `artoo models --json`
-// prints, a line each.
+// listedModel is a line of `artoo models --json`.
 type listedModel struct {
 	provider.ModelInfo
 	Default bool   `json:"default"` // it answers when only the provider is named
@@ -373,8 +367,7 @@ func printModels(w io.Writer, list []listedModel, now time.Time, asJSON bool) er
 	return nil
 }
 
-// from says how old the facts are and whose: of the window and the price by
-// themselves where they differ.
+// from says how old the facts are and whose, of window and price apart where they differ.
 func (m listedModel) from(now time.Time) string {
 	window, price := fromWhom(m.ContextFrom, now), fromWhom(m.PriceFrom, now)
 	if price != "" && price != window {

@@ -1,8 +1,5 @@
 package cli
 
-// Newer facts about models than those that are built in: the user's, who asks for
-// them.
-
 import (
 	"cmp"
 	"context"

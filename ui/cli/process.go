@@ -84,8 +84,7 @@ func setHome() {
 	}
 }
 
-// guarded runs f. A panic of its goroutine becomes the error that ends the
-// program.
+// guarded runs f. A panic of its goroutine becomes its error.
 func (a *app) guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -104,8 +103,7 @@ func (a *app) crash(value any, stack []byte) {
 	a.process.Exit((&app{process: a.process, began: a.began}).exit(failure))
 }
 
-// crashed writes the trace of a panic to a file and is what the user reads of
-// it: what happened, and where the trace is.
+// crashed is what the user reads of a panic, whose trace is kept in a file.
 func (a *app) crashed(value any, stack []byte) *agent.Failure {
 	what := thrown(value)
 	return fail(agent.KindInternal, "crashed", errors.New(what), a.traced(what, stack, "report it"))
@@ -132,8 +130,7 @@ func (a *app) quit() {
 	a.process.Exit(128 + int(syscall.SIGQUIT))
 }
 
-// watchQuit lets a SIGQUIT end a headless run as it ends a conversation, unless it was
-// ignored when the process began.
+// watchQuit lets a SIGQUIT that is not ignored end a headless run with a trace.
 func (a *app) watchQuit() {
 	if signal.Ignored(syscall.SIGQUIT) {
 		return
@@ -158,8 +155,7 @@ func thrown(value any) string {
 	return fmt.Sprintf("a value of type %T was thrown", value)
 }
 
-// writeTrace writes a trace to a new file that only the user can read: in the
-// state directory, or where there is none among the temporary files.
+// writeTrace writes a trace to a new file that only the user can read.
 func (a *app) writeTrace(what string, stack []byte) (path string, err error) {
 	dir := os.TempDir()
 	if a.cfg != nil {

@@ -70,7 +70,6 @@ func (a rulesCommand) list() error {
 	return printRules(a.process.Out, p.InForce(), *a.json)
 }
 
-// printRules prints the rules, a line each.
 func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error {
 	if len(rules) == 0 && !asJSON {
 		_, err := fmt.Fprintln(w, "no rules; --allow, --ask and --deny give some, or [permissions] in config.toml")
@@ -219,15 +218,11 @@ func (a *app) setRules(p *permission.Policy) (broken error) {
 	return broken
 }
 
-// saveRule keeps an allow rule for good, for this project, with what the scripts
-// that it names are now.
+// saveRule keeps an allow rule for this project, with the present state of its scripts.
 func (a *app) saveRule(rule string) error {
-	path, err := a.cfg.Paths.ConfigFile()
+	path, err := a.configFile()
 	if err != nil {
 		return err
-	}
-	if a.cfg.File != "" {
-		path = a.cfg.File
 	}
 	parsed, err := permission.ParseRule(rule)
 	if err != nil {

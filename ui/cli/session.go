@@ -26,7 +26,6 @@ import (
 	"artoo/tool/web"
 )
 
-// open makes everything a turn needs.
 func (a *app) open(ctx context.Context) (err error) {
 	if err := a.transport(); err != nil {
 		return err
@@ -147,8 +146,7 @@ func (a *app) checks() (checks []agent.Check) {
 	return checks
 }
 
-// headlessSteps is how many steps a turn may have where nobody can be asked to go
-// on and nothing is set.
+// headlessSteps bound a turn where nobody can be asked to go on.
 const headlessSteps = 200
 
 func (a *app) steps() int {
@@ -177,8 +175,7 @@ func (a *app) workspace() *agent.Workspace {
 	return w
 }
 
-// own are artoo's own settings, keys and state: to write them is to give rights, so they are
-// denied wherever they come into view. The files are named too: each may be a link.
+// own are artoo's own settings, keys and state, which are denied: to write them gives rights.
 func (a *app) own() (paths []string) {
 	p := a.cfg.Paths
 	for _, find := range []func() (string, error){p.ConfigDir, p.DataDir, p.StateDir, p.CacheDir, p.Credentials, p.Trust, p.Approved} {
@@ -199,7 +196,6 @@ func (a *app) isOwn(dir string) bool {
 	return slices.ContainsFunc(a.own(), func(own string) bool { return project.Within(own, dir) })
 }
 
-// toResume is the session to go on with, nil for a new one.
 func (a *app) toResume(store conversation.Store) (*conversation.Session, error) {
 	switch {
 	case a.cfg.Resume != "":
@@ -254,8 +250,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	return tools, later, agents, nil
 }
 
-// withoutStandIns drops what stands in the place of a tool that the user took away,
-// unless the user named it.
+// withoutStandIns drops stand-ins for tools that the user took away, unless they are named.
 func (a *app) withoutStandIns(tools, on []tool.Tool, names []string) []string {
 	for _, t := range tools {
 		if t.Instead == "" || slices.Contains(names, t.Instead) {
@@ -270,8 +265,7 @@ func (a *app) withoutStandIns(tools, on []tool.Tool, names []string) []string {
 	return names
 }
 
-// searchEngine is what web_search asks; nil where the user set none up, and that is
-// an error where the tool was asked for by name.
+// searchEngine is what web_search asks, nil for none: an error where the user names the tool.
 func (a *app) searchEngine() (*web.Engine, error) {
 	found, err := a.cfg.SearchEngine()
 	if err != nil {
@@ -295,8 +289,7 @@ func namesOf(tools []tool.Tool) (names []string) {
 	return names
 }
 
-// subAgents are those of the [agents.NAME] tables; all are the names of the tools that
-// there are.
+// subAgents are those of the [agents.NAME] tables; all are the names of all tools.
 func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
 	var list []agent.SubAgent
 	for _, t := range a.cfg.Agents {
@@ -329,8 +322,7 @@ func (a *app) choiceOf(name string) config.Choice {
 	return config.Choice{Provider: a.choice.Provider, Model: name}
 }
 
-// languageServers are those that the tools may ask; nil where the model is not offered
-// the tool for it.
+// languageServers are nil where the model is not offered the tool for them.
 func (a *app) languageServers(tools []tool.Tool) ([]lsp.Server, error) {
 	if tool.Find(tools, "lsp") == nil {
 		return nil, nil
@@ -338,8 +330,7 @@ func (a *app) languageServers(tools []tool.Tool) ([]lsp.Server, error) {
 	return a.servers()
 }
 
-// servers are the language servers that are known, as [lsp] changes them. Those of the
-// user go first.
+// servers are the known language servers as [lsp] changes them, the user's first.
 func (a *app) servers() ([]lsp.Server, error) {
 	known := lsp.Known()
 	var own []lsp.Server
@@ -395,8 +386,7 @@ func (a *app) goOnWith(s *conversation.Session) {
 	a.cfg = a.cfg.With(last)
 }
 
-// lastChoice is who answered last in a session, or was to: a coding CLI tells the
-// model it took itself, which is not asked for again.
+// lastChoice is who answered last. A coding CLI is not asked for the model that it took itself.
 func lastChoice(s *conversation.Session) config.Choice {
 	head := s.Header()
 	last := config.Choice{Provider: head.Provider, Model: head.Model}

@@ -114,7 +114,6 @@ func (s *sessionsCommand) list() error {
 	return errors.Join(printEach(out, list, *s.json, sessionLine), out.Flush())
 }
 
-// sessionLine is a session as it is listed.
 func sessionLine(s conversation.Info) string {
 	cost := "-"
 	if s.CostUSD != nil {
@@ -264,8 +263,7 @@ func removeJournals(state, id string) error {
 	return err
 }
 
-// importFile is `artoo sessions import`: a new session with the messages of another
-// agent's file, in the directory of that session.
+// importFile makes a session of another agent's file.
 func (s *sessionsCommand) importFile(words []string) (err error) {
 	name := words[0]
 	f, err := os.Open(name)

@@ -32,7 +32,6 @@ type streams struct {
 	outputs []*prompt.Output // the screen writes them to terminals
 }
 
-// look finds out what the streams are.
 func (a *app) look(given bool) streams {
 	cfg := a.cfg
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -43,8 +42,7 @@ func (a *app) look(given bool) streams {
 	return w
 }
 
-// profile is how much a stream can show, and why not more. tty says whether it
-// is a terminal.
+// profile is how much a stream can show, a terminal or not, and why not more.
 func (a *app) profile(tty bool) (screen.Profile, string) {
 	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, tty)
 	if why == "asked for" {
@@ -53,9 +51,7 @@ func (a *app) profile(tty bool) (screen.Profile, string) {
 	return profile, why
 }
 
-// colored says whether a stream gets colour. Plain and spoken have none unless it
-// is asked for; each stream is looked at on its own, since the other one may be
-// a file.
+// colored looks at one stream: the other may be a file.
 func (a *app) colored(tty bool) bool {
 	profile, _ := a.profile(tty)
 	return screen.ColorDecision(a.cfg.Color, os.Getenv, tty && profile == screen.Rich)
@@ -87,7 +83,6 @@ func gitColors(environ []string) map[string]string {
 	return styles
 }
 
-// newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
 	profile, _ := a.profile(a.streams.err)
@@ -141,8 +136,7 @@ func sameFile(a, b *os.File) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// discard throws away what slow terminals have not shown, and says whether there
-// is such a one.
+// discard drops what slow terminals have not shown, and reports whether one is slow.
 func (a *app) discard() (bool, error) {
 	var errs []error
 	slow := false
@@ -209,7 +203,6 @@ func (a *app) unanswered() bool {
 	return a.streams.headless && !a.canAsk() && a.outcome.approve == nil
 }
 
-// headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if prompt == "" && !dash && !bool(a.cfg.Print) && a.streams.in && !a.streams.err {
 		return usage("stderr", "not a terminal, and a conversation needs one there",

@@ -1,7 +1,5 @@
 package cli
 
-// A conversation in the terminal.
-
 import (
 	"cmp"
 	"context"
@@ -46,7 +44,6 @@ func (a *app) talk(ctx context.Context, words []string) error {
 	return a.converse(ctx, prompt)
 }
 
-// converse holds a conversation in the terminal.
 func (a *app) converse(ctx context.Context, first string) error {
 	defer a.close()
 	history := ""
@@ -87,8 +84,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	return exitStatus(code)
 }
 
-// shown is the model as the banner names it: with its provider where the name
-// alone says nothing, or looks like another provider's.
+// shown is the model in the banner, with its provider where the name alone says too little.
 func shown(c config.Choice) string {
 	if c.Model == provider.AnyModelName || strings.Contains(c.Model, "/") {
 		return c.Provider + "/" + c.Model
@@ -96,8 +92,7 @@ func shown(c config.Choice) string {
 	return c.Model
 }
 
-// pager is the pager's command line as the conversation takes it: one that was
-// set to nothing is none.
+// pager is cat where the user set it to nothing.
 func (a *app) pager() string {
 	if a.cfg.IsSet("pager") && strings.TrimSpace(a.cfg.Pager) == "" {
 		return "cat"
@@ -105,7 +100,6 @@ func (a *app) pager() string {
 	return a.cfg.Pager
 }
 
-// notifier is what calls a user who looks elsewhere.
 func (a *app) notifier(how string, profile screen.Profile) (*ui.Notifier, error) {
 	n, err := ui.NewNotifier(ui.NotifyOptions{
 		How: how, Screen: a.screen, TTY: a.streams.err, Profile: profile, Dir: a.project.Dir,
@@ -118,8 +112,7 @@ func (a *app) notifier(how string, profile screen.Profile) (*ui.Notifier, error)
 	return n, nil
 }
 
-// offerNotify is the offer to be notified, nil where the user has set something, or there
-// is no terminal that could do it. What is taken stands in notify.
+// offerNotify is nil where the user has set something, or no terminal could do it.
 func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.NotifyOffer {
 	if a.cfg.IsSet("notify") || !a.streams.err || profile == screen.Plain || bool(a.cfg.Interactive) || a.choice.Provider == demo.Name {
 		return nil
@@ -141,7 +134,6 @@ func (a *app) offerNotify(profile screen.Profile, notify **ui.Notifier) *ui.Noti
 	}}
 }
 
-// configFile is the path of the user's settings.
 func (a *app) configFile() (string, error) {
 	if a.cfg.File != "" {
 		return a.cfg.File, nil
@@ -189,8 +181,7 @@ func (a *app) Debug(on *bool) bool {
 	return a.log.On()
 }
 
-// demo is `artoo demo`: the scripted model on a small broken program, in a
-// directory of its own. Where no one can answer it approves its own calls.
+// demo runs the scripted model on a small broken program in a directory of its own.
 func (a *app) demo(ctx context.Context, yes bool) error {
 	a.outcome.asked = a.requestedFormat()
 	if err := a.load(true, false); err != nil {

@@ -1,7 +1,5 @@
 package cli
 
-// What the repository brings, and whether the user trusts it.
-
 import (
 	"cmp"
 	"context"
@@ -37,15 +35,13 @@ type repoSettings struct {
 // trusted reports whether the user trusts what the repository brings now.
 func (b repoSettings) trusted() bool { return b.refused == nil && b.answer != nil && b.answer.Trusted }
 
-// changed reports whether the user trusted what it brought, and it brings something
-// else now.
+// changed reports whether the user trusted what it brought before.
 func (b repoSettings) changed() bool { return b.last != nil && !b.trusted() }
 
 // ownNames are what artoo itself takes from a project's root.
 func ownNames() []string { return []string{filepath.Dir(filepath.FromSlash(config.ProjectFile))} }
 
-// findTrust reads what the repository brings, and what the user said of it. As
-// --no-project says, and where there is no project, nothing is brought.
+// findTrust reads what the repository brings, and what the user said of it.
 func (a *app) findTrust() error {
 	if a.cfg.NoProject || a.project.None != "" {
 		return nil
@@ -73,8 +69,7 @@ func (a *app) trustStore() (trust.Store, error) {
 	return trust.Store{Path: path}, err
 }
 
-// trustsPrograms reports whether the user trusts the project to run its own programs.
-// Where there is no project, or no home, it is not trusted.
+// trustsPrograms reports whether the project may run its own programs unasked.
 func (a *app) trustsPrograms() (bool, error) {
 	store, err := a.trustStore()
 	if err != nil || a.project.None != "" {
@@ -109,14 +104,12 @@ func (a *app) applyTrust() error {
 	return nil
 }
 
-// matters are the files that would be obeyed in this run: artoo's own, and those of
-// the coding CLI that answers.
+// matters are the files that artoo, or the coding CLI that answers, would obey.
 func (a *app) matters() []trust.File {
 	return a.repoSettings.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
 }
 
-// unused says in one line which commands and skills of the project this version does not
-// use; "" for none, and where a coding CLI answers, which has its own.
+// unused names commands and skills of the project that artoo does not use, or is "".
 func (a *app) unused() string {
 	if bool(a.cfg.NoProject) || a.project.None != "" || isProgram(a.choice.Provider) {
 		return ""
@@ -133,8 +126,7 @@ func (a *app) unused() string {
 	return strings.Join(names, ", ") + ": not used in this version"
 }
 
-// ignored says in one line what is left out of what the repository brings and of the
-// rules kept for it, and why; "" for nothing that would count in this run.
+// ignored names the project's settings and kept rules that are left out, and why, or is "".
 func (a *app) ignored() string {
 	b, files := a.repoSettings, a.matters()
 	kept, rest := "", ""
@@ -190,7 +182,6 @@ func (a *app) trustsNow() (bool, error) {
 	return true, nil
 }
 
-// trustQuestion is what the user is asked.
 func (a *app) trustQuestion() screen.TrustQuestion {
 	q := screen.TrustQuestion{Dir: a.project.Root, Rules: a.rules.withheld}
 	var all strings.Builder
@@ -239,7 +230,6 @@ func (a *app) askFirst() *ui.Trust {
 	}}
 }
 
-// keepTrust remembers the answer to what was shown.
 func (a *app) keepTrust(yes bool) error {
 	store, err := a.trustStore()
 	if err != nil {
@@ -252,8 +242,7 @@ func (a *app) keepTrust(yes bool) error {
 	return nil
 }
 
-// tighten makes what the project's own file says, and what the user keeps for the
-// project, hold in the conversation that has begun.
+// tighten puts the trusted settings and rules in force in a conversation that has begun.
 func (a *app) tighten() error {
 	if err := a.applyTrust(); err != nil {
 		return err
@@ -374,8 +363,7 @@ func (a trustCommand) listTrust() error {
 	return nil
 }
 
-// revoke takes back what was said of a project's settings, or, with run, that it may
-// run its own programs.
+// revoke forgets the answer about settings or, with --run, about programs.
 func (a trustCommand) revoke(dir string) error {
 	store, err := a.open(dir)
 	if err != nil {
@@ -409,21 +397,27 @@ func (a trustCommand) askToTrust(ctx context.Context) error {
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
 		return nil
 	}
-	yes, err := a.answerTrust(ctx, a.trustQuestion(), "artoo trust --yes, once you have looked")
-	if err != nil {
-		return err
-	}
-	if yes {
+	accept := func() error { // also reports a file that cannot be used
 		a.repoSettings.answer = &trust.Answer{Trusted: true}
-		if err := a.applyTrust(); err != nil {
+		return a.applyTrust()
+	}
+	q := a.trustQuestion()
+	if *a.yes {
+		if err := accept(); err != nil {
 			return err
 		}
+	}
+	yes, err := a.answerTrust(ctx, q, "artoo trust --yes, once you have looked")
+	if err == nil && yes && !*a.yes {
+		err = accept()
+	}
+	if err != nil {
+		return err
 	}
 	return a.keepTrust(yes)
 }
 
-// askToRun says what it means that the project may run its own programs, and asks,
-// unless it may already.
+// askToRun asks whether the project may run its own programs, unless it may already.
 func (a trustCommand) askToRun(ctx context.Context, store trust.Store) error {
 	trusts, err := store.TrustsPrograms(a.project.Root)
 	if err != nil {
@@ -440,8 +434,7 @@ func (a trustCommand) askToRun(ctx context.Context, store trust.Store) error {
 	return a.trustPrograms()
 }
 
-// answerTrust shows a question and asks it on the terminal, unless --yes answered it. hint
-// is what to write where no one can be asked.
+// answerTrust shows and asks a question, unless --yes answers it; hint is for who cannot be asked.
 func (a trustCommand) answerTrust(ctx context.Context, q screen.TrustQuestion, hint string) (bool, error) {
 	nobody := fail(agent.KindApproval, "trust", agent.ErrNobody, hint)
 	switch {

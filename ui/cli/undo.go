@@ -23,8 +23,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// recover finishes or takes back what killed artoos left undone in the project, and
-// says so in one line.
+// recover finishes or undoes what killed artoos left unfinished in the project.
 func (a *app) recover(environ []string) {
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
@@ -113,7 +112,6 @@ func (a undoCommand) run(ctx context.Context, id string) error {
 	return errors.Join(err, j.Close())
 }
 
-// count is how many turns are meant.
 func (a undoCommand) count() (int, error) {
 	n, err := strconv.Atoi(cmp.Or(*a.turns, "1"))
 	if err != nil || n < 1 {
@@ -122,8 +120,7 @@ func (a undoCommand) count() (int, error) {
 	return n, nil
 }
 
-// chosenSession is the session of an id or the beginning of one, else the one that
-// changed the project last.
+// chosenSession is that of an ID or its beginning, else the last that changed the project.
 func chosenSession(sessions []journal.Session, id string) (journal.Session, error) {
 	const list = "artoo undo --list"
 	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s journal.Session) bool {
@@ -140,8 +137,7 @@ func chosenSession(sessions []journal.Session, id string) (journal.Session, erro
 	return sessions[0], nil
 }
 
-// said are what the user wrote in a session, by turns; nil where it is not kept any
-// more.
+// said are the user's messages of a session by turns; nil where it is not kept any more.
 func (a *app) said(session string) []string {
 	dir, err := a.cfg.Paths.Sessions()
 	if err != nil {
@@ -162,7 +158,6 @@ func of(turns []string, n int) string {
 	return turns[n-1]
 }
 
-// undoIn shows what would be done in a session, asks and does it.
 func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session string, n int) error {
 	const list = "artoo undo --list"
 	p, err := j.Plan(ctx, n, *a.redo)
@@ -192,25 +187,24 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 		}
 		return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", failed), "")
 	}
-	if err != nil || !yes {
-		if *a.json {
-			err = errors.Join(printOne(a.process.Out, result, true, nil), err)
-		}
-		if err == nil {
-			err = exitStatus(1)
-		}
-		return err
+	done := err == nil && yes
+	if done {
+		u.Done(p, report)
+		result.add(report)
 	}
-	u.Done(p, report)
-	if !*a.json {
-		return nil
+	if *a.json {
+		err = errors.Join(printOne(a.process.Out, result, true, nil), err)
 	}
-	result.add(report)
-	return printOne(a.process.Out, result, true, nil)
+	switch {
+	case err == nil && !done:
+		err = exitStatus(1)
+	case err == nil && len(report.Done) == 0:
+		err = fail(agent.KindInternal, "undo", errors.New("no path could be changed"), list)
+	}
+	return err
 }
 
-// approveUndo shows the plan and asks, unless it was approved by flags: as often as
-// there are questions.
+// approveUndo asks, unless given, which counts --yes, answers as many questions as there are.
 func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given int) (yes bool, err error) {
 	hint := "artoo undo --yes"
 	if p.HeadMoved {
@@ -247,8 +241,7 @@ type changedTurn struct {
 	InUse   bool      `json:"in_use"`
 }
 
-// changedTurns are the turns that changed something, the last session first, and of
-// each the last turn.
+// changedTurns has the last session first, and of each the last turn.
 func (a *app) changedTurns(sessions []journal.Session) (list []changedTurn) {
 	for _, s := range sessions {
 		said := a.said(s.ID)
@@ -266,7 +259,6 @@ func (a *app) changedTurns(sessions []journal.Session) (list []changedTurn) {
 	return list
 }
 
-// changedText is a turn as it is listed.
 func changedText(t changedTurn) string {
 	what := t.Message
 	if what == "" {
@@ -313,7 +305,6 @@ func undoResult(session string, p journal.Plan, said []string) *undoing {
 	return r
 }
 
-// add takes over what was done.
 func (r *undoing) add(report journal.Report) {
 	r.Done, r.Changes = true, changedPaths(report.Done)
 	r.Left = append(r.Left, lackingPaths(report.Left)...)

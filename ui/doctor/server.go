@@ -22,8 +22,7 @@ import (
 // askLimit is the longest one question to a server may take.
 const askLimit = 15 * time.Second
 
-// maxSkew is how far the clock may be off before certificates, tokens and the
-// times in sessions make no sense.
+// maxSkew is how far the clock may be off for certificates and tokens to hold.
 const maxSkew = 2 * time.Minute
 
 // Server is a provider to be asked something cheap, by its Name, Form, Headers and Base.
@@ -159,8 +158,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	return Unknown, warn(topic, "check ARTOO_BASE_URL", "%s: %s answers with status %d", s.Name, host, status)
 }
 
-// secured says who vouches for a connection: a company's proxy that looks into
-// it shows by its name.
+// secured names who vouches for a connection, as a proxy that looks into it.
 func secured(state *tls.ConnectionState) string {
 	if state == nil {
 		return ", not encrypted"
@@ -249,7 +247,6 @@ func CheckServer(s *Server, err error, client *http.Client) Check {
 // unsetOffline is what to do where ARTOO_OFFLINE stands in the way.
 const unsetOffline = "unset ARTOO_OFFLINE, or use a server on this machine or network"
 
-// clock compares this computer's with the server's.
 func clock(now time.Time, a Answer) []Finding {
 	if a.Date.IsZero() {
 		return nil
@@ -344,8 +341,7 @@ func orUnknown(n int) string {
 	return strconv.Itoa(n)
 }
 
-// running looks at the models that are loaded now: one that does not fit into
-// the graphics card is many times slower.
+// running looks at what is loaded: a model beyond the graphics card is many times slower.
 func (o *LocalServer) running(ctx context.Context) []Finding {
 	topic := o.Provider.Name
 	models, err := o.Host.Loaded(ctx)
