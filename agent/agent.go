@@ -42,8 +42,7 @@ type Agent struct {
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 
-// AnsweredBy is the model that answered last to what is asked now, by the name
-// its server gave; "" before it did.
+// AnsweredBy is the name, by its server, of the model that answered last; "" before it did.
 func (a *Agent) AnsweredBy() string {
 	if a.session.answered[0] != a.session.model.Name+"/"+a.session.model.Defaults.Model {
 		return ""
@@ -51,9 +50,8 @@ func (a *Agent) AnsweredBy() string {
 	return a.session.answered[1]
 }
 
-// Kill kills what an interrupted turn left running, without the time to end that
-// it has otherwise. It does nothing to a call that was not interrupted. It may be
-// called from any goroutine, and more than once.
+// Kill kills what an interrupted turn left running, at once. It may be called from any goroutine,
+// and more than once.
 func (a *Agent) Kill() {
 	if kill := a.kill.Load(); kill != nil {
 		(*kill)()
@@ -151,10 +149,8 @@ func newAgent(s *session, spent *spending) *Agent {
 	return a
 }
 
-// describe asks the server for the facts of the model, until it knows; what it
-// can only guess at is taken over once, so that it does not undo what the turns
-// learn. Where it cannot say it, the request that follows meets the same error and
-// tells it.
+// describe asks the server for the facts of the model, until it knows. A guess is taken over once,
+// so that it does not undo what the turns learn. The request that follows reports an error.
 func (a *Agent) describe(ctx context.Context) {
 	if a.session.model.Describe == nil {
 		return
@@ -173,8 +169,7 @@ func (a *Agent) describe(ctx context.Context) {
 	}
 }
 
-// override puts options over those of the agent until restore is called. What was
-// learned of the agent's own model meanwhile stays.
+// override puts options over those of the agent until restore is called.
 func (a *Agent) override(o provider.Options) (restore func()) {
 	if o == (provider.Options{}) {
 		return func() {}
@@ -213,8 +208,7 @@ func (a *Agent) override(o provider.Options) (restore func()) {
 // Model is who answers now, with what was learned of it.
 func (a *Agent) Model() Model { return a.session.model }
 
-// SwitchModel makes another model answer from the next message on. It is called
-// between turns.
+// SwitchModel makes another model answer from the next message on. Call it between turns.
 func (a *Agent) SwitchModel(m Model) {
 	before := a.session.offered()
 	a.session.setModel(m)
@@ -226,11 +220,9 @@ func (a *Agent) SwitchModel(m Model) {
 	}
 }
 
-// SetEffort sets the reasoning effort; "" leaves it to the model. It is called
-// between turns.
+// SetEffort sets the reasoning effort; "" leaves it to the model. Call it between turns.
 func (a *Agent) SetEffort(e provider.Effort) { a.session.model.Defaults.Effort = e }
 
-// missingFrom names the tools that are not among the others.
 func missingFrom(others, tools []tool.Tool) string {
 	var names []string
 	for _, t := range tools {
@@ -250,8 +242,7 @@ func (a *Agent) Tools() []tool.Tool {
 // OutputDir is the directory for long outputs of the present session, "" for none.
 func (a *Agent) OutputDir() string { return a.session.outputDir() }
 
-// Background lists the background commands of the present session, in the order in
-// which they began.
+// Background lists the background commands of the present session, the oldest first.
 func (a *Agent) Background() (list []BackgroundCommand) {
 	if a.session.opt.Env.Jobs == nil {
 		return nil
@@ -266,8 +257,8 @@ func (a *Agent) Background() (list []BackgroundCommand) {
 	return list
 }
 
-// EndBackground ends the background commands of the present session, and says which.
-// What is on their layers is discarded, and named: no one is asked any more.
+// EndBackground ends the background commands of the present session, discards what is on their
+// layers, and reports both.
 func (a *Agent) EndBackground() { a.endBackground(a.session.notify) }
 
 func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {

@@ -10,8 +10,7 @@ import (
 	"artoo/tool"
 )
 
-// ask asks until there is a clear answer. It returns the error that ends the
-// turn: an interrupt, or the user's wish.
+// ask asks until there is a clear answer. The error ends the turn: an interrupt, or the user's wish.
 func (a *prompter) ask(ctx context.Context, p *pending) error {
 	p.asked = true
 	a.number++
@@ -50,9 +49,8 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 	}
 }
 
-// replace puts the user's version of the input in the call's place: checked,
-// planned and decided as if the model had sent it. One that may not run leaves
-// the call as it was, and is the error.
+// replace puts the user's version of the input in the call's place, as if the model had sent it.
+// One that may not run leaves the call as it was, and is the error.
 func (a *prompter) replace(ctx context.Context, p *pending, input []byte) error {
 	before, decision, reads := p.call, p.decision, p.reads
 	p.call.Input = json.RawMessage(input)
@@ -86,8 +84,7 @@ func (a *prompter) take(p *pending, answer Answer) (ok bool, err error) {
 	return true, nil
 }
 
-// remember adds the rule of a lasting yes. A rule that would not allow this
-// very call is a slip of the pen: it is said, and asked again.
+// remember adds the rule of a lasting yes. One that would not allow this very call is asked again.
 func (a *prompter) remember(p *pending, answer Answer) bool {
 	if answer.Rule == "" && p.decision.Has(permission.OwnPrograms) {
 		a.trustPrograms(answer.Verdict == YesForever)
@@ -125,8 +122,6 @@ func (a *prompter) remember(p *pending, answer Answer) bool {
 	return true
 }
 
-// trustPrograms lets the project's own programs run in the sandbox without a question,
-// for this session or permanently.
 func (a *prompter) trustPrograms(forever bool) {
 	for s := a.calls.session; s != nil; s = s.parent {
 		if s.opt.Policy.TrustsPrograms = true; !forever {
@@ -180,8 +175,7 @@ func (c *calls) policy(p *pending) (err error) {
 	return err
 }
 
-// decide asks the user if the policy says so. It returns the error that ends the turn,
-// if there is one; the call has its outcome then.
+// decide asks the user if the policy says so. After an error, which ends the turn, the call has its outcome.
 func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 	if stop == nil {
 		stop = context.Cause(ctx)
@@ -215,7 +209,6 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 	return nil
 }
 
-// deny ends a call with a refusal, which the model gets as its result.
 func (c *calls) deny(p *pending, reason string, nobody bool) {
 	text := "Not run: this call was denied."
 	status := CallDenied

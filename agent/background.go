@@ -13,8 +13,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// backgroundCalls are calls whose command goes on in the background, or has ended there and was
-// not looked at yet.
+// backgroundCalls are calls whose command goes on in the background, or has ended there unseen.
 type backgroundCalls struct {
 	mu    sync.Mutex
 	calls []*pending
@@ -29,14 +28,13 @@ func (l *backgroundCalls) add(p *pending) {
 	l.calls = append(l.calls, p)
 }
 
-// confines reports whether the command that runs by this line is confined.
 func (l *backgroundCalls) confines(line string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return line != "" && slices.ContainsFunc(l.calls, func(p *pending) bool { return p.job.Line == line && p.confined != nil })
 }
 
-// ended takes those that have ended.
+// ended removes those that have ended.
 func (l *backgroundCalls) ended() (calls []*pending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,14 +48,12 @@ func (l *backgroundCalls) ended() (calls []*pending) {
 	return calls
 }
 
-// hasEnded reports whether one has ended that ended would take.
 func (l *backgroundCalls) hasEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.calls, func(p *pending) bool { return !p.job.Runs() })
 }
 
-// running are those that go on.
 func (l *backgroundCalls) running() []*pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,22 +68,20 @@ type BackgroundCommand struct {
 	End      string // how it ended, in words; "" while it runs
 }
 
-// beginBackground lets commands go on in the background, where the model has the tool
-// that watches them.
+// beginBackground lets commands go on in the background, where the model can watch them.
 func (s *session) beginBackground() {
 	if slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == "shell" }) {
 		s.opt.Env.Jobs = &shell.Jobs{Keep: s.keepOutput}
 	}
 }
 
-// once reports whether the agent is sent one message alone: in a headless run, and as a
-// sub-agent.
+// once reports whether the agent is sent one message alone: in a headless run, and as a sub-agent.
 func (s *session) once() bool {
 	w := s.opt.Workspace
 	return s.parent != nil || w != nil && w.Headless
 }
 
-// protectRunning has background commands held from files that were replaced.
+// protectRunning protects the files that a landing replaced from background commands.
 func (b *backgroundCalls) protectRunning(cb *serial) {
 	for _, p := range b.running() {
 		if p.confined == nil {
@@ -99,7 +93,6 @@ func (b *backgroundCalls) protectRunning(cb *serial) {
 	}
 }
 
-// keepOutput opens the file for the output of a background command.
 func (s *session) keepOutput(id string) (io.WriteCloser, string, error) {
 	dir := s.outputDir()
 	if dir == "" {
@@ -109,8 +102,7 @@ func (s *session) keepOutput(id string) (io.WriteCloser, string, error) {
 	return &maskedFile{name: name, mask: s.masked}, name, nil
 }
 
-// maskedFile is a file that is made when the first text comes, and holds marks in
-// place of keys.
+// maskedFile is a file with marks in place of keys. It is made when the first text comes.
 type maskedFile struct {
 	name string
 	mask func(string) string

@@ -9,36 +9,29 @@ import (
 	"artoo/tool"
 )
 
-// Callbacks is how a turn is reported, and how its questions are asked. Nine
-// methods tell, one asks.
+// Callbacks is how a turn is reported, and how its questions are asked.
 //
-// They are called by one goroutine at a time, also while tools run side by
-// side, and never after SendMessage returned. OnToolCall and OnToolResult come
-// in pairs, one pair for each call of a reply, results in the model's order,
-// each when it is part of the history. A pair of a sub-agent's comes between the two
-// of the call that it works for. The telling methods must not block for
-// long: the turn waits for them. No method may call back into the agent.
+// One goroutine at a time calls them, also while tools run side by side, and none does after SendMessage
+// returned. OnToolCall and OnToolResult come in pairs, one for each call of a reply, results in the model's
+// order, each when it is part of the history. A sub-agent's pairs come between the two of the call that it
+// works for. Except for Ask no method may block for long, and none may call back into the agent.
 type Callbacks interface {
-	// OnThinking says that a request begins; OnThinkingDone that the model was
-	// heard: its reply began, or failed. They come in pairs.
+	// OnThinking says that a request begins, OnThinkingDone that its reply began, or failed. They come in pairs.
 	OnThinking()
 	OnThinkingDone()
-	// OnReasoning and OnText carry streamed pieces as the model sent them:
-	// untrusted, unsanitised, cut anywhere but inside a rune.
+	// OnReasoning and OnText carry streamed pieces: untrusted, unsanitised, cut anywhere except inside a rune.
 	OnReasoning(text string)
 	OnText(text string)
-	// OnToolCall comes when a call was understood and planned, before it is
-	// decided or run. For a call that will not run (unknown tool, broken
-	// input) Access is zero but for Verb and Object.
+	// OnToolCall comes before a call is decided or run. For one that will not run (unknown tool, broken
+	// input) Access is zero except for Verb and Object.
 	OnToolCall(call Call)
 	// OnToolOutput carries live output of a running call, untrusted.
 	OnToolOutput(call Call, chunk string)
 	OnToolResult(call Call, result CallResult)
-	// OnNotice tells everything recoverable.
+	// OnNotice reports everything recoverable.
 	OnNotice(n Notice)
-	// Ask puts a question to the user and waits. It returns ctx's error when
-	// the turn is interrupted, and ErrNobody when no one can be asked; any
-	// error means "no". Waiting time does not count against time limits.
+	// Ask puts a question to the user and waits; the time does not count against limits. It returns ctx's
+	// error on an interrupt and ErrNobody when no one can be asked; any error means "no".
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
@@ -48,9 +41,8 @@ type Call struct {
 	Access tool.Access
 	Index  int // position in its reply, from 0
 	Of     int // how many calls the reply has
-	// Agent names the sub-agent whose call it is ("task 2 (review)"), Parent is the id
-	// of the call that it works for. The id of its call is one that no other has. ""
-	// and "" for the calls of the model that the user talks to.
+	// Agent names the sub-agent whose call it is ("task 2 (review)"), Parent is the id of the call that it
+	// works for; both are "" for calls of the model that the user talks to. The call's id is unique.
 	Agent, Parent string
 }
 
@@ -85,8 +77,8 @@ const (
 	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
 )
 
-// Notice tells of something recoverable. Text is one sentence without a full
-// stop, safe except for parts that came from outside (sanitise it).
+// Notice reports something recoverable. Text is one sentence without a full stop. Parts of it may come from
+// outside (sanitise it).
 type Notice struct {
 	Kind    NoticeKind
 	Text    string
@@ -109,9 +101,8 @@ const (
 	// the provider did something with a tool of its own; the text before it was not the answer
 	NoticeStep  NoticeKind = "step"
 	NoticeUsage NoticeKind = "usage" // a request ended; Text is empty, most front ends show nothing
-	// NoticeInput says how much has come of a call that the model is writing; Text is empty.
-	// It comes for every piece of the arguments, which may be a few bytes. The text before
-	// the call is complete. A call that was begun may never come: the reply can break off.
+	// NoticeInput says how much has come of a call that the model is writing, for every few bytes; Text is empty.
+	// The text before the call is complete. The call may never come: the reply can break off.
 	NoticeInput   NoticeKind = "input"
 	NoticeInfo    NoticeKind = "info"
 	NoticeWarning NoticeKind = "warning"
@@ -123,29 +114,24 @@ type QuestionKind string
 // The kinds of question.
 const (
 	QuestionApproval QuestionKind = "approval"
-	// QuestionSteps asks whether a turn whose steps are used up goes on: yes or no.
-	// Of the question only Reason is set, which is the question itself.
+	// QuestionSteps asks, in Reason, whether a turn whose steps are used up goes on: yes or no.
 	QuestionSteps QuestionKind = "steps"
-	// QuestionChanges asks whether the effects of a command land. It has run on a
-	// layer: Effects and Diff are what it did. A lasting yes is for this line, as long
-	// as it does nothing else, and can be had where Lasts says so.
+	// QuestionChanges asks whether the effects of a command that ran on a layer land. A lasting yes, where Lasts
+	// allows it, is for this line as long as it does nothing else.
 	QuestionChanges QuestionKind = "changes"
-	// QuestionOutside asks whether a command that failed at a wall of the sandbox runs
-	// once more, on the host. Reason names the wall. There is no lasting yes.
+	// QuestionOutside asks whether a command that the sandbox denied something, which Reason names, runs once
+	// more, on the host. There is no lasting yes.
 	QuestionOutside QuestionKind = "outside"
-	// QuestionWhole asks whether a background command that may not write the project
-	// starts again, with all of it writable except what programs run automatically. Reason
-	// names what it may not write. There is no lasting yes; Rule allows it unasked.
+	// QuestionWhole asks whether a background command that may not write what Reason names starts again, with the
+	// whole project writable except what programs run automatically. No yes lasts; Rule allows it unasked.
 	QuestionWhole QuestionKind = "whole"
-	// QuestionPlan asks whether the model's Plan is approved, which ends plan mode: Yes
-	// puts the mode Then in force, YesForSession the mode edits. With No the reason goes
-	// to the model.
+	// QuestionPlan asks whether the model's Plan is approved: Yes puts the mode Then in force, YesForSession the
+	// mode edits. With No the reason goes to the model.
 	QuestionPlan QuestionKind = "plan"
-	// QuestionChoice is the model's own: Text, and Choices if there are any. The answer
-	// is Answer.Text, "" for none.
+	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text answers it, "" for nothing.
 	QuestionChoice QuestionKind = "choice"
-	// QuestionCompact asks what becomes of the old part of a history that is too long:
-	// Text, and Choices of which one is the answer, Answer.Text; "" is a trim.
+	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and Choices of which
+	// one is Answer.Text; "" is a trim.
 	QuestionCompact QuestionKind = "compact"
 )
 
@@ -154,8 +140,7 @@ type Question struct {
 	Kind QuestionKind
 	Call Call
 	Dir  string // the directory that the tools work in, absolute
-	// Reason says why it is asked, in a few words; may be "". Reasons are the same as
-	// data, Own the project's own programs that the call would run.
+	// Reason is Reasons in a few words; may be "". Own are the project's own programs that would run.
 	Reason  string
 	Reasons []permission.Reason
 	Own     []string
@@ -163,22 +148,17 @@ type Question struct {
 	Place permission.Place
 	// Network says that the sandbox of that place does not hold the network.
 	Network bool
-	// Rule is the narrowest rule that would allow this very call, Suggested
-	// the wider one that `a` could take; both in rule syntax.
+	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that `a` could take.
 	Rule, Suggested string
-	// Effects and Diff, masked, are what a command did on a layer; nil and "" for
-	// other questions.
+	// Effects and Diff, masked, are what a command did on a layer; nil and "" for other questions.
 	Effects *permission.Effects
 	Diff    string
-	// Lasts says that a yes to QuestionChanges may hold for the same line later in the
-	// session.
+	// Lasts says that a yes to QuestionChanges may hold for the same line later in the session.
 	Lasts bool
-	// Covers says why a rule would not allow this call: it is not a rule, or
-	// speaks of something else. An answer with such a rule approves nothing.
-	// To be called by the goroutine that is asked, while it is; may be nil.
+	// Covers says why a rule would not allow this call; an answer with such a rule approves nothing. Only the
+	// goroutine that is asked may call it, before it answers; may be nil.
 	Covers func(rule string) error
-	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for
-	// QuestionCompact.
+	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for QuestionCompact.
 	Plan, Text string
 	Choices    []string
 	Then       permission.Mode
@@ -186,8 +166,8 @@ type Question struct {
 	Number, Of int
 }
 
-// OwnPrograms reports whether the question is about running the project's own programs:
-// a lasting yes without a rule then trusts the project to run them.
+// OwnPrograms reports whether the question is about the project's own programs: a lasting yes without a rule
+// then trusts the project to run them.
 func (q Question) OwnPrograms() bool {
 	return q.Kind == QuestionApproval &&
 		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.OwnPrograms })
@@ -213,13 +193,11 @@ type Answer struct {
 	Reason  string // It goes to the model with No; may be "".
 	Rule    string // It counts for YesForSession and YesForever; "" means Question.Rule.
 	Text    string // It answers QuestionChoice and QuestionCompact.
-	// Input is the call's input, in JSON, as the user edited it: it is checked,
-	// planned and asked about again. nil otherwise.
+	// Input is the call's input, in JSON, as the user edited it: it is planned and asked about again. nil otherwise.
 	Input []byte
 }
 
-// NopCallbacks ignores everything and answers ErrNobody. Embed it to
-// implement a part of Callbacks.
+// NopCallbacks ignores everything and answers ErrNobody. Embed it to implement a part of Callbacks.
 type NopCallbacks struct{}
 
 var _ Callbacks = NopCallbacks{}
@@ -236,8 +214,7 @@ func (NopCallbacks) OnNotice(Notice)               {}
 // Ask says that no one can answer.
 func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
-// Response is what a turn came to. SendMessage returns one with its error too:
-// it then holds what there is.
+// Response is what a turn came to; with an error, what there is.
 type Response struct {
 	Text     string // the final reply; with an error, the partial one
 	Stop     provider.StopReason
@@ -270,10 +247,8 @@ type Denial struct {
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the rule that would have allowed it, "" when none can
 	Nobody bool   `json:"nobody"`
-	// Code is the reason that decided, of a call that did not run; own-programs where that
-	// is among the reasons, since one answer to it covers all such calls.
+	// Code is the reason that decided over a call that did not run; own-programs where that is among the reasons.
 	Code permission.Code `json:"code,omitempty"`
-	// Changes are what a command did that does not count, one a row, what matters most
-	// first; nil for a call that did not run.
+	// Changes are what a command did that does not count, what matters most first; nil for a call that did not run.
 	Changes []string `json:"changes,omitempty"`
 }

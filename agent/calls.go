@@ -16,11 +16,9 @@ import (
 	"artoo/tool/builtin"
 )
 
-// run gives every call of a reply exactly one result, in the model's order: it
-// prepares a call, executes it and finishes it. Neighbouring calls that only read run
-// side by side; the others one after another. All are prepared first, which tells how
-// many questions there will be, and once more only where a call or a question before
-// them may have changed what they see.
+// run gives every call of a reply exactly one result, in the model's order. Neighbouring calls that
+// only read run side by side. All are prepared first, to number the questions, and once more only
+// where a call or a question before them may have changed what they see.
 func (c *calls) run(ctx context.Context, calls []provider.ToolCall) error {
 	all := c.prepareAll(ctx, calls)
 	stale := c.session.parent != nil // other sub-agents may change what was seen
@@ -43,7 +41,6 @@ func (c *calls) run(ctx context.Context, calls []provider.ToolCall) error {
 	return nil
 }
 
-// prepareAll prepares all calls of a reply, which have one prompter.
 func (c *calls) prepareAll(ctx context.Context, calls []provider.ToolCall) []*pending {
 	defer c.session.alone(ctx)()
 	asks := &prompter{calls: c}
@@ -58,7 +55,6 @@ func (c *calls) prepareAll(ctx context.Context, calls []provider.ToolCall) []*pe
 	return all
 }
 
-// prepare finds the tool, checks the input and plans the call.
 func (c *calls) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
 	call := calls[i]
 	p := newPending(calls, i)
@@ -86,7 +82,6 @@ func (c *calls) prepare(ctx context.Context, calls []provider.ToolCall, i int) *
 	return p
 }
 
-// brokenInput tells the model why an input could not be read.
 func (c *calls) brokenInput(call provider.ToolCall) string {
 	raw, why := call.Raw, "is not a JSON object"
 	if key, twice := provider.DuplicateKey([]byte(raw)); twice {
@@ -101,8 +96,7 @@ func (c *calls) brokenInput(call provider.ToolCall) string {
 	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, preview(raw, 300))
 }
 
-// sideBySide is how many of the next calls run together: one, or all that read or
-// are work for sub-agents.
+// sideBySide is how many of the next calls run together: one, or all that read or are sub-agents' work.
 func sideBySide(next []*pending) (n int) {
 	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool) || next[n].commandReads()) {
 		n++
@@ -110,8 +104,8 @@ func sideBySide(next []*pending) (n int) {
 	return max(n, 1)
 }
 
-// runBatch runs calls that run together; stale has them prepared again. stop ends the
-// turn; lost is of the first result that could not be kept.
+// runBatch runs calls that run together; stale has them prepared again. stop ends the turn; lost is
+// of the first result that could not be kept.
 func (c *calls) runBatch(ctx context.Context, calls []provider.ToolCall, batch []*pending, stale bool) (stop, lost error) {
 	free := c.session.alone(ctx)
 	defer free() // also after a crash of a sub-agent, which is an error of its parent's call
@@ -147,8 +141,7 @@ func (c *calls) runBatch(ctx context.Context, calls []provider.ToolCall, batch [
 	return stop, lost
 }
 
-// runTogether executes calls side by side and finishes them in their order, each as
-// soon as those before it are.
+// runTogether executes calls side by side and finishes them in order, each as soon as it can.
 func (c *calls) runTogether(ctx context.Context, batch []*pending) (lost error) {
 	grace := make(chan struct{}) // closed a moment after an interrupt
 	stopped := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, func() { close(grace) }) })
@@ -174,8 +167,7 @@ func (c *calls) runTogether(ctx context.Context, batch []*pending) (lost error) 
 	return lost
 }
 
-// execute starts a call that has no outcome yet in a goroutine of its own, which hands
-// its end to complete.
+// execute starts a call that has no outcome yet in a goroutine, whose end complete awaits.
 func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	if p.final {
 		return
@@ -226,8 +218,7 @@ func (c *calls) runTool(ctx context.Context, p *pending) (e ended) {
 	return e
 }
 
-// await waits for the end of a call, or, after an interrupt, until grace is closed: then
-// ran is false, and the tool is left to those who kill it.
+// await waits for the end of a call. ran is false where grace was closed first: the tool is being killed.
 func (c *calls) await(ctx context.Context, p *pending, grace <-chan struct{}) (e ended, ran bool) {
 	select {
 	case e = <-p.run.done:
@@ -240,7 +231,6 @@ func (c *calls) await(ctx context.Context, p *pending, grace <-chan struct{}) (e
 	}
 }
 
-// complete waits for a call, has what it did judged, and sorts its outcome.
 func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{}) {
 	defer p.live.close()
 	if p.ownChanges != nil {
@@ -297,8 +287,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 	}
 }
 
-// finish appends the call's one result to the conversation, and reports it, also
-// when it could not be kept.
+// finish appends the call's result to the conversation, and reports it even if it could not be kept.
 func (c *calls) finish(p *pending) error {
 	if note := c.repeats.count(p); note != "" {
 		p.outcome.Text += "\n\n" + note
@@ -328,7 +317,6 @@ func (c *calls) finish(p *pending) error {
 	return errors.Join(err, counted)
 }
 
-// skip gives the calls from i on their results when the turn ends before them.
 func (c *calls) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 	for ; i < len(calls); i++ {
 		p := newPending(calls, i)

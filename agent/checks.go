@@ -26,9 +26,8 @@ const (
 	maxFindings = 2000 // bytes of what a check says, for the model
 )
 
-// check runs the user's checks over what a call has written. Each runs on a layer that
-// is thrown away: it changes nothing, whatever the project's own files make it do. What
-// fails is reported to the model; the call itself has succeeded.
+// check runs the user's checks over the files that a call has written, each on a layer that is thrown
+// away. What fails is reported to the model; the call itself has succeeded.
 func (c *calls) check(ctx context.Context, p *pending, result *tool.Result) {
 	if p.tool.Kind != tool.KindWrite || len(c.session.opt.Checks) == 0 || c.session.opt.Env.Files == nil {
 		return
@@ -57,8 +56,7 @@ func (c *calls) check(ctx context.Context, p *pending, result *tool.Result) {
 	}
 }
 
-// checked are the files among paths that a glob means and that are there, relative
-// to the project's root.
+// checked are the existing files among paths that a glob matches, relative to the project's root.
 func (c *calls) checked(glob string, paths []string) (files []string) {
 	root := c.session.opt.Policy.Root
 	for _, file := range paths {
@@ -80,8 +78,7 @@ func (c *calls) checked(glob string, paths []string) (files []string) {
 	return files
 }
 
-// runCheck runs a check in the project's root. It returns what it found, "" when it
-// ended well and said nothing. The error says that it could not be run.
+// runCheck returns what a check found, "" for nothing. The error says that it could not be run.
 func (c *calls) runCheck(ctx context.Context, check Check, files []string) (findings string, err error) {
 	names := make([]string, len(files))
 	for i, file := range files {
@@ -140,8 +137,8 @@ const (
 	maxLooked   = 5 // files of one call that language servers look at
 )
 
-// showServers tells the language servers what the files that a call is about to write
-// hold: what is wrong with them already is no news afterwards.
+// showServers gives the language servers the files as they are before a call writes them: what is
+// wrong with them already is not reported.
 func (c *calls) showServers(p *pending) {
 	if c.session.opt.Env.LSP == nil || p.tool.Kind != tool.KindWrite {
 		return
@@ -153,8 +150,7 @@ func (c *calls) showServers(p *pending) {
 	}
 }
 
-// askServers adds to a call's result what language servers find wrong with what it
-// wrote, and what they found out since about what other calls wrote.
+// askServers adds to a call's result the problems that language servers have found since.
 func (c *calls) askServers(ctx context.Context, p *pending, result *tool.Result) {
 	if c.session.opt.Env.LSP == nil {
 		return

@@ -17,7 +17,6 @@ func isAre(n int, unit string) string {
 	return text.Count(n, unit) + " are"
 }
 
-// compactNow is Compact within its turn.
 func (r *requests) compactNow(ctx context.Context, keep string) error {
 	old := r.session.conv.Old(true)
 	switch {
@@ -49,8 +48,7 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 	return nil
 }
 
-// compactFull has a history that passes its budget summed up, where that is wanted.
-// What stays too long is trimmed after it.
+// compactFull has a history over its budget summed up, where that is wanted. The rest is trimmed after it.
 func (r *requests) compactFull(ctx context.Context) error {
 	mode := r.session.compactMode()
 	if mode != CompactAuto && mode != CompactAsk || r.session.foreignRules() != "" {
@@ -76,12 +74,9 @@ func (r *requests) compactFull(ctx context.Context) error {
 	return err
 }
 
-// mostUnsummed is how many automatic summaries in a row may fail: each is paid for, and a
-// model that cannot do it does not learn it.
+// mostUnsummed is how many automatic summaries in a row may fail, since each is paid for.
 const mostUnsummed = 3
 
-// giveUpSumming counts one that failed, and leaves it at trims for the rest of the session
-// after too many.
 func (r *requests) giveUpSumming() {
 	if r.session.compactMode() != CompactAuto {
 		return // the user decides each time
@@ -93,21 +88,18 @@ func (r *requests) giveUpSumming() {
 	}
 }
 
-// hopeless reports whether nothing else may be tried in the place of a summary: the
-// user wants an end, or the session cannot be written.
+// hopeless reports whether not even a trim may follow: the user wants an end, or the session cannot be written.
 func (r *requests) hopeless(ctx context.Context, err error) bool {
 	_, lost := errors.AsType[*conversation.Error](err)
 	return lost || ctx.Err() != nil
 }
 
-// notSummed tells why there is no summary.
 func (r *requests) notSummed(err error) {
 	r.cb.notice(NoticeWarning, "no summary ("+strings.TrimSuffix(err.Error(), ".")+
 		"); trimming instead")
 }
 
-// The choices of the question at a full budget. What stands before the colon is an
-// answer too.
+// The choices of the question at a full budget. What stands before the colon is an answer too.
 const (
 	chooseSummary = "summarise: the model sums it up now, which costs a request"
 	chooseTrim    = "trim: the oldest is shortened and left out"
@@ -115,7 +107,6 @@ const (
 	chooseNever   = "never: trim, now and whenever it is full in this session"
 )
 
-// askCompact asks what is to become of a history that is too long.
 func (r *requests) askCompact(ctx context.Context) (Compaction, error) {
 	answer, err := r.cb.Ask(ctx, Question{Kind: QuestionCompact, Number: 1, Of: 1, Dir: r.session.opt.Env.Dir,
 		Text: fmt.Sprintf("the context is full: about %s of %s tokens. What becomes of its old part?",
@@ -139,8 +130,7 @@ func (r *requests) askCompact(ctx context.Context) (Compaction, error) {
 	return CompactTrim, nil
 }
 
-// compact puts a summary in the place of old, and says so. After an error the history
-// is as it was.
+// compact puts a summary in the place of old. After an error the history is as it was.
 func (r *requests) compact(ctx context.Context, old conversation.Old, keep string) error {
 	made := len(r.response.Requests)
 	r.cb.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
@@ -161,7 +151,7 @@ func (r *requests) compact(ctx context.Context, old conversation.Old, keep strin
 	return r.session.remindTodo()
 }
 
-// priceOf tells what the requests since the first ones, n of them, came to.
+// priceOf is the cost, in words, of all requests after the first n.
 func (r *requests) priceOf(n int) string {
 	requests, tokens, cost := r.response.Requests[n:], 0, new(float64)
 	for _, request := range requests {
@@ -175,8 +165,7 @@ func (r *requests) priceOf(n int) string {
 	return fmt.Sprintf(" (%s, %s tokens, %s)", text.Count(len(requests), "request"), conversation.Tokens(tokens), price)
 }
 
-// trim makes the history fit the budget, at the cost of the reply's share where
-// it must: by a summary, where that is wanted and can be had.
+// trim makes the history fit the budget, by a summary where that is wanted and can be had.
 func (r *requests) trim(ctx context.Context) error {
 	r.session.conv.SetReserve(r.replyLimitOf(r.session.model.Defaults.MaxTokens) - r.least())
 	if r.session.conv.OverBudget() {

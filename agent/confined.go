@@ -18,8 +18,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// environment is what a call's tool works with: commands start where it was
-// decided.
+// environment is what a call's tool works with: commands start where it was decided.
 func (c *calls) environment(p *pending) *tool.Env {
 	env := *c.env
 	if p.tool.Kind == tool.KindNetwork {
@@ -54,7 +53,6 @@ func (c *calls) environment(p *pending) *tool.Env {
 	return &env
 }
 
-// startConfined starts a call's command in the place of its decision.
 func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	place := p.decision.Place
 	line := Line{Place: place, Exec: c.runsOwn(p)}
@@ -83,8 +81,7 @@ func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	return confined, err
 }
 
-// judging is the policy by which a command is judged: where the mode has changed since
-// the command was decided, the stricter one holds.
+// judging is the policy that judges a command: of the mode then and now, the stricter one holds.
 func (c *calls) judging(p *pending) *permission.Policy {
 	policy := *c.session.opt.Policy
 	for _, mode := range modes() {
@@ -96,7 +93,6 @@ func (c *calls) judging(p *pending) *permission.Policy {
 	return &policy
 }
 
-// runsOwn reports whether the project's own programs may run in a call's command.
 func (c *calls) runsOwn(p *pending) bool {
 	policy := c.session.opt.Policy
 	return p.decision.Place != permission.PlaceReadOnly &&
@@ -104,8 +100,7 @@ func (c *calls) runsOwn(p *pending) bool {
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
 }
 
-// hidden lists what a command must not see besides what no command may: git's
-// store of objects where it holds denied files, except where the command only reads.
+// hidden lists what else a command must not see: git's objects where they hold denied files, unless it only reads.
 func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	w := c.session.opt.Workspace
 	if reads || w == nil || !w.Project.Git || c.session.opt.Policy.TrackedSecret() == "" {
@@ -118,12 +113,10 @@ func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	return []string{store}, err
 }
 
-// layerTakesLong is how long a command runs on a layer before the user is told that
-// a question may follow: by then the user may look elsewhere.
+// layerTakesLong is how long a command runs on a layer before the user is warned that a question may follow.
 var layerTakesLong = 30 * time.Second
 
-// sayQuestionMayFollow tells the user so of a command on a layer that takes long. The
-// func ends it; goesOn says that the command runs on in the background.
+// sayQuestionMayFollow warns the user. The func ends it; goesOn says that the command runs on in the background.
 func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	if p.decision.Place != permission.PlaceLayer {
 		return func(bool) {}
@@ -139,8 +132,7 @@ func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	}
 }
 
-// unconfined goes on with a call whose command could not be started where it was
-// decided: that place counts as gone, and what is decided now holds.
+// unconfined goes on with a call whose place was not to be had: it counts as gone, and the call is decided again.
 func (c *calls) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
 	can := &c.session.opt.Policy.Confinement
 	switch {
@@ -182,8 +174,8 @@ func (c *calls) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 	return result, err
 }
 
-// keepBefore keeps what the files are that a call may change; kept says that
-// recordAfter has to follow. The error says that the call must not run.
+// keepBefore keeps the files that a call may change; kept says that recordAfter has to follow. After an error
+// the call must not run.
 func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err error) {
 	if c.keeper.journal == nil {
 		return false, nil
@@ -206,15 +198,13 @@ func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err erro
 	return true, err
 }
 
-// guards begins to look for what a command makes.
 func (c *calls) guards(writes []string) (*madeGuarded, error) {
 	before, err := c.session.opt.Guard.Look(writes...)
 	return &madeGuarded{session: c.session, keeper: c.keeper, journal: c.keeper.journal, policy: *c.session.opt.Policy, writes: writes, before: before, turn: c.session.turnNumber()}, err
 }
 
-// keepGuarded asks whether files stay that programs run or obey automatically, and that
-// a command on the project itself made. Without a yes they are in the journal; after one
-// those come back that moved there before.
+// keepGuarded asks whether files stay that a command on the project itself made and that programs run or obey
+// automatically. Without a yes they move into the journal; after one, those that moved before come back.
 func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
 	m := p.made
 	if m == nil {
@@ -281,10 +271,8 @@ const mostHidden = 3
 // notFound is the status with which shells say that there is no such program.
 const notFound = 127
 
-// hiddenFrom says what a command named that is there on the machine, and that it could
-// not see: files of other places that its line names, and where it failed also files of
-// the project and what the end of its output names; where a program was not found, that
-// program, else the links beside it that lead to hidden places.
+// hiddenFrom names what a command could not see: files of other places in its line; where it failed also files of
+// the project and of the end of its output; the program that was not found, else links beside it.
 func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	variable := environ.Variable(c.session.opt.Env.Environ)
 	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
@@ -335,7 +323,6 @@ func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	return said
 }
 
-// shown is a path as the model is shown it.
 func (c *calls) shown(path, home string) string {
 	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
 		return c.session.masked("~/" + rel)
@@ -343,8 +330,7 @@ func (c *calls) shown(path, home string) string {
 	return c.session.namesOf([]string{path})[0]
 }
 
-// hiddenProgram is the directory that would have to be seen for a program of the user's
-// PATH; "" where there is none, or one is seen.
+// hiddenProgram is the directory that would show a program of PATH; "" where none is hidden.
 func hiddenProgram(c Confined, path []string, name string) (hidden string) {
 	for _, dir := range path {
 		at := filepath.Join(dir, name)
@@ -364,8 +350,7 @@ func hiddenProgram(c Confined, path []string, name string) (hidden string) {
 	return hidden
 }
 
-// outputDirs are the directories for results that git ignores, made where they are
-// missing: a background command may write there.
+// outputDirs are the directories for results that git ignores, made where missing: a background command writes there.
 func (c *calls) outputDirs() (dirs []string) {
 	w := c.session.opt.Workspace
 	if w == nil {

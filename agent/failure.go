@@ -75,8 +75,7 @@ func (k Kind) ExitCode() int {
 	return 1
 }
 
-// Failure is an error with a kind and a hint: what stands on stderr as
-// "artoo: what: why" and "  try: hint", and in JSON as "error".
+// Failure is an error with a kind and a hint, for stderr ("artoo: what: why", "  try: hint") and JSON.
 type Failure struct {
 	Kind Kind
 	What string // What names the activity in a few words: "session", "config.toml line 3".
@@ -101,8 +100,7 @@ func (f *Failure) ErrorKind() string { return string(f.Kind) }
 // ErrorHint is the `try:` line.
 func (f *Failure) ErrorHint() string { return f.Hint }
 
-// Classify turns any error into a Failure. What knows more than "it went wrong"
-// says so with ErrorKind() and ErrorHint() methods on its error type. nil stays nil.
+// Classify turns any error into a Failure, by its ErrorKind() and ErrorHint() methods. nil stays nil.
 func Classify(err error) *Failure {
 	if err == nil {
 		return nil
@@ -200,8 +198,7 @@ type crash struct {
 // Error begins with a line that says what happened.
 func (c *crash) Error() string { return fmt.Sprintf("this call crashed: %v\n%s", c.value, c.where) }
 
-// withLost joins what could not be kept to the error that ended the turn. A session
-// that cannot be written is reported once, however many of its lines are missing.
+// withLost joins what could not be kept to the error that ended the turn, a lost session only once.
 func withLost(err, lost error) error {
 	_, reported := errors.AsType[*conversation.Error](err)
 	if _, again := errors.AsType[*conversation.Error](lost); reported && again {
@@ -210,7 +207,6 @@ func withLost(err, lost error) error {
 	return errors.Join(err, lost)
 }
 
-// because sets a reason behind what is said; "" for none.
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -14,9 +14,8 @@ import (
 	"artoo/tool/journal"
 )
 
-// madeGuarded is what a command on the project itself makes that programs run or obey
-// automatically, links that lead out among it. In the background it moves into the
-// journal as it is found, and is asked about later.
+// madeGuarded is what a command on the project itself makes that programs run or obey automatically.
+// In the background it moves into the journal as it is found, and the user is asked later.
 type madeGuarded struct {
 	session *session
 	keeper  *keeper
@@ -33,8 +32,7 @@ type madeGuarded struct {
 	failed error
 }
 
-// look finds what was made by now. What git or the user's pull put there stays, and so
-// does what the user approved.
+// look finds what was made by now, except what git put there or the user approved.
 func (m *madeGuarded) look() (effects permission.Effects, paths []string, err error) {
 	now, err := m.session.opt.Guard.Look(m.writes...)
 	if err != nil {
@@ -51,12 +49,10 @@ func (m *madeGuarded) look() (effects permission.Effects, paths []string, err er
 	return effects, paths, nil
 }
 
-// lookEvery is how often a background command is looked after: what two looks in turn
-// find moves, within two seconds. A tool that writes, or a landing, has said so by then.
+// lookEvery is the time between two looks: what both find moves, as no tool or landing claimed it.
 const lookEvery = 800 * time.Millisecond
 
-// watch moves what the command makes until it ends. A look that takes long waits ten
-// times as long.
+// watch moves what the command makes until it ends. A look that takes long waits ten times as long.
 func (m *madeGuarded) watch(c confine.Confined) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
@@ -108,8 +104,7 @@ func pathsOf(entries []permission.Entry) string {
 	return strings.Join(paths, ", ")
 }
 
-// bringBack undoes steps by which files moved into the journal, and returns their
-// paths.
+// bringBack undoes steps that moved files into the journal, and returns their paths.
 func (m *madeGuarded) bringBack(ctx context.Context, steps []int) (paths []string, err error) {
 	for _, step := range steps {
 		plan, planErr := m.journal.PlanStep(ctx, step)

@@ -9,17 +9,14 @@ import (
 	"strings"
 )
 
-// instructionsLimit is how much of all instruction files together is read, in
-// bytes; the field's other agents cap at the same size.
+// instructionsLimit bounds all instruction files together, in bytes, as other agents do.
 const instructionsLimit = 32 << 10
 
-// instructionsOf reads the instruction files that hold for dir: the user's own
-// (in configDir, "" for none), then those of the project root and of each
-// directory from there down to dir. In each directory the first of AGENTS.md,
-// AGENT.md, CLAUDE.md counts. Together they are cut at 32 KB; cut says so. A
-// project's file that is a link out of the project, or to anything but Markdown,
-// is not read: a repository must not choose which of the user's files go to a
-// provider. "" for root reads no project's files.
+// instructionsOf reads the instruction files that hold for dir: the user's own (in configDir, "" for
+// none), then those from root down to dir; "" for root reads no project's files. In each directory the
+// first of AGENTS.md, AGENT.md, CLAUDE.md counts. cut says that 32 KB were passed. A project's file that
+// leads out of the project, or to anything but Markdown, is not read: a repository must not choose which
+// of the user's files go to a provider.
 func instructionsOf(configDir, root, dir string) (list []instruction, cut bool, err error) {
 	left := instructionsLimit
 	read := func(base, rel string) error {
@@ -100,8 +97,7 @@ func downTo(root, dir string) []string {
 	return dirs
 }
 
-// instructionsChanged is the note for the model when the instruction files differ
-// from those the session began with; "" when they do not.
+// instructionsChanged is the note for the model on what differs between two reads; "" for nothing.
 func instructionsChanged(before, after []instruction) string {
 	old := map[string]string{}
 	for _, i := range before {
@@ -135,8 +131,7 @@ func (w *Workspace) instructions() ([]instruction, bool, error) {
 	return list, cut, err
 }
 
-// guide gives the instructions of the project's subdirectories, each when a file
-// there is touched for the first time; known are those of the prompt.
+// guide gives the instructions of a subdirectory when a file there is touched for the first time.
 func (w *Workspace) guide(known []instruction) func(touched []string) string {
 	if w.NoProject {
 		return nil

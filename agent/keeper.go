@@ -31,8 +31,7 @@ type keeper struct {
 	settling sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
 }
 
-// openJournal opens the journal of the present session. A journal that cannot be
-// opened is reported: then nothing can be taken back.
+// openJournal opens the journal of the present session. A failure is reported: nothing can be undone then.
 func (k *keeper) openJournal() error {
 	if k.session.opt.Journal == nil {
 		return nil
@@ -66,9 +65,8 @@ func (k *keeper) closeJournal() error {
 	return err
 }
 
-// unsaved says in words which of these absolute paths, with all beneath them, could not
-// be brought back if they were removed or overwritten now; "" when all could. It keeps
-// what the project's files are now: the next command that changes files is of that step.
+// unsaved names those of these absolute paths that could not be brought back if they were overwritten
+// now; "" for none. It begins a step with a snapshot, which the next command that changes files ends.
 func (k *keeper) unsaved(paths []string) string {
 	if k.journal == nil {
 		return "nothing is kept"
@@ -100,8 +98,7 @@ func (k *keeper) unsaved(paths []string) string {
 	return strings.Join(lost, ", ")
 }
 
-// giveYours brings back, and names, what the user saved after the last landing to files
-// that it had replaced.
+// giveYours brings back, and names, what the user saved to files that a landing had just replaced.
 func (k *keeper) giveYours(cb *serial) {
 	yours, err := k.journal.Late()
 	if err != nil {
@@ -113,8 +110,7 @@ func (k *keeper) giveYours(cb *serial) {
 	}
 }
 
-// quarantine moves files away from the project that a command made, into the journal,
-// and returns the step that it was.
+// quarantine moves files that a command made into the journal, and returns the step.
 func quarantine(j *journal.Journal, turn int, paths []string) (step int, err error) {
 	if j == nil {
 		return 0, errors.New("there is no journal to move them into")
@@ -126,7 +122,6 @@ func quarantine(j *journal.Journal, turn int, paths []string) (step int, err err
 	return report.Step, err
 }
 
-// endStep records what came of the present step.
 func (k *keeper) endStep() error {
 	if k.step == nil {
 		return nil
@@ -146,12 +141,10 @@ func (k *keeper) closeStep(step *journal.Step) error {
 	return &notCovered{text.UpTo(20, lackNames(changed.Lacks)) + "; /undo lists them"}
 }
 
-// notCovered names what a step changed and cannot be brought back.
 type notCovered struct{ names string }
 
 func (e *notCovered) Error() string { return "cannot be undone: " + e.names }
 
-// recordAfter ends the step of a call, and tells the user what could not be kept.
 func (k *keeper) recordAfter(cb *serial) {
 	if k.journal == nil {
 		return
@@ -161,7 +154,6 @@ func (k *keeper) recordAfter(cb *serial) {
 	}
 }
 
-// lostBy says in words what the end of a step could not keep; "" for nothing.
 func lostBy(err error) string {
 	var lost *notCovered
 	switch {
@@ -173,7 +165,6 @@ func lostBy(err error) string {
 	return ""
 }
 
-// noteMade notes the files that the session made, or made before and changed now.
 func (k *keeper) noteMade(changes []journal.Change) {
 	for _, c := range changes {
 		path := journal.Abs(k.session.opt.Policy.Root, c.Path)
@@ -183,9 +174,8 @@ func (k *keeper) noteMade(changes []journal.Change) {
 	}
 }
 
-// applyLayer makes changes of a layer count, as a step of the journal: all of some or
-// none, those of git by git itself. The error says why nothing was applied; left names
-// build output and directories that stay as they are, lost what cannot be undone.
+// applyLayer lands all of some changes or none, as a step of the journal; git's own by git itself. left
+// names build output and directories that stay as they are, lost what cannot be undone.
 func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effects, changes confine.Changes, then journal.Then) (left,
 	lost []string, err error) {
 	if k.journal == nil {
@@ -209,7 +199,6 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 	return lackNames(report.Left), lackNames(report.Cannot), err
 }
 
-// layerSource is a layer as the journal reads it.
 type layerSource struct {
 	changes confine.Changes
 	byPath  map[string]sandbox.Change // The keys are the journal's names.
@@ -229,7 +218,6 @@ func lackNames(lacks []journal.Lack) (names []string) {
 	return names
 }
 
-// layerChange is a change as the journal of the project at root takes it.
 func layerChange(root string, c sandbox.Change) journal.LayerChange {
 	change := journal.LayerChange{Path: filepath.ToSlash(c.Path), Added: filepath.ToSlash(c.Dir)}
 	if rel, err := filepath.Rel(root, c.Path); err == nil && filepath.IsLocal(rel) {
@@ -295,13 +283,11 @@ func (m *madeFiles) has(path string) bool {
 	return is == was && is != names.Stamp{}
 }
 
-// interruptGrace is how long an interrupted call may take to end by itself
-// before the turn goes on without it. The prompt has to be back within a
-// second; a command that traps the signal is killed in the background.
+// interruptGrace is how long an interrupted call may take to end by itself before the turn goes on: the
+// prompt has to be back within a second.
 const interruptGrace = 500 * time.Millisecond
 
-// Recovered says in one line what was finished, kept or taken back because an artoo was
-// killed in the middle of it; "" for nothing.
+// Recovered is one line on what was repaired after an artoo was killed in the middle of it; "" for nothing.
 func Recovered(reports []journal.Report) string {
 	var finished, kept, back, left []string
 	for _, r := range reports {

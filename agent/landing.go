@@ -20,9 +20,8 @@ import (
 	"artoo/tool/text"
 )
 
-// judge decides about what a line did on a layer, asks where that is to be asked, and
-// lands what may land. Judging ends with within. landed says that the line's effects, or
-// none, count. The error is of the question, or of ctx, and ends the turn.
+// judge decides about what a line did on a layer, asks, and lands what may land, until within ends. landed
+// says that the line's effects, or none, count. The error ends the turn.
 func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, result *tool.Result) (landed bool, err error) {
 	git, err := c.gitEffects(within, changes)
 	if err != nil && within.Err() == nil {
@@ -84,7 +83,6 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, 
 	return false, nil
 }
 
-// land makes what a line did count, and says so once it does.
 func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
 	result *tool.Result) bool {
 	if stays := changes.Stays(); len(stays) > 0 {
@@ -131,8 +129,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitE
 	return true
 }
 
-// discarded tells the model, and the report, that what a line changed is gone; also
-// the user, unless a question about it was asked, which names it.
+// discarded reports that a line's changes are gone; to the user only where no question has named them.
 func (c *calls) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
 	d, text := discardOf(p, j, why, nobody)
 	if d == nil {
@@ -156,8 +153,7 @@ func (c *calls) loses(p *pending, why string, result *tool.Result) {
 	c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: text})
 }
 
-// discardOf is what the report says of a line whose changes are gone, nil where there are
-// none, and the same in words for the model and the user.
+// discardOf is the same for the report, nil where there are no changes, and in words for model and user.
 func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *Denial, said string) {
 	rows := j.Effects.Short()
 	if len(rows) == 0 {
@@ -169,7 +165,6 @@ func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *
 		said + " (" + text.UpTo(mostNamed, rows) + ")"
 }
 
-// facts are what the judge must know of the project.
 func (c *calls) facts(ctx context.Context, changes Changes, git *gitEffects) permission.Facts {
 	facts := permission.Facts{Made: func(change sandbox.Change) bool { return c.keeper.made.has(change.Path) }, Git: git.rows, Repository: git.has}
 	if c.keeper.journal != nil {
@@ -205,16 +200,13 @@ func (c *calls) facts(ctx context.Context, changes Changes, git *gitEffects) per
 	return facts
 }
 
-// maxShown is the size in bytes of the largest file whose text is shown; those
-// above are named by their size. maxDiff is how many bytes the diffs of all files take
-// together.
+// maxShown is the largest file whose text is shown, maxDiff the length of all diffs together, in bytes.
 const (
 	maxShown = 1 << 20
 	maxDiff  = 4 << 20
 )
 
-// diffOf is what some of the changes changed in text files, as a unified diff; others
-// are named by type and size. It ends early with ctx.
+// diffOf is a unified diff of some of the changes; what is not text is named by type and size.
 func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Change) string {
 	name := func(path string) string {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
@@ -250,7 +242,6 @@ func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Ch
 	return b.String()
 }
 
-// diffOfOne is the change of one file as a unified diff.
 func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
 	if c.Kind == sandbox.Mode || !c.Mode.IsRegular() { // A deleted file has the mode that it had.
 		return "", nil // The change is reported by name.

@@ -27,12 +27,10 @@ type gitEffects struct {
 	temp  string // holds the views; "" for none
 }
 
-// has reports whether a path lies in a git directory that a view stands for.
 func (g *gitEffects) has(path string) bool {
 	return slices.ContainsFunc(g.dirs, func(dir string) bool { return names.Within(dir, path) })
 }
 
-// touches lists the files of git's that replaying changes.
 func (g *gitEffects) touches() (paths []string) {
 	for _, v := range g.views {
 		paths = append(paths, v.Touches()...)
@@ -40,8 +38,7 @@ func (g *gitEffects) touches() (paths []string) {
 	return paths
 }
 
-// replay makes the changes in the repositories of the project. A crash is an error, so
-// that the journal takes back what was begun.
+// replay makes the changes in the project's repositories. After a crash, an error, the journal undoes them.
 func (g *gitEffects) replay(ctx context.Context) error {
 	_, err := guard(func() (none struct{}, err error) {
 		for _, v := range g.views {
@@ -64,8 +61,8 @@ func (g *gitEffects) close() (err error) {
 	return err
 }
 
-// gitEffects looks at what a line did to each repository that it changed. One that is
-// not in the project yet has no view: what is in it is judged file by file.
+// gitEffects looks at what a line did to each repository that it changed. A new repository has no view:
+// its files are judged one by one.
 func (c *calls) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, err error) {
 	g = &gitEffects{}
 	defer func() {
@@ -157,8 +154,7 @@ func gitChanges(list []sandbox.Change) (changes []repo.Change) {
 	return changes
 }
 
-// gitDirOf is the git directory that a path lies in, "" for none: the part up to the
-// first .git that is a directory, or the one that work trees share.
+// gitDirOf is the git directory that a path lies in, "" for none.
 func (c *calls) gitDirOf(change sandbox.Change) string {
 	path, at := change.Path, cmp.Or(change.Dir, c.session.opt.Policy.Root)
 	if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && names.Within(w.Project.Common, path) {
@@ -183,8 +179,7 @@ func (c *calls) gitDirOf(change sandbox.Change) string {
 	return ""
 }
 
-// moduleOf is the git directory of the submodule that a path below a git directory
-// belongs to; that git directory itself where it belongs to none.
+// moduleOf is the git directory of the submodule that a path below dir belongs to, or dir.
 func moduleOf(dir, path string) string {
 	rest, inModule := strings.CutPrefix(path, filepath.Join(dir, "modules")+string(filepath.Separator))
 	if !inModule {

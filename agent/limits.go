@@ -22,7 +22,6 @@ func capFailure(why, hint string) error {
 	return &Failure{Kind: KindCap, Err: errors.New(why), Hint: hint}
 }
 
-// goOn says how to go on after a cap, when (" tomorrow", or "").
 func (s *session) goOn(when, hint string) string {
 	if s.sessionID == "" {
 		return hint
@@ -30,8 +29,7 @@ func (s *session) goOn(when, hint string) string {
 	return `artoo -c "go on"` + when + ", or " + hint
 }
 
-// runClock enforces MaxTime over all turns of a run. It stands still while the
-// user is asked, if need be by several sub-agents at once.
+// runClock enforces MaxTime over all turns of a run. It stands still while anyone waits for the user.
 type runClock struct {
 	session *session
 	cancel  context.CancelCauseFunc
@@ -56,7 +54,6 @@ func (c *runClock) failure() error {
 		c.session.goOn("", "a higher --max-time"))
 }
 
-// over is the error of a run whose time is up.
 func (c *runClock) over() error {
 	if limit := c.session.opt.Limits.MaxTime; limit > 0 && c.elapsed() >= limit {
 		return c.failure()
@@ -64,7 +61,6 @@ func (c *runClock) over() error {
 	return nil
 }
 
-// elapsed is the run's time so far.
 func (c *runClock) elapsed() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,9 +23,8 @@ type Memory struct {
 	before, after []byte // before is nil where there is no file
 }
 
-// PlanMemory says what adding a line to the nearest instruction file comes to: that of
-// the working directory or the next one above it, AGENTS.md in the project root where
-// there is none, the user's own where the project's are not read. It changes nothing.
+// PlanMemory plans adding a line to the nearest instruction file: that of the working directory or above
+// it, else a new AGENTS.md in the project root, else the user's own. It changes nothing.
 func (a *Agent) PlanMemory(text string) (Memory, error) {
 	w := a.session.opt.Workspace
 	if w == nil {
@@ -53,8 +52,7 @@ func (a *Agent) PlanMemory(text string) (Memory, error) {
 	return m, err
 }
 
-// nearestInstructions is the file that a line is added to; a link is followed, as when
-// it is read.
+// nearestInstructions is the file that a line is added to; a link is followed.
 func (w *Workspace) nearestInstructions() (string, error) {
 	base, dirs := w.Project.Root, downTo(w.Project.Root, w.Project.Dir)
 	if w.NoProject {
@@ -78,7 +76,6 @@ func (w *Workspace) nearestInstructions() (string, error) {
 	return path, nil
 }
 
-// withLine is a file with one more item at its end.
 func withLine(before []byte, text string) []byte {
 	end := "\n"
 	if bytes.Contains(before, []byte("\r\n")) {
@@ -96,8 +93,7 @@ func withLine(before []byte, text string) []byte {
 	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
 }
 
-// Remember does what was planned. It can be undone as the changes of the next turn
-// can; with that turn's message the model is told.
+// Remember does what was planned. Undo knows it as a change of the next turn, which also tells the model.
 func (a *Agent) Remember(m Memory) error {
 	now, err := os.ReadFile(m.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

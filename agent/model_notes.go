@@ -18,8 +18,8 @@ import (
 	"artoo/tool/text"
 )
 
-// modelNotes is all that the model knows of what it may do and where it works, by
-// the prompt and by notes: a note with the next message corrects what has changed since.
+// modelNotes is all that the model knows of what it may do and where it works. A note with the next message
+// corrects what has changed since.
 type modelNotes struct {
 	settings     settings
 	known        string        // the settings as the model knows them, see settings.key; "" where they are others
@@ -35,7 +35,6 @@ func (s settings) in(mode permission.Mode) settings {
 	return s
 }
 
-// brief begins the briefing of the present session.
 func (n *modelNotes) begin(s *session, now settings, instructions []instruction, resumed bool) {
 	*n = modelNotes{settings: now}
 	w := s.opt.Workspace
@@ -57,8 +56,7 @@ func (n *modelNotes) begin(s *session, now settings, instructions []instruction,
 	s.guide = w.guide(instructions)
 }
 
-// knownFrom reports whether the newest note of a history says that these settings
-// hold, or, without one, the prompt: word for word, or the model gets it again.
+// knownFrom reports whether the newest note of a history, or else the prompt, has these settings word for word.
 func (s settings) knownFrom(system string, history []provider.Message) bool {
 	for _, m := range slices.Backward(history) {
 		for _, p := range m.Parts {
@@ -87,7 +85,6 @@ func (s settings) note() string {
 	return "(The settings are not those that this session began with. Now they are:\n" + strings.TrimSuffix(s.String(), "\n") + ")"
 }
 
-// newNotes are the notes that the model needs with the next message.
 func (n *modelNotes) next(s *session) (notes []provider.Part) {
 	tell := func(note provider.Note, text string) {
 		if text != "" {
@@ -125,8 +122,6 @@ func (n *modelNotes) next(s *session) (notes []provider.Part) {
 	return notes
 }
 
-// modeNote tells the model that the approval mode is another one now than its prompt
-// says.
 func (s settings) modeNote() string {
 	s.Allow = nil
 	now := s.approval()
@@ -136,7 +131,6 @@ func (s settings) modeNote() string {
 	return "(The approval mode is now " + string(s.Rights.Mode) + ": " + now + ")"
 }
 
-// settingsNow says for the model what it may do.
 func (s *session) settingsNow() settings {
 	policy := s.opt.Policy
 	w := s.opt.Workspace
@@ -159,8 +153,7 @@ func (s *session) settingsNow() settings {
 	return now
 }
 
-// gitState asks git meanwhile: the first message need not wait for it, nor the
-// prompt.
+// gitState asks git meanwhile: neither the first message nor the prompt waits for it.
 func (w *Workspace) gitState(environ []string) <-chan string {
 	state := make(chan string, 1)
 	go func() {
@@ -173,7 +166,6 @@ func (w *Workspace) gitState(environ []string) <-chan string {
 	return state
 }
 
-// settings say for the model what it may do here.
 type settings struct {
 	Rights  permission.Rights
 	Tools   []string // the names of the tools that are offered
@@ -183,7 +175,6 @@ type settings struct {
 	Allow, Ask, Deny    []permission.Rule
 }
 
-// offers reports whether one of the tools is there.
 func (s settings) offers(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Tools, n) })
 }
@@ -232,8 +223,7 @@ func ruleList(rules []permission.Rule) string {
 	return text.UpTo(mostRules, words)
 }
 
-// approval says what runs and lands unasked with the tools there are, and what becomes
-// of the rest; "" without tools.
+// approval says what runs and lands unasked, and what becomes of the rest; "" without tools.
 func (s settings) approval() string {
 	r := s.Rights
 	bash, edits := s.offers("bash"), s.offers("write", "edit", "apply_patch")
@@ -301,7 +291,6 @@ func (s settings) approval() string {
 	}
 }
 
-// commands says what becomes of a foreground command that is not asked about.
 func (s settings) commands() string {
 	r := s.Rights
 	const most, held = "most other commands run unasked in a sandbox", " (no network except loopback, no keys, no home)"
@@ -331,7 +320,6 @@ func (s settings) commands() string {
 	return most + held + " on a copy of the project; " + lands + ", but " + except + becomes
 }
 
-// comesTo is what becomes of acts that do not run unasked.
 func (s settings) comesTo(verb string, fate permission.Fate) string {
 	asked := verb + " asked of the user first"
 	if fate == permission.Refused {
@@ -353,9 +341,7 @@ func join(first, then string) string {
 	return first + then
 }
 
-// promptInfo is what the system prompt tells the model of where it is. Made at
-// the session's start and never changed: the prompt is the prefix of every
-// request.
+// promptInfo is what the system prompt is made of. It never changes: the prompt is the prefix of every request.
 type promptInfo struct {
 	Dir, Root    string    // the working directory and the project root, absolute
 	Platform     string    // such as "linux/amd64"
@@ -399,8 +385,7 @@ func (w *Workspace) systemPrompt(now settings, instructions []instruction, envir
 	})
 }
 
-// programs says which of the programs that models reach for first the PATH of variables has,
-// and which not: a model that knows need not try.
+// programs says which of the usual programs PATH has and which not: a model that knows need not try.
 func programs(variables []string) string {
 	var has, lacks []string
 	dirs := filepath.SplitList(environ.Variable(variables)("PATH"))

@@ -14,15 +14,13 @@ import (
 	"artoo/tool/text"
 )
 
-// How long a request waits for other runs that hold the rest of a day's money, and
-// after how long it looks again.
+// How long a request waits for other runs that hold the rest of a day's money, and how often it looks.
 const (
 	dayWait = 2 * time.Minute
 	dayLook = 200 * time.Millisecond
 )
 
-// spending is what a run has used up so far, its sub-agents included, which count
-// here while they run. The zero value is usable.
+// spending is what a run and its sub-agents have used up so far. The zero value is usable.
 type spending struct {
 	reserving sync.Mutex // one request at a time is measured against what is left
 
@@ -31,8 +29,8 @@ type spending struct {
 	cost    float64 // US dollars
 	unknown bool    // some request's price is unknown
 	warned  map[string]bool
-	// pending is what the requests that are under way may come to at most, by the session
-	// that makes them: several side by side cannot spend the same rest of a cap.
+	// pending is what the requests under way may come to at most: several side by side cannot spend the same
+	// rest of a cap.
 	pending  map[*session]pendingCost
 	released chan struct{} // closed with the next release; nil while nobody waits for it
 }
@@ -54,8 +52,7 @@ func (s *spending) sum() (provider.Usage, *float64) {
 	return s.usage, new(s.cost)
 }
 
-// usedFor is what is used up for a session: also what the requests of others may
-// still come to.
+// usedFor is what is used up for a session: also what the requests of others may still come to.
 func (s *spending) usedFor(by *session) (tokens int, cost float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +81,7 @@ func (s *spending) setPending(by *session, p pendingCost) {
 	s.pending[by] = p
 }
 
-// othersPending is closed when a request of another session is over; nil where none
-// is under way.
+// othersPending is closed when a request of another session is over; nil where none is under way.
 func (s *spending) othersPending(by *session) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +106,8 @@ func (s *spending) warns(name string) bool {
 	return !was
 }
 
-// money reserves what each request of a turn may cost before it is made, and settles
-// what it came to: for the caps of the run, and in the ledger for that of the day.
+// money reserves what each request of a turn may cost before it is made, and settles what it came to: for
+// the caps of the run, and in the ledger of the day.
 type money struct {
 	session *session
 	cb      *serial
@@ -122,7 +118,6 @@ type money struct {
 	lost  provider.Usage // Failed tries of the present request used it.
 }
 
-// promptTokens is about how many tokens are sent with the next request.
 func (m *money) promptTokens() int {
 	if m.aside > 0 {
 		return m.aside
@@ -130,10 +125,9 @@ func (m *money) promptTokens() int {
 	return m.session.conv.EstimatedTokens()
 }
 
-// reserve finds how many tokens a reply may have under the caps that is requested to
-// have as many, 0 for no bound, and counts what the request may come to as used until
-// release: sub-agents side by side, and other runs of the day, cannot spend the same
-// rest of a cap. If what others may still use leaves too little, it waits for them.
+// reserve finds how many tokens of those requested, 0 for no bound, a reply may have under the caps, and
+// counts what the request may come to as used until release. Where what others may still use leaves too
+// little, it waits for them.
 func (m *money) reserve(ctx context.Context, requested int) (reply int, err error) {
 	m.spent.reserving.Lock()
 	defer m.spent.reserving.Unlock()
@@ -179,8 +173,7 @@ func (m *money) reserve(ctx context.Context, requested int) (reply int, err erro
 	}
 }
 
-// reserveTry does the same for another try of the request that is under way, and
-// never waits: others may wait for it.
+// reserveTry is reserve for another try of a request, and never waits: others may wait for it.
 func (m *money) reserveTry(requested int) (reply int, err error) {
 	m.spent.reserving.Lock()
 	defer m.spent.reserving.Unlock()
@@ -194,7 +187,6 @@ func (m *money) reserveTry(requested int) (reply int, err error) {
 	return reply, err
 }
 
-// settle counts what the request came to.
 func (m *money) settle(report RequestReport) {
 	m.lost = provider.Usage{}
 	s := m.spent
@@ -212,7 +204,7 @@ func (m *money) settle(report RequestReport) {
 	}
 }
 
-// release gives back what was reserved for a request that is over, whatever came of it.
+// release gives back what was reserved for a request that is over.
 func (m *money) release() {
 	s := m.spent
 	s.mu.Lock()
@@ -228,17 +220,15 @@ func (m *money) release() {
 	}
 }
 
-// warnLedger reports once that the ledger cannot be written. What was reserved in it
-// stays so until the run ends, so that no cap is passed.
+// warnLedger reports once that the ledger cannot be written. What was reserved in it stays so.
 func (m *money) warnLedger(err error) {
 	if err != nil && m.spent.warns("ledger") {
 		m.cb.notice(NoticeWarning, "what this run spends is not in artoo usage: "+err.Error())
 	}
 }
 
-// affordable is how many tokens a reply may have under the run's caps, and is requested to
-// have, 0 for no bound. It is asked before every try. The error says that they do not
-// pay for one that says something.
+// affordable is how many of the requested tokens the run's caps pay for, 0 for no bound. The error says that
+// they do not pay for a reply that says something.
 func (m *money) affordable(requested int) (reply int, err error) {
 	l, prompt := m.session.opt.Limits, m.promptTokens()
 	tokens, spent := m.spent.usedFor(m.session)
@@ -272,8 +262,8 @@ func (m *money) affordable(requested int) (reply int, err error) {
 	return tightest(reply, p.buys(left)), nil
 }
 
-// commit counts the worst case of a request, with what tries of it that failed have
-// used, in the ledger of the day and in the run. The day's cap may leave less of the reply.
+// commit counts the worst case of a request, its failed tries included, in the run and in the ledger of the
+// day, whose cap may leave less of the reply.
 func (m *money) commit(reply int) (int, error) {
 	s := m.spent.pendingOf(m.session)
 	_, spent := m.spent.usedFor(m.session)
@@ -300,8 +290,7 @@ func (m *money) commit(reply int) (int, error) {
 	return reply, nil
 }
 
-// commitDay reserves in the ledger, or raises what was reserved there. p is nil where
-// the price is not known.
+// commitDay reserves in the ledger, or raises what was reserved there. p is nil without a known price.
 func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int, error) {
 	limit := m.session.opt.Limits.DailyCost
 	known := m.ledgerLine(provider.Usage{Input: m.promptTokens(), Estimated: true}, m.session.model.Defaults.Model, nil)
@@ -338,7 +327,6 @@ func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int,
 	return tightest(reply, p.buys((*day).Granted)), nil
 }
 
-// ledgerLine is a line of the ledger.
 func (m *money) ledgerLine(usage provider.Usage, model string, cost *float64) ledger.Spent {
 	s := m.session
 	line := ledger.Spent{Provider: s.model.Name, Model: model, Session: s.sessionID, Ephemeral: s.opt.Sessions.Ephemeral,
@@ -360,7 +348,6 @@ func (m *money) dayOver(full *ledger.FullError) error {
 	return capFailure(why, m.session.goOn(" tomorrow", "a higher ARTOO_DAILY_COST"))
 }
 
-// runOver is the failure of a cap of the run.
 func (m *money) runOver(why, hint string) error { return capFailure(why, m.session.goOn("", hint)) }
 
 // lostCost is what failed tries of the request that is under way cost, as far as is known.

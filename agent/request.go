@@ -14,8 +14,7 @@ import (
 	"artoo/provider"
 )
 
-// request builds what is sent next, within the caps: what it may come to is reserved
-// until endRequest.
+// request builds what is sent next, within the caps, and reserves what it may come to.
 func (r *requests) request(ctx context.Context) (provider.Request, error) {
 	options := provider.Options{MaxTokens: r.attempt.maxTokens}.Or(r.session.model.Defaults)
 	fitting := r.fitReply(r.withThinking(options))
@@ -95,8 +94,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
-// piece passes on what a reply brings on its way. Text that was still buffered
-// when ctx ended is neither shown nor kept.
+// piece passes on what a reply brings. Text that was still buffered when ctx ended is neither shown nor kept.
 func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event, maxTokens int) error {
 	switch e := event.(type) {
 	case provider.TextDelta:
@@ -136,8 +134,7 @@ func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event
 	return nil
 }
 
-// nextTry counts a try that failed, and lets the next one be made within what the
-// caps leave then. Its error says that they leave nothing.
+// nextTry counts a try that failed, and lets the next one be made. The error says that the caps leave nothing.
 func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 	if e.Err != nil && r.stopsEmpty(e) {
 		return e.Err
@@ -164,8 +161,7 @@ func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error 
 	return nil
 }
 
-// broken accounts for a request that failed, keeps what came of it, and returns why
-// it did.
+// broken accounts for a request that failed, keeps what came of it, and returns why.
 func (r *requests) broken(in *incoming, err error) error {
 	r.cb.OnThinkingDone()
 	if in.text.Len() > 0 {
@@ -178,8 +174,7 @@ func (r *requests) broken(in *incoming, err error) error {
 	return err
 }
 
-// checkModel notes the model that answers, and tells, once, when it is another
-// than the one asked for. A server that does not say is taken at its word.
+// checkModel notes the model that answers, and reports, once, that it is another than the one asked for.
 func (r *requests) checkModel(asked, answered string) {
 	answered = cmp.Or(answered, asked)
 	r.response.Model = answered
@@ -194,8 +189,7 @@ func (r *requests) checkModel(asked, answered string) {
 	}
 }
 
-// modelFamily is what stays of a model's name without the vendor before it and the
-// version and date behind it.
+// modelFamily is a model's name without vendor, version and date.
 func modelFamily(model string) string {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	model, _, _ = strings.Cut(model, ":")
@@ -216,7 +210,6 @@ func modelFamily(model string) string {
 	return stem
 }
 
-// incoming is what is known of a request while its reply comes in.
 type incoming struct {
 	began   time.Time
 	started provider.Started
@@ -229,17 +222,15 @@ type incoming struct {
 	worded bool
 
 	answers bool // the current try has begun to answer
-	// bytes counts the text, reasoning and calls of the current try; calls are those that it
-	// is writing.
+	// bytes counts the text, reasoning and calls of the current try; calls are those that it is writing.
 	bytes int
 	calls map[int]ToolInput
-	// known and lost are the usage of tries that failed: known as far as the server said, lost
-	// with an estimate where it did not.
+	// known and lost are the usage of failed tries: as far as the server said, and with an estimate.
 	known, lost provider.Usage
 }
 
-// say takes a piece of text and returns what of the text is to be shown now: a
-// reply may be nothing but blanks, and be asked again, so they wait for a word.
+// say takes a piece of text and returns what is to be shown now. Blanks wait for a word: a reply of nothing
+// else is asked again.
 func (in *incoming) say(text string) (show string) {
 	if in.void {
 		in.void, in.worded = false, false
@@ -257,7 +248,6 @@ func (in *incoming) say(text string) (show string) {
 	return show
 }
 
-// input counts a piece of a call's arguments, and returns what came of them so far.
 func (in *incoming) input(piece provider.CallDelta) ToolInput {
 	all, known := in.calls[piece.Call]
 	if !known {
@@ -273,8 +263,7 @@ func (in *incoming) input(piece provider.CallDelta) ToolInput {
 	return all
 }
 
-// lose counts a try that failed. said is what the server told of its usage:
-// often nothing, or of the output only that it has begun.
+// lose counts a try that failed. said is its usage by the server: often nothing, or too little.
 func (r *requests) lose(in *incoming, said provider.Usage) {
 	in.known = in.known.Add(said)
 	lost := said
@@ -293,8 +282,7 @@ func (r *requests) lose(in *incoming, said provider.Usage) {
 	in.answers, in.bytes, in.calls = false, 0, nil
 }
 
-// account records a complete reply, with what the tries before it used: that
-// costs, but says nothing of the history's size.
+// account records a complete reply, with what the tries before it used: that says nothing of the history's size.
 func (r *requests) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
 	if own.Total() == 0 {
@@ -307,7 +295,6 @@ func (r *requests) account(reply provider.Done, in *incoming) error {
 	return r.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
-// replyTokens is about how many tokens a reply has.
 func (r *requests) replyTokens(m provider.Message) (n int) {
 	for _, p := range m.Parts {
 		n += r.session.conv.PartTokens(p)
@@ -328,7 +315,6 @@ func without(all, lost provider.Usage) provider.Usage {
 	return all
 }
 
-// accountFailure records what a request without a whole reply used.
 func (r *requests) accountFailure(in *incoming, err error) {
 	e := provider.AsError(err)
 	if e == nil {
@@ -339,12 +325,10 @@ func (r *requests) accountFailure(in *incoming, err error) {
 		return
 	}
 	id := cmp.Or(e.RequestID, in.started.RequestID)
-	// The request's own error is what the caller must see; the file that could
-	// not take this line fails again, and is told, at the end of the turn.
+	// The request's own error is what the caller must see; the file fails again at the end of the turn.
 	_ = r.recordUsage(in, id, in.tries, in.lost)
 }
 
-// recordUsage counts the parts of one request's usage.
 func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...provider.Usage) error {
 	report := RequestReport{ID: id, Model: r.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
 	report.CostUSD = new(float64)
@@ -359,7 +343,7 @@ func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...prov
 	return r.report(report)
 }
 
-// report keeps what a request used, one of a sub-agent too.
+// report keeps what a request, also of a sub-agent, used.
 func (r *requests) report(report RequestReport) error {
 	r.response.Usage = r.response.Usage.Add(report.Usage)
 	if r.response.Requests == nil {
@@ -371,7 +355,7 @@ func (r *requests) report(report RequestReport) error {
 	return r.session.conv.RecordUsage(report.Model, report.Usage, report.CostUSD)
 }
 
-// plus adds costs; what is unknown stays so.
+// plus adds costs; an unknown one makes the sum unknown.
 func plus(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil
@@ -379,8 +363,6 @@ func plus(a, b *float64) *float64 {
 	return new(*a + *b)
 }
 
-// timedOut is the error of a request that the message's timeout ended, with what
-// the provider told of it.
 func (r *requests) timedOut(err error) error {
 	late := provider.Error{Provider: r.session.model.Name}
 	if e := provider.AsError(err); e != nil {
@@ -391,10 +373,9 @@ func (r *requests) timedOut(err error) error {
 	return &late
 }
 
-// spanned has the journal span a request to a provider that runs tools of its own, as it
-// spans a command that nothing confines. The func follows the request's end. A run that
-// was stopped may work on for a moment: its step ends with it, the turn does not wait.
-// The error says that the request must not be made.
+// spanned has the journal span a request to a provider that runs tools of its own. The func follows the
+// request's end. The step of a run that was stopped ends with it, and the turn does not wait. After an error
+// the request must not be made.
 func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 	settle, j := r.session.model.Settle, r.keeper.journal
 	if settle == nil || j == nil {
@@ -434,8 +415,6 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 	}, nil
 }
 
-// countStep counts a request that is about to be made: the one that a step was taken
-// for, or a repeated try.
 func (r *requests) countStep() {
 	if !r.closing && !r.taken {
 		r.steps.Add(1)

@@ -14,9 +14,7 @@ import (
 	"artoo/tool/text"
 )
 
-// attempt is what the next request for the present reply does otherwise than the
-// first one. The zero value is a first request; a reply that is kept whole ends it
-// (see turn.keepReply).
+// attempt is what the next request for the present reply does otherwise than the first one.
 type attempt struct {
 	made      [counters]int // how often each counter's requests were made again
 	maxTokens int           // goes over the reply limit, 0 for that
@@ -48,8 +46,7 @@ type retry struct {
 	keep    keep
 	// change says what the next request does otherwise. Its error ends the turn.
 	change func(*requests, ending) error
-	// giveUp is the error of what happened more often; nil leaves it to the rows
-	// below, and at last to the request's own error.
+	// giveUp is the error of what happened more often; nil leaves it to the rows below, else to the request's own.
 	giveUp func(*requests, ending) error
 }
 
@@ -72,10 +69,8 @@ const (
 	keepAll
 )
 
-// retries is all that is requested again; the first row whose cause holds counts.
-// Besides, a provider may try again within a request (provider.Retry events), which
-// voids the text of a try once the next one delivers some. Calls are never made
-// again by artoo (see repeats for those that the model repeats).
+// retries is all that is requested again; the first row whose cause holds counts. A provider may also try again
+// within a request (provider.Retry events). Calls are never made again by artoo.
 var retries = []retry{
 	//  cause                   counted   most  of the reply  what is changed        what it comes to at last
 	{(*requests).takesNoImages, byImages, 1, keepNone, (*requests).disableImages, nil},
@@ -88,9 +83,8 @@ var retries = []retry{
 	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
 }
 
-// retry reports whether to request again, after it changed what has to be
-// changed. Else the error is that of the turn, nil for a reply that is an answer or
-// has calls.
+// retry reports whether to request again, after it changed what has to be changed. The error is that of the turn,
+// nil for a reply that is an answer or has calls.
 func (r *requests) retry(end ending) (again bool, err error) {
 	for _, row := range retries {
 		spent := row.most > 0 && r.attempt.made[row.counter] >= row.most
@@ -112,7 +106,6 @@ func (r *requests) retry(end ending) (again bool, err error) {
 	return false, end.err
 }
 
-// keepReply appends a reply: what was tried for it is over.
 func (r *requests) keepReply(m provider.Message) error {
 	if err := r.session.conv.Append(m); err != nil {
 		return err
@@ -121,7 +114,6 @@ func (r *requests) keepReply(m provider.Message) error {
 	return nil
 }
 
-// keepOf keeps a part of a reply that is requested again.
 func (r *requests) keepOf(m provider.Message, what keep) error {
 	text := textOnly(m)
 	said := strings.TrimSpace(text.Text()) != ""
@@ -150,23 +142,20 @@ func (r *requests) tooLong(end ending) bool {
 	return refused.Kind == provider.KindContext && !refused.Elsewhere || r.wordless(refused) && r.nearlyFull()
 }
 
-// wordless reports whether a server refused a request without a word, as some do with
-// one that is too long.
+// wordless reports whether a server refused a request without a word, as some do with one that is too long.
 func (r *requests) wordless(refused provider.Error) bool {
 	return refused.Status == http.StatusBadRequest && refused.Code == "" &&
 		strings.EqualFold(refused.Message, http.StatusText(http.StatusBadRequest))
 }
 
-// nearlyFull reports whether what was sent fills most of the window, or of what is a
-// safe guess where nobody told its size.
+// nearlyFull reports whether what was sent fills most of the window, or of a safe guess at it.
 func (r *requests) nearlyFull() bool {
 	const most, unknown = 0.7, 8000
 	sent, window := r.session.conv.EstimatedTokens(), tightest(r.session.model.Info.Context, r.session.conv.Budget())
 	return window > 0 && float64(sent) >= most*float64(window) || r.session.model.Info.Guess && sent >= unknown
 }
 
-// trimRefused trims for a request that the provider found too long, whatever was
-// estimated.
+// trimRefused trims for a request that the provider found too long, whatever was estimated.
 func (r *requests) trimRefused(end ending) error {
 	refused := end.refused()
 	r.learnWindow(refused)
@@ -184,8 +173,7 @@ func (r *requests) empty(end ending) bool {
 		!r.pausedByServer(end)
 }
 
-// emptyAndLong reports whether an empty reply may mean that the window is full, as
-// some servers answer then.
+// emptyAndLong reports whether an empty reply may mean that the window is full, as it does for some servers.
 func (r *requests) emptyAndLong(end ending) bool {
 	switch {
 	case !r.empty(end) && !end.refused().Empty:
@@ -208,8 +196,7 @@ func (r *requests) stillEmptyAndLong(ending) error {
 		Err: errors.New("the model answers with nothing, as servers do when what was sent is too long for them")}
 }
 
-// stopsEmpty reports whether a reply without anything in it, when it comes a second
-// time, is the sign of a full window: the same request is then not tried again.
+// stopsEmpty reports whether a second empty reply shows a full window: then no third try is made.
 func (r *requests) stopsEmpty(e provider.Retry) bool {
 	return e.Try > 2 && r.emptyAndLong(ending{err: e.Err})
 }
@@ -247,8 +234,7 @@ func (r *requests) isTruncated(end ending) bool {
 	return end.reply.Stop == provider.StopMaxTokens || end.reply.Stop == provider.StopContext
 }
 
-// truncatedCall reports whether a cut reply holds no text that could be continued: the
-// cut fell into a tool call, which must never run, or the reasoning took all.
+// truncatedCall reports whether a cut reply ends in a tool call, which must never run, or has no text.
 func (end ending) truncatedCall() bool {
 	parts := end.reply.Message.Parts
 	if end.text() == "" {
@@ -301,13 +287,10 @@ func (r *requests) askRest(end ending) error {
 	return r.session.conv.Remind(ask)
 }
 
-// leastWindow is the smallest window in tokens that a server is set up with: Ollama's
-// was 2,048 once.
+// leastWindow is the smallest window in tokens that a server, Ollama's, is set up with.
 const leastWindow = 2000
 
-// windowFull reports whether it was the window that cut the reply: its limit was
-// what the window left, the server says so, its counts fill the window, or, where
-// nobody told the window, they stay well below the limit.
+// windowFull reports whether it was the window that cut the reply.
 func (r *requests) windowFull(reply provider.Done) bool {
 	const full = 0.95
 	window, usage := r.window(), reply.Usage
@@ -317,8 +300,7 @@ func (r *requests) windowFull(reply provider.Done) bool {
 				float64(usage.Output) < full*float64(r.limit))
 }
 
-// stillTruncated is the failure of a reply that is cut after all. A higher limit helps
-// only where it is not the window's share that bounds the reply.
+// stillTruncated is the failure of a reply that is cut after all. A higher limit may not help it.
 func (r *requests) stillTruncated(end ending) error {
 	if r.windowFull(end.reply) {
 		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"),
@@ -334,7 +316,6 @@ func (r *requests) stillTruncated(end ending) error {
 	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: hint}
 }
 
-// textOnly is what of a cut message may go back to the model.
 func textOnly(m provider.Message) provider.Message {
 	m.Partial = true
 	var kept []provider.Part
@@ -347,14 +328,11 @@ func textOnly(m provider.Message) provider.Message {
 	return m
 }
 
-// bytesPerToken is what a token of a call's input holds at most, in bytes: JSON
-// and code have fewer.
+// bytesPerToken is the most that a token of a call's input has: JSON and code have fewer.
 const bytesPerToken = 4
 
-// withoutOversized is a reply whose calls fill at most half of the context's
-// budget: of the others only the beginning is kept, in Raw, and they are not run.
-// With all of it in the history no later request could be sent, since the last
-// steps are never left out.
+// withoutOversized is a reply whose calls fill at most half of the context's budget. Others are not run, and only
+// their beginning is kept, in Raw: the last steps are never left out, so that no later request would fit.
 func (r *requests) withoutOversized(m provider.Message) provider.Message {
 	left := r.session.conv.Budget() / 2 * bytesPerToken
 	if left <= 0 {
@@ -373,8 +351,7 @@ func (r *requests) withoutOversized(m provider.Message) provider.Message {
 	return m
 }
 
-// oversized is what is kept of a call that is too large, with a remark for the
-// one that answers it.
+// oversized is what is kept of a call that is too large, with a remark for its result.
 func (r *requests) oversized(c provider.ToolCall) provider.ToolCall {
 	whole := cmp.Or(c.Raw, string(c.Input))
 	if r.session.tooLarge == nil {
@@ -396,9 +373,8 @@ func (r *requests) disableImages(ending) error {
 
 func (r *requests) imagesRefused(end ending) bool { return end.refused().Images }
 
-// leaveImagesOut learns from a request that was refused for its images: some
-// servers take only so many, or cannot read one. Which, they rarely say, so the
-// older half is left out from now on, until what is left is taken.
+// leaveImagesOut learns from a request that was refused for its images. Which of them, servers rarely say: the
+// older half is left out from now on, until the rest is taken.
 func (r *requests) leaveImagesOut(end ending) error {
 	images := provider.Images(end.sent)
 	if len(images) == 0 {

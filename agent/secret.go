@@ -25,14 +25,12 @@ func maskedEffects(e permission.Effects, mask func(string) string) *permission.E
 	return &e
 }
 
-// fileHeader reports whether line i of a diff names the changed file. An added line that
-// begins with two plus signs looks the same, but never stands below a "--- " line of a header.
+// fileHeader reports whether line i of a diff names the changed file; an added "++" never follows a "--- ".
 func fileHeader(lines []string, i int) bool {
 	return i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
 }
 
-// marked is the first mark in a call's input, "" for none: whoever wrote it meant
-// the key, and would put the mark in its place.
+// marked is the first mark in a call's input, "" for none: the model meant the key.
 func marked(input string) string {
 	return strings.NewReplacer(`\u2039`, "‹", `\u203a`, "›", `\u203A`, "›").Replace(maskMark().FindString(input))
 }
@@ -43,9 +41,8 @@ const (
 	longestBlock = 8 << 10 // and of a private key
 )
 
-// maskable is how much of a command's output so far can be masked and shown: not
-// a word at its end, nor Bearer without the word behind it, nor a private key that
-// has only begun, since more of it may come.
+// maskable is how much of a command's output so far can be masked and shown: not a word at its end, Bearer
+// without its word, or a private key that has only begun.
 func maskable(output string) int {
 	end := strings.LastIndexAny(output, " \t\r\n") + 1
 	if before := strings.TrimRight(output[:end], " "); strings.HasSuffix(before, "earer") { // the key is the word behind it

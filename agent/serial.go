@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// serial passes callbacks on one at a time and none after the turn: tools that
-// run side by side, or were given up, cannot break the front end's contract.
+// serial passes callbacks on one at a time and none after the turn, whatever tools that were given up still do.
 type serial struct {
 	mu     sync.Mutex
 	cb     Callbacks

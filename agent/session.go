@@ -19,8 +19,7 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// session is what the parts of an agent share: what it was made of, the model that
-// answers, and the present session.
+// session is what the parts of an agent share: its options, the model that answers, and the present session.
 type session struct {
 	opt    Options
 	model  Model    // who answers, with what was learned of it
@@ -29,13 +28,12 @@ type session struct {
 	conv      *conversation.Conversation
 	system    string // the system prompt, fixed for the session
 	sessionID string // "" where the session is not kept
-	// scratch has the long outputs of sessions that are not kept, and is nil before the first
-	// one; output is the directory of the present session, "" where that is not kept.
+	// scratch has the long outputs of sessions that are not kept, output is the directory of one that is; nil and ""
+	// otherwise.
 	scratch *tempdir.Dir
 	output  string
-	// guide returns instructions that hold for the files a call touched and that
-	// the model was not given yet, for the end of the call's result; "" for none.
-	// Paths are absolute. It is called on the turn's goroutine.
+	// guide returns instructions for the files, absolute, that a call touched and that the model was not given yet;
+	// "" for none. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
 	todo    []todoItem      // the model's plan of a long task
@@ -60,10 +58,8 @@ type session struct {
 	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
 
-// alone waits until no sub-agent, nor the agent it works for, decides over a call or
-// runs one that changes something: the journal and what layers start from hold for
-// one at a time. The func lets the next one on, once; where ctx ends the wait there is
-// nothing to let on.
+// alone waits until no other agent of the turn decides over a call or runs one that changes something: journal and
+// layers serve one at a time. The func lets the next one on; where ctx ended the wait it does nothing.
 func (s *session) alone(ctx context.Context) (free func()) {
 	select {
 	case s.running <- struct{}{}:
@@ -93,9 +89,8 @@ func (s *session) namesOf(paths []string) (names []string) {
 	return names
 }
 
-// offered are the tools that the present model is offered. One that stands in
-// another's place is for models that are trained on it, and where there is no other;
-// one for files of a kind is offered where such files are known to be.
+// offered are the tools that the present model is offered. One that stands in another's place is for models that
+// are trained on it, and where there is no other; one for files of a kind waits for such files.
 func (s *session) offered() []tool.Tool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == name })
@@ -114,12 +109,10 @@ func (s *session) replaced(name string) bool {
 	return slices.ContainsFunc(s.offered(), func(t tool.Tool) bool { return t.Instead == name })
 }
 
-// kindsTimeout is how long a session's first request may wait for the look at what
-// files the project has.
+// kindsTimeout is how long a session's first request may wait for the look at the project's files.
 const kindsTimeout = time.Second
 
-// lookForKinds looks meanwhile for files that some tools are for: neither the first
-// message nor the prompt waits for it.
+// lookForKinds looks meanwhile for files that some tools are for.
 func (s *session) lookForKinds() {
 	s.kinds, s.looking = nil, nil
 	var kinds []string
@@ -142,7 +135,6 @@ func (s *session) lookForKinds() {
 	}()
 }
 
-// takeFound takes over what lookForKinds has found.
 func (s *session) takeFound() {
 	if s.looking == nil {
 		return
@@ -151,9 +143,8 @@ func (s *session) takeFound() {
 	s.conv.SetOverhead(s.system, s.specs)
 }
 
-// offerFor offers the tools for files like these, which a call has read or written,
-// from the next request on. They stay: each change of the tools costs the provider's
-// cache.
+// offerFor offers the tools for files like these from the next request on. They stay: a change of the tools costs
+// the provider's cache.
 func (s *session) offerFor(cb *serial, paths []string) {
 	for _, path := range paths {
 		kind := strings.ToLower(filepath.Ext(path))
@@ -167,7 +158,6 @@ func (s *session) offerFor(cb *serial, paths []string) {
 	}
 }
 
-// offeredNow tells the user that a tool came in the middle of a session.
 func offeredNow(name string) string {
 	return name + " is offered from now on: the provider reads the next request in full"
 }
@@ -180,14 +170,12 @@ func (s *session) notify(text string) {
 
 func (s *session) foreignRules() string { return s.model.rules(s.opt.Policy.Mode) }
 
-// setModel takes a model over.
 func (s *session) setModel(m Model) {
 	s.model, s.replyLimit, s.guessed = m, m.Defaults.MaxTokens, false
 	s.know(m.Info)
 }
 
-// know takes over the facts of the model, and what follows from them: a reply has
-// a quarter of the window at most.
+// know takes over the facts of the model, and what follows from them.
 func (s *session) know(info provider.ModelInfo) {
 	s.model.Info, s.model.Defaults.MaxTokens = info, tightest(s.replyLimit, info.Context/replyShare, info.MaxOutput)
 	if s.conv != nil {
@@ -195,13 +183,11 @@ func (s *session) know(info provider.ModelInfo) {
 	}
 }
 
-// budget is the context budget in tokens: never more than the window less the
-// reply; 0 where neither is known.
+// budget is the context budget in tokens, at most the window less the reply; 0 where neither is known.
 func (s *session) budget() int {
 	return tightest(s.opt.MaxContextTokens, s.model.Info.Context-s.model.Defaults.MaxTokens)
 }
 
-// specs describe for the model the tools it is offered.
 func (s *session) specs() []provider.ToolSpec {
 	var specs []provider.ToolSpec
 	for _, tool := range s.offered() {
@@ -210,8 +196,7 @@ func (s *session) specs() []provider.ToolSpec {
 	return specs
 }
 
-// pageMax is how many bytes a page of read or grep may have. A token is a byte
-// at worst, so one page never takes more than half of the budget.
+// pageMax is how many bytes a page of read or grep may have, at most half of the budget: a token may be a byte.
 func (s *session) pageMax() int {
 	most := mostPage
 	if limit := s.opt.ToolResultMaxChars; limit > 0 {
@@ -238,9 +223,7 @@ func (s *session) turnsBefore() int {
 	return 0
 }
 
-// turnNumber is what the journal knows the present turn by: how many messages the
-// user has written in this session, those that are trimmed by now included. What a
-// sub-agent changes is of its parent's turn.
+// turnNumber is the journal's name of the present turn: how many messages the user, or the parent's user, wrote.
 func (s *session) turnNumber() int {
 	if s.parent != nil {
 		return s.parent.turnNumber()
@@ -248,7 +231,6 @@ func (s *session) turnNumber() int {
 	return s.turnsBefore() + len(s.turns)
 }
 
-// compactMode is what happens at a full budget in this session.
 func (s *session) compactMode() Compaction {
 	if s.compaction != "" {
 		return s.compaction
@@ -256,9 +238,7 @@ func (s *session) compactMode() Compaction {
 	return s.opt.Compact
 }
 
-// source is the id of the session whose file holds what was said: it is that of
-// the one it was copied from for a copy that nothing was added to, which has no
-// file yet.
+// source is the id of the session whose file holds what was said: a copy without additions has no file yet.
 func source(s *conversation.Session) string {
 	from := s.Header().ForkOf
 	if _, err := os.Stat(s.Path()); from != "" && errors.Is(err, fs.ErrNotExist) {
@@ -267,8 +247,7 @@ func source(s *conversation.Session) string {
 	return s.ID()
 }
 
-// typedText is a message as the user wrote it: without notes and what went
-// along with it.
+// typedText is a message as the user wrote it, without notes and attachments.
 func typedText(m provider.Message) string {
 	for _, p := range m.Parts {
 		if t, ok := p.(provider.Text); ok && t.Note == "" {
@@ -291,8 +270,7 @@ func (s *session) masked(text string) string {
 	return s.opt.Secrets.Mask(text)
 }
 
-// maskedParts masks the texts of a user's message; images stay as they are. It
-// reports whether there was a key in one.
+// maskedParts masks the texts of a user's message. It reports whether there was a key in one.
 func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found bool) {
 	for _, part := range parts {
 		if t, ok := part.(provider.Text); ok {
@@ -306,9 +284,8 @@ func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found
 	return out, found
 }
 
-// maskedDiff masks what stands in the file already, also where a changed line
-// still has it. What the model writes is shown as it is: whoever approves must
-// see it, and the model made it up.
+// maskedDiff masks what stands in the file already. What the model writes is shown as it is: whoever approves
+// must see it, and the model made it up.
 func (s *session) maskedDiff(diff string) string {
 	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
 		return diff
@@ -342,10 +319,8 @@ func (s *session) maskedDiff(diff string) string {
 	return strings.Join(lines, "")
 }
 
-// outputs are the directory for a session's long outputs, and all that hold
-// outputs it may speak of. The first is made at once: the files are opened
-// before there is an output, and a state directory that cannot be written is
-// better known before the first message. Close takes it away if it stayed empty.
+// outputs are the directory for a session's long outputs, and all that hold outputs it may speak of. The first is
+// made at once: the user should know of a failure before the first message.
 func (s *session) outputs(kept *conversation.Session) (output string, read []string, err error) {
 	if kept == nil && s.opt.Workspace == nil {
 		return "", nil, nil // the model could not read them
@@ -374,9 +349,7 @@ func (s *session) outputs(kept *conversation.Session) (output string, read []str
 	return s.output, read, nil
 }
 
-// emptyOutput removes the last session's output directory if nothing is in it; one
-// that holds something stays, which is the error ignored here. A link in its place is
-// the user's, who moved what it names, and stays as well.
+// emptyOutput removes the last session's output directory if it is empty. A link in its place is the user's.
 func (s *session) emptyOutput() {
 	if info, err := os.Lstat(s.output); err == nil && info.IsDir() {
 		_ = os.Remove(s.output)
@@ -400,8 +373,7 @@ func tightest(bounds ...int) (least int) {
 	return least
 }
 
-// What a reply has at least: below leastReply tokens, or a sixteenth of a small
-// window, a model says nothing of use.
+// What a reply has at least, in tokens and as a share of a small window: below it a model says nothing of use.
 const (
 	leastReply = 512
 	leastShare = 16

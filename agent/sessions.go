@@ -23,8 +23,8 @@ func (a *Agent) Sessions() ([]conversation.Info, error) {
 	return slices.DeleteFunc(all, func(i conversation.Info) bool { return i.CWD != a.session.opt.Env.Dir }), err
 }
 
-// FindSessions are those of the agent's directory in which a message holds all of the
-// words, newest first; First is what stands around the first word in it.
+// FindSessions are those of the agent's directory in which a message holds all of the words, newest first; First
+// is the text around the first word.
 func (a *Agent) FindSessions(words []string) (found []conversation.Info, err error) {
 	here := func(i conversation.Info) bool { return i.CWD == a.session.opt.Env.Dir }
 	err = a.session.opt.Sessions.Store.Grep(words, here, func(m conversation.Match) bool {
@@ -47,8 +47,7 @@ func (a *Agent) Rename(name string) error {
 	return s.Rename(name)
 }
 
-// Saved is the present session as its file has it, nil where none is kept. It is
-// the one it was copied from for a copy that nothing was added to.
+// Saved is the present session, or the one it is an unchanged copy of, as its file has it; nil without a file.
 func (a *Agent) Saved() (*conversation.Session, error) {
 	s := a.session.conv.Session()
 	if s == nil {
@@ -57,8 +56,7 @@ func (a *Agent) Saved() (*conversation.Session, error) {
 	return a.session.opt.Sessions.Store.Read(source(s))
 }
 
-// Resume goes on with another session; the present one is closed. The mode is
-// the default again: what was allowed there does not hold here.
+// Resume goes on with another session, in the default mode; the present one is closed.
 func (a *Agent) Resume(id string) (*Resumed, error) {
 	s, err := a.session.opt.Sessions.Store.Open(id)
 	if err != nil {
@@ -80,8 +78,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 	return a.resumed(s), nil
 }
 
-// Clear begins a new session, and returns the id of the old one, "" if it was not
-// kept. The mode stays: the prompt of the new one tells it.
+// Clear begins a new session in the present mode, and returns the id of the old one, "" if it was not kept.
 func (a *Agent) Clear() (old string, err error) {
 	if s := a.session.conv.Session(); s != nil && a.session.conv.MessageCount() > 0 {
 		old = source(s)
@@ -94,9 +91,8 @@ func (a *Agent) Clear() (old string, err error) {
 	return old, nil
 }
 
-// Fork goes on in a copy of the present session, which stays as it is, and returns
-// the ids of the two. back is how many of the user's last messages the copy lacks, with
-// what followed them.
+// Fork goes on in a copy of the present session, and returns the ids of the two. The copy lacks the user's last
+// back messages, with what followed them.
 func (a *Agent) Fork(back int) (old, now string, err error) {
 	s := a.session.conv.Session()
 	switch {
@@ -134,8 +130,7 @@ func (a *Agent) change(s *conversation.Session) error {
 	return before.Close()
 }
 
-// SetMode changes the approval mode; the error says why it cannot hold here. The
-// model is told with the next message.
+// SetMode changes the approval mode, for the model with the next message; the error says why it cannot hold.
 func (a *Agent) SetMode(mode permission.Mode) error {
 	policy := a.session.opt.Policy
 	before := policy.Mode
@@ -150,8 +145,7 @@ func (a *Agent) SetMode(mode permission.Mode) error {
 	return nil
 }
 
-// Answer is the last text of the model before the n-th message from the end, or
-// before the end for the first; "" when there is none.
+// Answer is the last text of the model before the n-th message from the end (1: before the end); "" for none.
 func (a *Agent) Answer(n int) string {
 	text := ""
 	for _, m := range slices.Backward(a.session.conv.Messages()) {
@@ -170,8 +164,7 @@ func (a *Agent) Answer(n int) string {
 	return text
 }
 
-// Approval is what the approval mode means with a provider that runs tools of its
-// own, "" where the agent's rules hold.
+// Approval is what the approval mode means with a provider that has its own rules, "" for others.
 func (a *Agent) Approval() string { return a.session.foreignRules() }
 
 // Rules are the rules in force, in the order in which they count.
@@ -196,8 +189,7 @@ func (a *Agent) DropRule(rule string) error {
 	return nil
 }
 
-// open puts a session into the agent: conversation, system prompt, files. A
-// nil session begins a new one.
+// open puts a session into the agent: conversation, system prompt, files. A nil session begins a new one.
 func (a *Agent) open(s *conversation.Session) error {
 	if begin := a.session.opt.Secrets.Begin; begin != nil {
 		if err := begin(s); err != nil {
@@ -284,8 +276,7 @@ type Resumed struct {
 	Changed []string // files that changed since
 }
 
-// Resumed is what the user should see again of the present session, nil where it is
-// a new one.
+// Resumed is what the user should see again of the present session, nil where it is a new one.
 func (a *Agent) Resumed() *Resumed {
 	s := a.session.conv.Session()
 	if s == nil || !s.Resumed() {
@@ -316,8 +307,7 @@ func (a *Agent) resumed(s *conversation.Session) *Resumed {
 	return r
 }
 
-// changed are the files that the calls of a history read or wrote and that are
-// not now as they were when the session was last used: written since, or gone.
+// changed are the files that the calls of a history read or wrote and that changed since, or are gone.
 func (a *Agent) changed(messages []provider.Message, since time.Time) []string {
 	files := a.session.opt.Env.Files
 	if files == nil || since.IsZero() {
@@ -339,7 +329,6 @@ func (a *Agent) changed(messages []provider.Message, since time.Time) []string {
 	return names
 }
 
-// touched are the paths of the calls that read or wrote a file and did not fail.
 func (a *Agent) touched(messages []provider.Message) (paths []string) {
 	onFiles := map[string]bool{"read": true}
 	for _, t := range a.session.opt.Tools {
@@ -364,15 +353,13 @@ func (a *Agent) touched(messages []provider.Message) (paths []string) {
 	return paths
 }
 
-// Journal is what the project's files were before each change of the present
-// session; nil where nothing is kept. It waits for the end of runs that were stopped.
+// Journal is the journal of the present session; nil where nothing is kept. It waits for runs that were stopped.
 func (a *Agent) Journal() *journal.Journal {
 	a.keeper.settling.Wait()
 	return a.keeper.journal
 }
 
-// Turn is what the user typed at the beginning of a turn of the present session,
-// by the journal's number; "" if it is not known.
+// Turn is what the user typed in a turn of the present session, by the journal's number; "" if not known.
 func (a *Agent) Turn(number int) string {
 	before := a.session.turnsBefore()
 	switch {
@@ -388,8 +375,7 @@ func (a *Agent) Turn(number int) string {
 	return typedText(m)
 }
 
-// Undid tells the model, with the next message, what the user took back or brought
-// back.
+// Undid reports to the model, with the next message, what the user undid or redid.
 func (a *Agent) Undid(r journal.Report, redo bool) {
 	verb, now := "undid", "no longer as you left them"
 	if redo {
@@ -406,8 +392,7 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 	a.session.unsent = append(a.session.unsent, provider.Text{Note: provider.NoteUndo, Text: text})
 }
 
-// UserTurns are the messages that users typed in a history, in order: what the
-// journal's turns are called by. The first turn is that of the first of them.
+// UserTurns are the messages that users typed in a history: the turns of the journal, in order.
 func UserTurns(messages []provider.Message) (turns []string) {
 	for _, m := range messages {
 		if m.Role == provider.RoleUser && !m.Own() {
@@ -417,10 +402,8 @@ func UserTurns(messages []provider.Message) (turns []string) {
 	return turns
 }
 
-// SettingsChanged makes rules that were changed in the policy known, and offers these
-// tools only, from the next message on. A session without a message is begun again, so
-// that its prompt says so; else the model is told with the next message. To be called
-// between turns.
+// SettingsChanged puts changed rules and these tools in force from the next message on. A session without a message
+// begins again with a new prompt; else the model gets a note. Call it between turns.
 func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	a.session.opt.Tools = tools
 	if s := a.session.conv.Session(); len(a.session.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
@@ -431,12 +414,10 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	return nil
 }
 
-// Compact has the model sum up the old part of the history, between two turns: the
-// last steps and the user's messages stay. keep says what the summary must not leave
-// out, "" for nothing. What came of it is told by notices. Where there is no summary
-// to be had, what can be left out is left out instead, so that there is room in any
-// case. It returns what the requests used; after an error, an interrupt (ctx done,
-// whose cause it is) or a session that cannot be written, the history is as it was.
+// Compact has the model sum up the old part of the history, between two turns; the last steps and the user's
+// messages stay. keep says what the summary must not leave out, "" for nothing. Notices report the outcome. Where no
+// summary can be had, it trims. It returns what the requests used. After an error (an interrupt's is ctx's cause)
+// the history is as it was.
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()

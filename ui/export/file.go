@@ -9,11 +9,9 @@ import (
 	"strings"
 )
 
-// File writes the session to the file of that name, whose end decides the
-// format, and returns its path. A relative name starts at dir, which is absolute;
-// "" is artoo-ID.md; a directory gets a file of that name. The file appears whole
-// or not at all, readable by its owner only, and never replaces another.
-// What is wrong with the name is an *Error.
+// File writes the session to a file, whose name decides the format, and returns its path. A relative name starts at
+// dir, which is absolute; "" is artoo-ID.md; a directory gets a file of that name. The file appears whole or not at
+// all, for its owner only, and never replaces another. An *Error says what is wrong with the name.
 func File(dir, name string, s Session) (path string, err error) {
 	if path = name; name == "-" {
 		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md, .json or .html"}
@@ -55,8 +53,7 @@ func place(temp, path string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)
 	}
-	// This file system has no second names. The name is taken first, so that
-	// no other file is lost.
+	// This file system has no second names. The name is taken first, so that no other file is lost.
 	taken, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)

@@ -25,10 +25,8 @@ import (
 //go:embed page.html
 var pageTemplate string
 
-// HTML writes the session as one page that needs nothing else: no scripts, no
-// images, nothing from elsewhere; a policy in its head forbids them besides.
-// Everything said in the session is text in it. Answers are rendered as
-// Markdown; their links are kept where they lead to the web or a mail address.
+// HTML writes the session as one page without scripts, images or anything from elsewhere; a policy in its head
+// forbids them besides. Answers are rendered as Markdown; links are kept where they lead to the web or a mail address.
 func HTML(w io.Writer, s Session) error {
 	markdown := newMarkdown()
 	parsed := template.Must(template.New("page").Funcs(template.FuncMap{
@@ -84,9 +82,8 @@ func escapedDiff(change string) string {
 	return b.String()
 }
 
-// newMarkdown turns the Markdown of answers into HTML. It does not know HTML in the
-// Markdown, which therefore shows as the text it is. Images show as their
-// descriptions, and links lead only where safeLink lets them.
+// newMarkdown turns the Markdown of answers into HTML. It does not parse HTML, which shows as text. Images show as
+// their descriptions, and links lead only where safeLink lets them.
 func newMarkdown() goldmark.Markdown {
 	isHTML := func(p util.PrioritizedValue) bool {
 		return p.Value == any(parser.NewHTMLBlockParser()) || p.Value == any(parser.NewRawHTMLParser())
@@ -157,12 +154,10 @@ func anchor(to string) string {
 	return `<a href="` + html.EscapeString(to) + `" rel="noopener noreferrer">`
 }
 
-// safeLink is the address as a browser will take it, if it leads to the web or
-// to a mail address. All others, relative ones too, lead nowhere from a page
-// that was handed on.
+// safeLink is the address as a browser will take it, if it leads to the web or to a mail address. From a page that
+// is handed on, all others lead nowhere.
 func safeLink(destination []byte) (to string, ok bool) {
-	// References such as &colon; are resolved first: the address is judged as
-	// it will be written.
+	// References such as &colon; are resolved first: the address is judged as it will be written.
 	to = string(util.URLEscape(util.ResolveEntityNames(util.ResolveNumericReferences(destination)), false))
 	folded := strings.ToLower(to)
 	for _, scheme := range []string{"https://", "http://", "mailto:"} {

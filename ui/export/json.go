@@ -33,8 +33,7 @@ type jsonSession struct {
 	Messages []said         `json:"messages"`
 }
 
-// JSON writes the session as one indented JSON object. Characters a terminal
-// could take for commands, or that cannot be seen, are written as escapes.
+// JSON writes the session as one indented JSON object. Characters that a terminal obeys or hides become escapes.
 func JSON(w io.Writer, s Session) error {
 	line, err := provider.Marshal(jsonSession{
 		V: jsonVersion, Type: "session_export", ID: s.ID, Dir: s.Dir, Started: known(s.Started), Updated: known(s.Updated),
@@ -60,8 +59,7 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// escapeUnseen writes what is outside ASCII and not printable as JSON escapes.
-// Such characters stand in strings only.
+// escapeUnseen writes what is outside ASCII and not printable, which stands in strings only, as JSON escapes.
 func escapeUnseen(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -12,8 +12,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// Markdown writes the session for people: what was said, each tool call, and
-// what came of it. Nothing in it can move a terminal that shows it.
+// Markdown writes the session for people: what was said, each tool call, and its result. It is safe to show.
 func Markdown(w io.Writer, s Session) error { return markdown(w, s, true) }
 
 // Summary is Markdown without what came of the calls: a line for each.
@@ -89,8 +88,7 @@ func (p *page) item(m said, it *item) {
 	}
 }
 
-// closeFence ends a code block that an answer, cut perhaps, left open: it would
-// take in all that follows.
+// closeFence ends a code block that an answer left open: it would take in all that follows.
 func closeFence(text string) string {
 	fence := ""
 	for line := range strings.Lines(text) {
@@ -112,7 +110,6 @@ func closeFence(text string) string {
 	return text + "\n" + fence
 }
 
-// call writes a call with its result.
 func (p *page) call(c *item) {
 	p.line(callLine(c))
 	if object := c.object(); strings.Contains(object, "\n") {
@@ -136,7 +133,6 @@ func (p *page) call(c *item) {
 	}
 }
 
-// callLine names a call on one line.
 func callLine(c *item) string {
 	text := "**" + sanitize.Text(c.Name, sanitize.Line) + "**"
 	if object := c.object(); object != "" {
@@ -169,8 +165,7 @@ func (p *page) fenced(kind, text string) {
 	p.line(fence)
 }
 
-// InlineCode writes a text from outside as code within a line of Markdown, so that
-// nothing in it can end that.
+// InlineCode writes a text from outside as code within a line of Markdown, which nothing in it can end.
 func InlineCode(text string) string {
 	text = sanitize.Text(text, sanitize.Line)
 	ticks := strings.Repeat("`", longestRun(text, '`')+1)
@@ -204,7 +199,6 @@ func title(s Session) string {
 	return "artoo session " + sanitize.Text(s.ID, sanitize.Line)
 }
 
-// facts are what is known of the session: names and unsanitised values.
 func facts(s Session) [][2]string {
 	var list [][2]string
 	add := func(name, value string) {

@@ -9,8 +9,7 @@ import (
 	"artoo/provider"
 )
 
-// said is a message as it is shown: what a model did in it, with the results
-// that came later. Its JSON is that of the export.
+// said is a message as it is shown and exported in JSON: with the results that came later.
 type said struct {
 	Role     provider.Role `json:"role"` // user or assistant
 	Provider string        `json:"provider,omitempty"`
@@ -124,8 +123,6 @@ type replacement struct {
 	New string `json:"new_string"`
 }
 
-// arguments reads what is known of a call's input; an argument of another kind
-// than expected leaves it unknown.
 func (c *item) arguments() (in input, ok bool) {
 	err := json.Unmarshal(c.Input, &in)
 	return in, err == nil
@@ -154,8 +151,7 @@ func (c *item) object() string {
 	return string(c.Input)
 }
 
-// change is what a call was to write: the lines of a diff, with their signs and
-// without numbers, since their place in the file is unknown; "" without a change.
+// change is what a call was to write as a diff without line numbers, which are unknown; "" without a change.
 func (c *item) change() string {
 	in, ok := c.arguments()
 	if !ok {

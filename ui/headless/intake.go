@@ -14,15 +14,13 @@ import (
 	"artoo/tool/text"
 )
 
-// inlineLimit is how much input goes to the model whole, in bytes; more goes to
-// a file.
+// inlineLimit is how much input goes to the model whole, in bytes; more goes to a file.
 const inlineLimit = 64 << 10
 
 // excerpt is how much of a larger input's head and tail the model sees, bytes.
 const excerpt = 4 << 10
 
-// intake takes input in: up to inlineLimit into memory, more straight into a
-// file, so that its size does not matter.
+// intake takes input in: up to inlineLimit into memory, more straight into a file.
 type intake struct {
 	dir string // where the file is made
 
@@ -33,7 +31,6 @@ type intake struct {
 	file            *os.File // nil while data holds everything
 }
 
-// add takes a chunk.
 func (in *intake) add(chunk []byte) error {
 	if len(chunk) == 0 {
 		return nil
@@ -123,7 +120,6 @@ func (in *intake) counts() string {
 	return text.Counted(int(lines), "line", "lines") + ", " + text.Counted(int(in.bytes), "byte", "bytes")
 }
 
-// keepError is what kept the input from being kept.
 func keepError(err error) error {
 	if err == nil {
 		return nil
@@ -132,8 +128,7 @@ func keepError(err error) error {
 		Hint: "free some space, or set XDG_STATE_HOME to a directory that can be written"}
 }
 
-// clean makes an excerpt valid text; a rune that was cut at its start is left
-// out.
+// clean makes an excerpt valid text, without the rest of a rune at its start.
 func clean(data []byte) string {
 	for len(data) > 0 && !utf8.RuneStart(data[0]) {
 		data = data[1:]

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals ends a headless run on INT, TERM, HUP and PIPE, and lets the process
-// die of the signal itself afterwards: a shell that sees that stops its loop.
+// Signals ends a headless run on INT, TERM, HUP and PIPE, and lets the process die of the signal itself, so that
+// a shell stops its loop.
 type Signals struct {
 	cancel  context.CancelCauseFunc
 	caught  atomic.Pointer[caught]
@@ -29,8 +29,7 @@ type caught struct {
 	at     time.Time
 }
 
-// sameSignal is how soon after the first a signal is not a second wish:
-// timeout(1) signals its child and then its whole process group.
+// sameSignal is how long another signal is no second wish: timeout(1) signals its child, then its process group.
 const sameSignal = 500 * time.Millisecond
 
 // SignalError is the cause of a context that a signal ended.
@@ -51,15 +50,12 @@ func (e *SignalError) ErrorKind() string { return "signal" }
 // ErrorHint is empty: what sent it knows.
 func (e *SignalError) ErrorHint() string { return "" }
 
-// Shown reports whether the user reads of the signal: not of a Ctrl-C, which the
-// terminal shows, nor of a reader that left.
+// Shown reports whether the user reads of the signal: not of a Ctrl-C, nor of a reader that left.
 func (e *SignalError) Shown() bool { return e.Signal != syscall.SIGINT && e.Signal != syscall.SIGPIPE }
 
-// Watch begins to watch. The context it returns ends at the first signal; a
-// second one, later than sameSignal after it, ends the process at once. A signal that was ignored when the
-// process began (nohup) stays ignored. outputs are stdout and stderr: as long as
-// SIGPIPE is watched, a write to one without a reader is an error, see Broken,
-// and not the end of the process.
+// Watch begins to watch. The context it returns ends at the first signal; a second one, later than sameSignal after
+// it, ends the process at once. Signals that were ignored at the start (nohup) stay so. outputs are stdout and stderr:
+// a write to one without a reader is an error, see Broken, and not the end of the process.
 func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Signals{cancel: cancel, outputs: outputs}
@@ -87,9 +83,7 @@ func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals)
 	return ctx, s
 }
 
-// take acts on a signal. SIGPIPE comes for every pipe and connection that the
-// other side closed, a model server's too; the write that failed tells whether
-// it was an output.
+// take acts on a signal. SIGPIPE comes for connections to servers too: the write that failed decides, see Broken.
 func (s *Signals) take(sig os.Signal) {
 	if sig == syscall.SIGPIPE {
 		return
@@ -106,12 +100,10 @@ func (s *Signals) take(sig os.Signal) {
 	}
 }
 
-// Last sets what is called, on a goroutine of its own, when a second signal ends
-// the process at once: the last chance to say something before it dies.
+// Last sets what is called, on a goroutine of its own, before a second signal ends the process at once.
 func (s *Signals) Last(f func()) { s.last.Store(&f) }
 
-// Broken takes the error of writing to an output. One whose reader has gone ends the
-// run as the signal does.
+// Broken takes the error of writing to an output. One whose reader has gone ends the run as SIGPIPE does.
 func (s *Signals) Broken(err error) {
 	if errors.Is(err, syscall.EPIPE) {
 		s.Stop(syscall.SIGPIPE)
@@ -141,8 +133,7 @@ func (s *Signals) Code() int {
 	return 1
 }
 
-// Die lets the process die of the caught signal. It returns only where a
-// process cannot do that to itself; the caller then exits with Code.
+// Die lets the process die of the caught signal. Where that is impossible it returns, for an exit with Code.
 func (s *Signals) Die() {
 	sig := s.Caught()
 	if sig == nil {
@@ -150,8 +141,7 @@ func (s *Signals) Die() {
 	}
 	signal.Reset(sig)
 	if sig == syscall.SIGPIPE {
-		// Sent by the process to itself it would be ignored: only a write makes
-		// the runtime die of it.
+		// Sent by the process to itself it would be ignored: only a write makes the runtime die of it.
 		for _, f := range withoutReader(s.outputs) {
 			_, _ = f.Write([]byte{'\n'}) // the write raises SIGPIPE
 		}
@@ -162,12 +152,10 @@ func (s *Signals) Die() {
 	}
 }
 
-// End stops watching: from then on a signal ends the process as it does any
-// other. Call it when everything is written.
+// End stops watching: from then on a signal ends the process as it does any other.
 func (s *Signals) End() { s.stop() }
 
-// withoutReader are the files whose reader has gone: the kernel says so without a
-// write.
+// withoutReader are the files whose reader has gone: the kernel says so without a write.
 func withoutReader(files []*os.File) []*os.File {
 	var gone []*os.File
 	for _, f := range files {

@@ -87,9 +87,8 @@ type chunk struct {
 	err  error
 }
 
-// Read reads what belongs to the message. ctx ends the wait, and its cause is
-// returned then. An error of kind usage says that there is neither prompt nor
-// input, or too much of it; of kind cap, that Until came first.
+// Read reads what belongs to the message. ctx ends the wait, and its cause is returned. An error of kind usage says
+// that there is neither prompt nor input, or too much; of kind cap, that Until came first.
 func (s Stdin) Read(ctx context.Context) (Input, error) {
 	if s.Mode == StdinNever || s.File == nil || !s.Dash && s.nothing() {
 		if strings.TrimSpace(s.Prompt) == "" {
@@ -180,8 +179,7 @@ func (s Stdin) take(in *intake, c chunk) (whole bool, err error) {
 	if err := in.add(c.data); err != nil || c.err == nil {
 		return false, err
 	}
-	// A closed descriptor is no input; any other fault would make an answer
-	// that missed a part of it.
+	// A closed descriptor is no input; after any other fault an answer would miss a part of it.
 	closed := errors.Is(c.err, os.ErrClosed) || errors.Is(c.err, syscall.EBADF)
 	if errors.Is(c.err, io.EOF) || in.bytes == 0 && closed {
 		return true, nil
@@ -190,8 +188,7 @@ func (s Stdin) take(in *intake, c chunk) (whole bool, err error) {
 		Hint: "check what is piped or redirected into artoo, or --stdin never"}
 }
 
-// nothing reports whether standard input cannot hold a message: a terminal, the
-// null device, or no file at all.
+// nothing reports whether standard input cannot hold a message: a terminal, the null device, or no file.
 func (s Stdin) nothing() bool {
 	info, err := s.File.Stat()
 	return err != nil || info.Mode()&os.ModeCharDevice != 0
@@ -210,8 +207,7 @@ func noPrompt() error {
 // awaitInput waits until something can be read from a file, or its end has come.
 func awaitInput(f *os.File) { _ = readable(f, -1) }
 
-// holdsInput reports whether a pipe or socket holds a byte that nothing has read, and takes
-// it: the ends of some look as if there were one.
+// holdsInput reports whether a pipe or socket holds a byte, and takes it: the ends of some look as if one did.
 func holdsInput(f *os.File) bool {
 	if !readable(f, 0) {
 		return false
@@ -220,9 +216,8 @@ func holdsInput(f *os.File) bool {
 	return err == nil && n > 0
 }
 
-// readable reports whether a read would find something, or an end that looks so. It waits
-// for timeout milliseconds, or as long as it takes with -1. A pipe that does not block stays
-// as it is: other programs share it. A file that is closed, or a wait that fails, has nothing.
+// readable reports whether a read would find something, or an end, within timeout milliseconds; -1 is no limit. A
+// pipe stays blocking as it is: other programs share it.
 func readable(f *os.File, timeout int) (ready bool) {
 	conn, err := f.SyscallConn()
 	if err != nil {
