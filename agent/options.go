@@ -18,55 +18,45 @@ import (
 	"artoo/tool/journal"
 )
 
-// Options are what an agent is made of. Model and Sessions have to be filled;
-// the rest may stay empty.
+// Options are what an agent is made of. Only Model and Sessions have to be filled.
 type Options struct {
 	Model  Model
 	Tools  []tool.Tool        // The model may call these, see OwnTools.
 	Env    *tool.Env          // The tools work with it, and the Workspace's files are opened in it. nil is a new one.
 	Policy *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits Limits
-	// Ledger is what all runs of the user spend; nil counts this run only, and
-	// Limits.DailyCost does not hold.
+	// Ledger is what all runs of the user spend; nil counts this run only, without Limits.DailyCost.
 	Ledger *ledger.Ledger
-	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines
-	// none.
+	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines none.
 	Sandbox Sandbox
 	// Guard finds the files that programs run or obey automatically; nil finds none.
 	Guard *permission.Guard
 	// Checks look at files after a tool changed them; they need Sandbox and a layer.
 	Checks []Check
-	// Journal opens what keeps the project's files as they were before each change, for
-	// a session; from is the one it is a copy of, "" for none. nil keeps nothing.
+	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)
 	// PlanTools are offered besides Tools once plan mode is on.
 	PlanTools []tool.Tool
 	// SubAgents are those that task offers by name, as OwnTools was given them.
 	SubAgents []SubAgent
-	// Workspace is the project that the agent works in, which gives the system
-	// prompt, the instructions and the files. nil is none: the system prompt is
-	// System then.
+	// Workspace is the project that the agent works in, with its system prompt, instructions and files. With nil the
+	// system prompt is System.
 	Workspace *Workspace
 	System    string
 	Sessions  Sessions
 	Secrets   Secrets
-	// MaxContextTokens bounds what is sent, besides the model's window; 0 leaves
-	// it to the window. ToolResultMaxChars is the limit of a tool's result; 0 is
-	// none.
+	// MaxContextTokens bounds what is sent, besides the model's window, ToolResultMaxChars a tool's result; 0 is no bound.
 	MaxContextTokens, ToolResultMaxChars int
 	// Compact is what happens at a full budget; "" is CompactTrim.
 	Compact Compaction
 	// Concurrency is how many read-only calls run side by side; 0 means 4.
 	Concurrency int
-	// SaveRule writes an allow rule to the user's file for good. nil where there
-	// is none: such an answer then holds for the session, with a notice.
+	// SaveRule adds an allow rule to the user's file. With nil such an answer holds for the session, with a notice.
 	SaveRule func(rule string) error
-	// TrustPrograms records that the project's own programs may run in the sandbox from
-	// now on. nil where that cannot be recorded: such an answer then holds for the
-	// session, with a notice.
+	// TrustPrograms records that the project's own programs may run in the sandbox from now on. With nil such an answer
+	// holds for the session, with a notice.
 	TrustPrograms func() error
-	// Notice is told what the user should know of a session that begins; nil
-	// drops it.
+	// Notice gets what the user should know of a session that begins; nil drops it.
 	Notice func(text string)
 }
 
@@ -74,22 +64,18 @@ type Options struct {
 type Model struct {
 	Provider provider.Provider
 	Name     string // the provider's name, as sessions keep it
-	// Defaults are what a request uses where nothing else is said. Defaults.Model
-	// is the model; a reply never gets more than the model can write.
+	// Defaults are what a request uses where nothing else is said. A reply never gets more than the model can write.
 	Defaults provider.Options
 	Info     provider.ModelInfo // facts about Defaults.Model
-	// Describe asks the model's server for these facts, before each turn until
-	// they are no guess. May be nil.
+	// Describe asks the model's server for these facts, before each turn until they are no guess. May be nil.
 	Describe func(ctx context.Context) (provider.ModelInfo, error)
-	// Other gives the facts of another model of the same provider; nil takes those of
-	// the built-in catalogue.
+	// Other gives the facts of another model of the same provider; nil takes those of the built-in catalogue.
 	Other func(model string) provider.ModelInfo
-	// Rules says in a sentence what the approval mode means with a provider that
-	// runs tools of its own, by its own rules; "" where the agent's hold. May be nil.
+	// Rules says in a sentence what the approval mode means with a provider that has its own rules; "" where the agent's
+	// hold. May be nil.
 	Rules func(mode string) string
-	// Settle waits until no run of a provider with tools of its own works in the project
-	// any more. Where it is set the journal spans each request; nil is all others. It is
-	// called from any goroutine.
+	// Settle waits until no run of a provider with tools of its own works in the project any more, on any goroutine. Where
+	// it is set the journal spans each request; nil is all others.
 	Settle func()
 }
 
@@ -98,20 +84,16 @@ type Sessions struct {
 	Store     conversation.Store
 	Ephemeral bool   // keep no file of new sessions; Store may be empty
 	Version   string // The file names the version of the program.
-	// First is the session to go on with; nil begins a new one. Where New fails
-	// the caller has to close it.
+	// First is the session to go on with; nil begins a new one. Where New fails the caller has to close it.
 	First *conversation.Session
 }
 
 // Secrets keep keys out of what is kept, sent and shown. All may be nil.
 type Secrets struct {
-	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys: in what the user, the tools
-	// and the instruction files say before it is kept or sent, and in what is shown
-	// of it. It is called from any goroutine.
+	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys, in what is kept, sent or shown. Any goroutine calls it.
 	Mask func(text string) string
-	// Begin is told of a session before anything of it is masked, with nil of one
-	// that is new; Begun is told of each that is kept, before anything of it is
-	// masked but the instruction files.
+	// Begin gets a session before anything of it is masked, nil for a new one; Begun gets each that is kept, before anything
+	// of it except the instruction files is masked.
 	Begin func(s *conversation.Session) error
 	Begun func(s *conversation.Session)
 }
@@ -158,16 +140,12 @@ func (m Model) String() string { return m.Name + "/" + m.Defaults.Model }
 type Message struct {
 	Text        string
 	Attachments []provider.Part
-	// Options go over Model.Defaults in this turn; what is unset stays. Another
-	// model is one of the same provider.
+	// Options go over Model.Defaults in this turn; what is unset stays. Another model is one of the same provider.
 	Options provider.Options
-	// Timeout bounds each request of the turn, its tries included; 0 leaves it to
-	// the provider.
+	// Timeout bounds each request of the turn, its tries included; 0 leaves it to the provider.
 	Timeout time.Duration
-	// Steering gives what the user said while the turn runs, in order: it is appended
-	// after the results of the calls, before the next request, and counts as messages of
-	// its own. Of these only Text and Attachments count. It is called between steps by
-	// the goroutine of Send, not when a reply without calls ends the turn. nil is nothing.
+	// Steering gives what the user said while the turn runs: messages, of which Text and Attachments count, appended after the
+	// results of calls. The goroutine of Send calls it between steps, not when a reply without calls ends the turn. May be nil.
 	Steering func() []Message
 }
 
@@ -188,11 +166,9 @@ type SubAgent struct {
 	Model func() (Model, error)
 }
 
-// Sandbox starts commands so that the kernel holds them. It is called from any
-// goroutine.
+// Sandbox starts commands so that the kernel holds them. Any goroutine calls it.
 type Sandbox interface {
-	// Start starts a command in a place other than the host. The error says why this
-	// place is not to be had.
+	// Start starts a command in a place other than the host. The error says why this place is not to be had.
 	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
 }
 
@@ -205,8 +181,7 @@ type (
 
 // Check is a command of the user's that looks at files after a tool changed them.
 type Check struct {
-	// Glob is of paths below the project's root, with slashes; one without a slash is
-	// of names in any directory.
+	// Glob is of paths below the project's root, with slashes; one without a slash is of names in any directory.
 	Glob string
 	// Command is a shell line. The files' paths take the place of {} in it, or follow it.
 	Command string

@@ -11,13 +11,11 @@ import (
 	"artoo/tool"
 )
 
-// OwnTools are the tools that the agent itself runs, in the order in which the model
-// sees them; agents are the sub-agents that task offers by name.
+// OwnTools are the tools that the agent itself runs, in the model's order; task offers agents by name.
 func OwnTools(agents []SubAgent) []tool.Tool {
 	return []tool.Tool{taskTool(agents), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool()}
 }
 
-// announce puts what is known of a call of one of OwnTools into its line.
 func (t *turn) announce(p *pending) {
 	switch p.tool.Name {
 	case "task":
@@ -52,7 +50,6 @@ type askUserInput struct {
 // AskUser is the name of the tool that asks the user something.
 const AskUser = "ask_user"
 
-// askUserTool is the tool that asks the user something.
 func askUserTool() tool.Tool {
 	return tool.New(tool.Def{Name: AskUser, Kind: tool.KindNone,
 		Description: "Ask the user what only they can decide, and wait. Not for permission to call a tool."},
@@ -64,7 +61,6 @@ func askUserTool() tool.Tool {
 		}, nil)
 }
 
-// runAskUser asks, and gives the model the answer.
 func (t *turn) runAskUser(ctx context.Context, p *pending) (result tool.Result, err error) {
 	in, err := tool.Decode[askUserInput](*p.tool, p.call.Input)
 	if err != nil {
@@ -119,8 +115,7 @@ func exitPlanTool() tool.Tool {
 		}, nil)
 }
 
-// BeforePlan is the mode that plan mode took the place of, ModeAsk where a session
-// began with it.
+// BeforePlan is the mode that plan mode took the place of, ModeAsk where a session began with it.
 func (a *Agent) BeforePlan() permission.Mode {
 	if a.beforePlan == "" {
 		return permission.ModeAsk
@@ -140,15 +135,13 @@ func (t *turn) runEnterPlan() (tool.Result, error) {
 	return tool.Result{Text: t.noteMode(), Summary: "plan mode; /plan off ends it"}, nil
 }
 
-// noteMode is what the model is told of the mode that holds now, for the end of a
-// result.
+// noteMode is what the model is told of the mode that holds now, for the end of a result.
 func (t *turn) noteMode() string {
 	now := t.agent.notes.settings.in(t.session.opt.Policy.Mode)
 	t.agent.notes.known = now.key()
 	return now.modeNote()
 }
 
-// runExitPlan shows the plan and asks.
 func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result, err error) {
 	in, err := tool.Decode[exitPlanInput](*p.tool, p.call.Input)
 	if err != nil {
@@ -184,8 +177,7 @@ func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result,
 	return tool.Result{Text: "The user approved the plan: carry it out. " + t.noteMode(), Summary: "approved, mode " + string(mode)}, nil
 }
 
-// showTodo puts what a call changes of the plan into its lines: how far it is, and
-// each item that is new or no longer as it was.
+// showTodo puts what a call changes of the plan into its line.
 func (t *turn) showTodo(p *pending) {
 	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
 	if err != nil {
@@ -200,7 +192,6 @@ func (t *turn) showTodo(p *pending) {
 	p.call.Access.Object = strings.Join(lines, "\n")
 }
 
-// runTodo keeps the plan.
 func (t *turn) runTodo(p *pending) (tool.Result, error) {
 	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
 	if err != nil {

@@ -49,8 +49,7 @@ type pending struct {
 	denialNotified bool               // model and user know what it may not write
 }
 
-// commandReads reports whether a call runs a command that only reads, unasked, and
-// ends with it.
+// commandReads reports whether a call runs a command that only reads, unasked, and ends with it.
 func (p *pending) commandReads() bool {
 	return !p.final && p.tool.Kind == tool.KindRun && p.call.Access.Kind == tool.KindRun && !p.call.Access.Background &&
 		p.decision.Verdict == permission.Run && p.reads
@@ -66,8 +65,7 @@ func onlyReads(t *tool.Tool) bool {
 	return t != nil && !t.ByLoop() && (t.Kind == tool.KindRead || t.Kind == tool.KindNone)
 }
 
-// changesHere reports whether a call may change something here: files, or what the
-// decisions over other calls depend on.
+// changesHere reports whether a call may change files, or what the decisions over other calls depend on.
 func (p *pending) changesHere() bool {
 	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork
 }
@@ -91,7 +89,6 @@ func (p *pending) interrupted(why error) {
 	p.end(CallResult{Status: CallInterrupted, Summary: "not run", Text: text})
 }
 
-// outcomeOf sorts the end of a call that ran.
 func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration) CallResult {
 	out := CallResult{Status: CallOK, Text: r.Text, Summary: r.Summary, Duration: took.Seconds()}
 	switch {
@@ -108,8 +105,7 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 	return out
 }
 
-// withoutEnd drops the lines in brackets at the end of a command's text: they
-// say how it ended, and the summary says that already.
+// withoutEnd drops the lines in brackets at the end of a command's text: the summary says how it ended.
 func withoutEnd(s string) string {
 	for {
 		s = strings.TrimRight(s, "\n")
@@ -129,8 +125,7 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// effect is what a call did that ran, for the line that tells it when the call
-// is no longer sent; nil for one of which there is nothing to tell.
+// effect is what a call did, for when it is no longer sent; nil for nothing.
 func (p *pending) effect(s *session) *provider.Effect {
 	if decided := p.decided(s); decided != "" {
 		return &provider.Effect{Decided: decided}
@@ -160,9 +155,8 @@ func (p *pending) decided(s *session) string {
 	return s.masked(p.answered)
 }
 
-// Repeats of one call with one result: of a failing call the model is told at the
-// first number, and the turn ends at the second. Of one that does what it should
-// the model is told once.
+// How often one call may have one result: of a failing call the model is told first, then the turn ends. Of another the
+// model is told once.
 const (
 	tellRepeats = 3
 	stopRepeats = 6
@@ -175,7 +169,6 @@ const (
 	waitsBetween = 20 * time.Second
 )
 
-// repeat is a call that was made before in this turn.
 type repeat struct {
 	result   [sha256.Size]byte
 	failed   bool
@@ -198,9 +191,8 @@ func sumOf(text string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// count counts a call that ended, and returns what the model must hear of it. A
-// change by another call starts the count again: running a test again after an edit
-// is no repeat, and neither is a call that says something else each time.
+// count counts a call that ended, and returns what the model must hear of it. A change by another call, or another
+// result, starts the count again.
 func (r repeats) count(p *pending) string {
 	if p.outcome.Status == CallInterrupted {
 		return ""
@@ -243,7 +235,6 @@ func (r repeats) count(p *pending) string {
 	return ""
 }
 
-// over is the error of a turn in which the model repeats itself and fails.
 func (r repeats) over(batch []*pending) error {
 	for _, p := range batch {
 		if this := r[p.key()]; this != nil && this.failed && this.times >= stopRepeats {
@@ -255,8 +246,7 @@ func (r repeats) over(batch []*pending) error {
 	return nil
 }
 
-// readsAlone reports whether a call's command runs read-only because it does nothing but
-// read. Another one is only tried so.
+// readsAlone reports whether a call's command runs read-only because it only reads. Another one is tried so.
 func (p *pending) readsAlone() bool {
 	return p.decision.Place == permission.PlaceReadOnly && !p.decision.Has(permission.TriedFirst)
 }
@@ -275,21 +265,17 @@ type calls struct {
 	unchecked  sync.Once // It guards the notice that checks do not run.
 }
 
-// ownTools runs the calls of the tools that the agent itself runs.
 type ownTools interface {
 	announce(p *pending)
 	runOwn(ctx context.Context, p *pending) (tool.Result, error)
-	// conclude completes the result of a call. The error is that of a report that could not be kept.
 	conclude(p *pending) error
 }
 
-// callRun is a call's goroutine as the turn sees it.
 type callRun struct {
 	done    chan ended  // holds the end
 	decided atomic.Bool // it came in time, or the turn no longer waits for it
 }
 
-// ended is how a tool's run came out.
 type ended struct {
 	result tool.Result
 	err    error
@@ -298,7 +284,7 @@ type ended struct {
 	skipped error
 }
 
-// prompter puts the questions of one reply to the user, one by one, numbered.
+// prompter asks the questions of one reply, one by one, numbered.
 type prompter struct {
 	calls      *calls
 	number, of int
@@ -306,7 +292,6 @@ type prompter struct {
 
 func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }
 
-// rowsOf names effects in a line of text.
 func rowsOf(e permission.Effects) string { return text.UpTo(mostNamed, e.Short()) }
 
 // mostNamed is how many of the changes are named in a line of text.

@@ -18,10 +18,8 @@ import (
 	"artoo/tool/shell"
 )
 
-// settle says what comes of a command that ran confined: what it did on a layer is
-// judged, and where it met a wall the user may let it out. The result is the call's
-// for the model. The error ends the turn. A crash discards the layer, and is an error
-// of this call.
+// settle says what comes of a command that ran confined: what it did on a layer is judged, and what it was
+// denied the user may allow. result is for the model. The error ends the turn. A crash discards the layer.
 func (c *calls) settle(ctx context.Context, p *pending, result *tool.Result) error {
 	stop, err := guard(func() (error, error) { return c.settleConfined(ctx, p, result), nil })
 	if err != nil {
@@ -87,19 +85,16 @@ func (c *calls) settleConfined(ctx context.Context, p *pending, result *tool.Res
 // longestJudging is how long the effects of a command may take to be read and judged.
 var longestJudging = 10 * time.Second
 
-// longestNaming is how long those of an interrupted command may take to be read, so that
-// they can be named.
+// longestNaming is how long the changes of an interrupted command may take to be read.
 const longestNaming = 500 * time.Millisecond
 
-// giveUp discards what an interrupted command did on its layer.
 func (c *calls) giveUp(p *pending) {
 	if _, err := p.discard(c.session.opt.Policy); err != nil {
 		c.cb.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 	}
 }
 
-// discard gives the layer of a command up, where it ran on one, and returns what is lost
-// with it. A crash is the error.
+// discard gives up the layer of a command that ran on one, and returns what is lost. A crash is the error.
 func (p *pending) discard(policy *permission.Policy) (permission.Judgement, error) {
 	return guard(func() (lost permission.Judgement, err error) {
 		if p.confined == nil || p.decision.Place != permission.PlaceLayer {
@@ -125,8 +120,7 @@ func (p *pending) discard(policy *permission.Policy) (permission.Judgement, erro
 	})
 }
 
-// unjudged is what a command did that is discarded whatever it is. What that comes to in
-// git's data is not looked into.
+// unjudged is what a command did that is discarded in any case. Git's data is not looked into.
 func (p *pending) unjudged(policy *permission.Policy, changes Changes) permission.Judgement {
 	ofGit := func(path string) bool {
 		rel, err := filepath.Rel(policy.Root, path)
@@ -141,8 +135,7 @@ func (p *pending) unjudged(policy *permission.Policy, changes Changes) permissio
 	return j
 }
 
-// unlessDone says why a command on a layer counts for nothing, "" for one that ended by
-// itself.
+// unlessDone says why a command on a layer counts for nothing, "" for one that ended by itself.
 func (p *pending) unlessDone(result *tool.Result) string {
 	limit := p.confined.Limit()
 	switch {
@@ -154,8 +147,7 @@ func (p *pending) unlessDone(result *tool.Result) string {
 	return ""
 }
 
-// offerSandbox asks about a command that was tried read-only and needs more: whether it
-// runs again, in the sandbox on the project itself.
+// offerSandbox asks whether a command that was tried read-only runs again on the project itself.
 func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Result) error {
 	more := ""
 	for _, d := range p.confined.Denials() {
@@ -181,8 +173,7 @@ func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Resul
 		p.decision.Reason()+"; with the user's yes it ran again")
 }
 
-// askAgain asks, unless the answer is no already, whether a command runs again as it is
-// decided by now. refused and ran are for the model.
+// askAgain asks, unless the answer is no already, whether a command runs again. refused and ran are for the model.
 func (c *calls) askAgain(ctx context.Context, p *pending, result *tool.Result, refused, ran string) (err error) {
 	if !p.final {
 		err = p.asks.ask(ctx, p)
@@ -195,7 +186,6 @@ func (c *calls) askAgain(ctx context.Context, p *pending, result *tool.Result, r
 	return c.settleAgain(ctx, p, result, "["+ran+"]\n")
 }
 
-// settleAgain runs a command again, and says what comes of it. said is for the model.
 func (c *calls) settleAgain(ctx context.Context, p *pending, result *tool.Result, said string) error {
 	first := p.job
 	again, err := c.runAgain(ctx, p)
@@ -214,8 +204,7 @@ func (c *calls) settleAgain(ctx context.Context, p *pending, result *tool.Result
 	return nil
 }
 
-// offerMore asks about what a line on a layer was refused: to run the project's own
-// programs, or to leave the sandbox.
+// offerMore asks about what a line on a layer was denied: the project's own programs, or leaving the sandbox.
 func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
 	if metWall(p.confined, sandbox.WallExec) == "" || c.runsOwn(p) || !result.IsError || ctx.Err() != nil {
 		return c.offerOutside(ctx, p, result)
@@ -236,9 +225,8 @@ func metWall(c Confined, wall string) string {
 	return ""
 }
 
-// offerWhole asks whether a background command starts again, with the whole project
-// writable: one that failed, or goes on, and may not write what it tried to. A rule that
-// covers what it changes is a yes.
+// offerWhole asks whether a background command that may not write what it tried to starts again with the whole
+// project writable. A rule that covers its changes is a yes.
 func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
 	wall, runs := metWall(p.confined, sandbox.WallWrite), p.job != nil && p.job.Runs()
 	if wall == "" || p.whole != "" || ctx.Err() != nil {
@@ -290,9 +278,7 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 // errNotOffered says that a background command is not to be started again.
 var errNotOffered = errors.New("not offered")
 
-// offerOutside asks whether a command that failed at a wall runs once more on the
-// host. Where no one can answer the model knows the wall, and may ask for more
-// itself.
+// offerOutside asks whether a command that failed at a wall runs once more on the host.
 func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
 	// An empty home refuses nothing by itself; a port can be admitted.
 	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
@@ -318,8 +304,7 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 	return c.settleAgain(ctx, p, result, "[it failed confined, and ran once more outside, with the user's yes]\n")
 }
 
-// nameWalls tells the model what a confined command wrote in vain, which other walls it
-// met if it failed, and what it named that is hidden from it.
+// nameWalls tells the model what a confined command could not write, meet or see.
 func (c *calls) nameWalls(p *pending, result *tool.Result) {
 	var words []string
 	for _, d := range p.confined.Denials() {
@@ -339,9 +324,8 @@ func (c *calls) nameWalls(p *pending, result *tool.Result) {
 	}
 }
 
-// settleBackground looks at the background commands that have ended: what they made
-// for others to run is asked about. One that goes on may have met a wall. It returns what
-// the model is to be told, "" for nothing; the error ends the turn.
+// settleBackground settles background commands that have ended, and offers more to those that go on. said is for
+// the model, "" for nothing; the error ends the turn.
 func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
 	if ctx.Err() != nil {
 		return "", nil
@@ -376,8 +360,7 @@ func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
 	return c.session.masked(said), err
 }
 
-// takeBackground notes what a call left in the background; its result tells
-// which commands have ended meanwhile.
+// takeBackground notes what a call left in the background, and adds to its result which commands have ended.
 func (c *calls) takeBackground(ctx context.Context, p *pending) {
 	if p.job != nil {
 		c.background.add(p)

@@ -25,7 +25,6 @@ type taskInput struct {
 	Agent       string `json:"agent,omitempty"`
 }
 
-// taskTool is the tool that gives a part of the work to a sub-agent.
 func taskTool(agents []SubAgent) tool.Tool {
 	text := "Give a self-contained task to a sub-agent with these tools and a context of its own; it returns a report. " +
 		"For broad searches and independent parts: several calls in one reply run side by side."
@@ -84,8 +83,7 @@ func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
 	return SubAgent{}, fmt.Errorf("task: there is no agent %q; there are: %s", name, strings.Join(names, ", "))
 }
 
-// number gives a call that is work for a sub-agent its number, and the name that
-// tells it from the others.
+// number gives a call that is work for a sub-agent its number and its name.
 func (t *turn) number(p *pending) {
 	t.agent.tasks++
 	in, _ := tool.Decode[taskInput](*p.tool, p.call.Input) // it was planned
@@ -98,8 +96,7 @@ func (t *turn) number(p *pending) {
 	p.call.Access.Object = label + ": " + p.call.Access.Object
 }
 
-// subAgentCall is what a sub-agent was called for, and what is known of how it goes. It is
-// the sub-agent's front end: what it does is told, and asked, by the agent's own.
+// subAgentCall is a sub-agent's call, and its front end: what it does, and asks, goes to the agent's own.
 type subAgentCall struct {
 	NopCallbacks
 	turn   *turn // The agent of this turn made the call.
@@ -115,7 +112,6 @@ type subAgentCall struct {
 	files    []string // It changed these; absolute.
 }
 
-// runTask has a sub-agent do the work of a call.
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w := t.subAgents[p]
 	free := t.session.alone(ctx) // a rule may just be allowed to another one for good
@@ -165,8 +161,7 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	return result, closeErr
 }
 
-// subAgent makes the agent that does the work of one call: its own conversation, the
-// mode and the rules of this moment, no tools but those that stand for themselves.
+// subAgent makes the agent for one call: its own conversation, the mode and rules of this moment, no own tools.
 func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	model := t.session.model
 	if kind.Model != nil {
@@ -208,7 +203,6 @@ func joined(texts ...string) string {
 	return strings.Join(said, "\n\n")
 }
 
-// own is a call of the sub-agent as the front end is told of it.
 func (w *subAgentCall) own(c Call) Call {
 	c.Parent, c.Agent = w.call.ID, w.name
 	c.ID = w.call.ID + "/" + c.ID
@@ -258,8 +252,7 @@ func (w *subAgentCall) Ask(ctx context.Context, q Question) (Answer, error) {
 	return w.turn.cb.Ask(ctx, q)
 }
 
-// conclude counts what the sub-agent of a call used and was denied as the turn's, and
-// is its effect: the files that it changed.
+// conclude counts what the sub-agent of a call used and was denied as the turn's.
 func (t *turn) conclude(p *pending) (err error) {
 	w := t.subAgents[p]
 	if w == nil {

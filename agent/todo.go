@@ -11,7 +11,6 @@ import (
 	"artoo/tool"
 )
 
-// todoItem is a step of a long task.
 type todoItem struct {
 	Text   string `json:"text"`
 	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
@@ -25,7 +24,6 @@ type todoInput struct {
 var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
 	"completed": "done", "cancelled": "dropped"}
 
-// todoTool is the tool that keeps the plan of a long task.
 func todoTool() tool.Tool {
 	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true,
 		Description: "Show the user the plan of a task of several steps. Send all items each time, in order; " +

@@ -15,8 +15,7 @@ import (
 	"artoo/tool/text"
 )
 
-// turn is one SendMessage: it appends the user's message, makes requests and has
-// their calls run, each by the part that does it.
+// turn is one SendMessage.
 type turn struct {
 	agent    *Agent
 	session  *session
@@ -48,8 +47,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	return t, ctx
 }
 
-// turnEnv is the agent's Env for the calls of one turn, which Kill reaches. Calls
-// that were interrupted may outlive the turn.
+// turnEnv is the agent's Env for the calls of one turn, which Kill reaches and which may outlive the turn.
 func (a *Agent) turnEnv() *tool.Env {
 	killed, kill := context.WithCancel(context.Background())
 	a.kill.Store(&kill)
@@ -71,8 +69,7 @@ func (t *turn) end() {
 	t.response.Steps = int(t.requests.steps.Load())
 }
 
-// appendUser appends the user's message, and behind it what the model must know: a
-// session is listed by its first words, which are the user's.
+// appendUser appends the user's message, and behind it notes: a session is listed by its first words.
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	t.session.takeFound()
 	t.offerPlan()
@@ -105,12 +102,10 @@ func (t *turn) appendSteering(steering func() []Message) error {
 	return nil
 }
 
-// finishReply appends a reply that is an answer or has calls. Of others it keeps
-// what the next request needs, and reports that there is to be one.
+// finishReply appends a reply that is an answer or has calls. again reports that another request has to follow.
 func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 	if reply.Stop == provider.StopRefusal {
-		// A refused turn stays out of the history: sent again it would be
-		// refused again.
+		// A refused turn stays out of the history: sent again it would be refused again.
 		t.requests.answer.WriteString(reply.Message.Text())
 		t.requests.partial = ""
 		why := cmp.Or(reply.Detail, "the model refused to answer")
@@ -125,7 +120,6 @@ func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 	return false, t.requests.keepReply(reply.Message)
 }
 
-// completed ends the turn with an answer.
 func (t *turn) completed(reply provider.Done) (*Response, error) {
 	t.requests.answer.WriteString(reply.Message.Text())
 	t.response.Text = t.requests.answer.String()
@@ -143,8 +137,7 @@ func (t *turn) sync() error {
 
 // failed ends the turn with an error and keeps what came of the reply.
 func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
-	// A cap or an interrupt says more than the request that it ended. What else
-	// went wrong, such as a session that cannot be written, is said too.
+	// A cap or an interrupt says more than the request that it ended. Other errors, as of the session, are joined.
 	if cause := context.Cause(ctx); cause != nil {
 		t.stillRunning()
 		switch {
@@ -175,14 +168,11 @@ func isText(p provider.Part) bool {
 	return is
 }
 
-// fewSteps is how many requests are left when a note says so to the model, of a turn
-// that may have several times as many.
+// fewSteps is how many requests are left when a note says so to the model.
 const fewSteps = 5
 
-// takeStep takes one of the turn's steps for the next request. Sub-agents side by side
-// take from the same ones. Where they are used up the user is asked whether to go on;
-// where that is not answered with yes, one last request brings what is done and what
-// is left, and the error ends the turn.
+// takeStep takes one of the turn's steps, which sub-agents share, for the next request. Where they are used up and the
+// user does not allow more, one last request brings what is done and left, and the error ends the turn.
 func (t *turn) takeStep(ctx context.Context) error {
 	most := t.session.opt.Limits.MaxTurns
 	if most <= 0 {
@@ -220,7 +210,6 @@ func (t *turn) warnSteps() {
 	}
 }
 
-// returnStep gives back a step that no request was made for.
 func (t *turn) returnStep() {
 	if t.requests.taken {
 		t.requests.steps.Add(-1)
@@ -228,7 +217,7 @@ func (t *turn) returnStep() {
 	t.requests.taken = false
 }
 
-// stepsUsed asks whether to go on. Its error says that the turn is over.
+// stepsUsed asks whether to go on. The error says that the turn is over.
 func (t *turn) stepsUsed(ctx context.Context) error {
 	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns
 	if ctx.Err() == nil && t.session.parent == nil { // The parent's turn asks for a sub-agent's.
@@ -248,8 +237,7 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 	return over
 }
 
-// lastWords has the model say how far it came, without calls. What fails is no
-// more than missing words.
+// lastWords has the model say how far it came, without calls.
 func (t *turn) lastWords(ctx context.Context) error {
 	t.requests.closing = true
 	if err := t.session.conv.Remind("The steps of this turn are used up: no tool can be called now. " +
@@ -307,8 +295,7 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 	}
 }
 
-// endOnce ends the background commands of an agent that is sent one message alone. Those
-// lines on a layer that have ended are judged.
+// endOnce judges and ends the background commands of an agent that is sent one message alone.
 func (t *turn) endOnce(ctx context.Context) error {
 	if !t.session.once() {
 		return nil
@@ -319,8 +306,7 @@ func (t *turn) endOnce(ctx context.Context) error {
 	return err
 }
 
-// noteBackground has the model told, with the user's message, of commands that ended
-// since the last turn.
+// noteBackground has the user's message report commands that ended since the last turn.
 func (t *turn) noteBackground(ctx context.Context) error {
 	said, err := t.calls.settleBackground(ctx)
 	if said != "" {
@@ -330,7 +316,6 @@ func (t *turn) noteBackground(ctx context.Context) error {
 	return err
 }
 
-// stillRunning tells the user, when a turn was stopped, what it does not end.
 func (t *turn) stillRunning() {
 	n := 0
 	for _, c := range t.agent.Background() {
@@ -343,19 +328,17 @@ func (t *turn) stillRunning() {
 	}
 }
 
-// Settle judges the background commands that have ended between two turns. The model
-// learns of it with the user's next message. The error is as of Send.
+// Settle judges, between two turns, the background commands that have ended. The user's next message reports them to
+// the model. The error is as of Send.
 func (a *Agent) Settle(ctx context.Context, cb Callbacks) error {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	return t.noteBackground(ctx)
 }
 
-// Send appends the user's message, asks the model, runs the tools it calls, and
-// repeats until a reply calls nothing. It always returns a Response that holds
-// what there is. An interrupt (ctx done) keeps the partial reply in the history
-// and returns ctx's cause; every other error is classified by Classify. After any
-// error the conversation can go on.
+// Send appends the user's message, asks the model, runs the tools it calls, and repeats until a reply calls nothing. It
+// always returns a Response with what there is. An interrupt (ctx done) keeps the partial reply and returns ctx's cause;
+// Classify classifies every other error. After any error the conversation can go on.
 func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
 	defer a.override(m.Options)()
 	t, ctx := a.begin(ctx, cb)

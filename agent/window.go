@@ -42,15 +42,13 @@ func (r *requests) withThinking(o provider.Options) int {
 // least is the smallest limit that a reply is given to make a request fit.
 func (r *requests) least() int { return min(leastReply, r.window()/leastShare) }
 
-// window is the model's window in tokens, 0 where nobody knows: what is said of
-// it, or less where a request was refused that should have fitted.
+// window is the model's window in tokens, or what a refusal taught of it; 0 where nobody knows.
 func (r *requests) window() int {
 	refused, _ := r.session.conv.Window()
 	return tightest(r.session.model.Info.Context, refused)
 }
 
-// fitReply lowers the limit of a reply to what the window leaves, and notes
-// whether it did.
+// fitReply lowers the limit of a reply to what the window leaves, and notes whether it did.
 func (r *requests) fitReply(requested int) int {
 	limit, window := r.replyLimitOf(requested), r.window()
 	left := window - r.session.conv.EstimatedTokens()
@@ -64,8 +62,7 @@ func (r *requests) trimHard(refused *provider.Error) error {
 	return r.trimBy(r.session.conv.TrimHard, refused)
 }
 
-// trimBy says what went, since nothing leaves the history silently, or why it does
-// not fit.
+// trimBy reports what went, or why it does not fit.
 func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *provider.Error) error {
 	trimmed, err := trim()
 	if text := trimmed.String(); text != "" {
@@ -77,9 +74,8 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 	return r.contextFull(err, refused)
 }
 
-// learnWindow takes the numbers of a refusal: the model's window, and how many
-// tokens what was sent has. Where there are none, what was sent has as many as a
-// window that somebody told of. A refusal for bytes teaches nothing of either.
+// learnWindow takes the numbers of a refusal: the window, and the tokens of what was sent, which count as many as the
+// known window where the server says nothing. A refusal for bytes teaches nothing.
 func (r *requests) learnWindow(e provider.Error) {
 	if e.InBytes {
 		return
@@ -96,7 +92,6 @@ func (r *requests) learnWindow(e provider.Error) {
 	r.takeWindow(e.Window)
 }
 
-// takeWindow takes the model's window from its server's words.
 func (r *requests) takeWindow(window int) {
 	r.session.model.Info.Context = tightest(r.session.model.Info.Context, window)
 	budget := r.session.model.Info.Context - r.replyLimitOf(r.session.model.Defaults.MaxTokens)
@@ -105,10 +100,8 @@ func (r *requests) takeWindow(window int) {
 	}
 }
 
-// contextFull is the failure of a history that cannot be made to fit. It says what is
-// too long and what to do about it, with the provider's words where it refused. A
-// message that is too long by itself is taken out of what is sent next. Any other
-// error stays as it is.
+// contextFull is the failure of a history that cannot be made to fit: what is too long, and what helps. A message that is
+// too long by itself is withdrawn. Any other error stays as it is.
 func (r *requests) contextFull(err error, refused *provider.Error) error {
 	full, ok := errors.AsType[*conversation.FullError](err)
 	if !ok {
@@ -138,8 +131,7 @@ func (r *requests) contextFull(err error, refused *provider.Error) error {
 	return errors.Join(f, lost)
 }
 
-// name says in f which part of a full context is too long, where it is not the
-// history, and what helps.
+// name says in f which part of a full context, except the history, is too long, and what helps.
 func (r *requests) name(f *Failure, full *conversation.FullError) {
 	window := r.window()
 	if window <= 0 {
@@ -169,8 +161,7 @@ func (r *requests) name(f *Failure, full *conversation.FullError) {
 	}
 }
 
-// bytesPerChar is how many bytes a character of a message has, 1 of one without
-// text.
+// bytesPerChar is how many bytes a character of a message has, 1 without text.
 func bytesPerChar(parts []provider.Part) float64 {
 	bytes, chars := 0, 0
 	for _, p := range parts {
@@ -185,8 +176,7 @@ func bytesPerChar(parts []provider.Part) float64 {
 	return float64(bytes) / float64(chars)
 }
 
-// requests makes the requests of one turn, fits them into the model's window, and
-// accounts for them.
+// requests makes the requests of one turn, fits them into the model's window, and accounts for them.
 type requests struct {
 	session  *session
 	cb       *serial

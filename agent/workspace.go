@@ -30,8 +30,7 @@ type Workspace struct {
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets
-	// Asked says which denied files the user's own rules reopen to a question;
-	// nil reopens none.
+	// Asked says which denied files the user's own rules reopen to a question; nil reopens none.
 	Asked func(abs string) bool
 
 	mask func(text string) string // Secrets.Mask
@@ -84,7 +83,6 @@ func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 	return readable, writable, nil
 }
 
-// inHome puts the home directory in the place of ~ at the beginning of a path.
 func inHome(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		return home + rest
@@ -108,8 +106,7 @@ func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confi
 		Required: required}
 }
 
-// JournalConfig is that of a journal in dir. state is artoo's own directory, "" for none.
-// env has the files and the environment of the tools; its files may come later.
+// JournalConfig is that of a journal in dir. state is artoo's own directory, "" for none. env may get its files later.
 func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Config {
 	root := w.Project.Root
 	config := journal.Config{Dir: dir, Root: root, Merges: repo.IsIndex,
