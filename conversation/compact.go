@@ -16,8 +16,7 @@ const (
 	leastSummary = 150
 	summaryRoom  = 6 // a summary takes at most 1/6 of the budget without the prompt
 	summaryShare = 3 // and 1/3 of the text it replaces
-	// keptCompactions bounds the compactions that can be undone; their messages stay in
-	// memory.
+	// keptCompactions bounds the compactions that can be undone; their messages stay in memory.
 	keptCompactions = 8
 )
 
@@ -77,8 +76,7 @@ type Old struct {
 	cut      int
 }
 
-// Old finds it. Between turns some of the last steps may be part of it, except the very
-// last.
+// Old finds it. Between turns some of the last steps, except the very last, may be part of it.
 func (c *Conversation) Old(between bool) Old {
 	cut := c.oldUntil(between)
 	var gone size
@@ -137,9 +135,8 @@ func (d Compacted) String() string {
 // ErrNoGain is a summary that is as long as what it stands for.
 var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
 
-// Summarize replaces old, which Old returned just now, by a summary. The user's messages in
-// it stay, trimmed where half of the budget does not hold them. After an error, ErrNoGain
-// or one of Append, the history is unchanged.
+// Summarize replaces old, which Old returned just now, by a summary. The user's messages stay, trimmed to half of the
+// budget. After an error, ErrNoGain or one of Append, the history is unchanged.
 func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
 	before := c.meter.tokens(c.size)
 	goal := before
@@ -208,8 +205,7 @@ func (p *planner) clearNote(i int) {
 	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id})
 }
 
-// summary is the text to send, with the known changes and commands, which the summary may
-// lack.
+// summary is the text to send, with the known changes and commands.
 func (p *planner) summary(text string) string {
 	head := summaryHead
 	if did := p.past.text(p.bytes(float64(p.c.Budget()) / pastShare)); did != "" {
@@ -234,8 +230,7 @@ func withSummary(items []item, id string, r compactRecord) []item {
 	return slices.Insert(items, at, summaryItem(id, r.Summary))
 }
 
-// Uncompact undoes the last compaction; ok is false if there is none. Errors are those of
-// Append; the history is then unchanged.
+// Uncompact undoes the last compaction; ok is false if there is none. After an error of Append nothing has changed.
 func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
 	last := len(c.compactions) - 1
 	if last < 0 || c.compactions[last].partial {

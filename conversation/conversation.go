@@ -14,16 +14,13 @@ import (
 
 // Config sets the limits of a conversation.
 type Config struct {
-	// MaxContextTokens is the budget of a request without its reply; 0 or less means no
-	// budget.
+	// MaxContextTokens is the budget of a request without its reply; 0 or less means no budget.
 	MaxContextTokens int
-	// ToolResultMaxChars bounds a tool result in runes; a longer one goes to a file. 0 or
-	// less means no bound.
+	// ToolResultMaxChars bounds a tool result in runes; a longer one goes to a file. 0 or less means no bound.
 	ToolResultMaxChars int
 	// OutputDir holds these files, absolute; made when needed. "" keeps no files.
 	OutputDir string
-	// Mask replaces keys in what the user and tools say, also in older sessions. nil masks
-	// nothing.
+	// Mask replaces keys in what the user and tools say, also in older sessions. nil masks nothing.
 	Mask func(text string) string
 }
 
@@ -79,9 +76,8 @@ func (c *Conversation) shrunk(items []item, to size) {
 	c.items, c.size, c.sent = items, to, min(c.sent, len(items))
 }
 
-// Append writes a message to the session, then adds it to the history as a resumed session
-// would read it. After an error, a *Error or one of encoding, the history is unchanged. A
-// message without parts is ignored, since no model takes one.
+// Append writes a message to the session, then adds it to the history as a resumed session would read it. After an error,
+// a *Error or one of encoding, the history is unchanged. No model takes a message without parts: it is ignored.
 func (c *Conversation) Append(m provider.Message) error {
 	if len(m.Parts) == 0 {
 		return nil
@@ -104,8 +100,7 @@ func (c *Conversation) Append(m provider.Message) error {
 	return nil
 }
 
-// AppendMasked appends a message from elsewhere with all keys masked and a long result
-// shortened. Errors are those of Append.
+// AppendMasked appends a message from elsewhere with all keys masked and a long result shortened, as Append does.
 func (c *Conversation) AppendMasked(m provider.Message) error {
 	m = masked(m, c.cfg.Mask, true)
 	if len(m.Parts) == 1 {
@@ -117,9 +112,8 @@ func (c *Conversation) AppendMasked(m provider.Message) error {
 	return c.Append(m)
 }
 
-// AppendToolResult adds a call's result as a message and returns it as kept: a text over
-// the limit keeps its head and tail around a line that names the file with the whole.
-// Errors are those of Append; the text says if the file could not be written.
+// AppendToolResult adds a call's result as a message and returns it as kept: a text over the limit keeps head and tail
+// around a line that names the file with the whole, or says why there is none. Errors are those of Append.
 func (c *Conversation) AppendToolResult(r provider.ToolResult) (provider.ToolResult, error) {
 	return c.appendResult(r, c.cfg.ToolResultMaxChars)
 }
@@ -151,8 +145,7 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 	return r, nil
 }
 
-// Messages is a new slice of the messages to send, which must not be changed. Observe
-// refers to it.
+// Messages is a new slice of the messages to send, which must not be changed. Observe refers to it.
 func (c *Conversation) Messages() []provider.Message {
 	c.sent = len(c.items)
 	out := make([]provider.Message, len(c.items))
@@ -200,9 +193,8 @@ func (c *Conversation) checkpoint() *checkpoint {
 	return p
 }
 
-// Withdraw takes back the user's latest message while it is unanswered, and restores what
-// was trimmed for it, so that it does not block the next one. The message stays in the
-// file. Errors are those of Append; the history is then unchanged.
+// Withdraw takes back the user's latest message while it is unanswered, and restores what was trimmed for it. The message
+// stays in the file. After an error of Append nothing has changed.
 func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	p := c.before
 	if p == nil {
@@ -249,8 +241,7 @@ func (s *Session) rewind(m mark) error {
 	return nil
 }
 
-// Remind appends a message of artoo's own to the model; it replaces the earlier one in what
-// is sent. Errors are those of Append.
+// Remind appends a message of artoo's own to the model, of which only the newest is sent. Errors are those of Append.
 func (c *Conversation) Remind(text string) error {
 	return c.Append(provider.Message{Role: provider.RoleUser,
 		Parts: []provider.Part{provider.Text{Note: provider.NoteReminder, Text: "[Not from the user: " + text + "]"}}})

@@ -9,8 +9,7 @@ import (
 	"artoo/provider"
 )
 
-// formatVersion is the "v" of the header. A file with a higher one is opened read-only; a
-// file with an older one gets only lines of that version.
+// formatVersion is the "v" of the header. A file with a higher one is read-only; an older one keeps its version.
 const formatVersion = 2
 
 // imagesVersion is the first in which images are files beside the session.
@@ -56,11 +55,9 @@ type UsageRecord struct {
 	Model   string         `json:"model"`
 	Usage   provider.Usage `json:"usage"`
 	CostUSD *float64       `json:"cost_usd"` // null where a price is unknown
-	// Sent is the ID of the last message sent, if the counts are of this conversation's
-	// history: a resumed session starts its estimate from them.
+	// Sent is the ID of the last message sent, if the counts are of this history: a resumed session starts from them.
 	Sent string `json:"sent,omitempty"`
-	// Factors are the learned tokens for one guessed, by kind of content, as a resumed
-	// session starts with them; may be nil.
+	// Factors are the learned tokens for one guessed, by kind of content; may be nil.
 	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
@@ -90,8 +87,7 @@ type head struct {
 	Time   time.Time `json:"time"`
 }
 
-// entry is one line. payload points to the record of its type, and is nil for an unknown
-// type.
+// entry is one line. payload points to the record of its type, and is nil for an unknown type.
 type entry struct {
 	head
 	payload any

@@ -10,11 +10,9 @@ import (
 const (
 	// usualBytes are the bytes of a token where there is nothing to tell it from.
 	usualBytes = 3.5
-	// minSample is the least text in tokens that corrects the estimate: in less, unknown
-	// marks weigh too much.
+	// minSample is the least text in tokens that corrects the estimate: in less, unknown marks weigh too much.
 	minSample = 100
-	// A count below implausible or above manifold times the guess is ignored: some local
-	// servers count only what their cache lacked.
+	// A count below implausible or above manifold times the guess is ignored: some servers count only what they had not cached.
 	implausible = 0.3
 	manifold    = 2 * mostFactor
 	// uncertain is the share by which a text may have more tokens than estimated.
@@ -51,8 +49,7 @@ func (f *factors) tokens(guess [kinds]int) (sum float64) {
 	return sum
 }
 
-// learn corrects the factors by the server's count. A kind takes its share of the error, or
-// all of it if it was never counted.
+// learn corrects the factors by the server's count. A kind takes its share of the error, or all of it the first time.
 func (f *factors) learn(guess [kinds]int, counted float64) {
 	var share [kinds]float64
 	all, squares := 0.0, 0.0
@@ -96,8 +93,7 @@ func (f *factors) restore(named map[string]float64) {
 	}
 }
 
-// meter estimates the history: the provider's last count plus an estimate of what came
-// since.
+// meter estimates the history: the provider's last count plus an estimate of what came since.
 type meter struct {
 	factors factors
 	before  size        // the system prompt and tools, once they are counted
@@ -165,8 +161,7 @@ func (m *meter) anchor(tokens float64, s size) {
 	m.anchorTokens, m.anchorSize, m.anchorOverhead = tokens, s, m.overhead()
 }
 
-// observe takes a provider's count of a history of size sent; now is the size of the
-// history now.
+// observe takes a provider's count of a history of size sent; now is its size now.
 func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output = 0
 	prompt := u.Prompt()
@@ -183,15 +178,13 @@ func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output, m.reasoning = u.Output, u.Reasoning
 }
 
-// plausible reports whether a request of this size can have so many tokens; a small one can
-// have many, since a server may add to it.
+// plausible reports whether a request of this size can have so many tokens; a server may add some to it.
 func plausible(tokens int, all size) bool {
 	guess := float64(all.guess())
 	return float64(tokens) >= implausible*guess && float64(tokens) <= manifold*max(guess, 1000)
 }
 
-// learn takes the count of what was added since the last count, or of the first request if
-// the overhead is known and its images, whose size is a guess, are few.
+// learn takes the count of what was added since the last count, or of a first request with few images.
 func (m *meter) learn(prompt int, all size) {
 	if m.countedTokens > 0 {
 		prompt, all = prompt-m.countedTokens, all.minus(m.countedSize)
@@ -212,8 +205,7 @@ func (m *meter) resume(u provider.Usage, sent size) {
 	}
 }
 
-// appended takes an added message; now includes it. The reply just counted has the
-// provider's count.
+// appended takes an added message; now includes it. The reply just counted has the provider's count.
 func (m *meter) appended(msg provider.Message, s, now size) {
 	output := m.output
 	m.output = 0

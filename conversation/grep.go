@@ -28,9 +28,8 @@ const (
 	matchChars  = 120
 )
 
-// Grep finds messages with all of the words, in any case, in text, calls and results,
-// trimmed or not. do gets the matches in the order of List and of the file; it returns
-// false to skip the rest of the session. only chooses sessions, nil for all. Unreadable
+// Grep finds messages with all of the words, in any case, in text, calls and results, trimmed or not. do gets the matches in
+// the order of List and of the file; false skips the rest of the session. only chooses sessions, nil for all. Unreadable
 // files are skipped.
 func (st Store) Grep(words []string, only func(Info) bool, do func(Match) bool) error {
 	infos, err := st.List()
@@ -118,8 +117,7 @@ func searched(m provider.Message) string {
 	return b.String()
 }
 
-// plainJSON is the decoded strings of a call's input, or the input itself if it is not an
-// object.
+// plainJSON is the decoded strings of a call's input, or an input that is no object itself.
 func plainJSON(input json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(input, &fields) != nil {

@@ -52,8 +52,7 @@ func sizeOfAll(items []item) size {
 	return sum
 }
 
-// step is a model's message with the results of its calls, items[from:to], dropped only
-// whole.
+// step is a model's message with the results of its calls, items[from:to], dropped only whole.
 type step struct{ from, to int }
 
 // stepsOf finds the steps in order. A result without a call is a step of its own.
@@ -94,8 +93,7 @@ func lastUser(items []item) int {
 	return -1
 }
 
-// edit replaces the text of a part; an image becomes text. The session file records it, so
-// that a resumed session sends the same bytes in any version.
+// edit replaces the text of a part; an image becomes text. A resumed session sends the same bytes in any version.
 type edit struct {
 	Message string `json:"message"` // id of the message's line
 	Part    int    `json:"part"`    // index of the part
@@ -207,8 +205,7 @@ func (c *Conversation) replay(history []entry) {
 	c.sent, c.counted = len(c.items), provider.Usage{}
 }
 
-// replayTrim applies a recorded trim or compaction. Its estimate counts if no usage was
-// read before it.
+// replayTrim applies a recorded trim or compaction. Its estimate counts if no usage was read before it.
 func (c *Conversation) replayTrim(id string, r compactRecord) {
 	if c.cfg.Mask != nil {
 		r.trimRecord, r.Summary = maskedTrim(r.trimRecord, c.cfg.Mask), c.cfg.Mask(r.Summary)
@@ -255,8 +252,7 @@ func isObject(raw json.RawMessage) bool {
 	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") && json.Valid(raw)
 }
 
-// onlyText reports whether a message reads back unchanged, which saves copies of a long
-// answer.
+// onlyText reports whether a message reads back unchanged, which saves copies of a long answer.
 func onlyText(m provider.Message) bool {
 	for _, p := range m.Parts {
 		t, ok := p.(provider.Text)

@@ -16,8 +16,7 @@ import (
 // Images are files in the output directory, named by their SHA-256. A line names an image
 // by that sum, also in a fork, which finds it in the other session's directory.
 
-// keepImages writes and syncs the images of a message, and returns the message as its line
-// has it.
+// keepImages writes and syncs the images of a message, and returns the message as its line has it.
 func (s *Session) keepImages(m provider.Message) (provider.Message, error) {
 	var err error
 	m = eachImage(m, func(img provider.Image) (provider.Image, string) {
@@ -66,8 +65,7 @@ func (s *Session) keepImage(img provider.Image, data []byte) error {
 	return nil
 }
 
-// loadImages loads the images of the history, with their data if they are sent. A sentence
-// replaces one that is missing or changed, and Notices counts them.
+// loadImages loads the images of the history, with their data if they are sent. A sentence replaces one that is missing.
 func (s *Session) loadImages(data bool) {
 	trimmed := trimmedParts(s.history)
 	lost := 0
@@ -120,8 +118,7 @@ func (s *Session) withImages(m provider.Message, data bool) (with provider.Messa
 	return with, lost
 }
 
-// imageFile is the path of an image's file in the session's directories, "" if there is
-// none of its size.
+// imageFile is the path of an image's file in the session's directories, "" if there is none of its size.
 func (s *Session) imageFile(img provider.Image) string {
 	if s == nil {
 		return ""
@@ -166,8 +163,7 @@ func imageExt(mediaType string) string {
 	return cmp.Or(ext, ".png")
 }
 
-// eachImage replaces each image of a copy of the message by another or by a sentence. Parts
-// keep their index.
+// eachImage replaces each image of a copy of the message by another or by a sentence. Parts keep their index.
 func eachImage(m provider.Message, become func(provider.Image) (provider.Image, string)) provider.Message {
 	cloned := false
 	set := func(i int, p provider.Part) {

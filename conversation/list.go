@@ -36,8 +36,7 @@ type Info struct {
 	ForkOf   string    `json:"fork_of,omitempty"`
 	Name     string    `json:"name,omitempty"`     // the user's name for it, may be ""
 	Headless bool      `json:"headless,omitempty"` // it began with a headless run
-	// CostUSD is the cost in US dollars; nil if a price is unknown or an older artoo wrote
-	// the session.
+	// CostUSD is the cost in US dollars; nil if a price is unknown or an older artoo wrote the session.
 	CostUSD *float64 `json:"cost_usd"`
 }
 
@@ -50,9 +49,8 @@ const (
 	firstChars = 80
 )
 
-// List describes all sessions, the last written first, from the beginning and end of each
-// file, or the whole where that does not suffice. Broken files are listed with what is
-// known.
+// List describes all sessions, the last written first, from the beginning and end of each file, or the whole where that
+// does not suffice. Broken files are listed with what is known.
 func (st Store) List() ([]Info, error) {
 	files, err := st.files()
 	if err != nil {
@@ -93,8 +91,7 @@ func describeAll(files []found) []Info {
 // filesAtOnce is how many files one processor describes before it looks for more.
 const filesAtOnce = 16
 
-// inParallel does n things on all processors, some at a time. worker is called once a
-// goroutine.
+// inParallel does n things on all processors, some at a time. worker is called once a goroutine.
 func inParallel(n, some int, worker func() func(from, to int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -415,8 +412,7 @@ func firstWords(m provider.Message) string {
 	return ""
 }
 
-// sessionFile saves the six system calls that os.Open makes more, which counts with 10,000
-// sessions.
+// sessionFile saves six system calls of os.Open, which counts with 10,000 sessions.
 type sessionFile int
 
 // openRead opens a file for reading. Errors are *fs.PathError, as those of os.Open.

@@ -17,8 +17,7 @@ type file interface {
 	io.Seeker
 }
 
-// loader finds the history in a session file: first which line follows which, then what is
-// still sent.
+// loader finds the history in a session file: which line follows which, then what is still sent.
 type loader struct {
 	*Session
 	file    file
@@ -33,9 +32,8 @@ type loader struct {
 	sums    []byte // the last line that holds a sum, or nil
 }
 
-// load reads a session file for reading only. Damage is left out and noted. Unless whole is
-// true it skips what a long session can no longer send. back is how many of the user's last
-// messages are left out, with what followed them.
+// load reads a session file for reading only. Damage is left out and noted. Unless whole, it skips what a long session can
+// no longer send. back is how many of the user's last messages are left out, with what followed them.
 func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Bounds of what is read of a history to continue it, in bytes. No model's window holds
-// more than 2 million tokens: in a longer history only the newest can ever be sent.
+// Bounds of what is read of a history, in bytes: no model's window holds more than 2 million tokens.
 const (
 	liveBytes = 8 << 20
 	lineBytes = 64 << 10 // a line counts no more: the rest of it is an image
@@ -19,8 +18,7 @@ const (
 	liveUsage = 100
 )
 
-// read returns the chain's messages, usage and trims; of a long session only what can still
-// be sent, unless whole is true.
+// read returns the chain's messages, usage and trims; unless whole, of a long session only what can still be sent.
 func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	size := 0
 	for _, i := range chain {
@@ -55,8 +53,7 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
-// inForce are the trims and compactions not undone. A trim made within an undone compaction
-// keeps only what concerns later messages.
+// inForce are the trims and compactions not undone. A trim within an undone compaction keeps what concerns later messages.
 func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	back := map[string]bool{}
 	for _, e := range trims {
@@ -106,8 +103,7 @@ func trimOf(e entry) *trimRecord {
 	return nil
 }
 
-// gone are the IDs of messages no longer sent, except those of the last compactions as far
-// as there is room, so that these can be undone.
+// gone are the IDs of messages no longer sent, except those of the last compactions as far as there is room, to undo them.
 func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 	gone := map[string]bool{}
 	for _, e := range trims {
@@ -142,8 +138,7 @@ func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 	return gone
 }
 
-// merge reads the live lines and the usage, with the trims at the place of the last one:
-// none changes later messages.
+// merge reads the live lines and the usage, with the trims at the place of the last: none changes later messages.
 func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry, error) {
 	sent := make(map[string]bool, len(live))
 	for _, i := range live {
@@ -171,8 +166,7 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 	return slices.Concat(before, trims, after), err
 }
 
-// split divides the messages not dropped into the newest, which can be sent, and the
-// others. A result is never without its call.
+// split divides the messages into the newest, which can be sent, and the others. No result is without its call.
 func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) {
 	kept := slices.DeleteFunc(slices.Clone(chain), func(i int32) bool {
 		return !l.lines[i].kind.message() || gone[l.lines[i].id]

@@ -8,8 +8,7 @@ import (
 	"artoo/provider"
 )
 
-// masked masks keys in the message. The model's own text may be signed and stays, unless
-// replies is true.
+// masked masks keys in the message. The model's own text may be signed and stays, unless replies is true.
 func masked(m provider.Message, mask func(string) string, replies bool) provider.Message {
 	if mask == nil || m.Role == provider.RoleAssistant && !replies {
 		return m

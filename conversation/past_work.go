@@ -19,8 +19,7 @@ const (
 	pastMost     = 1500 // bytes of it in large ones
 )
 
-// pastWork is the work in the steps that are no longer sent. It is a value: and makes a new
-// one.
+// pastWork is the work in the steps that are no longer sent, a value.
 type pastWork struct {
 	Files    []string  `json:"files,omitempty"`    // changed, the last one last
 	Commands []command `json:"commands,omitempty"` // run, the last one last
@@ -97,8 +96,7 @@ type pastList struct {
 	old                 int // number of entries dropped from it
 }
 
-// text is a sentence of about most bytes with the newest work, or "". A list may use
-// the room that those before it left.
+// text is a sentence of about most bytes with the newest work, or "". A list may use room that others left.
 func (d pastWork) text(most int) string {
 	most = min(max(most, pastLeast), pastMost)
 	ran := make([]string, len(d.Commands))

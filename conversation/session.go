@@ -17,8 +17,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Session is one session file, append-only JSON lines, made by a Store and written by a
-// Conversation. Several goroutines may call its methods.
+// Session is one session file, append-only JSON lines, made by a Store, for several goroutines.
 type Session struct {
 	store    Store
 	path     string
@@ -91,8 +90,7 @@ func (s *Session) Path() string { return s.path }
 // OutputDir is for Config.OutputDir. It exists once it holds a file.
 func (s *Session) OutputDir() string { return strings.TrimSuffix(s.path, fileExt) + outputExt }
 
-// OutputDirs are the directories of files that results may name, which the model must be
-// able to read: the session's and those of the sessions it was forked from.
+// OutputDirs are the directories of files that results may name: the session's and those it was forked from.
 func (s *Session) OutputDirs() []string {
 	dirs := []string{s.OutputDir()}
 	for _, name := range s.header.Outputs {
@@ -101,8 +99,7 @@ func (s *Session) OutputDirs() []string {
 	return dirs
 }
 
-// Notices are sentences for the user about repairs and omissions when the session was
-// opened.
+// Notices are sentences for the user about repairs and omissions when the session was opened.
 func (s *Session) Notices() []string { return slices.Clone(s.notices) }
 
 // Resumed reports whether the session had a history when it was opened.
@@ -125,9 +122,8 @@ func (s *Session) Totals() Totals {
 	return s.totals
 }
 
-// Messages is the untrimmed history at opening, with the summaries in force. After Open and
-// Fork the oldest part of a long session may be missing. It is empty once New took the
-// session.
+// Messages is the untrimmed history at opening, with the summaries in force; after Open and Fork perhaps without the oldest
+// part of a long session. It is empty once New took the session.
 func (s *Session) Messages() []provider.Message {
 	back := map[string]bool{}
 	for _, e := range s.history {
@@ -193,8 +189,7 @@ func (s *Session) UserMessage(n int) (provider.Message, error) {
 	return provider.Message{}, fileError(s.from, errors.Join(errors.New("a message of it cannot be read"), err))
 }
 
-// Sync writes the end of a turn if anything was written since the last one, and syncs the
-// file.
+// Sync writes the end of a turn if anything was written since the last one, and syncs the file.
 func (s *Session) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,8 +255,7 @@ func (s *Session) Close() error {
 // lockExt is added to a session file's name. The lock is a file of its own.
 const lockExt = ".lock"
 
-// errInUse: another process, or another Session here, writes the file. errNoLocks: the file
-// system has no locks, so that cannot be known.
+// errInUse: another process or Session writes the file. errNoLocks: that cannot be known on this file system.
 var (
 	errInUse   = errors.New("in use by another artoo")
 	errNoLocks = errors.New("on a file system without locks")
@@ -275,8 +269,7 @@ type fileLock struct {
 	lock *flock.Flock
 }
 
-// lockFile locks the session file at path, or returns errInUse or errNoLocks. The kernel
-// frees the lock when the process dies.
+// lockFile locks the session file at path, until the process dies, or returns errInUse or errNoLocks.
 func lockFile(path string) (*fileLock, error) {
 	path += lockExt
 	for range lockTries {
@@ -291,8 +284,7 @@ func lockFile(path string) (*fileLock, error) {
 		if !got {
 			return nil, errInUse
 		}
-		// The holder may have removed the file before this lock was taken: then nobody else
-		// sees it.
+		// The holder may have removed the file before this lock was taken: then nobody else sees it.
 		held, err := lock.Stat()
 		if err == nil {
 			var now os.FileInfo
@@ -307,8 +299,7 @@ func lockFile(path string) (*fileLock, error) {
 	return nil, errNoLocks
 }
 
-// noLocks reports whether flock(2) is not supported, as on some network and FUSE file
-// systems.
+// noLocks reports whether flock(2) is not supported, as on some network and FUSE file systems.
 func noLocks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }

@@ -24,8 +24,8 @@ const (
 type Store struct {
 	Dir string           // absolute; made 0700 when the first session is written
 	Now func() time.Time // nil: time.Now
-	// OpenFile opens or makes a session file with flags of os.OpenFile and mode 0600, and
-	// opens directories to sync them. nil means os.OpenFile; tests make it fail.
+	// OpenFile opens or makes a session file, 0600, with flags of os.OpenFile, and opens directories to sync them. nil means
+	// os.OpenFile; tests make it fail.
 	OpenFile func(path string, flags int) (File, error)
 
 	lock func(path string) (*fileLock, error) // nil: lockFile
@@ -53,8 +53,7 @@ func (st Store) now() time.Time {
 	return time.Now()
 }
 
-// Create begins a session with CWD, Version, Provider and Model of h. The first append
-// makes the file.
+// Create begins a session with CWD, Version, Provider and Model of h. The first append makes the file.
 func (st Store) Create(h Header) *Session {
 	h.V = formatVersion
 	h.ID = newID()
@@ -70,9 +69,8 @@ func (st Store) fresh(h Header) *Session {
 
 func newID() string { return strings.ToLower(rand.Text()[:8]) }
 
-// Open opens a session by its ID, the beginning of one, or its name. If another process
-// writes it, or the file system has no locks, the result is a fork, and Notices says so. A
-// newer artoo's session is read-only. Errors are *Error.
+// Open opens a session by its ID, the beginning of one, or its name. One in use, or without locks, is forked, and Notices
+// says so. A newer artoo's is read-only. Errors are *Error.
 func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st.open) }
 
 // Read opens a session for reading, in use or not. Appends are refused.
@@ -80,8 +78,8 @@ func (st Store) Read(asked string) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.read(path, true, 0) })
 }
 
-// Fork begins a session with the history of another, without the user's last back messages
-// and what followed them; it is an *Error if there are fewer. The other may be in use.
+// Fork begins a session with the history of another, in use or not, without the user's last back messages and what followed;
+// fewer are an *Error.
 func (st Store) Fork(asked string, back int) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.fork(path, back) })
 }
@@ -139,8 +137,7 @@ func (st Store) fork(path string, back int) (*Session, error) {
 	return s, nil
 }
 
-// Newest opens the session of the directory cwd that was written last, as Open does; the
-// error is an *Error if there is none.
+// Newest opens, as Open does, the session of the directory cwd that was written last, or returns an *Error.
 func (st Store) Newest(cwd string) (*Session, error) {
 	files, err := st.files()
 	if err != nil {
@@ -172,9 +169,8 @@ func (st Store) read(path string, whole bool, back int) (*Session, error) {
 	return s, nil
 }
 
-// Remove deletes sessions with their outputs, images and salts, except outputs that a copy
-// still names, and returns what it deleted. asked are as for Open. The error, an *Error,
-// names each session that was not deleted, such as one in use.
+// Remove deletes sessions with their outputs, images and salts, except outputs that a copy still names, and returns them.
+// asked are as for Open. The error, an *Error, names each session that was not deleted, such as one in use.
 func (st Store) Remove(asked ...string) (removed []Info, err error) {
 	going := map[string]bool{}
 	var paths []string
@@ -230,8 +226,7 @@ func (st Store) remove(path string, named map[string]bool) (info Info, err error
 	return info, fileError(path, err)
 }
 
-// removeOutputs deletes the outputs of a session and of deleted sessions it was copied
-// from, except those that others name.
+// removeOutputs deletes outputs of a session and of deleted sessions it was copied from, except those that others name.
 func (st Store) removeOutputs(path string, named map[string]bool) error {
 	own := filepath.Base(strings.TrimSuffix(path, fileExt)) + outputExt
 	going := []string{own}

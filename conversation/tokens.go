@@ -70,8 +70,7 @@ func sizeOf(msg provider.Message) size {
 	return s
 }
 
-// sizeOfPart measures a part. Opaque payloads are base64, and partly not counted by
-// providers: a quarter is near enough.
+// sizeOfPart measures a part. A quarter of opaque payloads, base64 and partly not counted, is near enough.
 func sizeOfPart(p provider.Part) (s size) {
 	opaque := func(text string) {
 		s.bytes += len(text) / 4
@@ -104,8 +103,7 @@ func sizeOfTool(t provider.ToolSpec) size {
 	return s
 }
 
-// pieces counts the pieces of a text before tokenizing: words with the space before them,
-// digits by three, runs of signs and of spaces.
+// pieces counts words with the space before them, digits by three, runs of signs and of spaces.
 type pieces struct {
 	words, more, capitals  int // more letters than five in a word; capitals after the first
 	digits                 int // groups of three
@@ -117,9 +115,8 @@ type pieces struct {
 	alphabet, letters, odd int // Cyrillic and Greek; other letters; symbols
 }
 
-// sizeOfText measures a text. The weights, in 1/1000 token, were fitted to o200k_base on
-// prose, sources, JSON, listings and manuals in five languages: within a tenth for most, a
-// fifth for a few.
+// sizeOfText measures a text. The weights, in 1/1000 token, were fitted to o200k_base on prose, sources, JSON, listings and
+// manuals in five languages: within a tenth for most, a fifth for a few.
 func sizeOfText(text string) size {
 	s := size{bytes: len(text)}
 	if text == "" {

@@ -24,16 +24,13 @@ const (
 	worth     = 200  // bytes that shrinking a result must save
 )
 
-// leastCut is the last size in characters to which recent results are shortened. It keeps
-// windows of 4,096 tokens from being full, and goes no further than the limit.
+// leastCut is the last size in characters to which recent results are shortened, for windows of 4,096 tokens.
 const leastCut = 250
 
-// Trim brings a history over budget down in one go to three quarters of it, or further if
-// ten steps like the last ten would not fit then, so that the cached prefix breaks rarely.
-// In this order: old images and results become a line, old texts and the user's long
-// messages are shortened, old steps go, recent results and answers are shortened, the
-// user's old messages go. It is recorded before it holds. A *FullError means that it would
-// not fit even so. After any error the history is unchanged.
+// Trim brings a history over budget down in one go to three quarters of it, or further if ten steps like the last ten would
+// not fit then, so that the cached prefix breaks rarely. In this order: old images and results become a line, old texts and
+// the user's long messages are shortened, old steps go, recent results and answers are shortened, the user's old messages go.
+// It is recorded before it holds. A *FullError would not fit even so. After any error the history is unchanged.
 func (c *Conversation) Trim() (Trimmed, error) {
 	budget := c.Budget()
 	before := c.meter.tokens(c.size)
@@ -53,8 +50,7 @@ func (c *Conversation) OverBudget() bool {
 	return budget > 0 && roundTokens(c.meter.most(c.size)) > budget
 }
 
-// kept is about the tokens that always stay: overhead, the user's latest message, the last
-// steps.
+// kept is about the tokens that always stay: overhead, the user's latest message, the last steps.
 func (c *Conversation) kept() float64 {
 	recent, latest := recentFrom(c.items, stepsOf(c.items)), lastUser(c.items)
 	s := c.meter.overhead().plus(sizeOfAll(c.items[recent:]))
@@ -77,16 +73,14 @@ func (c *Conversation) nextSteps() float64 {
 	return c.meter.raw(sum)
 }
 
-// trimming is where a trim starts, where it goes to, and the limit above which it does its
-// utmost.
+// trimming is where a trim starts, its goal, and the limit above which it does its utmost.
 type trimming struct {
 	before, goal, limit float64
 	all                 bool // the last steps may go too; what does not suffice is done even so
 }
 
-// TrimHard makes the history fit after a provider refused it as too long: well below what
-// was sent, whatever the estimate says. It lowers the budget. If the provider named its
-// window, call SetBudget first. Errors are those of Trim.
+// TrimHard makes the history fit after a provider refused it as too long, whatever the estimate says. It lowers the budget. If
+// the provider named its window, call SetBudget first. Errors are those of Trim.
 func (c *Conversation) TrimHard() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal, limit := hardShare*before, hardLimit*before
@@ -102,8 +96,8 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 	return t, err
 }
 
-// Compact trims to a quarter of the budget, the last steps included, between two turns at
-// the user's wish. Uncompact undoes it. Errors are those of Trim, except *FullError.
+// Compact trims to a quarter of the budget, the last steps included, between two turns. Uncompact undoes it. Errors are those
+// of Trim, except *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal := smallest * before
@@ -153,8 +147,7 @@ func (c *Conversation) recordTrim(p *planner) error {
 	return err
 }
 
-// writeLine writes a line of the session and returns its ID; without a session it only
-// counts.
+// writeLine writes a line of the session and returns its ID; without a session it only counts.
 func (c *Conversation) writeLine(kind string, payload any) (id string, err error) {
 	if c.session != nil {
 		return c.session.append(kind, payload)

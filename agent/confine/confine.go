@@ -1,6 +1,5 @@
-// Package confine lets an agent's commands run in the sandbox and on layers: it
-// knows which places of this machine a session's commands need, starts the sandbox
-// when the first one comes, and applies what a layer holds through the journal.
+// Package confine lets an agent's commands run in the sandbox and on layers: it knows which places of this machine they
+// need, and starts the sandbox when the first one comes.
 package confine
 
 import (
@@ -19,8 +18,7 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// background is how long what a command left in the background may still write: as
-// long as on the host, see shell.DefaultWaits.
+// background is how long what a command left in the background may still write, as in shell.DefaultWaits.
 const background = 200 * time.Millisecond
 
 // Line is how one command runs confined. Paths are absolute.
@@ -28,8 +26,8 @@ type Line struct {
 	Place  sandbox.Place
 	Exec   bool     // the project's own programs may run
 	Hidden []string // It must not see these either.
-	// Outputs are the directories of the project that a background command may write; with
-	// Whole it writes all of it, except what programs run or obey automatically.
+	// Outputs are the project's directories that a background command may write; Whole is all of it, except what programs
+	// run or obey automatically.
 	Outputs []string
 	Whole   bool
 }
@@ -41,8 +39,7 @@ type Confined interface {
 	Hides(path string) bool    // Hides reports whether it could not see an absolute path of the machine.
 	Protect() error            // makes what programs run read-only again: a landing replaced files
 	Limit() string             // the limit that ended it, in words; "" for none
-	// Changes are what it did on a layer; they hold the layer until Discard. An error gives
-	// the layer up, as Discard does unread.
+	// Changes are what it did on a layer; they hold the layer until Discard. An error gives the layer up.
 	Changes(ctx context.Context) (Changes, error)
 	Discard() error
 }
@@ -55,8 +52,7 @@ type Changes interface {
 	Open(c sandbox.Change) (*os.File, error)
 	// Path is where that content lies, if it may be renamed from there; "" has it copied.
 	Path(c sandbox.Change) string
-	// Discard gives the layer up. With keepCaches, what the command wrote into caches
-	// stays for the next one.
+	// Discard gives the layer up; with keepCaches, what the command wrote into caches stays for the next one.
 	Discard(keepCaches bool) error
 }
 
@@ -71,8 +67,7 @@ type Confiner struct {
 	broken  error // why it could not be started
 }
 
-// New makes a Confiner. facts are what the machine can do in the session's
-// directories. Nothing is started before the first command.
+// New makes a Confiner. facts are what the machine can do here. Nothing is started before the first command.
 func New(config Config, facts sandbox.Facts) *Confiner {
 	return &Confiner{config: config, facts: facts}
 }
@@ -109,8 +104,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	})
 }
 
-// StartServer starts a language server, which reads the project beside the commands
-// of the session and runs what it contains. It writes nothing but artoo's caches.
+// StartServer starts a language server, which runs what the project contains and writes nothing but artoo's caches.
 func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
@@ -153,7 +147,6 @@ type command struct {
 	err     error
 }
 
-// await waits for the end.
 func (r *command) await() {
 	defer close(r.done)
 	r.exit, r.err = r.process.Wait()
@@ -175,8 +168,7 @@ func (r *command) Exit() shell.Exit {
 // Signal passes a signal on. One that cannot be sent finds nobody: it has ended.
 func (r *command) Signal(signal syscall.Signal) { _ = r.process.Signal(signal) }
 
-// Runs reports whether anything of it runs: the command counts as ended once all it
-// started has.
+// Runs reports whether it, or anything that it started, runs.
 func (r *command) Runs() bool {
 	select {
 	case <-r.done:
@@ -202,7 +194,6 @@ func (r *command) Hides(path string) bool    { return r.process.Hides(path) }
 func (r *command) Protect() error            { return r.process.Protect() }
 func (r *command) Limit() string             { return r.exit.Limit }
 
-// Changes implements Confined.
 func (r *command) Changes(ctx context.Context) (Changes, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -214,10 +205,8 @@ func (r *command) Changes(ctx context.Context) (Changes, error) {
 	return &changes{found: found}, nil
 }
 
-// Discard implements Confined.
 func (r *command) Discard() error { return r.process.Discard() }
 
-// changes are what a command did on a layer.
 type changes struct {
 	found *sandbox.Changes
 	gone  bool

@@ -15,8 +15,7 @@ import (
 // gitConfig is the file with the user's git settings that confined commands see.
 func (c Config) gitConfig() string { return filepath.Join(c.temp, "gitconfig") }
 
-// gitSections are the user's settings that say how git shows and names things, and
-// run nothing.
+// gitSections are the user's settings that say how git shows and names things, and run nothing.
 const gitSections = `user core.autocrlf core.eol core.quotepath core.abbrev core.whitespace init color column log
 	diff.algorithm diff.renames diff.context diff.mnemonicprefix diff.noprefix diff.colormoved status branch
 	merge.conflictstyle push.default pull.rebase rebase.autostash commit.verbose blame format.pretty tag.sort
@@ -25,8 +24,7 @@ const gitSections = `user core.autocrlf core.eol core.quotepath core.abbrev core
 // unwanted is a key of these sections that names a key of the user all the same.
 const unwanted = "user.signingkey"
 
-// writeGitConfig writes the user's git settings without programs and credentials,
-// for git in the sandbox. Where there is no git, or it says nothing, they are empty.
+// writeGitConfig writes the user's git settings without programs and credentials, for git in the sandbox.
 func (c Config) writeGitConfig() error {
 	var text bytes.Buffer
 	settings, err := git.UserConfig(c.Environ, c.temp, "--global", "--includes", "--list")
@@ -42,7 +40,6 @@ func (c Config) writeGitConfig() error {
 	return os.WriteFile(c.gitConfig(), text.Bytes(), 0o600)
 }
 
-// wantedSetting reports whether a setting is one that confined commands see.
 func wantedSetting(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
 	list := strings.Fields(gitSections)
@@ -60,9 +57,8 @@ func writeSetting(b *bytes.Buffer, key, value string) {
 	fmt.Fprintf(b, "[%s]\n\t%s = \"%s\"\n", section, name, quoted)
 }
 
-// environ is the environment of a command in the sandbox: git takes the settings
-// above, takes no locks to look, and what keeps caches beside sources does not. Sockets
-// of other programs are out of reach there, so that it names none.
+// environ is the environment of a command in the sandbox: git takes the settings above and no locks to look, nothing
+// caches beside sources, and sockets of other programs are not named.
 func (c Config) environ(variables []string) []string {
 	variables = slices.DeleteFunc(slices.Clone(variables), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

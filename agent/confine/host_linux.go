@@ -11,13 +11,10 @@ import (
 	"artoo/tool/shell"
 )
 
-// Host starts commands that nothing confines so that they end with artoo all the same,
-// also when it is killed: a launcher that confines nothing starts them, and ends what
-// is left of them when artoo is gone. It is started with the first command. Its methods
-// may be called from any goroutine.
+// Host starts commands that nothing confines through a launcher that ends what is left of them when artoo is gone, also
+// when it is killed. The first command starts it. Any goroutine may call its methods.
 type Host struct {
-	// Warn is told once why there is no launcher; what runs then may outlive an artoo
-	// that is killed.
+	// Warn gets, once, why there is no launcher; what runs then may outlive an artoo that is killed.
 	Warn func(text string)
 
 	mu      sync.Mutex
@@ -45,7 +42,7 @@ func (h *Host) Start(cmd *exec.Cmd) (shell.Started, error) {
 	return r, nil
 }
 
-// open is the launcher, nil where there is none; another one than that which ended.
+// open is the launcher, another one than that which ended; nil where there is none.
 func (h *Host) open(ended *sandbox.Sandbox) *sandbox.Sandbox {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// Host starts commands that nothing confines. There is no launcher here that would end
-// with artoo what they leave behind when it is killed.
+// Host starts commands that nothing confines. No launcher ends here what they leave behind when artoo is killed.
 type Host struct {
 	Warn func(text string)
 }

@@ -26,22 +26,20 @@ type Config struct {
 	Read, Write []string // The user added these.
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
-	// Servers says that language servers may be started, Trusted that the project's own
-	// programs run unasked: its caches are apart from those of other times.
+	// Servers says that language servers may be started, Trusted that the project's own programs run unasked: each trust
+	// has caches of its own.
 	Servers, Trusted bool
 
-	// Layers is a directory of artoo's own for what commands write on layers, best on the
-	// project's file system; "" is one for temporary files.
+	// Layers is artoo's directory for layers, best on the project's file system; "" is a temporary one.
 	Layers string
-	// Denied lists the files that no command may see, and Protected the ones that a command on
-	// the project itself must not write, as programs run or obey them. Either may be nil.
+	// Denied lists files that no command may see, Protected those that a command on the project itself must not write. Either
+	// may be nil.
 	Denied, Protected func() ([]string, error)
 	IsCache           func(rel string) bool // see sandbox.Config
 
 	temp string // a directory of the session's own
 }
 
-// sandbox is the configuration of the sandbox.
 func (c Config) sandbox() (sandbox.Config, error) {
 	if err := c.writeGitConfig(); err != nil {
 		return sandbox.Config{}, err
@@ -99,8 +97,7 @@ func (c Config) denied() (all []string, err error) {
 	return all, err
 }
 
-// managers are the directories, below the home, of programs that bring several
-// versions of others: the first element of what is below holds no credentials.
+// managers are the directories, below the home, of programs that bring several versions of others, without credentials.
 const managers = `.nvm/versions .volta .asdf/installs .asdf/shims .local/share/mise/installs .local/share/mise/shims
 	.pyenv/versions .pyenv/shims .pyenv/libexec .rbenv/versions .rbenv/shims .sdkman/candidates .rustup/toolchains
 	.rustup/settings.toml .local/share/fnm .fnm .goenv/versions .gvm .jenv/versions .deno/bin .bun/bin
@@ -108,8 +105,7 @@ const managers = `.nvm/versions .volta .asdf/installs .asdf/shims .local/share/m
 	.nix-profile miniconda3 anaconda3 miniforge3 sdk go/sdk .dotnet/dotnet .dotnet/host .dotnet/sdk .dotnet/shared
 	.dotnet/packs .dotnet/tools .ghcup/bin .ghcup/ghc .juliaup .zvm .opam`
 
-// toolchains are the places in the home from which the user's PATH takes programs:
-// what the system's directories do not hold.
+// toolchains are the places in the home from which the user's PATH takes programs.
 func (c Config) toolchains() (dirs []string) {
 	if c.Home == "" {
 		return nil
@@ -145,9 +141,8 @@ func (c Config) toolchains() (dirs []string) {
 	return dirs
 }
 
-// userCaches are the caches that programs share between projects: below a directory of the
-// home, or the one that a variable names for it, unless a variable of their own says where.
-// None of them holds credentials.
+// userCaches are the caches that programs share between projects: below a directory of the home, or the one that a variable
+// names for it, unless a variable of their own says where. None of them holds credentials.
 var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"go-build", ".cache", "XDG_CACHE_HOME", "go-build", "GOCACHE"},
 	{"go-mod", "go", "GOPATH", "pkg/mod", "GOMODCACHE"},
@@ -164,8 +159,7 @@ var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"maven", ".m2", "", "repository", ""},
 }
 
-// caches are those that the session's commands see: the user's to read, below
-// artoo's own, which is kept by project and trust.
+// caches are those that commands see: the user's to read, below artoo's own, by project and trust.
 func (c Config) caches() (list []sandbox.Cache) {
 	if c.Home == "" || c.Cache == "" {
 		return nil
@@ -204,7 +198,5 @@ func (c Config) kept() string {
 	return filepath.Join(c.own(), "project")
 }
 
-// cargoTarget is where language servers see what cargo built for them. rust-analyzer has
-// cargo check find most problems, and that writes to the project unless it is told of
-// another place; it is no user's cache, so the next session has it too.
+// cargoTarget is where language servers see what cargo built for them: rust-analyzer's cargo check would write to the project.
 func (c Config) cargoTarget() string { return filepath.Join(c.Home, ".cache", "artoo-cargo-target") }

@@ -31,8 +31,7 @@ const (
 	lockName = "lock"
 	runExt   = ".run" // A run keeps this file locked while it may have reservations.
 	dayExt   = ".jsonl"
-	// lockTime is how long others may take to write a line before it is said that they
-	// hold the ledger: a process that was stopped does.
+	// lockTime is how long others may hold the lock before that is an error: a process that was stopped does.
 	lockTime = 10 * time.Second
 )
 
@@ -53,8 +52,7 @@ type line struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Run  string `json:"run"`
-	// Most is what a reserved request may cost in US dollars. Its Spent is what it is
-	// known to cost: what counts where its run dies.
+	// Most is what a reserved request may cost in US dollars. Its Spent is what counts where its run dies.
 	Most float64 `json:"most_usd,omitempty"`
 	*Spent
 }
@@ -66,8 +64,7 @@ const (
 	typeReleased = "released" // nothing was spent
 )
 
-// Ledger is one run's access to the ledger. Make one with Open. It may be used by
-// several goroutines.
+// Ledger is one run's access to the ledger. Make one with Open. Several goroutines may use it.
 type Ledger struct {
 	dir string
 	run string
@@ -80,8 +77,7 @@ type Ledger struct {
 	closed bool
 }
 
-// Open gives access to the ledger in a directory, which is made with the first
-// reservation. now is time.Now except in tests.
+// Open gives access to the ledger in a directory, which the first reservation makes. now is time.Now except in tests.
 func Open(dir string, now func() time.Time) *Ledger {
 	return &Ledger{dir: dir, run: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]), now: now}
 }
@@ -115,10 +111,9 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("$%.4f of the $%.2f for %s are spent, by all runs", e.Spent, e.Cap, e.Day)
 }
 
-// Reserve notes that a request begins, which may cost up to most US dollars, and
-// known.CostUSD at least. Of what the cap leaves of the day it is granted as much as
-// that, but not less than least: then the error is a FullError. With an error there is
-// no reservation. 0 for the cap is none, +Inf for most all that is left.
+// Reserve notes that a request begins, which costs at least known.CostUSD and at most most US dollars, +Inf for all that
+// is left. It is granted what the cap, 0 for none, leaves of the day: less than least is a FullError. With an error there
+// is no reservation.
 func (l *Ledger) Reserve(known Spent, least, most, limit float64) (*Reservation, error) {
 	r := &Reservation{ledger: l, known: known, limit: limit}
 	if err := r.Raise(0, least, most); err != nil {
@@ -127,8 +122,7 @@ func (l *Ledger) Reserve(known Spent, least, most, limit float64) (*Reservation,
 	return r, nil
 }
 
-// locked runs f while no other process reads or writes the ledger, with the day's
-// file read. date is "" for today.
+// locked runs f under the lock of the ledger, with the day's file read. date is "" for today.
 func (l *Ledger) locked(date string, f func(file *os.File) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +163,7 @@ func (l *Ledger) locked(date string, f func(file *os.File) error) error {
 	return file.Close()
 }
 
-// live takes the lock that tells others that this run is alive.
+// live takes the lock that shows others that this run is alive.
 func (l *Ledger) live() error {
 	if l.alive != nil {
 		return nil
@@ -182,8 +176,7 @@ func (l *Ledger) live() error {
 	return nil
 }
 
-// lives reports whether a run has its lock: the kernel frees that of a process that
-// dies.
+// lives reports whether a run has its lock, which the kernel frees when the process dies.
 func lives(dir, run string) bool {
 	path := filepath.Join(dir, filepath.Base(run)+runExt)
 	if _, err := os.Stat(path); err != nil {
@@ -198,7 +191,6 @@ func lives(dir, run string) bool {
 	return false
 }
 
-// write appends a line, which is read again like those of others.
 func (l *Ledger) write(file *os.File, v line) error {
 	v.Run = l.run
 	data, err := json.Marshal(v)
@@ -225,7 +217,6 @@ type day struct {
 	entries bool
 }
 
-// read reads what came since.
 func (d *day) read(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -298,8 +289,7 @@ func (d *day) pendingCost(except string) (sum float64) {
 	return sum
 }
 
-// Reservation is one request's share of a day's money. A request counts for the day
-// on which it began. It is used by one goroutine at a time.
+// Reservation is one request's share of the money of the day on which it began, for one goroutine at a time.
 type Reservation struct {
 	ledger *Ledger
 	known  Spent
@@ -312,8 +302,7 @@ type Reservation struct {
 	Day     float64 // US dollars that were spent on the day before it
 }
 
-// Raise reserves again: for a request of which tries that failed have cost lost, and
-// another one is about to be made. See Ledger.Reserve for the others.
+// Raise reserves again, for another try: those that failed have cost lost. See Ledger.Reserve for the others.
 func (r *Reservation) Raise(lost, least, most float64) error {
 	l := r.ledger
 	return l.locked(r.date, func(file *os.File) error {
@@ -374,8 +363,7 @@ func (l *Ledger) Today() (date string, spent float64, err error) {
 	return date, spent, err
 }
 
-// Read lists what was spent on a day (2006-01-02), in the order in which it was
-// settled; nil where there is no such file. What is under way is left out.
+// Read lists what was spent on a day (2006-01-02), as it was settled; nil without a file. Requests under way are left out.
 func Read(dir, date string) ([]Spent, error) {
 	file, err := os.Open(filepath.Join(dir, date+dayExt))
 	if errors.Is(err, fs.ErrNotExist) {
