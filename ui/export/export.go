@@ -5,11 +5,18 @@
 package export
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -101,4 +108,150 @@ func Write(w io.Writer, format Format, s Session) error {
 		return HTML(w, s)
 	}
 	return Markdown(w, s)
+}
+
+// File writes the session to a file, whose name decides the format, and returns its path. A relative name starts at
+// dir, which is absolute; "" is artoo-ID.md; a directory gets a file of that name. The file appears whole or not at
+// all, for its owner only, and never replaces another. An *Error says what is wrong with the name.
+func File(dir, name string, s Session) (path string, err error) {
+	if path = name; name == "-" {
+		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md, .json or .html"}
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, name)
+	}
+	if info, err := os.Stat(path); name == "" || err == nil && info.IsDir() || os.IsPathSeparator(name[len(name)-1]) {
+		path = filepath.Join(path, fileName(s.ID))
+	}
+	format, err := formatOfFile(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", exists(path)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".artoo-export-*")
+	if err != nil {
+		return "", nameError(path, err)
+	}
+	defer os.Remove(file.Name()) // gone already where it was renamed
+	err = Write(file, format, s)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", err
+	}
+	return path, place(file.Name(), path)
+}
+
+// place gives the finished file its name, without replacing another.
+func place(temp, path string) error {
+	err := os.Link(temp, path)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	}
+	// This file system has no second names. The name is taken first, so that no other file is lost.
+	taken, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	}
+	if err != nil {
+		return nameError(path, err)
+	}
+	if err := errors.Join(taken.Close(), os.Rename(temp, path)); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+func exists(path string) error {
+	return &Error{What: path, Why: "exists already and is not replaced", Hint: "give another name"}
+}
+
+func nameError(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return &Error{What: path, Why: "cannot be written: " + err.Error(),
+		Hint: "give a name in a directory that exists and can be written"}
+}
+
+// fileName is the name a session's file gets unless told otherwise.
+func fileName(id string) string {
+	id = cmp.Or(id, "session")
+	return "artoo-" + strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, id) + ".md"
+}
+
+// jsonVersion is the "v" of the export. Within a version fields are only added.
+const jsonVersion = 1
+
+// jsonSession is the export, field by field. docs/formats.md documents it.
+type jsonSession struct {
+	V        int            `json:"v"`
+	Type     string         `json:"type"` // always "session_export"
+	ID       string         `json:"id"`
+	Dir      string         `json:"directory"`
+	Started  *time.Time     `json:"started"` // null when unknown
+	Updated  *time.Time     `json:"updated"`
+	Version  string         `json:"artoo"`
+	Provider string         `json:"provider"`
+	Model    string         `json:"model"`
+	ForkOf   string         `json:"fork_of,omitempty"`
+	Requests int            `json:"requests"`
+	Usage    provider.Usage `json:"usage"`
+	CostUSD  *float64       `json:"cost_usd"` // null when a price is unknown
+	Messages []said         `json:"messages"`
+}
+
+// JSON writes the session as one indented JSON object. Characters that a terminal obeys or hides become escapes.
+func JSON(w io.Writer, s Session) error {
+	line, err := provider.Marshal(jsonSession{
+		V: jsonVersion, Type: "session_export", ID: s.ID, Dir: s.Dir, Started: known(s.Started), Updated: known(s.Updated),
+		Version: s.Version, Provider: s.Provider, Model: s.Model, ForkOf: s.ForkOf,
+		Requests: s.Totals.Requests, Usage: s.Totals.Usage, CostUSD: s.Totals.CostUSD, Messages: transcript(s.Messages),
+	})
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, line, "", "  "); err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	_, err = io.WriteString(w, escapeUnseen(b.String())+"\n")
+	return err
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// escapeUnseen writes what is outside ASCII and not printable, which stands in strings only, as JSON escapes.
+func escapeUnseen(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r < 0x7f || unicode.IsGraphic(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }

@@ -2,6 +2,7 @@ package headless
 
 import (
 	"cmp"
+	"encoding/json"
 	"io"
 	"time"
 
@@ -88,4 +89,103 @@ func WriteLine(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err
+}
+
+// The lines of the jsonl format before its result. A type's fields are always
+// all there; docs/formats.md tells what they mean. Fields may be added.
+
+type sessionEvent struct {
+	Type      string `json:"type"` // session
+	V         int    `json:"v"`
+	SessionID string `json:"session_id"`
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	Sandbox   string `json:"sandbox"` // mechanism that confines commands
+}
+
+// textEvent is a piece of the reply or of the reasoning.
+type textEvent struct {
+	Type string `json:"type"` // text, reasoning
+	Text string `json:"text"`
+}
+
+// inputEvent is how much has come of a call's arguments: at most one each inputPause,
+// and the last.
+type inputEvent struct {
+	Type   string `json:"type"`  // tool_input
+	Tool   string `json:"tool"`  // "" while it is not known
+	Index  int    `json:"index"` // position in its reply, from 0
+	Bytes  int    `json:"bytes"`
+	Agent  string `json:"agent,omitempty"`
+	Parent string `json:"parent,omitempty"`
+}
+
+type callEvent struct {
+	Type   string          `json:"type"` // tool_call
+	ID     string          `json:"id"`
+	Tool   string          `json:"tool"`
+	Input  json.RawMessage `json:"input"`
+	Object string          `json:"object"` // the command, path or address
+	Index  int             `json:"index"`  // position in its reply, from 0
+	Of     int             `json:"of"`
+	Agent  string          `json:"agent,omitempty"`  // the sub-agent whose call it is
+	Parent string          `json:"parent,omitempty"` // id of the call that it works for
+}
+
+type outputEvent struct {
+	Type  string `json:"type"` // tool_output
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Agent string `json:"agent,omitempty"`
+}
+
+type callResultEvent struct {
+	Type   string           `json:"type"` // tool_result
+	ID     string           `json:"id"`
+	Tool   string           `json:"tool"`
+	Status agent.CallStatus `json:"status"`
+	Text   string           `json:"text"`
+	File   string           `json:"file"` // where the whole output is, when text was cut
+	Millis int64            `json:"ms"`
+	Agent  string           `json:"agent,omitempty"`
+}
+
+type approvalEvent struct {
+	Type   string `json:"type"` // approval
+	ID     string `json:"id"`
+	Tool   string `json:"tool"`
+	Object string `json:"object"`
+	Answer string `json:"answer"` // no, yes, session, forever, stop
+	Nobody bool   `json:"nobody"` // true when no one could be asked
+	Reason string `json:"reason"`
+	Rule   string `json:"rule"` // the narrowest rule that would allow the call
+	Agent  string `json:"agent,omitempty"`
+}
+
+type retryEvent struct {
+	Type    string `json:"type"` // retry
+	Try     int    `json:"try"`  // the one that comes
+	Tries   int    `json:"tries"`
+	WaitMS  int64  `json:"wait_ms"`
+	Discard int    `json:"discard"` // so many of the last text and reasoning events are void
+	Reason  string `json:"reason"`
+}
+
+type noticeEvent struct {
+	Type string           `json:"type"` // notice
+	Kind agent.NoticeKind `json:"kind"`
+	Text string           `json:"text"`
+}
+
+type usageEvent struct {
+	Type    string              `json:"type"` // usage
+	Request agent.RequestReport `json:"request"`
+}
+
+// inputOf is a call's input as JSON; null when the model wrote no valid input.
+func inputOf(call agent.Call) json.RawMessage {
+	if call.Raw != "" || !json.Valid(call.Input) {
+		return json.RawMessage("null")
+	}
+	return call.Input
 }
