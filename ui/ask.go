@@ -57,12 +57,12 @@ var errNoAnswer = errors.New("no answer")
 // Where there is no controlling terminal every answer is agent.ErrNobody. notify
 // calls the user for each question; it may be nil.
 func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	return func(ctx context.Context, q agent.Question) (a agent.Answer, err error) {
+	return func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 		if err := notify.Trouble(); err != nil {
 			s.Note("notify: " + err.Error())
 		}
-		err = onTTY(s, notify, func(at asker) error {
-			a, err = approval(s, q, func() ([]byte, error) {
+		return onTTY(s, notify, func(at asker) (agent.Answer, error) {
+			return approval(s, q, func() ([]byte, error) {
 				if !isCommand(q.Call) {
 					return nil, errors.New("only a command can be edited here; n REASON tells the model what to change")
 				}
@@ -71,9 +71,7 @@ func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q ag
 					return l.Text, err
 				})
 			}).ask(ctx, at)
-			return err
 		})
-		return a, err
 	}
 }
 
@@ -275,11 +273,7 @@ func trust(s *screen.Screen, q screen.TrustQuestion) dialogue[bool] {
 // screen's Err must be that terminal. Where there is none the error is
 // agent.ErrNobody.
 func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
-	err = onTTY(s, nil, func(at asker) error {
-		yes, err = trust(s, q).ask(ctx, at)
-		return err
-	})
-	return yes, err
+	return onTTY(s, nil, func(at asker) (bool, error) { return trust(s, q).ask(ctx, at) })
 }
 
 // asker asks in the conversation a user who is there.

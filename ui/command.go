@@ -33,11 +33,7 @@ type command struct {
 // commands is every command there is. Their names are those people know from
 // other agents; no known name means something else here.
 func commands() []command {
-	return slices.Concat(sessionCommands(), modelCommands(), rightsCommands(), turnCommands(), otherCommands())
-}
-
-// sessionCommands are about sessions and leaving.
-func sessionCommands() []command {
+	const block = `write """, the lines, and """ again`
 	return []command{
 		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "keys or approvals",
 			run: runHelp, complete: oneOf("keys", "approvals")},
@@ -49,35 +45,20 @@ func sessionCommands() []command {
 		{name: "rename", args: "[NAME]", help: "name the session", run: runRename},
 		{name: "fork", args: "[N]", help: "continue in a copy", run: runFork},
 		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile},
-	}
-}
 
-// modelCommands are about what answers, and what it costs.
-func modelCommands() []command {
-	return []command{
 		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels},
 		{name: "provider", args: "[NAME]", help: "show or change it", run: runProvider, complete: completeProviders},
 		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: oneOf(efforts()...)},
 		{name: "context", help: "what uses the window", run: runContext},
 		{name: "cost", aliases: []string{"usage", "tokens", "stats"}, help: "tokens and money", run: runCost},
 		{name: "status", aliases: []string{"session"}, help: "model and limits", run: runStatus},
-	}
-}
 
-// rightsCommands are about what may be done unasked.
-func rightsCommands() []command {
-	return []command{
 		{name: "approval", args: "[MODE]", help: "ask edits auto plan",
 			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
 		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off")},
 		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "list or drop rules",
 			run: runPermissions, complete: completeRules},
-	}
-}
 
-// turnCommands are about messages and what came of them.
-func turnCommands() []command {
-	return []command{
 		{name: "undo", aliases: []string{"rewind", "restore"}, args: "[N]", help: "undo N turns",
 			run: runUndo, complete: completeCount},
 		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
@@ -89,23 +70,15 @@ func turnCommands() []command {
 		{name: "queue", args: "[now N]", help: "queued lines",
 			run: runQueue, complete: oneOf("now ", "now all", "drop ", "drop all", "edit ")},
 		{name: "run", args: "COMMAND", help: "same as !COMMAND", run: runRun},
-	}
-}
 
-// otherCommands are the rest, and those that other agents have.
-func otherCommands() []command {
-	const block = `write """, the lines, and """ again`
-	return []command{
 		{name: "tools", help: "the model's tools", run: runTools},
 		{name: "init", help: "write AGENTS.md", run: runInit},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
 			complete: oneOf("all")},
 		{name: "doctor", help: "check the setup", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "log requests", run: runDebug, complete: oneOf("on", "off")},
-
 		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize old turns", run: runCompact},
 		{name: "uncompact", help: "undo /compact", run: runUncompact},
-
 		{name: "memory", instead: "the model reads AGENTS.md; #TEXT adds a line to it, /init writes one"},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
 			instead: "write @PATH in a message; the model reads the file then"},
@@ -137,14 +110,12 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	c, ok := findCommand(name)
 	switch {
 	case !ok:
-		near := nearestCommand(strings.ToLower(name))
-		if near != "" {
-			near = "; did you mean /" + near + "?"
-		} else {
-			near = "."
+		mean := "."
+		if near := nearestCommand(strings.ToLower(name)); near != "" {
+			mean = "; did you mean /" + near + "?"
 		}
 		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
-			"/help lists commands; start with a space to send it as text", oneLine(name), near))
+			"/help lists commands; start with a space to send it as text", oneLine(name), mean))
 		return nil
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
@@ -197,11 +168,11 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 	default:
 		return fmt.Errorf("%q is neither on nor off", arg)
 	}
+	state := "debug: off"
 	if t.opt.Program.Debug(set) {
-		t.Note("debug: on, secrets are masked")
-	} else {
-		t.Note("debug: off")
+		state = "debug: on, secrets are masked"
 	}
+	t.Note(state)
 	for _, row := range t.opt.Program.Confined() {
 		t.Note(oneLine(row))
 	}

@@ -136,7 +136,7 @@ func todayText(a *agent.Agent) string {
 	}
 	text := fmt.Sprintf("today (%s), all runs: $%.4f", date, spent)
 	if limit > 0 {
-		text += fmt.Sprintf(" of $%.2f", limit)
+		text += " of " + screen.Dollars(limit)
 	}
 	return text + "; artoo usage shows more"
 }
@@ -221,10 +221,10 @@ func limits(l agent.Limits) string {
 		set = append(set, screen.Count(l.MaxTurns, "step")+" a turn")
 	}
 	if l.MaxCost > 0 {
-		set = append(set, fmt.Sprintf("$%.2f a run", l.MaxCost))
+		set = append(set, screen.Dollars(l.MaxCost)+" a run")
 	}
 	if l.DailyCost > 0 {
-		set = append(set, fmt.Sprintf("$%.2f a day", l.DailyCost))
+		set = append(set, screen.Dollars(l.DailyCost)+" a day")
 	}
 	if l.MaxTotalTokens > 0 {
 		set = append(set, conversation.Tokens(l.MaxTotalTokens)+" tokens a run")

@@ -15,11 +15,6 @@ import (
 	"artoo/ui/prompt"
 )
 
-// approvalModes are the modes in the order in which they are listed.
-func approvalModes() []permission.Mode {
-	return []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan}
-}
-
 func runApproval(_ context.Context, t *Terminal, arg string) error {
 	switch {
 	case arg == "":
@@ -30,7 +25,7 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 		return t.nextMode()
 	case arg == "prompt": // the option calls it so
 		arg = string(permission.ModeAsk)
-	case !slices.Contains(approvalModes(), permission.Mode(arg)):
+	case !slices.Contains([]string{"ask", "edits", "auto", "plan"}, arg):
 		return fmt.Errorf("unknown mode %q: use ask, edits, auto or plan", arg)
 	}
 	return t.setMode(permission.Mode(arg))

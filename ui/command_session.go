@@ -24,11 +24,7 @@ func runSessions(_ context.Context, t *Terminal, which string) error {
 		return err
 	}
 	c := t.sessionChoices(rows)
-	found := make([]int, len(rows))
-	for i := range found {
-		found[i] = i
-	}
-	c.show(t.Screen, c.title, found)
+	c.show(t.Screen, c.title, c.all())
 	t.Note("/resume NUMBER, ID or NAME opens one; /resume WORDS searches")
 	return nil
 }

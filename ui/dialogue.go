@@ -26,18 +26,18 @@ type asker struct {
 
 // onTTY asks on the controlling terminal, which the screen's Err must be. Where there is none,
 // or another program has it, the error is agent.ErrNobody.
-func onTTY(s *screen.Screen, notify *Notifier, ask func(asker) error) error {
+func onTTY[Answer any](s *screen.Screen, notify *Notifier, ask func(asker) (Answer, error)) (a Answer, err error) {
 	tty, err := prompt.OpenTTY(s)
 	if err == nil {
-		err = ask(asker{s, tty.Ask, s.Block, notify}) // a pager would take the Ctrl-C that stops the run
+		a, err = ask(asker{s, tty.Ask, s.Block, notify}) // a pager would take the Ctrl-C that stops the run
 		if closed := tty.Close(); err == nil {
 			err = closed
 		}
 	}
 	if errors.Is(err, prompt.ErrNobody) {
-		return agent.ErrNobody
+		err = agent.ErrNobody
 	}
-	return err
+	return a, err
 }
 
 // meaning is what an answer asks for.
@@ -234,15 +234,20 @@ const listedChoices = 20
 // nothingChosen is the index that stands for Enter alone.
 const nothingChosen = -1
 
-// dialogue asks until one of the list is chosen: its index, or nothingChosen for an empty line.
-func (c choices) dialogue(s *screen.Screen) dialogue[int] {
+// all are the indices of the list.
+func (c choices) all() []int {
 	all := make([]int, len(c.list))
 	for i := range all {
 		all[i] = i
 	}
+	return all
+}
+
+// dialogue asks until one of the list is chosen: its index, or nothingChosen for an empty line.
+func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 	return dialogue[int]{
 		show: func() (string, bool) {
-			c.show(s, c.title, all)
+			c.show(s, c.title, c.all())
 			return cmp.Or(c.prompt, "number or part of the name (Enter: no change): "), false
 		},
 		read: func(typed string) (int, meaning, string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -258,6 +259,20 @@ func TestAPasteOfLinesApprovesNothing(t *testing.T) {
 	k.answerLine("y\n")
 	if a := wanted(k, answers); a.Verdict != agent.Yes {
 		t.Errorf("y means %+v", a)
+	}
+}
+
+// After Ctrl-Z and fg the shell has written below the prompt.
+func TestAPlainPromptStandsAgainAfterAStop(t *testing.T) {
+	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("you: ")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	k.expect("you: ")
+	k.send("\x04")
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
 	}
 }
 

@@ -33,11 +33,7 @@ type Undo struct {
 // screen's Err must be that terminal. Where there is none the error is
 // agent.ErrNobody.
 func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
-	err = onTTY(u.Screen, nil, func(at asker) error {
-		yes, err = u.ask(ctx, p, at)
-		return err
-	})
-	return yes, err
+	return onTTY(u.Screen, nil, func(at asker) (bool, error) { return u.ask(ctx, p, at) })
 }
 
 // Show prints what the plan says without asking.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 )
 
@@ -333,26 +334,41 @@ func (p *Prompt) childs() bool {
 }
 
 func (p *Prompt) signal(s os.Signal) {
-	switch {
-	case isResize(s):
+	switch s {
+	case syscall.SIGWINCH:
 		if p.keys != nil && !p.lent {
 			p.keys.resized()
 		}
-	case isContinue(s):
-		if p.keys != nil && !p.lent {
-			p.complain(p.modes.again())
-			p.keys.continued()
+	case syscall.SIGCONT:
+		p.continued()
+	case syscall.SIGINT, syscall.SIGQUIT:
+		switch {
+		case p.childs():
+			if s == syscall.SIGINT && p.overheard != nil {
+				p.overheard()
+			}
+		case s == syscall.SIGINT:
+			p.interrupted()
+		default:
+			p.dump()
 		}
-	case (isInterrupt(s) || isQuit(s)) && p.childs():
-		if isInterrupt(s) && p.overheard != nil {
-			p.overheard()
-		}
-	case isInterrupt(s):
-		p.interrupted()
-	case isQuit(s):
-		p.dump()
 	default:
 		p.end(&SignalError{s})
+	}
+}
+
+// continued shows the prompt again after the process was stopped.
+func (p *Prompt) continued() {
+	switch lines, plain := p.reader.(*plainReader); {
+	case p.lent:
+	case p.keys != nil:
+		p.complain(p.modes.again())
+		p.keys.continued()
+	case plain && lines.open && lines.tty:
+		if p.want.again != nil {
+			p.want.label = p.want.again()
+		}
+		p.screen.Prompt(p.want.label.Text)
 	}
 }
 

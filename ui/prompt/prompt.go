@@ -157,7 +157,7 @@ func (l Line) Whole() bool {
 }
 
 // block is the message of a block between fences: text from its start to its end.
-func block(text string) Line { return Line{Text: text, Literal: true, Pasted: allPasted(text).Pasted} }
+func block(text string) Line { return Line{Text: text, Literal: true, Pasted: Literal(text).Pasted} }
 
 // Action is what a key asks for other than sending a line. The line that is read ends with it:
 // the caller carries it out and reads on, with the text as it was. During a turn and at a
@@ -182,9 +182,7 @@ type Draft struct {
 }
 
 // Literal is a draft that is taken as pasted, from its start to its end.
-func Literal(text string) Draft { return allPasted(text) }
-
-func allPasted(text string) Draft { return Draft{text, []Span{{0, len(text)}}} }
+func Literal(text string) Draft { return Draft{text, []Span{{0, len(text)}}} }
 
 // join puts another draft below.
 func (d Draft) join(below Draft) Draft {

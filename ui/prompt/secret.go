@@ -64,10 +64,10 @@ func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 			s.PromptDone()
 			return l.text, errors.Join(l.err, flushInput(in), echo.leave())
 		case sig := <-signals:
-			if isResize(sig) {
+			if sig == syscall.SIGWINCH {
 				continue
 			}
-			if isContinue(sig) { // the shell that stopped us may have its own idea of echo
+			if sig == syscall.SIGCONT { // the shell that stopped us may have its own idea of echo
 				if err := echo.again(); err != nil {
 					return "", errors.Join(err, echo.leave())
 				}

@@ -26,11 +26,6 @@ func endingSignals() []os.Signal {
 	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }
 
-func isResize(s os.Signal) bool    { return s == syscall.SIGWINCH }
-func isContinue(s os.Signal) bool  { return s == syscall.SIGCONT }
-func isInterrupt(s os.Signal) bool { return s == syscall.SIGINT }
-func isQuit(s os.Signal) bool      { return s == syscall.SIGQUIT }
-
 // Code is how shells report an end by the signal.
 func (e *SignalError) Code() int {
 	if n, ok := e.Signal.(syscall.Signal); ok {

@@ -124,7 +124,7 @@ func (s *Screen) Row(head, text string) {
 		if s.opt.Profile == Spoken {
 			first = strings.Join(strings.Fields(sanitize.Text(head, sanitize.Line)), " ") + ": "
 		} else if next = strings.Repeat(" ", cells(first)); s.opt.ErrTTY && s.layout.width()-cells(first) < hang && cells(first+text) >= s.layout.width() {
-			above = strings.TrimRight(first, " ") + "\n"
+			above = s.layout.wrap(strings.TrimSpace(first), margin, margin+margin)
 			first, next = margin+margin, margin+margin
 		}
 		s.aside(above + s.layout.wrap(text, first, next))
