@@ -53,7 +53,6 @@ type work struct {
 	calls []*running
 }
 
-// hear notes that bytes came of what the model does now.
 func (w *work) hear(what doing, bytes int, now time.Time) {
 	switch before := w.busy.doing; {
 	case before == what:
@@ -66,7 +65,6 @@ func (w *work) hear(what doing, bytes int, now time.Time) {
 	w.busy.bytes += bytes
 }
 
-// visible notes that text of the reply was shown.
 func (w *work) visible(now time.Time) {
 	if w.busy.doing == writing {
 		w.busy.bytes, w.busy.since, w.busy.said = 0, now, now
@@ -83,7 +81,6 @@ func (w *work) running(id string) *running {
 	return nil
 }
 
-// since is when the first thing that goes on began.
 func (w *work) since() time.Time {
 	if len(w.calls) > 0 {
 		return w.calls[0].since
@@ -91,14 +88,12 @@ func (w *work) since() time.Time {
 	return w.busy.since
 }
 
-// waited lets the clocks of the calls go on where they stood.
 func (w *work) waited(d time.Duration) {
 	for _, r := range w.calls {
 		r.since, r.said = r.since.Add(d), r.said.Add(d)
 	}
 }
 
-// activity says what the model does and how much has come of it.
 func (lay *layout) activity(what doing, tool string, bytes int) string {
 	text, spoken := string(what), lay.opt.Profile == Spoken
 	if tool = line(tool); tool != "" && spoken {
@@ -115,8 +110,7 @@ func (lay *layout) activity(what doing, tool string, bytes int) string {
 	return text
 }
 
-// lastOf is the last that is known of a running call: what its sub-agent is writing,
-// or the end of its output.
+// lastOf is what the sub-agent of a running call is writing, or the end of the call's output.
 func (lay *layout) lastOf(r *running) string {
 	if r.input != (agent.ToolInput{}) {
 		return lay.ascii(lay.activity(calling, r.input.Tool, r.input.Bytes))
@@ -124,15 +118,15 @@ func (lay *layout) lastOf(r *running) string {
 	return lay.ascii(r.lastLine())
 }
 
-// rest forgets what was going on: the turn is over or a user is asked.
+// rest forgets what was going on.
 func (s *Screen) rest() {
 	s.work = work{}
 	s.endAsking()
 	s.hideProgress()
 }
 
-// alarm is the one timer: it is set to the next moment at which something is to be written,
-// or is not set, since an idle screen costs nothing.
+// alarm is the one timer, set to the next moment at which something is to be written. An idle
+// screen sets none.
 type alarm struct {
 	stop func() // nil when it is not set
 	at   time.Time
@@ -157,7 +151,6 @@ func (a *alarm) set(at time.Time, opt *Options, wake func(id int)) {
 	a.stop = opt.After(max(at.Sub(opt.Now()), 0), func() { wake(id) })
 }
 
-// wake does what is due.
 func (s *Screen) wake(id int) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -213,7 +206,6 @@ func (s *Screen) events(each func(at time.Time, do func(now time.Time))) {
 	}
 }
 
-// due is when the next line about a call is to be printed.
 func (r *running) due() time.Time {
 	if !r.started {
 		return r.since.Add(spinnerDelay)
@@ -268,7 +260,6 @@ func (b busy) due() time.Time {
 	return b.said.Add(report)
 }
 
-// still says that something goes on, and since when.
 func (lay *layout) still(doing string, since time.Duration) string {
 	if lay.opt.Profile == Spoken {
 		return "still " + doing + ", " + lay.spanWords(since)

@@ -40,7 +40,6 @@ func callVerb(c agent.Call) string {
 	return verb
 }
 
-// object is what a call works on, in one safe line, as wide as it will be shown.
 func (lay *layout) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
@@ -55,15 +54,11 @@ func (lay *layout) object(c agent.Call) string {
 	return lay.ascii(first)
 }
 
-// listed reports whether all lines of the object are for the user, as those of
-// a plan are, and not just what the call works on.
+// listed reports whether all lines of the object are for the user, as a plan's are.
 func listed(c agent.Call) bool { return c.Access.Kind == tool.KindNone && c.Access.Command == "" }
 
-// maxListed is how many lines of an object are shown below its call.
 const maxListed = 100
 
-// list is the further lines of an object that is shown whole, one below the
-// other.
 func (lay *layout) list(c agent.Call) string {
 	_, rest, _ := strings.Cut(strings.TrimRight(c.Access.Object, "\n"), "\n")
 	if !listed(c) || rest == "" {
@@ -79,8 +74,7 @@ func (lay *layout) list(c agent.Call) string {
 	return lay.prose(strings.Join(lines, "\n"), before) + more
 }
 
-// callLine is the line of a call with its result; "" when it has none yet. named says that
-// the call was named last, where calls are spoken.
+// callLine is the line of a call with its result; "" when it has none yet.
 func (lay *layout) callLine(c agent.Call, result string, ink style, named bool) string {
 	if lay.opt.Profile == Spoken {
 		return lay.spokenCall(c, result, named)
@@ -88,7 +82,6 @@ func (lay *layout) callLine(c agent.Call, result string, ink style, named bool) 
 	return lay.row(callText{verb: callVerb(c), object: lay.object(c), result: result, edge: rightEdge, ink: ink}) + "\n"
 }
 
-// ranLine is the end of a call whose own line stands right above.
 func (lay *layout) ranLine(c agent.Call, result string, ink style) string {
 	if lay.opt.Profile == Spoken {
 		return lay.spokenCall(c, result, true)
@@ -96,7 +89,6 @@ func (lay *layout) ranLine(c agent.Call, result string, ink style) string {
 	return lay.row(callText{verb: callVerb(c), result: result, ink: ink}) + "\n"
 }
 
-// callText is what goes into the line of a call; all of it is safe.
 type callText struct {
 	verb, object, result string
 	edge                 int // the column where the result ends if it can
@@ -104,8 +96,8 @@ type callText struct {
 	ink                  style
 }
 
-// lay sets verb, object and result on one line. Where rows are seen, an
-// overlong object is cut, and an overlong result goes below.
+// row sets verb, object and result on one line. Where rows are seen, an overlong object is cut,
+// and an overlong result goes below.
 func (lay *layout) row(l callText) string {
 	at := len(margin) + max(cells(l.verb), verbCells)
 	verb := l.verb
@@ -141,7 +133,6 @@ func (lay *layout) row(l callText) string {
 	return head + "  " + lay.painted(l.result, l.ink)
 }
 
-// result says how a call ended, in a few words.
 func result(r agent.CallResult) string {
 	summary := line(r.Summary)
 	switch r.Status {
@@ -202,13 +193,10 @@ func (lay *layout) lastLines(text string, n int) string {
 	return b.String()
 }
 
-// Count is a number with its noun.
 func Count(n int, noun string) string { return texts.Count(n, noun) }
 
-// maxOneLine is the most bytes of a line that tells of a call or a failure.
 const maxOneLine = 2000
 
-// oneLine cuts an overlong line and says so.
 func (lay *layout) oneLine(text string) string {
 	if len(text) <= maxOneLine {
 		return text

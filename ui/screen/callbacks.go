@@ -6,8 +6,8 @@ import (
 	"artoo/agent"
 )
 
-// OnThinking implements agent.Callbacks: a request begins. Behind the notice of
-// a retry it is that of the next try, which first waits.
+// OnThinking implements agent.Callbacks: a request begins. Behind the notice of a retry it is
+// the next try's, which first waits.
 func (s *Screen) OnThinking() {
 	s.do(func() {
 		now := s.opt.Now()
@@ -18,8 +18,8 @@ func (s *Screen) OnThinking() {
 	})
 }
 
-// OnThinkingDone implements agent.Callbacks: from a reply's first byte on the
-// model is known to think, and may for minutes before its first word.
+// OnThinkingDone implements agent.Callbacks: the model may think for minutes before its first
+// word.
 func (s *Screen) OnThinkingDone() {
 	s.do(func() {
 		if s.work.busy.doing == waiting {
@@ -45,7 +45,6 @@ func (s *Screen) OnReasoning(text string) {
 	})
 }
 
-// endReasoning shows the line of reasoning that is still open.
 func (s *Screen) endReasoning() {
 	if text := s.reason.String(); text != "" {
 		s.reason.Reset()
@@ -53,7 +52,6 @@ func (s *Screen) endReasoning() {
 	}
 }
 
-// reasoning is whole lines of what the model thinks, told from its answer.
 func (lay *layout) reasoning(text string) string {
 	return lay.prose(text, lay.before("thinking: "))
 }
@@ -70,8 +68,7 @@ func (s *Screen) OnText(text string) {
 	})
 }
 
-// input counts what comes of a call that the model is writing. The text before the call
-// is complete.
+// input counts what comes of a call that the model is writing. The text before it is complete.
 func (s *Screen) input(in agent.ToolInput) {
 	if in.Parent != "" {
 		if r := s.work.running(in.Parent); r != nil {
@@ -88,8 +85,6 @@ func (s *Screen) input(in agent.ToolInput) {
 	s.work.busy.tool, s.work.busy.index, s.work.busy.bytes = in.Tool, in.Index, in.Bytes
 }
 
-// OnToolCall implements agent.Callbacks: the reply's text is over, a call
-// begins.
 func (s *Screen) OnToolCall(call agent.Call) {
 	s.do(func() {
 		s.work.busy = busy{}
@@ -106,8 +101,8 @@ func (s *Screen) OnToolCall(call agent.Call) {
 	})
 }
 
-// OnToolOutput implements agent.Callbacks. The last line stands in the progress line;
-// of a call that lasts, a conversation has the last lines below it from time to time.
+// OnToolOutput implements agent.Callbacks. The last line stands in the progress line; a call
+// that lasts has its last lines below it from time to time.
 func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	s.do(func() {
 		for _, r := range s.work.calls {
@@ -118,8 +113,6 @@ func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	})
 }
 
-// OnToolResult implements agent.Callbacks: one line, and the last lines of what
-// failed.
 func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 	s.do(func() {
 		s.endAsking()

@@ -25,11 +25,10 @@ func Keys(q Confirmation) (keys []string) {
 	return keys
 }
 
-// Confirm prints what a question is about, without the middle of what is very long, and
-// returns the line to ask with (`approve: run "make"? [y,n,…] (n) `), safe and without
-// escapes. left says that a part was left to the pager: then nothing may be allowed before
-// ConfirmAll was shown. The progress line stays away until the answer is printed. It prints
-// even when Quiet is set.
+// Confirm prints what a question is about, also when Quiet is set, without the middle of what
+// is very long. It returns the line to ask with (`approve: run "make"? [y,n,…] (n) `), safe and
+// without escapes. left says that a part was left to the pager: nothing may be allowed before
+// ConfirmAll was shown. The progress line stays away until the answer is printed.
 func (s *Screen) Confirm(q Confirmation) (prompt string, left bool) {
 	s.do(func() {
 		s.beginAsking()
@@ -51,12 +50,10 @@ func (s *Screen) ConfirmAll(q Confirmation) string {
 	return text
 }
 
-// ConfirmHelp prints what the answers mean.
 func (s *Screen) ConfirmHelp(q Confirmation) {
 	s.do(func() { s.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
 }
 
-// Confirmed prints whether the user said yes.
 func (s *Screen) Confirmed(q interface{ decided(yes bool) string }, yes bool) {
 	s.do(func() {
 		s.endAsking()
@@ -67,7 +64,6 @@ func (s *Screen) Confirmed(q interface{ decided(yes bool) string }, yes bool) {
 // enterMeansNo ends the help of every question.
 var enterMeansNo = [2]string{"?", "this text; Enter alone means no"}
 
-// keyRows says what the answers to a question mean, one a row.
 func (lay *layout) keyRows(rows [][2]string) string {
 	if lay.opt.Profile == Spoken {
 		return lay.spokenKeys(rows)
@@ -90,8 +86,8 @@ func (lay *layout) confirmLine(q Confirmation, verb, about string) string {
 	return lay.ascii(approve + verb + " " + unforged(lay.middle(object, room)) + "?" + end)
 }
 
-// MemoryQuestion asks whether a line is added to an instruction file. All its texts may come
-// from outside.
+// MemoryQuestion asks whether a line is added to an instruction file. Its texts may come from
+// outside.
 type MemoryQuestion struct {
 	File string
 	Diff string

@@ -63,10 +63,9 @@ func (q Approval) keys() [][2]string {
 	return slices.Concat([][2]string{{"y", "yes, this once"}, no}, lasting, [][2]string{{"e", "edit it first"}, page, quit})
 }
 
-// Decided prints the answer to a question and the rule that now holds; the
-// progress line may come back. A change that was allowed once is told by its
-// result line instead. Whoever called Confirm calls Decided, with the zero
-// Answer when no answer came.
+// Decided prints the answer to a question and the rule that now holds, except for a change that
+// was allowed once: its result line says so. Whoever called Confirm calls Decided, with the
+// zero Answer when no answer came.
 func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	s.do(func() {
 		s.endAsking()
@@ -119,8 +118,8 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 	})
 }
 
-// keptOrNot tells what the user decided about a layer's changes. That they were applied
-// is said by the call's result, once it is true.
+// keptOrNot is the decision about a layer's changes. The call's result says that they were
+// applied.
 func keptOrNot(q agent.Question, a agent.Answer) string {
 	no := "no, changes discarded"
 	if q.Effects != nil && q.Effects.There {
@@ -142,11 +141,10 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 	return no
 }
 
-// decidedLine is a decision in the transcript. It begins as its question does,
-// so that nothing else can look like it.
+// decidedLine is a decision in the transcript. It begins as its question does, so that nothing
+// else can look like it.
 func (lay *layout) decidedLine(text string) string { return lay.decidedIn(text, 0) }
 
-// decidedIn is decidedLine with a style for the decision; 0 is no style.
 func (lay *layout) decidedIn(text string, ink style) string {
 	if lay.opt.Profile == Spoken {
 		text = strings.TrimRight(text, ".") + "."
@@ -163,7 +161,6 @@ func (lay *layout) remark(hint string) string {
 	return "   (" + hint + ")"
 }
 
-// appliedLine is the result line of a change that was allowed once.
 func (lay *layout) appliedLine(c agent.Call) string {
 	if lay.opt.Profile == Spoken {
 		return lay.decidedLine("applied once")
@@ -178,7 +175,6 @@ func (s *Screen) Waited() time.Duration {
 	return s.waited
 }
 
-// endAsking lets the clocks of what is running go on where they stood.
 func (s *Screen) endAsking() {
 	if !s.asking {
 		return

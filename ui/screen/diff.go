@@ -10,7 +10,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// change shows a change of a file: the line of the call, then its diff.
+// change shows the line of a call that changes a file, then its diff.
 func (b *asking) change(q Approval) {
 	s, a := b.lay, q.Call.Access
 	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
@@ -34,7 +34,6 @@ func (b *asking) change(q Approval) {
 	b.diff(lines)
 }
 
-// diff shows the lines of a unified diff of one file or several.
 func (b *asking) diff(lines []string) { b.rows(b.diffRows(lines)) }
 
 func (b *asking) diffRows(lines []string) (rows []string) {
@@ -54,15 +53,13 @@ func (b *asking) diffRows(lines []string) (rows []string) {
 	return rows
 }
 
-// namesFile reports whether line i of a diff names a file: those lines begin with -
-// and + too.
+// namesFile reports whether line i of a diff names a file, and is no removed or added line.
 func namesFile(lines []string, i int) bool {
 	return i < 2 && (strings.HasPrefix(lines[i], "--- ") || strings.HasPrefix(lines[i], "+++ ")) ||
 		strings.HasPrefix(lines[i], "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") ||
 		i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
 }
 
-// colored colours each row by itself.
 func colored(c *color.Color, rows []string) []string {
 	for i, r := range rows {
 		rows[i] = c.Sprint(r)
@@ -70,8 +67,7 @@ func colored(c *color.Color, rows []string) []string {
 	return rows
 }
 
-// spokenDiff reads the changed lines out, each with its number; of several files
-// each by its name.
+// spokenDiff reads the changed lines out, each with its number, below the file's name.
 func (lay *layout) spokenDiff(b *strings.Builder, lines []string) {
 	var from, to int
 	for i, l := range lines {

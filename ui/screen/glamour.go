@@ -17,12 +17,12 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// maxWhole is the longest text that glamour renders, in bytes: a bold word takes it 35 times
-// as long as it takes Markdown.
+// maxWhole is the longest text that glamour renders, in bytes: it is up to 35 times as slow as
+// Markdown.
 const maxWhole = 64 << 10
 
-// whole is a Markdown text that arrived whole, in rows of less than width cells: glamour's on
-// a rich terminal, else those of an answer. It holds no sequences but those of the palette.
+// whole is a Markdown text that arrived whole, in rows of less than width cells: glamour's on a
+// rich terminal, else those of an answer.
 func (lay *layout) whole(markdown string, width int, label string) string {
 	opt := MarkdownOptions{
 		Width: func() int { return width }, Color: lay.opt.ErrColor, Palette: lay.opt.Palette,
@@ -45,8 +45,8 @@ func (lay *layout) whole(markdown string, width int, label string) string {
 }
 
 // complete reports whether the rows have all letters and digits of a text in its order: glamour
-// hides HTML, definitions of links and cells beyond a table's columns, and mixes the rows of
-// neighbouring cells. The language of code may be absent.
+// hides HTML, definitions of links and cells beyond a table's columns, and mixes neighbouring
+// cells. The language of code may be absent.
 func complete(markdown, rows string) bool {
 	rows = sanitize.StripSequences(rows)
 	for line := range strings.SplitSeq(markdown, "\n") {
@@ -68,9 +68,9 @@ func complete(markdown, rows string) bool {
 	return true
 }
 
-// glamourKeeps reports whether nothing in a text is among what glamour does not keep: it breaks
-// rows at spaces only, and Chinese has no spaces; it joins the paragraphs of an item, begins
-// relative links with a slash, and does not tell code with invisible characters from prose.
+// glamourKeeps reports whether a text has nothing that glamour does not keep: it breaks rows at
+// spaces only, joins the paragraphs of an item, begins relative links with a slash, and does
+// not tell code with invisible characters from prose.
 func glamourKeeps(markdown string) bool {
 	if strings.ContainsFunc(markdown, isIdeograph) || sanitize.Text(markdown, sanitize.Code) != markdown {
 		return false
@@ -96,8 +96,6 @@ func isAbsolute(destination []byte) bool {
 	return err == nil && u.IsAbs()
 }
 
-// glamour is the palette as a style of glamour's. Without colour the marks of headings and
-// code stay.
 func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
 	heading := func(level int) glamourstyle.StyleBlock {
 		look := p.primitive(headingStyle(level), on)
@@ -132,7 +130,7 @@ func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
 
 func ptr[T any](v T) *T { return &v }
 
-// primitive is a set of styles as glamour has them: what it writes before and behind a text.
+// primitive is a set of styles as glamour writes them before and behind a text.
 func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) {
 	if begin := p.begin(s); on && begin != "" {
 		out.Prefix, out.Suffix = begin, endStyle
@@ -140,9 +138,8 @@ func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) 
 	return out
 }
 
-// trimmed is what glamour rendered without its padding, safe: of sequences only those of the
-// palette pass, since entities of a text become what they stand for, and each style ends with
-// its row.
+// trimmed is glamour's output without its padding, safe: only sequences of the palette pass,
+// since entities become what they stand for, and each style ends with its row.
 func (p *Palette) trimmed(rendered string) string {
 	allowed := append(p.attributes(bold|italic|underlined|codeStyle, true), color.Reset)
 	var out strings.Builder

@@ -14,12 +14,10 @@ const (
 	// guardMark begins a row of untrusted text that would begin with a word of
 	// artoo's own.
 	guardMark = "| "
-	// ours begins a line that is artoo's own and needs no mark. It is never
-	// written. It cannot come from outside: the sanitiser lets no control
-	// character through.
+	// ours begins a line of artoo's own, which needs no mark. It is never written, and the
+	// sanitiser lets no control character through.
 	ours = '\x02'
-	// maxUndecided is how many bytes at a row's beginning are read before it is
-	// taken to be forged.
+	// maxUndecided is how many bytes of a row are read before it is taken to be forged.
 	maxUndecided = 1 << 10
 )
 
@@ -29,11 +27,10 @@ var ownWords = []string{"you:", "you[", "approve:", "answer:"}
 // spokenWords are those of a transcript that is heard.
 var spokenWords = []string{"you:", "you[", "approve:", "answer:", "tool:", "note:", "error:", "status:"}
 
-// rowGuard puts guardMark before the rows of untrusted text that begin with one
-// of artoo's own words, or with what looks like one: behind blanks, marks of
-// lists and quotes and invisible characters, in any case, in letters of other
-// scripts. A row is also what the terminal makes of a line that is too long for
-// it. Text is appended to a buffer, in pieces of any size: the bytes are the same.
+// rowGuard puts guardMark before the rows of untrusted text that begin with one of artoo's own
+// words, or with what looks like one: behind blanks, marks and invisible characters, in any
+// case, in letters of other scripts. What a terminal makes of a line that is too long for it is
+// a row, too. Text is appended to a buffer, in pieces of any size: the bytes are the same.
 type rowGuard struct {
 	words []string
 	width int // cells of a row; 0 means that no terminal breaks lines
@@ -44,16 +41,14 @@ type rowGuard struct {
 	col     int    // cells of the row
 }
 
-// begin starts a row at the end of a buffer of n bytes.
 func (g *rowGuard) begin(n int) {
 	g.decided, g.at, g.read, g.col = false, n, g.read[:0], 0
 }
 
-// trust lets the row pass whose beginning, of so many cells, is artoo's own.
+// trust lets a row pass whose beginning, of so many cells, is artoo's own.
 func (g *rowGuard) trust(cells int) { g.decided, g.col = true, cells }
 
-// safe is how many bytes at the start of a buffer of n bytes no mark can come
-// into any more.
+// safe is how many of n bytes no mark can come into any more.
 func (g *rowGuard) safe(n int) int {
 	if g.decided {
 		return n
@@ -61,10 +56,9 @@ func (g *rowGuard) safe(n int) int {
 	return min(g.at, n)
 }
 
-// cut says that the first n bytes of the buffer were taken.
 func (g *rowGuard) cut(n int) { g.at = max(g.at-n, 0) }
 
-// text appends safe text of one line, and tells how many cells of marks came in.
+// text appends safe text of one line, and returns how many cells of marks came in.
 func (g *rowGuard) text(buf []byte, s string) (out []byte, marks int) {
 	if g.decided && (g.width == 0 || sanitize.IsPlainASCII(s) && !strings.Contains(s, "\t") && g.col+len(s) <= g.width) {
 		g.col += len(s)
@@ -93,8 +87,7 @@ func (g *rowGuard) text(buf []byte, s string) (out []byte, marks int) {
 	return buf, marks
 }
 
-// forged reads the next character of a row that is not decided, and reports
-// whether the row now begins with a word of artoo's own.
+// forged reads the next character, and reports whether the row now begins with an own word.
 func (g *rowGuard) forged(r rune) bool {
 	if r < 0x80 {
 		return g.letter(r)
@@ -107,7 +100,6 @@ func (g *rowGuard) forged(r rune) bool {
 	return false
 }
 
-// letter is forged for a character without its accents.
 func (g *rowGuard) letter(r rune) bool {
 	switch {
 	case g.decided || unicode.Is(unicode.M, r) || sanitize.Invisible(r):
@@ -136,7 +128,6 @@ func (g *rowGuard) letter(r rune) bool {
 	return false
 }
 
-// looksLike reports whether a word can be taken to begin with what was read.
 func looksLike(read []rune, word string) bool {
 	if len(read) > len(word) {
 		return false
@@ -149,8 +140,8 @@ func looksLike(read []rune, word string) bool {
 	return true
 }
 
-// lookalikes are the characters that in usual fonts look like a letter, as far as
-// compatibility decomposition does not make them that letter.
+// lookalikes look like a letter in usual fonts, and compatibility decomposition does not make
+// them that letter.
 var lookalikes = [...]string{
 	'a': "аАαΑɑᴀᎪꓮⲁⲀ",
 	'e': "еЕεΕєЄҽᴇᎬꓰⲉⲈɛ",
@@ -168,7 +159,6 @@ var lookalikes = [...]string{
 	':': "∶ː˸։׃܃꞉᠄ꓽ",
 }
 
-// marked is status with a mark before each row of untrusted text that needs one.
 func (lay *layout) marked(text string) string {
 	width := 0
 	if lay.opt.ErrTTY {
@@ -177,8 +167,7 @@ func (lay *layout) marked(text string) string {
 	return markRows(text, ownWords, width)
 }
 
-// heard is an untrusted text that stands by itself, with its marks against the
-// words of a transcript that is heard.
+// heard is an untrusted text with its marks against the words of a transcript that is heard.
 func (lay *layout) heard(text string) string {
 	if lay.opt.Profile != Spoken {
 		return text
@@ -186,7 +175,7 @@ func (lay *layout) heard(text string) string {
 	return markRows(text, spokenWords, 0)
 }
 
-// markRows marks the rows of a whole text that may hold our own styles and links.
+// markRows marks the rows of a text that may hold artoo's styles and links.
 func markRows(text string, words []string, width int) string {
 	g := rowGuard{words: words, width: width}
 	buf := make([]byte, 0, len(text)+len(guardMark))
@@ -204,7 +193,6 @@ func markRows(text string, words []string, width int) string {
 	return string(buf)
 }
 
-// styled is text for a row that may hold our own styles and links.
 func (g *rowGuard) styled(buf []byte, row string) []byte {
 	for row != "" {
 		n := strings.IndexByte(row, '\x1b')
@@ -223,8 +211,8 @@ func (g *rowGuard) styled(buf []byte, row string) []byte {
 	return buf
 }
 
-// unforged is a text within a line of artoo's own, with a mark within each word of artoo's
-// own: a row of the text may begin anywhere, also between a word and a mark before it.
+// unforged is a text within a line of artoo's own, with a mark within each own word: a row of
+// the text may begin anywhere.
 func unforged(text string) string {
 	var b strings.Builder
 	marks := map[int]bool{}
@@ -240,8 +228,8 @@ func unforged(text string) string {
 	return b.String()
 }
 
-// lastOfOwn is where the last character of the word of artoo's own stands that a text
-// begins with; 0 where it begins with no such word.
+// lastOfOwn is where the own word that a text begins with has its last character; 0 without
+// one.
 func lastOfOwn(text string) int {
 	g := rowGuard{words: ownWords}
 	for i, r := range text {
@@ -255,7 +243,6 @@ func lastOfOwn(text string) int {
 	return 0
 }
 
-// Marked is safe text with a mark before each row that begins with a word of artoo's own.
 func (s *Screen) Marked(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,15 +10,13 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// print puts whole lines of status on Err after closing the reply.
 func (s *Screen) print(lines string) {
 	s.closeReply()
 	s.gap(status)
 	s.put(lines)
 }
 
-// aside puts whole lines into the transcript without ending an open reply,
-// which goes on in the next row.
+// aside puts whole lines into the transcript; an open reply goes on in the next row.
 func (s *Screen) aside(lines string) {
 	if s.open.md != nil && !s.open.shown { // all of the reply is still held back
 		s.gap(status)
@@ -37,7 +35,6 @@ func (s *Screen) aside(lines string) {
 	s.last = last
 }
 
-// must is print for what is shown even when Quiet is set.
 func (s *Screen) must(lines string) {
 	quiet := s.opt.Quiet
 	s.opt.Quiet = false
@@ -45,10 +42,9 @@ func (s *Screen) must(lines string) {
 	s.opt.Quiet = quiet
 }
 
-// put writes lines to Err.
 func (s *Screen) put(lines string) { s.putAs(lines, false) }
 
-// putAs is put; asIs says that the text keeps its characters whatever the locale, as answers do.
+// putAs is put; with asIs the text keeps its characters whatever the locale, as answers do.
 func (s *Screen) putAs(lines string, asIs bool) {
 	if s.opt.Quiet || lines == "" {
 		return
@@ -60,8 +56,7 @@ func (s *Screen) putAs(lines string, asIs bool) {
 	s.last, s.lastRun = status, ""
 }
 
-// emit writes safe text to Err whatever the settings. Rows that are not ours are kept from
-// beginning with our words.
+// emit writes safe text to Err whatever the settings, marked against forged rows.
 func (s *Screen) emit(text string) {
 	s.hideProgress()
 	if s.prompt {
@@ -71,7 +66,6 @@ func (s *Screen) emit(text string) {
 	s.outputs.writeErr(s.opt.Now(), s.layout.marked(text))
 }
 
-// gap writes the blank line that sets next apart from what stands above.
 func (s *Screen) gap(next section) {
 	if !s.opt.ErrTTY && !s.opt.Conversation {
 		return
@@ -90,8 +84,6 @@ func (s *Screen) gap(next section) {
 	}
 }
 
-// ascii turns status into ASCII where the locale has no UTF-8. Escape sequences
-// are ASCII already.
 func (lay *layout) ascii(text string) string {
 	if lay.opt.UTF8 {
 		return text
@@ -115,7 +107,6 @@ func line(text string) string {
 	return sanitize.Text(strings.Join(strings.Fields(text), " "), sanitize.Line)
 }
 
-// indented makes whole lines of text, each after the given margin.
 func indented(text, margin string) string {
 	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
 	if text == "" {
@@ -132,7 +123,6 @@ func indented(text, margin string) string {
 	return b.String()
 }
 
-// path shows a path relative to the project root, or with ~.
 func (lay *layout) path(p string) string {
 	if rel, ok := below(p, lay.opt.Root); ok && rel != "" {
 		return rel
@@ -158,7 +148,6 @@ func below(p, dir string) (string, bool) {
 	return rel[1:], true
 }
 
-// printCall prints the line of a call with its result, "" while it has none.
 func (s *Screen) printCall(c agent.Call, result string, ink style) {
 	named := s.named == c.ID
 	s.named = c.ID

@@ -17,9 +17,8 @@ const (
 	// soFarLines is how many of its lines SoFar shows.
 	soFarLines = 400
 
-	// liveDelay is how long a call runs before what it writes is shown below it, so that a
-	// short one is one line. The pause until more is shown grows from firstPause to report:
-	// an hour of output is a few screens.
+	// liveDelay is how long a call runs before its output is shown below it. The pause until
+	// more is shown grows from firstPause to report: an hour of output is a few screens.
 	liveDelay  = 3 * time.Second
 	firstPause = 2 * time.Second
 	// liveLines is how many of its last lines are shown at a time.
@@ -38,8 +37,7 @@ type written struct {
 	pauses int
 }
 
-// keep keeps the end of what a running call writes. It copies once for every
-// maxHeard bytes, not for every chunk.
+// keep keeps the end of what a running call writes. It copies once for every maxHeard bytes.
 func (w *written) keep(chunk string) {
 	w.any = w.any || chunk != ""
 	for i, part := range strings.Split(chunk, "\r") {
@@ -60,14 +58,12 @@ func (w *written) keep(chunk string) {
 	}
 }
 
-// lastLine is the last line of what was written that has something in it, safe to
-// show; "" when there is no such line.
+// lastLine is the last line that is not blank, safe to show; "" when there is none.
 func (w *written) lastLine() string {
 	text := strings.TrimRight(sanitize.StripSequences(string(w.end[max(len(w.end)-maxLive, 0):])), " \n")
 	return strings.TrimSpace(line(text[strings.LastIndexByte(text, '\n')+1:]))
 }
 
-// ended is the last n lines that have ended.
 func (w *written) ended(n int) string {
 	text := w.end[:bytes.LastIndexByte(w.end, '\n')+1]
 	from := len(text)
@@ -77,8 +73,7 @@ func (w *written) ended(n int) string {
 	return string(text[from:])
 }
 
-// liveAt is when lines of a running call are to be shown; zero for never, as long as it
-// writes none.
+// liveAt is when lines of a running call are to be shown; zero for never.
 func (lay *layout) liveAt(r *running) time.Time {
 	switch {
 	case !lay.opt.Conversation || lay.opt.Quiet || lay.opt.Profile == Spoken || r.shown == r.lines:
@@ -89,7 +84,7 @@ func (lay *layout) liveAt(r *running) time.Time {
 	return r.next
 }
 
-// below shows the last lines that a call wrote since it was last shown.
+// below shows the lines that a call wrote since it was last shown, at most liveLines.
 func (s *Screen) below(r *running, now time.Time) {
 	if s.lastRun != r.call.ID || !r.started {
 		took := ""
@@ -124,8 +119,7 @@ func (r *running) unseen(tail, lastRun string) string {
 	return strings.Join(lines[max(len(lines)-fresh, 0):], "")
 }
 
-// SoFar prints what the running calls wrote, its last lines where it is very much, each
-// below the line of its call. It reports false when no call runs.
+// SoFar prints the last lines that the running calls wrote. It reports false when no call runs.
 func (s *Screen) SoFar() bool {
 	ran := false
 	s.do(func() {

@@ -19,25 +19,21 @@ type MarkdownOptions struct {
 	// Links makes the address of a link that leads to the web one to click on
 	// (OSC 8); it stays visible all the same.
 	Links bool
-	// Spoken is for screen readers: no marks of Markdown but those of items, code
-	// and tables in sentences. Nothing is wrapped, and text is held back to the end
-	// of its sentence or line: each piece that is written is an utterance. A code
-	// block is held back to its end, since the number of its lines is said first.
+	// Spoken is for screen readers: few marks, tables in sentences, nothing wrapped. Text is
+	// held back to the end of its sentence or line, and a code block to its end: each piece
+	// that is written is an utterance.
 	Spoken bool
 	// Label stands before the first line ("artoo: "); may be "".
 	Label string
 }
 
-// Markdown renders a reply while it streams, for a terminal that only scrolls:
-// what was written is never touched again. Open paragraphs, headings and items
-// grow word by word; only the current word, or an inline span that is still
-// open (see maxSpan), is held back. Code goes line by line as it is, a table
-// at its end. Line breaks and bullets of the source stay, and # and backticks
-// where no colour says the same. A block over 8 KB, and what follows the 5,000th
-// styled span of one reply, is shown as source: time stays linear in size.
-//
-// The text is untrusted; it is sanitised here. Whatever the pieces it arrives
-// in, the bytes are the same. Not for concurrent use.
+// Markdown renders a reply while it streams, for a terminal that only scrolls: what was written
+// is never touched again. Paragraphs, headings and items grow word by word; only the current
+// word or open inline span is held back (see maxSpan), and a table to its end. Code goes line
+// by line. Line breaks and bullets of the source stay, and # and backticks where no colour says
+// the same. A block over 8 KB, and what follows maxScanned, is shown as source: time stays
+// linear in size. The text is untrusted, and sanitised here. Whatever the pieces it arrives in,
+// the bytes are the same. Not for concurrent use.
 type Markdown struct {
 	opt   MarkdownOptions
 	clean sanitize.Stream
@@ -77,10 +73,8 @@ const (
 	inTable // a row is held back
 )
 
-// maxBlock is the size from which on a block is shown as source, in bytes.
 const maxBlock = 8 << 10
 
-// NewMarkdown makes a renderer for one reply.
 func NewMarkdown(opt MarkdownOptions) *Markdown {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
@@ -112,9 +106,8 @@ func (m *Markdown) WriteString(s string) (int, error) {
 	return len(s), m.flush()
 }
 
-// Break ends the current row, so that something else can be printed. The reply
-// goes on in a new row, where the label is said again.
-// The sentence that is held back to be spoken goes on there whole.
+// Break ends the current row, so that something else can be printed. The reply goes on in a new
+// row, behind the label again; a sentence that is held back goes there whole.
 func (m *Markdown) Break() error {
 	if m.opt.Spoken {
 		return m.breakSpoken()
@@ -125,23 +118,21 @@ func (m *Markdown) Break() error {
 	return m.flush()
 }
 
-// Column is the cell the next character would stand in.
 func (m *Markdown) Column() int { return m.row.col }
 
 // Room is how many cells the open row has left.
 func (m *Markdown) Room() int { return m.row.guard.width - m.row.guard.col }
 
-// Style is the sequence that the open row's style begins with; "" without a style.
+// Style is the sequence that the open row's style begins with.
 func (m *Markdown) Style() string { return m.opt.Palette.begin(m.row.style) }
 
-// Close writes what was held back and ends the row.
 func (m *Markdown) Close() error {
 	m.end()
 	m.row.said = len(m.row.buf)
 	return m.flush()
 }
 
-// flush writes what was rendered, spoken text up to the end of a sentence.
+// flush writes rendered text, spoken text up to the end of a sentence.
 func (m *Markdown) flush() error {
 	n := len(m.row.buf)
 	if m.opt.Spoken {

@@ -16,8 +16,8 @@ type fence struct {
 	colors *highlighter // nil for code without colours
 }
 
-// maxHeld bounds what is held back, in bytes: of a code line, to see whether it
-// closes the fence, and of a word that may be a link.
+// maxHeld bounds in bytes what is held back of a code line, to see whether it closes the fence,
+// and of a word that may be a link.
 const maxHeld = 1 << 10
 
 func (m *Markdown) openFence(o opening, line string) {
@@ -32,7 +32,6 @@ func (m *Markdown) openFence(o opening, line string) {
 	}
 }
 
-// closes reports whether the line ends the fence.
 func (f fence) closes(line string) bool {
 	if len(line) > maxHeld {
 		return false
@@ -46,21 +45,17 @@ func (f fence) closes(line string) bool {
 	return len(line) >= f.n && strings.Trim(line, string(f.open)) == ""
 }
 
-// left reports whether the line shows that the quote around the fence has
-// ended, and the fence with it. However a long line arrives, its beginning
-// decides.
+// left reports whether the line shows that the quote around the fence has ended. However a long
+// line arrives, its beginning decides.
 func (f fence) left(line string) bool {
 	return f.quoted && !strings.HasPrefix(strings.TrimLeft(line[:min(len(line), maxHeld+1)], " "), ">")
 }
 
-// isDiff reports whether what stands behind the marks that open a fence says
-// that it holds a diff.
 func isDiff(info string) bool {
 	words := strings.Fields(info)
 	return len(words) > 0 && (strings.EqualFold(words[0], "diff") || strings.EqualFold(words[0], "patch"))
 }
 
-// lineStyle is the style of a line inside a fence.
 func (f fence) lineStyle(line string) style {
 	if !f.diff {
 		return 0
@@ -71,7 +66,6 @@ func (f fence) lineStyle(line string) style {
 	return diffStyle(line, strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
 }
 
-// readFenced reads a whole line inside a fence, or as much as cannot be its end.
 func (m *Markdown) readFenced(s string) string {
 	end := strings.IndexByte(s, '\n')
 	if end < 0 {
@@ -109,14 +103,12 @@ func (m *Markdown) readFenced(s string) string {
 	return s[end+1:]
 }
 
-// leaveFence reads on outside of the fence.
 func (m *Markdown) leaveFence(text string) {
 	m.fence = fence{}
 	m.flushCode()
 	m.feed(text)
 }
 
-// readCode shows the rest of a line as it is.
 func (m *Markdown) readCode(s string) string {
 	end := strings.IndexByte(s, '\n')
 	if end < 0 {
@@ -129,7 +121,6 @@ func (m *Markdown) readCode(s string) string {
 	return s[end+1:]
 }
 
-// codeLine shows a line inside a fence, or the one that ends it.
 func (m *Markdown) codeLine(line string, style style) {
 	if m.fence.colors == nil {
 		m.row.setStyle(style)
@@ -145,7 +136,6 @@ func (m *Markdown) codeLine(line string, style style) {
 	}
 }
 
-// codeText shows a part of a line of code, or holds it back to be spoken.
 func (m *Markdown) codeText(s string) {
 	if m.speech.code.open {
 		m.speech.code.add(m, s)
@@ -154,7 +144,6 @@ func (m *Markdown) codeText(s string) {
 	m.row.raw(sanitize.Text(s, sanitize.Code))
 }
 
-// codeEnd ends a line of code.
 func (m *Markdown) codeEnd() {
 	if m.speech.code.open {
 		m.speech.code.add(m, "\n")

@@ -12,8 +12,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// inlineParser reads a run of words: a paragraph with code, links and emphasis. HTML stays
-// text.
+// inlineParser reads a run of words with code, links and emphasis. HTML stays text.
 var inlineParser = parser.NewParser(
 	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1)),
 	parser.WithInlineParsers(
@@ -30,7 +29,7 @@ type inlineRun struct {
 	root   ast.Node // its paragraph, without children where the run is empty
 }
 
-// parsed is a run of words; the last one is kept, since it is looked at for open spans first.
+// parsed is a parsed run; the last one is kept, since it is looked at for open spans first.
 func (m *Markdown) parsed(run string) inlineRun {
 	if m.lastRun.root == nil || m.lastRun.run != run {
 		source := bytes.ReplaceAll([]byte(run), []byte{literalMark}, []byte{'\\'})
@@ -47,9 +46,8 @@ func (m *Markdown) parsed(run string) inlineRun {
 }
 
 // emphasisParser reads *, _ and ~~ as CommonMark does, except that * between two letters of
-// ASCII opens nothing, and closes only what was opened last: 2*3*4 is far more often a product
-// than emphasis within a word. Scripts without blanks between words do begin emphasis right
-// behind a character.
+// ASCII opens nothing, and closes only what was opened last: 2*3*4 is mostly a product. Scripts
+// without blanks do begin emphasis right behind a character.
 type emphasisParser struct{}
 
 // Trigger implements goldmark's InlineParser.
@@ -73,8 +71,8 @@ func (emphasisParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) as
 	return d
 }
 
-// emphasisMark reads the marks that a text begins with. within says that they stand between
-// two letters.
+// emphasisMark reads the marks that a text begins with; within says that they stand between
+// letters.
 func emphasisMark(line []byte, before rune) (d *parser.Delimiter, within bool) {
 	d = parser.ScanDelimiter(line, before, 1, pairing{struck: line[0] == '~'})
 	after, _ := utf8.DecodeRune(line[d.OriginalLength:])
@@ -84,8 +82,7 @@ func emphasisMark(line []byte, before rune) (d *parser.Delimiter, within bool) {
 	return d, within
 }
 
-// innermost reports whether the span that was opened last, before last and what precedes
-// it, is one of the marks of d.
+// innermost reports whether the span that was opened last has the marks of d.
 func innermost(last, d *parser.Delimiter) bool {
 	for closed := 0; last != nil; last = last.PreviousDelimiter {
 		switch {
@@ -119,8 +116,7 @@ func (p pairing) OnMatch(consumes int) ast.Node {
 	return ast.NewEmphasis(consumes)
 }
 
-// openAt is where in a run the first span begins that later text may close, -1 where no
-// such span is open.
+// openAt is where the first span begins that later text may close, -1 without one.
 func (r inlineRun) openAt() int {
 	for n := r.root.FirstChild(); n != nil; n = n.NextSibling() {
 		t, ok := n.(*ast.Text)
@@ -134,7 +130,7 @@ func (r inlineRun) openAt() int {
 	return -1
 }
 
-// openIn is where the first mark stands between two places of text that opens a span, or -1.
+// openIn is where the first mark that opens a span stands between two places, or -1.
 func openIn(source []byte, from, to int) int {
 	for i := from; i < to; i++ {
 		switch c := source[i]; {
@@ -172,13 +168,12 @@ func codeSource(code *ast.CodeSpan, source []byte) string {
 	return string(source[from:to])
 }
 
-// isWordASCII reports a letter or digit of ASCII.
 func isWordASCII(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// bracketOpen reports whether the bracket that a text begins with, or the parenthesis of an
-// address right behind it, is not closed.
+// bracketOpen reports whether the bracket that a text begins with, or its address, is not
+// closed.
 func bracketOpen(s []byte) bool {
 	end := closing(s)
 	return end < 0 || end+1 < len(s) && s[end+1] == '(' && closing(s[end+1:]) < 0

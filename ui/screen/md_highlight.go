@@ -8,29 +8,24 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// Bounds of highlighting; glamour's highlighter takes about 1 µs a byte
-// (measured). What is beyond them is shown without colors.
+// Bounds of highlighting; chroma takes about 1 µs a byte. Beyond them code has no colors.
 const (
-	// highlightContext is how many bytes of the lines before are looked at for the
-	// state in which a line begins: all of a short block, of a long one what
-	// follows its last line at the margin. Within a text or a comment it is up to
-	// highlightOpen.
+	// highlightContext is how many bytes of the lines before are read to know how a line
+	// begins: of a long block those behind its last line at the margin. Within a text or a
+	// comment it is up to highlightOpen.
 	highlightContext = 512
 	highlightOpen    = 4 << 10
 	highlightLine    = 1 << 10 // bytes of a line
-	// highlightReply is how many bytes are looked at for one reply, those of the
-	// lines before each time: half a second of work, about 40 KB of usual code.
+	// highlightReply is how many bytes are read for one reply, those of the context each time.
 	highlightReply = 512 << 10
-	// highlightBlock is what a block counts besides: the search for the lexer of a
-	// language that is not known takes a few ms.
+	// highlightBlock is what a block counts besides: the search for an unknown lexer takes a
+	// few ms.
 	highlightBlock = 4 << 10
-	// highlightWait is how long one line may take: a reply that is made to be slow
-	// goes on without colors. One match of the lexer may take 250 ms more.
+	// highlightWait is how long one line may take; one match of the lexer may take 250 ms more.
 	highlightWait = time.Second
 )
 
-// highlighter colors the lines of a block of code one by one, as they come. A
-// line that was shown does not change, so what follows a line has no say in it.
+// highlighter colors the lines of a block one by one, as they come.
 type highlighter struct {
 	lexer   chroma.Lexer // nil when the rest of the block has no colors
 	context string       // the lines before, as far as they are looked at
@@ -39,8 +34,8 @@ type highlighter struct {
 	size    *int         // bytes that were looked at for the reply
 }
 
-// newHighlighter makes the highlighter for a block whose fence says info; nil
-// for a language that is not known. size counts over all blocks of a reply.
+// newHighlighter makes one for the info of a fence; nil for an unknown language. size counts
+// over all blocks of a reply.
 func newHighlighter(info string, size *int) *highlighter {
 	words := strings.FieldsFunc(info, func(c rune) bool { return strings.ContainsRune(" \t,{}", c) })
 	if len(words) == 0 || *size > highlightReply {
@@ -54,7 +49,6 @@ func newHighlighter(info string, size *int) *highlighter {
 	return &highlighter{lexer: lexer, size: size}
 }
 
-// line is a line of the block, without its line break, in its colors.
 func (h *highlighter) line(line string) []token {
 	size := len(h.context) + len(line) + 1
 	if len(line) > highlightLine || *h.size+size > highlightReply {
@@ -86,8 +80,8 @@ func (h *highlighter) line(line string) []token {
 	return spans
 }
 
-// read runs the lexer over the context and the line. open says that the line
-// ends within a text or a comment; ok is false where the lexer fails or takes long.
+// read runs the lexer over the context and the line. open says that the line ends within a text
+// or a comment; ok is false where the lexer fails or takes too long.
 func (h *highlighter) read(line string) (spans []token, open, ok bool) {
 	defer func() {
 		if recover() != nil { // how the lexers' iterators say that they failed
@@ -117,14 +111,11 @@ func (h *highlighter) read(line string) (spans []token, open, ok bool) {
 	return joinSpans(spans), open, text.String() == h.context+line+"\n" // some lexers change their text
 }
 
-// goesOn reports whether what a token of this type holds may go on in the next
-// line.
 func goesOn(t chroma.TokenType) bool {
 	return t.InSubCategory(chroma.LiteralString) || t == chroma.CommentMultiline || t == chroma.Comment
 }
 
-// tokenStyle is the style of a token: few, and those of the sixteen colors that
-// read on black and on white.
+// tokenStyle is the style of a token: few, and those that read on black and on white.
 func tokenStyle(t chroma.TokenType) style {
 	switch {
 	case t.InCategory(chroma.Comment) && !t.InSubCategory(chroma.CommentPreproc):
@@ -137,7 +128,6 @@ func tokenStyle(t chroma.TokenType) style {
 	return 0
 }
 
-// joinSpans joins neighbours of one style, and those that only blanks part.
 func joinSpans(spans []token) (joined []token) {
 	for i, s := range spans {
 		n := len(joined)

@@ -14,22 +14,19 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// maxScanned is how many bytes of held text are looked through for the ends of
-// spans in one reply, again and again as it grows. A usual reply takes less
-// than its size; one made of opening marks would take many times more.
+// maxScanned is how many bytes of held text are looked through for open spans in one reply,
+// again and again as it grows. One made of opening marks would take many times its size.
 const maxScanned = 8 << 20
 
-// spent reports whether the rest of the reply is shown as source.
 func (m *Markdown) spent() bool { return m.scanned >= maxScanned }
 
-// tokens is a run of words that holds no open span, safe to show. Where a style
-// says it, code has no backticks.
+// tokens is a run without an open span, safe to show. Where a style says it, code has no
+// backticks.
 func (m *Markdown) tokens(run string) []token {
 	parsed := m.parsed(run)
 	return m.inline(parsed.root, parsed.source, 0)
 }
 
-// inline is what stands within a node of a run.
 func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []token) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
@@ -60,8 +57,7 @@ func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []to
 	return tokens
 }
 
-// link is a link as it is shown: its label, and the address in parentheses
-// unless that is its label.
+// link is a label, and the address in parentheses unless that is the label.
 func (m *Markdown) link(label []token, destination []byte, st style) []token {
 	url, text := sanitize.Text(string(destination), sanitize.Line), ""
 	for _, t := range label {
@@ -77,8 +73,8 @@ func (m *Markdown) link(label []token, destination []byte, st style) []token {
 	return append(label, token{text: " (", style: st}, address, token{text: ")", style: st})
 }
 
-// bareCode takes the backticks of a code span away, and the one blank beside
-// them that only parts them from others.
+// bareCode takes the backticks of a code span away, and the blanks that only part them from
+// others.
 func bareCode(span string) string {
 	text := strings.Trim(span, "`")
 	if n := utf8.RuneCountInString(text); n > 2 && strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
@@ -87,8 +83,7 @@ func bareCode(span string) string {
 	return text
 }
 
-// unescape takes the backslashes of escaped punctuation away and decodes
-// entities.
+// unescape takes the backslashes of punctuation away and decodes entities.
 func unescape(s string) string {
 	s = decodeEntities(s)
 	if !strings.ContainsAny(s, "\\\x01") {
@@ -108,9 +103,7 @@ func unescape(s string) string {
 // entity is a character reference of HTML.
 var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 
-// decodeEntities decodes what stands for characters that can be seen; what
-// would make another, such as a control character, stays as it is. Decoded
-// punctuation of ASCII is no markup.
+// decodeEntities decodes visible characters. Decoded punctuation of ASCII is no markup.
 func decodeEntities(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
@@ -131,13 +124,10 @@ func decodeEntities(s string) string {
 	})
 }
 
-// maxLink is the longest address that is linked, in bytes; terminals drop longer
-// ones.
 const maxLink = 2000
 
-// linkable reports whether a shown address may be linked as it stands: one of
-// the web, of none but the characters addresses have, so that what is seen is
-// where it leads. Signs that the sanitiser puts in are not among them.
+// linkable reports whether an address leads to the web and has none but the characters of
+// addresses, so that what is seen is where it leads.
 func linkable(address string) bool {
 	if len(address) > maxLink {
 		return false

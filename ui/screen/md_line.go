@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a source line turned out to be.
 type kind int
 
 const (
@@ -20,7 +19,6 @@ const (
 	kindTable
 )
 
-// opening is the start of a source line, understood.
 type opening struct {
 	kind   kind
 	at     int    // where the content begins
@@ -31,10 +29,8 @@ type opening struct {
 	quoted bool   // inside a block quote
 }
 
-// maxLead bounds how much of a line is read before its kind is guessed.
 const maxLead = 256
 
-// readStart reads up to where the kind of the line is known.
 func (m *Markdown) readStart(s string) string {
 	for i, r := range s {
 		if r == '\n' {
@@ -51,8 +47,7 @@ func (m *Markdown) readStart(s string) string {
 	return ""
 }
 
-// beginLine acts on the start of a line, which is text where its kind is not known; what it
-// did not need is fed on.
+// beginLine acts on the start of a line, which is text where its kind is not known.
 func (m *Markdown) beginLine(known bool) {
 	o := opening{kind: kindText}
 	if known {
@@ -103,8 +98,8 @@ func (m *Markdown) beginLine(known bool) {
 	m.feed(rest)
 }
 
-// beginCode shows a line as it is and returns it, but for a fence that is
-// spoken: it is said when its code has been read.
+// beginCode shows a line as it is and returns it. A spoken fence is said when its code has been
+// read.
 func (m *Markdown) beginCode(lead string) (rest string) {
 	if m.speech.code.open {
 		m.labelHead()
@@ -119,8 +114,7 @@ func (m *Markdown) beginCode(lead string) (rest string) {
 	return lead
 }
 
-// startBlock writes the blank line that was waiting and notes what the rows of
-// this source line come after.
+// startBlock writes the blank line that was waiting and notes what the line's rows come after.
 func (m *Markdown) startBlock(o opening) {
 	if m.blank {
 		m.blank = false
@@ -148,7 +142,7 @@ func (m *Markdown) startBlock(o opening) {
 	}
 }
 
-// labelHead gives the label its own row and takes it away from the head.
+// labelHead gives the label its own row.
 func (m *Markdown) labelHead() {
 	if !m.row.written {
 		m.head = strings.TrimPrefix(m.head, m.opt.Label)
@@ -156,7 +150,6 @@ func (m *Markdown) labelHead() {
 	m.row.labelLine()
 }
 
-// endLine ends a source line of text.
 func (m *Markdown) endLine() {
 	if !m.row.started {
 		if head := strings.TrimRight(m.head, " "); head != "" {

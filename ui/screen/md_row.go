@@ -21,7 +21,6 @@ type row struct {
 	said    int              // bytes of buf up to the end of the last sentence or line; with Spoken only
 }
 
-// measure asks how wide rows are now.
 func (r *row) measure() {
 	r.guard.width = clampWidth(r.opt.Width())
 	if r.width = r.guard.width; r.opt.Spoken {
@@ -29,7 +28,6 @@ func (r *row) measure() {
 	}
 }
 
-// newline ends the row; a style never crosses it.
 func (r *row) newline() {
 	r.setStyle(0)
 	r.buf = append(r.buf, '\n')
@@ -59,7 +57,6 @@ func (r *row) setStyle(st style) {
 	r.buf = append(r.buf, begin...)
 }
 
-// raw puts text on the row.
 func (r *row) raw(s string) {
 	var marks int
 	r.buf, marks = r.guard.text(r.buf, s)
@@ -70,7 +67,6 @@ func (r *row) raw(s string) {
 	r.started, r.written = true, true
 }
 
-// put writes a token.
 func (r *row) put(t token) {
 	r.setStyle(t.style)
 	if t.link {
@@ -82,8 +78,7 @@ func (r *row) put(t token) {
 	}
 }
 
-// between writes the blanks before a word; between two of one style they have
-// it too, which spares its sequences.
+// between writes the blanks before a word; between two of one style they have it too.
 func (r *row) between(w word, blanks int) {
 	if r.style != w[0].style {
 		r.setStyle(0)
@@ -91,7 +86,6 @@ func (r *row) between(w word, blanks int) {
 	r.raw(strings.Repeat(" ", blanks))
 }
 
-// phrase puts words on the row, one blank apart.
 func (r *row) phrase(words []word) {
 	for i, w := range words {
 		if i > 0 {

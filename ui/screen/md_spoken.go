@@ -18,8 +18,7 @@ type speech struct {
 	midRow  bool // and it does not end a row
 }
 
-// heldCode is a block of code that is to be spoken: how many lines it has is
-// said before them.
+// heldCode is a block of code: the number of its lines is said before them.
 type heldCode struct {
 	open bool
 	long bool // too long to hold: said without a number, line by line
@@ -29,10 +28,8 @@ type heldCode struct {
 	quotes int // how many quotes it is in: their marks begin each line and are not spoken
 }
 
-// maxLang is how many bytes of a fence's info string are taken for a language.
 const maxLang = 40
 
-// holdCode begins a block; info is what follows the fence's marks.
 func (m *Markdown) holdCode(info string) {
 	lang := ""
 	if words := strings.Fields(info); len(words) > 0 && len(words[0]) <= maxLang {
@@ -55,7 +52,6 @@ func (c *heldCode) add(m *Markdown, s string) {
 	c.text.WriteString(s)
 }
 
-// flushCode speaks the block that has ended.
 func (m *Markdown) flushCode() {
 	if !m.speech.code.open {
 		return
@@ -78,14 +74,12 @@ func (m *Markdown) flushCode() {
 	m.row.newline()
 }
 
-// codeHead says what follows, behind what the line of the fence comes after.
 func (m *Markdown) codeHead(text string) {
 	m.row.raw(m.head + text)
 	m.row.newline()
 }
 
-// codeRows writes code without the marks of so many quotes; they can be told only
-// from whole lines.
+// codeRows writes code without the marks of so many quotes, which only whole lines show.
 func (m *Markdown) codeRows(text string, quotes int) {
 	for l := range strings.Lines(text) {
 		row, whole := strings.CutSuffix(l, "\n")
@@ -103,9 +97,8 @@ func (m *Markdown) codeRows(text string, quotes int) {
 	}
 }
 
-// spokenHead is what is said for the containers before a line: an item keeps its
-// mark and its indent, of a quote its beginning is said. Nothing is numbered that
-// the source does not number.
+// spokenHead is what is said before a line: an item keeps its mark and indent, of a quote its
+// beginning is said.
 func (m *Markdown) spokenHead(o opening) string {
 	quote := ""
 	if o.quoted && !m.speech.quoting {
@@ -121,8 +114,7 @@ func (m *Markdown) spokenHead(o opening) string {
 // maxUnsaid is how much of a sentence is held back to be spoken whole, in bytes.
 const maxUnsaid = 2 << 10
 
-// sentenceEnded notes that all that was rendered may be spoken, if a sentence
-// ends there. Called where a blank follows it.
+// sentenceEnded notes that all may be spoken, if a sentence ends before the blank that follows.
 func (m *Markdown) sentenceEnded() {
 	if !m.opt.Spoken || len(m.held.text) > 0 || m.state != inText {
 		return
@@ -133,8 +125,8 @@ func (m *Markdown) sentenceEnded() {
 	}
 }
 
-// breakSpoken ends the row with the last whole sentence; what is held back of the
-// next goes to the row that follows, behind the label.
+// breakSpoken ends the row with the last whole sentence; what is held back goes to the next
+// row, behind the label.
 func (m *Markdown) breakSpoken() error {
 	err := m.flush()
 	if m.speech.midRow {
@@ -152,9 +144,8 @@ func (m *Markdown) breakSpoken() error {
 	return err
 }
 
-// endsSentence reports whether the last word of text ends a sentence. After a
-// word that may be an abbreviation (e.g., Dr.) or the number of an item it does
-// not.
+// endsSentence reports whether the last word of text ends a sentence, and is no abbreviation
+// and no number of an item.
 func endsSentence(text string) bool {
 	text = strings.TrimRight(text, ")]}\"'”’»*_")
 	end, size := utf8.DecodeLastRuneInString(text)
@@ -175,7 +166,6 @@ func endsSentence(text string) bool {
 }
 
 // sentences says each row of a table in one: `Header: value, Header: value.`
-// Of a table without rows the headers are said.
 func (m *Markdown) sentences(t table) {
 	rows, heads := t.rows[1:], t.rows[0]
 	if len(rows) == 0 {
@@ -209,12 +199,10 @@ func (m *Markdown) sentences(t table) {
 	}
 }
 
-// with is the word with a mark behind it.
 func (w word) with(mark string) word {
 	return append(append(word{}, w...), token{text: mark})
 }
 
-// spokenTask says whether an item that begins with a check box is done.
 func (m *Markdown) spokenTask(run string) string {
 	if !m.opt.Spoken || m.row.started || m.prev != kindItem {
 		return run

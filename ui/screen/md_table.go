@@ -6,7 +6,6 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// heldTable is the table that is held back to its end.
 type heldTable struct {
 	rows []string
 	head string // quotes and indent that precede each row
@@ -14,8 +13,7 @@ type heldTable struct {
 	long bool   // it is too long to hold: rows are shown as source
 }
 
-// startRow begins a row of a table: held back with the others until the table
-// ends, unless it has grown too long for that.
+// startRow begins a row of a table, which is held back unless the table has grown too long.
 func (m *Markdown) startRow(o opening) {
 	if m.table.long {
 		m.state = inCode
@@ -52,7 +50,6 @@ func (m *Markdown) readRow(s string) string {
 	return s
 }
 
-// rowsAsSource shows the held rows as they are.
 func (m *Markdown) rowsAsSource(lastOpen bool) {
 	for i, row := range m.table.rows {
 		m.row.labelLine()
@@ -64,7 +61,6 @@ func (m *Markdown) rowsAsSource(lastOpen bool) {
 	m.table.rows, m.table.size = nil, 0
 }
 
-// flushTable shows the table that has ended.
 func (m *Markdown) flushTable() {
 	rows := m.table.rows
 	if len(rows) > 0 {
@@ -74,8 +70,8 @@ func (m *Markdown) flushTable() {
 	m.table.long = false
 }
 
-// layTable shows whole rows: aligned when they fit, else as records. Rows
-// without the line of dashes are text.
+// layTable shows whole rows, aligned when they fit, else as records. Without the line of dashes
+// they are text.
 func (m *Markdown) layTable(rows []string) {
 	head := m.table.head
 	save := m.hang
@@ -113,7 +109,6 @@ func (m *Markdown) layTable(rows []string) {
 	}
 }
 
-// textRow shows a row that belongs to no table as a line of text.
 func (m *Markdown) textRow(head, row string) {
 	m.row.started, m.head, m.held.spaces = false, head, 0
 	m.row.labelLine()
@@ -122,7 +117,6 @@ func (m *Markdown) textRow(head, row string) {
 	m.feed(strings.TrimRight(row, " \t") + "\n")
 }
 
-// parseRow parts a row at its bars and styles each cell.
 func (m *Markdown) parseRow(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
@@ -168,7 +162,6 @@ func cell(s string) string {
 	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ", "\t", " ").Replace(s))
 }
 
-// records shows each row as lines of `Header: value`, a blank line between two.
 func (m *Markdown) records(head string, t table) {
 	for i, row := range t.rows[1:] {
 		if i > 0 {
@@ -196,7 +189,6 @@ type table struct {
 	rows  [][][]word // the first is the header
 }
 
-// dashes reads the second line of a table and reports whether it is one.
 func (t *table) dashes(row string) bool {
 	for _, c := range splitRow(row) {
 		if strings.Trim(c, "-") != "" && strings.Trim(strings.Trim(c, ":"), "-") != "" || !strings.Contains(c, "-") {
@@ -207,11 +199,10 @@ func (t *table) dashes(row string) bool {
 	return len(t.right) > 0
 }
 
-// columnGap is how many cells stand between two columns.
 const columnGap = 2
 
-// columns shows the rows, their cells below each other and a line below the first. It reports
-// false, and shows nothing, where a row would be as wide as the terminal.
+// columns shows aligned rows and a line below the first. It reports false, and shows nothing,
+// where a row would be as wide as the terminal.
 func (m *Markdown) columns(head string, t table) bool {
 	widths := make([]int, len(t.right))
 	for _, row := range t.rows {
@@ -253,7 +244,6 @@ func (m *Markdown) columns(head string, t table) bool {
 	return true
 }
 
-// cellsOf is the width of words one blank apart.
 func cellsOf(words []word) int {
 	n := max(len(words)-1, 0)
 	for _, w := range words {

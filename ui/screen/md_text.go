@@ -8,8 +8,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// token is a stretch of text in one style; a word is one or more of them that no
-// row end may part.
+// token is a stretch of text in one style; a word is tokens that no row end may part.
 type token struct {
 	text  string
 	style style
@@ -26,7 +25,7 @@ func (w word) cells() int {
 	return n
 }
 
-// heldWords is the run of words that is held back while a span in it may still be closed.
+// heldWords is a run that is held back while a span in it may still be closed.
 type heldWords struct {
 	text   []byte
 	hot    bool // it has a character that may be markup
@@ -35,14 +34,12 @@ type heldWords struct {
 	open   int  // where its first open span began when openAt looked last
 }
 
-// maxSpan is the most cells of an open span that are held back on a wide screen,
-// maxCode of one of code whose marks go: three rows of a usual terminal.
+// maxSpan is the most cells of an open span that are held back, maxCode of one of code.
 const (
 	maxSpan = 120
 	maxCode = 240
 )
 
-// readText reads words until the line ends.
 func (m *Markdown) readText(s string) string {
 	for i, r := range s {
 		m.size++
@@ -86,8 +83,8 @@ func (m *Markdown) readText(s string) string {
 	return ""
 }
 
-// readLong passes the rest of an overlong word on, in pieces whose size does
-// not depend on how it arrives.
+// readLong passes the rest of an overlong word on, in pieces whose size does not depend on how
+// it arrives.
 func (m *Markdown) readLong(s string) string {
 	for i, r := range s {
 		if r == ' ' || r == '\t' || r == '\n' {
@@ -109,8 +106,7 @@ func (m *Markdown) putPiece() {
 	m.held.text = m.held.text[:0]
 }
 
-// tooLong reports a word that is not worth holding back further: one that fills
-// a row, or, where it may be the address of a link, a kilobyte.
+// tooLong reports a word that fills a row, or a kilobyte where it may be a link's address.
 func (m *Markdown) tooLong() bool {
 	if len(m.held.text) < min(m.row.width, maxHeld) {
 		return false
@@ -118,10 +114,8 @@ func (m *Markdown) tooLong() bool {
 	return len(m.held.text) >= maxHeld || !m.held.hot && m.held.last < 0x80 && cells(string(m.held.text)) >= m.row.width
 }
 
-// open reports whether the word holds an inline span that later text may close.
 func (m *Markdown) open() bool { return m.openAt() >= 0 }
 
-// openAt is where in the word the first such span begins, -1 without such a span.
 func (m *Markdown) openAt() int {
 	if !m.held.hot || m.asSource() {
 		return -1
@@ -131,9 +125,8 @@ func (m *Markdown) openAt() int {
 	return m.held.open
 }
 
-// mayGrow reports whether the span that is open at a place may become longer. One
-// that no row can hold is given up, since what was written should be seen; one of
-// code later, since nearly every backtick opens one.
+// mayGrow reports whether an open span may become longer: written text should be seen. Code may
+// be longer, since nearly every backtick opens a span.
 func (m *Markdown) mayGrow(at int) bool {
 	limit := min(m.row.width, maxSpan)
 	if m.opt.Color && m.held.text[at] == '`' {
@@ -142,11 +135,10 @@ func (m *Markdown) mayGrow(at int) bool {
 	return cells(string(m.held.text)) < limit
 }
 
-// asSource reports whether this block is no longer styled.
 func (m *Markdown) asSource() bool { return m.size > maxBlock || m.spent() }
 
-// endRun puts the word on the screen unless a span in it is open; at the end of
-// a line, or when it has grown too long, it can no longer be closed.
+// endRun puts the word on the screen unless a span in it is open, which the end of a line gives
+// up.
 func (m *Markdown) endRun(lineEnd bool) {
 	if !lineEnd {
 		if len(m.held.text) == 0 {
@@ -182,7 +174,6 @@ func (m *Markdown) putRun() {
 	m.placeAll(splitWords(m.tokens(run)))
 }
 
-// placeAll puts words on the row, one blank apart.
 func (m *Markdown) placeAll(words []word) {
 	for i, w := range words {
 		if i > 0 {
@@ -192,12 +183,11 @@ func (m *Markdown) placeAll(words []word) {
 	}
 }
 
-// literalMark makes the next character of held text no markup. It cannot come
-// from outside: the sanitiser lets no control character through.
+// literalMark makes the next character no markup. The sanitiser lets no control character
+// through.
 const literalMark = '\x01'
 
-// giveUp reads the held text again with the mark of the open span that openAt found as plain
-// characters.
+// giveUp reads the held text again with the open span's mark as plain characters.
 func (m *Markdown) giveUp() {
 	run := string(m.held.text)
 	m.scanned += len(run)
@@ -222,7 +212,6 @@ func (m *Markdown) clearWord() {
 	m.held = heldWords{text: m.held.text[:0], spaces: m.held.spaces}
 }
 
-// putWords shows held text as the source has it.
 func (m *Markdown) putWords(run string) {
 	run = unmark(run)
 	for i, text := range strings.Split(sanitize.Text(run, sanitize.Prose), " ") {
@@ -237,7 +226,6 @@ func (m *Markdown) putWords(run string) {
 
 func unmark(s string) string { return strings.ReplaceAll(s, string(literalMark), "") }
 
-// place puts a word on the row, or on the next when it does not fit.
 func (m *Markdown) place(w word) {
 	width := w.cells()
 	for i := range w {
@@ -262,7 +250,6 @@ func (m *Markdown) place(w word) {
 	}
 }
 
-// begin writes what the words of a row come after.
 func (m *Markdown) begin(head string) {
 	if head != "" {
 		m.row.setStyle(m.base & dim)
@@ -270,7 +257,6 @@ func (m *Markdown) begin(head string) {
 	}
 }
 
-// again is the label, if the reply goes on after something else was said.
 func (m *Markdown) again() string {
 	if !m.speech.relabel {
 		return ""
@@ -279,7 +265,6 @@ func (m *Markdown) again() string {
 	return m.opt.Label
 }
 
-// splitWords parts styled text at its blanks.
 func splitWords(tokens []token) []word {
 	var words []word
 	var w word
@@ -299,9 +284,8 @@ func splitWords(tokens []token) []word {
 	return words
 }
 
-// breaksBetween reports whether a row may end between two runes that no blank
-// parts: beside the characters of scripts written without blanks, but not
-// before a closing mark nor after an opening one, nor beside markup.
+// breaksBetween reports whether a row may end between two runes: beside ideographs, but not
+// before a closing mark, after an opening one, nor beside markup.
 func breaksBetween(a, b rune) bool {
 	if !isIdeograph(a) && !isIdeograph(b) || a == ' ' {
 		return false

@@ -9,7 +9,6 @@ import (
 	"artoo/provider"
 )
 
-// OnNotice implements agent.Callbacks: one line, and nothing for reports of usage.
 func (s *Screen) OnNotice(n agent.Notice) {
 	s.do(func() {
 		switch {
@@ -32,8 +31,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 	})
 }
 
-// retry tells of a failed try. The next reply starts on a line of its own; what
-// was held of the last one is void when it does.
+// retry reports a failed try. What was held of its reply is void when the next one starts.
 func (s *Screen) retry(n agent.Notice) {
 	r := n.Retry
 	s.open.heldVoid = s.open.heldVoid || r.Discard
@@ -49,8 +47,8 @@ func (s *Screen) retry(n agent.Notice) {
 	}
 }
 
-// retryLine says what failed and when the next try comes. One that comes at once
-// differs from the last in something else: that is said instead.
+// retryLine says what failed and when the next try comes, or what the next one does
+// differently.
 func (lay *layout) retryLine(n agent.Notice, tries int) string {
 	r := n.Retry
 	var text string
@@ -75,7 +73,7 @@ func (lay *layout) retryLine(n agent.Notice, tries int) string {
 	return lay.labelled(margin, "error:", text+".")
 }
 
-// wholeWait is a wait as it is told: never less than a second.
+// wholeWait is a wait as it is shown: never less than a second.
 func wholeWait(d time.Duration) time.Duration {
 	if d > 0 && d < time.Second {
 		return time.Second
@@ -83,8 +81,6 @@ func wholeWait(d time.Duration) time.Duration {
 	return d
 }
 
-// retryReason says what went wrong in words, with the provider's own where the
-// kind alone says little.
 func retryReason(e *provider.Error) string {
 	if e == nil {
 		return "the request failed"
@@ -113,7 +109,6 @@ func retryReason(e *provider.Error) string {
 	return prefixed("the API failed", why) + status
 }
 
-// notice is a sentence, or a list whose lines stand below each other.
 func (lay *layout) notice(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "\n") {

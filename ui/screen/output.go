@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// outputs is the only place that writes. Text of an answer waits here for a moment
-// on a terminal, so that a fast model does not mean thousands of writes.
+// outputs is the only place that writes. Text of an answer waits here for a moment on a
+// terminal.
 type outputs struct {
 	out, err       io.Writer
 	broken         func(error)
@@ -18,11 +18,9 @@ type outputs struct {
 	flushed        time.Time
 }
 
-// interval is the least time between two writes of new answer text: twenty a
-// second look continuous and suit slow links.
+// interval is the least time between two writes of new answer text.
 const interval = 50 * time.Millisecond
 
-// flush writes what waits.
 func (k *outputs) flush(now time.Time) {
 	if k.void.Swap(false) {
 		k.pending = k.pending[:0]
@@ -35,7 +33,7 @@ func (k *outputs) flush(now time.Time) {
 	k.flushed = now
 }
 
-// writeErr writes to err, after everything that waits.
+// writeErr writes to err, behind everything that waits.
 func (k *outputs) writeErr(now time.Time, s string) {
 	k.flush(now)
 	k.write(k.err, &k.errBad, []byte(s))
@@ -53,9 +51,8 @@ func (k *outputs) write(w io.Writer, bad *error, p []byte) {
 	}
 }
 
-// DropPending throws away the text of an answer that waits to be written to a
-// terminal. It waits for nothing, and may be called while the screen is held up
-// by a slow terminal. An Out that is no terminal gets all of it.
+// DropPending throws away the text of an answer that waits to be written to a terminal. It does
+// not block, even while the terminal holds the screen up.
 func (s *Screen) DropPending() {
 	if s.opt.OutTTY {
 		s.outputs.void.Store(true)
@@ -77,22 +74,18 @@ func (s *Screen) ErrStatus() error {
 	return s.outputs.errBad
 }
 
-// Alert sends bytes to Err at once that neither show nor move anything, such as
-// BEL or a notification's sequence. They must be safe; the transcript stays as
-// it is.
+// Alert sends safe bytes to Err that neither show nor move anything, such as BEL.
 func (s *Screen) Alert(text string) {
 	s.do(func() { s.outputs.writeErr(s.opt.Now(), text) })
 }
 
-// MaxClipboard is the longest text that Clipboard takes, in bytes: the sequence
-// around it is then no longer than terminals are known to read.
+// MaxClipboard is the longest text that Clipboard takes, in bytes; terminals are known to read
+// that much.
 const MaxClipboard = 74_994 / 4 * 3
 
-// Clipboard asks the terminal to put text into the clipboard of the machine it
-// runs on (OSC 52). It sends nothing that is not asked for by the user at the
-// terminal: call it for them only. The text is encoded, so whatever it holds
-// cannot reach the terminal as a command. It reports false, and sends nothing,
-// when the text is too long, or Err is no terminal.
+// Clipboard asks the terminal to put text into the clipboard of its machine (OSC 52). Call it
+// only where the user at the terminal asked for it. It reports false, and sends nothing, when
+// the text is too long, or Err is no terminal.
 func (s *Screen) Clipboard(text string) bool {
 	if !s.opt.ErrTTY || len(text) > MaxClipboard {
 		return false

@@ -30,9 +30,9 @@ const (
 )
 
 // palette holds every style. Those with a name can be changed, see Palette. Of the sixteen
-// colours red, green and magenta are used: they read on black and on white, by the palette
-// of xterm with contrasts of at least 3.6, 2.2 and 4.4. Yellow, cyan and the bright ones have
-// less than 2 on white, except for bright blue, which few take for an addition.
+// colours only red, green and magenta read on black and on white: by the palette of xterm they
+// have contrasts of at least 3.6, 2.2 and 4.4. Yellow, cyan and the bright ones have less than
+// 2 on white, except for bright blue.
 var palette = []struct {
 	style style
 	name  string
@@ -70,9 +70,8 @@ type Palette struct {
 	git func() map[string]string
 }
 
-// NewPalette makes a Palette of styles that go before the defaults. git returns those of
-// diffs that own does not name; it is called once, when the first diff is coloured, on
-// that goroutine. own and git may be nil.
+// NewPalette makes a Palette of styles that go before the defaults. git returns those of diffs
+// that own does not name; it is called once, with the first diff. own and git may be nil.
 func NewPalette(own map[string]string, git func() map[string]string) *Palette {
 	if git == nil {
 		git = func() map[string]string { return nil }
@@ -80,7 +79,6 @@ func NewPalette(own map[string]string, git func() map[string]string) *Palette {
 	return &Palette{own: own, git: sync.OnceValue(git)}
 }
 
-// look is the attributes of a style that stands in the palette.
 func (p *Palette) look(s style, name string, look []color.Attribute) []color.Attribute {
 	if p == nil || name == "" {
 		return look
@@ -95,7 +93,7 @@ func (p *Palette) look(s style, name string, look []color.Attribute) []color.Att
 	return parseSGR(sgr)
 }
 
-// parseSGR is the attributes of SGR parameters such as "1;31". Config refuses everything else.
+// parseSGR is the attributes of SGR parameters such as "1;31".
 func parseSGR(sgr string) (look []color.Attribute) {
 	for field := range strings.FieldsFuncSeq(sgr, func(r rune) bool { return r == ';' }) {
 		if n, err := strconv.Atoi(field); err == nil {
@@ -115,8 +113,7 @@ func (p *Palette) attributes(s style, on bool) (all []color.Attribute) {
 	return all
 }
 
-// color is the colour of a set of styles, switched off where it has no attributes or on is false.
-// fatih/color's own guess looks at stdout only.
+// color is the colour of a set of styles; fatih/color's own guess looks at stdout only.
 func (p *Palette) color(s style, on bool) *color.Color {
 	look := p.attributes(s, on)
 	c := color.New(look...)
@@ -126,14 +123,12 @@ func (p *Palette) color(s style, on bool) *color.Color {
 	return c
 }
 
-// begin is the sequence that the style begins with; "" where it has no attributes.
 func (p *Palette) begin(s style) string {
 	var b strings.Builder
 	p.color(s, true).SetWriter(&b)
 	return b.String()
 }
 
-// endStyle is the sequence that ends every style.
 var endStyle = func() string {
 	var b strings.Builder
 	(*Palette)(nil).color(bold, true).UnsetWriter(&b)
@@ -143,7 +138,6 @@ var endStyle = func() string {
 // ink is a style for Err.
 func (lay *layout) ink(st style) *color.Color { return lay.opt.Palette.color(st, lay.opt.ErrColor) }
 
-// painted is rows in a style that ends with each of them and leaves their indent out.
 func (lay *layout) painted(rows string, st style) string {
 	if st == 0 {
 		return rows
@@ -170,7 +164,6 @@ const (
 	literalStyle = codeStyle
 )
 
-// headingStyle makes the upper headings of an answer differ from the lower ones.
 func headingStyle(level int) style {
 	if level <= 2 {
 		return bold | underlined

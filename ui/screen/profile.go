@@ -29,13 +29,10 @@ func (p Profile) String() string {
 	return "plain"
 }
 
-// ColorDecision says whether one output is coloured. flag is the resolved
-// --color: always, never, or anything else for auto; env looks up environment
-// variables; tty tells whether this output is a terminal of the rich profile
-// (main passes "is a terminal and the profile is Rich", so that a plain
-// terminal sees no escape byte unless it was forced). In order: the flag,
-// NO_COLOR (not empty, whatever its value), CLICOLOR_FORCE or FORCE_COLOR, a
-// terminal without colours, CLICOLOR=0, tty.
+// ColorDecision says whether one output is coloured. flag is the resolved --color: always,
+// never, or anything else for auto; tty says that the output is a terminal of the rich profile.
+// In order: the flag, NO_COLOR (not empty), CLICOLOR_FORCE or FORCE_COLOR, a terminal without
+// colours, CLICOLOR=0, tty.
 func ColorDecision(flag string, env func(string) string, tty bool) bool {
 	switch flag {
 	case "always":
@@ -57,9 +54,9 @@ func ColorDecision(flag string, env func(string) string, tty bool) bool {
 	return tty
 }
 
-// ProfileDecision chooses the profile and says why when it is not Rich, for the
-// banner ("TERM=dumb"). flag is the resolved --ui: rich, plain, spoken, or
-// anything else for auto; tty tells whether stderr is a terminal.
+// ProfileDecision chooses the profile and says why when it is not Rich, such as "TERM=dumb".
+// flag is the resolved --ui: rich, plain, spoken, or anything else for auto; tty tells whether
+// stderr is a terminal.
 func ProfileDecision(flag string, env func(string) string, tty bool) (p Profile, why string) {
 	switch flag {
 	case "rich":
@@ -112,7 +109,6 @@ func UTF8Decision(env func(string) string) bool {
 	return false
 }
 
-// clampWidth keeps a width inside what the layout can work with.
 func clampWidth(w int) int {
 	if w <= 0 {
 		return 80
@@ -120,10 +116,9 @@ func clampWidth(w int) int {
 	return min(max(w, 10), 1000)
 }
 
-// WidthDecision is the width in cells of a terminal: COLUMNS when it is a
-// positive number, else what size reports for the terminal, else 80; never less
-// than 10 nor more than 1000. size may be nil and returns 0 when it does not
-// know.
+// WidthDecision is the width of a terminal in cells: a positive COLUMNS, else what size
+// reports, else 80; never less than 10 nor more than 1000. size may be nil and returns 0 when
+// it does not know.
 func WidthDecision(env func(string) string, size func() int) int {
 	if n := positive(env("COLUMNS")); n > 0 {
 		return clampWidth(n)

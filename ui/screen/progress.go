@@ -12,9 +12,8 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// progress is the progress line: the one line that may change, the last without a newline, or
-// the end of it behind the text of an open row. A Spinner draws it from its start to its end,
-// each line has its own.
+// progress is the one line that may change: the last without a newline, or the end of an open
+// row of text. Each has a Spinner of its own.
 type progress struct {
 	gate    *gate  // the Spinner's output; nil while no line stands
 	line    string // its text; "" before the first frame
@@ -24,17 +23,16 @@ type progress struct {
 	painted time.Time
 }
 
-// gate takes what a Spinner writes, strips its colour and decides what of it reaches the
-// terminal: the Spinner erases and writes the whole line for each frame, the gate draws what
-// has changed. The Spinner's width counts bytes, so it would erase rows above a line of other
-// letters: its erasing never passes.
+// gate takes what a Spinner writes, strips its colour and draws what has changed: the Spinner
+// erases and writes the whole line for each frame, and counts its width in bytes, so its
+// erasing would reach the rows above.
 type gate struct {
 	s    *Screen
 	stop func() // the Spinner; never called with the lock of the screen held
 }
 
-// spin starts the progress line. The Spinner runs on its own goroutine and calls update and
-// Write there, with its own lock held.
+// spin starts the progress line. The Spinner calls update and Write on its own goroutine, with
+// its own lock held.
 func (s *Screen) spin() {
 	g := &gate{s: s}
 	frames := spinner.CharSets[framesASCII]
@@ -53,8 +51,8 @@ func (s *Screen) spin() {
 	g.stop = s.opt.Spin(sp)
 }
 
-// update sets what stands around the next frame. It calls no method of the Spinner, whose lock
-// is held.
+// update sets what stands around the next frame. It may call no method of the Spinner, whose
+// lock is held.
 func (g *gate) update(sp *spinner.Spinner) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -75,13 +73,11 @@ func (g *gate) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Sets of spinner frames, as that library numbers them.
 const (
 	framesASCII   = 9
 	framesBraille = 14
 )
 
-// pace is how often the progress line may change.
 func (lay *layout) pace() time.Duration {
 	if lay.opt.SSH {
 		return time.Second
@@ -98,8 +94,7 @@ const (
 	roomForFrame = 2
 )
 
-// mayPaint reports whether the cursor stands at the start of a free line, or behind
-// text that leaves room.
+// mayPaint reports whether the cursor stands on a free line, or behind text that leaves room.
 func (s *Screen) mayPaint() bool {
 	return !s.paused && !s.asking && !s.prompt && len(s.outputs.pending) == 0 &&
 		(s.work.busy.doing != "" || len(s.work.calls) > 0) && (s.open.rowIsFree() || s.open.md.Room() >= roomBehind)
@@ -120,8 +115,7 @@ func (s *Screen) nextSpin() time.Time {
 	return at
 }
 
-// paint is what draws the next state of the line, changing as little as it can. The cursor
-// never leaves the line and is never hidden.
+// paint draws the next state of the line, changing as little as it can.
 func (p *progress) paint(next string, now time.Time, width int) string {
 	old := *p
 	p.line, p.width, p.painted = next, width, now
@@ -140,7 +134,6 @@ func (p *progress) paint(next string, now time.Time, width int) string {
 	return strings.Repeat("\b", back) + tail
 }
 
-// hideProgress wipes the progress line and ends it.
 func (s *Screen) hideProgress() {
 	p := s.progress
 	if p.gate == nil {
@@ -153,7 +146,6 @@ func (s *Screen) hideProgress() {
 	}
 }
 
-// wipe takes away what stands there.
 func (p progress) wipe() string {
 	switch {
 	case p.line == "":
@@ -164,7 +156,6 @@ func (p progress) wipe() string {
 	return "\r\x1b[K"
 }
 
-// progressText says what is going on, before and behind a frame, in less than a row.
 func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) {
 	if s.progress.behind {
 		if took := passed(now.Sub(s.outputs.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.Room() {
@@ -178,7 +169,6 @@ func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) 
 	return s.layout.cut(s.layout.ascii(s.work.text(s.layout, now, width)), width-1-roomForFrame) + " ", ""
 }
 
-// text says what goes on.
 func (w *work) text(lay *layout, now time.Time, width int) string {
 	if len(w.calls) > 0 {
 		r := w.calls[0]
@@ -220,7 +210,6 @@ func passed(d time.Duration) string {
 	return span(d.Truncate(time.Second))
 }
 
-// cut shortens text to a number of cells.
 func (lay *layout) cut(text string, n int) string {
 	return displaywidth.TruncateString(text, max(n, 1), lay.ellipsis())
 }
@@ -232,7 +221,6 @@ func (lay *layout) ellipsis() string {
 	return "..."
 }
 
-// commonPrefix is how many bytes two texts share at their start, in whole runes.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -244,10 +232,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// Pause keeps the progress line away while something else owns the last line
-// (the prompt, a pager, an editor, the shell while artoo is stopped). Resume
-// lets it come back. A reply goes on in a row of its own, since the cursor
-// may be anywhere by then.
+// Pause keeps the progress line away until Resume, while something else owns the last line (a
+// pager, an editor, the shell). A reply then goes on in a row of its own.
 func (s *Screen) Pause() {
 	s.do(func() {
 		s.paused = true

@@ -8,8 +8,8 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// The words that only the user's own lines and what artoo asks and notes of its
-// questions begin with, in every profile. No other line does: see rowGuard.
+// Only the user's lines and artoo's questions and decisions begin with these words: see
+// rowGuard.
 const (
 	You       = "you: "
 	youIn     = "you ["
@@ -29,7 +29,6 @@ func isYou(prompt string) bool {
 	return strings.HasPrefix(prompt, You) || strings.HasPrefix(prompt, youIn)
 }
 
-// Indent begins the further lines of what the user says behind a prompt.
 func Indent(prompt string) string {
 	if !isYou(prompt) {
 		prompt = You
@@ -40,9 +39,9 @@ func Indent(prompt string) string {
 // GoOn is the line that asks whether a turn whose steps are used up goes on.
 func GoOn(q agent.Question) string { return approve + unforged(line(q.Reason)) + " [y,n] (n) " }
 
-// Bold is how many bytes at the start of a prompt stand out: all of one for a
-// message, a question up to its choices; 0 without styles. A prompt is drawn
-// by the line editor, which measures it, so the styles are not in its text.
+// Bold is how many bytes at the start of a prompt stand out: all of one for a message, a
+// question up to its choices. The line editor draws and measures prompts, so their text has no
+// styles.
 func (s *Screen) Bold(prompt string) int { return s.layout.bold(prompt) }
 
 func (lay *layout) bold(prompt string) int {
@@ -60,7 +59,6 @@ func (lay *layout) bold(prompt string) int {
 	return 0
 }
 
-// bolded is a prompt with its styles, each of which ends with its row.
 func (lay *layout) bolded(prompt string) string {
 	n := lay.bold(prompt)
 	var b strings.Builder
@@ -73,7 +71,7 @@ func (lay *layout) bolded(prompt string) string {
 	return b.String() + prompt[n:]
 }
 
-// Said prints a message of the user as if it had just been typed behind a prompt.
+// Said prints a message of the user as if it had been typed behind a prompt.
 func (s *Screen) Said(prompt, text string) {
 	s.do(func() {
 		s.closeReply()
@@ -85,8 +83,8 @@ func (s *Screen) Said(prompt, text string) {
 	})
 }
 
-// saidRows are the rows of a message behind a prompt, broken at blanks. A line with
-// tabs is left to the terminal, which knows where they end.
+// saidRows are the rows of a message behind a prompt. A line with tabs is left to the terminal,
+// which knows where they end.
 func (lay *layout) saidRows(prompt, text string) string {
 	var b strings.Builder
 	first := prompt
@@ -101,10 +99,8 @@ func (lay *layout) saidRows(prompt, text string) string {
 	return b.String()
 }
 
-// Prompt writes the prompt and leaves the cursor behind it; whatever was going
-// on is over. text is shown as it is and must be safe (Question's line is). From
-// now until PromptDone the last rows belong to the line editor, which writes
-// with Draw.
+// Prompt writes a safe prompt and leaves the cursor behind it. From now until PromptDone the
+// last rows belong to the line editor, which writes with Draw.
 func (s *Screen) Prompt(text string) {
 	s.do(func() {
 		if !s.asking {
@@ -120,7 +116,6 @@ func (s *Screen) Prompt(text string) {
 	})
 }
 
-// promptRows is a prompt in rows that no terminal breaks within a word.
 func (lay *layout) promptRows(text string) string {
 	words := strings.TrimRight(text, " ")
 	if words == "" || cells(lay.ascii(text)) < lay.width() {
@@ -131,8 +126,8 @@ func (lay *layout) promptRows(text string) string {
 	return strings.TrimSuffix(rows, "\n") + text[len(words):]
 }
 
-// PromptWord is how many bytes at the start of the rest of a prompt stay in one row of n
-// cells. The keys of a question do, with their default.
+// PromptWord is how many bytes at the start of a prompt stay in one row of n cells, as the keys
+// of a question do.
 func PromptWord(text string, n int) int {
 	end := strings.IndexByte(text, ' ')
 	if end < 0 || strings.LastIndexByte(text, '[') == 0 && cells(strings.TrimRight(text, " ")) <= n {
@@ -141,8 +136,8 @@ func PromptWord(text string, n int) int {
 	return end
 }
 
-// Draw passes bytes of the line editor on to Err as they are, escape sequences
-// included: it must have made its text safe. Only between Prompt and PromptDone.
+// Draw passes the line editor's bytes on to Err, escape sequences included. Only between Prompt
+// and PromptDone.
 func (s *Screen) Draw(p []byte) {
 	s.do(func() {
 		s.hideProgress()
@@ -150,8 +145,7 @@ func (s *Screen) Draw(p []byte) {
 	})
 }
 
-// PromptDone says that the line was entered and the cursor stands at the start
-// of a new one.
+// PromptDone says that the line was entered and the cursor stands at the start of a row.
 func (s *Screen) PromptDone() {
 	s.do(func() {
 		s.prompt = false
@@ -161,8 +155,7 @@ func (s *Screen) PromptDone() {
 	})
 }
 
-// PromptErased says that the prompt's rows were taken away and the cursor stands
-// where they began: what is printed now takes their place.
+// PromptErased says that the prompt's rows were taken away.
 func (s *Screen) PromptErased() {
 	s.do(func() {
 		s.prompt = false

@@ -34,7 +34,6 @@ func (s *Screen) beginAsking() {
 // Approval is the question whether a call may be made, or whether what it did lands.
 type Approval struct{ agent.Question }
 
-// begin notes that the question names its call. The lock is held.
 func (q Approval) begin(s *Screen) {
 	s.named = q.Call.ID
 	if r := s.work.running(q.Call.ID); r != nil {
@@ -81,8 +80,8 @@ func (q Approval) show(b *asking) {
 	}
 }
 
-// held says what holds the command that a question would run, or that nothing does;
-// "" where the question's reason says it.
+// held says what confines the command that a question would run; "" where the question's reason
+// says it.
 func held(q Approval) string {
 	sandbox := "runs in the sandbox: no network except loopback, no keys, no home"
 	if q.Network {
@@ -119,7 +118,6 @@ func (lay *layout) bodyLine(text string, rows bool) string {
 	return lay.wrap(text, first, next)
 }
 
-// warning tells of characters that a reader would not have seen.
 func warning(h sanitize.Hidden, what string) string {
 	switch {
 	case h.Total() == 0:
@@ -166,7 +164,6 @@ func (b *asking) remark(text string) {
 	}
 }
 
-// safe makes safe lines of untrusted text.
 func (b *asking) safe(text string, where sanitize.Context) []string {
 	lines, seen := safeLines(text, where)
 	for i, l := range lines {
@@ -177,8 +174,8 @@ func (b *asking) safe(text string, where sanitize.Context) []string {
 	return lines
 }
 
-// command shows all lines of a command, or says them between two sentences, so
-// that its end is heard.
+// command shows all lines of a command, or says them between two sentences, so that its end is
+// heard.
 func (b *asking) command(q Approval) {
 	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), sanitize.Line)
 	verb := callVerb(q.Call)
@@ -198,15 +195,14 @@ func (b *asking) command(q Approval) {
 	}
 }
 
-// typedTo shows all of the running command that what is asked about is typed to.
+// typedTo names the running command that text is typed to.
 func (b *asking) typedTo(q Approval) {
 	if to := strings.Join(b.safe(q.Call.Access.To, sanitize.Line), "^J"); to != "" {
 		b.remark("to " + to)
 	}
 }
 
-// other shows a call that is neither a command nor a change of a file: its
-// object, and its whole input where that says more.
+// other shows a call's object, and its whole input where that says more.
 func (b *asking) other(q Approval) {
 	a := q.Call.Access
 	object := strings.Join(b.safe(a.Object, sanitize.Line), "^J")

@@ -8,11 +8,9 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// effects shows what a command did on a layer: counts and names first, then the text
-// that changed. What matters most is not among it: it stands last, see Approval.show.
-//
-// Changed text of more than mostDiffRows is left to the pager. What it comes to is said
-// again below where the first row has moved up.
+// effects shows what a command did on a layer: counts and names, then the text that changed, if
+// it has at most mostDiffRows. What matters most stands last, see Approval.show. Counts are
+// said again below where the first row has moved up.
 func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
 	head := "ran in a throwaway copy; it would change " + e.Summary()
@@ -36,7 +34,6 @@ const (
 	repeatAfter  = 20 // rows between the two places of the counts
 )
 
-// changedText shows what becomes of the text of files, or says how much it is.
 func (b *asking) changedText(diff string) {
 	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
 	spoken := b.lay.opt.Profile == Spoken
@@ -55,8 +52,7 @@ func (b *asking) changedText(diff string) {
 	}
 }
 
-// named are the names of effects, one a row. In a question many of them are summed up by
-// directory; the pager has each.
+// named are the names of effects, one a row. A question sums many of them up by directory.
 func (b *asking) named(kinds []permission.What, e permission.Effects) string {
 	var text strings.Builder
 	for _, row := range e.Rows(b.cut, kinds...) {

@@ -7,7 +7,6 @@ import (
 	"artoo/agent"
 )
 
-// plan shows a plan that is to be approved, as the Markdown that it is.
 func (b *asking) plan(q Approval) {
 	verb := callVerb(q.Call)
 	b.WriteString(b.lay.callLine(q.Call, "", 0, false))
@@ -31,8 +30,8 @@ func (b *asking) plan(q Approval) {
 	}
 }
 
-// Choice prints a question with its choices, and returns the line
-// to ask with, as Question does. It prints even when Quiet is set.
+// Choice prints a question with its choices, also when Quiet is set, and returns the line to
+// ask with.
 func (s *Screen) Choice(q agent.Question) string {
 	s.do(func() {
 		s.beginAsking()
@@ -64,7 +63,6 @@ func (lay *layout) numbered(choices []string) string {
 	return b.String()
 }
 
-// planDecided tells what became of a plan.
 func planDecided(q agent.Question, a agent.Answer) string {
 	switch a.Verdict {
 	case agent.Yes:
@@ -80,8 +78,8 @@ func planDecided(q agent.Question, a agent.Answer) string {
 // OfferCommand asks for the command that a user chose to name.
 const OfferCommand = answering + "which command? "
 
-// Offer prints what is offered, with the choices there are, and returns the line to ask
-// with. The last choice is taken by Enter alone.
+// Offer prints what is offered, with the choices there are, and returns the line to ask with.
+// Enter alone takes the last choice.
 func (s *Screen) Offer(text string, choices []string) (prompt string) {
 	s.do(func() {
 		s.must(s.layout.note(text) + s.layout.numbered(choices))

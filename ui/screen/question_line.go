@@ -37,10 +37,9 @@ const (
 	usualWidth = 80
 )
 
-// askLine is the last line of a question. It names once more what is about to
-// happen, in one row where there is room, so that nobody has to look up. Without
-// room the object has the row for itself and the choices follow. A long one loses a part
-// here; all of it stands above.
+// askLine is the last line of a question. It names once more what is about to happen, in one
+// row where there is room. Without room the choices have a row of their own. A long object
+// loses a part here; all of it stands above.
 func (lay *layout) askLine(q Approval) string {
 	number, spoken := "", ""
 	if q.Of > 1 {
@@ -99,8 +98,7 @@ func outside(q Approval) bool {
 		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.Outside })
 }
 
-// elsewhere is where a command would run, as it is shown; "" for the directory that artoo
-// works in.
+// elsewhere is where a command would run, safe; "" for the directory that artoo works in.
 func (lay *layout) elsewhere(q Approval) string {
 	dir := q.Call.Access.Dir
 	if dir == q.Dir {
@@ -109,8 +107,7 @@ func (lay *layout) elsewhere(q Approval) string {
 	return lay.ascii(sanitize.Text(lay.home(dir), sanitize.Line))
 }
 
-// shortDir shortens a safe directory to n cells: its end names it best, so whole
-// elements go from behind its first one.
+// shortDir shortens a safe directory to n cells: whole elements go from behind its first one.
 func (lay *layout) shortDir(dir string, n int) string {
 	if cells(dir) <= n {
 		return dir
@@ -148,7 +145,6 @@ func (lay *layout) middle(text string, n int) string {
 	return strings.TrimRight(head, " ") + gap + strings.TrimLeft(strings.Join(tail[from:], ""), " ")
 }
 
-// home shows a directory with ~.
 func (lay *layout) home(p string) string {
 	if rel, ok := below(p, lay.opt.Home); ok {
 		return strings.TrimSuffix("~/"+rel, "/")

@@ -8,8 +8,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// A question shows all that it asks about in maxRows rows; of more the first and
-// the last ones, and the pager has all of it.
+// Of more than maxRows rows a question shows the first and the last ones; the pager has all of
+// them.
 const (
 	maxRows  = 400
 	headRows = 250
@@ -19,7 +19,6 @@ const (
 // tabStop is the distance of a terminal's tab stops, in cells.
 const tabStop = 8
 
-// rows writes rows that belong together, without the middle of too many.
 func (b *asking) rows(rows []string) {
 	more := 0
 	if b.cut && len(rows) > maxRows {
@@ -48,7 +47,6 @@ func (lay *layout) bodyIndent() string {
 	return body
 }
 
-// dimmed is the row of a head with its verb in its style.
 func (b *asking) dimmed(head, verb string) string {
 	if !b.cut || b.lay.opt.Profile == Spoken {
 		return head
@@ -65,11 +63,9 @@ func (lay *layout) tooLong(lines []string) bool {
 	return n > maxRows
 }
 
-// fold makes rows of lines: of one that is wider than the terminal several, those
-// that go on behind a mark, so that no row can be taken for a line. Lines that are
-// indented anyway are left whole, to be copied, and so are all where rows are not
-// seen, as long as all of them are shown. first begins the first line, next the
-// others.
+// fold makes rows of lines, and breaks one that is wider than the terminal: rows that go on
+// begin with a mark, so that none can be taken for a line. Indented lines are left whole, to be
+// copied, and so are all where rows are not seen. first begins the first line, next the others.
 func (lay *layout) fold(lines []string, first, next string, cut bool) []string {
 	whole := next != "" || !lay.opt.ErrTTY || lay.opt.Profile == Spoken
 	if !cut || whole && !lay.tooLong(lines) {
@@ -94,8 +90,7 @@ func (lay *layout) fold(lines []string, first, next string, cut bool) []string {
 	return rows
 }
 
-// foldMark begins a row that goes on with the line above. Nothing else stands in
-// its column.
+// foldMark stands in a column of its own.
 func (lay *layout) foldMark() string {
 	if lay.opt.UTF8 {
 		return "\u21aa "
@@ -103,8 +98,8 @@ func (lay *layout) foldMark() string {
 	return "> "
 }
 
-// foldLine appends the rows of one line. The last column stays free: what a
-// terminal does there differs.
+// foldLine appends the rows of one line. The last column stays free: what a terminal does there
+// differs.
 func (lay *layout) foldLine(rows []string, l, first, mark string) []string {
 	if l = lay.ascii(l); l == "" {
 		return append(rows, strings.TrimRight(first, " "))

@@ -2,17 +2,14 @@ package screen
 
 import "strings"
 
-// spokenAnswer stands before an answer that is spoken.
 const spokenAnswer = "artoo: "
 
-// plainReply is a reply on an Out that is no terminal.
 type plainReply struct {
 	open     bool
 	newlines int  // held back: the reply ends in exactly one
 	before   bool // an earlier reply stands above
 }
 
-// openReply is the reply that the model is writing.
 type openReply struct {
 	md    *Markdown       // nil while no reply is open on a terminal
 	shown bool            // it has put something on the terminal
@@ -23,7 +20,6 @@ type openReply struct {
 	heldVoid bool
 }
 
-// replyOut takes what Markdown rendered.
 type replyOut struct{ s *Screen }
 
 func (w replyOut) Write(p []byte) (int, error) {
@@ -43,13 +39,10 @@ func (w replyOut) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// replying reports whether a reply is open.
 func (o *openReply) replying() bool { return o.md != nil && o.shown || o.plain.open }
 
-// rowIsFree reports whether no row of a reply is open.
 func (o *openReply) rowIsFree() bool { return (o.md == nil || o.md.Column() == 0) && !o.plain.open }
 
-// reply takes a piece of the model's text.
 func (s *Screen) reply(text string) {
 	switch {
 	case s.opt.Hold && !s.opt.OutTTY:
@@ -79,7 +72,7 @@ func (s *Screen) reply(text string) {
 	}
 }
 
-// plainText passes the source on, holding newlines back until text follows.
+// plainText passes the source on, and holds newlines back until text follows.
 func (s *Screen) plainText(text string) {
 	body := strings.TrimRight(text, "\n")
 	if body == "" {
@@ -100,13 +93,11 @@ func (s *Screen) plainText(text string) {
 	s.work.visible(s.opt.Now())
 }
 
-// breakRow ends the open row of the reply.
 func (s *Screen) breakRow() {
 	s.open.md.Break()
 	s.outputs.flush(s.opt.Now())
 }
 
-// closeReply ends the open reply, if there is one.
 func (s *Screen) closeReply() {
 	s.endReasoning()
 	if s.open.md != nil {
@@ -128,8 +119,7 @@ func (s *Screen) closeReply() {
 	s.outputs.flush(s.opt.Now())
 }
 
-// holdEnds moves what was held to Err: tool calls follow, so it was not the
-// answer.
+// holdEnds moves held text to Err: tool calls follow, so it was not the answer.
 func (s *Screen) holdEnds() {
 	text := s.open.held.String()
 	if s.open.heldVoid { // the calls are of a later try, which said nothing
@@ -150,10 +140,9 @@ func (s *Screen) holdEnds() {
 	}
 }
 
-// Finish ends the turn: the open reply is closed, and one that was held is
-// written to Out with one newline at its end, also when it is only what came
-// before an interrupt or a fault. Whoever called SendMessage calls Finish when
-// it has returned, before the status or a failure is shown.
+// Finish ends the turn: the open reply is closed, and a held one is written to Out with one
+// newline at its end, also after an interrupt or a fault. It is called when SendMessage has
+// returned, before the status or a failure is shown.
 func (s *Screen) Finish() {
 	s.do(func() {
 		s.rest()

@@ -34,14 +34,13 @@ import (
 type Options struct {
 	Out io.Writer // takes answers; never nil
 	Err io.Writer // takes all status; never nil
-	// ErrFile is the terminal behind Err; without it no Spinner starts where stdout is no terminal.
+	// ErrFile is the terminal behind Err; without it no Spinner starts where stdout is a pipe.
 	ErrFile *os.File
-	// OutTTY and ErrTTY tell whether they are terminals. When both are, they
-	// are taken to be the same one. An Out that is no terminal gets the answer's
-	// Markdown source, unsanitised: it is data there.
+	// OutTTY and ErrTTY tell whether they are terminals, and then the same one. An Out that is
+	// no terminal gets the answer's Markdown source, unsanitised: it is data there.
 	OutTTY, ErrTTY bool
-	// OutPipe says that Out is a pipe, as to tee: what it carries may appear on
-	// the terminal that Err is, and blank lines on Err set it apart there.
+	// OutPipe says that Out is a pipe, as to tee, which may appear on Err's terminal: blank
+	// lines set it apart there.
 	OutPipe bool
 	// OutColor and ErrColor come from ColorDecision.
 	OutColor, ErrColor bool
@@ -50,12 +49,10 @@ type Options struct {
 	UTF8               bool       // see UTF8Decision; status is ASCII when it is false
 	Width              func() int // cells of a row, see WidthDecision; nil means 80
 
-	// Conversation says that Err is read as a dialogue even when it is no
-	// terminal, so that blank lines set answers and status apart.
+	// Conversation says that Err is read as a dialogue even when it is no terminal.
 	Conversation bool
-	// Hold keeps a reply back until it is known to be the last one of the turn:
-	// text before tool calls goes to Err, the final reply to Out, as it came.
-	// For a run without a conversation whose Out is no terminal.
+	// Hold keeps a reply back until it is known to be the turn's last: text before tool calls
+	// goes to Err. For a run without a conversation whose Out is no terminal.
 	Hold    bool
 	Links   bool // addresses of the web in answers can be clicked on, with Rich only
 	Quiet   bool // nothing but questions and failures on Err
@@ -65,20 +62,18 @@ type Options struct {
 	Root    string // absolute; paths below it are shown relative to it; may be ""
 	Home    string // absolute; shown as ~; may be ""
 
-	// Now and After are the clock: time.Now and time.AfterFunc when nil. After
-	// calls f once on any goroutine after d unless stop was called before.
+	// Now and After are the clock: time.Now and time.AfterFunc when nil. After calls f once on
+	// any goroutine unless stop was called before.
 	Now   func() time.Time
 	After func(d time.Duration, f func()) (stop func())
 	// Spin starts a Spinner and returns what stops it; nil means its Start and Stop.
 	Spin func(sp *spinner.Spinner) (stop func())
-	// Broken is called once, on its own goroutine, with the first error of
-	// writing to Out or Err; nothing more is written there. May be nil.
+	// Broken is called once, on its own goroutine, with the first error of writing. May be nil.
 	Broken func(error)
 }
 
-// Screen shows a transcript. It implements the reporting methods of
-// agent.Callbacks; a type that also asks embeds it and adds Ask. All methods may be
-// called from any goroutine.
+// Screen shows a transcript. It implements the reporting methods of agent.Callbacks. All
+// methods may be called from any goroutine.
 type Screen struct {
 	opt    Options
 	layout *layout
@@ -117,7 +112,6 @@ const (
 	answer
 )
 
-// New makes a Screen. It writes nothing yet.
 func New(opt Options) *Screen {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
@@ -140,14 +134,11 @@ func New(opt Options) *Screen {
 	return s
 }
 
-// same reports whether answers and status share one terminal.
 func (lay *layout) same() bool { return lay.opt.OutTTY && lay.opt.ErrTTY }
 
-// seen reports whether an answer on Out may be read between the lines of Err,
-// on the terminal itself or behind a pipe.
+// seen reports whether an answer on Out may be read between the lines of Err.
 func (lay *layout) seen() bool { return lay.opt.ErrTTY && (lay.opt.OutTTY || lay.opt.OutPipe) }
 
-// moving reports whether a progress line may ever be shown.
 func (lay *layout) moving() bool { return lay.opt.Profile == Rich && lay.same() && !lay.opt.Quiet }
 
 func (lay *layout) width() int { return clampWidth(lay.opt.Width()) }
@@ -160,7 +151,7 @@ func (s *Screen) do(f func()) {
 	s.alarm.set(s.next(), &s.opt, s.wake)
 }
 
-// unlock lets others touch the screen, and then stops the Spinners of lines that have ended.
+// unlock lets others touch the screen, and stops the Spinners of lines that have ended.
 func (s *Screen) unlock() {
 	ended := s.ended
 	s.ended = nil

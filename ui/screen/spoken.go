@@ -14,8 +14,7 @@ import (
 	texts "artoo/tool/text"
 )
 
-// spokenCall is a call in a sentence. What it works on is said once: of one that
-// was named last, only what is new.
+// spokenCall is a call in a sentence. Of one that was named last only the result is said.
 func (lay *layout) spokenCall(c agent.Call, result string, named bool) string {
 	if result != "" && named {
 		return lay.wrap("tool: "+spokenResult(result)+".", "", "")
@@ -30,14 +29,12 @@ func (lay *layout) spokenCall(c agent.Call, result string, named bool) string {
 	return lay.wrap(strings.TrimSuffix(text, ".")+".", "", "")
 }
 
-// How the size of a change is written, and how long something took.
 var (
 	size = regexp.MustCompile(`^\+(\d+) -(\d+)$`)
 	took = regexp.MustCompile(`( (?:in|after) )((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)$`)
 )
 
-// spokenResult says the size of a change and a duration in words; other results
-// are words already.
+// spokenResult says the size of a change and a duration in words.
 func spokenResult(result string) string {
 	if m := size.FindStringSubmatch(result); m != nil {
 		added, _ := strconv.Atoi(m[1]) // it is a number
@@ -51,8 +48,7 @@ func spokenResult(result string) string {
 	return result
 }
 
-// spokenSpan is a duration in words, to the second: "2 minutes 5 seconds". One
-// shorter than 10 seconds that is no whole number keeps its tenths.
+// spokenSpan is a duration in words, to the second, or to the tenth below 10 seconds.
 func spokenSpan(d time.Duration) string {
 	if tenths := d.Round(time.Second / 10); tenths < 10*time.Second && tenths%time.Second != 0 {
 		return fmt.Sprintf("%.1f seconds", tenths.Seconds())
@@ -73,7 +69,6 @@ func spokenSpan(d time.Duration) string {
 	return strings.Join(parts, " ")
 }
 
-// spanWords is a duration as this profile has it: 30s, or 30 seconds.
 func (lay *layout) spanWords(d time.Duration) string {
 	if lay.opt.Profile == Spoken {
 		return spokenSpan(d.Round(time.Second))
@@ -81,7 +76,6 @@ func (lay *layout) spanWords(d time.Duration) string {
 	return span(d)
 }
 
-// spokenSize is a number of bytes in words.
 func spokenSize(n int) string {
 	number, thousands := conversation.Scaled(n)
 	if thousands == 0 {
@@ -90,8 +84,7 @@ func spokenSize(n int) string {
 	return number + [...]string{"", " kilobytes", " megabytes"}[thousands]
 }
 
-// spokenInput says each field of a call's input in a line, "name: value";
-// what is nested stays JSON. input is valid.
+// spokenInput says each field of a call's valid input in a line; nested ones stay JSON.
 func spokenInput(input []byte) string {
 	d := json.NewDecoder(bytes.NewReader(input))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -116,7 +109,6 @@ func spokenInput(input []byte) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spokenKeys says what the letters of a question mean.
 func (lay *layout) spokenKeys(rows [][2]string) string {
 	var b strings.Builder
 	for _, r := range rows {

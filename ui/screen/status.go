@@ -11,7 +11,6 @@ import (
 	texts "artoo/tool/text"
 )
 
-// StatusMode is how much the status line tells: the words of ARTOO_STATUS.
 type StatusMode string
 
 // The status modes; the zero value is StatusShort.
@@ -44,9 +43,8 @@ type StatusInfo struct {
 	Line    string // the output of the user's status command, shown in place of all but the outcome; may be ""
 }
 
-// Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context
-// 9%". Where it is heard it begins with how the turn ended: "done, 11 seconds",
-// and that is said whatever the mode.
+// Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context 9%". Where it is
+// heard it begins with the outcome, and that is said whatever the mode.
 func (s *Screen) Status(info StatusInfo) {
 	s.do(func() {
 		s.rest()
@@ -112,14 +110,12 @@ func (lay *layout) statusParts(info StatusInfo) []string {
 	return parts
 }
 
-// kilobytes is a number of bytes: 412 B, 18.2 KB, 180 KB, 1.2 MB.
 func kilobytes(n int) string {
 	number, thousands := conversation.Scaled(n)
 	return number + [...]string{" B", " KB", " MB"}[thousands]
 }
 
-// Dollars is an amount of US dollars: two digits after the point, more when it
-// would read as nothing.
+// Dollars is an amount with two digits after the point, or four when two would read as nothing.
 func Dollars(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)

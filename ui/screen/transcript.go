@@ -10,7 +10,6 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// BannerInfo is the first line of a conversation.
 type BannerInfo struct {
 	Version, Model string
 	Dir            string // absolute
@@ -19,8 +18,7 @@ type BannerInfo struct {
 	Notes          []string
 }
 
-// Banner opens a conversation: what runs where, how to get help, and the notes,
-// one line each.
+// Banner opens a conversation.
 func (s *Screen) Banner(i BannerInfo) {
 	s.do(func() {
 		var b strings.Builder
@@ -65,7 +63,7 @@ func (s *Screen) Banner(i BannerInfo) {
 	})
 }
 
-// spokenWhy names what chose the profile; the value of a variable says no more.
+// spokenWhy names what chose the profile, without the value of a variable.
 func spokenWhy(why string) string {
 	name, _, _ := strings.Cut(line(why), "=")
 	switch name {
@@ -98,7 +96,6 @@ func (s *Screen) Text(text string) {
 	s.do(func() { s.aside(s.layout.prose(text, s.layout.before(""))) })
 }
 
-// before begins a line of status: its margin, or its label where it is heard.
 func (lay *layout) before(label string) string {
 	if lay.opt.Profile == Spoken {
 		return label
@@ -106,9 +103,8 @@ func (lay *layout) before(label string) string {
 	return margin
 }
 
-// Block prints a text of its own, such as the output of a command the user ran
-// or the last exchange of a resumed session: from column 0, line breaks, tabs
-// and blanks as they are, set apart by blank lines from answers and prompts.
+// Block prints a text from column 0 as it is, set apart by blank lines from answers and
+// prompts.
 func (s *Screen) Block(text string) {
 	s.do(func() { s.print(s.layout.heard(indented(text, ""))) })
 }
@@ -132,14 +128,13 @@ func (s *Screen) Markdown(text string) {
 	})
 }
 
-// Queued tells once that a line typed during a turn waits for its end. It goes
-// between two rows of the answer.
+// Queued reports a line that waits for the turn's end.
 func (s *Screen) Queued(text string) {
 	s.do(func() { s.aside(s.layout.note("queued: " + line(text))) })
 }
 
-// Stopped tells that a turn was interrupted after so many words of the reply,
-// and how many queued lines are handed back to the prompt.
+// Stopped reports that a turn was interrupted after so many words, and how many queued lines
+// come back.
 func (s *Screen) Stopped(words, queued int) {
 	s.do(func() {
 		s.rest()
@@ -162,8 +157,8 @@ func (s *Screen) Stopped(words, queued int) {
 	})
 }
 
-// Failure prints why something did not work and what to do: "artoo: what: why",
-// then "  try: …". Both also when Quiet is set. A nil f prints nothing.
+// Failure prints "artoo: what: why", then "  try: …", also when Quiet is set. A nil f prints
+// nothing.
 func (s *Screen) Failure(f *agent.Failure) {
 	if f == nil {
 		return

@@ -8,9 +8,8 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// TrustQuestion asks whether to trust what a repository brings, or, with Run, whether
-// the project may run its own programs; then only Dir is set. All its texts may come
-// from outside.
+// TrustQuestion asks whether to trust a repository's settings, or, with Run, whether the
+// project may run its own programs; then only Dir is set. Its texts may come from outside.
 type TrustQuestion struct {
 	Dir     string // the project's root
 	Run     bool
@@ -74,7 +73,6 @@ func (q TrustQuestion) decided(yes bool) string {
 	return "not trusted: its settings are ignored"
 }
 
-// trust adds a sentence and safe lines below it.
 func (b *asking) trust(head string, lines []string) {
 	b.remark(head)
 	indent := b.lay.bodyIndent() + "  "
@@ -84,8 +82,7 @@ func (b *asking) trust(head string, lines []string) {
 	b.rows(b.lay.fold(b.safe(strings.Join(lines, "\n"), sanitize.Line), indent, indent, true))
 }
 
-// TrustLine is a file of a repository as it is listed: its name, size in bytes and
-// the program it is for.
+// TrustLine is a file of a repository as it is listed.
 func TrustLine(name string, size int, program string) string {
 	return fmt.Sprintf("%s  (%s, for %s)", name, texts.Count(size, "byte"), program)
 }

@@ -8,8 +8,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// UndoQuestion asks whether to take back what was changed, or to bring it back. All
-// its texts may come from outside.
+// UndoQuestion asks whether to undo changes, or to redo them. Its texts may come from outside.
 type UndoQuestion struct {
 	Verb   string   // "undo" or "redo"
 	Object string   // the files or the turn, for the last line
@@ -19,14 +18,13 @@ type UndoQuestion struct {
 	Diff   string // new contents of the files, for the pager
 }
 
-// UndoRow is what becomes of a path. More of them than permission.MostNames are summed up
-// by verb and directory before the pager.
+// UndoRow is what becomes of a path. More of them than permission.MostNames are summed up by
+// verb and directory before the pager.
 type UndoRow struct {
 	Verb, Path string // "delete" and the path; a row without a path is always shown
 	Text       string // all of it, in words
 }
 
-// stepsShown is how many steps the question names.
 const stepsShown = 4
 
 func (q UndoQuestion) prompt(lay *layout) string { return lay.confirmLine(q, q.Verb, q.Object) }
@@ -46,7 +44,7 @@ func (q UndoQuestion) decided(yes bool) string {
 	return "nothing was changed"
 }
 
-// show says what an undo would do; the pager also has what the contents will become.
+// show says what an undo would do; the pager also has the new contents.
 func (q UndoQuestion) show(b *asking) {
 	said := q.Head
 	if len(q.Steps) > 0 {
@@ -71,7 +69,6 @@ func (q UndoQuestion) show(b *asking) {
 	}
 }
 
-// undoTexts are the rows in words; in short, many of a verb are those of their directories.
 func undoTexts(rows []UndoRow, short bool) (texts []string) {
 	groups := map[string][]permission.Entry{}
 	for _, r := range rows {
@@ -99,9 +96,8 @@ func (b *asking) oneRow(text string) string {
 	return strings.Join(b.safe(text, sanitize.Line), "^J")
 }
 
-// Changes prints a unified diff of several files as questions show it. It reports
-// false, and prints nothing, where that would take more rows than the terminal has:
-// all is for the pager then.
+// Changes prints a unified diff of several files as questions show it. Where that takes more
+// than rows it prints nothing, and all is for the pager.
 func (s *Screen) Changes(diff string, rows int) (shown bool, all string) {
 	s.do(func() {
 		b := asking{lay: s.layout, cut: true}

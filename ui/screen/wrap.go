@@ -6,17 +6,14 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// wrap makes whole rows of one safe line of status, broken at blanks so that no
-// terminal breaks it within a word; first begins it, next its further rows. A
-// word wider than a row is left to the terminal, which keeps it in one piece for
-// copying. Where rows are not seen, or are spoken, the line stays whole. It is for prose:
-// commands, diffs and what is to be copied stay as they are.
+// wrap makes whole rows of one safe line of prose, broken at blanks; first begins it, next its
+// further rows. A word wider than a row is left to the terminal, which keeps it in one piece
+// for copying. Where rows are not seen, or are spoken, the line stays whole.
 func (lay *layout) wrap(text, first, next string) string {
 	return lay.wrapWords(text, first, next, func(text string) int { return strings.IndexByte(text, ' ') })
 }
 
-// wrapHint is wrap for a hint, which may hold a command to be copied: what stands
-// between quotes stays in one row if it fits one.
+// wrapHint is wrap for a hint with a command in quotes, which stays in one row if it fits one.
 func (lay *layout) wrapHint(hint, first, next string) string {
 	return lay.wrapWords(hint, first, next, func(text string) int {
 		if end := quotedEnd(text); cells(next)+cells(text[:end]) < lay.width() {
@@ -26,8 +23,8 @@ func (lay *layout) wrapHint(hint, first, next string) string {
 	})
 }
 
-// quotedEnd is where the word that a text begins with ends. Blanks between quotes do not
-// end it. An apostrophe within a word is no quote.
+// quotedEnd is where the first word ends, quotes included. An apostrophe within a word is no
+// quote.
 func quotedEnd(text string) int {
 	before := byte(' ')
 	for i := 0; i < len(text); i++ {
@@ -78,17 +75,14 @@ func (lay *layout) wrapWords(text, first, next string, wordEnd func(text string)
 	return b.String() + "\n"
 }
 
-// hanging begins the further rows of a line that stands in column 0.
 func (lay *layout) hanging() string { return lay.before("") }
 
-// labelled is a line of status behind a label in the style of errors.
 func (lay *layout) labelled(before, label, text string) string {
 	rows := lay.wrap(label+" "+text, before, margin)
 	return before + lay.ink(errorStyle).Sprint(label) + rows[len(before)+len(label):]
 }
 
-// prose makes whole rows of text of several lines, each after the given margin
-// and its own indent.
+// prose makes whole rows of text of several lines, each after the margin and its own indent.
 func (lay *layout) prose(text, margin string) string {
 	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
 	if text == "" {
@@ -114,9 +108,8 @@ func (lay *layout) prose(text, margin string) string {
 // hang is how many cells the text of a Row needs beside its head.
 const hang = 20
 
-// Row prints a row of a table: text after head, whose further rows stand below its
-// beginning. Where there is little room beside head, text that does not fit stands below
-// head. head holds the blanks that align it.
+// Row prints a row of a table: text after head, whose further rows stand below its beginning,
+// or all of it below head where there is little room. head holds the blanks that align it.
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
 		first, next, above := margin+sanitize.Text(head, sanitize.Line), "", ""
