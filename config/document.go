@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // document is a TOML file on its way into a Config: it knows lines, and
@@ -121,4 +123,111 @@ func tables(v any) (list []map[string]any, ok bool) {
 		list = append(list, m)
 	}
 	return list, list != nil
+}
+
+// lineIndex finds the place of each table and key of a TOML document that has
+// been decoded without error; the decoder tells places for syntax errors only.
+// Keys are paths joined by pathKey; elements of arrays of tables are counted
+// as "[0]", "[1]". What stands inside an inline table or an array has no entry
+// of its own: find gives the line of the nearest key around it.
+type lineIndex struct {
+	src  string
+	at   map[string]int // byte offset of a table or key
+	last map[string]int // arrays of tables: index of the newest element
+
+	headers  map[string]int   // byte offset behind the header of a table
+	values   map[string]int   // byte offset of the value of a key
+	elements map[string][]int // byte offsets of what stands in its array
+}
+
+func pathKey(path []string) string { return strings.Join(path, "\x00") }
+
+// find returns the line of path or of the nearest key above it, from 1.
+func (x *lineIndex) find(path ...string) int {
+	for n := len(path); n > 0; n-- {
+		if at, ok := x.at[pathKey(path[:n])]; ok {
+			return x.line(at)
+		}
+	}
+	return 1
+}
+
+func (x *lineIndex) line(at int) int { return 1 + strings.Count(x.src[:at], "\n") }
+
+// byteOrderMark may stand before the first key.
+const byteOrderMark = "\ufeff"
+
+// indexLines looks through src, which the TOML decoder has accepted.
+func indexLines(src string) *lineIndex {
+	x := &lineIndex{
+		src: src, at: map[string]int{}, last: map[string]int{},
+		headers: map[string]int{}, values: map[string]int{}, elements: map[string][]int{},
+	}
+	plain := strings.TrimPrefix(src, byteOrderMark)
+	before := len(src) - len(plain)
+	var parser unstable.Parser
+	parser.Reset([]byte(plain))
+	var table []string
+	for parser.NextExpression() {
+		e := parser.Expression()
+		var path []string
+		start, end := -1, 0
+		for part := e.Key(); part.Next(); {
+			k := part.Node()
+			if path = append(path, string(k.Data)); start < 0 {
+				start = before + int(k.Raw.Offset)
+			}
+			end = before + int(k.Raw.Offset+k.Raw.Length)
+		}
+		if e.Kind != unstable.KeyValue {
+			array := e.Kind == unstable.ArrayTable
+			table = x.header(path, array)
+			x.note(table, 0, start)
+			if end += strings.IndexByte(src[end:], ']') + 1; array {
+				end++
+			}
+			x.headers[pathKey(table)] = end
+			continue
+		}
+		path = slices.Concat(table, path)
+		x.note(path, len(table), start)
+		value := strings.TrimLeft(src[end+strings.IndexByte(src[end:], '=')+1:], " \t")
+		x.values[pathKey(path)] = len(src) - len(value)
+		for element := e.Value().Children(); e.Value().Kind == unstable.Array && element.Next(); {
+			x.elements[pathKey(path)] = append(x.elements[pathKey(path)], before+int(element.Node().Raw.Offset))
+		}
+	}
+	return x
+}
+
+// header resolves the path of a table header: a path through an array of
+// tables means its newest element.
+func (x *lineIndex) header(path []string, array bool) []string {
+	var table []string
+	for i, part := range path {
+		table = append(table, part)
+		key := pathKey(table)
+		n, known := x.last[key]
+		if array && i == len(path)-1 {
+			if known {
+				n++
+			}
+			x.last[key], known = n, true
+		}
+		if known {
+			table = append(table, "["+strconv.Itoa(n)+"]")
+		}
+	}
+	return table
+}
+
+// note records the place for path and for the parts of it longer than from
+// that have none yet, since a dotted key makes the tables it passes through.
+func (x *lineIndex) note(path []string, from, at int) {
+	for n := from + 1; n <= len(path); n++ {
+		key := pathKey(path[:n])
+		if _, there := x.at[key]; !there {
+			x.at[key] = at
+		}
+	}
 }

@@ -4,11 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 
+	"github.com/kelseyhightower/envconfig"
+
 	"artoo/provider"
+	"artoo/tool/spelling"
 )
 
 // LoadOptions are what Load needs besides the environment.
@@ -218,4 +224,130 @@ func (c loader) untie(before providerAt, now rank) {
 			c.field(&o).SetZero()
 		}
 	}
+}
+
+// check looks at what no single value shows.
+func (c loader) check() error {
+	if c.Provider != "" && !c.IsProvider(c.Provider) {
+		names := c.ProviderNames()
+		hint := orList(names)
+		if near := spelling.Nearest(c.Provider, names); near != "" {
+			hint = near
+		}
+		return c.blame("provider", "unknown provider "+strconv.Quote(c.Provider), hint)
+	}
+	if c.Continue && c.Resume != "" {
+		return wrong(kindUsage, "--resume", "does not go with --continue", "one of the two")
+	}
+	if c.Print && c.Interactive {
+		return wrong(kindUsage, "--interactive", "does not go with --print", "one of the two")
+	}
+	if c.Interactive && c.Output != "text" {
+		if c.origins["output"].rank == fromFlag {
+			return wrong(kindUsage, "--output", "a conversation (--interactive) answers in text only",
+				"-p -o "+c.Output+" for one answer")
+		}
+		c.Warnings = append(c.Warnings, c.Origin("output")+": "+c.Output+
+			" is for headless runs; a conversation (--interactive) answers in text")
+	}
+	if c.ShellTimeout > c.ShellTimeoutMax {
+		key := "shell_timeout"
+		if c.origins["shell_timeout_max"].rank > c.origins[key].rank {
+			key = "shell_timeout_max"
+		}
+		why := fmt.Sprintf("the default of a command, %s, is more than the most it may get, %s",
+			c.ShellTimeout, c.ShellTimeoutMax)
+		return c.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+c.ShellTimeout.String())
+	}
+	return nil
+}
+
+// blame is an error about an option's value, named by where it was set.
+func (c *Config) blame(key, why, hint string) error {
+	kind := kindUsage
+	if c.origins[key].rank <= fromFile {
+		kind = kindConfig
+	}
+	return wrong(kind, c.Origin(key), why, hint)
+}
+
+// ProviderNames are the known providers, then those of the file alone by name.
+func (c *Config) ProviderNames() []string {
+	names := provider.Names()
+	for _, own := range slices.Sorted(maps.Keys(c.Providers)) {
+		if !slices.Contains(names, own) {
+			names = append(names, own)
+		}
+	}
+	return names
+}
+
+// IsProvider reports whether name is known or defined in the file.
+func (c *Config) IsProvider(name string) bool {
+	return slices.Contains(c.ProviderNames(), name)
+}
+
+// envPrefix is the prefix of artoo's own variables, as envconfig wants it.
+const envPrefix = "ARTOO"
+
+// dropEmptyVariables removes artoo's own variables that are empty, since those count as not
+// set, and envconfig would decode them.
+func dropEmptyVariables() {
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
+			_ = os.Unsetenv(name) // it was set, so its name is valid
+		}
+	}
+}
+
+// applyVariables lets envconfig decode the variables into the settings.
+func (c loader) applyVariables() error {
+	before := c.chosen()
+	err := envconfig.Process(envPrefix, &c.Settings)
+	failed := (*envconfig.ParseError)(nil) // its text shows the value, so it is never printed
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	for _, o := range Options() {
+		text, set := os.LookupEnv(o.Env)
+		if !set {
+			continue
+		}
+		err := o.check(c.field(&o), text)
+		if failed != nil {
+			if err = nil; failed.KeyName == o.Env {
+				err = failed.Err
+			}
+		}
+		if err != nil {
+			return because(kindUsage, o.Env, err.Error(), err, o.Env+"="+o.example(text))
+		}
+		c.noteOrigin(&o, fromEnvironment, o.Env)
+		c.noteRules(&o, splitList(text), o.Env)
+	}
+	c.untie(before, fromEnvironment)
+	return nil
+}
+
+// unknownVariables warns of ARTOO_* variables that no option has; they are
+// most often misspelt.
+func unknownVariables() []string {
+	known := map[string]bool{}
+	var names []string
+	for _, o := range Options() {
+		if o.Env != "" {
+			known[o.Env] = true
+			names = append(names, o.Env)
+		}
+	}
+	var warnings []string
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envPrefix+"_") || value == "" || known[name] {
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("%s: no such variable%s", name, didYouMean(name, names)))
+	}
+	sort.Strings(warnings)
+	return warnings
 }

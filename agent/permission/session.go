@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"artoo/tool"
+	"artoo/tool/files"
+	facts "artoo/tool/project"
 )
 
 // ForSubAgent is the policy of a sub-agent that begins now: the same mode and rules.
@@ -119,3 +121,120 @@ func (p *Policy) Approved(rule string) *Approval {
 // ForgetSession takes back all that AllowInSession and KeepForLine added: another
 // session begins.
 func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
+
+// World is what a policy can look at: the files and the repositories that calls work on.
+// The zero value knows of nothing, and nothing in it is out of reach.
+type World struct {
+	// Files are those that commands may read. nil lets them read everything, and then no
+	// repository is looked at.
+	Files   *files.Files
+	Environ []string // the environment of commands
+	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
+	Secrets *facts.Histories
+}
+
+// Denied lists the files that no command may see, as they are now.
+func (w *World) Denied() ([]string, error) {
+	if w.Files == nil {
+		return nil, nil
+	}
+	return w.Files.Denied()
+}
+
+// Protected lists the files that programs run or obey automatically, as they are now.
+func (w *World) Protected() ([]string, error) {
+	if w.Guard == nil {
+		return nil, nil
+	}
+	found, err := w.Guard.Look()
+	return slices.Concat(found.Paths, found.Outside), err
+}
+
+// mayRead says why a command in any of these directories may not read what arg
+// names, "" when it may. With recursive it descends into directories.
+func (w World) mayRead(dirs []string, arg string, recursive bool) (why string) {
+	if arg == "" || w.Files == nil {
+		return ""
+	}
+	for _, dir := range dirs {
+		if err := w.Files.Reach(dir, arg, recursive); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// deniedName reports whether a file at an absolute path would be on the deny list.
+func (w World) deniedName(path string) bool {
+	if w.Files == nil {
+		return false
+	}
+	place, err := w.Files.Resolve(path, true)
+	return err != nil || place.Denied
+}
+
+// repository is the one that git would work on in dir, if all of it may be read.
+func (w World) repository(dir string) (facts.Project, error) {
+	found, err := facts.Repository(dir)
+	if err != nil {
+		return found, err
+	}
+	return found, found.WithinGrants(w.Files)
+}
+
+// gitRuns says why git in dir could run programs that the repository's own
+// configuration names, "" when it runs none.
+func (w World) gitRuns(dir string) (why string) {
+	if w.Files == nil {
+		return ""
+	}
+	found, err := w.repository(dir)
+	if err == nil {
+		err = found.GitRuns()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// gitSecrets lists the files of the deny list, absolute, that git in dir could show:
+// the repository tracks them, or did.
+func (w World) gitSecrets(dir string) ([]string, error) {
+	if w.Files == nil || w.Secrets == nil {
+		return nil, nil
+	}
+	found, err := w.repository(dir)
+	if err != nil {
+		return nil, err
+	}
+	return w.Secrets.Secrets(found, w.Environ)
+}
+
+// gitHooks names the hooks that git in dir would run.
+func (w World) gitHooks(dir string) []string {
+	if w.Files == nil {
+		return nil
+	}
+	var dirs []string
+	if w.Guard != nil {
+		dirs = w.Guard.hooks()
+	}
+	return facts.HooksIn(dir, dirs)
+}
+
+// gitSigns names the program by which git in dir would sign a commit, "" for none.
+func (w World) gitSigns(dir string) string {
+	if w.Files == nil {
+		return ""
+	}
+	return facts.GitSigns(w.Environ, dir)
+}
+
+// loses says what is lost when the file at an absolute path is replaced, "" for nothing.
+func (w World) loses(path string) string {
+	if w.Files == nil {
+		return ""
+	}
+	return facts.Loses(w.Environ, path)
+}

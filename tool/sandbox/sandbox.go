@@ -12,7 +12,14 @@
 // outside is the policy's, and so is what becomes of a layer's changes.
 package sandbox
 
-import "errors"
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"time"
+
+	"artoo/tool/sandbox/launcher"
+)
 
 // Config is what a session's commands may reach. Paths are absolute and hold no
 // links; directories that are not there are left out.
@@ -95,3 +102,110 @@ const (
 	// checks and language servers. Nothing is decided to run there.
 	PlaceDiscarded Place = "discarded"
 )
+
+// Options are how one command runs.
+type Options struct {
+	Layer    bool // runs it on a copy-on-write layer; needs Facts.Layer
+	ReadOnly bool // nothing but temporary files of its own can be written, no sockets
+	// Job has a command in the background run on the project itself, of which it writes
+	// Outputs only: directories that are there. With Whole it writes all of it; what
+	// others run is read-only then, and what lies above that cannot be moved.
+	// Without Layer, ReadOnly and Job a command runs as with Whole, for machines that
+	// have no layers.
+	Job     bool
+	Whole   bool
+	Outputs []string
+	Hidden  []string // hides these too, besides Config.Denied
+	Exec    bool     // programs on the layer may be executed: the user answered for them
+	// Grace is how long processes that the command left in the background may
+	// still write before they are ended.
+	Grace time.Duration
+}
+
+// Exit is how a command ended.
+type Exit struct {
+	Status  syscall.WaitStatus
+	Stopped int      // processes left in the background that were ended
+	Limit   string   // the limit that ended it, in words: "512 processes", "2 GB of memory in a process"; "" for none
+	Denials []Denial // each once
+}
+
+// Denial is one wall that the kernel refused to let a command through.
+type Denial struct {
+	Wall  string   // one of the Wall constants
+	What  string   // the refusal in words, such as "no route to another machine"
+	N     int      // how often
+	Paths []string // at most ten, where known
+}
+
+// The kinds of denials.
+const (
+	WallNetwork   = launcher.WallNetwork
+	WallLoopback  = launcher.WallLoopback // no one listened at a port of the loopback
+	WallSocket    = launcher.WallSocket
+	WallNamespace = launcher.WallNamespace
+	WallTrace     = launcher.WallTrace
+	WallHome      = launcher.WallHome  // files were written to the home, and are lost: Paths
+	WallExec      = launcher.WallExec  // programs on a layer without Options.Exec: Paths
+	WallEntry     = launcher.WallEntry // Landlock allows no new entries in a directory that holds what others run: Paths
+	// WallWrite is what a job may not write without Options.Whole, and what a read-only
+	// command tried to write: Paths. Where the system does not say what it refused, a
+	// read-only command that failed has it without Paths.
+	WallWrite   = launcher.WallWrite
+	WallGuarded = launcher.WallGuarded
+)
+
+// Mechanism is what of the system confines a command.
+type Mechanism string
+
+// The mechanisms, the strongest first.
+const (
+	Namespaces  Mechanism = "namespaces"   // Linux: namespaces and seccomp, with a file tree of the command's own
+	Landlock    Mechanism = "landlock"     // Linux: Landlock and seccomp: the files are granted, nothing is hidden
+	SandboxExec Mechanism = "sandbox-exec" // macOS
+	None        Mechanism = "none"         // nothing is confined; what a command started still ends with artoo
+)
+
+// Facts are what this machine can confine. They hold for the machine, with
+// Facts.For also for the directories of a project.
+type Facts struct {
+	Mechanism     Mechanism
+	Layer         bool // a command can run on a copy-on-write layer
+	Network       bool // the network is out of reach, addresses of this machine included
+	HidesFiles    bool // denied files are gone, and what was not granted cannot be read
+	HidesProcess  bool // other processes cannot be seen
+	Still         bool // a read-only command changes nothing: no file except temporary ones, and no other process
+	EndsProcesses bool // the kernel itself ends what a command leaves behind
+	Missing       []Lack
+}
+
+// Lack is one thing that is not to be had here.
+type Lack struct {
+	What string // "sandbox", "layer", "network", "processes", "denials", or the path of a directory
+	Why  string
+	Cure string // "" where the user can do nothing about it
+}
+
+// String names the mechanism and what it holds, in one line.
+func (f Facts) String() string {
+	var holds []string
+	for _, row := range []struct {
+		there bool
+		text  string
+	}{
+		{f.Mechanism == Landlock, "writes are confined"},
+		{f.Network, "no network"}, {f.HidesFiles, "other files are hidden"}, {f.HidesProcess, "other processes are hidden"},
+		{f.Layer, "what changes files is shown before it counts"},
+	} {
+		if row.there {
+			holds = append(holds, row.text)
+		}
+	}
+	switch {
+	case f.Mechanism == None || f.Mechanism == "":
+		return "none, commands are not confined"
+	case len(holds) == 0:
+		return string(f.Mechanism)
+	}
+	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
+}
