@@ -5,19 +5,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
+	"sync"
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
 	"artoo/tool/names"
 )
 
-// autoExecuted is the one list of files that something other than the user runs or
-// obeys: git, editors, shells on entering a directory, package managers, build
-// services, coding agents. A program that writes one has code of its own run later,
-// without a question. A row is a name, or names below each other, with * for
-// any characters of a name; it counts at any depth, in letters of either case,
-// and for all that is beneath it.
+// autoExecuted is the one list of files that something other than the user runs or obeys, so that
+// who writes one has code run later without a question. A row is a name, or names below each
+// other, with * for any characters; it counts at any depth, in either case, and for all beneath it.
 var autoExecuted = []autoExecutedRow{
 	{"git", `.git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml .hg .jj`},
 	{"an editor", `.vscode .vs .idea .fleet .zed .helix .devcontainer .devcontainer.json .gitpod.yml *.code-workspace
@@ -38,9 +35,8 @@ var autoExecuted = []autoExecutedRow{
 
 type autoExecutedRow struct{ by, names string }
 
-// autoExecutedBy says who runs or obeys the file at a path, and by which name of the
-// list; "" for a file like any other. Only the names in the path count: of
-// directories that git's configuration names, only a Guard knows.
+// autoExecutedBy says who runs or obeys the file at a path, and by which name of the list; "" for
+// another file. Directories that git's configuration names only a Guard knows.
 func autoExecutedBy(path string) (by, name string) {
 	if found := autoExecutedNames(path); len(found) > 0 {
 		return found[0].by, found[0].names
@@ -48,8 +44,8 @@ func autoExecutedBy(path string) (by, name string) {
 	return "", ""
 }
 
-// holdsAutoExecuted is autoExecutedBy for what a directory of this path, such as .github, would
-// hold: a link in its place gives other files the names of the list.
+// holdsAutoExecuted is autoExecutedBy for what a directory such as .github would hold: a link in
+// its place gives other files these names.
 func holdsAutoExecuted(path string) (by, name string) {
 	for _, row := range autoExecuted {
 		for name := range strings.FieldsSeq(row.names) {
@@ -63,18 +59,53 @@ func holdsAutoExecuted(path string) (by, name string) {
 	return "", ""
 }
 
-// autoExecutedNames are all the names of the list that the path goes through, each
-// by itself, in the list's order.
+// autoExecutedNames are all names of the list that the path goes through.
 func autoExecutedNames(file string) (found []autoExecutedRow) {
+	plain, others := autoExecutedIndex()
 	parts := partsOf(names.Fold(file))
-	for _, row := range autoExecuted {
-		for name := range strings.FieldsSeq(row.names) {
-			if passesThrough(parts, strings.Split(name, "/")) {
-				found = append(found, autoExecutedRow{row.by, name})
+	for i, part := range parts {
+		parts[i] = strings.TrimRight(part, " .") // some file systems take "name." and "name " for the same file
+	}
+	for i, part := range parts {
+		if row, ok := plain[part]; ok {
+			found = append(found, row)
+		}
+		for _, row := range others {
+			if beginWith(parts[i:], row.names) {
+				found = append(found, row)
 			}
 		}
 	}
 	return found
+}
+
+// autoExecutedIndex are the names of the list, each by itself: those without * of one part, by
+// name, and the others. Each path that a build writes is looked up.
+var autoExecutedIndex = sync.OnceValues(func() (plain map[string]autoExecutedRow, others []autoExecutedRow) {
+	plain = map[string]autoExecutedRow{}
+	for _, row := range autoExecuted {
+		for name := range strings.FieldsSeq(row.names) {
+			if one := (autoExecutedRow{row.by, name}); strings.ContainsAny(name, "*/") {
+				others = append(others, one)
+			} else {
+				plain[name] = one
+			}
+		}
+	}
+	return plain, others
+})
+
+// beginWith reports whether the parts of a path begin with a name of the list.
+func beginWith(parts []string, name string) bool {
+	for wanted := range strings.SplitSeq(name, "/") {
+		before, after, star := strings.Cut(wanted, "*")
+		if len(parts) == 0 || !star && parts[0] != wanted || len(parts[0]) < len(before)+len(after) ||
+			!strings.HasPrefix(parts[0], before) || !strings.HasSuffix(parts[0], after) {
+			return false
+		}
+		parts = parts[1:]
+	}
+	return true
 }
 
 // AutoExecutedDoc lists these files for the documentation, as rows of a Markdown table.
@@ -86,54 +117,12 @@ func AutoExecutedDoc() string {
 	return b.String()
 }
 
-// autoExecutedByName is autoExecutedBy for many paths: it asks little of most names.
-func autoExecutedByName() func(path string) bool {
-	starts := map[string]bool{}
-	var endings []string
-	for _, row := range autoExecuted {
-		for name := range strings.FieldsFuncSeq(row.names, func(c rune) bool { return unicode.IsSpace(c) || c == '/' }) {
-			if ending, open := strings.CutPrefix(name, "*"); open {
-				endings = append(endings, ending)
-			} else {
-				starts[name[:min(2, len(name))]] = true
-			}
-		}
-	}
-	return func(file string) bool {
-		may := slices.ContainsFunc(partsOf(file), func(part string) bool {
-			part = names.Fold(part)
-			return starts[part[:min(2, len(part))]] || slices.ContainsFunc(endings, func(ending string) bool {
-				return strings.Contains(part, ending)
-			})
-		})
-		if !may {
-			return false
-		}
-		by, _ := autoExecutedBy(file)
-		return by != ""
-	}
-}
-
 func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
-func passesThrough(parts, names []string) bool {
-	for i := 0; i+len(names) <= len(parts); i++ {
-		if slices.EqualFunc(parts[i:i+len(names)], names, func(part, name string) bool {
-			// Some file systems take "name." and "name " for the same file.
-			ok, err := path.Match(name, strings.TrimRight(part, " ."))
-			return err == nil && ok
-		}) {
-			return true
-		}
-	}
-	return false
-}
-
-// whyGuarded says in words why a write to a path is asked whatever the mode,
-// "" when it is a file like any other. Below the project root, and for a
-// relative path, only the names from there on count.
+// whyGuarded says in words why a write to a path is always asked, "" for an ordinary file. Of a path
+// in the project only the names below its root count.
 func (p project) whyGuarded(path string) (why string) {
 	if by, name := autoExecutedBy(below(p.Root, path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
@@ -165,9 +154,8 @@ func (p project) guardedWrite(access tool.Access) (why string) {
 	return ""
 }
 
-// coversGuarded reports whether an allow rule may let a call write auto-executed files: one for this very file may, and one whose fixed words name all
-// that the path goes through, as write(.github/workflows/**) does. Git's own
-// files need the first.
+// coversGuarded reports whether an allow rule may let a call write auto-executed files: one for this
+// very file, or, except for git's own files, one whose fixed words name all that the path goes through.
 func (p project) coversGuarded(r Rule, access tool.Access) bool {
 	if r.exact() || p.guardedWrite(access) == "" {
 		return true
@@ -190,8 +178,7 @@ func (p project) coversGuarded(r Rule, access tool.Access) bool {
 	return true
 }
 
-// writesGuarded says which auto-executed file a command writes, as far
-// as its words show, "" for none.
+// writesGuarded says which auto-executed file the words of a command write, "" for none.
 func (p project) writesGuarded(s line.Command) (why string) {
 	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
 		words = words[1:] // git takes no value beside a list of all
@@ -221,8 +208,8 @@ func (p project) writesGuarded(s line.Command) (why string) {
 	return ""
 }
 
-// globOfGuarded says that a glob may stand for one of the well-known auto-executed files. Not all names of the list count: a* may be azure-pipelines.yml too,
-// and hardly ever is.
+// globOfGuarded says that a glob may stand for a well-known auto-executed file. Others of the list
+// do not count: a* may be azure-pipelines.yml, and hardly ever is.
 func globOfGuarded(glob string) (why string) {
 	for part := range strings.SplitSeq(glob, "/") {
 		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {

@@ -147,3 +147,27 @@ func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryGuardedNameIsFound asks about a name for each row of the list.
+func TestEveryGuardedNameIsFound(t *testing.T) {
+	for _, row := range autoExecuted {
+		for pattern := range strings.FieldsSeq(row.names) {
+			name := strings.ReplaceAll(pattern, "*", "any")
+			for _, path := range []string{name, "sub/" + strings.ToUpper(name)} {
+				if by, _ := autoExecutedBy(path); by == "" {
+					t.Errorf("%s, of %s, is not found", path, pattern)
+				}
+			}
+		}
+	}
+}
+
+// TestLookalikesOfGuardedNames asks about names that a file system may take for guarded ones.
+func TestLookalikesOfGuardedNames(t *testing.T) {
+	for _, name := range []string{".ｇｉｔ/config", "．git/config", ".g\u00adit/x", ".git\u2060/x", ".gi\ufe0ft/x", "ＡGENTS.md", ".ｅnvrc",
+		".vscode\u180e/x", ".\U0001d420it/x", ".git\u034f/x", "WARP\u3164.md", ".gⁱt/x", ".envrc\U000e0001", "JenKinsﬁle", "agentſ.md"} {
+		if by, _ := autoExecutedBy(name); by == "" {
+			t.Errorf("%q is not guarded", name)
+		}
+	}
+}

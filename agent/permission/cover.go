@@ -14,8 +14,7 @@ func readGroup(rules []Rule, name string) (Rule, bool) {
 	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
 }
 
-// exactly finds a rule for this very line, where it holds: in the directory it
-// was given for, as long as the scripts it names are what they were.
+// exactly finds a rule for this very line, in its directory and with unchanged scripts.
 func exactly(rules []Rule, l parsed, root string) (Rule, bool) {
 	return find(rules, func(r Rule) bool {
 		return r.names(l.tool, tool.KindRun) && r.is(l.text) && (l.dir == "" || l.dir == r.seenFrom(root)) && r.changed() == ""
@@ -29,8 +28,8 @@ func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
 	return Rule{}, false
 }
 
-// speaksOf reports whether a rule of the user's that denies or asks speaks of a command,
-// or may: by its words, or where it is for reading, by the files that the command names.
+// speaksOf reports whether a deny or ask rule speaks, or may speak, of a command: by its words, or as
+// a rule for reading by the files that the command names.
 func (p *Policy) speaksOf(r Rule, name string, s line.Command) (hit, maybe bool) {
 	if r.namesWidely(name, tool.KindRun) {
 		return r.speaksOf(s)
@@ -74,11 +73,9 @@ func (p *Policy) commandCovered(rules []Rule, name string, s line.Command) bool 
 	return slices.ContainsFunc(rules, func(r Rule) bool { yes, _ := p.coversCommand(r, name, s); return yes })
 }
 
-// coversCommand reports whether an allow rule covers a command; why says why a rule for
-// commands that begin as this one does not. Rights raised
-// by sudo, redirections into files, variables set for a command, and what
-// changes the shell itself are covered only by a rule for the whole tool or the
-// whole line, or one that names the wrapper.
+// coversCommand reports whether an allow rule covers a command; why is for a rule that nearly does.
+// Rights raised by sudo, redirections, variables and what changes the shell are covered only by a
+// rule for the whole tool or line, or one that names the wrapper.
 func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, why string) {
 	switch {
 	case !r.names(name, tool.KindRun), r.Arg == ReadGroup:
@@ -113,8 +110,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	return false, why
 }
 
-// modified says what around a command keeps every rule for its words from covering it, ""
-// for nothing.
+// modified says what around a command keeps rules for its words from covering it, "" for nothing.
 func (p project) modified(s line.Command) string {
 	switch {
 	case len(s.Outputs) > 0:
@@ -151,9 +147,7 @@ func differs(expected []patternWord, open bool, words []line.Word) string {
 	return "a path in it leads elsewhere from where the command runs"
 }
 
-// namedExactly reports whether an allow rule for a command says by its own words
-// that it throws work away: one for the whole command, or one whose fixed words
-// name command, subcommand and option.
+// namedExactly reports whether an allow rule says by its own words that the command throws work away.
 func (p *Policy) namedExactly(name string, s line.Command) bool {
 	for _, r := range p.allowing() {
 		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
@@ -212,8 +206,7 @@ func commandWords(s line.Command) []string {
 	return words[:1]
 }
 
-// changedScript finds a rule that would cover a line if a script that it names had not
-// changed since it was approved; at is that script, "" for none.
+// changedScript finds a rule that would cover the line, had the script at not changed since.
 func (p *Policy) changedScript(l parsed) (rule, at string) {
 	for _, r := range p.allowing() {
 		changed := r.changed()
@@ -229,8 +222,7 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 	return "", ""
 }
 
-// covered finds a rule for the paths or host of a call. An allow rule (all)
-// must cover every path, a deny or ask rule any of them.
+// covered finds a rule for a call's paths or host: an allow rule (all) for every path, another for any.
 func (p project) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
 		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)) {

@@ -60,9 +60,8 @@ func (p *Policy) InForce() (list []RuleInForce) {
 
 var toolCall = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)\((.+)\)$`)
 
-// CallFor reads a call as one would write a rule for it: read(.env),
-// edit(src/a.go), web_fetch(go.dev). Anything else is a shell line. Paths are
-// seen as the tools see them.
+// CallFor reads a call as a rule for it is written, such as read(.env) or web_fetch(go.dev), with paths
+// as tools see them. Anything else is a shell line.
 func CallFor(text string, files *files.Files) (name string, access tool.Access, err error) {
 	line := func(text string) (string, tool.Access, error) {
 		return "bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: files.Dir(), Object: text}, nil

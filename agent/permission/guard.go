@@ -14,14 +14,12 @@ import (
 	facts "artoo/tool/project"
 )
 
-// Guard finds the files of a project that programs run or obey without being asked
-// (see autoExecutedBy), links of such names and what they lead to. Its methods may be
-// called from any goroutine.
+// Guard finds the auto-executed files of a project, links of such names and what they lead to. Any
+// goroutine may call its methods.
 type Guard struct {
 	roots  []string
 	git    facts.Project
 	hooks  func() []string // directories that git's configuration names
-	byName func(path string) bool
 	finder *names.Finder
 	links  *names.Finder
 
@@ -32,7 +30,7 @@ type Guard struct {
 
 // NewGuard makes a Guard for what is below a project's root.
 func NewGuard(project facts.Project) *Guard {
-	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder(), byName: autoExecutedByName()}
+	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
@@ -46,7 +44,8 @@ func NewGuard(project facts.Project) *Guard {
 func (g *Guard) is(at string) bool {
 	return slices.ContainsFunc(g.roots, func(root string) bool {
 		rel, err := filepath.Rel(root, at)
-		return err == nil && filepath.IsLocal(rel) && g.byName(rel)
+		by, _ := autoExecutedBy(rel)
+		return err == nil && filepath.IsLocal(rel) && by != ""
 	})
 }
 
@@ -107,8 +106,8 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 	return found, nil
 }
 
-// recent is how long what was found last is good for decisions about single files: in
-// between, only the user or a call that was approved can have made a link.
+// recent is how long a search serves decisions about single files: meanwhile only the user, or a
+// call that was approved, can have made a link.
 const recent = time.Second
 
 // Recent is what was found within the last second, or is found now.
@@ -122,8 +121,7 @@ func (g *Guard) Recent() (GuardedFiles, error) {
 	return g.Look()
 }
 
-// guardedOnce looks once, when first asked, at what is guarded now though its name does
-// not show it.
+// guardedOnce looks once for what is guarded though its name does not show it.
 type guardedOnce struct {
 	guard *Guard // may be nil
 	look  sync.Once
@@ -132,8 +130,7 @@ type guardedOnce struct {
 	err   error
 }
 
-// why says in words why the file at a path is guarded though its own name does not show
-// it, "" for a file like any other.
+// why says in words why a file is guarded in spite of its name, "" for an ordinary one.
 func (o *guardedOnce) why(path string) string {
 	if o == nil || o.guard == nil {
 		return ""
@@ -151,9 +148,8 @@ func (o *guardedOnce) why(path string) string {
 	return o.found.Why(path)
 }
 
-// Why says in words why a file is guarded though its own name does not show it: a guarded
-// link leads to it or to a directory above it, or it has another name that is guarded.
-// "" for a file like any other.
+// Why says in words why a file is guarded in spite of its name: a guarded link leads to it or a
+// directory above it, or it has another, guarded name. "" for an ordinary file.
 func (g GuardedFiles) Why(path string) string {
 	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {
 		if link := g.leads[at]; link != "" {
@@ -169,7 +165,7 @@ func (g GuardedFiles) Why(path string) string {
 	return ""
 }
 
-// Since lists what is guarded, or a link, and was not there before, under any name.
+// Since lists what is guarded, or a link, and was not there before under any name.
 func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
 	for _, path := range slices.Concat(g.Paths, g.links) {
 		id, err := names.Identify(path)
@@ -180,12 +176,10 @@ func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
 	return made
 }
 
-// maxOutside is how many files and directories are made read-only one by one since
-// they lead outside: each costs a mount, some 20 µs, in a command's file tree.
+// maxOutside bounds the paths that lead outside and become read-only one by one: each costs a mount.
 const maxOutside = 500
 
-// gathered names the directories that hold the paths, the deepest first, until there
-// are few enough of them. Package managers link whole trees of packages.
+// gathered names the directories of paths, the deepest first, until there are few enough.
 func (g *Guard) gathered(paths []string) []string {
 	depth := func(path string) int { return strings.Count(path, string(filepath.Separator)) }
 	for len(paths) > maxOutside {
@@ -209,8 +203,7 @@ func (g *Guard) gathered(paths []string) []string {
 	return paths
 }
 
-// isBare reports whether a path is the HEAD of what git would take for a bare
-// repository, and obey.
+// isBare reports whether a path is the HEAD of what git would obey as a bare repository.
 func isBare(at string) bool {
 	if filepath.Base(at) != "HEAD" {
 		return false

@@ -20,8 +20,7 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// Facts are answers about the project that Judge needs beside the changes. They are
-// looked up once for all paths. A nil func knows of nothing.
+// Facts are answers about the project that Judge looks up once. A nil func knows of nothing.
 type Facts struct {
 	// Ignored returns those of the paths, absolute, that git ignores by rules which did
 	// not change since the session began.
@@ -67,13 +66,12 @@ type Judgement struct {
 // Reason is all reasons in words.
 func (j Judgement) Reason() string { return words(j.Reasons) }
 
-// Judge says what becomes of what a line changed on a layer. The strictest class of
-// its effects decides about the line; what is forbidden is left out and named.
-// Where ctx ends before that, nothing lands.
+// Judge says what becomes of what a line changed on a layer. The strictest class of its effects
+// decides; what is forbidden is left out and named. Where ctx ends first, nothing lands.
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}, Output: map[string]string{}}}
-	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects, byName: autoExecutedByName()}
+	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
 	w.lookUp(changes)
 	for _, c := range changes {
 		if ctx.Err() != nil {
@@ -119,8 +117,7 @@ func (j Judgement) because(v Verdict, reasons ...Reason) Judgement {
 	return j
 }
 
-// lands is the strictest class that lands unasked: what the mode lets land, or what a
-// rule for the line covers.
+// lands is the strictest class that lands unasked, by the mode or a rule for the line.
 func (p *Policy) lands(d Decision) Class {
 	most := Bookkeeping
 	switch p.Mode {
@@ -137,7 +134,6 @@ type weigher struct {
 	d                    Decision
 	facts                Facts
 	effects              *Effects
-	byName               func(path string) bool // whether a path is guarded by its names
 	ignored, uncommitted map[string]bool
 	reverts              map[string]bool
 	original             int64             // bytes of the originals so far
@@ -238,16 +234,14 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	return ""
 }
 
-// guarded says which program runs or obeys what is made or changed, "" for none: the file by
-// its names, a link by where it leads, or what a link of such a name leads to. No program
-// runs a deleted file, but a repository or a hook that goes is git's loss.
+// guarded says which program runs or obeys what is made or changed, "" for none: by its names, by
+// where a link leads, or by links that lead to it. What is deleted runs no more.
 func (w *weigher) guarded(c sandbox.Change) string {
 	if c.Kind == sandbox.Deleted {
 		return ""
 	}
 	name := below(w.p.Root, c.Path)
-	if w.byName(name) {
-		by, listed := autoExecutedBy(name)
+	if by, listed := autoExecutedBy(name); by != "" {
 		return fmt.Sprintf("%s, which %s runs or obeys", listed, by)
 	}
 	if why := w.p.guarded.why(c.Path); why != "" {
@@ -272,8 +266,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 	return ""
 }
 
-// target is where a link leads once the line has landed: through links of the project,
-// and those that the line made.
+// target is where a link leads once the line has landed.
 func (w *weigher) target(c sandbox.Change) string {
 	at, rest := filepath.Dir(c.Path), c.Target
 	if filepath.IsAbs(rest) {
@@ -307,18 +300,15 @@ func (w *weigher) target(c sandbox.Change) string {
 
 const maxLinks = 40
 
-// systemDirs hold what the system's programs are made of. The sandbox mounts them
-// read-only.
+// systemDirs hold the system's programs. The sandbox mounts them read-only.
 const systemDirs = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu /snap"
 
 func inSystem(file string) bool {
 	return slices.ContainsFunc(strings.Fields(systemDirs), func(dir string) bool { return names.Within(dir, file) })
 }
 
-// writable reports whether the user could write a path outside the project, put another
-// in its place, or write something below it. Root may write anything, and of what is below
-// a directory nothing is known, so that for both only what lies in the system's directories
-// counts as not writable.
+// writable reports whether the user could write a path outside the project, or something below it.
+// For root, and for directories, only the system's own count as not writable.
 func writable(at string) bool {
 	info, err := os.Stat(at)
 	if !inSystem(at) && (os.Geteuid() == 0 || err == nil && info.IsDir()) {
@@ -336,8 +326,8 @@ func writable(at string) bool {
 	return false
 }
 
-// output reports whether a change is build output: ignored, made by a line of own and
-// read-only programs in a place for results, or by this session.
+// output reports whether a change is build output: ignored, made by own and read-only programs in a
+// place for results or by this session.
 func (w *weigher) output(c sandbox.Change, name string) bool {
 	plain := (c.Mode.IsRegular() || c.Mode.IsDir()) && (c.Before.Mode.IsRegular() || c.Before.Mode.IsDir() || !c.Before.Exists())
 	if !w.d.Builds || !plain || !w.ignored[c.Path] || w.guarded(c) != "" || inDependencies(name) {
@@ -356,9 +346,8 @@ func (w *weigher) takesWork(c sandbox.Change) bool {
 	return gone || emptied || w.reverts[c.Path]
 }
 
-// loses reports whether the journal cannot hold the original, or refs go with a bare
-// repository. What package managers and builds put into ignored directories can be made
-// again.
+// loses reports whether the journal cannot hold the original, or refs go with a bare repository.
+// What is ignored and can be made again does not count.
 func (w *weigher) loses(c sandbox.Change, name string) bool {
 	if dir, _, in := strings.Cut(c.Path, "/refs"); in && c.Kind == sandbox.Deleted && isBare(dir+"/HEAD") {
 		return true
@@ -396,11 +385,11 @@ func (w *weigher) addGit(row GitRow) Class {
 	return row.Class
 }
 
-// MadeGuarded are the effects of a command on the project itself that made these guarded
-// files and links, absolute; Apply lists them without links that lead to nothing guarded.
+// MadeGuarded are the effects of a command on the project itself that made these guarded files and
+// links, absolute; Apply lists them without links that lead to nothing guarded.
 func (p *Policy) MadeGuarded(paths []string) Effects {
 	e := Effects{There: true, By: map[What][]Entry{}}
-	w := weigher{p: p.deciding(), byName: autoExecutedByName()}
+	w := weigher{p: p.deciding()}
 	for _, path := range paths {
 		c := sandbox.Change{Path: path, Kind: sandbox.Created}
 		if to, err := os.Readlink(path); err == nil {
@@ -461,8 +450,7 @@ func lineKey(access tool.Access) string {
 	return cmp.Or(access.Dir, ".") + "\x00" + trimLine(access.Command)
 }
 
-// changeKey is what stays the same of a change whatever the content: the path, and
-// for all but the content of a file what it is.
+// changeKey identifies a change whatever the content of its file.
 func changeKey(c sandbox.Change) string {
 	kind := string(c.Kind)
 	if c.Kind == sandbox.Created || c.Kind == sandbox.Modified {

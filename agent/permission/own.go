@@ -11,8 +11,7 @@ import (
 	"artoo/tool/names"
 )
 
-// builders are programs that run what the project contains, with the subcommands
-// where it is only for some.
+// builders are programs that run the project's, with subcommands where it is only for some.
 var builders = []struct{ programs, subcommands string }{
 	{`make gmake bmake ninja cmake ctest meson just task rake gradle gradlew mvn mvnw ant sbt bazel bazelisk buck2 pants
 		tox nox pytest py.test unittest nose2 invoke fab scons waf vite webpack rollup esbuild tsc eslint prettier jest
@@ -27,9 +26,8 @@ var builders = []struct{ programs, subcommands string }{
 // unseen stands for programs that are not known before they run.
 const unseen = "a program that is not known beforehand"
 
-// ownPrograms names the programs of the project that a line runs, each once. builds
-// says that its other commands only read, that nothing goes into a file, and that nothing
-// comes from outside the project: then ignored files that it makes are build output.
+// ownPrograms names the programs of the project that a line runs, each once. builds says that the rest
+// only reads, inside the project: then ignored files that the line makes are build output.
 func (p project) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
@@ -46,8 +44,7 @@ func (p project) ownPrograms(l parsed) (own []string, builds bool) {
 	return own, builds && len(own) > 0
 }
 
-// fromOutside reports whether a command runs outside the project, is given a file from
-// there that is not the system's, or what is not known.
+// fromOutside reports whether a command runs, or is given a file, outside project and system.
 func (p project) fromOutside(s line.Command) bool {
 	outside := func(file string) bool {
 		return !names.Within(p.Root, names.Real(file)) && !inSystem(file) && file != os.DevNull
@@ -138,8 +135,7 @@ func runsProjectCode(s line.Command, words []string) bool {
 	})
 }
 
-// inlineCode reports whether an interpreter is given its program as text, by an option
-// or as a here-document, and no option before it loads a file of the project. What a
+// inlineCode reports whether an interpreter gets its program as text, and loads no file before. What a
 // shell reads are commands, which are looked at one by one.
 func inlineCode(s line.Command, words []string) bool {
 	name := path.Base(s.Name())
@@ -159,8 +155,7 @@ func inlineCode(s line.Command, words []string) bool {
 	return document
 }
 
-// installed reports whether a program that a package runner is asked for lies in the
-// project, also behind links, so that nothing is fetched for it.
+// installed reports whether a package's program lies in the project, so that nothing is fetched.
 func (p project) installed(s line.Command, program string) bool {
 	if program == "" || strings.ContainsAny(program, "@/") {
 		return false
@@ -181,8 +176,8 @@ func (p project) installed(s line.Command, program string) bool {
 	return false
 }
 
-// destroys names commands that throw work away, and those that write guarded files; they are
-// asked in every mode, unless a rule names the very command. "" for others.
+// destroys names a command that throws work away or writes guarded files: it is asked in every mode,
+// unless a rule names the very command. "" for others.
 func (p project) destroys(s line.Command) (what string) {
 	if why := p.writesGuarded(s); why != "" {
 		return why
@@ -208,8 +203,7 @@ func (p project) destroys(s line.Command) (what string) {
 	return ""
 }
 
-// couldLose are the files and directories, absolute, that a command which throws work
-// away could remove or overwrite: the whole project where one of them is not known.
+// couldLose are the absolute paths that a command could remove or overwrite: the project where unknown.
 func (p project) couldLose(s line.Command) (paths []string) {
 	for _, w := range s.Loses() {
 		paths = append(paths, p.places(s, w.Text)...)

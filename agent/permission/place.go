@@ -39,9 +39,8 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 	return d
 }
 
-// rulesAt are the rules that may allow a line in the decision's place: those that
-// the user gave, and those of this session. A line that leaves the sandbox needs rules
-// that say so.
+// rulesAt are the rules that may allow a line in the decision's place. Outside the sandbox only those
+// for outside count.
 func (p *Policy) rulesAt(d Decision) (all, session []Rule) {
 	all, session = p.allowing(), p.SessionRules()
 	if p.Confinement.Sandbox && d.Place == PlaceHost {
@@ -51,10 +50,9 @@ func (p *Policy) rulesAt(d Decision) (all, session []Rule) {
 	return all, session
 }
 
-// decideProblem decides a line that the shell may take in another way than the
-// parser: only a rule for every command covers it, and none while a rule that denies
-// or asks, or an act that is always asked about, may be hidden in it. On a layer its
-// effects are judged as those of any other line.
+// decideProblem decides a line that the shell may take in another way: only a rule for every command
+// covers it, unless something denied, asked or always asked may be hidden in it. On a layer its
+// effects are judged.
 func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
 	narrows := func(r Rule) bool { return r.HasArg && r.names(l.tool, tool.KindRun) }
 	hidden := slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows)
@@ -72,9 +70,8 @@ func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
 	return p.byPlace(d, l)
 }
 
-// alwaysAsked names what of a line is asked about in every mode where nothing judges
-// its effects: nil for nothing. keep are the files that it could remove or overwrite,
-// which it may do once the journal has them; nil where that is no cure.
+// alwaysAsked names what of a line is asked about in every mode where nothing judges its effects: nil
+// for nothing. keep are the files that the journal has to hold before it may run; nil for no cure.
 func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	curable, destroys, hidden := true, false, false
 	for _, s := range l.parts {
@@ -102,7 +99,7 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	return reasons, slices.Compact(keep)
 }
 
-// trimLine is a command without the blank space at its ends, as far as a shell ignores it.
+// trimLine is a command without the blanks around it that a shell ignores.
 func trimLine(command string) string {
 	if text := strings.Trim(command, " \t\n"); !strings.HasSuffix(text, `\`) {
 		return text
@@ -159,8 +156,7 @@ func (p project) needs(s *part) (need line.Need, why string) {
 var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "your keys or credentials",
 	line.Home: "the machine outside the project", line.Service: "a service of the machine"}
 
-// TrackedSecret is a denied file that git in the project could show, "" for none; where
-// that is not known, that counts as one.
+// TrackedSecret is a denied file that git could show, or its place where that is unknown; "" for none.
 func (p *Policy) TrackedSecret() string { return p.project().trackedSecret() }
 
 func (p project) trackedSecret() string {
@@ -190,8 +186,7 @@ func (p project) signs(s line.Command, sub string, words []string) string {
 	return ""
 }
 
-// coveredOutside reports whether rules for outside cover every command of a line
-// that needs a rule.
+// coveredOutside reports whether rules for outside cover each command that needs one.
 func (p *Policy) coveredOutside(l parsed) bool {
 	rules := slices.DeleteFunc(p.allowing(), func(r Rule) bool { return !r.Outside })
 	if len(rules) == 0 {

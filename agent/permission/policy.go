@@ -37,8 +37,7 @@ type Policy struct {
 	guarded *guardedOnce        // during one decision
 }
 
-// deciding is the policy for one decision, throughout which git's configuration is
-// what it was when first asked for.
+// deciding is the policy for one decision, which looks at git's configuration once.
 func (p *Policy) deciding() *Policy {
 	own := *p
 	own.guarded = &guardedOnce{guard: p.World.Guard}
@@ -110,9 +109,8 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	return d.because(Ask)
 }
 
-// decideRun decides over a shell line by the commands in it and by where it runs.
-// Where the kernel has layers a line may run unasked unless it leaves the sandbox or
-// runs the project's own programs: what it does is judged afterwards.
+// decideRun decides over a shell line. On a layer it may run unless it leaves the sandbox or runs own
+// programs: its effects are judged afterwards.
 func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	l := p.parse(name, access)
 	d := p.decideLine(p.place(l, access), l)
@@ -218,9 +216,8 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 	return d.because(Ask, Reason{Code: MoreThanReading, Object: why})
 }
 
-// decideInput decides over what is typed to a background command, as the command itself
-// was decided: it may be a shell, so a rule for some commands says nothing of it. A
-// rule that denies or asks about a command in the text holds.
+// decideInput decides over text typed to a background command, which may be a shell: rules for some
+// commands do not allow it, but deny and ask rules hold.
 func (p *Policy) decideInput(name string, access tool.Access) Decision {
 	d := Decision{Narrow: name, Suggested: name}
 	if r, ok := p.project().covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {

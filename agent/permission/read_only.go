@@ -18,9 +18,8 @@ type project struct {
 
 func (p *Policy) project() project { return project{p.World, p.Root, p.Shell, p.guarded} }
 
-// check reports whether a simple command is one of the read-only commands,
-// used without options that write or execute, on files it may read. why says
-// what is in the way, as a sentence, "" when it is not such a command at all.
+// check reports whether a command only reads, files it may read. why says what is in the way, "" where
+// it is no read-only command at all.
 func (p project) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
 	r, listed := readOnlyRow(name)
@@ -61,8 +60,7 @@ func (p project) check(s line.Command) (ok bool, why string) {
 	return why == "", why
 }
 
-// surroundings says what around a command, not in its words, keeps it from being
-// a read-only one.
+// surroundings says what around a command's words keeps it from being a read-only one.
 func (p project) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
@@ -92,9 +90,8 @@ func (p project) surroundings(s line.Command, r readOnly) (why string) {
 	return ""
 }
 
-// trusted says whether the program of this name is the system's, not one that
-// somebody put into the project; version asks for more: that it does not look
-// into the project to see what it shall be.
+// trusted says whether a program is the system's, not the project's; version: and does not look into
+// the project to choose its version.
 func (p project) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
@@ -110,8 +107,7 @@ func shellBuiltin(name string) bool {
 	return line.In("cd pwd echo printf true false : type command test [ [[", name)
 }
 
-// globsRead looks at what the shell makes of globs: any number of words, so that
-// what a glob stands for counts as files wherever it is.
+// globsRead looks at globs, which may become any number of words.
 func (p project) globsRead(s line.Command, r readOnly) (why string) {
 	ended := false
 	for i, w := range s.Words {
@@ -164,10 +160,8 @@ func (p project) wordsRead(dirs []string, r readOnly, name string, words []strin
 	return ""
 }
 
-// versionFlags are the options by which a well-known tool prints its version and
-// does nothing else; none for others. Tools that look into the project to find
-// out which version of themselves to run, or to run a file of it, are not among
-// them (yarn, pnpm, bundle, dotnet, gradle, mvn, and pytest, which loads conftest.py).
+// versionFlags are the options by which a well-known tool only prints its version. Tools that look into
+// the project for it (yarn, pnpm, bundle, dotnet, gradle, mvn, pytest) have none.
 func versionFlags(name string) string {
 	for _, row := range []struct{ flags, names string }{
 		{"--version -v", "node npm ruby perl php gcc g++ clang clang++ cc c++"},

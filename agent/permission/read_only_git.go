@@ -7,8 +7,7 @@ import (
 	"artoo/agent/permission/line"
 )
 
-// gitReads reports whether a git command does nothing but read; why is the
-// reason when it is of the read-only kind and yet does not.
+// gitReads reports whether a git command only reads; why is for one of the read-only kind that does not.
 func (p project) gitReads(dirs, words []string) (ok bool, why string) {
 	dirs, words, why = p.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {
@@ -92,8 +91,7 @@ func (p project) gitRepository(dirs []string, sub string, words []string) (why s
 	return ""
 }
 
-// badGitOption reports whether an option writes, executes, reads files that are
-// named elsewhere, or enters other repositories. Git takes any unambiguous
+// badGitOption reports whether an option writes, executes or reads elsewhere. Git takes any unambiguous
 // beginning of a long option.
 func badGitOption(w string) bool {
 	if strings.HasPrefix(w, "-O") {
@@ -129,8 +127,7 @@ func (p project) gitWord(dirs []string, w string, option bool) (why string) {
 	return ""
 }
 
-// gitShowsMuch reports whether the command shows what is in files that its
-// words do not name one by one.
+// gitShowsMuch reports whether the command shows content of files that its words do not name.
 func gitShowsMuch(sub string, words []string) bool {
 	var counts, more bool // there are options that only count, and others than those of summaries
 	for _, w := range words {

@@ -28,8 +28,7 @@ var gitWrites = map[string]string{
 	"ls-files":     "-X",
 }
 
-// gitMayWrite finds the word that makes a git command of the read-only kind do
-// more than read, "" for none.
+// gitMayWrite finds the word by which a git command does more than read, "" for none.
 func gitMayWrite(sub string, words []string) (bad string) {
 	for i, w := range words {
 		if line.HasOption(w, gitWrites[sub]) || strings.HasPrefix(sub, "reflog") &&
@@ -66,8 +65,7 @@ func listsRefs(sub string, words []string) bool {
 	return false
 }
 
-// gitConfigWrites finds the word by which git config does more than print the
-// value of a key that holds nothing to hide.
+// gitConfigWrites finds the word by which git config does more than print a value without secrets.
 func gitConfigWrites(words []string) (bad string) {
 	if len(words) > 0 && words[0] == "get" {
 		words = words[1:]
@@ -103,8 +101,7 @@ func gitOnlyNamed(words []string) bool {
 	})
 }
 
-// secretShown says which file of the deny list a command would show, that looks
-// at all that its pathspecs do not leave out.
+// secretShown says which denied file a command would show that its pathspecs do not leave out.
 func (p project) secretShown(dir string, words []string) (why string) {
 	names, err := p.World.gitSecrets(dir)
 	if err != nil {
@@ -124,9 +121,8 @@ func (p project) secretShown(dir string, words []string) (why string) {
 	return ""
 }
 
-// pathspecs are the places that a git command is for, and those it leaves out,
-// absolute; a star in one stands for any characters. Only what stands behind
-// -- is surely one, and none holds for objects that are named by an id or by a path in a commit.
+// pathspecs are the places that a git command is for, and those it leaves out, absolute, with * for any
+// characters. Only what stands behind -- is surely one, and none holds for objects.
 func pathspecs(dir string, words []string) (include, exclude []string) {
 	at := slices.Index(words, "--")
 	if at >= 0 && !slices.ContainsFunc(words[:at], func(w string) bool {
@@ -168,9 +164,7 @@ func leavesOut(w string) (what string, ok bool) {
 	return "", false
 }
 
-// covers reports whether one of the places is a path, holds it, or may fit it:
-// patterns with more than stars are not followed. leavesOut lets none of those
-// through.
+// covers reports whether one of the places is a path, holds it, or may fit it.
 func covers(places []string, path string) bool {
 	const slash = string(filepath.Separator)
 	return slices.ContainsFunc(places, func(place string) bool {

@@ -151,9 +151,8 @@ type options struct {
 	given     bool // an option gave the pattern
 }
 
-// options sorts words, and returns the first by which the command does more than read.
-// Values count as such only before the first operand: after it BSD
-// takes every word for an operand, GNU does not.
+// options sorts words, and returns the first by which the command does more than read. Behind the first
+// operand BSD takes every word for an operand, GNU does not.
 func (r readOnly) options(words []string) (o options, bad string) {
 	o.recursive = r.recursive == "*"
 	if at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "@") }); at >= 0 && line.In(r.not, "@") {

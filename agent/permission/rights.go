@@ -129,8 +129,7 @@ type Confinement struct {
 	Required bool // calls that cannot be confined are refused
 }
 
-// holds is what confines the commands now: denied files that they could read have
-// every line asked about that does more than read.
+// holds is what confines the commands now: where they could read denied files, little runs unasked.
 func (p *Policy) holds() Confinement {
 	can := p.Confinement
 	if can.Shows && !can.Layer && (p.World.mayRead([]string{p.Root}, ".", true) != "" || p.TrackedSecret() != "") {

@@ -144,10 +144,8 @@ func (r Rule) exact() bool {
 // foldsPaths is set where file systems usually ignore case.
 const foldsPaths = runtime.GOOS == "darwin"
 
-// matchesPath reports whether the rule covers an absolute path of the project
-// at root. Rules that deny or ask match more (wide): a
-// name alone counts at any depth, a directory stands for all beneath it, and
-// letters of either case count where files have it so.
+// matchesPath reports whether the rule covers an absolute path of the project at root. For deny and ask
+// rules (wide) a name counts at any depth, a directory for all beneath it, and case as files have it.
 func (r Rule) matchesPath(root, file string, wide bool) bool {
 	if !r.HasArg {
 		return true
@@ -232,10 +230,8 @@ func escapePattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(filepath.ToSlash(path))
 }
 
-// matchesHost reports whether the rule covers a host, with or without its port:
-// itself, or with *. before it those below it, on every port unless it names one. A
-// rule that refuses or asks covers both. One that allows all hosts covers none of
-// this machine or of a private network.
+// matchesHost reports whether the rule covers a host: itself, or with *. those below it, on every port
+// unless it names one; wide: both. A rule for all hosts allows none of private networks.
 func (r Rule) matchesHost(at string, wide bool) bool {
 	if !r.HasArg {
 		return wide || web.Own(at) == ""
@@ -253,16 +249,14 @@ func (r Rule) matchesHost(at string, wide bool) bool {
 	return host == expected || wide && strings.HasSuffix(host, "."+expected)
 }
 
-// namesServer reports whether the rule allows a host wherever it is: it names it with
-// its port, or it is one of this machine or of a private network by its spelling.
+// namesServer reports whether the rule allows a host wherever it is: by its port, or a private name.
 func (r Rule) namesServer(at string) bool {
 	_, port := web.SplitHost(r.Arg)
 	return r.HasArg && !strings.HasPrefix(r.Arg, "*") && (port != "" || web.Own(r.Arg) != "") &&
 		r.matchesHost(at, false)
 }
 
-// ruleForHost is the narrowest rule for a host that does not say more than its name:
-// the port counts for addresses that are not public alone.
+// ruleForHost is the narrowest rule for a host. The port counts for private addresses alone.
 func ruleForHost(name, at string) Rule {
 	if web.Own(at) != "" {
 		return Rule{Tool: name, Arg: at, HasArg: true}
@@ -274,9 +268,8 @@ func ruleForHost(name, at string) Rule {
 	return Rule{Tool: name, Arg: host, HasArg: true}
 }
 
-// Hosts says which further hosts the rules of this moment let calls of the named tool reach: whether a host passes unasked, and whether a rule allows it at an
-// address of this machine or of a private network. The func may be called from any
-// goroutine.
+// Hosts says whether the present rules let calls of a tool reach a further host unasked, and whether one
+// allows it at a private address. The func may be called from any goroutine.
 func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {
 	rules := &Policy{Mode: p.Mode, Root: p.Root, AllowRules: slices.Clone(p.AllowRules), AskRules: slices.Clone(p.AskRules),
 		DenyRules: slices.Clone(p.DenyRules), session: p.SessionRules()}

@@ -12,9 +12,8 @@ import (
 // character of the private use area, which no rule is written with.
 const wildcard = "\uE000"
 
-// line is the argument of a rule for commands as the shell line it stands for.
-// A * means any characters, one behind a backslash itself; wild says that there
-// is such a *, or that the line goes on with any words ("go test:*").
+// line is the argument of a rule for commands as the shell line it stands for. A * means any
+// characters, \* itself; wild says that there is such a *, or that any words may follow ("go test:*").
 func (r Rule) line() (text string, wild bool) {
 	var b strings.Builder
 	arg := r.Arg
@@ -73,8 +72,7 @@ func (w patternWord) any() bool { return w.Text == wildcard }
 // plain reports whether the word stands for one text only.
 func (w patternWord) plain() bool { return !strings.Contains(w.Text, wildcard) }
 
-// matches reports whether the word stands for a text. A * does not cross a
-// slash, unless wide, for a rule that denies or asks.
+// matches reports whether the word stands for a text. A * crosses a slash only for deny and ask (wide).
 func (w patternWord) matches(text string, wide bool) bool {
 	pieces := strings.Split(w.Text, wildcard)
 	if len(pieces) == 1 {
@@ -88,8 +86,7 @@ func (w patternWord) matches(text string, wide bool) bool {
 	return fill(strings.TrimSuffix(rest, last), pieces[1:len(pieces)-1], wide)
 }
 
-// fill reports whether the pieces stand in the text in this order, with gaps
-// that hold no slash unless wide.
+// fill reports whether the pieces stand in the text in order, with gaps without slash unless wide.
 func fill(text string, pieces []string, wide bool) bool {
 	if len(pieces) == 0 {
 		return wide || !strings.Contains(text, "/")
@@ -149,10 +146,8 @@ func patternWords(line string) (words []patternWord) {
 	return words
 }
 
-// begins reports whether an allow rule covers a command of these words, run in
-// any of dirs. A word that is not known, and one that the shell makes from a
-// glob, is never a match; a word that names a path is compared by where it
-// leads.
+// begins reports whether an allow rule covers a command of these words in all of dirs. An unknown word or
+// a glob never matches; a path is compared by where it leads.
 func (r Rule) begins(words []line.Word, dirs []string, root string) bool {
 	expected, open := r.command()
 	if len(expected) == 0 {
@@ -205,16 +200,15 @@ func (m match) from(at, i int) (yes, maybe bool) {
 	return m.from(at+1, i+1)
 }
 
-// swallows reports whether a * that is a word, before others, may take this
-// one. An option before the subcommand can change what that means.
+// swallows reports whether a * before other words may take this one: no option before the subcommand.
 func (m match) swallows(i int) bool {
 	w := m.words[i]
 	subcommand := slices.ContainsFunc(m.words[min(1, i):i], func(w line.Word) bool { return w.Known && !line.IsOption(w.Text) })
 	return m.wide || w.Known && !w.Glob && (!line.IsOption(w.Text) || subcommand)
 }
 
-// mayFollow reports whether a * at the end may take all from this word on. Only
-// where a program's options can come before its subcommand are they told apart.
+// mayFollow reports whether a * at the end may take all from here: for programs with subcommands, no
+// option in the place of one.
 func (m match) mayFollow(i int) bool {
 	const programs = `git hg svn docker podman kubectl helm gh glab npm pnpm yarn cargo systemctl terraform aws gcloud az`
 	if m.wide || i != 1 || i >= len(m.words) || !line.In(programs, m.expected[0].Text) {
@@ -252,10 +246,8 @@ func (m match) couldMean(at, i int) bool {
 	})
 }
 
-// speaksOf reports whether a deny or ask rule speaks of a command: by its name
-// or its path, with or without options before the words that count, and also of
-// the wrappers around it. maybe says that it could, but that a word which
-// decides is not known beforehand.
+// speaksOf reports whether a deny or ask rule speaks of a command: by name or path, with or without
+// options, also by its wrappers. maybe says that a word which decides is not known beforehand.
 func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 	if !r.HasArg {
 		return true, false
@@ -279,15 +271,13 @@ func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 	return false, maybe || s.RunsUnknown || readsScript(s)
 }
 
-// readsScript reports whether a command is a shell that takes its commands from
-// its input, which is not seen.
+// readsScript reports whether a command is a shell whose commands come from its unseen input.
 func readsScript(s line.Command) bool {
 	given := func(w line.Word) bool { return !line.IsOption(w.Text) }
 	return (line.IsShell(s.Base()) || s.Base() == "fish") && !slices.ContainsFunc(s.Words[1:], given)
 }
 
-// variants are the ways to read the words of a command: as they are, without
-// options, and for git without the options before its command.
+// variants are the readings of words: as they are, without options, and without git's own options.
 func variants(words []line.Word) [][]line.Word {
 	if len(words) == 0 {
 		return nil

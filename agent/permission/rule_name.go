@@ -68,8 +68,7 @@ func writes(name string) bool {
 
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
 
-// canonical gives the rule artoo's own name of the tool, and says what its
-// argument is about. written is the rule as it came.
+// canonical gives the rule artoo's name of the tool, and says what its argument is about.
 func (r *Rule) canonical(written string) (ruleArg, error) {
 	if t, ok := toolNamed(r.Tool, false); ok {
 		return t.arg, nil
@@ -119,9 +118,8 @@ const hostLabel = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?`
 var hostPattern = regexp.MustCompile(
 	`^((\*\.)?` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 
-// impossible says why no call can match what stands between the parentheses, ""
-// when one can; try is what could have been meant. It may put the argument into
-// artoo's own form.
+// impossible says why no call can match the argument, "" when one can; try is what could be meant. It
+// may put the argument into artoo's own form.
 func (r *Rule) impossible(kind ruleArg) (why, try string) {
 	switch kind {
 	case ruleCommand:
@@ -216,9 +214,7 @@ var remarks = []struct{ programs, subcommands, what string }{
 	{"rsync ssh scp", "", "options that run any program"},
 }
 
-// Remark says what a rule covers that one may not think of, "" for nothing: an
-// option that the words of the rule leave open and that writes files, or runs
-// other programs.
+// Remark says what the words of a rule leave open that writes files or runs programs, "" for nothing.
 func (r Rule) Remark() string {
 	if r.Outside {
 		return "the network, your keys and your home: it runs outside the sandbox"

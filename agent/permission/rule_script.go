@@ -14,8 +14,7 @@ import (
 	"artoo/tool/names"
 )
 
-// namesPath reports whether a word of a rule, or the word of a command that it
-// is compared with, names a path: it is written as one, or something is there.
+// namesPath reports whether a rule's word, or a command's, names a path: by its form, or as it is there.
 func namesPath(expected patternWord, text, base string, dirs []string) bool {
 	if line.IsOption(text) || strings.Contains(text, "://") || !strings.Contains(expected.Text+text, "/") {
 		return false
@@ -62,9 +61,8 @@ func seenFrom(dir, path string) string {
 	return dir + string(filepath.Separator) + path
 }
 
-// scriptAt is which word of a command is the script that its interpreter runs,
-// -1 for none: the first one that is a file, else the first that is named like
-// one.
+// scriptAt is which word of a command is its interpreter's script, -1 for none: the first that is a file,
+// else the first that is named like one.
 func scriptAt(words []line.Word, dirs []string) int {
 	if len(words) < 2 || !words[0].Known || words[0].Text != "." && !line.Interprets(words[0].Text) {
 		return -1
@@ -86,9 +84,8 @@ func scriptAt(words []line.Word, dirs []string) int {
 	return like
 }
 
-// scripts are the whole paths of the scripts that a command of these words runs
-// in dir: the command itself where it is named by its path, and what an
-// interpreter is given. Programs of the system are none.
+// scripts are the absolute scripts that a command runs in dir: itself where it is named by path, and an
+// interpreter's. The system's programs are none.
 func scripts(words []line.Word, dir string) (paths []string) {
 	add := func(text string) {
 		at := names.Real(seenFrom(dir, text))
@@ -106,9 +103,8 @@ func scripts(words []line.Word, dir string) (paths []string) {
 	return paths
 }
 
-// bind makes the rule see its paths from dir, and binds the scripts that it
-// names to what they are now. known are the contents that were approved before,
-// by path; nil when the present ones count.
+// bind makes the rule see paths from dir, and binds its scripts to their contents: those approved before
+// (known, by path), or the present ones where known is nil.
 func (r Rule) bind(dir string, known map[string]string) Rule {
 	r.base = dir
 	if r.Tool != "bash" || !r.HasArg || r.Arg == ReadGroup {

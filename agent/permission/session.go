@@ -36,10 +36,8 @@ func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 	return err
 }
 
-// Bind fixes what the rules mean from here on: paths are seen from the working
-// directory, and a script that an allow rule names is bound to its present
-// content, or to the one that was approved before, which approved returns for a
-// rule (nil for none; may be nil). It is called once, when the rules are set.
+// Bind fixes what the rules mean from here on: paths are seen from the working directory, and scripts
+// are bound to what approved returns for a rule (nil for none; may be nil) or their present content.
 func (p *Policy) Bind(approved func(rule string) *Approval) {
 	dir := cmp.Or(p.Dir, p.Root)
 	for i, r := range p.AllowRules {
@@ -182,8 +180,7 @@ func (w World) repository(dir string) (facts.Project, error) {
 	return found, found.WithinGrants(w.Files)
 }
 
-// gitRuns says why git in dir could run programs that the repository's own
-// configuration names, "" when it runs none.
+// gitRuns says why git in dir could run configured programs, "" when it runs none.
 func (w World) gitRuns(dir string) (why string) {
 	if w.Files == nil {
 		return ""
@@ -198,8 +195,7 @@ func (w World) gitRuns(dir string) (why string) {
 	return ""
 }
 
-// gitSecrets lists the files of the deny list, absolute, that git in dir could show:
-// the repository tracks them, or did.
+// gitSecrets lists the denied files, absolute, that git in dir tracks or did track.
 func (w World) gitSecrets(dir string) ([]string, error) {
 	if w.Files == nil || w.Secrets == nil {
 		return nil, nil

@@ -73,8 +73,7 @@ type Change struct {
 	Mode   fs.FileMode // type and permission bits now; of what was there for Deleted
 	Size   int64
 	Target string
-	// Special says that it is a device, a FIFO, a socket or a program with setuid or
-	// setgid: never to be applied.
+	// Special says that it is a device, FIFO, socket, or setuid or setgid program: never applied.
 	Special bool
 	// Hidden says that the command could not see what is there below: never to be applied.
 	Hidden bool
@@ -83,8 +82,7 @@ type Change struct {
 	root   int
 }
 
-// Before is what was at the path below the layer, so that what applies the
-// change sees whether it still is.
+// Before is what was there below the layer, to be compared before a change is applied.
 type Before struct {
 	Mode    fs.FileMode
 	Size    int64
@@ -92,8 +90,7 @@ type Before struct {
 	Dev     uint64
 	Inode   uint64
 	Changed time.Time // ctime
-	// Moved says that it changed, or someone removed it, after the command began: the
-	// layer may be made of neither state.
+	// Moved says that it changed or went after the command began: the layer may be of neither state.
 	Moved bool
 }
 

@@ -59,8 +59,7 @@ func (p *Process) Discard() error {
 	return nil
 }
 
-// removeClosed removes a tree in which some directories may be closed to their
-// owner: the command's, and overlay's own.
+// removeClosed removes a tree in which the command, or overlay, closed directories to their owner.
 func removeClosed(path string) error {
 	walk := func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
@@ -87,8 +86,7 @@ func (s spot) open(flags int) (int, error) {
 	return unix.Openat(s.dir, s.name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// reopen lets a directory be read and emptied, and a file be read, that the command
-// closed.
+// reopen lets artoo read a file, and read and empty a directory, that the command closed.
 func (s spot) reopen(mode uint32) error {
 	open := map[uint32]uint32{unix.S_IFDIR: 0o700, unix.S_IFREG: 0o400}[mode&unix.S_IFMT]
 	if mode&open == open {
@@ -296,8 +294,7 @@ func (d *differ) below(lower spot, path string) (Before, error) {
 	return before, nil
 }
 
-// mostCompared is how many bytes of a file are compared with what lies below: a longer one
-// that was written counts as different.
+// mostCompared bounds the bytes of a file that are compared: a longer one counts as different.
 const mostCompared = 64 << 20
 
 // content tells whether a regular file differs from the one below.
@@ -385,25 +382,23 @@ func readNames(fd int) ([]string, error) {
 	}
 }
 
+// modes are what bits of the kernel's modes mean, the types of files first.
+var modes = []struct {
+	mask, bits uint32
+	mode       fs.FileMode
+}{
+	{unix.S_IFMT, unix.S_IFDIR, fs.ModeDir}, {unix.S_IFMT, unix.S_IFLNK, fs.ModeSymlink},
+	{unix.S_IFMT, unix.S_IFIFO, fs.ModeNamedPipe}, {unix.S_IFMT, unix.S_IFSOCK, fs.ModeSocket},
+	{unix.S_IFMT, unix.S_IFBLK, fs.ModeDevice}, {unix.S_IFMT, unix.S_IFCHR, fs.ModeDevice | fs.ModeCharDevice},
+	{unix.S_ISUID, unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, unix.S_ISGID, fs.ModeSetgid},
+	{unix.S_ISVTX, unix.S_ISVTX, fs.ModeSticky},
+}
+
 func modeOf(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
-	switch mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		m |= fs.ModeDir
-	case unix.S_IFLNK:
-		m |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		m |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		m |= fs.ModeSocket
-	case unix.S_IFBLK:
-		m |= fs.ModeDevice
-	case unix.S_IFCHR:
-		m |= fs.ModeDevice | fs.ModeCharDevice
-	}
-	for bit, flag := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {
-		if mode&bit != 0 {
-			m |= flag
+	for _, row := range modes {
+		if mode&row.mask == row.bits {
+			m |= row.mode
 		}
 	}
 	return m

@@ -16,8 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// claimRoom makes the session's directory for what commands write, and removes those
-// of sessions that have ended.
+// claimRoom makes the session's directory for layers, and removes those of ended sessions.
 func (s *Sandbox) claimRoom() error {
 	layers := s.config.Layers
 	if layers == "" {
@@ -147,8 +146,7 @@ func (s *Sandbox) keptFor(roots []string) ([]string, error) {
 	return list, nil
 }
 
-// refresh has a kept directory that is no cache itself be as the project's is. It
-// reports whether something is kept in it.
+// refresh makes a kept directory above caches like the project's. It reports whether it holds any.
 func (s *Sandbox) refresh(kept, original, rel string) (there bool, err error) {
 	entries, err := os.ReadDir(kept)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,8 +13,7 @@ import (
 	"artoo/tool/sandbox/launcher"
 )
 
-// places are the file tree of commands: how it is made, and what of it may be
-// written and read.
+// places are the file tree of commands: how it is made, and which parts they may write and read.
 type places struct {
 	steps       []launcher.Step
 	write, read []string
@@ -28,14 +27,12 @@ type places struct {
 	scratch []string
 }
 
-// system are the directories of the system's own, and what of others programs
-// need to know of it.
+// system are the system's directories, and those of others that programs need.
 var system = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/gnu",
 	"/snap", "/sys", "/run/current-system", "/var/lib/dpkg", "/var/lib/apt", "/var/lib/rpm", "/var/lib/pacman",
 	"/var/lib/alternatives", "/var/lib/texmf", "/var/cache/fontconfig"}
 
-// nameServer is what resolvers are sent to: an address that nothing has, so that
-// they fail at once, and as a wall that is seen.
+// nameServer sends resolvers to an address that nothing has, so that they fail at once.
 const nameServer = "nameserver 192.0.2.1\n"
 
 // locate plans the file tree.
@@ -119,8 +116,7 @@ func (p *places) add(op, from, to, data string) {
 	p.steps = append(p.steps, launcher.Step{Op: op, From: from, To: to, Data: data})
 }
 
-// outermost are the directories that exist, without links and without those that
-// lie in another of them.
+// outermost are the directories that exist, without links and those within another of them.
 func outermost(dirs []string) ([]string, error) {
 	var list []string
 	for _, dir := range dirs {

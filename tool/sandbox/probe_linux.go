@@ -25,10 +25,9 @@ const (
 	probeMost  = 6 * probeLimit
 )
 
-// Probe finds out what this machine can confine, by confining a command. The answer
-// is kept in cacheFile, if that is not "", for as long as kernel, user, program and
-// what may keep them from namespaces are the same. One that lacks something is not kept: the user may cure that meanwhile.
-// Where namespaces were not answered for in time, Landlock is tried.
+// Probe finds out what this machine can confine, by confining a command. A complete answer is kept
+// in cacheFile, if that is not "", until kernel, user, program or settings change. Landlock is tried
+// where namespaces do not answer in time.
 func Probe(ctx context.Context, cacheFile string) Facts { return probeBy(ctx, cacheFile, probe) }
 
 // probeBy is Probe by another way of trying namespaces.
@@ -55,8 +54,7 @@ func probeBy(ctx context.Context, cacheFile string, first func(ctx context.Conte
 	return facts
 }
 
-// patiently waits for what find finds out, as long as it has news. Without an answer
-// find may go on.
+// patiently waits for an answer as long as find has news. Without one find may go on.
 func patiently(ctx context.Context, find func(ctx context.Context, news func()) Facts) (facts Facts, answered bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeMost)
 	defer cancel()
@@ -202,8 +200,7 @@ func try(ctx context.Context, news func(), facts Facts, options Options) error {
 	return nil
 }
 
-// withoutNamespaces are the facts where there are none: what Landlock can do, or
-// nothing.
+// withoutNamespaces are the facts where there are none: what Landlock can do, or nothing.
 func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	facts := Facts{Mechanism: Landlock, Missing: []Lack{why}}
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -293,8 +290,7 @@ func filtered() bool {
 	return err == nil && strings.Contains(string(status), "\nSeccomp:\t2")
 }
 
-// remote are file systems whose times and locks are another machine's, or a
-// program's: no layer is made over them.
+// remote are file systems that another machine or program keeps: no layer is made over them.
 var remote = map[int64]string{
 	unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", unix.CIFS_SUPER_MAGIC: "SMB", unix.SMB2_SUPER_MAGIC: "SMB",
 	unix.V9FS_MAGIC: "9p", unix.FUSE_SUPER_MAGIC: "FUSE", unix.CEPH_SUPER_MAGIC: "Ceph", unix.AFS_SUPER_MAGIC: "AFS",
@@ -338,9 +334,8 @@ func (f Facts) For(dirs ...string) Facts {
 // maxForeign is how many entries of a directory are looked at for their owners.
 const maxForeign = 1000
 
-// foreign says that a directory, or something in it, which the user may write
-// belongs to another user or group than the user's first: namespaces of an ordinary
-// user know no others. "" where that is not so.
+// foreign names something in a directory that the user may write and that belongs to another user
+// or group, which an ordinary user's namespaces do not know; "" for nothing.
 func foreign(dir string) string {
 	if os.Geteuid() == 0 {
 		return "" // who takes all users and groups along
@@ -384,17 +379,10 @@ func mountPoints() []string {
 }
 
 // unescape takes back how the kernel writes blanks in paths: as \040.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
+func unescape(path string) string {
+	plain, err := strconv.Unquote(`"` + path + `"`)
+	if err != nil {
+		return path
 	}
-	return b.String()
+	return plain
 }

@@ -20,8 +20,7 @@ import (
 	"artoo/tool/sandbox/launcher"
 )
 
-// Process is a command that runs. Its methods may be called from any goroutine, also
-// after the end.
+// Process is a command that runs. Any goroutine may call its methods, also after the end.
 type Process struct {
 	sandbox *Sandbox
 	socket  *net.UnixConn
@@ -48,8 +47,7 @@ func (p *Process) Wait() (Exit, error) {
 	return p.exit, p.err
 }
 
-// attend hears what the launcher says of the command, until its end. What a command
-// that has no changes left in caches is kept.
+// attend hears the launcher until the command's end. Caches are kept of one without changes.
 func (p *Process) attend() {
 	defer close(p.done)
 	defer p.socket.Close()
@@ -119,8 +117,7 @@ func (p *Process) Denials() []Denial {
 	return p.met
 }
 
-// Hides reports whether what lies at a path of the machine, absolute, was out of the
-// command's sight.
+// Hides reports whether an absolute path of the machine was out of the command's sight.
 func (p *Process) Hides(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	dir, dirErr := filepath.EvalSymlinks(filepath.Dir(path))
@@ -217,8 +214,7 @@ func (p *Process) Protect() error {
 	}
 }
 
-// protectEvery is how often a command is protected from itself again. A look that
-// takes long waits ten times as long.
+// protectEvery is how often a command is protected again. A long look waits ten times its time.
 const protectEvery = 2 * time.Second
 
 // guard calls Protect until the command ends. Where that fails the command is ended.
@@ -255,9 +251,8 @@ func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
 // Gone is closed when the launcher has ended, and with it what it started.
 func (s *Sandbox) Gone() <-chan struct{} { return s.ended }
 
-// open lets the loopback ports of the machine in that the user named: each of the
-// sockets listens in the commands' network, and what connects there is passed on
-// to the machine's own.
+// open lets in the loopback ports that the user named: each socket listens in the commands' network,
+// and is forwarded to the machine's own port.
 func (s *Sandbox) open(sockets []*os.File) {
 	for i, socket := range sockets {
 		listener, err := net.FileListener(socket)

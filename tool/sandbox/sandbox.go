@@ -59,8 +59,7 @@ type Config struct {
 	Limits   Limits
 }
 
-// Cache is a cache directory: the user's is readable, what is written goes to
-// artoo's own.
+// Cache is a cache directory: the user's is readable, artoo's own gets what is written.
 type Cache struct {
 	Path string // the user's, and where it is seen; need not be there
 	Own  string // artoo's own, made when missing, best where Config.Layers is; one session at a time has it, another gets an empty one
@@ -92,11 +91,9 @@ const (
 	// project, whose effects are decided about afterwards. It is the place of every foreground
 	// line where the kernel has layers.
 	PlaceLayer Place = "layer"
-	// PlaceBackground is confined, on the project itself, for a command that goes on
-	// when its call has ended.
+	// PlaceBackground is confined, on the project itself, for a command that outlives its call.
 	PlaceBackground Place = "background"
-	// PlaceSandbox is confined, and what the command writes in the project stays: for
-	// machines without layers.
+	// PlaceSandbox is confined, and changes of the project stay: for machines without layers.
 	PlaceSandbox Place = "sandbox"
 	// PlaceDiscarded is confined, on a layer that is thrown away: for the user's own
 	// checks and language servers. Nothing is decided to run there.
@@ -117,8 +114,7 @@ type Options struct {
 	Outputs []string
 	Hidden  []string // hides these too, besides Config.Denied
 	Exec    bool     // programs on the layer may be executed: the user answered for them
-	// Grace is how long processes that the command left in the background may
-	// still write before they are ended.
+	// Grace is how long processes left in the background may still write.
 	Grace time.Duration
 }
 
@@ -166,8 +162,7 @@ const (
 	None        Mechanism = "none"         // nothing is confined; what a command started still ends with artoo
 )
 
-// Facts are what this machine can confine. They hold for the machine, with
-// Facts.For also for the directories of a project.
+// Facts are what this machine can confine; with Facts.For also for a project's directories.
 type Facts struct {
 	Mechanism     Mechanism
 	Layer         bool // a command can run on a copy-on-write layer

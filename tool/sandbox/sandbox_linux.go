@@ -138,8 +138,7 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 	return s.socket.SetDeadline(time.Time{})
 }
 
-// parent starts the launcher and waits for its end. The kernel ends a launcher
-// together with the thread that started it: this one stays.
+// parent starts the launcher and waits for it on one thread: the kernel ends both together.
 func (s *Sandbox) parent(cmd *exec.Cmd, begun chan<- error) {
 	runtime.LockOSThread()
 	err := dumpable(cmd.Start)
@@ -192,26 +191,22 @@ func namespaces() *syscall.SysProcAttr {
 	return attr
 }
 
-// ownMap is the identity on all user or group numbers of this process's namespace;
-// nil where they cannot be read.
+// ownMap is the identity on this namespace's user or group numbers; nil where they cannot be read.
 func ownMap(kind string) []syscall.SysProcIDMap {
 	data, err := os.ReadFile("/proc/self/" + kind + "_map")
 	if err != nil {
 		return nil
 	}
 	var list []syscall.SysProcIDMap
-	for rest := string(data); ; {
-		var inside, outside, size int
-		if n, err := fmt.Sscan(rest, &inside, &outside, &size); n != 3 || err != nil {
-			return list
+	fields := strings.Fields(string(data))
+	for ; len(fields) >= 3; fields = fields[3:] {
+		inside, err := strconv.Atoi(fields[0])
+		size, sizeErr := strconv.Atoi(fields[2])
+		if err == nil && sizeErr == nil {
+			list = append(list, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
 		}
-		list = append(list, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
-		_, after, ok := strings.Cut(rest, "\n")
-		if !ok {
-			return list
-		}
-		rest = after
 	}
+	return list
 }
 
 // Close ends the launcher, and with it every command that still runs.
@@ -297,14 +292,12 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 	return p, nil
 }
 
-// writes reports whether a command sees the project itself, on which what is mounted
-// over a file falls when that is replaced from outside.
+// writes reports whether a command sees the project itself, where mounts fall with their files.
 func (s *Sandbox) writes(options Options) bool {
 	return s.facts.Mechanism == Namespaces && !options.Layer && !options.ReadOnly
 }
 
-// built is how many times more processes a command may start that builds and serves
-// than one that does not.
+// built is how many times more processes a command of the project may start.
 const built = 8
 
 // line says what to run, and how.
@@ -364,8 +357,7 @@ func (l Limits) sizes(room *os.File, where string) (layer, free int64) {
 	return cmp.Or(l.Layer, layer), cmp.Or(l.Free, free)
 }
 
-// closed are what is denied and, for a command that writes the project itself,
-// protected, as they are now.
+// closed are the paths denied now and, for a command on the project itself, protected.
 func (s *Sandbox) closed(options Options) (denied, protected []string, err error) {
 	if s.config.Denied != nil {
 		if denied, err = s.config.Denied(); err != nil {
@@ -388,8 +380,7 @@ func (s *Sandbox) closed(options Options) (denied, protected []string, err error
 	return denied, protected, nil
 }
 
-// streamsOf are a command's three streams. The func closes what was opened for
-// those that are nil.
+// streamsOf are a command's three streams. The func closes what stands in for nil ones.
 func streamsOf(cmd *exec.Cmd) (streams []*os.File, closeNull func(), err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

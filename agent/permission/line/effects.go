@@ -345,9 +345,8 @@ func Subcommand(words []string) (sub, next string) {
 	return found[0], found[1]
 }
 
-// onlyLoopback reports whether a command names an address of the machine's own loopback
-// and none elsewhere. A word without a scheme beside such an address is a value of an option:
-// a wrong guess fails inside, and is asked about then.
+// onlyLoopback reports whether a command names an address of the loopback and none elsewhere. A wrong
+// guess fails inside, and is asked about then.
 func onlyLoopback(words []string) bool {
 	found := false
 	for _, w := range words {

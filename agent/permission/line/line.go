@@ -73,9 +73,8 @@ func Parse(text, dir string, shell Shell) Line {
 	return Line{commands, ""}
 }
 
-// languages are the languages that a shell may take a line for. A plain sh is
-// another program on each system, so the line must mean the same in all of
-// them, and the commands of any reading count.
+// languages are those that a shell may take a line for: a plain sh differs from system to system, so
+// the commands of any reading count.
 func languages(kind string) []syntax.LangVariant {
 	switch kind {
 	case "bash":
@@ -86,8 +85,8 @@ func languages(kind string) []syntax.LangVariant {
 	return nil
 }
 
-// read reads a line in the languages of its shell, each time with a new walker like w. ok is
-// false where the shell may see other commands than the parser.
+// read reads a line in the languages of its shell, with a walker like w for each. ok is false where the
+// shell may see other commands.
 func read(text string, at place, w walker) (commands []Command, ok bool) {
 	if w.depth > mostScripts || !legible(text) {
 		return nil, false
@@ -278,9 +277,8 @@ func In(list, word string) bool {
 // IsOption reports whether a word is written as an option.
 func IsOption(w string) bool { return len(w) > 1 && w[0] == '-' }
 
-// HasOption reports whether a word is, or holds in a cluster, one of the
-// options. GNU programs take any unambiguous beginning of a long option, so a
-// beginning counts too.
+// HasOption reports whether a word is, or holds in a cluster, one of the options. A beginning of a long
+// option counts, as to GNU programs.
 func HasOption(w, options string) bool {
 	if !IsOption(w) {
 		return false

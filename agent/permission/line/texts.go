@@ -37,9 +37,8 @@ func (w *walker) mayRunTexts(at place, texts ...string) {
 	}
 }
 
-// mayRun looks for texts in a command that may be run although they do not stand there as
-// commands: by itself, by a shell, or later. It is for rules that deny or ask, which rather
-// see too many commands, and so also for the words of wrappers that are not opened.
+// mayRun looks for texts in a command that may be run: by itself, by a shell, or later. It serves rules
+// that deny or ask, and so sees rather too many commands.
 func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at place) {
 	if len(c.Args) > 0 && len(c.Args[0].Parts) > 0 {
 		_, expands := c.Args[0].Parts[0].(*syntax.ParamExp)
@@ -147,9 +146,8 @@ func (w *walker) plain(word *syntax.Word) (text string) {
 // mostRounds is how many rounds of a loop are walked one by one.
 const mostRounds = 32
 
-// loop walks a for loop. Its variable is a variable like any other: a loop over
-// PATH decides which programs run. Within it the variable stands for one item
-// after the other, as far as they are known.
+// loop walks a for loop, in which its variable stands for one known item after the other. It is a
+// variable like any other: a loop over PATH decides which programs run.
 func (w *walker) loop(c *syntax.ForClause, at place) ends {
 	words, ok := c.Loop.(*syntax.WordIter)
 	if ok {

@@ -181,8 +181,7 @@ func (w *walker) compound(node syntax.Node) {
 	w.append(Command{Words: []Word{{Text: text, Known: true}}, Compound: true})
 }
 
-// emit adds the command that build makes of a statement, and those that it could be by the
-// values that the line gives its variables.
+// emit adds the command that build makes, and those that it could be by the line's variables.
 func (w *walker) emit(at place, add func(Command) (success, failure []string), build func(dirs []string) Command) ends {
 	sure := build(at.sure)
 	success, failure := add(sure)

@@ -192,9 +192,8 @@ func tilde(text string) bool {
 	return strings.HasPrefix(text, "~") || strings.Contains(text, "=~") || strings.Contains(text, ":~")
 }
 
-// unsafeExpansion reports whether the expansions in a node can set variables, or run
-// commands that the parser does not show: arithmetic takes the value of a
-// variable for an expression, in which a subscript may hold a command.
+// unsafeExpansion reports whether expansions in a node can set variables, or run commands that are not
+// seen: a subscript in arithmetic may hold one.
 func unsafeExpansion(node syntax.Node) bool {
 	found := false
 	syntax.Walk(node, func(n syntax.Node) bool {

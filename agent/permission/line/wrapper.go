@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// A wrapper is a command that runs another one given in its arguments. Options
-// that are not listed may take the next word or change what is run: what is
-// behind them is not seen.
+// A wrapper is a command that runs another one given in its arguments. What stands behind an option
+// that is not listed is not seen.
 type wrapper struct {
 	names  string
 	flags  string // options without a value; those of one letter may be clustered
@@ -143,34 +142,24 @@ func OfSystem(name string) bool {
 	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
 }
 
-// optionOf reads an option word: its name, "" when it is not one of the
-// wrapper's, and the value in the same word. valued says that it takes a value.
+// optionOf reads an option word: its name, "" when it is none of the wrapper's, and its value.
 func optionOf(text string, w wrapper) (name, value string, valued bool) {
-	if In(w.flags, text) {
+	name, value, _ = strings.Cut(text, "=")
+	switch {
+	case In(w.flags, text):
 		return text, "", false
-	}
-	if In(w.valued, text) {
+	case In(w.valued, text):
 		return text, "", true
-	}
-	if strings.HasPrefix(text, "--") {
-		name, value, _ = strings.Cut(text, "=")
+	case strings.HasPrefix(text, "--"):
 		if In(w.valued, name) && value != "" {
 			return name, value, true
 		}
-		return "", "", false
-	}
-	if len(text) > 2 && In(w.valued, text[:2]) {
+	case len(text) > 2 && In(w.valued, text[:2]):
 		return text[:2], text[2:], true
+	case len(text) > 2 && !slices.ContainsFunc(Letters(text), func(flag string) bool { return !In(w.flags, flag) }):
+		return text[:2], "", false
 	}
-	if len(text) < 2 {
-		return "", "", false
-	}
-	for _, c := range []byte(text[1:]) { // a cluster of flags
-		if !In(w.flags, "-"+string(rune(c))) {
-			return "", "", false
-		}
-	}
-	return text[:2], "", false
+	return "", "", false
 }
 
 // IsShell reports whether a program takes lines as shells do.

@@ -124,8 +124,7 @@ func (j *job) grant() error {
 	return nil
 }
 
-// allow adds a rule for a path and what lies below it. What is not there needs
-// none.
+// allow adds a rule for a path and what lies below it, if it is there.
 func (r *ruleset) allow(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
@@ -229,8 +228,7 @@ func (j *job) restrict(denied, protected []string) error {
 	return nil
 }
 
-// written is the directory that the command writes itself and that a path lies below;
-// "" for none.
+// written is the directory above a path that the command writes itself; "" for none.
 func (j *job) written(path string) string {
 	for _, dir := range j.writes() {
 		if inside(path, dir) {
@@ -262,9 +260,8 @@ func holdBetween(top, path string) error {
 	return nil
 }
 
-// mountOver opens a path and has something mounted over it. What is not there needs
-// nothing, nor does what the launcher itself cannot reach, nor a link: what it leads to
-// has a path of its own.
+// mountOver mounts something over a path. What is not there, or out of the launcher's reach, needs
+// nothing, nor does a link: what it leads to has a path of its own.
 func mountOver(path string, mount func(fd int, mode uint32) error) error {
 	var err error
 	for range saves {
@@ -329,8 +326,7 @@ func mask(fd int, mode uint32) error {
 	return moveOver(tree, fd)
 }
 
-// protectNow covers in the command's file tree what is denied and protected by now. A
-// mount falls when its file is replaced from outside.
+// protectNow covers again: a mount falls when its file is replaced from outside.
 func (j *job) protectNow(denied, protected []string) error {
 	done := make(chan error)
 	go func() {

@@ -16,8 +16,7 @@ func init() {
 	}
 }
 
-// startedAs is the name the process was started under. Package os would know it,
-// but may not have been initialised.
+// startedAs is the name the process was started under. Package os may not be initialised yet.
 func startedAs() string {
 	line, err := readFile("/proc/self/cmdline")
 	if err != nil {
@@ -48,12 +47,10 @@ type server struct {
 	}
 }
 
-// firstFree is the least descriptor that the launcher uses itself: those below
-// are for what it starts.
+// firstFree is the least descriptor of the launcher's own: those below are for what it starts.
 const firstFree = 10
 
-// serve starts commands until the socket closes, and returns the exit status of
-// the process.
+// serve starts commands until the socket closes, and returns the exit status.
 func serve() int {
 	_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // an old kernel has no such switch
 	s := &server{root: unix.Geteuid() == 0}
@@ -99,8 +96,7 @@ func serve() int {
 	}
 }
 
-// sharedProc reports whether commands see the processes of the machine: the kernel
-// would not let others be mounted.
+// sharedProc reports whether commands see the machine's processes: no other proc could be mounted.
 func (s *server) sharedProc() bool {
 	for _, step := range s.setup.Steps {
 		if step.Op == OpProc {
@@ -110,8 +106,7 @@ func (s *server) sharedProc() bool {
 	return false
 }
 
-// reserve moves the socket away and fills the descriptors below firstFree, so that
-// nothing else gets one of them.
+// reserve moves the socket away and occupies the descriptors below firstFree.
 func (s *server) reserve() error {
 	fd, err := unix.FcntlInt(FD, unix.F_DUPFD_CLOEXEC, firstFree)
 	if err != nil {

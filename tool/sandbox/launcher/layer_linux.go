@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree changes the thread's own copy of the file tree to what the command is to
-// see.
+// tree makes the thread's file tree what the command is to see.
 func (j *job) tree() error {
 	hidden := make([]string, len(j.Writable))
 	var err error
@@ -49,8 +48,7 @@ func (j *job) tree() error {
 // gone reports whether denied names below Writable are gone, not covered.
 func (j *job) gone() bool { return j.Overlay && (j.Layer || j.ReadOnly) }
 
-// bounded reports whether nothing that the command writes may be executed, and
-// whether it has so much memory only.
+// bounded reports whether what the command writes cannot be executed, and its memory is limited.
 func (j *job) bounded() bool { return (j.Layer || j.ReadOnly) && !j.Exec }
 
 // noExec is the flag of a mount that the command writes to.
@@ -72,8 +70,7 @@ func inside(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/' || dir == "/")
 }
 
-// room mounts what is to hold all that the command writes of its own: a directory on
-// disk, or a file system in memory whose size is the limit.
+// room mounts a directory on disk, or memory of limited size, for all that the command writes.
 func (j *job) room() error {
 	if j.setup.Disk == "" {
 		flags := uintptr(unix.MS_NOSUID|unix.MS_NODEV) | j.noExec()
@@ -106,8 +103,7 @@ func (j *job) room() error {
 	return err
 }
 
-// own gives the command a home and temporary files of its own, those of the session,
-// and the caches.
+// own mounts the command's home, its temporary files, those of the session, and the caches.
 func (j *job) own() error {
 	for _, dir := range []string{"home", "temp"} {
 		if err := unix.Mkdir(layerDir+"/"+dir, 0o700); err != nil {
@@ -178,8 +174,7 @@ func (j *job) cache(c cache, n string) error {
 	return l.mount(c.to, "/proc", 0)
 }
 
-// output has a directory of a job written. No link leads to it: what lies elsewhere is
-// not the project's.
+// output has a directory of a job written. A link to it is refused.
 func (j *job) output(dir string) error {
 	if j.below(dir) < 0 || slices.ContainsFunc(j.Protected, func(path string) bool { return inside(dir, path) }) {
 		return failed("it is no place for output", unix.EPERM)
@@ -239,8 +234,7 @@ func (j *job) cover(from, dir string) error {
 	return nil
 }
 
-// lay lays the layer over each writable directory, and below it what is kept of caches
-// and what hides denied names.
+// lay mounts a layer over each writable directory: kept caches and whiteouts lie between.
 func (j *job) lay(hidden []string) error {
 	if !j.Layer && !j.gone() {
 		return nil
@@ -303,8 +297,7 @@ type hidden struct {
 	paths []string
 }
 
-// make returns a directory of whiteouts for each of dirs, "" where nothing is to be
-// hidden.
+// make returns a directory of whiteouts for each of dirs, "" where nothing is to be hidden.
 func (h *hidden) make(dirs, denied []string) ([]string, error) {
 	h.Lock()
 	defer h.Unlock()
@@ -347,17 +340,8 @@ func whiteout(root, dir, path string, made map[string]bool) error {
 	} else if err != nil {
 		return err
 	}
-	for parent := dirOf(rest); ; parent = dirOf(parent) {
-		if parent == "/" {
-			parent = ""
-		}
-		if made[parent] {
-			break
-		}
-		made[parent] = true
-		if parent == "" {
-			break
-		}
+	for parent := dirOf(rest); !made[parent]; parent = dirOf(parent) {
+		made[parent] = true // the last one is "/"
 	}
 	err := unix.Mknod(root+rest, unix.S_IFCHR, 0)
 	if err == unix.EEXIST {

@@ -86,8 +86,7 @@ func (j *job) release() {
 	}
 }
 
-// start clones the command's first process from a thread that enters what the
-// command is confined to, and ends.
+// start clones the first process from a thread that confines itself, and ends.
 func (j *job) start() error {
 	done := make(chan error)
 	go func() {
@@ -216,8 +215,7 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 	return b, keep
 }
 
-// ownProc mounts the processes of the namespace, its settings read-only. Root could
-// write to much else of it.
+// ownProc mounts the namespace's processes, its settings read-only: root could write to them.
 func (j *job) ownProc(keep *pins) []call {
 	if j.sharedProc() {
 		return nil
@@ -237,8 +235,7 @@ func (j *job) ownProc(keep *pins) []call {
 
 const secureNoRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 // SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, both locked
 
-// rootKeeps are the capabilities that root is left: those over the files that
-// were granted, whatever their owners.
+// rootKeeps are the capabilities that root is left: those over files, whatever their owners.
 const rootKeeps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
 // dropCaps gives up what the launcher may do in its namespaces. A program gives
@@ -359,8 +356,7 @@ func (j *job) say(answer Answer, fds ...int) {
 	_ = writeFrame(j.socket, Encode(answer), fds...)
 }
 
-// await waits for the first process. What the command leaves behind has Grace to
-// end by itself.
+// await waits for the first process. What the command leaves behind has Grace to end.
 func (j *job) await() (status uint32, stopped int) {
 	status = uint32(unix.SIGKILL) // where the first process was killed and could not tell
 	var words [3]uint32
@@ -392,8 +388,7 @@ func (j *job) await() (status uint32, stopped int) {
 	return status, stopped
 }
 
-// settleDead takes the status of the first process, and ends what it left behind where no
-// namespace does.
+// settleDead reaps the first process, and ends what it left where no namespace does.
 func (j *job) settleDead() {
 	_, _ = waitFor(j.first)
 	close(j.over)

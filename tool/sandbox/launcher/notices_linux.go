@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notification is what the kernel says of a call that a filter stopped, and answer
-// what it is told.
+// notification and answer are the kernel's structures for a call that a filter stopped.
 type notification struct {
 	id         uint64
 	pid, flags uint32
@@ -60,8 +59,7 @@ func (j *job) hear() {
 	}
 }
 
-// judge says which wall a call meets, and whether it is the filter that refuses it:
-// else the kernel does, which was only to be noticed.
+// judge says which wall a call meets, and whether the filter refuses it, or the kernel will.
 func (j *job) judge(n notification) (d denial, refused bool) {
 	switch uint32(n.number) {
 	case unix.SYS_EXECVE:

@@ -34,8 +34,7 @@ var told = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_UNSHARE, unix.SYS_SETNS,
 }
 
-// shared are the calls by which processes of one user meet without a file, refused
-// where there is no namespace for them.
+// shared are the calls by which processes of one user meet without a file.
 var shared = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV,
 	unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN,
@@ -49,8 +48,7 @@ var attributes = append([]uint32{
 	unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 }, oldAttributes...)
 
-// onProcess are calls that change a process, with the place of its number among
-// the arguments; zero is the caller itself.
+// onProcess are calls that change a process: which argument is its number, 0 for the caller.
 var onProcess = []struct{ number, offset uint32 }{
 	{unix.SYS_SETPRIORITY, offArg1}, {unix.SYS_IOPRIO_SET, offArg1},
 	{unix.SYS_SCHED_SETAFFINITY, offArg0}, {unix.SYS_SCHED_SETSCHEDULER, offArg0},

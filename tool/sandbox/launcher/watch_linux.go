@@ -13,12 +13,10 @@ import (
 
 func pause(milliseconds int) { time.Sleep(time.Duration(milliseconds) * time.Millisecond) }
 
-// watchEvery is how often the limits of a command are looked at. The kernel holds
-// some of them; looking tells which one it was, and ends the command.
+// watchEvery is how often limits are looked at: to name the one that the kernel held, too.
 const watchEvery = 100 * time.Millisecond
 
-// watchSlower is how many times longer than a look takes the next one waits: builds
-// write many files, and each is looked at.
+// watchSlower times longer than a look takes the next one waits: builds write many files.
 const watchSlower = 20
 
 // watch ends a command that is at a limit.
@@ -69,8 +67,7 @@ func (j *job) watch(stop <-chan struct{}) {
 	}
 }
 
-// freeSpace is how much of the disks is free to which the command writes, in bytes.
-// What lies in memory has a size of its own.
+// freeSpace is how many bytes are free on the disks that the command writes to.
 func (j *job) freeSpace() []int64 {
 	var list []int64
 	dirs := []string{Shared[0], Shared[1]}
@@ -86,12 +83,10 @@ func (j *job) freeSpace() []int64 {
 	return list
 }
 
-// mayTake is how much a command may take of a disk that has too little free space, in
-// bytes.
+// mayTake is how many bytes a command may take of a disk that has too little free space.
 const mayTake = 64 << 20
 
-// short reports whether a disk has too little space free, and less than it had at the
-// command's start.
+// short reports whether a disk has too little space, and less than at the command's start.
 func (j *job) short(began []int64) bool {
 	for i, now := range j.freeSpace() {
 		if i < len(began) && now < j.Free && now < began[i]-mayTake {
@@ -149,8 +144,7 @@ func memoryOf(pid int) int64 {
 	return kib << 10
 }
 
-// leastFile is what each file on a layer counts at least, in bytes: one without
-// content takes memory too.
+// leastFile is what a file on a layer counts at least, in bytes: empty ones take memory too.
 const leastFile = 4096
 
 // usage is what a command has written of its own.
@@ -218,8 +212,7 @@ var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.n
 // maxNamed is how many paths of a wall are named.
 const maxNamed = 10
 
-// homeFiles adds the files that were written to a directory of the command's home:
-// they are lost. Nothing is where something is mounted.
+// homeFiles adds the files that the command wrote to its home, which are lost.
 func (j *job) homeFiles(dir string, list []string) []string {
 	at := "/proc/self/fd/" + strconv.Itoa(j.layer) + "/home" + dir
 	entries, err := names(at)
@@ -294,8 +287,7 @@ func (j *job) addCounted() {
 	j.counters.opened, j.counters.refused = opened, refused
 }
 
-// network says how often something was to be sent for which the network namespace has no
-// way, how many connections were to be opened, and where no one listened.
+// network counts packets without a route, connections opened, and those where no one listened.
 func network() (unroutable, opened, refused int) {
 	if text, err := readFile("/proc/self/net/snmp"); err == nil {
 		unroutable = counter(text, "Ip:", "OutNoRoutes")
@@ -311,8 +303,7 @@ func network() (unroutable, opened, refused int) {
 	return unroutable, opened, refused
 }
 
-// counter is a number of the kernel's: two lines begin with the protocol, its names and
-// its numbers.
+// counter finds a number of /proc/net/snmp: two lines for a protocol, its names and its numbers.
 func counter(text, protocol, name string) int {
 	_, text, _ = strings.Cut("\n"+text, "\n"+protocol)
 	heads, rest, _ := strings.Cut(text, "\n")
@@ -413,9 +404,7 @@ func parentOf(pid int) (parent int, dead bool) {
 	return parent, err != nil || fields[0] == "Z" || fields[0] == "X" // The parent of a zombie must take its status.
 }
 
-// killAll ends all processes of the command. In a namespace the kernel does it when
-// the first one ends; else they are looked for until none is left. The lock is
-// held.
+// killAll ends all processes of the command; a namespace ends with its first. The lock is held.
 func (j *job) killAll() {
 	if j.setup.Mechanism == "namespaces" {
 		_ = unix.Kill(j.first, unix.SIGKILL) // it has not been waited for: it is there
@@ -424,8 +413,7 @@ func (j *job) killAll() {
 	killDescendants(j.first)
 }
 
-// killDescendants kills what descends from a process, again as long as there is
-// some: one may have started another before it was hit.
+// killDescendants kills what descends from a process, until nothing does.
 func killDescendants(of int) {
 	for range 1000 {
 		list := descendants(of)
@@ -439,8 +427,7 @@ func killDescendants(of int) {
 	}
 }
 
-// killStrays kills what a command left whose first process was itself killed: it
-// became the launcher's. The lock is held.
+// killStrays kills the launcher's orphans, whose first process was killed. The lock is held.
 func (s *server) killStrays() {
 	own := unix.Getpid()
 	for range 1000 {

@@ -2,10 +2,9 @@
 // commands: see package sandbox, whose other half it is. Its init looks at the
 // name the process was started under and does not return when that is Name.
 //
-// It imports nothing but the standard library's lowest packages, not even os:
-// packages are initialised by import path as soon as what they import is, so this
-// one comes before those that take long, and before os raises the limit of open
-// files that commands are to inherit.
+// It imports nothing but x/sys/unix and the standard library's lowest packages, not even os:
+// packages are initialised by import path as soon as what they import is, so this one comes
+// before those that take long, and before os raises the limit of open files for commands.
 package launcher
 
 import (
@@ -20,8 +19,7 @@ const Name = "artoo-sandbox"
 // FD is where a launcher finds its socket.
 const FD = 3
 
-// maxFrame bounds a frame: a command's arguments and environment are at most 6 MB
-// to the kernel.
+// maxFrame bounds a frame: to the kernel arguments and environment are at most 6 MB.
 const maxFrame = 64 << 20
 
 var errFrame = errors.New("malformed frame")
@@ -107,8 +105,7 @@ func decode(rest []byte, v reflect.Value) (after []byte, ok bool) {
 	return rest, ok
 }
 
-// Step is one step of making the file tree. To is a path inside, From one
-// outside.
+// Step is one step of making the file tree. To is a path inside, From one outside.
 type Step struct{ Op, From, To, Data string }
 
 // What a step does. Missing directories above To are made where they can be.
@@ -125,8 +122,7 @@ const (
 	OpCache    = "cache"    // a cache: "upper" in Data, a directory of artoo's own, over From; each command writes its own
 )
 
-// Temp is where each command finds temporary files of its own, which no other sees.
-// Its path is short: unix sockets lie there.
+// Temp is where each command has temporary files. Its path is short, since unix sockets lie there.
 const Temp = "/run/tmp"
 
 // Shared are the temporary directories of all commands of a session.
