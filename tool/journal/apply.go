@@ -75,9 +75,8 @@ func (s *Step) land(ctx context.Context, ops []Change, check func([]Lack) error,
 	return s.perform(ctx, ops, check, then)
 }
 
-// movable reports whether what is at the path can be moved out by a rename, and is not
-// written to under another name then. The kernel refuses to rename a directory's own name
-// in any case, but first says whether the two lie on one mount.
+// movable reports whether what is at the path can be moved out by a rename, and has no
+// other name. The kernel renames no ".", but first says whether the two lie on one mount.
 func (j *Journal) movable(path string) bool {
 	q, err := j.openQuarantine(true)
 	if err != nil || q == nil || !q.swaps {
@@ -88,8 +87,7 @@ func (j *Journal) movable(path string) bool {
 		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
 }
 
-// stage puts beside what the quarantine already holds the rest of what the paths shall
-// become, and notes by what it is known.
+// stage puts what the paths shall become into the quarantine, where it is not there yet.
 func (s *Step) stage(ctx context.Context, ops []Change) error {
 	q, err := s.j.openQuarantine(true)
 	if err != nil {
@@ -182,8 +180,7 @@ func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) err
 	return nil, errors.Join(err, s.unstage(), s.abandonAt(back))
 }
 
-// takeBack does the reverse of what was written down, and what the paths were that
-// Before was told of. The context of the step is over by then.
+// takeBack reverses what was written down, and restores the paths that Before named.
 func (s *Step) takeBack(ops []Change) (back []Change, err error) {
 	ctx := context.Background()
 	returning := setOf(allPaths(ops))
@@ -208,7 +205,7 @@ func allPaths(changes []Change) (paths []string) {
 	return paths
 }
 
-// pathsIn are the paths of changes that left something there.
+// pathsIn are the paths where changes left something.
 func pathsIn(changes []Change) (paths []string) {
 	for _, c := range changes {
 		if c.After.Kind != Absent {
@@ -271,7 +268,6 @@ func (s *Step) intend(ops []Change) error {
 	return s.j.files.sync()
 }
 
-// abandon ends a step that did nothing.
 func (s *Step) abandon() error { return s.abandonAt(nil) }
 
 // abandonAt ends a step that was taken back; back is how.
@@ -282,8 +278,7 @@ func (s *Step) abandonAt(back []Change) error {
 	return errors.Join(s.leftLocked(back), s.j.endLocked(s, nil))
 }
 
-// leftLocked records by what the paths are known that were put back without a step that
-// could be undone.
+// leftLocked records the inodes of paths that were put back.
 func (s *Step) leftLocked(back []Change) error {
 	var lines []line
 	for _, c := range back {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// seen looks at the project once more and returns what differs from what the
-// snapshot saw.
+// seen looks again and returns what differs from what the snapshot saw.
 func (s *Step) seen() ([]Change, error) {
 	j := s.j
 	j.looking.Lock()
@@ -85,7 +84,6 @@ func (p pair) olderThan(begun time.Time, now tree) bool {
 	return e.stat.ctime < begun.Add(-clockSlack).UnixNano()
 }
 
-// compare says what became of a path.
 func (s *Step) compare(p pair) (c Change, err error) {
 	j := s.j
 	c.Path = p.path
@@ -104,7 +102,6 @@ func (s *Step) compare(p pair) (c Change, err error) {
 	return c, err
 }
 
-// inode names a file whatever its paths are.
 type inode struct{ dev, inode uint64 }
 
 func inodeOf(e *entry) inode { return inode{e.stat.dev, e.stat.inode} }
@@ -112,8 +109,7 @@ func inodeOf(e *entry) inode { return inode{e.stat.dev, e.stat.inode} }
 // peers are the paths of files that have several.
 type peers map[inode][]string
 
-// peersIn looks in a tree for the other paths of those of the pairs that have
-// several.
+// peersIn looks in a tree for the other paths of files that have several.
 func peersIn(t tree, pairs []pair, which func(pair) *entry) peers {
 	all := peers{}
 	for _, p := range pairs {

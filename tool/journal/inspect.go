@@ -8,8 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // keeping says what look does with a content.
@@ -52,8 +55,8 @@ func (j *Journal) look(ctx context.Context, path string, k keeping) (state State
 	return state, err
 }
 
-// twins are those of the paths that differ from another one in case alone: on some
-// file systems the one name then leads to the file of the other.
+// twins are the paths that differ from another one in case alone: some file systems take
+// one name for the other.
 func twins(paths iter.Seq[string]) map[string]bool {
 	first, all := map[string]string{}, map[string]bool{}
 	for path := range paths {
@@ -66,8 +69,7 @@ func twins(paths iter.Seq[string]) map[string]bool {
 	return all
 }
 
-// lookExact is look, but for the paths that are twins, which must be spelled as
-// they are on the disk.
+// lookExact is look, but twins must be spelled as they are on the disk.
 func (j *Journal) lookExact(ctx context.Context, path string, k keeping, twins map[string]bool) (State, error) {
 	for at := path; twins[path] && at != ""; {
 		dir, name := split(at)
@@ -83,9 +85,8 @@ func (j *Journal) lookExact(ctx context.Context, path string, k keeping, twins m
 	return j.look(ctx, path, k)
 }
 
-// reach calls f, which looks at the path. Where directories on the way there are closed to
-// their owner they are opened for that long. A path that ends in a slash is such a
-// directory, too.
+// reach calls f, which looks at the path. Directories above it that are closed to their
+// owner are opened for that long, and so is the path itself if it ends in a slash.
 func (j *Journal) reach(path string, f func() error) error {
 	err := f()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -189,7 +190,6 @@ func ignoreNoSpace(err error) error {
 	return err
 }
 
-// readHash is the hash of all that r holds.
 func readHash(ctx context.Context, r io.Reader) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, reader{ctx, r}); err != nil {
@@ -225,7 +225,6 @@ func (j *Journal) quarantined(s State) bool {
 	return q.has(s)
 }
 
-// whyNot is why a state is not kept.
 func (j *Journal) whyNot(path string, s State) Reason {
 	switch {
 	case s.Kind == Folder:
@@ -267,4 +266,58 @@ func (j *Journal) hasAllNames(st stat) bool {
 		}
 	}
 	return found == st.links
+}
+
+// maxRead is how many bytes of a file are read to learn what it holds. A larger file
+// is known by what the file system says of it; so nothing ever reads 900 GB of hole.
+const maxRead = 64 << 20
+
+// reader ends with the context.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// copySparse copies the first size bytes of a file to an empty one, holes as holes.
+func copySparse(ctx context.Context, to, from *os.File, size int64) error {
+	if err := to.Truncate(size); err != nil {
+		return err
+	}
+	for at := int64(0); at < size; {
+		start, end, err := nextData(from, at, size)
+		if err != nil {
+			return err
+		}
+		part := reader{ctx, io.NewSectionReader(from, start, end-start)}
+		if n, err := io.Copy(io.NewOffsetWriter(to, start), part); err != nil {
+			return err
+		} else if n < end-start {
+			return io.ErrUnexpectedEOF
+		}
+		at = end
+	}
+	return nil
+}
+
+// nextData is the next part of a file that is no hole, from at on; empty at the size
+// where a hole is all that is left. A file system that knows no holes has one part.
+func nextData(f *os.File, at, size int64) (start, end int64, err error) {
+	start, err = f.Seek(at, unix.SEEK_DATA)
+	switch {
+	case errors.Is(err, unix.ENXIO):
+		return size, size, nil
+	case errors.Is(err, unix.EINVAL), errors.Is(err, errors.ErrUnsupported):
+		return at, size, nil
+	case err != nil:
+		return 0, 0, err
+	}
+	end, err = f.Seek(start, unix.SEEK_HOLE)
+	return min(start, size), min(end, size), err
 }

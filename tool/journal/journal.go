@@ -84,8 +84,7 @@ type record struct {
 	changes []Change
 }
 
-// own reports whether the step is of a turn: it is no undo or redo, and did not move away
-// what no one had approved.
+// own reports whether the step is of a turn: no undo, redo or quarantine.
 func (r *record) own() bool {
 	return r.kind != kindUndo && r.kind != kindRedo && r.kind != kindQuarantine
 }
@@ -181,8 +180,7 @@ func (j *Journal) Sync() error {
 	return err
 }
 
-// SyncSoon begins with what Sync does, and does not wait: for whoever has to wait for
-// the disk anyway, as at the end of a turn.
+// SyncSoon begins what Sync does, and does not wait.
 func (j *Journal) SyncSoon() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -216,10 +214,8 @@ func (j *Journal) BeginRun(turn int, what string) *Step {
 	return s
 }
 
-// now is the time as the log writes it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// ready sees to it that the files are open.
 func (j *Journal) ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -253,7 +249,6 @@ func (s *Step) write(lines ...line) error {
 	return nil
 }
 
-// touch gives the log the time of now, until no step is open.
 func (j *Journal) touch() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -266,7 +261,6 @@ func (j *Journal) touch() {
 	j.touching.Reset(touchEvery)
 }
 
-// endLocked records that the step is over.
 func (j *Journal) endLocked(s *Step, changes []Change) error {
 	lines := make([]line, 0, len(changes)+1)
 	for _, c := range changes {
@@ -297,8 +291,7 @@ func noteLeft(left map[string]uint64, changes []Change) {
 	}
 }
 
-// add adds a step to those that are over, and notes which of them it takes back: none if it
-// failed.
+// add adds a step to those that are over, and notes which it takes back: none if it failed.
 func add(steps []*record, r record, changes []Change, failed bool) []*record {
 	r.changes, r.Paths = changes, len(changes)
 	if failed {
@@ -318,16 +311,15 @@ func add(steps []*record, r record, changes []Change, failed bool) []*record {
 	return append(steps, &r)
 }
 
-// syncLater brings to the disk what the kernel has, without waiting for it, and once for
-// all the steps of a moment.
+// syncLater brings all the steps of a moment to the disk, without waiting for it.
 func (j *Journal) syncLater() {
 	if j.syncing == nil {
 		j.syncing = time.AfterFunc(syncAfter, j.syncNow)
 	}
 }
 
-// syncNow brings to the disk what was written since the last time, and waits for
-// whoever is doing it. The next Sync returns what went wrong.
+// syncNow brings to the disk what was written since the last time. The next Sync returns
+// its error.
 func (j *Journal) syncNow() {
 	j.oneSync.Lock()
 	defer j.oneSync.Unlock()

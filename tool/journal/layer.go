@@ -133,8 +133,7 @@ func (j *Journal) Holds(size int64) bool {
 	return used+size <= j.cfg.MaxSession
 }
 
-// ownerAbove is who owns the nearest directory above the path: who shall own what
-// is new in it.
+// ownerAbove is who owns the nearest directory above the path.
 func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 	for path != "" {
 		path, _ = split(path)
@@ -216,7 +215,6 @@ func (j *Journal) addTo(log *log, dirs []string) error {
 	return log.append(lines...)
 }
 
-// addedDirs are the directories outside the project that changes lie in.
 func addedDirs(changes []LayerChange) []string {
 	dirs := map[string]bool{}
 	for _, c := range changes {
@@ -243,7 +241,6 @@ func (j *Journal) refuse(ops []Change, left []Lack) (err error) {
 	return err
 }
 
-// heldIn names what lies in a directory.
 func (j *Journal) heldIn(dir string) (paths []string) {
 	entries, err := j.list(dir)
 	if err != nil {
@@ -255,8 +252,7 @@ func (j *Journal) heldIn(dir string) (paths []string) {
 	return paths
 }
 
-// forgetOriginals removes the originals that there is no space for, once the layer is
-// applied.
+// forgetOriginals removes the originals that there is no space for.
 func (j *Journal) forgetOriginals(ops []Change) error {
 	q, err := j.openQuarantine(false)
 	if err != nil || q == nil {

@@ -106,16 +106,14 @@ func changeLine(typ string, step int, c Change) line {
 	return line{Type: typ, Step: step, Path: c.Path, From: c.From, Before: &c.Before, After: &c.After}
 }
 
-// log is the append-only file of lines. Whoever calls its methods sees to it
-// that there is one at a time.
+// log is the append-only file of lines. Its callers take turns.
 type log struct {
 	file *os.File
 	size int64
 	at   func(point string) error
 }
 
-// append writes the lines with a single write. After a failure none of them is
-// there.
+// append writes the lines with a single write: all, or after an error none.
 func (l *log) append(lines ...line) error {
 	var b []byte
 	for _, one := range lines {
@@ -128,14 +126,12 @@ func (l *log) append(lines ...line) error {
 	return l.write(b)
 }
 
-// text is the line as JSON, with its end.
 func (l line) text() ([]byte, error) {
 	l.each(escape)
 	text, err := json.Marshal(l)
 	return append(text, '\n'), err
 }
 
-// write writes whole lines, or none of them.
 func (l *log) write(b []byte) error {
 	if err := l.at("log"); err != nil {
 		return err

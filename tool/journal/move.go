@@ -116,7 +116,6 @@ func (r *restore) exchange(q *quarantine, slot string, dir int, name string, was
 	}
 }
 
-// unmoved reports whether a thing is the one that was there, with all that it was.
 func unmoved(now, was State) bool {
 	return now.Stamp.Inode == was.Stamp.Inode && same(now, was)
 }
@@ -180,7 +179,6 @@ func (r *restore) unlink(op Change, now State) error {
 	return r.inParent(op, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) })
 }
 
-// moveBack renames something within the project, to where it was.
 func (r *restore) moveBack(op Change) error {
 	now, finished, err := r.there(op)
 	if finished || err != nil {
@@ -236,8 +234,7 @@ func (r *restore) moved(path string) string {
 	return path
 }
 
-// bringDir renames a directory that was moved out whole to where it was. It reports
-// whether there is one.
+// bringDir renames a directory that was moved out whole to where it was, if there is one.
 func (r *restore) bringDir(op Change) (bool, error) {
 	q, err := r.j.openQuarantine(false)
 	if err != nil {
@@ -305,7 +302,6 @@ func (r *restore) lease(path string, dir int, name string, now State) error {
 	return nil
 }
 
-// lease is a file that is held open, so that nobody writes to it unseen.
 type lease struct {
 	path string
 	fd   int
@@ -314,8 +310,7 @@ type lease struct {
 // maxLeases is how many files are held at a time: each takes a descriptor.
 const maxLeases = 1000
 
-// disturbed is an error if a file that was moved out was opened for writing, or written
-// to, since.
+// disturbed is an error if a file that was moved out was opened for writing, or written to.
 func (r *restore) disturbed() error {
 	q, err := r.j.openQuarantine(false)
 	if err != nil {
@@ -334,7 +329,6 @@ func (r *restore) disturbed() error {
 	return nil
 }
 
-// release lets those go on who want to write.
 func (r *restore) release() {
 	for _, l := range r.leases {
 		unix.Close(l.fd)
@@ -342,8 +336,7 @@ func (r *restore) release() {
 	r.leases = nil
 }
 
-// copy writes the content, without the holes of a file, and makes sure that it is the
-// one that was expected.
+// copy writes the content that is expected, without the holes of a file.
 func (r *restore) copy(dest *os.File, op Change) error {
 	var from io.ReadCloser
 	var err error

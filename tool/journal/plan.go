@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // ErrStale says that something was recorded since the plan was made.
@@ -50,7 +51,8 @@ func (j *Journal) planOf(ctx context.Context, records []*record, redo bool) (Pla
 		p.HeadMoved = p.HeadMoved || r.head != head
 		p.steps = append(p.steps, r.ID)
 	}
-	b := backwards{j: j, ctx: ctx, plan: &p, paths: map[string]*back{}, twins: twins(pathsOf(records))}
+	b := backwards{j: j, ctx: ctx, plan: &p, paths: map[string]*back{}, twins: twins(pathsOf(records)),
+		ignores: sync.OnceValue(func() map[string]bool { return j.askIgnored(ctx) })}
 	for _, r := range records {
 		b.add(r)
 	}
@@ -95,8 +97,8 @@ type back struct {
 	unkept  bool // It can only be renamed back.
 }
 
-// backwards follows each path from what it is now through the steps that changed
-// it, as long as each of them left what the next one found.
+// backwards follows each path back through the steps that changed it, as long as each of
+// them left what the next one found.
 type backwards struct {
 	j     *Journal
 	ctx   context.Context
@@ -105,12 +107,10 @@ type backwards struct {
 	twins map[string]bool
 	err   error
 
-	ignored map[string]bool
-	asked   bool
-	sources map[string]bool // These are renamed away.
+	ignores func() map[string]bool // It asks git once.
+	sources map[string]bool        // These are renamed away.
 }
 
-// pathsOf are the paths that the steps changed.
 func pathsOf(records []*record) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, r := range records {
@@ -170,9 +170,8 @@ func (b *backwards) replaced(path string, now State) bool {
 	return inode != 0 && (now.Kind == File || now.Kind == Link || now.Whole) && now.Stamp.Inode != inode
 }
 
-// merge takes back the parts of a file that a step changed and that are as it left them,
-// and reports whether it could. What comes of that is kept at once, so that it is
-// restored, and finished after a kill, as any other content.
+// merge takes back the parts of a file that are as a step left them, and reports whether it
+// could. The result is kept at once, so that it is restored as any other content.
 func (b *backwards) merge(path *back, c Change) bool {
 	j := b.j
 	if !j.cfg.Merges(Abs(j.cfg.Root, c.Path)) || path.target.Kind != File {
@@ -208,7 +207,6 @@ func (b *backwards) merge(path *back, c Change) bool {
 	return true
 }
 
-// content is what is kept of a file, nil for none.
 func (j *Journal) content(s State) ([]byte, error) {
 	if s.Kind == Absent {
 		return nil, nil
@@ -243,9 +241,8 @@ func (b *backwards) finish() error {
 	return b.err
 }
 
-// drop leaves out changes that another thing is in the way of: a directory that
-// would be removed and holds something else, a file whose directory would not be
-// there. It reports whether there was one, which may stand in the way of more.
+// drop leaves out changes that something is in the way of. It reports whether there was
+// one, which may stand in the way of more.
 func (b *backwards) drop(changes map[string]Change) (dropped bool) {
 	b.sources = map[string]bool{}
 	for _, c := range changes {

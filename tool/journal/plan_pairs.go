@@ -90,8 +90,7 @@ func sharesFile(changes map[string]Change, from, to string) bool {
 	return false
 }
 
-// movesWhole reports whether all that lies in a directory is either as artoo left it, or
-// nothing that the journal looks at.
+// movesWhole reports whether all in a directory is as artoo left it, or ignored.
 func (b *backwards) movesWhole(from string) bool {
 	entries, err := b.j.list(from)
 	if err != nil {
@@ -109,14 +108,6 @@ func (b *backwards) movesWhole(from string) bool {
 		}
 	}
 	return true
-}
-
-// ignores is what git ignores.
-func (b *backwards) ignores() map[string]bool {
-	if !b.asked {
-		b.ignored, b.asked = b.j.askIgnored(b.ctx), true
-	}
-	return b.ignored
 }
 
 // stays is why a path that was made does not go: nothing tells what it held.

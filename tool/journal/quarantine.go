@@ -22,11 +22,9 @@ import (
 // about to come into the project is put there first. Its methods may be called from
 // several goroutines.
 type quarantine struct {
-	dir *os.File
-	dev uint64
-	// swaps says that the file system can exchange two names, and rename without
-	// replacing.
-	swaps bool
+	dir   *os.File
+	dev   uint64
+	swaps bool // The file system can exchange two names, and rename without replacing.
 
 	mu    sync.Mutex
 	held  map[uint64]held // The keys are inodes.
@@ -46,9 +44,8 @@ type held struct {
 const quarantineName = "quarantine"
 
 // quarantinePlaces are the directories that the quarantine may be, the best first, each
-// behind those above it, of which the first must be there already: the journal's own; where
-// that is on another file system than the project, one of git's directory, or beside the
-// project.
+// behind those above it, of which the first must be there already. The journal's own may be
+// on another file system than the project.
 func (j *Journal) quarantinePlaces() [][]string {
 	id := filepath.Base(j.cfg.Dir)
 	git := filepath.Join(j.cfg.Root, ".git")
@@ -108,7 +105,6 @@ func openQuarantineAt(dirs []string, dev uint64, make bool) (*quarantine, error)
 
 func lstatPath(path string) (stat, error) { return statAt(unix.AT_FDCWD, path) }
 
-// list learns what lies there.
 func (q *quarantine) list() error {
 	steps, err := q.dir.ReadDir(-1)
 	if err != nil {
@@ -188,7 +184,6 @@ func (q *quarantine) forget(inode uint64) {
 	delete(q.held, inode)
 }
 
-// used is how many bytes the files take.
 func (q *quarantine) used() int64 {
 	if q == nil {
 		return 0
@@ -222,7 +217,6 @@ func (q *quarantine) find(s State) (slot string, mode fs.FileMode, ok bool) {
 	return h.slot, now.Mode, s.Hash == "" || h.hash == "" || s.Hash == h.hash
 }
 
-// has reports whether a thing lies there as it was.
 func (q *quarantine) has(s State) bool {
 	_, _, ok := q.find(s)
 	return ok
@@ -239,7 +233,6 @@ func (q *quarantine) lies(s State) (h held, ok bool) {
 	return h, ok
 }
 
-// chmod gives a file that lies in a slot another mode.
 func (q *quarantine) chmod(slot string, mode fs.FileMode) error {
 	file, err := q.open(slot)
 	if err != nil {
@@ -248,7 +241,6 @@ func (q *quarantine) chmod(slot string, mode fs.FileMode) error {
 	return errors.Join(file.Chmod(mode), file.Close())
 }
 
-// open opens a file that lies in a slot.
 func (q *quarantine) open(slot string) (*os.File, error) {
 	fd, err := uninterrupted(func() (int, error) { return unix.Openat(int(q.dir.Fd()), slot, openFlags, 0) })
 	if err != nil {
@@ -282,7 +274,6 @@ func (q *quarantine) look(ctx context.Context, slot string, hash bool) (State, e
 	return s, err
 }
 
-// hashed notes what was read of a file.
 func (q *quarantine) hashed(inode uint64, hash string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -358,4 +349,60 @@ func (q *quarantine) giveBack(one staged) error {
 	}
 	q.forget(one.inode)
 	return nil
+}
+
+// Late brings back what was written to files after a landing, undo or redo had moved them
+// out of the project: a program that had one open could still save to it. Such a file lies
+// as NAME.yours beside NAME then, where the descriptor still leads to it, and its path is
+// returned. Late looks once at each file that was moved out.
+func (j *Journal) Late() (yours []string, err error) {
+	j.mu.Lock()
+	out := j.out
+	j.out = nil
+	j.mu.Unlock()
+	if len(out) == 0 {
+		return nil, nil
+	}
+	q, err := j.openQuarantine(false)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range out {
+		h, there := q.lies(c.Before)
+		if c.Before.Kind != File || !there || q.has(c.Before) {
+			continue
+		}
+		if st, err := q.holds(h.slot, ""); err == nil && st.links > 1 {
+			continue // it is written to under another name, where the user looks for it
+		}
+		now, lookErr := q.look(context.Background(), h.slot, true)
+		if lookErr == nil && now.Hash != "" && now.Hash == c.Before.Hash {
+			continue // it was only touched
+		}
+		path, moveErr := j.giveYours(q, h.slot, c.Path)
+		if err = errors.Join(err, lookErr, moveErr); moveErr == nil {
+			q.forget(c.Before.Stamp.Inode)
+			yours = append(yours, path)
+		}
+	}
+	return yours, err
+}
+
+// giveYours renames a file from its slot to a name beside the path that is not taken,
+// above it where the directory is gone.
+func (j *Journal) giveYours(q *quarantine, slot, path string) (yours string, err error) {
+	dir, name := split(path)
+	for st, err := j.place.lstat(dir); dir != "" && (err != nil || st.kind() != Folder); st, err = j.place.lstat(dir) {
+		dir, _ = split(dir)
+	}
+	for n := 1; ; n++ {
+		yours = join(dir, name+".yours")
+		if n > 1 {
+			yours += fmt.Sprint("-", n)
+		}
+		err = j.place.inParent(yours, func(dir int, name string) error { return q.putNew(slot, dir, name) })
+		if !errors.Is(err, fs.ErrExist) {
+			return yours, err
+		}
+	}
 }

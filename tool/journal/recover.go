@@ -40,7 +40,6 @@ type unfinished struct {
 	going   bool // the intents are whole
 }
 
-// add takes in a line.
 func (p *past) add(l line) {
 	step := p.open[l.Step]
 	switch {
@@ -66,7 +65,6 @@ func (p *past) add(l line) {
 	}
 }
 
-// addTo takes in a line of an open step.
 func (p *past) addTo(step *unfinished, l line) {
 	switch l.Type {
 	case lineBefore:
@@ -97,8 +95,7 @@ func (p *past) of(root string) error {
 	return p.err
 }
 
-// died notes in the log when the process of the open steps was last alive, before
-// anything else is written to it.
+// died notes in the log when the process of the open steps was last alive.
 func (p *past) died(f *files) error {
 	note := false
 	for _, u := range p.open {
@@ -217,7 +214,6 @@ func (j *Journal) dropStaged(u *unfinished) error {
 	return errors.Join(errs...)
 }
 
-// onlyKept leaves out what cannot be brought back.
 func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Change, cannot []Lack, err error) {
 	for _, op := range ops {
 		q, err := j.openQuarantine(false)

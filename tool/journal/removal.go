@@ -40,7 +40,7 @@ func (j *Journal) Quarantine(turn int, what string, paths ...string) (Report, er
 	return report, err
 }
 
-// goners are the changes that take the paths away, directories whole.
+// goners are the changes that take the paths away.
 func (j *Journal) goners(paths []string) (ops []Change, left []Lack, err error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
@@ -113,7 +113,6 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 	return err
 }
 
-// allBelow are a path and all that lies below it.
 func (j *Journal) allBelow(path string) (all []string, err error) {
 	now, err := j.look(j.life, path, stampOnly)
 	if err != nil || now.Kind == Absent {

@@ -5,11 +5,13 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/conc"
+	"github.com/sourcegraph/conc/panics"
 )
 
 // scan looks at every file of the project, or as many as the context leaves time
@@ -38,9 +40,8 @@ type job struct {
 	entry
 }
 
-// sideBySide calls f with the numbers below n, from several goroutines, until ctx ends. It
-// returns how many it has called f with. There are more goroutines than processors, since
-// the disk may make some of them wait.
+// sideBySide calls f with the numbers below n, from several goroutines, until ctx ends, and
+// returns how many those were. The disk may make some of the goroutines wait.
 func sideBySide(ctx context.Context, n int, f func(int)) (called int) {
 	var next atomic.Int64
 	var wg conc.WaitGroup
@@ -59,8 +60,7 @@ func sideBySide(ctx context.Context, n int, f func(int)) (called int) {
 	return min(n, int(next.Load()))
 }
 
-// run walks the project, one level below another. What it had no time for is in lacks,
-// and not in next.
+// run walks the project, one level below another. What it had no time for is in lacks.
 func (s *scan) run() {
 	s.next = make(tree, len(s.old))
 	for level := []string{""}; len(level) > 0; {
@@ -78,7 +78,6 @@ func (s *scan) run() {
 	}
 }
 
-// visit looks at one directory.
 func (s *scan) visit(dir string) {
 	entries, err := s.place.list(dir)
 	now := time.Now()
@@ -159,4 +158,93 @@ func (s *scan) withUnseen() tree {
 		}
 	}
 	return all
+}
+
+// ignoredTime bounds the question what git ignores.
+const ignoredTime = 10 * time.Second
+
+// askIgnored asks what git ignores. An error leaves the last answer in force.
+func (j *Journal) askIgnored(ctx context.Context) map[string]bool {
+	if j.cfg.Ignored == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ignoredTime)
+	defer cancel()
+	if list, err := j.cfg.Ignored(ctx); err == nil {
+		for i, path := range list {
+			list[i] = strings.TrimSuffix(path, "/")
+		}
+		paths := setOf(list)
+		j.ignored.Store(&paths)
+	}
+	last, _ := j.lastIgnored()
+	return last
+}
+
+// lastIgnored is git's last answer. known says that there is one, or that none is needed.
+func (j *Journal) lastIgnored() (paths map[string]bool, known bool) {
+	if last := j.ignored.Load(); last != nil {
+		return *last, true
+	}
+	return nil, j.cfg.Ignored == nil
+}
+
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		set[path] = true
+	}
+	return set
+}
+
+// isBelow reports whether the path is one of the directories or lies in one.
+func isBelow(dirs map[string]bool, path string) bool { return dirs[""] || isIgnored(dirs, path) }
+
+// isIgnored reports whether the path, or a directory above it, is among those.
+func isIgnored(ignored map[string]bool, path string) bool {
+	for path != "" {
+		if ignored[path] {
+			return true
+		}
+		path, _ = split(path)
+	}
+	return false
+}
+
+// waitIgnored asks what git ignores. It waits a part of the budget; an answer that comes
+// later is for the next time, and so is a crash.
+func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
+	if j.cfg.Ignored == nil {
+		return nil
+	}
+	answered := make(chan *panics.Recovered, 1)
+	j.background.Go(func() { answered <- panics.Try(func() { j.askIgnored(j.life) }) })
+	patience := j.cfg.Budget / 2
+	if known {
+		patience = j.cfg.Budget / 6
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case crash := <-answered:
+		if crash != nil {
+			panic(crash)
+		}
+	case <-ctx.Done():
+	}
+	ignored, _ := j.lastIgnored()
+	return ignored
+}
+
+// prune takes out what is ignored.
+func (t tree) prune(ignored map[string]bool) {
+	for dir, f := range t {
+		if isIgnored(ignored, dir) {
+			delete(t, dir)
+			continue
+		}
+		t[dir] = &folder{slices.DeleteFunc(slices.Clone(f.entries), func(e entry) bool {
+			return ignored[join(dir, e.name)]
+		})}
+	}
 }

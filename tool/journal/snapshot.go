@@ -41,8 +41,7 @@ func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 
 func byPath(a, b Lack) int { return strings.Compare(a.Path, b.Path) }
 
-// survey looks at the project, and keeps the contents that are not kept yet,
-// until ctx ends. j.looking is held.
+// survey looks at the project, and keeps new contents, until ctx ends. j.looking is held.
 func (j *Journal) survey(ctx context.Context) (*scan, error) {
 	if err := j.loadTree(); err != nil {
 		return nil, err
@@ -64,8 +63,7 @@ func (j *Journal) survey(ctx context.Context) (*scan, error) {
 	return sc, err
 }
 
-// maxSorted is how many new files are put in order: of more, there is no time for
-// most of them, nor for the sorting.
+// maxSorted is how many new files are put in order: for more there is no time.
 const maxSorted = 20_000
 
 // scan walks the project, with what was seen the last time at hand.
@@ -141,8 +139,7 @@ func (j *Journal) keep(ctx context.Context, sc *scan) error {
 	return errors.Join(errs...)
 }
 
-// keepOne keeps one content and returns its hash. Only what the journal itself could not
-// do is an error.
+// keepOne keeps one content. Only what the journal itself could not do is an error.
 func (j *Journal) keepOne(ctx context.Context, w job) (hash string, lack *Lack, err error) {
 	no := func(why Reason, err error) (string, *Lack, error) {
 		return "", &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil

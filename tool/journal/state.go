@@ -45,8 +45,7 @@ func sameContent(a, b State) bool {
 	return sameStamp(a.Stamp, b.Stamp)
 }
 
-// matches reports whether now is what want describes; fields that want leaves
-// empty are not compared.
+// matches reports whether now is what want describes in the fields that it sets.
 func matches(now, want State) bool {
 	if now.Kind != want.Kind {
 		return false
@@ -86,7 +85,6 @@ func escape(path string) string {
 	return b.String()
 }
 
-// unescape takes back what escape did.
 func unescape(text string) string {
 	if plain, err := url.PathUnescape(text); err == nil {
 		return plain

@@ -70,8 +70,7 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	return lacks, s.write(lines...)
 }
 
-// concerned are the paths, as the journal names them, that a write to one path may
-// change.
+// concerned are the paths, as the journal names them, that a write to one path may change.
 func (j *Journal) concerned(path string) (all []string, lack *Lack) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(j.cfg.Root, path)
@@ -153,8 +152,7 @@ func (s *Step) End() (Changed, error) {
 	return j.changed(changes), err
 }
 
-// changes are those of the paths that Before was told of, and what a snapshot
-// shows, sorted by path.
+// changes are those of the paths that Before named, and what a snapshot shows, sorted.
 func (s *Step) changes() ([]Change, error) {
 	var changes []Change
 	var errs []error

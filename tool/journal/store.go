@@ -99,8 +99,7 @@ func (s *store) put(data []byte, force bool) (hash string, err error) {
 	return s.write(bytes.NewReader(data), hash, force)
 }
 
-// putLater is put for what nothing has to wait for. While the disk is busy, making a file
-// takes a hundred times as long as writing to it.
+// putLater is put for what nothing waits for: on a busy disk making a file takes long.
 func (s *store) putLater(data []byte) (hash string, err error) {
 	hash = hashOf(data)
 	size := int64(len(data))
@@ -123,8 +122,7 @@ func (s *store) putLater(data []byte) (hash string, err error) {
 	return hash, nil
 }
 
-// flush writes what is to be written. After an error a content is not kept; who needs it
-// tries again, and returns that.
+// flush writes what is to be written. After an error a content is not kept.
 func (s *store) flush() {
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
@@ -226,7 +224,6 @@ func (s *store) hasLocked(hash string) bool {
 	return ok || s.later[hash] != nil
 }
 
-// bytes is how large all contents are.
 func (s *store) bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +241,6 @@ func (s *store) since(n int) []string {
 	return s.added[n:len(s.added):len(s.added)]
 }
 
-// forget removes contents.
 func (s *store) forget(hashes []string) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +283,6 @@ func (c *checkedFile) Read(p []byte) (int, error) {
 
 func (c *checkedFile) Close() error { return c.file.Close() }
 
-// read returns the content with the hash.
 func (s *store) read(hash string) ([]byte, error) {
 	f, err := s.open(hash)
 	if err != nil {

@@ -217,7 +217,6 @@ func uninterrupted(f func() (int, error)) (int, error) {
 	}
 }
 
-// statOf translates what the system says.
 func statOf(st *unix.Stat_t) stat {
 	bits := uint32(st.Mode)
 	mode := fs.FileMode(bits) & fs.ModePerm
@@ -255,7 +254,6 @@ func keepOwnerAt(dir int, name string, was State) {
 	}
 }
 
-// createAt makes a new file, for the user alone.
 func createAt(dir int, name string) (*os.File, error) {
 	fd, err := unix.Openat(dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -264,7 +262,6 @@ func createAt(dir int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// bits are a mode's permissions as the kernel has them.
 func bits(mode fs.FileMode) (bits uint32) {
 	bits = uint32(mode.Perm())
 	for flag, bit := range map[fs.FileMode]uint32{fs.ModeSetuid: unix.S_ISUID, fs.ModeSetgid: unix.S_ISGID, fs.ModeSticky: unix.S_ISVTX} {
@@ -275,8 +272,7 @@ func bits(mode fs.FileMode) (bits uint32) {
 	return bits
 }
 
-// syncAll brings to the disk what its file systems have not written yet. It reports
-// whether there is such a call.
+// syncAll syncs whole file systems. It reports whether there is such a call.
 func (p *place) syncAll() (done bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,8 +285,7 @@ func (p *place) syncAll() (done bool, err error) {
 	return done, err
 }
 
-// syncFew is how many files are brought to the disk one by one: of more, the whole file
-// system is.
+// syncFew is how many files are synced one by one: of more, the whole file system is.
 const syncFew = 32
 
 // sync brings to the disk what was done at the paths.
@@ -316,8 +311,7 @@ func (p *place) sync(paths []string) error {
 	return nil
 }
 
-// syncPath does so for a file or directory. What is gone, is a link, or may not be read, is
-// left out.
+// syncPath syncs a file or directory, unless it is gone, a link, or may not be read.
 func (p *place) syncPath(path string, flags int) error {
 	fd, err := p.open(path, flags)
 	for _, out := range []error{fs.ErrNotExist, fs.ErrPermission, unix.ELOOP, unix.ENOTDIR, unix.ENXIO} {

@@ -134,8 +134,8 @@ type pair struct {
 	before, after *entry
 }
 
-// differences hands each what differs below dir between two looks at the project. A
-// directory that one of the looks did not get to see is left out.
+// differences hands each what differs below dir between two looks, without directories
+// that one of them did not get to see.
 func differences(before, after tree, dir string, each func(pair)) {
 	a, b := before[dir], after[dir]
 	if a == nil || b == nil {
@@ -277,8 +277,7 @@ func readTree(file *os.File, step int) (tree, error) {
 	return t, errors.Join(errs...)
 }
 
-// split and join take paths apart and together as this package knows them: with
-// slashes, and the root as "".
+// split and join take paths apart and together: with slashes, and the root as "".
 func split(path string) (dir, name string) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {

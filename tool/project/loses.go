@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +31,8 @@ func Loses(environ []string, path string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	changed := errors.New("changed")
-	err = git.Run(ctx, environ, repository.Root, filepath.Dir(path), func(string) error { return changed },
-		"--literal-pathspecs", "status", "--porcelain", "-z", "--ignored", "--untracked-files=all",
-		"--", filepath.Base(path))
+	err = repository.status(ctx, environ, filepath.Dir(path), func(string, string) error { return changed },
+		"--ignored", "--untracked-files=all", "--", filepath.Base(path))
 	if err != nil {
 		return lost
 	}
@@ -56,47 +56,38 @@ func (p Project) GitState(ctx context.Context, environ []string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitStateTimeout)
 	defer cancel()
-	var state gitState
-	if err := git.Run(ctx, environ, p.Root, p.Root, state.take,
-		"status", "--porcelain=v1", "--branch", "-z", "--ignore-submodules=all"); err != nil {
+	var files []string
+	branch, count := "", 0
+	if err := p.status(ctx, environ, p.Root, func(letters, name string) error {
+		if letters == "##" {
+			branch = text.Printable(name)
+		} else if count++; count <= maxGitState {
+			files = append(files, letters+" "+text.Printable(name))
+		}
+		return nil
+	}, "--branch", "--ignore-submodules=all"); err != nil {
 		return ""
 	}
-	return state.String()
-}
-
-// gitState reads what git status says, piece by piece.
-type gitState struct {
-	branch string
-	files  []string // "M  path", the first ones
-	count  int
-	from   bool // the next piece is where a file was renamed from
-}
-
-func (s *gitState) take(piece string) error {
-	switch {
-	case s.from:
-		s.from = false
-	case strings.HasPrefix(piece, "## "):
-		s.branch = strings.TrimPrefix(piece, "## ")
-	case len(piece) > 3:
-		s.from = piece[0] == 'R' || piece[0] == 'C'
-		if s.count++; s.count <= maxGitState {
-			s.files = append(s.files, piece[:2]+" "+text.Printable(filepath.ToSlash(piece[3:])))
-		}
+	if count == 0 {
+		return branch + ", nothing changed"
 	}
-	return nil
-}
-
-// String is the state in words.
-func (s *gitState) String() string {
-	state := text.Printable(s.branch)
-	if s.count == 0 {
-		return state + ", nothing changed"
-	}
-	state = fmt.Sprintf("%s, %s:\n%s", state, text.Counted(s.count, "file changed", "files changed"),
-		strings.Join(s.files, "\n"))
-	if s.count > maxGitState {
-		state += fmt.Sprintf("\nand %d more", s.count-maxGitState)
+	state := fmt.Sprintf("%s, %s:\n%s", branch, text.Counted(count, "file changed", "files changed"), strings.Join(files, "\n"))
+	if count > maxGitState {
+		state += fmt.Sprintf("\nand %d more", count-maxGitState)
 	}
 	return state
+}
+
+// status hands each path that git status names, with its two letters; those of the branch
+// are ##.
+func (p Project) status(ctx context.Context, environ []string, dir string, each func(letters, name string) error, args ...string) error {
+	from := false // The next piece is the name that a file had before.
+	return git.Run(ctx, environ, p.Root, dir, func(piece string) error {
+		if from || len(piece) < 4 {
+			from = false
+			return nil
+		}
+		from = piece[0] == 'R' || piece[0] == 'C'
+		return each(piece[:2], piece[3:])
+	}, slices.Concat([]string{"--literal-pathspecs", "status", "--porcelain", "-z"}, args)...)
 }

@@ -38,9 +38,7 @@ func Find(dir, home string, superuser bool) (Project, error) {
 		return Project{}, err
 	}
 	if home != "" {
-		if resolved, err := filepath.EvalSymlinks(home); err == nil {
-			home = resolved
-		}
+		home = realOr(home)
 	}
 	p := Project{Root: dir, Dir: dir}
 	for at := range git.LooksIn(dir) {
