@@ -98,9 +98,8 @@ func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (t
 	return tool.Result{Text: b.String(), Summary: fmt.Sprintf("%s, +%d -%d", text.Count(len(steps), "file"), added, removed)}, nil
 }
 
-// asPatch is the call of apply_patch that a call of another tool means: models that
-// are trained on patches write them into the shell, or into whatever edits. It is nil
-// for all else, and where there is no apply_patch.
+// asPatch is the call of apply_patch that a call of bash or edit means, nil for any other: models that are
+// trained on patches write them into the shell, or into whatever edits.
 func asPatch(tools []tool.Tool, found *tool.Tool, input json.RawMessage) (*tool.Tool, json.RawMessage) {
 	var in struct{ Command, Cwd, Input, Patch, Diff string }
 	if found == nil || found.Name != "bash" && found.Name != "edit" || json.Unmarshal(found.Repair(input), &in) != nil {
@@ -132,8 +131,7 @@ func patchCall(patch string) json.RawMessage {
 	return slices.Concat([]byte(`{"input":`), tool.Quoted(patch), []byte("}"))
 }
 
-// FindCall is Find for a call with its input: a patch that was written into another tool
-// is a call of apply_patch.
+// FindCall is tool.Find, but takes a patch in another tool's input for a call of apply_patch.
 func FindCall(tools []tool.Tool, name string, input json.RawMessage) (*tool.Tool, json.RawMessage) {
 	found := tool.Find(tools, name)
 	if apply, patch := asPatch(tools, found, input); apply != nil {

@@ -22,8 +22,7 @@ import (
 const (
 	defaultShellTimeout    = 120 * time.Second
 	defaultShellTimeoutMax = 30 * time.Minute
-	// leastMillis is the least timeout that is taken for milliseconds, if it is a
-	// round one: nobody asks for so many seconds.
+	// leastMillis is the least timeout, in seconds, that is taken for milliseconds if it is round.
 	leastMillis = 10_000
 )
 
@@ -146,8 +145,7 @@ func (s commandShell) check(env *tool.Env, in bashInput) (files.Place, error) {
 	return place, nil
 }
 
-// limit is how long the call may run, and a remark when that is less than what
-// was asked for.
+// limit is how long the call may run, and a remark where that is not what it asked for.
 func (in bashInput) limit(env *tool.Env) (time.Duration, string) {
 	limit, most := env.ShellTimeout, env.ShellTimeoutMax
 	if limit <= 0 {

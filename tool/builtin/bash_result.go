@@ -27,8 +27,7 @@ func startError(err error) error {
 	return err
 }
 
-// howItEnded is how a command ended: for the model, for the user, and whether it
-// failed.
+// howItEnded is how a command ended, for the model and for the user.
 func howItEnded(e shell.Result) (words, summary string, failed bool) {
 	took, limit := seconds(e.Took), trimNumber(e.Limit.Seconds())+"s"
 	signal := e.Exit.Signal
@@ -88,8 +87,7 @@ func commandResult(e shell.Result, line, remark string, withheld []string) tool.
 		Stopped: e.Stop != shell.StopNone}
 }
 
-// textOf is a text in the memory of its bytes, which must not be changed any more: the output
-// of a command may be so long that a copy counts.
+// textOf shares the memory of output, which may be long and must not be changed any more.
 func textOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 func seconds(d time.Duration) string {
@@ -102,8 +100,7 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// meaning explains the exit codes by which shells say that they did not get to
-// run a command, or how it died.
+// meaning explains the exit codes by which shells report what kept a command from running.
 func meaning(code int) string {
 	switch {
 	case code == 126:
@@ -125,9 +122,8 @@ const maxWithheld = 20
 // missed, in bytes.
 const Heard = 64 << 10
 
-// withheldNote tells a failing command's reader which variables it did not get that it
-// may have missed: the line or the output holds their first word, as in npm for
-// NPM_TOKEN.
+// withheldNote names the withheld variables that a failed command may have missed: a text holds their first
+// word, as in npm for NPM_TOKEN.
 func withheldNote(withheld []string, texts ...string) string {
 	if len(withheld) == 0 {
 		return ""
@@ -150,8 +146,7 @@ func withheldNote(withheld []string, texts ...string) string {
 		"never keys of model providers]\n", text.UpTo(maxWithheld, missed))
 }
 
-// Words are the words of a command line or of output that may name a file, a program or
-// a variable.
+// Words are the words of a text that may name a file, a program or a variable.
 func Words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
@@ -164,12 +159,10 @@ func Words(text string) iter.Seq[string] {
 	}
 }
 
-// atOnce is how long a call waits for what a background command says at first: one
-// that cannot start says so then.
+// atOnce is how long a call waits for the first output of a background command.
 const atOnce = time.Second
 
-// startJob starts a command in the background. limited says that its limit holds there
-// too.
+// startJob starts a command in the background. limited says that its limit holds there.
 func startJob(ctx context.Context, env *tool.Env, c *shell.Command, limited bool, remark string) (tool.Result, error) {
 	limit := c.Limit
 	if !limited {
@@ -200,8 +193,7 @@ func lateResult(end shell.Result, most time.Duration) tool.Result {
 			"id%s]\n", lines(string(end.Output)), seconds(end.Took), id, seconds(most), inFile(end.Job))}
 }
 
-// endedResult is of a background command that has ended; said is what was not read
-// of it.
+// endedResult is of a background command that has ended; said is its unread output.
 func endedResult(job *shell.Job, said, remark string, withheld []string) tool.Result {
 	job.Tell()
 	end := job.Result()
@@ -213,7 +205,6 @@ func endedResult(job *shell.Job, said, remark string, withheld []string) tool.Re
 	return r
 }
 
-// lines ends a text with a line break, if there is one.
 func lines(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		return text + "\n"

@@ -98,8 +98,7 @@ func (c *change) diff() string {
 	return fmt.Sprintf("--- %s\n+++ %s\n", c.unified.From, c.unified.To)
 }
 
-// planned adds to the access what the changes of a call are, and keeps them under its key
-// for commit.
+// planned adds the changes of a call to its access, and keeps them for commit.
 func planned(f *files.Files, access *tool.Access, key string, changes ...change) {
 	for _, c := range changes {
 		access.Diff += c.diff()
@@ -137,8 +136,7 @@ func planChange(f *files.Files, verb, path string, find func(files.Place) (chang
 	return access, err
 }
 
-// commitChange finds the change again and writes it if it is what planChange showed, and
-// nothing else.
+// commitChange finds the change again and makes it if it is what planChange showed.
 func commitChange(f *files.Files, path string, find func(files.Place) (change, error)) (change, error) {
 	t, err := f.Resolve(path, true)
 	if err == nil {
@@ -308,8 +306,7 @@ func stale(f *files.Files, t files.Place, now files.State) error {
 // maxDifference is how much of what others changed is shown, in bytes.
 const maxDifference = 4 << 10
 
-// difference is what others changed in a text since the model saw it, as the lines
-// of a diff; "" for nothing. whole says that it is all of it.
+// difference is what others changed in a text, as a diff; whole says that it is all of it.
 func difference(then, now string) (diff string, whole bool) {
 	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", then, udiff.Lines(then, now), udiff.DefaultContextLines)
 	if err != nil {

@@ -144,8 +144,7 @@ func mustBeDir(p files.Place) error {
 	return nil
 }
 
-// globResult puts the answer into words; total files match, and deep of them where the
-// pattern is taken for every depth.
+// globResult puts the answer into words: total files match, and deep at every depth.
 func globResult(in globInput, t globTarget, more bool, shown []string, total, deep int) tool.Result {
 	var b strings.Builder
 	for _, name := range shown {

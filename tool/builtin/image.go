@@ -121,9 +121,7 @@ func deepColor(m color.Model) bool {
 	return m == color.NRGBA64Model || m == color.RGBA64Model
 }
 
-// encode scales the image down as far as it must be and writes it: what was a
-// photograph as one, everything else without loss as long as that is small
-// enough.
+// encode scales the image down and writes it, without loss where it is no photo and small enough.
 func (p *picture) encode(img image.Image, photo bool) error {
 	for edge := imageEdge; edge >= 64; edge /= 2 {
 		small := scaled(img, edge)
@@ -180,8 +178,7 @@ func opaque(img image.Image) image.Image {
 	return to
 }
 
-// upright turns a photograph as the camera says it was held: 1 is upright, 2 to
-// 8 are the orientations of EXIF.
+// upright turns a photograph by its EXIF orientation, 1 (upright) to 8.
 func upright(img image.Image, turn int) image.Image {
 	if turn <= 1 || turn > 8 {
 		return img
@@ -222,9 +219,7 @@ func OwnImage(ctx context.Context, f *files.Files, path string) (tool.Result, er
 	return result, err
 }
 
-// stripped is the file with its image only, pixel for pixel: without EXIF,
-// comments, thumbnails and further frames. nil means that this kind of file has
-// to be written anew.
+// stripped is the file with its image only, pixel for pixel; nil where it has to be written again.
 func stripped(data []byte, kind string) []byte {
 	switch kind {
 	case "image/png":
@@ -273,8 +268,7 @@ const (
 	orientationTag = 0x0112
 )
 
-// strippedJPEG drops the segments that applications added, and what stands after
-// the image's end.
+// strippedJPEG drops what applications added, and what stands behind the image.
 func strippedJPEG(data []byte) []byte {
 	out := append(make([]byte, 0, len(data)), data[:2]...)
 	for s := (jpegScanner{data: data, at: 2}); ; {
@@ -299,8 +293,7 @@ type jpegScanner struct {
 	at   int
 }
 
-// next is the next segment with its marker and length; that of a scan has the
-// pixels with it. ok is false at the end of the data.
+// next is the next segment with its marker and length, a scan with its pixels; ok is false at the end.
 func (s *jpegScanner) next() (marker byte, segment []byte, ok bool) {
 	for s.at+1 < len(s.data) && s.data[s.at] == 0xff && s.data[s.at+1] == 0xff { // padding
 		s.at++
@@ -394,8 +387,7 @@ func webpFile(chunks ...[]byte) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }
 
-// firstFrame makes a still image of an animated WebP; other data stays as it
-// is.
+// firstFrame makes a still image of an animated WebP.
 func firstFrame(data []byte) []byte {
 	if len(data) < 12 {
 		return data

@@ -113,8 +113,7 @@ func lsLine(t files.Place, entry fs.DirEntry) string {
 	return fmt.Sprintf("%10d  %s\n", info.Size(), name)
 }
 
-// quoteName quotes a name that holds control characters, so that each line is
-// one entry.
+// quoteName quotes a name with control characters: each line is one entry.
 func quoteName(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)

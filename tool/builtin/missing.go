@@ -19,8 +19,7 @@ import (
 	"artoo/tool/text"
 )
 
-// missing is the error for a path where nothing is, with the nearest names. hint
-// says what else may help, "" for nothing.
+// missing is the error for a path where nothing is, with the nearest names and a hint.
 func missing(f *files.Files, t files.Place, hint string) error {
 	dir, name := t, ""
 	for {
@@ -68,8 +67,7 @@ func also(hint string) string {
 // nearNames is how many names are suggested at most.
 const nearNames = 4
 
-// nearest returns the names most like name, best first; directories end in a
-// slash. A name of another kind of file with the same stem is near too.
+// nearest returns the names most like name, best first; directories end in a slash.
 func nearest(name string, others []string) []string {
 	type scored struct {
 		name string
@@ -104,13 +102,11 @@ func nearest(name string, others []string) []string {
 	return best
 }
 
-// elsewhereTimeout is how long the name of a missing file is looked for in other
-// directories.
+// elsewhereTimeout bounds the search for a missing file in other directories.
 const elsewhereTimeout = time.Second
 
-// elsewhere is the only file of the project that has the name of a missing one, as
-// a path that tools take; "" for none, for several, and where the project is too
-// large to tell soon.
+// elsewhere is the only file of the project with the name of a missing one, as tools take it; "" where there
+// is not one, or the project is too large to tell soon.
 func elsewhere(ctx context.Context, env *tool.Env, t files.Place) string {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()

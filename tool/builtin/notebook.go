@@ -147,8 +147,7 @@ func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInpu
 	return c, c.show()
 }
 
-// check says what is wrong with an input that fits the schema, and fills in what was
-// left out.
+// check says what is wrong with an input, and fills in what was left out.
 func (in *notebookInput) check() error {
 	in.EditMode, in.CellType = strings.ToLower(cmp.Or(in.EditMode, "replace")), strings.ToLower(in.CellType)
 	switch {
@@ -195,8 +194,7 @@ func (in notebookInput) apply(n *notebook.Notebook, index int) string {
 	return n.Replace(index, in.source(), in.CellType)
 }
 
-// about is what a call is about in a notebook: the cell, and those above it where it is
-// named by its number.
+// about is what a call is about: its cell, and those above it where it is named by number.
 func (in notebookInput) about(text string) ([]string, error) {
 	n, err := notebook.Parse(text)
 	if err != nil || in.CellID == "" {
@@ -217,8 +215,7 @@ func (in notebookInput) about(text string) ([]string, error) {
 	return cells, nil
 }
 
-// cellTexts are the sources of a notebook, to compare: what a run leaves in it is not
-// among them. A text that is no notebook is itself.
+// cellTexts are the sources of a notebook, to compare; a text that is no notebook is itself.
 func cellTexts(body string) string {
 	n, err := notebook.Parse(body)
 	if err != nil {
@@ -252,14 +249,12 @@ func (c *cellChange) show() error {
 	return nil
 }
 
-// isNotebook reports whether a file's name is that of a notebook.
 func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }
 
 // cellOutput is how many bytes of a cell's output are shown.
 const cellOutput = 2000
 
-// showNotebook shows a notebook as cells, by which none of the file's lines is seen; ok is
-// false for what cannot be read as one.
+// showNotebook shows a notebook as cells; ok is false for what cannot be read as one.
 func showNotebook(t files.Place, data []byte, in readInput, seen *files.Sight) (result tool.Result, ok bool, err error) {
 	body, err := files.Decode(data)
 	if err != nil {

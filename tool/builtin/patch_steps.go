@@ -16,8 +16,7 @@ import (
 	"artoo/tool/names"
 )
 
-// patchSteps finds out what the sections of a patch do, in their order. The error
-// says that nothing was done.
+// patchSteps is what the sections of a patch do, in their order.
 func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps []change, err error) {
 	at := map[string]int{} // the step by the file's path
 	for _, f := range files {
@@ -149,8 +148,7 @@ func updatePatched(ctx context.Context, e *tool.Env, s *change, f edit.FilePatch
 	return nil
 }
 
-// patchText applies the chunks of a section to what the step leaves so far. Once the step has
-// changed the file, the model knows it.
+// patchText applies the chunks of a section. Only the first of a file can be stale.
 func patchText(e *tool.Env, s *change, f edit.FilePatch, first bool) error {
 	chunks, values, err := unmaskChunks(e, s.now.Body, f.Chunks)
 	if err != nil {

@@ -139,8 +139,7 @@ func isPDF(file io.ReaderAt) bool {
 	return err == nil && string(head) == pdf.Magic
 }
 
-// showPDF shows the text of a PDF, whose lines offset and limit count. The file itself
-// is not shown by that.
+// showPDF shows the text of a PDF, whose lines offset and limit count.
 func showPDF(ctx context.Context, t files.Place, env *tool.Env, file *os.File, size int64, in readInput) (tool.Result, error) {
 	if size > pdf.MaxSize {
 		return tool.Result{}, t.Errorf(nil, "is a PDF of %s; the limit is %s", text.Bytes(size), text.Bytes(pdf.MaxSize))
@@ -262,8 +261,7 @@ type page struct {
 	seen         []files.Span
 }
 
-// showText shows lines of a text, and notes in seen which. With whole the rest is
-// read too, to count the lines.
+// showText shows lines of a text, and notes them in seen. With whole it counts all lines.
 func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, seen *files.Sight) (tool.Result, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	head, _ := buffered.Peek(4) // an error comes again with the first line

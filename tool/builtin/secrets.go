@@ -17,8 +17,7 @@ var secretMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`‹secret:[0-9a-f]{4,64}›`)
 })
 
-// unmask puts in the edits what the marks stand for in the file. values are those
-// that were put in. The error is for the model.
+// unmask puts the values of marks into the edits, and returns these. The error is for the model.
 func unmask(env *tool.Env, body string, edits []edit.Replacement) (out []edit.Replacement, values []string, err error) {
 	used := map[string]bool{}
 	for _, edit := range edits {
@@ -81,8 +80,7 @@ func marksOf(env *tool.Env, body string, used map[string]bool) (map[string]strin
 	return known, nil
 }
 
-// sameMarks returns an error unless each mark stands as often in the new text as
-// in the old: a key is neither copied nor taken away unseen.
+// sameMarks refuses an edit that copies a key or takes one away.
 func sameMarks(edit edit.Replacement) error {
 	if edit.OldString == nil || edit.NewString == nil {
 		return nil // it is refused for that
@@ -105,8 +103,7 @@ func inPlaceOf(text *string, known map[string]string) *string {
 	return &out
 }
 
-// movesSecret says in words that a value does not stand between the same lines as
-// before; "" when all of them do.
+// movesSecret says that a value does not stand between the same lines as before; "" if all do.
 func movesSecret(before, after string, values []string) string {
 	for _, value := range values {
 		if !slices.Equal(surroundings(before, value), surroundings(after, value)) {
@@ -116,8 +113,7 @@ func movesSecret(before, after string, values []string) string {
 	return ""
 }
 
-// surroundings are the lines that each occurrence of value stands in, with the one
-// before and the one behind.
+// surroundings are the lines of each occurrence of value, with one before and one behind.
 func surroundings(text, value string) (all []string) {
 	for _, at := range edit.Occurrences(text, value, false) {
 		from := strings.LastIndexByte(text[:at], '\n')

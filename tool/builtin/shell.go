@@ -152,8 +152,7 @@ func runShell(ctx context.Context, env *tool.Env, in shellInput, out io.Writer) 
 		nil
 }
 
-// wait waits as the call says. note tells the model what came of it, where its output
-// does not.
+// wait waits as the call says. note says what came of it, where the output does not.
 func (in shellInput) wait(ctx context.Context, job *shell.Job, limit time.Duration) (note string, err error) {
 	var pattern *regexp.Regexp
 	if in.Pattern != "" {

@@ -38,8 +38,7 @@ func WebSearch(engine *web.Engine) tool.Tool {
 
 type searcher struct{ engine *web.Engine }
 
-// fixSearch writes hosts to search, or to leave out, into the query, as engines
-// read them.
+// fixSearch writes hosts to search, or to leave out, into the query.
 func fixSearch(fields map[string]json.RawMessage) (changed bool) {
 	var query string
 	if json.Unmarshal(fields["query"], &query) != nil {

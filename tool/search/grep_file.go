@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/text/transform"
 
@@ -14,11 +15,9 @@ import (
 )
 
 const (
-	// MaxFile is the size in bytes up to which the files of a tree are
-	// searched. A file that is named itself has no limit.
+	// MaxFile is the size in bytes up to which files of a tree are searched; a named file has no limit.
 	MaxFile = 16 << 20
-	// maxGrepWhole is what of a file can be in memory at once, for patterns that
-	// span lines.
+	// maxGrepWhole bounds what is in memory of a file, in bytes, for patterns that span lines.
 	maxGrepWhole = 16 << 20
 	// maxMultiLines is how many lines of one match are shown.
 	maxMultiLines = 20
@@ -40,8 +39,7 @@ type fileSearch struct {
 	chain  dirChain
 }
 
-// file searches the file at the absolute path abs, whatever its size. The error for
-// one that is denied or leads out of what may be read is a *RefusedError.
+// file searches the file at an absolute path, whatever its size. It may return a *RefusedError.
 func (s *fileSearch) file(ctx context.Context, abs string, keep int) (fileHits, error) {
 	f, _, err := openRegular(s.files, abs)
 	if err != nil {
@@ -87,8 +85,7 @@ func (s *fileSearch) inDir(ctx context.Context, dir openDir, base, abs string, k
 	return hits, err
 }
 
-// refused is why what stands at the absolute path abs may not be shown, nil when it
-// may and is the file f, or f is nil.
+// refused is why the file at an absolute path may not be shown, or is not f; f may be nil.
 func (s *fileSearch) refused(abs string, f *searchFile) error {
 	t, err := s.files.Resolve(abs, false)
 	if err == nil {
@@ -144,8 +141,7 @@ func (s *fileSearch) text(ctx context.Context, r io.Reader, size int64, keep int
 	return l.whole(ctx, data, keep)
 }
 
-// whole searches text for matches that may span lines. Line breaks are made
-// uniform first, so that a pattern need not know of \r.
+// whole searches for matches that may span lines. Line breaks become \n first.
 func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits, error) {
 	if s.pattern.size*len(data) > maxMultiWork {
 		return fileHits{}, errHeavy
@@ -205,4 +201,59 @@ func (s *lineSearch) hitLines(at, stop, col int) {
 		}
 		s.shown = end
 	}
+}
+
+// maxInside is the size in bytes up to which a file is looked through for secrets
+// of several lines, such as private keys: one of these lines alone does not tell
+// what it is.
+const maxInside = 1 << 20
+
+// hideHits puts marks in place of lines that are part of a secret.
+func (s *fileSearch) hideHits(abs string, hits fileHits) error {
+	suspect := false
+	for _, line := range hits.lines {
+		suspect = suspect || hasBase64(line.Text)
+	}
+	if !suspect || s.inside == nil {
+		return nil
+	}
+	file, info, err := openRegular(s.files, abs)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info.Size() > maxInside {
+		return nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, maxInside))
+	if err != nil {
+		return err
+	}
+	text, err := files.Decode(raw)
+	if err != nil {
+		return nil
+	}
+	marks := s.inside(text.Body)
+	for i, line := range hits.lines {
+		if mark := marks[line.Num]; mark != "" {
+			hits.lines[i].Text = mark
+		}
+	}
+	return nil
+}
+
+// hasBase64 reports whether a line may be one of a key.
+func hasBase64(line string) bool {
+	run := 0
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '+', c == '/':
+			if run++; run >= 32 {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return strings.HasSuffix(strings.TrimSpace(line), "=")
 }

@@ -57,8 +57,7 @@ func splitGlobs(s string) []string {
 	})
 }
 
-// takes says whether the file is to be searched; below is its path from the
-// directory searched, shown the one from the project root.
+// takes says whether a file is searched: below is its path from the directory searched, shown the shown one.
 func (f *fileFilter) takes(below, shown string) bool {
 	if f.types != nil && !matchesAny(f.types, below, shown) {
 		return false
@@ -84,8 +83,7 @@ func matchesAny(globs []string, below, shown string) bool {
 	return false
 }
 
-// typeGlobs are the files of a language, by the names people know from
-// ripgrep; nil when it is not known.
+// typeGlobs are the files of a language, by ripgrep's names; nil for an unknown one.
 func typeGlobs(language string) []string {
 	switch language {
 	case "make":

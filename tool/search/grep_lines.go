@@ -33,8 +33,7 @@ type fileHits struct {
 	binary bool
 }
 
-// grepChunk is how much of a file is searched at a time, in bytes. A longer
-// line is searched in pieces.
+// grepChunk is how much is searched at a time, in bytes; a longer line is searched in pieces.
 const grepChunk = 256 << 10
 
 // lineSearch searches a stream line by line in constant memory. One is used
@@ -58,8 +57,7 @@ type lineSearch struct {
 	line  int // number of the line at seen
 }
 
-// search reads r until it has keep matches with their context, or the first one
-// when that is enough.
+// search reads r until it has keep matches with their context.
 func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHits, error) {
 	s.begin(keep)
 	have, ended, err := s.fill(r, 0)
@@ -87,8 +85,7 @@ func (s *lineSearch) fill(r io.Reader, have int) (now int, ended bool, err error
 	return have + n, ended, nil
 }
 
-// from searches from offset from on; buf[:have] is filled, and the end of r reached
-// when ended says so.
+// from searches buf[from:have] and what follows in r, unless it has ended.
 func (s *lineSearch) from(ctx context.Context, r io.Reader, from, have int, ended bool) (fileHits, error) {
 	s.shown, s.seen = from, from
 	var began time.Time
@@ -128,8 +125,7 @@ func (s *lineSearch) from(ctx context.Context, r io.Reader, from, have int, ende
 	}
 }
 
-// shift makes room in the buffer behind end, keeping the lines before it that
-// may become context.
+// shift makes room in the buffer behind end, and keeps the lines before it for context.
 func (s *lineSearch) shift(end, have int) (int, int) {
 	keep := s.linesBack(end, s.context, max(s.shown, end-len(s.buf)/2))
 	s.count(keep)
@@ -139,8 +135,7 @@ func (s *lineSearch) shift(end, have int) (int, int) {
 	return end - keep, have - keep
 }
 
-// linesBack is the offset where the n-th line before offset at begins, but not
-// before floor.
+// linesBack is where the n-th line before offset at begins, but not before floor.
 func (s *lineSearch) linesBack(at, n, floor int) int {
 	for ; n > 0 && at > floor; n-- {
 		at = floor + bytes.LastIndexByte(s.buf[floor:at-1], '\n') + 1
@@ -177,8 +172,7 @@ func (s *lineSearch) region(from, end int) {
 	s.owed(end)
 }
 
-// lineEnd is the offset behind the line that begins at at, end where it has no
-// line break before.
+// lineEnd is the offset behind the line that begins at at, at most end.
 func (s *lineSearch) lineEnd(at, end int) int {
 	if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
 		return at + i + 1
@@ -186,16 +180,14 @@ func (s *lineSearch) lineEnd(at, end int) int {
 	return end
 }
 
-// add puts the line buf[at:stop] into the answer; if it is long, what is around
-// column col of it.
+// add puts the line buf[at:stop] into the answer, a long one around column col.
 func (s *lineSearch) add(at, stop, col int, kind HitKind) {
 	s.count(at)
 	s.hits.lines = append(s.hits.lines, HitLine{s.line, clip(chomp(s.buf[at:stop]), col), kind})
 	s.shown = stop
 }
 
-// hit notes the match at column col of the line buf[at:stop], with the context
-// before it.
+// hit notes the match at column col of the line buf[at:stop].
 func (s *lineSearch) hit(at, stop, col int) {
 	s.hits.count++
 	s.owed(at)
@@ -208,8 +200,7 @@ func (s *lineSearch) hit(at, stop, col int) {
 	s.after = s.context
 }
 
-// owed shows the context that the last match still has to get from the lines
-// before offset end.
+// owed shows the last match's context that stands before offset end.
 func (s *lineSearch) owed(end int) {
 	at := s.shown
 	for s.after > 0 && at < end {
@@ -238,8 +229,7 @@ func chomp(line []byte) []byte {
 	return bytes.TrimSuffix(line, []byte{'\r'})
 }
 
-// clip makes a line fit to be shown: long ones are cut around offset at, bytes
-// that are no text are replaced.
+// clip makes a line fit to be shown, a long one around offset at.
 func clip(line []byte, at int) string {
 	if len(line) <= maxHitLine {
 		return plainText(line)

@@ -35,8 +35,7 @@ const (
 // check-ignore. They are in git's order: of all that match, the last one decides.
 type ignoreRules []ignoreRule
 
-// parseIgnore reads an ignore file whose patterns count from the absolute directory
-// dir. Lines git would not understand never match, as in git.
+// parseIgnore reads an ignore file of the absolute directory dir. Invalid lines never match, as in git.
 func parseIgnore(dir string, data []byte, fold bool) ignoreRules {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var rules ignoreRules
@@ -95,8 +94,7 @@ func trimIgnoreSpaces(line string) string {
 	return line
 }
 
-// escapeBraces hides braces, which mean themselves in .gitignore, from
-// doublestar.
+// escapeBraces escapes braces, which mean themselves in .gitignore, for doublestar.
 func escapeBraces(p string) string {
 	if !strings.ContainsAny(p, "{}") {
 		return p

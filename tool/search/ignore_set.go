@@ -2,8 +2,11 @@ package search
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"artoo/tool/files"
 	"artoo/tool/git"
@@ -12,18 +15,14 @@ import (
 // maxIgnoreFile is where reading an ignore file stops, in bytes.
 const maxIgnoreFile = 1 << 20
 
-// ignoreFiles are the names of ignore files, those that outweigh the others last:
-// git's, and the two that ripgrep reads as well.
+// ignoreFiles are the names of ignore files, git's first; a later one outweighs those before it.
 func ignoreFiles() [3]string { return [3]string{".gitignore", ".ignore", ".rgignore"} }
 
-// ignoreSet is all that says what is ignored in one directory of a walk. Files have
-// the same rules whether or not git is there.
+// ignoreSet is all that says what is ignored in one directory of a walk.
 type ignoreSet struct {
-	// lists are the rules of each of ignoreFiles, the outer directories' first; those
-	// of git begin with what it excludes everywhere.
+	// lists are the rules of each of ignoreFiles, outer directories first.
 	lists [3]ignoreRules
-	// top is the git work tree that the directory is in, "" for none: what is
-	// tracked there git does not ignore.
+	// top is the git work tree around the directory, "" for none.
 	top string
 	// fold says that git ignores case there.
 	fold bool
@@ -31,8 +30,7 @@ type ignoreSet struct {
 	rest bool
 }
 
-// ignores says whether the entry at the absolute path abs (with slashes) is ignored,
-// and whether it is git that does.
+// ignores says whether the entry at an absolute slash path is ignored, and whether by git.
 func (s *ignoreSet) ignores(abs string, isDir bool) (ignored, byGit bool) {
 	for i := len(s.lists) - 1; i > 0; i-- {
 		if ignored, known := s.lists[i].decide(abs, isDir); known {
@@ -71,8 +69,7 @@ func (s ignoreSet) with(files *files.Files, abs string, has [3]bool) ignoreSet {
 	return s
 }
 
-// inRepository begins anew with what git excludes in the work tree at top. The rules
-// that are not git's stay.
+// inRepository begins again with what git excludes in the work tree at top.
 func (s ignoreSet) inRepository(top string) ignoreSet {
 	_, common, err := git.Dirs(top)
 	if err != nil {
@@ -86,15 +83,13 @@ func (s ignoreSet) inRepository(top string) ignoreSet {
 	return s
 }
 
-// outside begins with what the user's git excludes everywhere, for a tree that is in
-// no repository: it is searched as it would be in one.
+// outside begins with what the user's git excludes everywhere, for a tree in no repository.
 func (s ignoreSet) outside(dir string) ignoreSet {
 	s.lists[0] = gitExcludes().rules(dir)
 	return s
 }
 
-// readIgnoreFile reads one ignore file; one that is missing, lies outside what may be
-// read, or is no regular file is empty.
+// readIgnoreFile reads one ignore file; one that may not be read is empty.
 func readIgnoreFile(files *files.Files, abs string) []byte {
 	f, _, err := openRegular(files, abs)
 	if err != nil {
@@ -106,4 +101,80 @@ func readIgnoreFile(files *files.Files, abs string) []byte {
 		return nil
 	}
 	return data
+}
+
+// gitUser is what git's configuration says of ignoring.
+type gitUser struct {
+	excludes string // core.excludesFile, "" for none
+	fold     bool   // core.ignoreCase
+}
+
+// gitExcludes reads git's configuration as git does: the system's, the user's, then
+// the further files named, each of which may be missing. It runs nothing, so that it
+// answers where there is no git too; what include brings in is not read.
+func gitExcludes(further ...string) gitUser {
+	var user gitUser
+	configs := []string{filepath.Join(string(filepath.Separator), "etc", "gitconfig")}
+	if home, err := os.UserHomeDir(); err == nil {
+		xdg := os.Getenv("XDG_CONFIG_HOME")
+		if xdg == "" {
+			xdg = filepath.Join(home, ".config")
+		}
+		user.excludes = filepath.Join(xdg, "git", "ignore")
+		configs = append(configs, filepath.Join(xdg, "git", "config"), filepath.Join(home, ".gitconfig"))
+	}
+	for _, path := range append(configs, further...) {
+		text, err := git.ReadSome(path)
+		if err != nil {
+			continue
+		}
+		git.EachSetting(text, func(section, key, value string) {
+			switch section + "." + key {
+			case "core.excludesfile":
+				user.excludes = gitPath(value)
+			case "core.ignorecase":
+				on, err := strconv.ParseBool(strings.ToLower(value))
+				user.fold = value == "" || err == nil && on || strings.EqualFold(value, "yes") ||
+					strings.EqualFold(value, "on")
+			}
+		})
+	}
+	return user
+}
+
+// rules are the user's excludes, for the tree at top.
+func (u gitUser) rules(top string) ignoreRules {
+	if u.excludes == "" {
+		return nil
+	}
+	text, err := git.ReadSome(u.excludes)
+	if err != nil {
+		return nil // most have none
+	}
+	return parseIgnore(top, []byte(text), u.fold)
+}
+
+// gitPath expands ~; other paths that are not absolute mean nothing here.
+func gitPath(value string) string {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(value) {
+		return ""
+	}
+	return value
+}
+
+// isTracked says whether a sorted index holds name, or something below a directory of it.
+func isTracked(index []string, name string, isDir bool) bool {
+	if _, found := slices.BinarySearch(index, name); found || !isDir {
+		return found
+	}
+	// What sorts between a directory and its files begins with its name too.
+	i, _ := slices.BinarySearch(index, name+"/")
+	return i < len(index) && strings.HasPrefix(index[i], name+"/")
 }

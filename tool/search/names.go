@@ -30,8 +30,7 @@ type Entry struct {
 // be sorted.
 const MaxEntriesRead = 20000
 
-// nameBatch is how many entries of a directory are read before the time is
-// looked at.
+// nameBatch is how many entries are read before the time is looked at.
 const nameBatch = 4096
 
 // Names lists the entries of the absolute directory dir whose names begin with
@@ -63,8 +62,7 @@ func Names(ctx context.Context, f *files.Files, dir, prefix string, limit int) (
 	return present(f, t.Abs, append(names, ignored...), limit), nil
 }
 
-// present keeps the first limit of the names below dir that may be read and are
-// there, and tells which are directories.
+// present keeps the first limit of the names below dir that are there and may be read.
 func present(f *files.Files, dir string, names []Entry, limit int) (kept []Entry) {
 	for _, n := range names {
 		if len(kept) == limit {
@@ -116,8 +114,7 @@ func entriesBeginning(ctx context.Context, t files.Place, prefix string) ([]fs.D
 	return other, nil
 }
 
-// typeable reports whether a name can stand in a line of text and be seen whole
-// there. git's own directory is not for anyone to name.
+// typeable reports whether a name, other than .git, can stand in a line of text.
 func typeable(name string) bool {
 	return names.Fold(name) != ".git" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
@@ -234,8 +231,7 @@ func (s *finder) index(top, dir string) {
 	}
 }
 
-// parents considers the directories above a tracked file that were not yet
-// above the one before it: an index is sorted, and holds no directories.
+// parents considers the directories above a tracked file that are not above the one before it.
 func (s *finder) parents(dir, last string) {
 	for ; dir != "." && dir != last && !strings.HasPrefix(last, dir+"/"); dir = path.Dir(dir) {
 		s.consider(dir)

@@ -36,8 +36,7 @@ type File struct {
 	Changed int64  // Unix nanoseconds; 0 unless the walk looks
 }
 
-// keepFile decides which files a walk keeps, by name, and may tell when one changed:
-// e is an entry of dir. It is called from several goroutines.
+// keepFile decides which files a walk keeps; dir holds e. It is called from several goroutines.
 type keepFile func(dir *os.File, e fs.DirEntry, name string) (changed int64, keep bool)
 
 // Listing is what a walk kept, in no order that means anything.
@@ -155,8 +154,7 @@ func (w *walker) walk(visit func(treeEntry) error) error {
 	return nil
 }
 
-// readAll reads directories of one depth: all of them, or the first ones that hold as
-// many files as are to be looked at.
+// readAll reads directories of one depth, as many as are needed for w.max files.
 func (w *walker) readAll(level []*walkDir) {
 	var looked atomic.Int64
 	enough := func() bool { return w.ctx.Err() != nil || w.max > 0 && looked.Load() >= int64(w.max-w.looked) }
@@ -166,9 +164,8 @@ func (w *walker) readAll(level []*walkDir) {
 	})
 }
 
-// inOrder calls do for 0 to n-1 from so many workers, goroutines side by side, and with
-// the number of the one that does. They are taken in order: when enough says so no more are begun, and all
-// before the last that was begun are done. A panic of one comes to the caller when all have ended.
+// inOrder calls do for 0 to n-1 in so many goroutines, in order, until enough says so. All that was begun
+// is done when it returns; a panic of one comes to the caller.
 func inOrder(n, workers int, enough func() bool, do func(worker, i int)) {
 	var next atomic.Int64
 	var wg conc.WaitGroup
