@@ -50,8 +50,7 @@ func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMe
 	return input
 }
 
-// normalizeCall is normalizeInput for the whole input of a call, with what only its tool
-// knows. An input in quotes is one too.
+// normalizeCall is normalizeInput for the whole input of a call, with what only its tool knows.
 func normalizeCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
 	input json.RawMessage) json.RawMessage {
 	fixed := normalizeInput(schema, input)
@@ -62,8 +61,7 @@ func normalizeCall(schema *jsonschema.Schema, own func(map[string]json.RawMessag
 	return normalizeInput(schema, again(fixed, fields, true))
 }
 
-// isA reports whether raw is JSON of the type, which is none that is written in
-// quotes itself.
+// isA reports whether raw is JSON of a type that is not written in quotes.
 func isA(kind string, raw json.RawMessage) bool {
 	if len(raw) == 0 || !json.Valid(raw) {
 		return false
@@ -132,8 +130,7 @@ func again(input json.RawMessage, v any, changed bool) json.RawMessage {
 	return fixed
 }
 
-// plainInteger writes 2.0 and 2e3 as Go reads integers. Fractions and what is
-// too large for an int64 stay.
+// plainInteger writes 2.0 and 2e3 as Go reads integers.
 func plainInteger(number json.RawMessage) json.RawMessage {
 	if !bytes.ContainsAny(number, ".eE") || len(number) > 24 {
 		return number
@@ -149,8 +146,7 @@ func plainInteger(number json.RawMessage) json.RawMessage {
 	return fmt.Append(nil, n)
 }
 
-// misfits says in words what is wrong with v, a decoded JSON value named by at;
-// none when nothing of the simple kind is.
+// misfits says what is wrong with a decoded JSON value that is named by at.
 func misfits(schema *jsonschema.Schema, at string, v any) []string {
 	if is := typeOf(v); schema.Type != "" && is != schema.Type &&
 		(is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
@@ -184,8 +180,7 @@ func misfits(schema *jsonschema.Schema, at string, v any) []string {
 	return wrong
 }
 
-// perhaps suggests the property that was meant by name: the one that is missing
-// where it is the only wrong one, else one that looks like it.
+// perhaps suggests the property that was meant: the missing one, else one that looks like it.
 func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
 	const meant = " (did you mean %s?)"
 	var missing []string

@@ -10,8 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// otherNames are what models call a property that they know from elsewhere, by
-// its name here; all without regard to case, underscores and hyphens.
+// otherNames are what models call a property, without case, underscores and hyphens.
 func otherNames(property string) []string {
 	return strings.Fields(map[string]string{
 		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath notebook targetnotebook " +
@@ -50,8 +49,7 @@ func otherNames(property string) []string {
 	}[property])
 }
 
-// changesNothing reports whether a property that tools elsewhere have says
-// nothing here that makes a difference.
+// changesNothing reports whether a property of tools elsewhere makes no difference here.
 func changesNothing(name string, value json.RawMessage) bool {
 	if string(value) == "null" {
 		return true
@@ -94,8 +92,7 @@ func foldProperty(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// meant is the property of the schema that another name can only mean, "" for
-// none or several.
+// meant is the property of the schema that another name can only mean, "" for none or several.
 func meant(schema *jsonschema.Schema, name string) string {
 	folded := foldProperty(name)
 	var found []string
@@ -152,9 +149,8 @@ func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (chang
 	return changed
 }
 
-// Find is the tool that a call means by name: one of that name, else the only one
-// that it can mean, in other letters or by what it is called elsewhere. nil for
-// none.
+// Find is the tool of that name, else the only one that it can mean, by other letters or the names of other
+// programs; nil for none.
 func Find(tools []Tool, name string) *Tool {
 	for i := range tools {
 		if tools[i].Name == name {
@@ -197,4 +193,41 @@ func calledElsewhere(name string) []string {
 		"web_search": "googlewebsearch searchweb websearchtool bravewebsearch tavilysearch",
 		"shell":      "bashoutput taskoutput writestdin readbackgroundoutput getterminaloutput",
 	}[name])
+}
+
+// plainName is a tool's name without what differs between programs.
+func plainName(name string) string {
+	for _, prefix := range []string{"functions.", "default_api.", "default_api:", "tools.", "container."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return foldProperty(name)
+}
+
+// Instead says what to do in place of a tool that artoo does not have; "" where it is not known.
+func Instead(name string) string {
+	for words, instead := range map[string]string{
+		"deletefile removefile movefile renamefile copyfile createdirectory mkdir": "Use bash: rm, mv, cp, mkdir.",
+		"codebasesearch semanticsearch search searchcode":                          "Use grep for contents and glob for names.",
+		"readmanyfiles readfiles":                                                  "Use read, one call for each file; several calls in one reply are fine.",
+		"strreplaceeditor strreplacebasededittool texteditor insert":               "Use read, write or edit.",
+		"attemptcompletion finish submit done":                                     "When the task is done, answer without a call.",
+		"killshell killbash taskstop":                                              "Use shell with action kill.",
+		"think sequentialthinking":                                                 "Think without a call.",
+		"python ipython codeinterpreter":                                           "Use bash, for example python3 - <<'EOF'.",
+		"multitooluse.parallel batch":                                              "Write the calls one after another in one reply: those that only read run side by side.",
+		"savememory memory updatememory":                                           "Use edit on AGENTS.md, if the user wants it kept.",
+		"getdiagnostics readlints diagnostics":                                     "Use bash with the project's own compiler or linter.",
+		"insertcell overwritecellsource deletecell editcell":                       "Use read on the notebook, then notebook_edit.",
+		"runnotebookcell executecell runcell insertexecutecodecell":                "Use bash, for example jupyter nbconvert --to notebook --execute --inplace FILE.",
+		"waitagent wait closeagent sendinput resumeagent":                          "A call of task ends with the sub-agent's report: there is nothing to wait for.",
+		"gitstatus gitdiff gitlog gitcommit":                                       "Use bash with git.",
+		"askfollowupquestion askuser":                                              "Ask in your answer.",
+		"todoread readtodos gettodos":                                              "The plan is the list that you sent last: to change it, send it again with todo.",
+		"switchmode newtask createplan setmode":                                    "Go on without it.",
+	} {
+		if slices.Contains(strings.Fields(words), plainName(name)) {
+			return instead
+		}
+	}
+	return ""
 }

@@ -26,8 +26,7 @@ import (
 // Kind is the coarsest statement of what a call does to the world.
 type Kind string
 
-// The kinds, from reading to running. KindNone touches nothing outside the
-// process.
+// The kinds; KindNone touches nothing outside the process.
 const (
 	KindNone    Kind = "none"
 	KindRead    Kind = "read"
@@ -42,8 +41,7 @@ type Access struct {
 	// Paths are the absolute, cleaned, link-free paths that are read or
 	// written. Empty for KindRun: a command's reach cannot be listed.
 	Paths []string
-	// Command and Dir are set for KindRun: the shell line and the absolute
-	// directory it runs in.
+	// Command and Dir are set for KindRun: the shell line and its absolute directory.
 	Command, Dir string
 	// Background says that a command goes on when the call has ended. To is the line of
 	// the background command whose input Command is; "" where Command is a line itself.
@@ -51,8 +49,7 @@ type Access struct {
 	To         string
 	// ToConfined says that this background command is confined. The agent sets it.
 	ToConfined bool
-	// Unconfined is why the model wants a command to run outside of the sandbox, in
-	// its words; "" when it does not.
+	// Unconfined is why the model wants a command to run outside the sandbox; "" for no wish.
 	Unconfined string
 	// Outside says that a path lies outside every directory the user granted,
 	// Denied that it matches the built-in deny list (secrets, credentials);
@@ -62,15 +59,13 @@ type Access struct {
 	// Verb and Object are the call in two words for the transcript, such as
 	// "read" and "internal/cart/week.go", unsanitised.
 	Verb, Object string
-	// Host is set for KindNetwork: the host and port that is connected to, as rules for
-	// hosts see it; "" where no such rule can speak of the call.
+	// Host is set for KindNetwork: the host and port, as rules see it; "" where no rule can speak of it.
 	Host string
 	// MovesSecret says in words that a secret, or what stands beside it, would not
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
 	// nothing of that kind.
 	MovesSecret string
-	// OtherNames says that the file which would be written has other names (hard
-	// links), which may be anywhere and change with it.
+	// OtherNames says that the file to be written has hard links, which may be anywhere.
 	OtherNames bool
 	// Diff is the unified diff of a KindWrite call, "" when nothing changes.
 	Diff string
@@ -84,41 +79,34 @@ type Result struct {
 	Images  []Image
 	Summary string // The user reads it: "88 lines", "exit 1 in 1.9s".
 	IsError bool   // the call did what it could, but failed (a command's exit status)
-	// Paged says that the tool kept Text to Env.PageMax itself and says how to get
-	// the rest: it is not cut once more.
+	// Paged says that the tool kept Text to Env.PageMax itself and says how to get the rest.
 	Paged bool
 	// Job is the command that the call has left running in the background; nil for none.
 	Job *shell.Job
-	// Stopped says that the command was ended before it was done: its time was up, or the
-	// call was interrupted.
+	// Stopped says that the command was ended before it was done.
 	Stopped bool
 }
 
-// Image is an image a tool returns; Data is raw. Name says which it is, for
-// models that do not see; it may be "".
+// Image is an image a tool returns; Data is raw. Name, for models that do not see, may be "".
 type Image struct {
 	MediaType string
 	Data      []byte
 	Name      string
 }
 
-// Tool is one thing the model can do. Use New to make one. The zero Tool is not
-// usable.
+// Tool is one thing the model can do. Use New to make one.
 type Tool struct {
 	Name        string
 	Description string
 	Kind        Kind // the most it ever does; Plan tells of one call
 	// Optional says that the model gets the tool only when the user names it.
 	Optional bool
-	// Marks says that the tool knows what marks in its input stand for, and
-	// refuses those that stand for nothing.
+	// Marks says that the tool knows what marks in its input stand for, and refuses other marks.
 	Marks bool
 
-	// Instead names the tool in whose place this one is offered to models that are
-	// trained on it; "" for none.
+	// Instead names the tool in whose place this one is offered to models trained on it; "" for none.
 	Instead string
-	// For is the extension of the files that the tool is for: it is offered where the
-	// project has one. "" for a tool that is not for files of a kind.
+	// For is an extension: the tool is offered where the project has such files. "" is none.
 	For string
 
 	text      func(text string) (json.RawMessage, bool) // Def.FromText
@@ -144,14 +132,11 @@ type Def struct {
 	// Optional, Marks, Instead and For are those of Tool.
 	Optional, Marks bool
 	Instead, For    string
-	// Elsewhere says what to do about properties that the tool has in other programs and not
-	// here, by their names; nil for nothing.
+	// Elsewhere says what to do about properties that other programs' tools have; nil for nothing.
 	Elsewhere map[string]string
-	// FromText makes the input of a call of a text that a model wrote in its place; ok is
-	// false where the text is no such call. nil for a tool that takes none.
+	// FromText makes the input of a call of a bare text; ok is false for no call. nil takes none.
 	FromText func(text string) (input json.RawMessage, ok bool)
-	// Unoffered names the properties of the input that the model is not shown: a call
-	// that has one all the same is taken.
+	// Unoffered names properties that are taken, but not shown to the model.
 	Unoffered []string
 }
 
@@ -224,12 +209,10 @@ func New[In any](
 	return t
 }
 
-// ByLoop reports whether it is the loop that does what a call says, since it needs
-// what no tool knows: the conversation, the user, the mode. Run must not be called.
+// ByLoop reports whether the loop does what a call says. Run must not be called then.
 func (t Tool) ByLoop() bool { return t.run == nil }
 
-// Decode reads the input of a call of a tool that New made for In. Input must have
-// passed Check.
+// Decode reads the input of a tool that New made for In. Input must have passed Check.
 func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
 	if err = json.Unmarshal(t.normalize(input), &in); err != nil {
 		err = fmt.Errorf("%s: %w", t.Name, err)
@@ -240,12 +223,10 @@ func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
 // Valid reports whether New made the tool.
 func (t Tool) Valid() bool { return t.schema != nil }
 
-// Schema is the JSON Schema of the input, the same bytes every time, which must not be
-// changed. Safe for use from several goroutines.
+// Schema is the JSON Schema of the input, always the same bytes, not to be changed. Safe for concurrent use.
 func (t Tool) Schema() json.RawMessage { return t.written() }
 
-// withoutNull takes null out of what the type of a field allows: a model leaves out what it
-// does not give.
+// withoutNull takes null out of what a field allows: a model leaves out what it does not give.
 func withoutNull(schema *jsonschema.Schema) {
 	if len(schema.Types) == 2 && schema.Types[0] == "null" {
 		schema.Type, schema.Types = schema.Types[1], nil
@@ -286,8 +267,7 @@ func (t Tool) Check(input json.RawMessage) error {
 // maxMisfits is how many mistakes of one call are named.
 const maxMisfits = 8
 
-// Repair is the input as the tool takes it, with the slips of models put right that can
-// mean only one thing.
+// Repair is the input with those slips of models put right that can mean only one thing.
 func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.normalize(input) }
 
 // Plan says what the call would touch. Input must have passed Check.
@@ -302,30 +282,23 @@ func (t Tool) Run(ctx context.Context, env *Env, input json.RawMessage, out io.W
 	return t.run(ctx, env, input, out)
 }
 
-// Env is the world the tools of one session live in. Made once by main; its
-// fields are not changed while a turn runs.
+// Env is the world the tools of one session live in. Its fields are not changed while a turn runs.
 type Env struct {
-	// Files is the confined view of the file system; every file tool goes
-	// through it.
+	// Files is the confined view of the file system, for every file tool.
 	Files *files.Files
-	// Dir is the absolute directory commands run in by default (the working
-	// directory).
+	// Dir is the absolute directory that commands run in by default.
 	Dir string
-	// Environ is the whole environment of child processes, as os.Environ gives
-	// it, already without keys and with paging and prompting turned off.
+	// Environ is the environment of child processes, as os.Environ gives it, without keys.
 	Environ []string
-	// Withheld names the credential-like variables that were left out of
-	// Environ; a failing command's result mentions them.
+	// Withheld names the variables left out of Environ; a failing command's result mentions them.
 	Withheld []string
-	// ResultMax is the number of characters after which a result is cut for the
-	// model, 0 for no limit: tools that can show less at a time do.
+	// ResultMax is the number of characters after which a result is cut for the model, 0 for no limit.
 	ResultMax int
 	// PageMax is how many bytes a tool may return that shows a page at a time and
 	// says how to go on; ResultMax does not cut these. It is asked at each call,
 	// since it depends on the model's window. nil stands for ResultMax.
 	PageMax func() int
-	// Secrets finds what is masked in a text that the model is shown, in order. nil
-	// finds nothing: marks stand for nothing then.
+	// Secrets finds what is masked in a text that the model is shown, in order; nil finds nothing.
 	Secrets func(text string) []Secret
 	// Start starts the commands of a call, confined or not; nil starts them as they
 	// are. The loop sets it for each call, as the decision over it says.
@@ -335,13 +308,11 @@ type Env struct {
 	// each call, nil stands for nothing.
 	Web   *web.Client
 	Hosts web.Hosts
-	// Jobs are the background commands of the session; nil where commands cannot go on
-	// after their call.
+	// Jobs are the background commands of the session; nil where there can be none.
 	Jobs *shell.Jobs
 	// LSP asks language servers about files; nil where there are none.
 	LSP *lsp.Manager
-	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
-	// model may ask for.
+	// ShellTimeout is a command's default limit, ShellTimeoutMax the most a call may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration
 	// Kill, when it is closed, has interrupted commands killed at once, without
 	// the time to end that they have otherwise. It says nothing to a command that
@@ -358,8 +329,7 @@ type Secret struct {
 // pageNote is how many bytes are kept for the words around a page.
 const pageNote = 500
 
-// Page is how many bytes a page has at most, less what is said of it,
-// but never more than most.
+// Page is how many bytes a page has at most, but never more than most.
 func (e *Env) Page(most int) int {
 	limit := e.ResultMax
 	if e.PageMax != nil {
@@ -371,8 +341,7 @@ func (e *Env) Page(most int) int {
 	return min(most, max(limit-pageNote, pageNote))
 }
 
-// FromText is the input of a call that a model wrote as bare text where the tool takes
-// one text; ok is false for all else.
+// FromText is the input of a call that a model wrote as bare text; ok is false for all else.
 func (t Tool) FromText(text string) (input json.RawMessage, ok bool) {
 	if t.text == nil {
 		return nil, false

@@ -163,7 +163,7 @@ func (c *grepCall) result(all search.Hits, most int) tool.Result {
 	return tool.Result{Text: b.String(), Summary: c.summary(all, full), Paged: true}
 }
 
-// writeHits writes a file's lines up to most bytes of answer; parted writes "--" between those that are apart.
+// writeHits writes lines of a file up to most bytes; parted writes "--" between those that are apart.
 // It returns how many matches these are and whether it was all.
 func writeHits(b *strings.Builder, name string, lines []search.HitLine, parted bool, most int) (matches int, whole bool) {
 	last := -1

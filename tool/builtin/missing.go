@@ -105,7 +105,7 @@ func nearest(name string, others []string) []string {
 // elsewhereTimeout bounds the search for a missing file in other directories.
 const elsewhereTimeout = time.Second
 
-// elsewhere is the only file of the project with the name of a missing one, as tools take it; "" where there
+// elsewhere is the only file of the project with the name of a missing one, for tools; "" where there
 // is not one, or the project is too large to tell soon.
 func elsewhere(ctx context.Context, env *tool.Env, t files.Place) string {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)

@@ -15,8 +15,7 @@ type indenter struct {
 	further func(indent string) (string, bool)
 }
 
-// newIndenter learns from lines that are the same but for their indentation. added
-// are the lines that will be indented.
+// newIndenter learns from lines that differ in their indentation; added are to be indented.
 func newIndenter(file, model, added []string) indenter {
 	in := indenter{known: map[string]string{}, torn: map[string]bool{}}
 	for i, line := range model {
@@ -33,8 +32,7 @@ func newIndenter(file, model, added []string) indenter {
 	return in
 }
 
-// of is the file's indentation for one of the model's; ok is false where it could
-// only be guessed.
+// of is the file's indentation for one of the model's; ok is false for a guess.
 func (in indenter) of(indent string) (own string, ok bool) {
 	if own, ok := in.known[indent]; ok {
 		return own, !in.torn[indent]
@@ -45,8 +43,7 @@ func (in indenter) of(indent string) (own string, ok bool) {
 	return in.further(indent)
 }
 
-// rule is how to indent what is deeper or less deep than all that is known, nil
-// where there is none.
+// rule is how to indent what is deeper or less deep than all that is known, nil for none.
 func (in indenter) rule(added []string) func(string) (string, bool) {
 	var more, less string
 	isMore, isLess := true, true
@@ -87,8 +84,7 @@ func alike(s string) byte {
 	return mixed
 }
 
-// scale is the rule where one step of the model's is another step of the file's,
-// such as four blanks a tab. nil where there is none.
+// scale is the rule where the model's step differs from the file's, nil for none.
 func (in indenter) scale(added []string) func(string) (string, bool) {
 	var its, own string
 	x0, x1 := -1, -1 // the least and the deepest of the model's
@@ -126,9 +122,8 @@ func (in indenter) scale(added []string) func(string) (string, bool) {
 	return scaled
 }
 
-// oneStep is a step of the model's and the file's, in characters, where only lines
-// of one depth are known: x characters of the model's, y of the file's. 0 where it
-// is not known.
+// oneStep is a step of the model's and of the file's, where x and y characters of one depth are
+// known; 0 for none.
 func oneStep(x, y int, file, model byte, added []string) (dx, dy int) {
 	isStep := func(blanks int) bool { return slices.Contains([]int{2, 3, 4, 8}, blanks) }
 	switch {

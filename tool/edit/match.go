@@ -101,8 +101,7 @@ func splitBody(body string) (lines bodyLines) {
 func (b bodyLines) start(line int) int { return b.at[line] }
 func (b bodyLines) end(line int) int   { return b.at[line] + len(b.text[line]) }
 
-// closest returns the lines from first on where wanted begins, in the first of the degrees
-// that finds any, and the differences of that.
+// closest finds wanted from line first on in the strictest degree that has it.
 func (b bodyLines) closest(first int, wanted []string, degrees []degree) (places []int, differs string) {
 	for _, d := range degrees {
 		if places = b.find(first, wanted, d.plain); len(places) > 0 {
@@ -112,8 +111,7 @@ func (b bodyLines) closest(first int, wanted []string, degrees []degree) (places
 	return nil, ""
 }
 
-// find returns the lines from first on where wanted begins, seen through plain.
-// In a file of lines that are all the same it gives up.
+// find returns the lines from first on where wanted begins, seen through plain; none after too many tries.
 func (b bodyLines) find(first int, wanted []string, plain func(string) string) (places []int) {
 	seen := make([]string, len(wanted))
 	for i, w := range wanted {
@@ -135,8 +133,7 @@ func (b bodyLines) find(first int, wanted []string, plain func(string) string) (
 	return places
 }
 
-// findTypewritten finds old, which need not be whole lines, where only the kind
-// of quotes, dashes or blanks differs.
+// findTypewritten finds old, also in parts of lines, where only quotes, dashes or blanks differ in kind.
 func findTypewritten(body, old, replacement string) (edits []udiff.Edit) {
 	if text.IsASCII(body) && text.IsASCII(old) || !utf8.ValidString(body) || !utf8.ValidString(old) {
 		return nil
@@ -159,9 +156,8 @@ func findTypewritten(body, old, replacement string) (edits []udiff.Edit) {
 	return edits
 }
 
-// keepOwn is the replacement for old with the characters that file has in the
-// place of old where old and replacement are the same. file and old differ
-// character by character.
+// keepOwn is the replacement for old, with the file's characters where old and replacement are
+// the same. file and old differ character by character.
 func keepOwn(file, old, replacement string) string {
 	if file == old {
 		return replacement
@@ -227,8 +223,7 @@ func adapted(file, old []string, replacement string) (text string, ok bool) {
 	return text, true
 }
 
-// ownRest is a new line behind its indentation, with the characters and the blanks
-// at the end that the file has in the place of those of the old line.
+// ownRest is a new line behind its indentation, with what the file has in place of the old line's.
 func ownRest(file, old, rest string) string {
 	ends := func(line string) (trimmed, blanks string) {
 		trimmed = strings.TrimRightFunc(line, unicode.IsSpace)

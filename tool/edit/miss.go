@@ -18,8 +18,7 @@ import (
 // tellingLen is how many characters must be found again to mean something.
 const tellingLen = 10
 
-// findLines is the index where wanted stands in lines, seen through alike; the
-// first and last line of wanted may be parts of lines. -1 if it is nowhere.
+// findLines is the line where wanted stands, which may begin and end within lines; -1 for none.
 func findLines(lines, wanted []string, alike func(string) string) int {
 	seen := make([]string, len(wanted))
 	for i, w := range wanted {
@@ -56,8 +55,7 @@ func findLines(lines, wanted []string, alike func(string) string) int {
 	return -1
 }
 
-// maxCompared bounds the search in a file of lines that are all the same, in
-// pairs of lines: an explanation is not worth seconds.
+// maxCompared bounds the search in a file of lines that are all the same, in pairs of lines.
 const maxCompared = 2_000_000
 
 func joinSpaces(s string) string {
@@ -106,8 +104,7 @@ func cutNumbers(s string) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// nearestLines is the index in lines where the most of wanted may stand, -1 if
-// nothing is alike.
+// nearestLines is the line where the most of wanted may stand, -1 for none.
 func nearestLines(lines, wanted []string) int {
 	where := map[string][]int{}
 	for j, w := range wanted {
@@ -173,8 +170,7 @@ func pairsOf(s string) map[[2]byte]int {
 	return pairs
 }
 
-// dice is the share of pairs that line has in common with those given, from 0
-// to 1 (the Sørensen-Dice coefficient).
+// dice is the Sørensen-Dice coefficient of pairs and those of a line, from 0 to 1.
 func dice(pairs map[[2]byte]int, line string) float64 {
 	common, total := 0, 0
 	for p, n := range pairsOf(line) {
@@ -224,8 +220,7 @@ func linesOf(body string, at []udiff.Edit) string {
 
 func lineAt(body string, offset int) int { return 1 + strings.Count(body[:offset], "\n") }
 
-// explainMiss says why old is not in body, in words that let the model mend the
-// edit: what the difference is, and the lines it probably meant.
+// explainMiss says why old is not in body: what differs, and the lines that were probably meant.
 func explainMiss(body, old, replacement string) string {
 	const miss = "old_string is not in the file"
 	if i := strings.Index(body, replacement); i >= 0 && len(joinSpaces(replacement)) >= tellingLen &&

@@ -11,9 +11,8 @@ import (
 	"artoo/tool/files"
 )
 
-// ApplyChunks finds the places of the chunks from top to bottom; lines that are only added
-// go to the end, wherever their chunk stands. differs names, for each that was found loosely,
-// what differs.
+// ApplyChunks finds the chunks from top to bottom; only added lines go to the end. differs names
+// what differs at those that were found loosely.
 func ApplyChunks(t files.Text, chunks []Chunk) (edits []udiff.Edit, differs []string, err error) {
 	lines := splitBody(t.Body)
 	next := 0 // the line behind the chunk before
@@ -88,8 +87,7 @@ func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit udiff.E
 	return edit, differs, after, nil
 }
 
-// withoutLastBlank is the chunk without a blank line at its end that stays, nil
-// where it has none: models often write one more.
+// withoutLastBlank is the chunk without the blank last line that models often add, nil where it has none.
 func (c Chunk) withoutLastBlank() *Chunk {
 	o, n := len(c.Old)-1, len(c.New)-1
 	if o < 0 || n < 0 || c.Old[o] != "" || c.New[n] != "" {
@@ -99,8 +97,7 @@ func (c Chunk) withoutLastBlank() *Chunk {
 	return &c
 }
 
-// appended is the edit that puts lines at the end; a file without a newline there
-// stays without one.
+// appended is the edit that puts lines at the end, where a missing newline stays missing.
 func appended(t files.Text, added []string) udiff.Edit {
 	text := strings.Join(added, "\n") + "\n"
 	if t.Body != "" && !strings.HasSuffix(t.Body, "\n") {
@@ -109,8 +106,7 @@ func appended(t files.Text, added []string) udiff.Edit {
 	return udiff.Edit{Start: len(t.Body), End: len(t.Body), New: text}
 }
 
-// behind is the line after the first from line first on that is the anchor, or,
-// where there is none, the only one that has it in it.
+// behind is the line after the anchor from line first on, or after the only line that contains it.
 func (b bodyLines) behind(first int, anchor string) (int, error) {
 	if at, _ := b.closest(first, []string{anchor}, degrees); len(at) > 0 {
 		return at[0] + 1, nil
@@ -127,8 +123,7 @@ func (b bodyLines) behind(first int, anchor string) (int, error) {
 	return 0, fmt.Errorf("@@ %.200s: no such line from line %d on", anchor, first+1)
 }
 
-// findChunk finds the first place of a chunk from line first on where it stands
-// exactly, else the only one in the strictest degree that has any.
+// findChunk finds the first exact place of a chunk from line first on, else the only loose one.
 func (b bodyLines) findChunk(first int, c Chunk) (at int, differs string, err error) {
 	if c.atEnd {
 		first = max(first, len(b.text)-len(c.Old))

@@ -3,6 +3,7 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -194,8 +195,7 @@ func (f *FilePatch) checkChunks() error {
 	return nil
 }
 
-// BarePatch is a patch without what a model wraps it in: a fence, a here-document, the
-// shell line that would apply it.
+// BarePatch is a patch without a fence, a here-document or the shell line around it.
 func BarePatch(input string) string {
 	input = strings.TrimSpace(strings.ReplaceAll(input, "\r\n", "\n"))
 	for wrapped := true; wrapped; input = strings.TrimSpace(input) {
@@ -258,4 +258,63 @@ func PatchPaths(patch string) (paths []string) {
 		paths = append(paths, f.Paths()...)
 	}
 	return paths
+}
+
+// PatchOf is the patch that a shell line applies, with nothing else, and the directory it goes to first.
+func PatchOf(line string) (patch, dir string, ok bool) {
+	line = strings.TrimSpace(line)
+	if rest, goes := strings.CutPrefix(line, "cd "); goes {
+		before, after, found := strings.Cut(rest, "&&")
+		dir, line = strings.Trim(strings.TrimSpace(before), `"'`), strings.TrimSpace(after)
+		if !found || strings.ContainsAny(dir, "$`*?[~;|&<>\n\\'\"") {
+			return "", "", false
+		}
+	}
+	rest, ok := strings.CutPrefix(line, "apply_patch")
+	if !ok {
+		rest, ok = strings.CutPrefix(line, "applypatch")
+	}
+	if !ok {
+		return "", "", false
+	}
+	rest = strings.TrimSpace(rest)
+	patch, ok = hereDocument(rest)
+	if !ok {
+		patch, ok = oneWord(rest)
+	}
+	return patch, dir, ok && strings.HasPrefix(strings.TrimSpace(patch), PatchBegin)
+}
+
+// oneWord is what is quoted as one word, in which a shell expands nothing.
+func oneWord(s string) (word string, ok bool) {
+	if len(s) < 2 || s[0] != s[len(s)-1] {
+		return "", false
+	}
+	inner := s[1 : len(s)-1]
+	switch s[0] {
+	case '\'':
+		inner = strings.ReplaceAll(inner, `'\''`, "\x00")
+		return strings.ReplaceAll(inner, "\x00", "'"), !strings.Contains(inner, "'")
+	case '"':
+		return inner, !strings.ContainsAny(inner, "\"$`\\")
+	}
+	return "", false
+}
+
+// PathsBelow is the patch with its relative paths below dir.
+func PathsBelow(patch, dir string) string {
+	if dir == "" {
+		return patch
+	}
+	var b strings.Builder
+	for line := range strings.Lines(patch) {
+		for _, mark := range []string{PatchAdd, patchDelete, patchUpdate, patchMove} {
+			name, ok := strings.CutPrefix(line, mark)
+			if name = strings.TrimSpace(name); ok && name != "" && !path.IsAbs(name) {
+				line = mark + " " + path.Join(dir, name) + "\n"
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }

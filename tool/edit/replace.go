@@ -5,7 +5,9 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -73,8 +75,7 @@ func apart(edits []udiff.Edit) (kept []udiff.Edit) {
 	return kept
 }
 
-// Occurrences are the offsets of part in s; overlapping ones count only if
-// asked for.
+// Occurrences are the offsets of part in s.
 func Occurrences(s, part string, overlapping bool) []int {
 	var at []int
 	for from := 0; ; {
@@ -89,8 +90,7 @@ func Occurrences(s, part string, overlapping bool) []int {
 	}
 }
 
-// replace does one edit. It tells at how many places, and what differs there from
-// old_string, "" for nothing.
+// Replace does one edit: at how many places, and what differs there from old_string.
 func Replace(t files.Text, e Replacement) (after files.Text, places int, differs string, err error) {
 	edits, differs, err := Locate(t, e)
 	if err != nil {
@@ -123,4 +123,68 @@ func Touched(t files.Text, edits []udiff.Edit) (lines []string) {
 		lines = append(lines, t.Body[from:to])
 	}
 	return lines
+}
+
+// CountDiff counts the lines of a diff.
+func CountDiff(unified udiff.UnifiedDiff) (added, removed int) {
+	for _, h := range unified.Hunks {
+		for _, line := range h.Lines {
+			switch line.Kind {
+			case udiff.Insert:
+				added++
+			case udiff.Delete:
+				removed++
+			}
+		}
+	}
+	return added, removed
+}
+
+// Label is a file name in the head of a diff, quoted as git does where it must be.
+func Label(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `"\`) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// DiffFiles compares two contents of a file as a unified diff; was and is say whether they are
+// there. What is no text is named by its type and size.
+func DiffFiles(name string, before, after []byte, was, is bool) (string, error) {
+	from, to := Label("a/"+name), Label("b/"+name)
+	if !was {
+		from = "/dev/null"
+	}
+	if !is {
+		to = "/dev/null"
+	}
+	old, oldErr := files.Decode(before)
+	now, nowErr := files.Decode(after)
+	kind := files.BinaryType(after)
+	if kind == "" {
+		kind = files.BinaryType(before)
+	}
+	if oldErr != nil || nowErr != nil || kind != "" {
+		if kind == "" {
+			kind = "binary"
+		}
+		switch {
+		case !was:
+			return fmt.Sprintf("%s: new, %s, %d bytes\n", name, kind, len(after)), nil
+		case !is:
+			return fmt.Sprintf("%s: deleted, %s, %d bytes\n", name, kind, len(before)), nil
+		}
+		return fmt.Sprintf("%s: %s, %d bytes, before %d\n", name, kind, len(after), len(before)), nil
+	}
+	if was && is && old.Body == now.Body {
+		return fmt.Sprintf("%s: only line ends or the encoding changed\n", name), nil
+	}
+	unified, err := udiff.ToUnifiedDiff(from, to, old.Body, udiff.Lines(old.Body, now.Body), udiff.DefaultContextLines)
+	if err != nil {
+		return "", err
+	}
+	if text := unified.String(); text != "" {
+		return text, nil
+	}
+	return fmt.Sprintf("--- %s\n+++ %s\n", from, to), nil // an empty file
 }

@@ -2,16 +2,21 @@
 package environ
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/names"
 )
 
 // Withholding says which variables commands do not get.
 type Withholding struct {
 	Keys []string // hold the keys of model providers, and are never passed
 	Pass []string // are passed though they look like credentials
-	// Holds reports whether a variable's value holds a credential. nil means that only
-	// names count.
+	// Holds reports whether a value holds a credential; nil means that only names count.
 	Holds func(value string) bool
 }
 
@@ -59,8 +64,7 @@ func WithoutKeys(environ []string, keys ...string) []string {
 	})
 }
 
-// quietVariables keep commands from waiting for somebody, whatever the user has set
-// for a terminal of their own.
+// quietVariables keep commands from waiting for somebody.
 func quietVariables() map[string]string {
 	return map[string]string{
 		"TERM":                "dumb",
@@ -97,9 +101,8 @@ func quietDefaults() map[string]string {
 	return defaults
 }
 
-// isDropped says whether the variable is left out without a word: artoo's own,
-// files and functions that shells read before the command, colour that is
-// forced, and programs that ask for passwords in windows of their own.
+// isDropped says whether a variable is left out without a word: artoo's own, files and functions that shells
+// read first, forced colour, and programs with windows for passwords.
 func isDropped(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PROMPT_COMMAND", "PWD",
@@ -110,8 +113,7 @@ func isDropped(name string) bool {
 	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")
 }
 
-// isCredential reports whether the variable's name is that of a credential: one of
-// its words is, or ends as one does.
+// isCredential reports whether a word of the variable's name is, or ends as, that of a credential.
 func isCredential(name string) bool {
 	if name == "MYSQL_PWD" {
 		return true
@@ -136,11 +138,87 @@ func isCredential(name string) bool {
 }
 
 // IsSocket reports whether the variable says where a program of the user's listens.
-// Confined commands cannot reach it, and do not get these variables.
 func IsSocket(name string) bool {
 	switch name {
 	case "SSH_AUTH_SOCK", "DOCKER_HOST", "TMUX", "DISPLAY", "WAYLAND_DISPLAY":
 		return true
 	}
 	return strings.HasPrefix(name, "DBUS_")
+}
+
+// ShellLocale is the locale of characters in an environment, "" for ASCII and UTF-8.
+func ShellLocale(environ []string) string {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		value := lookup(environ, name)
+		if value == "" {
+			continue
+		}
+		folded := strings.ToLower(value)
+		switch {
+		case folded == "c", folded == "posix", strings.Contains(folded, "utf-8"), strings.Contains(folded, "utf8"):
+			return ""
+		}
+		return value
+	}
+	return ""
+}
+
+// lookup is the last value of a variable, "" where it is not set.
+func lookup(environ []string, name string) string {
+	value := ""
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// Variable returns a func that looks up variables of an environment.
+func Variable(environ []string) func(name string) string {
+	return func(name string) string { return lookup(environ, name) }
+}
+
+// ProgramOf says why the program that commands with this environment would find
+// by this name is not one of the system's: it lies in the project at root, or
+// in a directory that depends on where the command runs. With version it must
+// not be one that looks into the project to see which program it stands for.
+// What is not found is no reason.
+func ProgramOf(environ []string, root, name string, version bool) error {
+	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			return fmt.Errorf("the PATH holds %q, so which program %s is depends on the directory", dir, name)
+		}
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		for _, at := range []string{path, real} {
+			if _, inside := names.Relative(root, at); inside {
+				return fmt.Errorf("%s is a program of the project, %s", name, at)
+			}
+			if version && shim(at) {
+				return errors.New(at + " looks into the project to see which " + name + " it shall be")
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// shim reports whether a program chooses another by what is in the working directory.
+func shim(path string) bool {
+	for _, part := range strings.Split(filepath.ToSlash(path), "/") {
+		switch part {
+		case "shims", ".asdf", "asdf", "mise", ".volta", "volta", "volta-shim", ".cargo", "rustup", "corepack", "proto",
+			".proto", "direnv", "rtx", ".pkgx", "pkgx":
+			return true
+		}
+	}
+	return false
 }

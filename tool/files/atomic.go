@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// newFileMode and newDirMode are what a shell would give new files and
-// directories; the umask takes its bits off.
+// newFileMode and newDirMode are what a shell would give new files, before the umask.
 const (
 	newFileMode = 0o644
 	newDirMode  = 0o755
@@ -70,8 +69,7 @@ func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, 
 	return stateOf(info, data), nil
 }
 
-// Replaceable returns what is at the target, nil if nothing is, and an error if
-// that is nothing to be replaced.
+// Replaceable returns what is at the target, nil for nothing, and an error if it may not be replaced.
 func (t Place) Replaceable() (fs.FileInfo, error) {
 	info, err := t.grant.root.Lstat(t.rel)
 	switch {
@@ -89,8 +87,7 @@ func (t Place) Replaceable() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// mayWrite asks for the permission to write to the old file, since the rename
-// would only ask for that of the directory.
+// mayWrite asks for the permission to write to the old file, which a rename would not need.
 func (t Place) mayWrite(old fs.FileInfo) error {
 	if old == nil {
 		return nil
@@ -105,8 +102,7 @@ func (t Place) mayWrite(old fs.FileInfo) error {
 	return file.Close()
 }
 
-// makeParents makes the missing directories above the target and returns them,
-// innermost first.
+// makeParents makes the missing directories above the target and returns them, innermost first.
 func (t Place) makeParents() (made []string, err error) {
 	made = t.missingParents()
 	if len(made) == 0 {
@@ -242,8 +238,7 @@ func synced(file *os.File) error {
 	return err
 }
 
-// SetAside gives a file another name until remove is called: its inode, mode and times
-// are then what undo puts back.
+// SetAside gives a file another name until remove is called, so that undo brings it back whole.
 func (f *Files) SetAside(p Place, expect State) (undo, remove func() error, err error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -257,8 +252,7 @@ func (f *Files) SetAside(p Place, expect State) (undo, remove func() error, err 
 	return func() error { return root.Rename(aside, p.rel) }, func() error { return root.Remove(aside) }, nil
 }
 
-// Move renames a file, which keeps all that it is, unless something has the new name by
-// now.
+// Move renames a file, unless something has the new name by now.
 func (f *Files) Move(from, to Place, expect State) (undo func() error, err error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -279,8 +273,7 @@ func (f *Files) Move(from, to Place, expect State) (undo func() error, err error
 	return func() error { return errors.Join(root.Rename(to.rel, from.rel), to.removeDirs(made)) }, nil
 }
 
-// Create is WriteFileAtomic for a file that is not there; undo removes it with the
-// directories that were made for it.
+// Create is WriteFileAtomic for a new file; undo also removes the directories made for it.
 func (f *Files) Create(p Place, data []byte) (now State, undo func() error, err error) {
 	made := p.missingParents()
 	now, err = f.WriteFileAtomic(p.Abs, data, &State{Missing: true})
@@ -292,8 +285,7 @@ func (f *Files) Create(p Place, data []byte) (now State, undo func() error, err 
 	}, err
 }
 
-// missingParents are the directories above the place that are not there, the innermost
-// first.
+// missingParents are the missing directories above the place, innermost first.
 func (p Place) missingParents() (missing []string) {
 	for dir := filepath.Dir(p.rel); dir != "."; dir = filepath.Dir(dir) {
 		if _, err := p.grant.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -322,12 +314,10 @@ func (p Place) Readlink(name string) (string, error) {
 	return p.grant.root.Readlink(filepath.Join(p.rel, name))
 }
 
-// openFlags are added when a file is opened for reading: a named pipe without a
-// writer must not block, even if it took the place of a file a moment ago.
+// openFlags are added for reading: a named pipe without a writer must not block.
 const openFlags = syscall.O_NONBLOCK
 
-// keepOwner gives file the owner and group of old as far as the system lets us:
-// only root may give files away, a group must be one of ours.
+// keepOwner gives file the owner and group of old as far as the system lets us.
 func keepOwner(file *os.File, old fs.FileInfo) {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

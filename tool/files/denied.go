@@ -14,14 +14,12 @@ import (
 	"artoo/tool/names"
 )
 
-// isStore reports whether a folded path is that of git's own store, a repository's or a
-// submodule's. No denied name counts in it: it holds contents under names of git's own.
+// isStore reports whether a folded path is that of git's own store, in which no denied name counts.
 func isStore(at string) bool {
 	return path.Base(at) == "objects" && (path.Base(path.Dir(at)) == ".git" || strings.Contains(at, "/.git/modules/"))
 }
 
-// deniedFinder finds what may be denied by its name, and what a command could talk
-// to others through.
+// deniedFinder finds what its name may deny, and what leads a command to others.
 func (f *Files) deniedFinder() *names.Finder {
 	return names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		folded := filepath.ToSlash(names.Fold(at))
@@ -94,8 +92,7 @@ func (f *Files) roots() (roots []string) {
 	return roots
 }
 
-// linkedNames finds every name that files have below the roots, by their inodes. It
-// looks at all that is there.
+// linkedNames finds every name that files have below the roots, by their inodes.
 func linkedNames(roots []string, files []fs.FileInfo) ([]string, error) {
 	return names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if !kind.IsRegular() {
@@ -118,7 +115,6 @@ type deniedFiles struct {
 }
 
 // otherName is the denied file that the target is a hard link to, "" for none.
-// Only files with several names are looked at.
 func (f *Files) otherName(t Place) string {
 	info, err := os.Lstat(t.Abs)
 	if err != nil || !info.Mode().IsRegular() || linkCount(info) < 2 {
@@ -132,8 +128,7 @@ func (f *Files) otherName(t Place) string {
 	return shown[at]
 }
 
-// deniedInodes finds the denied files of the granted directories, the files of artoo's own and
-// the best known ones of the home directory.
+// deniedInodes finds the denied files of the granted directories, artoo's own and those of the home.
 func (f *Files) deniedInodes() (infos []fs.FileInfo, shown []string) {
 	d := &f.secrets
 	d.mu.Lock()
@@ -189,8 +184,7 @@ func (f *Files) testKey(t Place) bool {
 	return tracked && t.holds([]string{"-----BEGIN "})
 }
 
-// MayBeTestKey reports whether a name within the project is one of a test's key,
-// of a kind that is masked.
+// MayBeTestKey reports whether a project's name is that of a test's key of a kind that is masked.
 func MayBeTestKey(name string) bool {
 	folded := names.Fold(name)
 	below := slices.ContainsFunc(strings.Split(path.Dir(folded), "/"), func(dir string) bool {

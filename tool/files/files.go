@@ -18,8 +18,7 @@ import (
 // Config says what the file tools may reach.
 type Config struct {
 	Root string // the project root, absolute
-	// Dir is the working directory, absolute, in Root: where relative paths
-	// start. "" means Root.
+	// Dir is the working directory, absolute, in Root; "" means Root.
 	Dir string
 	// ReadDirs and WriteDirs are further directories, absolute; WriteDirs are
 	// readable too. The session's output directory is one of ReadDirs. All of
@@ -29,8 +28,7 @@ type Config struct {
 	// that are denied besides the built-in list of secrets. One that names a directory
 	// denies all beneath it but the granted directories there; they need not exist.
 	DenyFiles []string
-	// Asked says that a rule of the user's reopens a denied file, by its absolute
-	// path, to a question; nil reopens none.
+	// Asked says that a rule of the user's reopens a denied file to a question; nil reopens none.
 	Asked func(abs string) bool
 }
 
@@ -76,8 +74,7 @@ type Place struct {
 	rel   string // the path in there
 }
 
-// RefusedError is what Open and its kin return for a place that is Outside or
-// Denied.
+// RefusedError is returned for a place that is Outside or Denied.
 type RefusedError struct{ Place Place }
 
 // Error is the place's Why.
@@ -95,8 +92,7 @@ func (e *GrantError) Error() string { return fmt.Sprintf("directory %s: %v", e.D
 // Unwrap returns the reason.
 func (e *GrantError) Unwrap() error { return e.Err }
 
-// ErrorKind is "config": the directory came from the command line, a variable
-// or the configuration.
+// ErrorKind is "config": the directory came from the user.
 func (e *GrantError) ErrorKind() string { return "config" }
 
 // ErrorHint says what to do.
@@ -104,8 +100,7 @@ func (e *GrantError) ErrorHint() string {
 	return "name an existing directory, with its full path; several are separated by commas"
 }
 
-// Open opens the granted directories. It returns a *GrantError for one
-// that does not exist, is no directory or is not absolute. Close it at the end.
+// Open opens the granted directories, or returns a *GrantError. Close it at the end.
 func Open(cfg Config) (*Files, error) {
 	f := &Files{asked: cfg.Asked, reachLimit: ReachLimit,
 		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
@@ -187,20 +182,16 @@ func (f *Files) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root is the project root, absolute and without links: what Place.Abs of
-// everything inside begins with.
+// Root is the project root, absolute and without links.
 func (f *Files) Root() string { return f.grants[0].real }
 
-// Dir is the working directory, absolute and without links: where relative
-// paths start.
+// Dir is the working directory, absolute and without links.
 func (f *Files) Dir() string { return f.dir }
 
-// covers reports whether path is the granted directory or beneath it, and the
-// path relative to it.
+// covers is path relative to the granted directory, if it is in there.
 func (g *grant) covers(path string) (rel string, ok bool) { return names.Relative(g.real, path) }
 
-// cause strips the operation and path that os puts around an error: the
-// messages here name the path in the words of the caller.
+// cause strips the operation and path that os puts around an error.
 func cause(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err

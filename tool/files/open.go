@@ -30,8 +30,7 @@ func (f *Files) Open(abs string) (*os.File, error) {
 	return file, err
 }
 
-// Open opens the target. The place was judged a moment ago; if the name has
-// come to lead to another file by now, that one is not handed out.
+// Open opens the target, unless the name has come to lead to another file by now.
 func (t Place) Open() (*os.File, fs.FileInfo, error) {
 	if err := t.Refused(); err != nil {
 		return nil, nil, err
@@ -88,8 +87,7 @@ func Special(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// ReadFile returns the content of a regular file of at most limit bytes; the
-// error for a larger one wraps errTooLarge.
+// ReadFile returns the content of a regular file; the error for one over the limit wraps ErrTooLarge.
 func (t Place) ReadFile(limit int64) ([]byte, fs.FileInfo, error) {
 	file, info, err := t.Open()
 	if err != nil {
@@ -133,8 +131,7 @@ func (t Place) Stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// ReadDir returns the entries of a directory by name, and whether there were more
-// than limit: which ones are then left out depends on the file system.
+// ReadDir returns the entries of a directory by name, and whether there were more than limit.
 func (t Place) ReadDir(limit int) (entries []fs.DirEntry, more bool, err error) {
 	dir, info, err := t.Open()
 	if err != nil {

@@ -58,8 +58,7 @@ func (f *Files) Resolve(path string, write bool) (Place, error) {
 	return t, nil
 }
 
-// start splits path into a link-free directory and what is to be followed from
-// there.
+// start splits path into a link-free directory and what is to be followed from there.
 func (f *Files) start(path string) (dir, rest string, err error) {
 	switch {
 	case strings.TrimSpace(path) == "":
@@ -93,8 +92,7 @@ func (f *Files) granted(path string) (g *grant, dir, rest string) {
 	return nil, "", ""
 }
 
-// grantOf finds the innermost granted directory around abs; for writing, the
-// innermost that may be written to.
+// grantOf finds the innermost granted directory around abs that may be read, or written.
 func (f *Files) grantOf(abs string, write bool) (best *grant, rel string) {
 	for _, g := range f.grants {
 		if write && !g.write || best != nil && len(g.real) <= len(best.real) {
@@ -130,8 +128,7 @@ func (f *Files) whyOutside(path, written, abs string) string {
 	return fmt.Sprintf("%s is outside the project %s (--add-dir opens further directories)", what, f.Root())
 }
 
-// inGit reports whether a part of the path is a git directory, in any spelling
-// a file system may take for .git.
+// inGit reports whether a part of the path is .git in any spelling that a file system may take for it.
 func inGit(path string) bool {
 	for _, name := range Split(path) {
 		if names.Fold(name) == ".git" {
@@ -151,9 +148,7 @@ var errTooManyLinks = errors.New("too many symbolic links, perhaps a loop")
 // os.Root, which cannot leave them whatever has changed in between.
 type resolver struct {
 	lstat func(string) (fs.FileInfo, error)
-	// foldCase is set where file systems usually ignore case: names are then
-	// spelled as the directory has them, so that a rule or the deny list
-	// cannot be passed by in other letters.
+	// foldCase is set where file systems ignore case: names are then spelled as in their directory.
 	foldCase bool
 }
 
@@ -166,14 +161,12 @@ func readNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// real is the link-free spelling of an absolute path. What does not exist, or
-// cannot be looked at, stays as it is written.
+// real is the link-free spelling of an absolute path, as far as it can be looked at.
 func (r *resolver) real(abs string) (string, error) {
 	return r.walk(string(filepath.Separator), abs)
 }
 
-// walk follows rest from the link-free directory cur. Like the kernel, it takes
-// ".." after a link as the parent of where the link leads.
+// walk follows rest from the link-free directory cur as the kernel does, ".." after a link included.
 func (r *resolver) walk(cur, rest string) (string, error) {
 	todo := Split(rest)
 	for links := 0; len(todo) > 0; {

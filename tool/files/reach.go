@@ -140,8 +140,7 @@ func below(dir, name string) string {
 	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + name
 }
 
-// globMay reports whether a part of a glob may stand for a name. Names that
-// begin with a dot need one in the glob.
+// globMay reports whether a part of a glob may stand for a name.
 func globMay(glob, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
 		return false

@@ -42,8 +42,7 @@ func (f *Files) secretItself(t Place) string {
 	return ""
 }
 
-// DeniedName says whether the absolute path abs is denied by its name alone, as a
-// directory is, with all beneath it.
+// DeniedName says whether an absolute path is denied by its name alone, with all beneath it.
 func (f *Files) DeniedName(abs string) bool {
 	g, _ := f.grantOf(abs, false)
 	if g == nil {
@@ -68,15 +67,12 @@ func (f *Files) own(abs string) bool {
 	})
 }
 
-// Reopened reports whether a rule of the user's opens a denied file to a question:
-// the read tool may read it once it was asked about. What is artoo's own stays
-// closed.
+// Reopened reports whether a rule of the user's opens a denied file, not artoo's own, to a question.
 func (f *Files) Reopened(abs string) bool {
 	return f.asked != nil && f.asked(abs) && !f.own(abs)
 }
 
-// ResolveRead is Resolve for the read tool, to which a file is not denied that a
-// rule of the user's reopens.
+// ResolveRead is Resolve for the read tool, which may read a file that a rule reopens.
 func (f *Files) ResolveRead(path string) (Place, error) {
 	t, err := f.Resolve(path, false)
 	if err == nil && t.Denied && f.Reopened(t.Abs) {
@@ -85,8 +81,7 @@ func (f *Files) ResolveRead(path string) (Place, error) {
 	return t, err
 }
 
-// secretMarks lists what makes a file of this folded name, or a copy of one, a
-// secret if it holds one of them; nil for most names.
+// secretMarks lists what makes a file of this folded name, or a copy of one, a secret; nil for none.
 func secretMarks(base string) (marks []string) {
 	ofCopy(base, func(original string) string {
 		if marks == nil {
@@ -120,8 +115,7 @@ func originalMarks(base string) []string {
 // sniffMax is how far into a file the marks are looked for.
 const sniffMax = 1 << 20
 
-// holds reports whether the file holds one of the marks. A mark of raw DER only
-// counts at the beginning.
+// holds reports whether the file holds a mark; one of raw DER counts at the beginning only.
 func (t Place) holds(marks []string) bool {
 	file, err := t.grant.root.OpenFile(t.rel, os.O_RDONLY|openFlags, 0)
 	if err != nil {

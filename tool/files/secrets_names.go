@@ -38,8 +38,7 @@ func ofCopy(name string, why func(original string) string) string {
 	return ofCopy(bare, why)
 }
 
-// secretEnv judges the folded name of a file, or of a directory of files, that may
-// hold the variables of an environment.
+// secretEnv judges the folded name of a file or directory that may hold an environment's variables.
 func secretEnv(name string) string {
 	for _, ending := range openEnv() {
 		if strings.HasSuffix(name, ending) {
@@ -71,8 +70,7 @@ func SecretName(inside, abs string) string {
 	})
 }
 
-// secretBase judges a file by its own name, wherever it is. known is false where
-// the directory decides.
+// secretBase judges a file by its own name; known is false where the directory decides.
 func secretBase(base string) (why string, known bool) {
 	switch base {
 	case "env.production", ".dev.vars":
@@ -114,8 +112,7 @@ func secretBase(base string) (why string, known bool) {
 	return "", false
 }
 
-// secretPath judges a file by the directory it is in. Directories end in a
-// slash and stand for all beneath them.
+// secretPath judges a file by its directory; names that end in a slash stand for all beneath.
 func secretPath(abs string) string {
 	dirs := abs + "/"
 	for _, dir := range []string{"/.ssh/", "/.gnupg/", "/.password-store/", "/library/keychains/",

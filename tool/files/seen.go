@@ -20,8 +20,7 @@ type Seen struct {
 	planned map[string][sha256.Size]byte
 }
 
-// Sight is what the model knows of a file: what it was like when it was last
-// read or written here, and which of its lines were shown.
+// Sight is what the model knows of a file: its state when it was shown, and the lines shown.
 type Sight struct {
 	State
 	Whole bool
@@ -31,8 +30,7 @@ type Sight struct {
 	// Body is the text as it was shown, "" when it was not Kept.
 	Body string
 	Kept bool
-	// ours is what a command of the model's own made of the file since, nil for
-	// nothing.
+	// ours is what a command of the model's own made of the file since, nil for nothing.
 	ours *State
 }
 
@@ -53,8 +51,7 @@ func JoinSpans(spans []Span) []Span {
 	return joined
 }
 
-// Replaced is where spans are after n items took the place of those from one to another,
-// excluded. The new items are in a span, too.
+// Replaced is where spans are after n new items took the place of those from one to another, excluded.
 func Replaced(spans []Span, from, to, n int) []Span {
 	now := []Span{{from, from + n}}
 	shift := n - (to - from)
@@ -69,8 +66,7 @@ func (s Sight) ShowsCell(number int) bool {
 	return s.Whole || slices.ContainsFunc(s.Cells, func(c Span) bool { return c.From <= number && number < c.To })
 }
 
-// Unseen is what keeps the file from being replaced as a whole, in words; "" if
-// nothing does.
+// Unseen says what keeps the file from being replaced as a whole, "" for nothing.
 func (s Sight) Unseen() string {
 	if s.Whole {
 		return ""
@@ -96,12 +92,10 @@ func (s Sight) Unseen() string {
 		"change a part with edit", next, to, s.Of, next)
 }
 
-// ChangedByCommand reports whether a command of the model's own made of the file what it
-// is now.
+// ChangedByCommand reports whether a command of the model's own made the file what it is.
 func (s Sight) ChangedByCommand(now State) bool { return s.ours != nil && s.ours.Same(now) }
 
-// Of is what the model knows of the file at abs (a Place.Abs); ok is false for a file
-// that this session neither read nor wrote.
+// Of is what the model knows of the file at a Place.Abs; ok is false for an unknown file.
 func (s *Seen) Of(abs string) (sight Sight, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +124,7 @@ func (s *Seen) Keep(abs string, sight Sight) {
 	s.files[abs] = sight
 }
 
-// AddPage adds what was shown of a file to what was shown before, if that was of the
-// same content.
+// AddPage adds what was shown of a file to what was shown before of the same content.
 func (s *Seen) AddPage(abs string, now Sight) {
 	if old, ok := s.Of(abs); ok && !now.Whole && old.Same(now.State) {
 		if now.Whole = old.Whole; !now.Whole {
@@ -156,10 +149,8 @@ func (s *Seen) Forget(abs string) {
 	delete(s.files, abs)
 }
 
-// OwnChanges watches the files that the model has seen while a command of its own
-// runs. The func it returns is called once, when the command is done: what then is
-// no longer as it was has been changed by the model itself, as far as anybody can
-// tell.
+// OwnChanges watches the seen files while a command of the model's own runs. The returned func is called once,
+// when it is done: what has changed by then counts as changed by the model.
 func (s *Seen) OwnChanges() (done func()) {
 	look := func(abs string) State {
 		info, err := os.Lstat(abs)
@@ -213,8 +204,7 @@ type State struct {
 	Missing bool // there was no file
 	ModTime time.Time
 	Size    int64
-	// Hash is the SHA-256 of the content; zero for a file that was too large to
-	// be read whole.
+	// Hash is the SHA-256 of the content, zero for a file too large to be read.
 	Hash [sha256.Size]byte
 }
 
@@ -223,8 +213,7 @@ func stateOf(info fs.FileInfo, content []byte) State {
 	return State{ModTime: info.ModTime(), Size: info.Size(), Hash: sha256.Sum256(content)}
 }
 
-// StateWith describes a file that holds just this content, whenever it was written;
-// nil stands for no file.
+// StateWith describes a file that holds just this content; nil stands for no file.
 func StateWith(content []byte) State {
 	if content == nil {
 		return State{Missing: true}
@@ -245,8 +234,7 @@ func (s State) Same(t State) bool {
 	return s.Size == t.Size && s.ModTime.Equal(t.ModTime)
 }
 
-// LoadText reads the text file at the target. A file that does not exist is an
-// empty textFile with State.Missing.
+// LoadText reads the text file at the target; one that does not exist is empty, with State.Missing.
 func (t Place) LoadText() (Text, []byte, State, error) {
 	info, err := t.Replaceable()
 	if err != nil {
@@ -272,12 +260,10 @@ func (t Place) LoadText() (Text, []byte, State, error) {
 	return text, raw, stateOf(info, raw), nil
 }
 
-// MaxEdit is the size in bytes of the largest file that is changed here; it is
-// held in memory a few times over.
+// MaxEdit is the size in bytes of the largest file that is changed here.
 const MaxEdit = 10 << 20
 
-// Source is the text of the file at the absolute path, as Open may read it. The error
-// says why there is none.
+// Source is the text of the file at an absolute path that Open may read.
 func (f *Files) Source(abs string) (string, error) {
 	t, err := f.Resolve(abs, false)
 	if err != nil {

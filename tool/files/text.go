@@ -14,8 +14,7 @@ import (
 	"artoo/tool/text"
 )
 
-// Charset is how a text file is encoded. Files without a mark are UTF-8, or
-// bytes that are kept as they are.
+// Charset is how a text file is encoded.
 type Charset int
 
 const (
@@ -80,8 +79,7 @@ func BinaryType(head []byte) string {
 	return media
 }
 
-// validHead reports whether head is UTF-8, but for a character that is cut at
-// its end.
+// validHead reports whether head is UTF-8, except for a character cut at its end.
 func validHead(head []byte) bool {
 	for cut := 0; cut < utf8.UTFMax && cut <= len(head); cut++ {
 		if utf8.Valid(head[:len(head)-cut]) {
@@ -91,13 +89,11 @@ func validHead(head []byte) bool {
 	return false
 }
 
-// Text is the content of a text file in the form models read and write it,
-// with all that is needed to write it back as it was.
+// Text is a text file as models read and write it, with what is needed to write it back.
 type Text struct {
 	Charset Charset
 	Body    string // every \r\n as \n
-	// Crlf has one element for each \n of body: whether it was \r\n. nil when
-	// none was; a \r in body is then nothing but a character.
+	// Crlf says of each \n of Body whether it was \r\n; nil when none was.
 	Crlf []bool
 }
 
@@ -175,8 +171,7 @@ func (t Text) Adopt(s string) string {
 var errNotUTF8 = errors.New("is not UTF-8, and what is not ASCII would come out wrong in its encoding; leave such " +
 	"characters out, or convert the file first, with iconv for example")
 
-// Takes returns errNotUTF8 for text from the model, which is UTF-8, if the file
-// is in some other encoding and that makes a difference.
+// Takes returns errNotUTF8 for text that makes a difference in a file of another encoding.
 func (t Text) Takes(s string) error {
 	if t.Charset == Plain && !text.IsASCII(s) && !utf8.ValidString(t.Body) {
 		return errNotUTF8
@@ -220,8 +215,7 @@ func (t Text) Apply(edits []udiff.Edit) Text {
 	return out
 }
 
-// endsOf chooses the line ends of the replacement for old, which has n lines
-// ends, the first one being number first of the file.
+// endsOf chooses the line ends of the replacement for old, whose n line ends begin with number first.
 func (t Text) endsOf(first, n int, old, replacement string) []bool {
 	m := strings.Count(replacement, "\n")
 	ends := make([]bool, m)

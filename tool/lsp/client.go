@@ -52,12 +52,10 @@ type document struct {
 }
 
 const (
-	// flycheck begins the names under which rust-analyzer tells of its runs of cargo
-	// check. It publishes what is wrong with a file only where that has changed: the end
-	// of a run is all that it says of an edit which broke nothing.
+	// flycheck begins the names of rust-analyzer's runs of cargo check. The end of one is all that it
+	// says of an edit which broke nothing.
 	flycheck = "rust-analyzer/flycheck/"
-	// checkGrace is for what a run found, which may be published right after its end, and
-	// for the next run: one that an edit cuts off ends too, and another begins 50 ms later.
+	// checkGrace is for what a run publishes right after its end, and for the next run after a cut-off one.
 	checkGrace = 200 * time.Millisecond
 )
 
@@ -180,8 +178,7 @@ func (c *client) open(path string, d *document) {
 		"uri": uriOf(path), "languageId": language(path), "version": d.version, "text": d.text}})
 }
 
-// asked answers what servers ask: they get no settings, and are told that what they
-// register for counts.
+// asked answers what servers ask: they get no settings, and all that they register for counts.
 func (c *client) asked(method string, params json.RawMessage) (any, bool) {
 	switch method {
 	case "workspace/configuration":
@@ -225,8 +222,7 @@ func (c *client) loads() bool {
 	return c.settling || len(c.loading) > 0
 }
 
-// progress takes the end of a check for word of the files that it began with, and all
-// other work for that of a server which still loads.
+// progress takes the end of a check for word of its files, and other work for that of a server that loads.
 func (c *client) progress(params json.RawMessage) {
 	var in struct {
 		Token any // a string or a number
@@ -298,8 +294,7 @@ func (c *client) publish(params json.RawMessage) {
 	c.wake()
 }
 
-// sync tells the server what a file holds now, once it can hear, and returns the
-// version by which it knows it.
+// sync tells the server what a file holds now, and returns the version by which it knows it.
 func (c *client) sync(path, text string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -324,8 +319,7 @@ func (c *client) sync(path, text string) int {
 	return d.version
 }
 
-// found waits until the server has said what is wrong with a version of a file, or a
-// later one. known says that it has.
+// found waits for what is wrong with a version of a file; known says that it came.
 func (c *client) found(ctx context.Context, path string, version int) (list []Problem, known bool) {
 	for {
 		c.mu.Lock()
@@ -356,8 +350,7 @@ func (c *client) wait(ctx context.Context) error {
 	}
 }
 
-// close ends the server, which is not asked to end: nothing of it is kept. Starting it
-// must have ended.
+// close ends the server without asking it. Starting it must have ended.
 func (c *client) close() {
 	c.closed.Do(func() {
 		c.stop()

@@ -21,8 +21,7 @@ const maxFrame = 32 << 20
 // errGone is a server that has ended or writes what is no protocol.
 var errGone = errors.New("the language server has ended")
 
-// frame is a message of JSON-RPC 2.0: a request has a method and an id, a notification
-// no id, a response no method.
+// frame is a message of JSON-RPC 2.0; a notification has no id, a response no method.
 type frame struct {
 	Version string           `json:"jsonrpc"`
 	ID      *json.RawMessage `json:"id,omitempty"`
@@ -196,8 +195,7 @@ func (c *conn) notify(method string, params any) {
 }
 
 const (
-	// contentModified is the code of an answer that a change of the files made worthless
-	// before it was given: the Language Server Protocol has the client ask again.
+	// contentModified is the code of an answer that is to be asked for again: the files have changed.
 	contentModified = -32801
 	// maxAsked is how often a question is asked, askAgain the time between.
 	maxAsked = 10

@@ -1,3 +1,7 @@
+// Package lsp asks language servers about the project's files: what is wrong with them
+// after an edit, where a name is defined and used, what stands in a file. A server is
+// started when the first file of its kind is asked about; one that is late, dies or
+// floods holds nobody up. It knows nothing of tools or models.
 package lsp
 
 import (
@@ -19,13 +23,11 @@ type Config struct {
 	Environ []string
 	// Start starts a server's process, whose streams are files.
 	Start shell.Start
-	// Patience is how long an edit is held up for what servers say of it; 0 means 1.5 s.
-	// A server that has not yet said what it can holds nothing up.
+	// Patience is how long an edit waits for what a ready server says of it; 0 means 1.5 s.
 	Patience time.Duration
 }
 
-// Manager starts servers as files of their kind are asked about, one of each, and keeps
-// them until Close. Its methods may be called by any goroutine.
+// Manager starts servers as files are asked about, and keeps them until Close, for any goroutine.
 type Manager struct {
 	cfg Config
 
@@ -112,8 +114,7 @@ func (m *Manager) After(ctx context.Context, path, text string) *Found {
 	return m.report(ctx, path, e)
 }
 
-// Late returns what is wrong with files that were edited, of which After said nothing
-// since the server had not. It does not wait.
+// Late returns what is wrong with edited files of which After could say nothing. It does not wait.
 func (m *Manager) Late() (all []Found) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -158,8 +159,7 @@ func (m *Manager) report(ctx context.Context, path string, e *edit) *Found {
 	return &Found{Server: e.client.server.Name, Path: path, Problems: news, Old: !e.known}
 }
 
-// Problems are all that is wrong with a file that holds text. The error says why that
-// is not known.
+// Problems are all that is wrong with a file that holds text.
 func (m *Manager) Problems(ctx context.Context, path, text string) ([]Problem, error) {
 	c, err := m.asked(ctx, path)
 	if err != nil {
@@ -197,8 +197,7 @@ type Place struct {
 	Line int    // counts from 1
 }
 
-// Definition is where the name at a byte of a line, both from 0, is defined; path holds
-// text.
+// Definition is where the name at a byte of a line, both from 0, is defined.
 func (m *Manager) Definition(ctx context.Context, path, text string, line, at int) ([]Place, error) {
 	return m.places(ctx, "textDocument/definition", path, text, line, at)
 }
@@ -242,8 +241,7 @@ func (m *Manager) Hover(ctx context.Context, path, text string, line, at int) (s
 	return strings.TrimSpace(hoverText(hover.Contents)), nil
 }
 
-// hoverText reads the forms in which servers write it: a text, an object with one, a
-// list of either.
+// hoverText reads a text, an object with one, or a list of either.
 func hoverText(raw json.RawMessage) string {
 	var text string
 	var object struct{ Value string }

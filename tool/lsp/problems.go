@@ -2,6 +2,8 @@ package lsp
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -12,8 +14,7 @@ type Problem struct {
 	Line     int    // counts from 1
 	Severity string // "error" or "warning"; what is less is left out
 	Text     string // untrusted
-	// Code is the line's text without blanks around it, by which a problem is known
-	// again when lines before it came or went.
+	// Code is the line's trimmed text: a problem is known by it when lines before it came or went.
 	Code string
 }
 
@@ -75,4 +76,49 @@ func column(line string, i int, bytes bool) int {
 		n += len(utf16.Encode([]rune{r}))
 	}
 	return n
+}
+
+// Server is a language server and the files it is for.
+type Server struct {
+	Name    string
+	Command []string // the program, found on PATH, and its arguments
+	Files   []string // extensions with their dot, lower case
+}
+
+// Known are the servers that are looked for where the user names no others.
+func Known() []Server {
+	return []Server{
+		{"gopls", []string{"gopls"}, []string{".go"}},
+		{"typescript-language-server", []string{"typescript-language-server", "--stdio"},
+			[]string{".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}},
+		{"pyright", []string{"pyright-langserver", "--stdio"}, []string{".py", ".pyi"}},
+		{"rust-analyzer", []string{"rust-analyzer"}, []string{".rs"}},
+		{"clangd", []string{"clangd"}, []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm"}},
+	}
+}
+
+// For is the server of a file; the first that names its extension.
+func For(servers []Server, path string) (Server, bool) {
+	ext := strings.ToLower(filepath.Ext(path))
+	i := slices.IndexFunc(servers, func(s Server) bool { return slices.Contains(s.Files, ext) })
+	if ext == "" || i < 0 {
+		return Server{}, false
+	}
+	return servers[i], true
+}
+
+// languages are the protocol's names of languages that differ from the extension.
+var languages = map[string]string{
+	".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
+	".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
+	".py": "python", ".pyi": "python", ".rs": "rust", ".h": "c", ".cc": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".hh": "cpp",
+	".m": "objective-c", ".mm": "objective-cpp",
+}
+
+func language(path string) string {
+	ext := strings.ToLower(filepath.Ext(path))
+	if name := languages[ext]; name != "" {
+		return name
+	}
+	return strings.TrimPrefix(ext, ".")
 }

@@ -20,8 +20,7 @@ import (
 // is in it is looked at. path is absolute. It is called from several goroutines.
 type Match func(path string, kind fs.FileMode) (found, descend bool)
 
-// Finder keeps what it knows of the trees. Use New. Its methods may be called from
-// any goroutine.
+// Finder keeps what it knows of the trees, for any goroutine. Use New.
 type Finder struct {
 	match Match
 

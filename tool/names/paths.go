@@ -42,8 +42,7 @@ func Relative(dir, path string) (rel string, ok bool) {
 	return rest[1:], true
 }
 
-// Within reports whether path is dir or lies below it. Nothing is looked up: both must be
-// clean and without links.
+// Within reports whether path is dir or lies below it; both must be clean and without links.
 func Within(dir, path string) bool {
 	_, ok := Relative(dir, path)
 	return ok

@@ -27,8 +27,7 @@ type Stamp struct {
 // coarse is what settled is where the times of files are whole seconds, or two.
 const coarse = 3 * time.Second
 
-// StampAt follows links. isSettled says that the file cannot change any more without
-// another Stamp.
+// StampAt follows links. isSettled says that a later change has another Stamp.
 func StampAt(path string) (stamp Stamp, isSettled bool) {
 	now := time.Now()
 	var st unix.Stat_t
@@ -51,8 +50,7 @@ func StampAt(path string) (stamp Stamp, isSettled bool) {
 	return stamp, now.Sub(changed) > wait
 }
 
-// Changed is when the file at a path changed last, its name and permissions among it:
-// a time that no program can set. Links are followed.
+// Changed is when the file at a path, links followed, changed last: no program can set that time.
 func Changed(path string) (time.Time, error) {
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)
@@ -72,8 +70,7 @@ func Linked(path string) bool {
 	return count > 1
 }
 
-// Outside returns those of the paths that are Linked by now and have a name which is
-// not among them. Each path is there once.
+// Outside returns those of the paths that are Linked and have a name which is not among them.
 func Outside(paths []string) (outside []string) {
 	names, counts := map[ID][]string{}, map[ID]uint64{}
 	for _, path := range paths {

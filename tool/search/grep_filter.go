@@ -57,7 +57,7 @@ func splitGlobs(s string) []string {
 	})
 }
 
-// takes says whether a file is searched: below is its path from the directory searched, shown the shown one.
+// takes says whether a file is searched, by its path from there and the one from the project root.
 func (f *fileFilter) takes(below, shown string) bool {
 	if f.types != nil && !matchesAny(f.types, below, shown) {
 		return false

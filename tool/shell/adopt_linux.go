@@ -15,7 +15,6 @@ var adoption struct {
 	sync.Mutex
 	shells map[int]bool
 	first  Process
-	refuse bool // the kernel knows nothing of it
 }
 
 // adopt runs startShell, and counts the process among the commands.
@@ -24,7 +23,7 @@ func adopt(startShell func() (pid int, err error)) error {
 	defer adoption.Unlock()
 	if len(adoption.shells) == 0 {
 		adoption.shells = map[int]bool{}
-		adoption.refuse = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // every kernel since 3.4 knows it
 	}
 	pid, err := startShell()
 	if err == nil {
@@ -50,25 +49,20 @@ func (p *processTree) Release() {
 	}
 }
 
-// left reports whether a process left the command's session and was orphaned, and
-// so came here. While other commands run too, the mark in its environment tells
-// whose it is; one without a mark is left to the last of them.
+// left reports whether a process left the session and was orphaned. While other commands run, the mark in
+// its environment tells whose it is; one without a mark is left to the last of them.
 func (p *processTree) left(q Process) bool {
 	adoption.Lock()
-	alone, refuse := len(adoption.shells) <= 1, adoption.refuse
+	alone := len(adoption.shells) <= 1
 	// The shell of another command may have ended, and been released, since q was
 	// looked up: what is still there and no shell now was none then.
 	adopted := q.adopted() && Stat(q.PID).adopted()
 	adoption.Unlock()
-	if refuse {
-		return !q.Kernel && p.marked(q.PID)
-	}
 	return adopted && (alone || p.marked(q.PID) || p.looksAgain(q.PID))
 }
 
-// looksAgain has a process that has no mark looked at once more, the first time: one that
-// becomes another program in that moment can show the place of its environment, and
-// nothing in it.
+// looksAgain has a process without a mark looked at once more: one that becomes another program in that
+// moment shows an empty environment.
 func (p *processTree) looksAgain(pid int) (left bool) {
 	if !p.seen[pid] {
 		p.seen[pid], p.unsure = true, true
@@ -84,8 +78,7 @@ func (q Process) adopted() bool {
 	return q.Parent == os.Getpid() && q.Session != ownSession() && !adoption.shells[q.PID] && q.later(adoption.first)
 }
 
-// later reports whether a process began after another. Ticks are so long that
-// numbers, which go up, have to tell too.
+// later reports whether a process began after another; within one tick their numbers tell.
 func (q Process) later(than Process) bool {
 	return q.Began > than.Began || q.Began == than.Began && q.PID > than.PID
 }
@@ -113,9 +106,7 @@ func reap() {
 	}
 }
 
-// widen makes a pipe as large as what is read of it at a time, so that a command that
-// says much and its reader wait for each other less often. Where the user has too many of
-// them it stays as it is.
+// widen makes a pipe as large as one read of it. Where the user has too many of them it stays as it is.
 func widen(pipe *os.File) {
 	if raw, err := pipe.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, readSize) })

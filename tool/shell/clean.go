@@ -33,11 +33,9 @@ const (
 )
 
 const (
-	// maxCleanLine is how much of an unfinished line is held back for being
-	// written over, in bytes.
+	// maxCleanLine is how much of an unfinished line is held back, in bytes: it may be written over.
 	maxCleanLine = 64 << 10
-	// maxSequence ends a string sequence that does not end by itself: whoever
-	// prints binary data begins one by chance, and the rest would be lost.
+	// maxSequence ends a string sequence that does not end: binary data begins one by chance.
 	maxSequence = 4 << 10
 )
 
@@ -129,8 +127,7 @@ func notKept(w uint64) uint64 {
 	return (^printed&noBreak&noTab | ^notC2 | deleted) & high
 }
 
-// Open is the line that has not ended, as it stands now, without a character
-// whose rest has not come.
+// Open is the line that has not ended, without a character whose rest has not come.
 func (c *Cleaner) Open() string { return string(c.line[:wholeRunes(c.line)]) }
 
 // Close passes on what was written without a line break; it cannot fail.

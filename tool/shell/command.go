@@ -30,8 +30,7 @@ func DefaultWaits() Waits {
 // reapPause is how long orphans that have ended keep their numbers at most.
 const reapPause = time.Second
 
-// Command is one command, from beginning to end. It leaves no process of its
-// session behind.
+// Command is one command, from beginning to end.
 type Command struct {
 	Cmd   *exec.Cmd     // its streams and SysProcAttr are set by Run
 	Start Start         // nil starts it on this machine as it is
@@ -39,14 +38,12 @@ type Command struct {
 	Waits Waits
 	Live  io.Writer       // gets the output as it comes, see live; nil shows none
 	Kill  <-chan struct{} // closed when a command that is being stopped is to be killed at once; may be nil
-	// Late takes a command whose time is up and lets it go on in the background, for at
-	// most LateLimit from its beginning. nil has it stopped.
+	// Late lets a command whose time is up go on for at most LateLimit from its beginning; nil has it stopped.
 	Late      *Jobs
 	LateLimit time.Duration
 }
 
-// Start starts a command whose streams are files in a session of its own. The error
-// says that it could not be started.
+// Start starts a command whose streams are files in a session of its own.
 type Start func(cmd *exec.Cmd) (Started, error)
 
 // Stop says who ended a command.
@@ -77,8 +74,7 @@ type Result struct {
 	Job *Job
 }
 
-// Run starts the command and waits for its end. The error says that it could
-// not be started.
+// Run starts the command and waits for its end. The error says that it could not be started.
 func (c *Command) Run(ctx context.Context) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -103,8 +99,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 // line is the command line, for users.
 func (c *Command) line() string { return c.Cmd.Args[len(c.Cmd.Args)-1] }
 
-// running is a command between its beginning and its end. It is used by one
-// goroutine.
+// running is a command between its beginning and its end, for one goroutine.
 type running struct {
 	started Started
 	waits   Waits
@@ -115,8 +110,7 @@ type running struct {
 	begun   time.Time
 }
 
-// begin starts the command. Its output goes to output, and to screen where that is not nil,
-// without escapes.
+// begin starts the command. Its output goes to output and, if it is not nil, to screen.
 func (c *Command) begin(output, screen io.Writer) (*running, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -147,8 +141,7 @@ func (c *Command) begin(output, screen io.Writer) (*running, error) {
 	return run, nil
 }
 
-// end ends what is left of a command and returns how it ended. Who waits gives up
-// waiting for its output when cancel is closed; it may be nil.
+// end ends what is left of a command. Closing cancel ends the wait for its output; it may be nil.
 func (r *running) end(why Stop, cancel <-chan struct{}) (end Result) {
 	defer r.pipe.Close()
 	if why != StopNone {
@@ -168,8 +161,7 @@ func (r *running) end(why Stop, cancel <-chan struct{}) (end Result) {
 	return end
 }
 
-// await waits for the command's end, or for a reason to end it: cancel is closed, or
-// the limit is over; 0 is none.
+// await waits for the command's end, for cancel or for the limit, 0 for none.
 func (r *running) await(cancel <-chan struct{}, limit time.Duration) Stop {
 	var late <-chan time.Time
 	if limit > 0 {
@@ -193,8 +185,7 @@ func (r *running) await(cancel <-chan struct{}, limit time.Duration) Stop {
 	}
 }
 
-// stop asks the command and all it started to end, and gives them time to,
-// until kill is closed.
+// stop asks the command and all it started to end, and gives them time until kill is closed.
 func (r *running) stop(why Stop) {
 	if why == StopCanceled {
 		r.started.Signal(syscall.SIGINT)
@@ -219,8 +210,7 @@ func (r *running) stop(why Stop) {
 	}
 }
 
-// waitFor waits until done is closed, for at most d, or until stop is closed.
-// It reports whether done was closed.
+// waitFor waits for done, for d or for stop, and reports whether done was closed.
 func waitFor(done <-chan struct{}, d time.Duration, stop <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -238,8 +228,7 @@ func waitFor(done <-chan struct{}, d time.Duration, stop <-chan struct{}) bool {
 	}
 }
 
-// Find is the path of bash, where there is none of sh, "" where there is
-// neither.
+// Find is the path of bash, else of sh, "" where there is neither.
 func Find() string {
 	for _, name := range []string{"bash", "/bin/bash", "sh", "/bin/sh"} {
 		if shell, err := exec.LookPath(name); err == nil && filepath.IsAbs(shell) {
@@ -249,8 +238,7 @@ func Find() string {
 	return ""
 }
 
-// Quote writes words so that a POSIX shell takes them apart the same way; what needs
-// no quotes gets none.
+// Quote writes words for a POSIX shell, without quotes where none are needed.
 func Quote(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -16,11 +16,9 @@ import (
 // maxJobs is how many background commands of a session may run at a time.
 const maxJobs = 16
 
-// Jobs are the background commands of a session. The zero value has none; its
-// methods may be called from any goroutine.
+// Jobs are the background commands of a session, for any goroutine. The zero value has none.
 type Jobs struct {
-	// Keep opens what keeps the whole output of a command by its id; name is the file's.
-	// nil keeps nothing but what was not read.
+	// Keep opens a file of the name for a command's whole output; nil keeps only what was not read.
 	Keep func(id string) (file io.WriteCloser, name string, err error)
 
 	mu     sync.Mutex
@@ -65,9 +63,7 @@ func (j *Job) Next() string {
 // errJobsOver says that a session is over.
 var errJobsOver = errors.New("the session is over")
 
-// Start starts a command in the background. It is stopped when its Limit, where it
-// has one, is over; Live and Late are not looked at. The error says that it could not
-// be started.
+// Start starts a command in the background, until its Limit, if it has one; Live and Late do not count.
 func (js *Jobs) Start(c *Command) (*Job, error) {
 	job, err := js.add(c.line())
 	if err != nil {
@@ -91,8 +87,7 @@ func (js *Jobs) Start(c *Command) (*Job, error) {
 	return job, nil
 }
 
-// take has a command go on in the background for a time, and returns its output so
-// far, which is in output and is taken from it. job is nil where it cannot.
+// take has a command go on in the background, and returns its output so far. job is nil where it cannot.
 func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration) (so []byte, job *Job) {
 	if limit <= 0 {
 		return nil, nil
@@ -151,8 +146,7 @@ func (js *Jobs) remove(job *Job) {
 	}
 }
 
-// List are the commands that run and those that have ended, in the order in which
-// they began.
+// List are the commands, also those that have ended, in the order in which they began.
 func (js *Jobs) List() []*Job {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -169,8 +163,7 @@ func (js *Jobs) Find(id string) *Job {
 	return nil
 }
 
-// Close stops all that run, waits until nothing of them is left, and returns them.
-// None can be started any more.
+// Close stops all that run, waits for their end and returns them. No other can be started.
 func (js *Jobs) Close() (stopped []*Job) {
 	js.mu.Lock()
 	js.closed = true
@@ -222,17 +215,13 @@ func (j *Job) Result() Result { return j.result }
 // Stop has the command asked to end, and ended if it does not. It does not wait.
 func (j *Job) Stop() { j.once.Do(func() { close(j.stop) }) }
 
-// Read takes the output that came since the last time, without escapes. Of more than
-// is kept the middle is missing, and a line says so.
+// Read takes the output that came since the last time; of too much the middle is missing, as a line says.
 func (j *Job) Read() string { return j.record.read() }
 
-// Show has what was not read yet, and what comes, shown on a screen as it comes until the
-// returned func is called. It is not read thereby. Where it is shown already, or the command
-// has ended, nothing is.
+// Show shows what was not read yet and what comes, until the returned func is called. It stays unread.
 func (j *Job) Show(screen io.Writer) (end func()) { return j.in.show(screen, j.pause) }
 
-// File is the file that holds the whole output, "" where none does; err says why it
-// is not whole.
+// File is the file of the whole output, "" for none; err says why it is not whole.
 func (j *Job) File() (name string, err error) {
 	j.record.mu.Lock()
 	defer j.record.mu.Unlock()
@@ -270,12 +259,10 @@ func (j *Job) Await(ctx context.Context, pattern *regexp.Regexp, limit time.Dura
 	}
 }
 
-// settled is how long a command has to be silent before it counts as done with what
-// it says at once.
+// settled is how long a command is silent before its first output counts as whole.
 const settled = 150 * time.Millisecond
 
-// Settle waits until the command has said something more than from bytes and is
-// silent again, or has ended, for at most limit.
+// Settle waits until the command has said more than from bytes and is silent, or has ended, at most limit.
 func (j *Job) Settle(ctx context.Context, from int, limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -329,8 +316,7 @@ func (j *Job) EndInput() error {
 	return j.input.Close()
 }
 
-// Tell notes that its reader knows how the command ended, and reports whether it is
-// the first time.
+// Tell notes that its reader knows how the command ended; it reports whether that is the first time.
 func (j *Job) Tell() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

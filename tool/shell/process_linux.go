@@ -2,12 +2,14 @@ package shell
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // NewSession gives the command a session of its own: without a terminal it cannot
@@ -46,11 +48,8 @@ func everyProcess() ([]Process, error) {
 	return list, nil
 }
 
-// kernelThread is PF_KTHREAD of the kernel's sched.h.
-const kernelThread = 0x00200000
-
 // parseStat reads /proc/PID/stat: pid (command) state parent group session, and
-// further on its flags and the time it began. The command may hold blanks and
+// further on the time it began. The command may hold blanks and
 // parentheses itself (proc(5)).
 func parseStat(pid int, stat []byte) (Process, bool) {
 	i := bytes.LastIndexByte(stat, ')')
@@ -59,23 +58,22 @@ func parseStat(pid int, stat []byte) (Process, bool) {
 	}
 	fields := bytes.Fields(stat[i+1:])
 	// Their numbers, less that of the state.
-	const state, parent, group, session, flags, began = 0, 1, 2, 3, 9 - 3, 22 - 3
+	const state, parent, group, session, began = 0, 1, 2, 3, 22 - 3
 	if len(fields) <= began {
 		return Process{}, false
 	}
 	var n [began + 1]int64
-	for _, k := range []int{parent, group, session, flags, began} {
+	for _, k := range []int{parent, group, session, began} {
 		var err error
 		if n[k], err = strconv.ParseInt(string(fields[k]), 10, 64); err != nil {
 			return Process{}, false
 		}
 	}
 	return Process{PID: pid, Parent: int(n[parent]), Group: int(n[group]), Session: int(n[session]),
-		Began: uint64(n[began]), Dead: bytes.ContainsAny(fields[state][:1], "ZX"), Kernel: n[flags]&kernelThread != 0}, true
+		Began: uint64(n[began]), Dead: bytes.ContainsAny(fields[state][:1], "ZX")}, true
 }
 
-// Environ is the environment that a process began with, nil where that cannot
-// be read.
+// Environ is the environment that a process began with, nil where it cannot be read.
 func Environ(pid int) []byte {
 	environ, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {
@@ -84,9 +82,8 @@ func Environ(pid int) []byte {
 	return environ
 }
 
-// becomesAnother says whether a process was about to run another program (execve) while
-// its environment was read, of which these many bytes came: then the kernel knows no
-// place of one yet, or one of another length (proc(5), env_start and env_end).
+// becomesAnother says whether a process was about to run another program while its environment of this
+// length was read: the kernel then knows no place of one, or another length (proc(5), env_start, env_end).
 func becomesAnother(pid, length int) bool {
 	stat, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
@@ -120,3 +117,50 @@ func statOf(pid int) (Process, bool) {
 }
 
 func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
+
+// A process's number is that of the last one plus one, until the largest number
+// there is (32,768 at least): so what a command has started stands between its
+// shell and the last number given. To look there only is far cheaper than to
+// list all processes, which would cost more than most commands. It must not
+// have gone round since, so only what was quick is looked up like this.
+const (
+	quickCommand = 100 * time.Millisecond
+	quickNumbers = 500
+)
+
+// lastNumber is the last number given to a process or thread, by /proc/loadavg; 0 where it is not known.
+func lastNumber() int {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	line := bytes.TrimSpace(data)
+	n, err := strconv.Atoi(string(line[bytes.LastIndexByte(line, ' ')+1:]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// list are the running processes, or for a quick command those that have begun since, unless a container
+// shows another system's numbers.
+func (p *processTree) list() ([]Process, error) {
+	shell, last := p.cmd.Process.Pid, lastNumber()
+	gone := p.before <= 0 || p.before >= shell || last < shell || last-p.before > quickNumbers
+	if gone || time.Since(p.begun) > quickCommand {
+		return Processes()
+	}
+	var list []Process
+	for pid := shell; pid <= last; pid++ {
+		if info, ok := statOf(pid); ok && !info.Dead && !isThread(pid) {
+			list = append(list, info)
+		}
+	}
+	return list, nil
+}
+
+// isThread says whether a number is that of a further thread: /proc shows these only when asked.
+func isThread(number int) bool {
+	status, err := os.ReadFile(procFile(number, "status"))
+	return err == nil && !bytes.Contains(status, fmt.Appendf(nil, "\nTgid:\t%d\n", number))
+}

@@ -1,11 +1,17 @@
 package shell
 
 import (
+	"bytes"
 	"crypto/rand"
+	"errors"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Process is what the system tells of a process.
@@ -13,11 +19,9 @@ type Process struct {
 	PID, Parent, Group, Session int
 	Began                       uint64 // ticks since the system started; 0 where not looked up
 	Dead                        bool   // it has ended, and nobody has asked how
-	Kernel                      bool   // it is a thread of the kernel's
 }
 
-// Grow adds to a set of processes, by their numbers, what descends from them
-// among all.
+// Grow adds to a set of process numbers those of all their descendants.
 func Grow(ours map[int]bool, all []Process) {
 	for grown := true; grown; {
 		grown = false
@@ -29,15 +33,13 @@ func Grow(ours map[int]bool, all []Process) {
 	}
 }
 
-// Started is a command that runs, with all that came from it. It is used by one
-// goroutine.
+// Started is a command that runs, with all that came from it, for one goroutine.
 type Started interface {
 	Done() <-chan struct{} // closed when the command itself has ended
 	Exit() Exit            // how it ended; only after that
 	Signal(syscall.Signal)
 	Runs() bool // whether anything of it runs still
-	// KillAll ends what is left, and returns how many processes besides the command
-	// it stopped, and how many it could not.
+	// KillAll ends what is left: how many processes besides the command it stopped, and how many it could not.
 	KillAll() (stopped, left int)
 	// Release is called once, when nothing is left and Done is closed.
 	Release()
@@ -49,18 +51,15 @@ type Exit struct {
 	Signal string // the signal's name, such as SIGKILL; "" for none
 }
 
-// processTree is a shell that was started on this machine as it is, and all that
-// came from it.
+// processTree is a shell on this machine as it is, and all that came from it.
 type processTree struct {
 	cmd    *exec.Cmd
 	begun  time.Time
 	before int           // the process number given last before it began, 0 when unknown
 	done   chan struct{} // closed when the shell itself has ended
-	// mark is a variable that the command's processes have in their environment,
-	// also those that left its session, unless they wiped it.
+	// mark is a variable in the environment of the command's processes, unless they wiped it.
 	mark string
-	// marks holds whether a process has the mark, by its number. What had it once goes on to
-	// count as the command's: a process that was killed loses its environment before it ends.
+	// marks holds whether a process has the mark, by its number, also when it has lost its environment.
 	marks  map[int]bool
 	seen   map[int]bool // processes without a mark that were looked at twice, or are about to be
 	unsure bool         // rest saw one that has no mark yet, and may be the command's
@@ -122,3 +121,133 @@ func (p *processTree) ended() bool {
 		return false
 	}
 }
+
+// Signal sends to the shell's group, and one by one to processes that left it, as under timeout(1).
+func (p *processTree) Signal(sig syscall.Signal) { p.send(sig, p.rest()) }
+
+func (p *processTree) send(sig syscall.Signal, to []Process) {
+	leader := p.cmd.Process.Pid
+	inGroup := func(q Process) bool { return q.Group == leader }
+	// The shell comes first: it must not go on, nor report, when what it
+	// waited for has ended. An error says that a process is gone already, or
+	// belongs to another user; KillAll looks which still run.
+	if !p.ended() || slices.ContainsFunc(to, inGroup) {
+		_ = p.kill(-leader, sig)
+	}
+	for _, q := range to {
+		if !inGroup(q) {
+			_ = p.kill(q.PID, sig)
+		}
+	}
+}
+
+// kill sends a signal to a process, or with a negative number to a group.
+func kill(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
+
+// KillAll kills what is left, and looks again until all are gone: one may have started another. Those of
+// other users stay.
+func (p *processTree) KillAll() (stopped, left int) {
+	strays := map[int]bool{}
+	deadline := time.NewTimer(time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		rest := p.rest()
+		if len(rest) == 0 && p.ended() && !p.unsure {
+			return len(strays), 0
+		}
+		for _, q := range rest {
+			if q.PID != p.cmd.Process.Pid {
+				strays[q.PID] = true
+			}
+		}
+		p.send(syscall.SIGKILL, rest)
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			for _, q := range p.rest() {
+				delete(strays, q.PID)
+				left++
+			}
+			return len(strays), left
+		}
+	}
+}
+
+// rest are the processes of the command that still run: those of the session
+// that the shell began, whatever group they are in and whoever their parent is
+// now, those that left it, and what descends from them. Where processes cannot be
+// listed it is the shell's group as a whole. It sets unsure.
+func (p *processTree) rest() []Process {
+	p.unsure = false
+	leader := p.cmd.Process.Pid
+	all, err := p.list()
+	if err != nil {
+		if syscall.Kill(-leader, 0) != nil {
+			return nil
+		}
+		return []Process{{PID: leader, Group: leader, Session: leader}}
+	}
+	ours := map[int]bool{leader: !p.ended()}
+	for _, q := range all {
+		if q.Session == leader || !ours[q.PID] && p.left(q) {
+			ours[q.PID] = true
+		}
+	}
+	Grow(ours, all)
+	return slices.DeleteFunc(all, func(q Process) bool { return !ours[q.PID] })
+}
+
+// marked reports whether a process has the mark in its environment, which other users' do not show.
+func (p *processTree) marked(pid int) bool {
+	if has, known := p.marks[pid]; known {
+		return has
+	}
+	environ := Environ(pid)
+	if bytes.Contains(environ, []byte(p.mark)) {
+		p.marks[pid] = true
+		return true
+	}
+	if environ != nil && becomesAnother(pid, len(environ)) {
+		p.unsure = true
+		return false
+	}
+	// Where becomesAnother cannot tell, an empty environment may be that of a process
+	// that is becoming another program: it is looked at again.
+	if environ == nil || len(environ) > 0 {
+		p.marks[pid] = false
+	}
+	return false
+}
+
+// OwnGroup has a command started in a process group of its own, out of reach of
+// the terminal's Ctrl-C. When it was made with a context, what it started ends
+// with it when the context does: many a command is a script around its program.
+func OwnGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.Cancel != nil {
+		cmd.Cancel = func() error { return KillGroup(cmd) }
+	}
+}
+
+// KillGroup kills a command started after OwnGroup with what it started, or returns os.ErrProcessDone.
+func KillGroup(cmd *exec.Cmd) error {
+	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
+
+// signalOf is the signal that ended a process, such as SIGKILL; "" when it exited.
+func signalOf(state *os.ProcessState) string {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return ""
+	}
+	return SignalName(int(status.Signal()))
+}
+
+// SignalName is the name of a signal, such as SIGKILL; "" for no such number.
+func SignalName(number int) string { return unix.SignalName(syscall.Signal(number)) }

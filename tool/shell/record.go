@@ -8,13 +8,11 @@ import (
 	"sync"
 )
 
-// maxUnread is how much of a background command's output is kept for who reads it
-// next, in bytes; the whole is in its file.
+// maxUnread is how much of a background command's unread output is kept, in bytes.
 const maxUnread = 256 << 10
 
-// record takes the output of a background command: all of it goes to a file, as far
-// as there is room, and what nobody has read yet is kept. Its methods may be called
-// from any goroutine.
+// record takes the output of a background command, to a file as far as there is room, and keeps what
+// nobody has read. Its methods may be called from any goroutine.
 type record struct {
 	mu     sync.Mutex
 	file   io.WriteCloser // nil where nothing keeps it
@@ -109,8 +107,7 @@ func newRecord() *record {
 	return &record{unread: newSpool(maxUnread), past: newSpool(maxUnread), room: maxOutput}
 }
 
-// await has a watch look at what was not read yet, then at what was read and no wait
-// has found, and at what comes. It ends with the returned func.
+// await has a watch look at what was not read, then at what no wait has found, then at what comes.
 func (r *record) await(w *watch) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

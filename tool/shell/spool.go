@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// maxOutput is how much of a command's output is kept, in bytes: what the
-	// file for the model may hold.
+	// maxOutput is how much of a command's output is kept, in bytes.
 	maxOutput = 50 << 20
 	// spoolBlock is the unit in which output is dropped.
 	spoolBlock = 64 << 10
@@ -89,8 +88,7 @@ func (s *spool) missing() string {
 	return fmt.Sprintf("\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
 }
 
-// String is what was kept, with a line that says how much is missing and where.
-// It is valid UTF-8 whatever was written.
+// String is what was kept, with a line for what is missing, in valid UTF-8.
 func (s *spool) String() string {
 	if s.dropped == 0 {
 		return string(toValid(s.kept))
@@ -100,15 +98,13 @@ func (s *spool) String() string {
 	return string(toValid(all))
 }
 
-// take is what String returns, in the very memory it was kept in, which has room for more
-// where much was kept. The spool must not be used any more.
+// take is String in the memory of the spool, which must not be used any more.
 func (s *spool) take() []byte {
 	text := s.kept
 	if s.dropped > 0 {
 		head, newer := s.head(), s.at-s.head()
 		text = append(text[:s.at], text[s.end:]...)
-		// What is older stands behind what is newer: turned round part by part and as a whole,
-		// they change places.
+		// The older part stands behind the newer one: they change places.
 		tail := text[head:]
 		slices.Reverse(tail[:newer])
 		slices.Reverse(tail[newer:])

@@ -4,19 +4,19 @@ package text
 
 import (
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// FirstLine is the first line of s that holds more than white space, without white space
-// around it; "" when there is no such line.
+// FirstLine is the first line of s that is not blank, trimmed; "" for none.
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(line)
 }
 
-// Clip is s where it has at most n characters (code points), and else its first n-1 with "…"
-// behind them. n must be at least 1.
+// Clip is s, or its first n-1 characters with "…" behind them where it has more than n (at least 1).
 func Clip(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -35,8 +35,7 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// CutLines is at most the first n bytes of s, to the end of a line where one ends in the
-// second half of them.
+// CutLines is at most the first n bytes of s, to the end of a line in their second half.
 func CutLines(s string, n int) string {
 	cut := Cut(s, n)
 	if end := strings.LastIndexByte(cut, '\n') + 1; len(cut) < len(s) && end > n/2 {
@@ -45,8 +44,7 @@ func CutLines(s string, n int) string {
 	return cut
 }
 
-// Ends is s, or where it is longer than n bytes about two thirds of them from its beginning
-// and one from its end.
+// Ends is s, or where it is longer than n bytes two thirds of them from its beginning, one from its end.
 func Ends(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -58,8 +56,7 @@ func Ends(s string, n int) string {
 	return Cut(s, n*2/3) + "\n(…)\n" + s[tail:]
 }
 
-// Count is a number with its noun, such as "1 file" or "1,204 files". The plural of the noun
-// must end in s.
+// Count is a number with its noun, whose plural ends in s: "1 file", "1,204 files".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -91,4 +88,59 @@ func Bytes(n int64) string {
 		return Count(int(n), "byte")
 	}
 	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
+// CutLine shortens a line to about limit bytes and tells how many were left out.
+func CutLine(line string, limit int) (kept string, cut int) {
+	if len(line) <= limit {
+		return line, 0
+	}
+	end := limit
+	for end > limit-utf8.UTFMax && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return line[:end], len(line) - end
+}
+
+// WriteLine writes a line of a file as models see it; cut bytes were left out of the text.
+func WriteLine(w io.Writer, number int, line string, cut int) {
+	mark := ""
+	if cut > 0 {
+		mark = fmt.Sprintf(" [%s of this line left out]", Bytes(int64(cut)))
+	}
+	line = strings.ReplaceAll(strings.ToValidUTF8(line, "�"), "\x00", "�")
+	fmt.Fprintf(w, "%6d\t%s%s\n", number, line, mark)
+}
+
+// Printable quotes a file name that would not stay on its line.
+func Printable(name string) string {
+	if !utf8.ValidString(name) {
+		return strconv.Quote(name)
+	}
+	for _, r := range name {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func IsASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
+}
+
+// UpTo names the first n of some things, and says how many there are besides.
+func UpTo(n int, names []string) string {
+	more := len(names) - n
+	if more <= 0 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
 }

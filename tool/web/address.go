@@ -17,8 +17,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxAddress is the length of an address in bytes from which on it is refused: the
-// user has to read all of it.
+// maxAddress is the longest address in bytes: the user has to read all of it.
 const maxAddress = 4000
 
 // Parse reads the address of a page and writes it as it will be asked for: the host
@@ -119,8 +118,7 @@ func canonicalHost(host string) (string, error) {
 
 const hostRunes = "abcdefghijklmnopqrstuvwxyz0123456789-_."
 
-// numeric reports whether a label of a host makes it an IPv4 address, as the URL
-// standard has it (url.spec.whatwg.org, "ends in a number").
+// numeric reports whether a label makes a host an IPv4 address (url.spec.whatwg.org, "ends in a number").
 func numeric(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true
@@ -129,8 +127,7 @@ func numeric(label string) bool {
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// looseIPv4 reads an IPv4 address of one to four numbers, decimal, octal or
-// hexadecimal, of which the last fills what the others leave (as inet_aton does).
+// looseIPv4 reads an address of one to four numbers, decimal, octal or hexadecimal, as inet_aton does.
 func looseIPv4(host string) (a netip.Addr, ok bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {
@@ -157,8 +154,7 @@ func looseIPv4(host string) (a netip.Addr, ok bool) {
 	return netip.AddrFrom4([4]byte{byte(all >> 24), byte(all >> 16), byte(all >> 8), byte(all)}), true
 }
 
-// SplitHost parts a host from its port, "" where there is none. An IPv6 address may
-// stand with or without brackets.
+// SplitHost parts a host from its port, "" for none. An IPv6 address may have brackets.
 func SplitHost(text string) (host, port string) {
 	if h, p, err := net.SplitHostPort(text); err == nil {
 		return h, p
@@ -166,9 +162,8 @@ func SplitHost(text string) (host, port string) {
 	return strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), ""
 }
 
-// Own says in words why a host, with or without port, is none of the public
-// internet's, as far as its spelling tells; "" where that says nothing. No name is
-// looked up.
+// Own says why the spelling of a host, with or without port, is none of the public internet's; "" for no
+// reason. No name is looked up.
 func Own(host string) string {
 	host, _ = SplitHost(strings.ToLower(host))
 	host = strings.TrimSuffix(host, ".")
@@ -198,8 +193,7 @@ const (
 	notPublic     = "no address of the public internet"
 )
 
-// OwnAddr says in words why an address is none of the public internet's, "" for one
-// that is. An address that carries another one counts as that.
+// OwnAddr says why an address, or the one it carries, is none of the public internet's; "" for no reason.
 func OwnAddr(a netip.Addr) string {
 	a = a.WithZone("").Unmap()
 	switch {
@@ -244,8 +238,7 @@ func within(a netip.Addr, prefixes ...string) bool {
 	return false
 }
 
-// carriedIPv4 is the IPv4 address within an IPv6 one that leads there: NAT64 (RFC
-// 6052), 6to4 (RFC 3056), ISATAP (RFC 5214).
+// carriedIPv4 is the IPv4 address in one of NAT64 (RFC 6052), 6to4 (RFC 3056) or ISATAP (RFC 5214).
 func carriedIPv4(a netip.Addr) (netip.Addr, bool) {
 	b := a.As16()
 	tail := netip.AddrFrom4([4]byte(b[12:]))

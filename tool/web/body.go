@@ -68,8 +68,7 @@ const (
 	anyBytes = "application/octet-stream"
 )
 
-// mediaType is what the server says, or what the bytes look like where it says
-// nothing of use.
+// mediaType is what the server says, else what the bytes look like.
 func mediaType(said string, data []byte) string {
 	if said != "" && said != anyBytes {
 		return said
@@ -102,8 +101,7 @@ func kindOf(media string, data []byte) kind {
 	return kindNone
 }
 
-// decode brings text into UTF-8, by its byte order mark, what the server or the page
-// says, or what it looks like.
+// decode brings text into UTF-8, by its mark, what the server or page says, or its looks.
 func decode(data []byte, declared string) []byte {
 	coding, _, certain := charset.DetermineEncoding(data, declared)
 	if !certain && utf8.Valid(data) {
@@ -116,8 +114,7 @@ func decode(data []byte, declared string) []byte {
 	return text
 }
 
-// clean takes out of a text what does not show and could only hide something: control
-// characters, marks of direction, tags and other characters without a width.
+// clean takes out of a text what does not show and could only hide something.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

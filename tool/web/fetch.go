@@ -31,15 +31,13 @@ const (
 // Client fetches pages. Its fields are not changed while it is used; it is safe for
 // concurrent use and keeps neither cookies nor connections.
 type Client struct {
-	// Base is what connections are made with: certificates and proxy. Its own way to
-	// dial is not used.
+	// Base is what connections are made with, except its way to dial.
 	Base *http.Transport
 	// Around wraps each transport, to write down what passes; nil for nothing.
 	Around func(http.RoundTripper) http.RoundTripper
 	// UserAgent names the program, such as "artoo/1.2".
 	UserAgent string
-	// Offline refuses every host that is not of this machine or network by its
-	// spelling, before anything is looked up.
+	// Offline refuses every host that is not of this machine or network by its spelling.
 	Offline bool
 
 	lookup  *net.Resolver           // nil for the system's; for tests
@@ -71,8 +69,7 @@ type Hosts func(host string) (unasked, own bool)
 type Page struct {
 	URL    *url.URL // where it was found, after redirects
 	Status int      // such as 200
-	// Elsewhere is where a redirect leads that was not followed, since no rule covers
-	// its host; nil for none. There is no text then.
+	// Elsewhere is where a redirect leads that was not followed, nil for none; there is no Text then.
 	Elsewhere *url.URL
 	MediaType string // such as text/html, "" where nothing tells
 	Title     string
@@ -86,8 +83,7 @@ type Page struct {
 	Cut   bool
 }
 
-// OwnError is a host that was not connected to, since it is none of the public
-// internet's and nobody allowed that.
+// OwnError is a host that was not connected to: it is not public, and nobody allowed it.
 type OwnError struct {
 	Host string // includes the port
 	Why  string
@@ -134,8 +130,7 @@ func (c *Client) Fetch(ctx context.Context, u *url.URL, hosts Hosts) (Page, erro
 	}
 }
 
-// Kept is the page of an address that was fetched not long ago, for a further piece
-// of it.
+// Kept is the page of an address that was fetched not long ago.
 func (c *Client) Kept(u *url.URL) (Page, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,8 +150,7 @@ func (c *Client) keep(asked string, page Page) {
 	c.kept = c.kept[max(0, len(c.kept)-keepPages):]
 }
 
-// sameHost reports whether leave for one address is leave for the other: the same
-// host, and the same port or the two that are usual.
+// sameHost reports whether leave for one address is leave for the other.
 func sameHost(a, b *url.URL) bool {
 	return a.Hostname() == b.Hostname() && (a.Port() == "" && b.Port() == "" || HostPort(a) == HostPort(b))
 }
@@ -208,8 +202,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// transport is the way to one host: for a single request, so that no connection
-// made with one leave serves another.
+// transport is the way to one host for one request: no connection serves another leave.
 func (c *Client) transport(request *http.Request, own bool) (*http.Transport, error) {
 	host, why := HostPort(request.URL), Own(request.URL.Host)
 	switch {

@@ -19,14 +19,11 @@ import (
 )
 
 const (
-	// maxElements is how many elements of a page are weighed for what its main part is:
-	// that may take the square of it.
+	// maxElements bounds the search for a page's main part, which may take the square of it.
 	maxElements = 20_000
-	// leastPart is the share of a page's text that its main part must have; one with
-	// less is a list, or an index, of which all counts.
+	// leastPart is the share of the text that a main part must have; else all of the page counts.
 	leastPart = 0.3
-	// maxNesting is how deep lists and quotations may stand in one another: each is
-	// indented once more for each that it is in.
+	// maxNesting is how deep lists and quotations may stand in one another.
 	maxNesting = 32
 )
 
@@ -35,8 +32,7 @@ var toMarkdown = sync.OnceValue(func() *converter.Converter {
 		table.NewTablePlugin()))
 })
 
-// markdown makes Markdown of a page in UTF-8: of its main part, or of all that
-// is seen of it where there is none.
+// markdown makes Markdown of a page in UTF-8: of its main part, else of all that is seen.
 func markdown(ctx context.Context, data []byte, at *url.URL) (title, text string, err error) {
 	doc, err := html.Parse(bytes.NewReader(data))
 	if err != nil { // nested too deep

@@ -22,8 +22,7 @@ const (
 	maxAnswer  = 2 << 20 // bytes of an answer
 )
 
-// Engine is a search engine as the user set it up. Its fields are not changed while
-// it is used; it is safe for concurrent use.
+// Engine is a search engine as the user set it up, safe for concurrent use.
 type Engine struct {
 	Name    string        // searxng, brave or tavily
 	Address string        // "" selects the engine's own server; searxng has none
