@@ -99,23 +99,19 @@ func (s *session) keepOutput(id string) (io.WriteCloser, string, error) {
 		return nil, "", nil
 	}
 	name := filepath.Join(dir, "background-"+id+"-"+rand.Text()[:6]+".txt")
-	return &maskedFile{name: name, mask: s.masked}, name, nil
+	return &maskedFile{name: name, text: heldText{mask: s.masked}}, name, nil
 }
 
 // maskedFile is a file with marks in place of keys. It is made when the first text comes.
 type maskedFile struct {
 	name string
-	mask func(string) string
+	text heldText
 	file *os.File
-	held string // It may be the beginning of a key.
 }
 
 // Write implements io.Writer.
 func (f *maskedFile) Write(p []byte) (int, error) {
-	text := f.held + string(p)
-	cut := maskable(text)
-	f.held = text[cut:]
-	return len(p), f.write(text[:cut])
+	return len(p), f.write(f.text.add(p))
 }
 
 func (f *maskedFile) write(text string) (err error) {
@@ -127,13 +123,13 @@ func (f *maskedFile) write(text string) (err error) {
 			return err
 		}
 	}
-	_, err = f.file.WriteString(f.mask(text))
+	_, err = f.file.WriteString(text)
 	return err
 }
 
 // Close implements io.Closer.
 func (f *maskedFile) Close() error {
-	err := f.write(f.held)
+	err := f.write(f.text.rest())
 	if f.file == nil {
 		return err
 	}

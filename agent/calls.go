@@ -184,7 +184,7 @@ func (c *calls) execute(ctx context.Context, p *pending, slots chan struct{}) {
 	if files := c.session.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
 		p.ownChanges = files.Seen.OwnChanges()
 	}
-	p.live = &liveOutput{call: p.call, cb: c.cb, mask: c.session.opt.Secrets.Mask}
+	p.live = &liveOutput{call: p.call, cb: c.cb, text: heldText{mask: c.session.masked}}
 	p.run = &callRun{done: make(chan ended, 1)}
 	// Counted here, on the turn's goroutine: Close may not wait before it.
 	c.background.abandoned.Go(func() {

@@ -193,7 +193,7 @@ func TestOutputAfterTheEndIsDropped(t *testing.T) {
 	if n, err := io.WriteString(late, "even later"); n != 10 || err != nil {
 		t.Errorf("a late write: %d, %v", n, err)
 	}
-	wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/1", "output a caf", "output a é x", "result a ok",
+	wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/1", "output a café ", "output a x", "result a ok",
 		"thinking", "thinking done", "text ok")
 }
 

@@ -258,17 +258,11 @@ type calls struct {
 	response   *Response
 	keeper     *keeper
 	background *backgroundCalls
-	own        ownTools
+	own        *turn
 	env        *tool.Env // The calls run in it.
 	repeats    repeats
 	loose      sync.Once // It guards the notice that reading commands run unconfined.
 	unchecked  sync.Once // It guards the notice that checks do not run.
-}
-
-type ownTools interface {
-	announce(p *pending)
-	runOwn(ctx context.Context, p *pending) (tool.Result, error)
-	conclude(p *pending) error
 }
 
 type callRun struct {

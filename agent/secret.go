@@ -4,8 +4,10 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"artoo/agent/permission"
+	"artoo/tool/text"
 )
 
 // maskMark is what stands for a key, also as a model may write it in JSON.
@@ -35,6 +37,21 @@ func marked(input string) string {
 	return strings.NewReplacer(`\u2039`, "‹", `\u203a`, "›", `\u203A`, "›").Replace(maskMark().FindString(input))
 }
 
+// heldText masks a text that comes in pieces. It holds back what may be the beginning of a key.
+type heldText struct {
+	mask func(string) string
+	held string
+}
+
+func (h *heldText) add(piece []byte) string {
+	whole := h.held + string(piece)
+	cut := maskable(whole)
+	h.held = whole[cut:]
+	return h.mask(whole[:cut])
+}
+
+func (h *heldText) rest() string { return h.mask(h.held) }
+
 // Bounds of what live output waits for.
 const (
 	longestKey   = 4 << 10 // bytes of a word that may be a key
@@ -49,7 +66,7 @@ func maskable(output string) int {
 		end = strings.LastIndexAny(before, " \t\r\n") + 1
 	}
 	if len(output)-end > longestKey {
-		end = len(output)
+		end = len(text.Cut(output, len(output)-utf8.UTFMax))
 	}
 	at := strings.LastIndex(output, "-----BEGIN ")
 	if at < 0 || len(output)-at > longestBlock {

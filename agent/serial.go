@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"io"
 	"sync"
 	"unicode/utf8"
 )
@@ -84,45 +83,23 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 type liveOutput struct {
 	call Call
 	cb   *serial
-	mask func(string) string // nil masks nothing
 
 	mu     sync.Mutex
-	held   []byte // an incomplete rune at the end of the last chunk, or what may be a key
+	text   heldText
 	closed bool
 }
 
-var _ io.Writer = (*liveOutput)(nil)
-
-// Write never fails; a rune that is cut at the chunk's end waits for the rest.
+// Write implements io.Writer. It never fails.
 func (o *liveOutput) Write(chunk []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
-		return len(chunk), nil
+	if !o.closed {
+		o.show(o.text.add(chunk))
 	}
-	data := append(o.held, chunk...)
-	cut := len(data)
-	for i := 1; i <= min(utf8.UTFMax-1, len(data)); i++ {
-		if utf8.RuneStart(data[len(data)-i]) {
-			if !utf8.FullRune(data[len(data)-i:]) {
-				cut = len(data) - i
-			}
-			break
-		}
-	}
-	if o.mask != nil {
-		cut = min(cut, maskable(string(data)))
-	}
-	o.held = append([]byte(nil), data[cut:]...)
-	o.show(data[:cut])
 	return len(chunk), nil
 }
 
-func (o *liveOutput) show(data []byte) {
-	text := string(data)
-	if o.mask != nil {
-		text = o.mask(text)
-	}
+func (o *liveOutput) show(text string) {
 	if text != "" {
 		o.cb.OnToolOutput(o.call, text)
 	}
@@ -131,8 +108,8 @@ func (o *liveOutput) show(data []byte) {
 func (o *liveOutput) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.closed && o.mask != nil && utf8.Valid(o.held) {
-		o.show(o.held)
+	if rest := o.text.rest(); !o.closed && utf8.ValidString(rest) {
+		o.show(rest)
 	}
 	o.closed = true
 }

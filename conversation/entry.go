@@ -161,8 +161,3 @@ func decodeEntry(line []byte) (e entry, err error) {
 	}
 	return e, err
 }
-
-// The beginnings of lines; the encoder always writes the type first.
-func isType(line []byte, kind string) bool {
-	return bytes.HasPrefix(line, []byte(`{"type":"`+kind+`"`))
-}

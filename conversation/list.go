@@ -43,7 +43,6 @@ type Info struct {
 // Bounds of what List reads of each file.
 const (
 	headBytes  = 32 << 10 // holds a header, or the whole of a short file
-	peekBytes  = 1 << 20  // at most, to find the header and the first user message
 	tailBytes  = 4 << 10  // holds the last turn marker, mostly
 	longTail   = 64 << 10 // where it does not stand there
 	firstChars = 80
@@ -214,12 +213,8 @@ func (d *describer) describe(of found) (Info, error) {
 	}
 	defer f.Close()
 	d.size = of.size
-	header := d.header(f, &info)
-	err = d.end(f, &info)
-	if !header || info.First == "" {
-		err = errors.Join(err, peek(f, &info))
-	}
-	return info, err
+	d.header(f, &info)
+	return info, d.end(f, &info)
 }
 
 // Info describes the session as List does. The file must be there.
@@ -233,22 +228,20 @@ func (s *Session) Info() (Info, error) {
 	return info, fileError(s.path, err)
 }
 
-// header reads the header if it is the first line, and reports whether it is.
-func (d *describer) header(f io.ReaderAt, info *Info) bool {
+// header reads the header if it is the first line and can be read. end reports an error.
+func (d *describer) header(f io.ReaderAt, info *Info) {
 	d.head = slices.Grow(d.head[:0], headBytes)[:min(headBytes, d.size)]
-	n, _ := f.ReadAt(d.head, 0) // peek reads it again and reports the error
+	n, _ := f.ReadAt(d.head, 0)
 	d.head = d.head[:n]
 	line, _, whole := bytes.Cut(d.head, []byte{'\n'})
-	if !whole || !isType(line, typeSession) {
-		return false
+	if !whole { // a long system prompt
+		line, _ = bufio.NewReader(io.NewSectionReader(f, 0, d.size)).ReadBytes('\n')
 	}
 	e, err := decodeEntry(withoutSystem(line))
-	if err != nil {
-		return false
+	if h, ok := e.payload.(*Header); ok && err == nil {
+		info.CWD, info.Started, info.Provider, info.ForkOf, info.Headless = h.CWD, h.Started, h.Provider, h.ForkOf, h.Headless
+		info.Model = h.Model
 	}
-	h := e.payload.(*Header)
-	info.begun(h)
-	return true
 }
 
 // withoutSystem is a header's line without the system prompt, which is most of it.
@@ -263,13 +256,6 @@ func withoutSystem(line []byte) []byte {
 		if backslashes := end - len(bytes.TrimRight(prompt[:end], `\`)); backslashes%2 == 0 {
 			return slices.Concat(before, prompt[end+1:])
 		}
-	}
-}
-
-func (info *Info) begun(h *Header) {
-	info.CWD, info.Started, info.Provider, info.ForkOf, info.Headless = h.CWD, h.Started, h.Provider, h.ForkOf, h.Headless
-	if info.Model == "" {
-		info.Model = h.Model
 	}
 }
 
@@ -368,33 +354,6 @@ func (c *counting) fill(info *Info) {
 	}
 	if !c.older {
 		info.CostUSD = c.totals.CostUSD
-	}
-}
-
-// peek reads the header and the first user message, wherever they stand.
-func peek(f io.ReaderAt, info *Info) error {
-	in := bufio.NewReader(io.NewSectionReader(f, 0, peekBytes))
-	for {
-		line, readErr := in.ReadBytes('\n')
-		if e, err := decodeEntry(line); err == nil {
-			switch p := e.payload.(type) {
-			case *Header:
-				if info.Started.IsZero() { // the first counts
-					info.begun(p)
-				}
-			case *messageRecord:
-				if p.Message.Role == provider.RoleUser {
-					info.First = firstWords(p.Message)
-					return nil
-				}
-			}
-		}
-		if errors.Is(readErr, io.EOF) {
-			return nil
-		}
-		if readErr != nil {
-			return readErr
-		}
 	}
 }
 

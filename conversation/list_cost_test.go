@@ -114,11 +114,9 @@ func TestListingReadsHeadAndTail(t *testing.T) {
 		r := &countedReader{file: f}
 		d := describer{size: stat.Size()}
 		var info Info
-		if !d.header(r, &info) {
-			t.Error("the header is not read")
-		}
+		d.header(r, &info)
 		must(t, d.end(r, &info))
-		if most := min(stat.Size(), headBytes+tailBytes); r.calls > 2 || int64(r.bytes) > most || info.Messages != 2*messages {
+		if most := min(stat.Size(), headBytes+tailBytes); r.calls > 2 || int64(r.bytes) > most || info.Messages != 2*messages || info.CWD == "" {
 			t.Errorf("%d messages: %d reads of %d bytes; %+v", messages, r.calls, r.bytes, info)
 		}
 		of := found{path: s.Path(), size: stat.Size()}

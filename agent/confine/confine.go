@@ -121,7 +121,7 @@ func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &command{process: process, done: make(chan struct{})}
+	r := &command{Process: process, done: make(chan struct{})}
 	go r.await()
 	return r, nil
 }
@@ -141,15 +141,15 @@ func (c *Confiner) Close() error {
 
 // command is a command in the sandbox.
 type command struct {
-	process *sandbox.Process
-	done    chan struct{}
-	exit    sandbox.Exit // once done is closed
-	err     error
+	*sandbox.Process
+	done chan struct{}
+	exit sandbox.Exit // once done is closed
+	err  error
 }
 
 func (r *command) await() {
 	defer close(r.done)
-	r.exit, r.err = r.process.Wait()
+	r.exit, r.err = r.Process.Wait()
 }
 
 func (r *command) Done() <-chan struct{} { return r.done }
@@ -166,7 +166,7 @@ func (r *command) Exit() shell.Exit {
 }
 
 // Signal passes a signal on. One that cannot be sent finds nobody: it has ended.
-func (r *command) Signal(signal syscall.Signal) { _ = r.process.Signal(signal) }
+func (r *command) Signal(signal syscall.Signal) { _ = r.Process.Signal(signal) }
 
 // Runs reports whether it, or anything that it started, runs.
 func (r *command) Runs() bool {
@@ -180,7 +180,7 @@ func (r *command) Runs() bool {
 
 func (r *command) KillAll() (stopped, left int) {
 	if r.Runs() {
-		_ = r.process.Kill() // it may have ended meanwhile
+		_ = r.Process.Kill() // it may have ended meanwhile
 		<-r.done
 	}
 	return r.exit.Stopped, 0
@@ -189,38 +189,31 @@ func (r *command) KillAll() (stopped, left int) {
 // Release has nothing to give back: what a command leaves is the layer.
 func (r *command) Release() {}
 
-func (r *command) Denials() []sandbox.Denial { return r.process.Denials() }
-func (r *command) Hides(path string) bool    { return r.process.Hides(path) }
-func (r *command) Protect() error            { return r.process.Protect() }
-func (r *command) Limit() string             { return r.exit.Limit }
+func (r *command) Limit() string { return r.exit.Limit }
 
 func (r *command) Changes(ctx context.Context) (Changes, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	found, err := r.process.Changes(ctx)
+	found, err := r.Process.Changes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &changes{found: found}, nil
+	return &changes{Changes: found}, nil
 }
-
-func (r *command) Discard() error { return r.process.Discard() }
 
 type changes struct {
-	found *sandbox.Changes
-	gone  bool
+	*sandbox.Changes
+	gone bool
 }
 
-func (c *changes) List() []sandbox.Change { return c.found.Entries }
+func (c *changes) List() []sandbox.Change { return c.Entries }
 
-func (c *changes) Stays() []string { return c.found.Stays }
-
-func (c *changes) Open(change sandbox.Change) (*os.File, error) { return c.found.Open(change) }
+func (c *changes) Stays() []string { return c.Changes.Stays }
 
 // Path names files where they lie: the journal copies what it cannot rename.
 func (c *changes) Path(change sandbox.Change) string {
-	at, err := c.found.File(change)
+	at, err := c.Changes.File(change)
 	if err != nil {
 		return ""
 	}
@@ -235,7 +228,7 @@ func (c *changes) Discard(keepCaches bool) error {
 	c.gone = true
 	var err error
 	if keepCaches {
-		err = c.found.KeepCaches()
+		err = c.Changes.KeepCaches()
 	}
-	return errors.Join(err, c.found.Discard())
+	return errors.Join(err, c.Changes.Discard())
 }
