@@ -109,7 +109,6 @@ type maskedFile struct {
 	file *os.File
 }
 
-// Write implements io.Writer.
 func (f *maskedFile) Write(p []byte) (int, error) {
 	return len(p), f.write(f.text.add(p))
 }
@@ -127,7 +126,6 @@ func (f *maskedFile) write(text string) (err error) {
 	return err
 }
 
-// Close implements io.Closer.
 func (f *maskedFile) Close() error {
 	err := f.write(f.text.rest())
 	if f.file == nil {

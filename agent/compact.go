@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -241,10 +240,7 @@ func (r *requests) besides() *requests {
 // silent passes on how requests go, and nothing of what they say.
 type silent struct{ Callbacks }
 
-// OnText implements Callbacks.
-func (silent) OnText(string) {}
-
-// OnReasoning implements Callbacks.
+func (silent) OnText(string)      {}
 func (silent) OnReasoning(string) {}
 
 // OnNotice implements Callbacks: a call of such a reply is never run.
@@ -254,7 +250,6 @@ func (s silent) OnNotice(n Notice) {
 	}
 }
 
-// Ask implements Callbacks.
 func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
 // whole sums up with one request, which begins as those of the conversation do, so that the provider's cache
@@ -286,8 +281,8 @@ func (s *summarizer) inPieces(ctx context.Context, most int) (summary string, er
 		if size < leastPiece {
 			return "", errTooLong
 		}
-		piece, left := cutPiece(rest, size)
-		text, err := s.request(ctx, beside+s.requests.session.conv.Tokens(len(piece)), func(ask string) provider.Request {
+		piece := text.CutLines(rest, size)
+		said, err := s.request(ctx, beside+s.requests.session.conv.Tokens(len(piece)), func(ask string) provider.Request {
 			return provider.Request{System: summarySystem, Messages: []provider.Message{
 				provider.UserText(before + "<transcript>\n" + piece + "\n</transcript>\n\n" + ask)}}
 		})
@@ -298,7 +293,7 @@ func (s *summarizer) inPieces(ctx context.Context, most int) (summary string, er
 		if err != nil {
 			return "", err
 		}
-		summary, rest = text, left
+		summary, rest = said, rest[len(piece):]
 	}
 	return summary, nil
 }
@@ -432,19 +427,4 @@ func transcript(messages []provider.Message) string {
 		}
 	}
 	return b.String()
-}
-
-// cutPiece cuts a text after size bytes at most, at the end of a line where there is
-// one in the second half.
-func cutPiece(text string, size int) (piece, rest string) {
-	if len(text) <= size {
-		return text, ""
-	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	if end := strings.LastIndexByte(text[:size], '\n'); end >= size/2 {
-		size = end + 1
-	}
-	return text[:size], text[size:]
 }

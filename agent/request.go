@@ -389,28 +389,22 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 			Err: fmt.Errorf("not run, since what it changes could not be undone: %w", errors.Join(err, endErr))}
 	}
 	return func() {
-		say := func(text string, to func(string)) {
-			if text != "" {
-				to(text)
-			}
-		}
-		lost, late := make(chan string), make(chan struct{})
+		report := make(chan string, 1)
 		r.keeper.settling.Go(func() {
 			settle()
-			text := lostBy(r.keeper.closeStep(step))
-			select {
-			case lost <- text:
-			case <-late:
-				say(text, r.session.notify)
-			}
+			report <- lostBy(r.keeper.closeStep(step))
 		})
-		grace := time.NewTimer(interruptGrace)
-		defer grace.Stop()
 		select {
-		case text := <-lost:
-			say(text, func(text string) { r.cb.notice(NoticeWarning, text) })
-		case <-grace.C:
-			close(late)
+		case text := <-report:
+			if text != "" {
+				r.cb.notice(NoticeWarning, text)
+			}
+		case <-time.After(interruptGrace):
+			r.keeper.settling.Go(func() {
+				if text := <-report; text != "" {
+					r.session.notify(text)
+				}
+			})
 		}
 	}, nil
 }

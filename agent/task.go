@@ -209,13 +209,10 @@ func (w *subAgentCall) own(c Call) Call {
 	return c
 }
 
-// OnToolCall implements Callbacks.
 func (w *subAgentCall) OnToolCall(c Call) { w.turn.cb.OnToolCall(w.own(c)) }
 
-// OnToolOutput implements Callbacks.
 func (w *subAgentCall) OnToolOutput(c Call, chunk string) { w.turn.cb.OnToolOutput(w.own(c), chunk) }
 
-// OnToolResult implements Callbacks.
 func (w *subAgentCall) OnToolResult(c Call, r CallResult) {
 	w.mu.Lock()
 	w.done = append(w.done, fmt.Sprintf("- %s %s: %s", c.Access.Verb, firstLine(c.Access.Object), cmp.Or(r.Summary, string(r.Status))))
@@ -226,7 +223,6 @@ func (w *subAgentCall) OnToolResult(c Call, r CallResult) {
 	w.turn.cb.OnToolResult(w.own(c), r)
 }
 
-// OnNotice implements Callbacks.
 func (w *subAgentCall) OnNotice(n Notice) {
 	switch n.Kind {
 	case NoticeUsage:
@@ -246,7 +242,6 @@ func (w *subAgentCall) OnNotice(n Notice) {
 	w.turn.cb.OnNotice(Notice{Kind: n.Kind, Text: w.name + ": " + n.Text})
 }
 
-// Ask implements Callbacks.
 func (w *subAgentCall) Ask(ctx context.Context, q Question) (Answer, error) {
 	q.Call = w.own(q.Call)
 	return w.turn.cb.Ask(ctx, q)

@@ -56,49 +56,45 @@ func (a *Agent) Cost() conversation.Totals {
 // contextParts are the parts of the next request as they are estimated one by one,
 // and their sum.
 func (a *Agent) contextParts() (parts []ContextPart, sum int) {
-	tools, instructions := 0, 0
+	conv, sizes := a.session.conv, map[string]int{}
 	for _, spec := range a.session.specs() {
-		tools += a.session.conv.ToolTokens(spec)
+		sizes["tools"] += conv.ToolTokens(spec)
 	}
 	for _, i := range a.notes.instructions {
 		if strings.Contains(a.session.system, strings.TrimSpace(i.Text)) {
-			instructions += a.session.conv.TextTokens(i.Text)
+			sizes["instructions"] += conv.TextTokens(i.Text)
 		}
 	}
-	user, summaries, answers, calls, results, images := 0, 0, 0, 0, 0, 0
-	for _, m := range a.session.conv.Messages() {
+	sizes["system prompt"] = max(conv.TextTokens(a.session.system)-sizes["instructions"], 0)
+	for _, m := range conv.Messages() {
 		for _, p := range m.Parts {
-			n := a.session.conv.PartTokens(p)
+			kind := "answers and reasoning"
+			if m.Role == provider.RoleUser {
+				kind = "your messages"
+			}
 			switch p := p.(type) {
 			case provider.ToolCall:
-				calls += n
+				kind = "tool calls"
 			case provider.ToolResult:
+				kind = "images"
 				text := p
 				text.Images = nil
-				results += a.session.conv.PartTokens(text)
-				images += n - a.session.conv.PartTokens(text)
+				sizes["tool results"] += conv.PartTokens(text)
+				sizes[kind] -= conv.PartTokens(text)
 			case provider.Image:
-				images += n
-			default:
-				text, _ := p.(provider.Text)
-				switch {
-				case m.Role != provider.RoleUser:
-					answers += n
-				case text.Note == provider.NoteSummary:
-					summaries += n
-				default:
-					user += n
+				kind = "images"
+			case provider.Text:
+				if p.Note == provider.NoteSummary {
+					kind = "summary"
 				}
 			}
+			sizes[kind] += conv.PartTokens(p)
 		}
 	}
-	parts = []ContextPart{
-		{"system prompt", max(a.session.conv.TextTokens(a.session.system)-instructions, 0)}, {"instructions", instructions},
-		{"tools", tools}, {"your messages", user}, {"summary", summaries}, {"answers and reasoning", answers},
-		{"tool calls", calls}, {"tool results", results}, {"images", images},
-	}
-	for _, p := range parts {
-		sum += p.Tokens
+	for _, name := range []string{"system prompt", "instructions", "tools", "your messages", "summary", "answers and reasoning",
+		"tool calls", "tool results", "images"} {
+		parts = append(parts, ContextPart{name, sizes[name]})
+		sum += sizes[name]
 	}
 	return parts, max(sum, 1)
 }

@@ -226,13 +226,11 @@ func (c *callbacks) checkScreen() {
 	}
 }
 
-// OnThinking implements agent.Callbacks.
 func (c *callbacks) OnThinking() {
 	c.Screen.OnThinking()
 	c.pieces = 0
 }
 
-// OnText implements agent.Callbacks.
 func (c *callbacks) OnText(text string) {
 	switch c.runner.Format {
 	case Text:
@@ -245,7 +243,6 @@ func (c *callbacks) OnText(text string) {
 	}
 }
 
-// OnReasoning implements agent.Callbacks.
 func (c *callbacks) OnReasoning(text string) {
 	c.Screen.OnReasoning(text)
 	if c.runner.Format == JSONL {
@@ -269,7 +266,6 @@ func (c *callbacks) input(in agent.ToolInput) {
 	}
 }
 
-// OnToolCall implements agent.Callbacks.
 func (c *callbacks) OnToolCall(call agent.Call) {
 	c.Screen.OnToolCall(call)
 	if c.runner.Format == JSONL {
@@ -278,7 +274,6 @@ func (c *callbacks) OnToolCall(call agent.Call) {
 	}
 }
 
-// OnToolOutput implements agent.Callbacks.
 func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 	c.Screen.OnToolOutput(call, chunk)
 	room := maxOutput - c.output[call.ID]
@@ -292,7 +287,6 @@ func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 	c.event(outputEvent{"tool_output", call.ID, chunk, call.Agent})
 }
 
-// OnToolResult implements agent.Callbacks.
 func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	c.Screen.OnToolResult(call, result)
 	delete(c.output, call.ID)
@@ -302,7 +296,6 @@ func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	}
 }
 
-// OnNotice implements agent.Callbacks.
 func (c *callbacks) OnNotice(n agent.Notice) {
 	c.Screen.OnNotice(n)
 	switch {
