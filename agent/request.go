@@ -53,7 +53,10 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 		return provider.Done{}, err
 	}
 	defer after()
-	r.countStep()
+	if !r.closing && !r.taken { // a repeated try
+		r.steps.Add(1)
+	}
+	r.taken = false
 	r.response.Stop, r.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: r.money.promptTokens(), tries: 1}
 	limited := ctx // The message's timeout bounds it.
@@ -286,20 +289,16 @@ func (r *requests) lose(in *incoming, said provider.Usage) {
 func (r *requests) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
 	if own.Total() == 0 {
-		own = provider.Usage{Input: in.prompt, Output: r.replyTokens(reply.Message), Estimated: true}
+		own = provider.Usage{Input: in.prompt, Estimated: true}
+		for _, p := range reply.Message.Parts {
+			own.Output += r.session.conv.PartTokens(p)
+		}
 	}
 	if !reply.Several && r.money.aside == 0 {
 		r.session.conv.Observe(own)
 	}
 	r.session.cached = own.CacheRead + own.CacheWrite
 	return r.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
-}
-
-func (r *requests) replyTokens(m provider.Message) (n int) {
-	for _, p := range m.Parts {
-		n += r.session.conv.PartTokens(p)
-	}
-	return n
 }
 
 // without takes what failed tries used out of a sum.
@@ -407,11 +406,4 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 			})
 		}
 	}, nil
-}
-
-func (r *requests) countStep() {
-	if !r.closing && !r.taken {
-		r.steps.Add(1)
-	}
-	r.taken = false
 }

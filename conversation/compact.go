@@ -187,22 +187,10 @@ func (p *planner) replace(n int) (dropped int) {
 	}
 	p.items = kept
 	for i := range p.items {
-		p.clearNote(i)
+		p.setNote(i, "") // the summary says the same
 	}
 	p.past.Said = nil // the summary tells it
 	return dropped
-}
-
-// clearNote removes the note behind a user message: the summary says the same.
-func (p *planner) clearNote(i int) {
-	if p.items[i].note == "" {
-		return
-	}
-	before := p.items[i].size
-	p.items[i].note = ""
-	p.items[i].measure()
-	p.size = p.size.minus(before).plus(p.items[i].size)
-	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id})
 }
 
 // summary is the text to send, with the known changes and commands.

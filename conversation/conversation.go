@@ -63,8 +63,11 @@ func New(cfg Config, s *Session) *Conversation {
 }
 
 func (c *Conversation) add(it item) {
-	if isReminder(it.msg) {
-		c.dropReminders()
+	if isReminder(it.msg) { // It replaces an earlier one.
+		left := slices.DeleteFunc(slices.Clone(c.items), func(it item) bool { return isReminder(it.msg) })
+		if len(left) < len(c.items) {
+			c.shrunk(left, sizeOfAll(left))
+		}
 	}
 	c.items = append(c.items, it)
 	c.size = c.size.plus(it.size)
@@ -253,13 +256,6 @@ func isReminder(m provider.Message) bool {
 	}
 	t, _ := m.Parts[0].(provider.Text)
 	return t.Note == provider.NoteReminder
-}
-
-func (c *Conversation) dropReminders() {
-	left := slices.DeleteFunc(slices.Clone(c.items), func(it item) bool { return isReminder(it.msg) })
-	if len(left) < len(c.items) {
-		c.shrunk(left, sizeOfAll(left))
-	}
 }
 
 // unmarkedReminder begins the reminders of files in which notes have no mark.

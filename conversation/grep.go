@@ -68,7 +68,9 @@ func grepFile(info Info, words []string, do func(Match) bool) error {
 			return
 		}
 		m := record.Message
-		if text := searched(m); holdsAll(strings.ToLower(text), words) {
+		text := searched(m)
+		lower := strings.ToLower(text)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(lower, w) }) {
 			done = !do(Match{info, e.Time, m.Role, around(text, words[0])})
 		}
 	})
@@ -86,15 +88,6 @@ func mayHold(line []byte, words []string) bool {
 			lower = bytes.ToLower(line)
 		}
 		if !bytes.Contains(lower, []byte(w)) {
-			return false
-		}
-	}
-	return true
-}
-
-func holdsAll(text string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(text, w) {
 			return false
 		}
 	}

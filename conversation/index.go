@@ -300,7 +300,9 @@ func (l *loader) keep(k kind, line []byte, number int) bool {
 		}
 		h := e.payload.(*Header)
 		l.headers++
-		l.newer = max(l.newer, newerThanKnown(h.V))
+		if h.V > formatVersion {
+			l.newer = max(l.newer, h.V)
+		}
 		if l.headers == 1 {
 			l.header = *h
 		}
@@ -319,13 +321,6 @@ func (l *loader) keep(k kind, line []byte, number int) bool {
 		l.unknown++
 	}
 	return true
-}
-
-func newerThanKnown(v int) int {
-	if v > formatVersion {
-		return v
-	}
-	return 0
 }
 
 // parentOf is the index of the line with the ID, or, with lost, of the line before.

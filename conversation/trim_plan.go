@@ -201,8 +201,9 @@ func (p *planner) report(user int, head string) {
 	p.note(user, head)
 }
 
-func (p *planner) note(i int, text string) {
-	text = "[" + text + "]"
+func (p *planner) note(i int, text string) { p.setNote(i, "["+text+"]") }
+
+func (p *planner) setNote(i int, text string) {
 	if p.items[i].note == text {
 		return
 	}

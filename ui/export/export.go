@@ -87,18 +87,6 @@ func FormatOf(name string) (Format, error) {
 	return "", &Error{What: fmt.Sprintf("format %q", name), Why: "is not known", Hint: "md, json or html"}
 }
 
-// formatOfFile decides by the end of a file's name; a name without one is
-// Markdown. The error is an *Error.
-func formatOfFile(name string) (Format, error) {
-	ext := strings.TrimPrefix(filepath.Ext(name), ".")
-	f, err := FormatOf(ext)
-	if err != nil {
-		return "", &Error{What: name, Why: "ends like no format that can be written",
-			Hint: "end the name in .md, .json or .html"}
-	}
-	return f, nil
-}
-
 // Write writes the session in a format.
 func Write(w io.Writer, format Format, s Session) error {
 	switch format {
@@ -123,9 +111,10 @@ func File(dir, name string, s Session) (path string, err error) {
 	if info, err := os.Stat(path); name == "" || err == nil && info.IsDir() || os.IsPathSeparator(name[len(name)-1]) {
 		path = filepath.Join(path, fileName(s.ID))
 	}
-	format, err := formatOfFile(path)
+	format, err := FormatOf(strings.TrimPrefix(filepath.Ext(path), "."))
 	if err != nil {
-		return "", err
+		return "", &Error{What: path, Why: "ends like no format that can be written",
+			Hint: "end the name in .md, .json or .html"}
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return "", exists(path)

@@ -88,7 +88,10 @@ func transcript(messages []provider.Message) []said {
 				} else { // its call was lost with a damaged line
 					s.Role, s.Items = provider.RoleAssistant, append(s.Items, call)
 				}
-				call.Result = outcomeOf(p)
+				call.Result = &outcome{Text: p.Text, IsError: p.IsError, File: p.File}
+				for _, i := range p.Images {
+					call.Result.Images = append(call.Result.Images, imageInfoOf(i))
+				}
 			}
 		}
 		if m.Role != provider.RoleTool || len(s.Items) > 0 {
@@ -96,14 +99,6 @@ func transcript(messages []provider.Message) []said {
 		}
 	}
 	return all
-}
-
-func outcomeOf(r provider.ToolResult) *outcome {
-	o := &outcome{Text: r.Text, IsError: r.IsError, File: r.File}
-	for _, i := range r.Images {
-		o.Images = append(o.Images, imageInfoOf(i))
-	}
-	return o
 }
 
 // input is what the arguments of calls are called, whatever the tool.

@@ -123,7 +123,7 @@ func (s Stdin) receive(ctx context.Context, in *intake) (skipped bool, err error
 	var decided atomic.Bool // set when the input is read, or given up
 	go func() {
 		if !wanted {
-			awaitInput(s.File) // reads nothing: Late finds what the run has gone on without
+			readable(s.File, -1) // reads nothing: Late finds what the run has gone on without
 		}
 		if !decided.CompareAndSwap(false, true) {
 			return
@@ -203,9 +203,6 @@ func noPrompt() error {
 	return &agent.Failure{Kind: agent.KindUsage, Err: errors.New("no prompt"),
 		Hint: `artoo -p "what you want", or pipe it in: echo "what you want" | artoo`}
 }
-
-// awaitInput waits until something can be read from a file, or its end has come.
-func awaitInput(f *os.File) { _ = readable(f, -1) }
 
 // holdsInput reports whether a pipe or socket holds a byte, and takes it: the ends of some look as if one did.
 func holdsInput(f *os.File) bool {
