@@ -223,9 +223,9 @@ func (c *calls) deny(p *pending, reason string, nobody bool) {
 	}
 	p.refusal = &reason
 	p.end(CallResult{Status: status, Text: text, Summary: summary})
-	c.response.Denied = append(c.response.Denied,
-		Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: p.decision.Narrow, Nobody: nobody,
-			Code: p.decision.Cause()})
+	d := p.denial(reason, nobody)
+	d.Rule, d.Code = p.decision.Narrow, p.decision.Cause()
+	c.response.Denied = append(c.response.Denied, d)
 }
 
 // askAfter puts a question about a command that has run.

@@ -273,7 +273,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 	case onLayer: // Its changes are not known before it is killed.
 		why := "interrupted; its changes are discarded"
 		e.result.Text += "[" + why + "]\n"
-		c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: why})
+		c.response.Denied = append(c.response.Denied, p.denial(why, false))
 	}
 	p.live.close()
 	e.result.Text = c.session.masked(e.result.Text)

@@ -251,8 +251,8 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 		}
 	}
 	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
-	c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: "moved away, since programs run or obey it automatically: " + names, Nobody: errors.Is(err, ErrNobody)})
+	c.response.Denied = append(c.response.Denied,
+		p.denial("moved away, since programs run or obey it automatically: "+names, errors.Is(err, ErrNobody)))
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)

@@ -51,54 +51,40 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, 
 	}
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: rowsOf(j.Effects), Reasons: j.Reasons,
 		Rule: j.Rule, Effects: &j.Effects, Lasts: j.Lasts(), Diff: c.session.maskedDiff(diff)})
+	why, stop := answer.Reason, error(nil)
 	switch {
 	case context.Cause(ctx) != nil:
-		c.discarded(p, j, "the turn was stopped", false, result)
-		return false, context.Cause(ctx)
-	case errors.Is(err, ErrNobody):
-		c.discarded(p, j, err.Error(), true, result)
-		return false, nil
+		why, stop = "the turn was stopped", context.Cause(ctx)
 	case err != nil:
-		c.discarded(p, j, err.Error(), false, result)
-		return false, nil
-	}
-	switch answer.Verdict {
-	case YesForSession, YesForever:
-		if j.Lasts() {
+		why = err.Error()
+	case answer.Verdict == StopTurn:
+		why, stop = "the user stopped the turn", ErrStopped
+	case answer.Verdict == Yes, answer.Verdict == YesForSession, answer.Verdict == YesForever:
+		if answer.Verdict != Yes && j.Lasts() {
 			c.session.opt.Policy.KeepForLine(p.call.Access, j.Effects.Apply)
 		}
-		fallthrough
-	case Yes:
 		return c.land(ctx, p, changes, git, j, result), nil
-	case StopTurn:
-		c.discarded(p, j, "the user stopped the turn", false, result)
-		return false, ErrStopped
-	case Withhold:
-		c.discarded(p, j, answer.Reason, false, result)
-		result.Text = "[the user withholds the output of this command, and discarded its changes" +
-			because(answer.Reason) + "]\n"
-		return false, nil
 	}
-	c.discarded(p, j, answer.Reason, false, result)
-	return false, nil
+	c.discarded(p, j, why, errors.Is(err, ErrNobody) && stop == nil, result)
+	if answer.Verdict == Withhold {
+		result.Text = "[the user withholds the output of this command, and discarded its changes" + because(why) + "]\n"
+	}
+	return false, stop
 }
 
 func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
 	result *tool.Result) bool {
 	if stays := changes.Stays(); len(stays) > 0 {
-		text := "not deleted, since commands cannot see it: " + text.UpTo(mostNamed, c.session.namesOf(stays))
-		result.Text += "[" + text + "]\n"
-		c.cb.notice(NoticeWarning, text)
+		c.warn(result, "not deleted, since commands cannot see it: "+text.UpTo(mostNamed, c.session.namesOf(stays)))
 	}
 	if j.Class == permission.Nothing {
 		return true
 	}
 	left, lost, err := c.keeper.applyLayer(ctx, "run "+p.call.Access.Command, j.Effects, changes, journal.Then{Paths: git.touches(), Do: git.replay})
 	if err != nil {
-		result.Text += "[nothing was applied: " + err.Error() + "]\n"
+		c.warn(result, "nothing was applied: "+err.Error())
 		result.Summary += ", nothing applied"
 		result.IsError = true
-		c.cb.notice(NoticeWarning, "nothing was applied: "+err.Error())
 		return false
 	}
 	c.background.protectRunning(c.cb)
@@ -122,9 +108,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitE
 		never = append(never, e.String())
 	}
 	if len(never) > 0 {
-		text := "never applied: " + text.UpTo(mostNamed, never)
-		result.Text += "[" + text + "]\n"
-		c.cb.notice(NoticeWarning, text)
+		c.warn(result, "never applied: "+text.UpTo(mostNamed, never))
 	}
 	return true
 }
@@ -143,14 +127,19 @@ func (c *calls) discarded(p *pending, j permission.Judgement, why string, nobody
 	c.response.Denied = append(c.response.Denied, *d)
 }
 
+// warn tells the model and the user.
+func (c *calls) warn(result *tool.Result, text string) {
+	result.Text += "[" + text + "]\n"
+	c.cb.notice(NoticeWarning, text)
+}
+
 // loses is discarded for changes of which nothing can be named.
 func (c *calls) loses(p *pending, why string, result *tool.Result) {
 	text := "changes discarded: " + why
-	result.Text += "[" + text + "]\n"
+	c.warn(result, text)
 	result.Summary += ", changes discarded"
 	result.IsError = true
-	c.cb.notice(NoticeWarning, text)
-	c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: text})
+	c.response.Denied = append(c.response.Denied, p.denial(text, false))
 }
 
 // discardOf is the same for the report, nil where there are no changes, and in words for model and user.

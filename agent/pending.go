@@ -278,6 +278,10 @@ type ended struct {
 	skipped error
 }
 
+func (p *pending) denial(reason string, nobody bool) Denial {
+	return Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Nobody: nobody}
+}
+
 // prompter asks the questions of one reply, one by one, numbered.
 type prompter struct {
 	calls      *calls

@@ -115,6 +115,18 @@ func encodeEntry(e entry) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
+// records make the payload of a line, by its type.
+var records = map[string]func() any{
+	typeSession:   func() any { return &Header{} },
+	typeMessage:   func() any { return &messageRecord{} },
+	typeUsage:     func() any { return &UsageRecord{} },
+	typeTrim:      func() any { return &trimRecord{} },
+	typeNote:      func() any { return &Note{} },
+	typeTurn:      func() any { return &turnRecord{} },
+	typeCompact:   func() any { return &compactRecord{} },
+	typeUncompact: func() any { return &uncompactRecord{} },
+}
+
 func decodeEntry(line []byte) (e entry, err error) {
 	b, written := parseBeginning(line)
 	if written {
@@ -125,35 +137,22 @@ func decodeEntry(line []byte) (e entry, err error) {
 	if err != nil {
 		return entry{}, err
 	}
-	switch e.Type {
-	case "":
+	record, known := records[e.Type]
+	switch {
+	case e.Type == "":
 		return entry{}, fmt.Errorf("a line without a type")
-	case typeSession:
-		e.payload = &Header{}
-	case typeMessage:
-		record := &messageRecord{}
-		_, body, found := bytes.Cut(b.rest, []byte(`","message":`))
-		if e.payload = record; written && found { // nearly all bytes of a file are such: they are read once
+	case !known:
+		return e, nil
+	}
+	e.payload = record()
+	if record, ok := e.payload.(*messageRecord); ok {
+		if _, body, found := bytes.Cut(b.rest, []byte(`","message":`)); written && found { // read once, as nearly all of a file is such
 			err = record.Message.UnmarshalJSON(body[:len(body)-1])
 		} else {
 			err = json.Unmarshal(line, record)
 		}
 		markNotes(&record.Message)
 		return e, err
-	case typeUsage:
-		e.payload = &UsageRecord{}
-	case typeTrim:
-		e.payload = &trimRecord{}
-	case typeNote:
-		e.payload = &Note{}
-	case typeTurn:
-		e.payload = &turnRecord{}
-	case typeCompact:
-		e.payload = &compactRecord{}
-	case typeUncompact:
-		e.payload = &uncompactRecord{}
-	default:
-		return e, nil
 	}
 	err = json.Unmarshal(line, e.payload)
 	if h, ok := e.payload.(*Header); ok {

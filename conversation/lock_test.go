@@ -31,7 +31,7 @@ func TestALockHasOneHolder(t *testing.T) {
 				}
 				runtime.Gosched()
 				holders.Add(-1)
-				if err := lock.release(); err != nil {
+				if err := release(lock); err != nil {
 					t.Error(err)
 				}
 			}

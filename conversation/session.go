@@ -33,17 +33,17 @@ type Session struct {
 
 	mu      sync.Mutex
 	header  Header
-	file    File        // nil until the first append
-	lock    *fileLock   // nil until the file is written, or opened for it
-	chain   []place     // its history in the file from, which a fork writes before its first line
-	owed    *trimRecord // drops what is too old to send; written before the next line; may be nil
-	last    string      // id of the last line
-	parent  string      // id of the one that it follows
-	next    int         // number of the next line
-	torn    bool        // the file does not end with a newline
-	broken  bool        // its last line cannot be read
-	dirty   bool        // lines were written since the last turn marker
-	names   []string    // directories with new names in them that may not be on the disk yet
+	file    File         // nil until the first append
+	lock    *flock.Flock // nil until the file is written, or opened for it
+	chain   []place      // its history in the file from, which a fork writes before its first line
+	owed    *trimRecord  // drops what is too old to send; written before the next line; may be nil
+	last    string       // id of the last line
+	parent  string       // id of the one that it follows
+	next    int          // number of the next line
+	torn    bool         // the file does not end with a newline
+	broken  bool         // its last line cannot be read
+	dirty   bool         // lines were written since the last turn marker
+	names   []string     // directories with new names in them that may not be on the disk yet
 	turn    turnRecord
 	totals  Totals
 	updated time.Time
@@ -246,11 +246,8 @@ func (s *Session) Close() error {
 		err = s.file.Close()
 		s.file = nil
 	}
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.release())
-		s.lock = nil
-	}
-	s.readOnly = true
+	err = errors.Join(err, release(s.lock))
+	s.lock, s.readOnly = nil, true
 	return fileError(s.path, err)
 }
 
@@ -266,13 +263,8 @@ var (
 // lockTries bounds the race with a process that removes the lock.
 const lockTries = 100
 
-type fileLock struct {
-	path string
-	lock *flock.Flock
-}
-
 // lockFile locks the session file at path, until the process dies, or returns errInUse or errNoLocks.
-func lockFile(path string) (*fileLock, error) {
+func lockFile(path string) (*flock.Flock, error) {
 	path += lockExt
 	for range lockTries {
 		lock := flock.New(path)
@@ -291,7 +283,7 @@ func lockFile(path string) (*fileLock, error) {
 		if err == nil {
 			var now os.FileInfo
 			if now, err = os.Stat(path); err == nil && os.SameFile(held, now) {
-				return &fileLock{path, lock}, nil
+				return lock, nil
 			}
 		}
 		if err := errors.Join(notMissing(err), lock.Unlock()); err != nil {
@@ -306,12 +298,12 @@ func noLocks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }
 
-// release removes the lock's file and frees the lock.
-func (l *fileLock) release() error {
-	if l == nil {
+// release removes the lock's file and frees the lock; nil is no lock.
+func release(lock *flock.Flock) error {
+	if lock == nil {
 		return nil
 	}
-	return errors.Join(notMissing(os.Remove(l.path)), l.lock.Unlock())
+	return errors.Join(notMissing(os.Remove(lock.Path())), lock.Unlock())
 }
 
 func notMissing(err error) error {

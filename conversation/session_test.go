@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gofrs/flock"
+
 	"artoo/provider"
 
 	"github.com/google/go-cmp/cmp"
@@ -279,7 +281,7 @@ func TestLookup(t *testing.T) {
 // work, and one that is resumed goes on in a file of its own.
 func TestNoLocks(t *testing.T) {
 	st := testStore(t)
-	st.lock = func(string) (*fileLock, error) { return nil, errNoLocks }
+	st.lock = func(string) (*flock.Flock, error) { return nil, errNoLocks }
 	s := st.Create(testHeader())
 	must(t, New(Config{}, s).Append(user("hello")))
 	must(t, s.Sync())

@@ -144,14 +144,14 @@ func (s *Session) open() error {
 	}
 	f, err := s.store.openFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
-		return errors.Join(err, lock.release())
+		return errors.Join(err, release(lock))
 	}
 	s.file = f
 	turn := s.turn
 	if err := s.begin(); err != nil {
 		// Nothing was acted on yet: the next append starts from nothing again.
 		s.file, s.torn, s.broken, s.dirty, s.last, s.turn = nil, false, false, false, "", turn
-		return errors.Join(err, f.Close(), os.Remove(s.path), lock.release())
+		return errors.Join(err, f.Close(), os.Remove(s.path), release(lock))
 	}
 	s.lock, s.chain = lock, nil
 	s.named(filepath.Dir(s.path))

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // DATE-TIME-ID.jsonl is a session, the same with .out its output directory.
@@ -28,11 +30,11 @@ type Store struct {
 	// os.OpenFile; tests make it fail.
 	OpenFile func(path string, flags int) (File, error)
 
-	lock func(path string) (*fileLock, error) // nil: lockFile
-	live int                                  // 0: liveBytes
+	lock func(path string) (*flock.Flock, error) // nil: lockFile
+	live int                                     // 0: liveBytes
 }
 
-func (st Store) lockFile(path string) (*fileLock, error) {
+func (st Store) lockFile(path string) (*flock.Flock, error) {
 	if st.lock != nil {
 		return st.lock(path)
 	}
@@ -112,7 +114,7 @@ func (st Store) open(path string) (*Session, error) {
 	}
 	s, err := st.read(path, false, 0)
 	if err != nil || s.newer > 0 {
-		return s, errors.Join(err, fileError(path, lock.release()))
+		return s, errors.Join(err, fileError(path, release(lock)))
 	}
 	s.lock, s.readOnly = lock, false
 	return s, nil
@@ -208,7 +210,7 @@ func (st Store) remove(path string, named map[string]bool) (info Info, err error
 	case err != nil && !errors.Is(err, errNoLocks):
 		return info, fileError(path, err)
 	}
-	defer func() { err = errors.Join(err, fileError(path, lock.release())) }()
+	defer func() { err = errors.Join(err, fileError(path, release(lock))) }()
 	stat, err := os.Stat(path)
 	if err != nil {
 		return info, fileError(path, err)

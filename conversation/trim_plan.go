@@ -127,14 +127,14 @@ func (p *planner) edit(i int, e edit) {
 func (p *planner) steps(kept int) {
 	steps := stepsOf(p.items)
 	steps = steps[:max(0, len(steps)-kept)]
-	drop := make([]bool, len(p.items))
+	drop := map[string]bool{}
 	user := -1 // the last user message after which steps were dropped
 	for _, step := range steps {
 		if p.enough() {
 			break
 		}
 		for k := step.from; k < step.to; k++ {
-			drop[k] = true
+			drop[p.items[k].id] = true
 			p.drop(k)
 		}
 		if i := lastUser(p.items[:step.from]); i >= 0 {
@@ -145,16 +145,10 @@ func (p *planner) steps(kept int) {
 	}
 	if latest := lastUser(p.items); user >= 0 {
 		p.report(user, stepsLeftOut)
-	} else if slices.Contains(drop, true) && latest >= 0 && !p.past.empty() {
+	} else if len(drop) > 0 && latest >= 0 && !p.past.empty() {
 		p.report(latest, messagesLeftOut) // the messages before the steps are gone already
 	}
-	remain := p.items[:0]
-	for i, it := range p.items {
-		if !drop[i] {
-			remain = append(remain, it)
-		}
-	}
-	p.items = remain
+	p.items = slices.DeleteFunc(p.items, func(it item) bool { return drop[it.id] })
 }
 
 // drop leaves a message out of what is sent and remembers its work. The caller removes the
@@ -289,29 +283,35 @@ func (p *planner) imageText(name string, img provider.Image) string {
 	if path := p.c.session.imageFile(img); path != "" {
 		return left + "; it is in " + path + "]"
 	}
-	place := p.keep(name, imageExt(img.MediaType), img.Data)
-	if place.path == "" {
-		return left + "]"
+	if place := p.keep(name, imageExt(img.MediaType), img.Data); place.path != "" {
+		left += "; it is in " + place.path
 	}
-	return left + "; it is in " + place.path + "]"
+	return left + "]"
 }
 
 // results shrinks the results before the last steps to one line each.
 func (p *planner) results(recent int) {
-	for i := range recent {
-		if p.items[i].msg.Role != provider.RoleTool {
+	p.each(recent, provider.RoleTool, func(i, n int, part provider.Part) {
+		if r, ok := part.(provider.ToolResult); ok && len(r.Text) > worth+150+len(p.c.cfg.OutputDir) {
+			e := p.resultLine(r)
+			e.Part = n
+			p.edit(i, e)
+			p.did.Results++
+		}
+	})
+}
+
+// each calls do with the parts of a role's messages among the first n, until enough is done.
+func (p *planner) each(n int, role provider.Role, do func(i, k int, part provider.Part)) {
+	for i := range n {
+		if p.items[i].msg.Role != role {
 			continue
 		}
-		for n, part := range p.items[i].msg.Parts {
+		for k, part := range p.items[i].msg.Parts {
 			if p.enough() {
 				return
 			}
-			if r, ok := part.(provider.ToolResult); ok && len(r.Text) > worth+150+len(p.c.cfg.OutputDir) {
-				e := p.resultLine(r)
-				e.Part = n
-				p.edit(i, e)
-				p.did.Results++
-			}
+			do(i, k, part)
 		}
 	}
 }
@@ -341,20 +341,12 @@ func (p *planner) placeOf(r provider.ToolResult) location {
 
 // texts shortens the model's texts in the first n messages and returns how many.
 func (p *planner) texts(n int) (shortened int) {
-	for i := range n {
-		if p.items[i].msg.Role != provider.RoleAssistant {
-			continue
+	p.each(n, provider.RoleAssistant, func(i, k int, part provider.Part) {
+		if t, ok := part.(provider.Text); ok && longer(t.Text, textLong) {
+			p.edit(i, edit{Part: k, Text: strings.TrimSuffix(text.Clip(t.Text, textKept), "…") + " [... shortened to save room]"})
+			shortened++
 		}
-		for k, part := range p.items[i].msg.Parts {
-			if p.enough() {
-				return shortened
-			}
-			if t, ok := part.(provider.Text); ok && longer(t.Text, textLong) {
-				p.edit(i, edit{Part: k, Text: strings.TrimSuffix(text.Clip(t.Text, textKept), "…") + " [... shortened to save room]"})
-				shortened++
-			}
-		}
-	}
+	})
 	return shortened
 }
 
