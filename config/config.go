@@ -12,8 +12,8 @@
 // empty variables are removed first, and only the cause of an error is shown.
 package config
 
-// Config is every setting after the merge, and what else the file says. Load builds it; then any
-// goroutine may read it.
+// Config is every setting after the merge, and what the file says besides. It is
+// built once by Load and only read afterwards, by any goroutine.
 type Config struct {
 	Settings
 
@@ -29,7 +29,8 @@ type Config struct {
 	Paths Paths
 	// File is the config file that was read, "" when there was none.
 	File string
-	// Warnings are lines for stderr, each said once.
+	// Warnings are lines for stderr, each said once: unknown variables and
+	// keys.
 	Warnings []string
 
 	origins      map[string]origin
@@ -59,14 +60,16 @@ const (
 	fromFlag
 )
 
-// IsSet reports whether the user set the option with this key anywhere.
+// IsSet reports whether the option with this key was set by the user: in the
+// file, by a variable or by a flag.
 func (c *Config) IsSet(key string) bool { return c.origins[key].rank != fromDefault }
 
 // FromFlag reports whether the option was given on the command line.
 func (c *Config) FromFlag(key string) bool { return c.origins[key].rank == fromFlag }
 
-// Origin is where the option's value came from: "default", "config.toml line 4", "ARTOO_MODEL",
-// "--model"; several places of a list are joined by commas.
+// Origin is where the option's value came from: "default", "config.toml line
+// 4", "ARTOO_MODEL", "--model". Several places are joined by commas where
+// their values add up.
 func (c *Config) Origin(key string) string {
 	if o := c.origins[key]; o.rank != fromDefault {
 		return o.text

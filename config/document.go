@@ -13,7 +13,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// document is a TOML file with its lines, and the errors and warnings about it.
+// document is a TOML file on its way into a Config: it knows lines, and
+// collects what is wrong and what is only strange.
 type document struct {
 	path     string
 	root     map[string]any
@@ -124,9 +125,11 @@ func tables(v any) (list []map[string]any, ok bool) {
 	return list, list != nil
 }
 
-// lineIndex finds the place of each table and key of a decoded TOML document. Keys are paths joined by
-// pathKey, elements of arrays of tables count as "[0]", "[1]". Inside inline tables and arrays find
-// gives the line of the nearest key around.
+// lineIndex finds the place of each table and key of a TOML document that has
+// been decoded without error; the decoder tells places for syntax errors only.
+// Keys are paths joined by pathKey; elements of arrays of tables are counted
+// as "[0]", "[1]". What stands inside an inline table or an array has no entry
+// of its own: find gives the line of the nearest key around it.
 type lineIndex struct {
 	src  string
 	at   map[string]int // byte offset of a table or key
@@ -197,7 +200,8 @@ func indexLines(src string) *lineIndex {
 	return x
 }
 
-// header resolves a table header: a path through an array of tables means its newest element.
+// header resolves the path of a table header: a path through an array of
+// tables means its newest element.
 func (x *lineIndex) header(path []string, array bool) []string {
 	var table []string
 	for i, part := range path {
@@ -217,7 +221,8 @@ func (x *lineIndex) header(path []string, array bool) []string {
 	return table
 }
 
-// note records the place of a path, and of parts longer than from without one: a dotted key makes tables.
+// note records the place for path and for the parts of it longer than from
+// that have none yet, since a dotted key makes the tables it passes through.
 func (x *lineIndex) note(path []string, from, at int) {
 	for n := from + 1; n <= len(path); n++ {
 		key := pathKey(path[:n])

@@ -19,18 +19,22 @@ import (
 
 // LoadOptions are what Load needs besides the environment.
 type LoadOptions struct {
-	// Flags are the raw values of the given flags in order, by option key; a switch has "true". May be nil.
+	// Flags are the values of the flags that were given, raw and in order, by
+	// the key of their option. A switch has the value "true". May be nil.
 	Flags map[string][]string
-	// Keyring is asked for nothing before Key wants a key from it. nil means that there is none.
+	// Keyring is where login's keys may be; it is asked for nothing before Key
+	// wants one from it. nil means that there is none.
 	Keyring Keyring
-	// KeySays gets each printable line of a running key command's stderr, on another goroutine; nil drops it.
+	// KeySays gets what a key command says on stderr, a printable line at a time,
+	// while it runs, on a goroutine of its own; nil drops it.
 	KeySays func(line string)
-	// Mask hides what looks like a key in an error's text; nil hides nothing. Called from any goroutine.
+	// Mask hides what looks like a key in a text that an error is to show, such as
+	// what a key command said; nil hides nothing. Called from any goroutine.
 	Mask func(text string) string
 }
 
-// Load merges defaults, config file, environment and flags. Errors are *Error: of kind usage, or config
-// for the file.
+// Load merges defaults, config file, environment and flags. Every error is a
+// *Error: kind usage for variables and flags, config for the file.
 func Load(o LoadOptions) (*Config, error) {
 	c := loader{&Config{
 		Providers:    map[string]ProviderTable{},
@@ -80,7 +84,8 @@ func Load(o LoadOptions) (*Config, error) {
 // loader fills a Config.
 type loader struct{ *Config }
 
-// readFile reads the config file of --config, ARTOO_CONFIG or the default place, where it may be missing.
+// readFile finds the config file, which only --config and ARTOO_CONFIG can
+// move, and takes it over. The file of the default place may be missing.
 func (c loader) readFile(o LoadOptions) error {
 	named := envPrefix + "_CONFIG"
 	path, _ := os.LookupEnv(named)
@@ -169,8 +174,10 @@ type providerAt struct {
 
 func (c loader) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
 
-// named takes the provider's name off the front of a model of a stronger source than the provider's. A
-// model beside its provider, or an address that means one, is taken verbatim.
+// named takes the provider's name off the front of a model, where a weaker source
+// than the model's names a provider: the stronger word holds, as for every setting.
+// A model beside its provider, or beside an address that means a provider by itself,
+// is taken verbatim.
 func (c loader) named() {
 	before, now := c.chosen(), c.origins["model"].rank
 	if before.name == "" && c.BaseURL != "" {
@@ -189,7 +196,8 @@ func (c loader) named() {
 	c.untie(before, now)
 }
 
-// splitModel splits a model that begins with a provider's name; a router's ids begin with a vendor.
+// splitModel takes a model apart that begins with a provider's name. A router's
+// own ids have a vendor before the slash, which may be itself.
 func (c *Config) splitModel(id string) (name, model string, ok bool) {
 	name, model, ok = strings.Cut(id, "/")
 	ok = ok && model != "" && c.IsProvider(name)
@@ -199,8 +207,9 @@ func (c *Config) splitModel(id string) (name, model string, ok bool) {
 	return name, model, ok
 }
 
-// untie drops the model, address and key that a lower place said together with another provider: a key
-// would be sent to a stranger.
+// untie drops what a lower place said together with another provider than
+// the one this place names: a model, an address or a key of one provider is
+// wrong for another, and a key would be sent to a stranger.
 func (c loader) untie(before providerAt, now rank) {
 	if before.name == "" || c.Provider == before.name || c.origins["provider"].rank != now {
 		return
@@ -281,7 +290,8 @@ func (c *Config) IsProvider(name string) bool {
 // envPrefix is the prefix of artoo's own variables, as envconfig wants it.
 const envPrefix = "ARTOO"
 
-// dropEmptyVariables removes artoo's empty variables, which count as not set but envconfig would decode.
+// dropEmptyVariables removes artoo's own variables that are empty, since those count as not
+// set, and envconfig would decode them.
 func dropEmptyVariables() {
 	for _, entry := range os.Environ() {
 		if name, value, _ := strings.Cut(entry, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
@@ -319,7 +329,8 @@ func (c loader) applyVariables() error {
 	return nil
 }
 
-// unknownVariables warns of ARTOO_* variables that no option has.
+// unknownVariables warns of ARTOO_* variables that no option has; they are
+// most often misspelt.
 func unknownVariables() []string {
 	known := map[string]bool{}
 	var names []string

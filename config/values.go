@@ -145,9 +145,11 @@ func searchKeyVariables() []string {
 	return names
 }
 
-// Endpoint is the address the settings name for a provider and where, "" for its own. ARTOO_BASE_URL is
-// for the chosen provider; the environment comes before the file. A local server's address may lack a
-// scheme. The error is an *Error for a variable without address.
+// Endpoint is the address the settings name for a provider and where it was
+// named; "" means the provider's own. ARTOO_BASE_URL counts for the chosen
+// provider only. The order is the usual one, environment over file. The
+// address of a local server may be one without a scheme, as its variable takes it.
+// The error is a *Error for a variable that holds no address.
 func (c *Config) Endpoint(name string) (address, source string, err error) {
 	general := c.BaseURL != "" && (c.Provider == "" || c.Provider == name)
 	if general && c.origins["base_url"].rank >= fromEnvironment {

@@ -13,7 +13,8 @@ import (
 	"unicode"
 )
 
-// The built-in catalog is text, parsed only when a model is looked up; modelsdev writes it.
+// The built-in catalog is text, parsed only when a model is looked up, so that the program
+// starts fast. Package modelsdev writes it.
 
 //go:embed catalog.tsv
 var table string
@@ -303,7 +304,8 @@ func (m ModelInfo) check() error {
 	return nil
 }
 
-// EncodeCatalog writes models as OpenCatalog reads them. The error is an implausible fact.
+// EncodeCatalog writes models as OpenCatalog reads them, in their order. The
+// error is the first fact that is out of all proportion.
 func EncodeCatalog(models []ModelInfo) (string, error) {
 	var sources []Source
 	number := func(s Source) string {

@@ -27,7 +27,8 @@ var codex = dialect{
 	events: func() decoder { return &codexEvents{begun: map[string]bool{}} },
 	effort: "xhigh",
 	args: func(c call) []string {
-		// codex must be told that a project without git is meant.
+		// Where a project is not kept in git, codex must be told that this is
+		// meant; artoo has its own notion of places without a project.
 		args := []string{"exec", "--json", "--skip-git-repo-check"}
 		args = append(args, "--config="+trustLevel(c.place, c.trust))
 		if c.edits {
@@ -134,13 +135,15 @@ func (d *codexEvents) event(r *reply, data []byte) {
 	}
 }
 
-// trouble takes an error that is not the end: mostly of a connection that codex tries to fix.
+// trouble takes an error that is not the end: mostly of a connection that codex
+// tries to fix, for ever where there is no network.
 func (d *codexEvents) trouble(r *reply, text string) {
 	if text, _ = apiError(text); text != d.last { // once is enough
 		d.last, d.held = text, text
 	}
 	now := time.Now()
-	// A long wait for a silent server is a silence, for which there is another limit.
+	// It waits long for a server that says nothing, and tells that as trouble too:
+	// that is a silence, for which there is another limit.
 	silent := now.Sub(d.lastTrouble) > r.mayBeStuck/2
 	d.lastTrouble = now
 	switch {

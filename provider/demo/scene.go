@@ -28,7 +28,8 @@ type exchange struct {
 	result provider.ToolResult
 }
 
-// read makes out the scene of a history. An interrupted call was never made.
+// read makes out the scene of a history. A call that was interrupted counts as
+// never made: the script makes it again.
 func read(messages []provider.Message) scene {
 	s := scene{fresh: true}
 	results := map[string]provider.ToolResult{}
@@ -126,7 +127,8 @@ func (x exchange) command() string {
 	return in.Command
 }
 
-// exitCode finds a command's exit status in the words of the tool.
+// exitCode finds a command's exit status in the words of the tool: the number
+// behind the last "exit".
 func exitCode(text string) (code int, ok bool) {
 	i := strings.LastIndex(strings.ToLower(text), "exit")
 	if i < 0 {

@@ -36,7 +36,8 @@ type tools struct {
 	Declarations []declaration `json:"functionDeclarations"`
 }
 
-// declaration has its schema as any JSON Schema, or in the subset.
+// declaration has its schema in one of two forms: any JSON Schema, or the subset
+// that all servers know.
 type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -49,7 +50,8 @@ type content struct {
 	Parts []part `json:"parts"`
 }
 
-// part is any part of a content. An empty Text may carry a signature.
+// part is any part of a content; exactly one of its kinds is set. Text is a
+// pointer because an empty one may carry a signature.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Thought   bool              `json:"thought,omitempty"`
@@ -83,7 +85,8 @@ type responseObject struct {
 	Error  *string `json:"error,omitempty"`
 }
 
-// The limits for names and ids of calls, and the words for a lost signature.
+// The limits for names and ids of calls, and the words that stand for a
+// signature that is lost: a model whose call came from elsewhere has none.
 const (
 	nameLimit   = 128
 	idLimit     = 64
@@ -123,7 +126,8 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	return provider.Marshal(b)
 }
 
-// declare lists the tools, without those whose schema the server refuses.
+// declare lists the tools, without those whose schema the server refuses in
+// every form.
 func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 	var list []declaration
 	for _, t := range specs {

@@ -58,7 +58,8 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	return events, err
 }
 
-// take works a line in. One without a message is an error.
+// take works a line in. One without a message is an error, under whatever key a
+// version puts it.
 func (d *decoder) take(l *line, data string) error {
 	if wire.Present(l.Error) || l.Message == nil && !l.Done {
 		if e := wire.Failure([]byte(data)); e != nil {
@@ -86,7 +87,8 @@ func (d *decoder) take(l *line, data string) error {
 	return nil
 }
 
-// words is what a line that is no reply says.
+// words is what a line that is no reply says: 0.11 puts a call that it cannot read
+// under a key of that name.
 func words(data string) string {
 	var said map[string]string
 	if err := wire.Decode([]byte(data), &said); err == nil && said[badCall] != "" {

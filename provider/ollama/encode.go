@@ -142,7 +142,8 @@ func measure(body int, messages []message) extent {
 	return size
 }
 
-// think is the switch for an effort, or nil. Few models know levels, which cannot be off.
+// think is the switch for an effort, or nil: a model that can think then
+// does. Few know levels, and those cannot be switched off.
 func (f facts) think(effort provider.Effort) json.RawMessage {
 	switch {
 	case effort == "" || !f.mayThink():

@@ -38,7 +38,8 @@ func (k *known) notices(req provider.Request, f facts) (texts []string) {
 // badCall is what the server says of a call that it cannot read itself.
 const badCall = "error parsing tool call"
 
-// badCall counts unreadable calls in a row ("" is readable). On the second the model is told.
+// badCall counts unreadable calls in a row (message is "" for a readable one) and reports
+// whether to tell the model now: another try may succeed once.
 func (k *known) badCall(message string, req provider.Request) bool {
 	key := fmt.Sprintf("%s %s", req.Model, req.SessionID)
 	k.mu.Lock()
@@ -57,7 +58,8 @@ func (k *known) badCall(message string, req provider.Request) bool {
 	return true
 }
 
-// memory is the size of a session's last request, and the tokens it has at least.
+// memory is what the last request of a session came to: its size, and the tokens
+// it has at least.
 type memory struct {
 	extent
 	tokens int
@@ -73,7 +75,8 @@ const (
 	windowStep = 1024
 )
 
-// unexplained reports whether fewer tokens were read than the request has, without a reason.
+// unexplained reports whether fewer tokens were read than the request has at least, and
+// no request of the session before it.
 func (k *known) unexplained(req provider.Request, size extent, read int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

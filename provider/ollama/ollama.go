@@ -19,7 +19,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// The default window, and how long the model stays loaded.
+// The defaults: a window that holds an agent's work on most machines, and a model that
+// stays loaded while the user reads.
 const (
 	DefaultWindow    = 65_536
 	DefaultKeepAlive = "30m"
@@ -34,7 +35,8 @@ type Provider struct {
 	// Window is the most context to ask for, in tokens, within the model's limit. 0 means
 	// its Modelfile's, or DefaultWindow.
 	Window int
-	// KeepAlive is how long the model stays loaded; "" means DefaultKeepAlive.
+	// KeepAlive is how long the model stays loaded, in the server's form; "" means
+	// DefaultKeepAlive.
 	KeepAlive string
 
 	known   known
@@ -82,7 +84,8 @@ type attempt struct {
 	dec   *decoder // the last try's
 }
 
-// loaded is the window, in tokens, of the model in memory; or 0.
+// loaded is the window, in tokens, that the model has in memory now; 0 where the server
+// does not say.
 func (a *attempt) loaded() int {
 	ctx, cancel := context.WithTimeout(a.ctx, describeTimeout)
 	defer cancel()
@@ -156,8 +159,9 @@ const (
 	defaultPort = "11434"
 )
 
-// Address makes the base URL of any OLLAMA_HOST form; "" is this machine. 0.0.0.0 becomes the
-// loopback, a final /v1 or /api is removed.
+// Address makes the base URL of any OLLAMA_HOST form: a host, a port, both, with or without
+// scheme and path; "" is this machine. 0.0.0.0 becomes the loopback. A final /v1 or /api is
+// removed.
 func Address(host string) string {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, found := strings.Cut(host, "://")

@@ -24,7 +24,8 @@ type responsesDecoder struct {
 	unrecognized []string // kinds of items that were left out
 }
 
-// responsesEvent is any event of the stream.
+// responsesEvent is any event of the stream. Fields that may be large and are
+// not needed by all kinds stay undecoded.
 type responsesEvent struct {
 	Type         string          `json:"type"`
 	OutputIndex  *int            `json:"output_index"`
@@ -40,7 +41,8 @@ type responsesEvent struct {
 	Error        json.RawMessage `json:"error"`
 }
 
-// responsesReply is the response in an event, or a whole one.
+// responsesReply is the response that an event tells the state of, or a whole
+// one.
 type responsesReply struct {
 	Object     string            `json:"object"`
 	Model      string            `json:"model"`
@@ -179,7 +181,8 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	}
 }
 
-// finish takes the last event, whose response may hold what no event before brought.
+// finish takes the last event. The response in it is looked at for what the
+// events before did not bring.
 func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 	d.count(r.Usage)
 	if e := wire.Reported(r.Error, string(r.Error), false); e != nil {
@@ -268,7 +271,8 @@ func (d *responsesDecoder) Held() (n int) {
 	return n + d.refusal.Len()
 }
 
-// responsesStop maps the API's word to a reason and a detail for the user.
+// responsesStop maps the API's word to a reason and a detail for the user. Calls run unless
+// the reply was cut or refused.
 func responsesStop(word string, calls bool, refusal string, silent bool) (stop provider.StopReason, detail string) {
 	switch {
 	case word == "content_filter":

@@ -26,7 +26,8 @@ var pemEnd = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
 })
 
-// privateKey finds a private key, whole or cut off. A head alone is not a key.
+// privateKey finds a private key with head and end, or one that is cut off, as far as its
+// lines go. A head alone is not a key: programs have it too.
 func privateKey(text string, i int) (from, to, end int) {
 	head := pemHead().FindStringIndex(text[i:])
 	if head == nil {
@@ -60,7 +61,8 @@ func privateKey(text string, i int) (from, to, end int) {
 	return i, begin + n, begin + n
 }
 
-// mostlyKey says whether text is mostly lines of a key, as in a list.
+// mostlyKey says whether little stands in text beside the lines of a key, such as
+// the quotes and commas of a list.
 func mostlyKey(text string) bool {
 	of, rest := 0, 0
 	for word := range strings.FieldsFuncSeq(text,
@@ -74,7 +76,8 @@ func mostlyKey(text string) bool {
 	return of > 4*rest
 }
 
-// pemLines is the length of the lines that are a key's, or 0. A few words may come first.
+// pemLines is the length of the lines that are a key's, 0 if there are none. A
+// few at its begin may say how it is encrypted, or nothing.
 func pemLines(text string) (n int) {
 	at, words := 0, 0
 	for line := range strings.Lines(text) {
@@ -109,7 +112,8 @@ func runOf(text string) (most string) {
 	return most
 }
 
-// privateKeyEnd finds the last lines of a private key whose first ones are not there.
+// privateKeyEnd finds the last lines of a private key whose first ones are not
+// there, as of a file that was not read from its begin.
 func privateKeyEnd(text string, i int) (from, to, end int) {
 	at := pemEnd().FindStringIndex(text[i:min(len(text), i+80)])
 	if at == nil || at[0] != 0 {
@@ -129,7 +133,8 @@ func privateKeyEnd(text string, i int) (from, to, end int) {
 	}
 }
 
-// keyLine says whether a line is a key's, perhaps in a listing. The last may be short.
+// keyLine says whether a line is a key's, with no more before it than a listing or
+// a diff puts there. The last one may be short.
 func keyLine(line string, last bool) bool {
 	line = strings.TrimRight(line, "\r\n")
 	run := runOf(line)
@@ -140,7 +145,8 @@ func keyLine(line string, last bool) bool {
 		strings.HasSuffix(run, "=")
 }
 
-// encodedBegin is pemBegin in base64.
+// encodedBegin is pemBegin in base64, as values of Kubernetes and of build
+// services hold keys.
 const encodedBegin = "LS0tLS1CRUdJTi"
 
 // encodedKey finds a private key in base64, on one line or on several.

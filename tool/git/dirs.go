@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -125,42 +126,24 @@ func LooksIn(dir string) iter.Seq[string] {
 
 // ceiling is the nearest directory above dir that the value of
 // GIT_CEILING_DIRECTORIES names, "" when it names none. As with git, dir itself
-// is no ceiling, what is relative or is not there does not count, and what
-// stands behind an empty entry is taken as written, its links unresolved.
+// is no ceiling, what is relative does not count, and what stands behind an empty
+// entry is taken as written, its links unresolved.
 func ceiling(dir, value string) (nearest string) {
 	resolve := true
 	for _, entry := range strings.Split(value, string(filepath.ListSeparator)) {
-		switch {
-		case entry == "":
+		if entry == "" {
 			resolve = false
-			continue
-		case !filepath.IsAbs(entry):
-			continue
-		case resolve:
-			real, err := realCeiling(entry)
-			if err != nil {
-				continue
-			}
-			entry = real
-		default:
-			entry = strings.TrimSuffix(entry, string(filepath.Separator))
 		}
-		if strings.HasPrefix(dir, strings.TrimSuffix(entry, "/")+"/") && len(entry) > len(nearest) {
-			nearest = entry
+		if !filepath.IsAbs(entry) {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(entry); resolve && err == nil {
+			entry = real
+		}
+		entry = strings.TrimSuffix(entry, "/")
+		if strings.HasPrefix(dir, entry+"/") && (nearest == "" || len(entry) > len(nearest)) {
+			nearest = cmp.Or(entry, "/")
 		}
 	}
 	return nearest
-}
-
-// realCeiling resolves the links of a path whose last part may be missing.
-func realCeiling(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return real, nil
-	}
-	if _, there := os.Lstat(path); there == nil {
-		return "", err
-	}
-	real, err = filepath.EvalSymlinks(filepath.Dir(path))
-	return filepath.Join(real, filepath.Base(path)), err
 }

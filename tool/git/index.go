@@ -45,14 +45,12 @@ type indexList struct {
 	done  chan struct{}
 }
 
-// Of lists what the index of the work tree at top holds, in git's order; nothing
-// where git cannot say. When ctx ends first, that is nothing too, while git goes
-// on for who asks next.
-func (n *Indexes) Of(ctx context.Context, top string) []string {
-	return n.Start(ctx, top)()
-}
+// Of lists the names that the index of the work tree at top holds, as Start does.
+func (n *Indexes) Of(ctx context.Context, top string) []string { return n.Start(ctx, top)() }
 
-// Start has the index read and returns at once; what it returns waits for it.
+// Start has the index of the work tree at top read and returns at once. What it returns
+// waits for the names that the index holds, in git's order: none where git cannot say, or
+// where ctx ends first, while git goes on for who asks next.
 func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 	dir, _, err := Dirs(top)
 	if err != nil {
@@ -74,23 +72,21 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 		n.now[path] = list
 		go list.read(top)
 	}
-	return func() []string { return list.wait(ctx) }
-}
-
-func (l *indexList) wait(ctx context.Context) []string {
-	select {
-	case <-l.done:
-	case <-ctx.Done():
+	return func() []string {
 		select {
-		case <-l.done:
-		default:
-			return nil
+		case <-list.done:
+		case <-ctx.Done():
+			select { // What is known already counts all the same.
+			case <-list.done:
+			default:
+				return nil
+			}
 		}
+		if list.crash != nil {
+			panic(list.crash)
+		}
+		return list.names
 	}
-	if l.crash != nil {
-		panic(l.crash)
-	}
-	return l.names
 }
 
 func (l *indexList) read(top string) {

@@ -102,15 +102,12 @@ func (p Project) Uncommitted(ctx context.Context, environ []string, paths []stri
 		return all()
 	}
 	var dirs []string
-	rel := p.relative(paths)
-	if err := inParts(rel, func(part []string) error {
-		return p.status(ctx, environ, p.Root, func(_, name string) error {
+	if err := inParts(p.relative(paths), func(part []string) error {
+		return p.status(ctx, environ, func(_, name string) {
 			path := filepath.Join(p.Root, filepath.FromSlash(name))
-			if strings.HasSuffix(name, "/") {
+			if found[path] = true; strings.HasSuffix(name, "/") {
 				dirs = append(dirs, path)
 			}
-			found[path] = true
-			return nil
 		}, slices.Concat([]string{"--ignored", "--untracked-files=all", "--no-renames", "--"}, part)...)
 	}); err != nil {
 		return all()

@@ -3,13 +3,17 @@ package project
 import (
 	"cmp"
 	"context"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/tool/names"
 )
@@ -67,50 +71,108 @@ func bareShape(dir, name string, file bool) bool {
 // asked, for 4 ms, since the answer must not be an old one, but only where something
 // that git reads for its answer has changed. Any goroutine may call the func.
 func (p Project) HookFinder() func() []string {
-	// Git may have been built to read a file of the system's that is not among those
-	// that are looked at: so no answer counts for long.
-	f := &hookFinder{root: p.Root, environ: os.Environ(), ask: askHookDirs, atMost: time.Second}
-	return func() []string { return p.hookDirs(f.find()) }
-}
-
-// hookDirs are the directories of the values that git told, as they are written and
-// without links.
-func (p Project) hookDirs(values []string) (dirs []string) {
-	for _, to := range values {
-		to = git.SeenFrom(p.Root, to)
-		if real, err := filepath.EvalSymlinks(to); err == nil {
-			dirs = append(dirs, real)
+	f := &hookFinder{root: p.Root}
+	return func() (dirs []string) {
+		// As they are written, and without links.
+		for _, to := range f.find() {
+			to = git.SeenFrom(p.Root, to)
+			dirs = append(dirs, names.Real(to), filepath.Clean(to))
 		}
-		dirs = append(dirs, filepath.Clean(to))
+		return dirs
 	}
-	return dirs
 }
 
-// hooksSaid is an answer of git's.
-type hooksSaid struct {
-	dirs     []string // the values of core.hooksPath
-	from     []string // the files that hold them
-	includes bool     // the configuration includes other files, under conditions or not
+// hookFinder keeps what git said of core.hooksPath, as long as nothing that git reads
+// for it has changed.
+type hookFinder struct {
+	root string
+
+	mu    sync.Mutex
+	asked time.Time
+	files map[string]names.Stamp // nil where the answer is not kept
+	dirs  []string
 }
 
-// askHookDirs asks git in a directory. The error says that git gave no answer.
-func askHookDirs(root string) (said hooksSaid, err error) {
+// hooksKept is how long an answer counts: git may have been built to read a file of the
+// system's that is not among those that are looked at.
+const hooksKept = time.Second
+
+// find returns the values of core.hooksPath, nil where git says nothing.
+func (f *hookFinder) find() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed := func(path string) bool {
+		now, _ := names.StampAt(path)
+		return now != f.files[path]
+	}
+	if f.files != nil && time.Since(f.asked) < hooksKept && !slices.ContainsFunc(slices.Collect(maps.Keys(f.files)), changed) {
+		return f.dirs
+	}
+	// What the files are comes before what git says of them: a change between the two
+	// is seen the next time.
+	f.asked = time.Now()
+	paths, known := configFiles(f.root)
+	files := map[string]names.Stamp{}
+	for _, path := range paths {
+		stamp, settled := names.StampAt(path)
+		files[path], known = stamp, known && settled
+	}
+	dirs, from, err := askHookDirs(f.root)
+	for _, origin := range from {
+		path, isFile := strings.CutPrefix(origin, "file:")
+		_, looked := files[git.SeenFrom(f.root, path)]
+		known = known && isFile && looked
+	}
+	f.files, f.dirs = files, dirs
+	if err != nil || !known {
+		f.files = nil
+	}
+	return f.dirs
+}
+
+// askHookDirs asks git in root for the values of core.hooksPath, and for what holds them or
+// includes other files. The error says that git gave no answer.
+func askHookDirs(root string) (dirs, from []string, err error) {
 	pieces, err := git.UserConfig(nil, root, "--type=path", "--show-origin", "--get-regexp",
 		`^(core\.hookspath|include(if\..*)?\.path)$`)
-	if err != nil {
-		return said, err
-	}
 	for pair := range slices.Chunk(pieces, 2) {
-		origin, setting := pair[0], pair[len(pair)-1]
-		key, value, _ := strings.Cut(setting, "\n")
+		key, value, _ := strings.Cut(pair[len(pair)-1], "\n")
 		if key != "core.hookspath" {
-			said.includes = true
+			from = append(from, "an include")
 			continue
 		}
-		said.dirs = append(said.dirs, value)
-		said.from = append(said.from, origin)
+		dirs, from = append(dirs, value), append(from, pair[0])
 	}
-	return said, nil
+	return dirs, from, err
+}
+
+// configFiles are the files, there or not, by which git in root finds its configuration:
+// the system's, the user's, and those that make a repository of a directory. known is false
+// where it may have other ones.
+func configFiles(root string) (paths []string, known bool) {
+	variable := environ.Variable(os.Environ())
+	home := variable("HOME")
+	paths = []string{"/etc/gitconfig", variable("GIT_CONFIG_SYSTEM"), variable("GIT_CONFIG_GLOBAL"),
+		filepath.Join(home, ".gitconfig"), filepath.Join(cmp.Or(variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config")}
+	if program, err := exec.LookPath("git"); err == nil {
+		for _, program := range []string{program, names.Real(program)} {
+			paths = append(paths, filepath.Join(filepath.Dir(filepath.Dir(program)), "etc", "gitconfig"))
+		}
+	}
+	known = variable("GIT_DIR")+variable("GIT_COMMON_DIR")+variable("GIT_CONFIG") == ""
+	for dir := range git.LooksIn(root) {
+		own := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(own); err == nil && !info.IsDir() {
+			known = false // it leads elsewhere
+		}
+		for _, at := range []string{dir, own} { // The directory itself may be a bare repository.
+			known = known && !exists(filepath.Join(at, "commondir"))
+			for name := range strings.FieldsSeq("HEAD config config.worktree commondir objects refs") {
+				paths = append(paths, filepath.Join(at, name))
+			}
+		}
+	}
+	return paths, known
 }
 
 // HooksIn names the hooks that git in dir would run: executable files of the

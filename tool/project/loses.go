@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,20 +22,29 @@ func Loses(environ []string, path string) string {
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return "" // nothing there, or a device, or a directory that is not replaced
 	}
-	lost := "it replaces " + path + ", which is not committed"
-	repository, err := Repository(filepath.Dir(path))
-	if err != nil || !repository.Git || repository.GitRuns() != nil {
-		return lost
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	changed := errors.New("changed")
-	err = repository.status(ctx, environ, filepath.Dir(path), func(string, string) error { return changed },
-		"--ignored", "--untracked-files=all", "--", filepath.Base(path))
-	if err != nil {
-		return lost
+	repository, err := Repository(filepath.Dir(path))
+	real := filepath.Join(repository.Dir, filepath.Base(path))
+	if err == nil && !repository.Uncommitted(ctx, environ, []string{real})[real] {
+		return ""
 	}
-	return ""
+	return "it replaces " + path + ", which is not committed"
+}
+
+// status hands each the two letters and the path, with slashes, of what git status lists;
+// of the branch, which --branch asks for, the letters are "##".
+func (p Project) status(ctx context.Context, environ []string, each func(letters, path string), args ...string) error {
+	from := false // The next piece is where a file was renamed from.
+	return git.Run(ctx, environ, p.Root, p.Root, func(piece string) error {
+		if from || len(piece) < 4 {
+			from = false
+			return nil
+		}
+		from = piece[0] == 'R' || piece[0] == 'C'
+		each(piece[:2], piece[3:])
+		return nil
+	}, slices.Concat([]string{"--literal-pathspecs", "status", "--porcelain", "-z"}, args)...)
 }
 
 // gitStateTimeout is how long git may take to tell its state: a note is not
@@ -56,38 +64,22 @@ func (p Project) GitState(ctx context.Context, environ []string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitStateTimeout)
 	defer cancel()
-	var files []string
 	branch, count := "", 0
-	if err := p.status(ctx, environ, p.Root, func(letters, name string) error {
+	var files []string // "M  path", the first ones
+	if err := p.status(ctx, environ, func(letters, path string) {
 		if letters == "##" {
-			branch = text.Printable(name)
+			branch = text.Printable(path)
 		} else if count++; count <= maxGitState {
-			files = append(files, letters+" "+text.Printable(name))
+			files = append(files, letters+" "+text.Printable(path))
 		}
-		return nil
 	}, "--branch", "--ignore-submodules=all"); err != nil {
 		return ""
 	}
 	if count == 0 {
 		return branch + ", nothing changed"
 	}
-	state := fmt.Sprintf("%s, %s:\n%s", branch, text.Counted(count, "file changed", "files changed"), strings.Join(files, "\n"))
 	if count > maxGitState {
-		state += fmt.Sprintf("\nand %d more", count-maxGitState)
+		files = append(files, fmt.Sprintf("and %d more", count-maxGitState))
 	}
-	return state
-}
-
-// status hands each path that git status names, with its two letters; those of the branch
-// are ##.
-func (p Project) status(ctx context.Context, environ []string, dir string, each func(letters, name string) error, args ...string) error {
-	from := false // The next piece is the name that a file had before.
-	return git.Run(ctx, environ, p.Root, dir, func(piece string) error {
-		if from || len(piece) < 4 {
-			from = false
-			return nil
-		}
-		from = piece[0] == 'R' || piece[0] == 'C'
-		return each(piece[:2], piece[3:])
-	}, slices.Concat([]string{"--literal-pathspecs", "status", "--porcelain", "-z"}, args)...)
+	return fmt.Sprintf("%s, %s:\n%s", branch, text.Counted(count, "file changed", "files changed"), strings.Join(files, "\n"))
 }

@@ -30,18 +30,14 @@ type Project struct {
 // itself. home may be ""; it and what lies above it are no project. superuser
 // says that the process runs as root; a container is where that is usual.
 func Find(dir, home string, superuser bool) (Project, error) {
-	dir, err := filepath.Abs(dir)
+	p, err := projectAt(dir)
 	if err != nil {
-		return Project{}, err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return Project{}, err
+		return p, err
 	}
 	if home != "" {
-		home = realOr(home)
+		home = names.Real(home)
 	}
-	p := Project{Root: dir, Dir: dir}
-	for at := range git.LooksIn(dir) {
+	for at := range git.LooksIn(p.Dir) {
 		if aboveProjects(at, home) {
 			break
 		}
@@ -69,6 +65,15 @@ func Find(dir, home string, superuser bool) (Project, error) {
 	return p, nil
 }
 
+// projectAt is the project of a directory that belongs to no other.
+func projectAt(dir string) (p Project, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return p, err
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	return Project{Root: dir, Dir: dir}, err
+}
+
 // mostLinks is how many links, one after another, HostPath follows.
 const mostLinks = 8
 
@@ -78,22 +83,22 @@ const mostLinks = 8
 // commands may write. A home directory is no project.
 func (p Project) HostPath(path, home string, writable, programs []string) (kept string, left []string) {
 	var roots, dirs []string
-	if !aboveProjects(p.Root, realOr(home)) {
+	if !aboveProjects(p.Root, names.Real(home)) {
 		roots = append(roots, p.Root)
 	}
 	for _, dir := range writable {
-		roots = append(roots, realOr(dir))
+		roots = append(roots, names.Real(dir))
 	}
 	var leads func(path string, links int) bool
 	leads = func(path string, links int) bool {
 		for at := filepath.Clean(path); ; at = filepath.Dir(at) {
-			real := realOr(at)
+			real := names.Real(at)
 			if slices.ContainsFunc(roots, func(root string) bool { _, in := names.Relative(root, real); return in }) {
 				return true
 			}
 			if to, err := os.Readlink(at); err == nil && links > 0 {
 				if !filepath.IsAbs(to) {
-					to = filepath.Join(realOr(filepath.Dir(at)), to)
+					to = filepath.Join(names.Real(filepath.Dir(at)), to)
 				}
 				if leads(to, links-1) {
 					return true
@@ -119,11 +124,11 @@ func (p Project) HostPath(path, home string, writable, programs []string) (kept 
 
 // AboveProjects reports whether a directory can never be a project or an added one, however
 // it is spelled: the root of the file system, the home directory and what lies above it.
-func AboveProjects(dir, home string) bool { return aboveProjects(realOr(dir), realOr(home)) }
+func AboveProjects(dir, home string) bool { return aboveProjects(names.Real(dir), names.Real(home)) }
 
 // Within reports whether path is dir or below it, however the two are spelled.
 func Within(dir, path string) bool {
-	_, in := names.Relative(names.Fold(realOr(dir)), names.Fold(realOr(path)))
+	_, in := names.Relative(names.Fold(names.Real(dir)), names.Fold(names.Real(path)))
 	return in
 }
 
@@ -147,16 +152,14 @@ func inContainer() bool {
 	return os.Getenv("container") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
-// Branch is the branch that is checked out, as .git/HEAD says; "" when that
-// does not tell, or there is no git. It runs nothing. For the banner.
+// Branch is the branch that is checked out, "" where HEAD names none, or there is no git. It
+// runs nothing.
 func (p Project) Branch() string {
-	data, err := os.ReadFile(filepath.Join(p.Root, ".git", "HEAD"))
-	if !p.Git || err != nil || len(data) > 4096 {
-		return ""
-	}
-	name, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: refs/heads/")
+	head, _ := p.Head()
+	ref, _, _ := strings.Cut(head, " ")
+	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	if !ok {
 		return ""
 	}
-	return name
+	return branch
 }

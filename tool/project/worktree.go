@@ -82,15 +82,11 @@ func separateGitDir(dir string) (separate bool) {
 // top is: Git is false where there is none. The error is for a .git of which it
 // cannot be told whether git would take it.
 func Repository(dir string) (Project, error) {
-	dir, err := filepath.Abs(dir)
+	p, err := projectAt(dir)
 	if err != nil {
 		return Project{}, err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return Project{}, err
-	}
-	p := Project{Root: dir, Dir: dir}
-	for at := range git.LooksIn(dir) {
+	for at := range git.LooksIn(p.Dir) {
 		switch {
 		case git.IsWorkTree(at):
 			p.Root, p.Git, p.Common = at, true, gitDirOutside(at)

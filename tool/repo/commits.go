@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 )
@@ -170,33 +169,20 @@ func (v *View) diffs(ctx context.Context, ids []string) (map[string]string, erro
 }
 
 // mostAsked is how many pairs of commits git is asked about, one process each.
-const mostAsked = 16
+const mostAsked = 500
 
-// descends reports whether a commit is a descendant of another. Most are found among the
-// new commits; beyond mostAsked others the answer is no.
+// descends reports whether a commit is a descendant of another; beyond mostAsked pairs the
+// answer is no.
 func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
 	if j.kinds[from] != "commit" || j.kinds[to] != "commit" {
 		return false, nil // A tag object or a tree has no descendants.
-	}
-	seen, list := map[string]bool{}, []string{to}
-	for len(list) > 0 {
-		id := list[len(list)-1]
-		list = list[:len(list)-1]
-		if id == from {
-			return true, nil
-		}
-		if c := j.commits[id]; c != nil && !seen[id] {
-			seen[id] = true
-			list = append(list, c.parents...)
-		}
 	}
 	pair := [2]string{from, to}
 	if known, ok := j.asked[pair]; ok || len(j.asked) >= mostAsked {
 		return known, nil
 	}
-	err := j.v.git.Run(ctx, nil, '\n', nil, "merge-base", "--is-ancestor", from, to)
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1 says no
+	err := j.v.git.Do(ctx, "merge-base", "--is-ancestor", from, to)
+	if err != nil && (ctx.Err() != nil || !exited(err)) {
 		return false, err
 	}
 	j.asked[pair] = err == nil

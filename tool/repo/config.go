@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,13 +55,7 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 			Text: "configuration: git cannot read what the line made of it"})
 		return nil
 	}
-	keys := map[string]bool{}
-	for _, list := range []map[string][]string{v.config, after} {
-		for key := range list {
-			keys[key] = true
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	for _, key := range keysOf(v.config, after) {
 		was, is := v.config[key], after[key]
 		if slices.Equal(was, is) {
 			continue
@@ -102,12 +95,11 @@ func (j *judge) branchSetting(key string, was, is []string, after map[string][]s
 	}
 	known := remote == "." || len(j.v.config["remote."+remote+".url"]) > 0
 	target, isBranch := strings.CutPrefix(is[0], "refs/heads/")
-	switch {
-	case name == "remote" && known:
-		return &j.e.Bookkeeping
-	case name == "merge" && known && isBranch && remote == "." && j.v.refs.before[is[0]] != "":
-		return &j.e.Bookkeeping
-	case name == "merge" && known && isBranch && j.v.refs.before["refs/remotes/"+remote+"/"+target] != "":
+	merged := "refs/remotes/" + remote + "/" + target
+	if remote == "." {
+		merged = is[0]
+	}
+	if known && (name == "remote" || name == "merge" && isBranch && j.v.refs.before[merged] != "") {
 		return &j.e.Bookkeeping
 	}
 	return &j.e.Guarded
@@ -117,12 +109,12 @@ func (j *judge) branchSetting(key string, was, is []string, after map[string][]s
 func (v *View) setConfig(ctx context.Context, s setting) error {
 	file := filepath.Join(v.r.Common, "config")
 	if s.was {
-		if err := v.real.Run(ctx, nil, '\n', nil, "config", "--file", file, "--unset-all", s.key); err != nil {
+		if err := v.real.Do(ctx, "config", "--file", file, "--unset-all", s.key); err != nil {
 			return err
 		}
 	}
 	for _, value := range s.values {
-		if err := v.real.Run(ctx, nil, '\n', nil, "config", "--file", file, "--add", s.key, value); err != nil {
+		if err := v.real.Do(ctx, "config", "--file", file, "--add", s.key, value); err != nil {
 			return fmt.Errorf("%s: %w", s.key, err)
 		}
 	}

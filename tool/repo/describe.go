@@ -64,12 +64,13 @@ func (v *View) describe(ctx context.Context) (rows []string, err error) {
 			r.before[name], r.after[name] = v.refValue(before), v.refValue(after)
 		}
 	}
-	names := maps.Clone(r.before)
-	maps.Copy(names, r.after)
-	maps.DeleteFunc(names, func(name, _ string) bool { return r.before[name] == r.after[name] })
+	var names []string
 	tips := map[string]bool{}
-	for name := range names {
-		tips[r.before[name]], tips[r.after[name]] = true, true
+	for _, name := range keysOf(r.before, r.after) {
+		if from, to := r.before[name], r.after[name]; from != to {
+			names = append(names, name)
+			tips[from], tips[to] = true, true
+		}
 	}
 	subjects, err := v.subjects(ctx, tips)
 	if err != nil {
@@ -81,7 +82,7 @@ func (v *View) describe(ctx context.Context) (rows []string, err error) {
 		}
 		return strings.TrimSpace(short(value) + " " + subjects[value])
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range names {
 		switch from, to := r.before[name], r.after[name]; {
 		case from == "":
 			rows = append(rows, name+": new, "+shown(to))
@@ -91,7 +92,7 @@ func (v *View) describe(ctx context.Context) (rows []string, err error) {
 			rows = append(rows, name+": "+shown(from)+" → "+shown(to))
 		}
 	}
-	index, err := v.describeIndex(ctx)
+	rows = append(rows, v.describeIndex(ctx)...)
 	n := 0
 	for path, c := range v.changed {
 		if name, _ := below(v.r.GitDir, path); c.Gone && strings.HasPrefix(name, "objects/") {
@@ -99,9 +100,9 @@ func (v *View) describe(ctx context.Context) (rows []string, err error) {
 		}
 	}
 	if n > 0 {
-		index = append(index, fmt.Sprintf("files of the object store that go: %d", n))
+		rows = append(rows, fmt.Sprintf("files of the object store that go: %d", n))
 	}
-	return append(rows, index...), err
+	return rows, nil
 }
 
 // subjects are the first lines of what commits and tags say.
@@ -133,33 +134,28 @@ func (v *View) subjects(ctx context.Context, tips map[string]bool) (map[string]s
 }
 
 // describeIndex names the paths whose entries in the index change.
-func (v *View) describeIndex(ctx context.Context) (rows []string, err error) {
+func (v *View) describeIndex(ctx context.Context) (rows []string) {
 	switch {
 	case !v.sorted.index:
-		return nil, nil
+		return nil
 	case v.isGone(filepath.Join(v.r.GitDir, "index")):
-		return []string{"the index: deleted"}, nil
+		return []string{"the index: deleted"}
 	}
 	before, err := v.listIndex(ctx, indexBefore)
-	if err != nil {
-		return []string{"the index changes"}, nil
+	after, errAfter := v.listIndex(ctx, indexAfter)
+	if errors.Join(err, errAfter) != nil {
+		return []string{"the index changes"}
 	}
-	after, err := v.listIndex(ctx, indexAfter)
-	if err != nil {
-		return []string{"the index changes"}, nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		switch was, there := before[name]; {
+	for _, name := range keysOf(before, after) {
+		was, there := before[name]
+		switch is, stays := after[name]; {
+		case !stays:
+			rows = append(rows, "gone from the index: "+name)
 		case !there:
 			rows = append(rows, "staged, new: "+name)
-		case was.entries != after[name].entries:
+		case was.entries != is.entries:
 			rows = append(rows, "staged: "+name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, there := after[name]; !there {
-			rows = append(rows, "gone from the index: "+name)
-		}
-	}
-	return rows, nil
+	return rows
 }

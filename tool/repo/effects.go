@@ -97,37 +97,26 @@ func (j *judge) judgeFiles() {
 	}
 }
 
-// askKinds asks git once for the types of all objects that refs and the index name, and
-// fills in what the refs of before exclude.
-func (j *judge) askKinds(ctx context.Context, moves []move, stash stashMoves, pending []tip) (err error) {
+// askKinds asks git once for the types of all objects that tips and the refs of before name,
+// and fills in what those exclude.
+func (j *judge) askKinds(ctx context.Context, tips []tip, stash stashMoves) (err error) {
 	r := &j.v.refs
-	ids := map[string]bool{r.head: true, r.headNow: true}
-	before := map[string]bool{r.head: true}
-	for _, value := range r.before {
-		before[value] = true
-	}
+	before := slices.AppendSeq([]string{r.head}, maps.Values(r.before))
 	for _, e := range stash.before {
-		before[e.id] = true
+		before = append(before, e.id)
 	}
-	maps.Copy(ids, before)
-	for _, m := range moves {
-		ids[m.to] = true
+	ids := slices.Clone(before)
+	for _, t := range tips {
+		ids = append(ids, t.id)
 	}
-	for _, e := range stash.pushed {
-		ids[e.id] = true
-	}
-	for _, t := range pending {
-		ids[t.id] = true
-	}
-	maps.DeleteFunc(ids, func(id string, asked bool) bool { return !asked || !j.v.format.isID(id) })
-	if len(moves)+len(stash.pushed)+len(stash.dropped)+len(pending) == 0 && r.head == r.headNow && !j.v.sorted.index {
-		return nil // no question about commits will come up
-	}
-	if j.kinds, err = j.v.kinds(ctx, slices.Sorted(maps.Keys(ids))); err != nil {
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !j.v.format.isID(id) })
+	if j.kinds, err = j.v.kinds(ctx, ids); err != nil {
 		return err
 	}
+	slices.Sort(before)
 	r.excluded = nil
-	for _, id := range slices.Sorted(maps.Keys(before)) {
+	for _, id := range slices.Compact(before) {
 		if j.kinds[id] != "" {
 			r.excluded = append(r.excluded, "^"+id)
 		}
@@ -135,47 +124,28 @@ func (j *judge) askKinds(ctx context.Context, moves []move, stash stashMoves, pe
 	return nil
 }
 
-// complete says which tips git cannot reach in full. What the others reach of the
-// line's new objects is landed.
-func (j *judge) complete(ctx context.Context, tips []tip) (bad map[string]bool, err error) {
-	bad = map[string]bool{}
-	var ids []string
-	for _, t := range tips {
-		if j.kinds[t.id] == "" {
-			bad[t.id] = true
-		} else {
-			ids = append(ids, t.id)
-		}
-	}
+// complete plans to land what the ids reach of the line's new objects, without those ids
+// that git cannot reach in full: they are bad.
+func (j *judge) complete(ctx context.Context, ids []string, bad map[string]bool) error {
 	if len(ids) == 0 {
-		return bad, nil
+		return nil
 	}
 	objects, err := j.v.reached(ctx, ids)
-	if err == nil {
-		j.p.objects = objects
-		return bad, nil
+	switch {
+	case err == nil:
+		j.p.objects = append(j.p.objects, objects...)
+		return nil
+	case ctx.Err() != nil || !exited(err):
+		return err
+	case len(ids) == 1:
+		bad[ids[0]] = true
+		return nil
 	}
-	var good []string
-	for i, id := range ids {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if !exited(err) {
-			return nil, err
-		}
-		if i >= mostAsked {
-			bad[id] = true
-		} else if _, one := j.v.reached(ctx, []string{id}); one != nil {
-			bad[id] = true
-		} else {
-			good = append(good, id)
-		}
+	half := len(ids) / 2
+	if err := j.complete(ctx, ids[:half], bad); err != nil {
+		return err
 	}
-	if len(good) > 0 {
-		j.p.objects, err = j.v.reached(ctx, good)
-		return bad, err
-	}
-	return bad, nil
+	return j.complete(ctx, ids[half:], bad)
 }
 
 // ref judges a ref that git can move.

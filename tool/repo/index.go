@@ -26,18 +26,10 @@ func (v *View) copyIndexes(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(v.r.GitDir, "index")
-	before := openFile
-	if v.was != nil {
-		before = v.was
-	}
-	if err := v.copyFile(ctx, indexBefore, path, before); err != nil {
+	if err := v.copyFile(ctx, indexBefore, path, v.openBefore); err != nil {
 		return err
 	}
-	after := v.open
-	if v.isGone(path) {
-		after = func(string) (io.ReadCloser, error) { return nil, fs.ErrNotExist }
-	}
-	if err := v.copyFile(ctx, indexAfter, path, after); err != nil {
+	if err := v.copyFile(ctx, indexAfter, path, v.openAfter); err != nil {
 		return err
 	}
 	// A split index refers to others by a hash of what they hold.
@@ -46,7 +38,7 @@ func (v *View) copyIndexes(ctx context.Context) error {
 		return err
 	}
 	for _, path := range shared {
-		if err := v.copyFile(ctx, "git/"+filepath.Base(path), path, openFile); err != nil {
+		if err := v.copyFile(ctx, "git/"+filepath.Base(path), path, v.openBefore); err != nil {
 			return err
 		}
 	}
@@ -59,8 +51,6 @@ func (v *View) copyIndexes(ctx context.Context) error {
 	}
 	return nil
 }
-
-func openFile(path string) (io.ReadCloser, error) { return os.Open(path) }
 
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)

@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -20,9 +19,6 @@ func (j *judge) judgeRefs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.askKinds(ctx, moves, stash, tips); err != nil {
-		return err
-	}
 	for _, e := range stash.pushed {
 		tips = append(tips, tip{e.id, "refs/stash"})
 	}
@@ -34,8 +30,20 @@ func (j *judge) judgeRefs(ctx context.Context) error {
 	if v.format.isID(v.refs.headNow) {
 		tips = append(tips, tip{v.refs.headNow, "HEAD"})
 	}
-	bad, err := j.complete(ctx, tips)
-	if err != nil {
+	if len(tips)+len(stash.dropped) > 0 || v.refs.head != v.refs.headNow || v.sorted.index {
+		if err := j.askKinds(ctx, tips, stash); err != nil {
+			return err
+		}
+	}
+	bad := map[string]bool{}
+	var known []string
+	for _, t := range tips {
+		if bad[t.id] = j.kinds[t.id] == ""; !bad[t.id] {
+			known = append(known, t.id)
+		}
+	}
+	slices.Sort(known)
+	if err := j.complete(ctx, slices.Compact(known), bad); err != nil {
 		return err
 	}
 	moves = slices.DeleteFunc(moves, func(m move) bool { return j.refuseRef(m, bad) })
@@ -79,9 +87,7 @@ func (j *judge) moves() (moves []move) {
 	if !j.v.sorted.refs {
 		return nil
 	}
-	names := maps.Clone(r.before)
-	maps.Copy(names, r.after)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range keysOf(r.before, r.after) {
 		m := move{name, r.before[name], r.after[name]}
 		switch {
 		case m.from == m.to || name == "refs/stash":

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,13 +28,6 @@ func (f format) hash() hash.Hash {
 		return sha256.New()
 	}
 	return sha1.New() //nolint:gosec // Git names objects by it.
-}
-
-func (f format) name() string {
-	if f.hex == 64 {
-		return "sha256"
-	}
-	return "sha1"
 }
 
 func (f format) isID(text string) bool { return len(text) == f.hex && isHex(text) }
@@ -83,48 +77,26 @@ func (v *View) takeObject(ctx context.Context, path string) error {
 // mostPack is how many bytes of a pack are taken.
 const mostPack = 64 << 20
 
-// takePack copies a new pack of the layer into the view, where git takes it: git computes
-// the ids of what it holds. The pack itself is never landed.
+// takePack has git unpack a new pack of the layer in the view, which computes the ids of
+// what it holds. What is damaged or behind mostPack is left out. The pack itself is never
+// landed.
 func (v *View) takePack(ctx context.Context, path string) error {
-	name := "git/objects/pack/" + filepath.Base(path)
-	if err := os.MkdirAll(filepath.Join(v.dir, "git", "objects", "pack"), 0o700); err != nil {
+	from, err := v.open(path)
+	if err != nil {
 		return err
 	}
-	if err := v.copyFile(ctx, name, path, func(path string) (io.ReadCloser, error) {
-		from, err := v.open(path)
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(from, mostPack), from}, err
-	}); err != nil {
+	defer from.Close()
+	err = v.git.Run(ctx, io.LimitReader(from, mostPack), 0, nil, "unpack-objects", "-q", "-r")
+	if err != nil && (ctx.Err() != nil || !exited(err)) {
 		return err
 	}
-	pack := filepath.Join(v.dir, filepath.FromSlash(name))
-	var ids []string
-	err := v.git.Run(ctx, nil, '\n', nil, "index-pack", "--threads=1", pack)
-	if err == nil {
-		var list *os.File
-		if list, err = os.Open(strings.TrimSuffix(pack, ".pack") + ".idx"); err != nil {
-			return err
+	objects := filepath.Join(v.dir, "git", "objects")
+	return filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
+		if id := filepath.Base(filepath.Dir(path)) + d.Name(); err == nil && v.format.isID(id) {
+			v.made[id] = true
 		}
-		defer list.Close()
-		err = v.git.Run(ctx, list, '\n', func(line string) error {
-			if fields := strings.Fields(line); len(fields) > 1 {
-				ids = append(ids, fields[1])
-			}
-			return nil
-		}, "show-index", "--object-format="+v.format.name())
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if exited(err) { // it is damaged or too long
-		return os.Remove(pack)
-	}
-	for _, id := range ids {
-		v.made[id] = true
-	}
-	return err
+		return err
+	})
 }
 
 // check reads a loose object to its end: it must be whole, have a correct header and

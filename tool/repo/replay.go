@@ -280,7 +280,7 @@ func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error 
 // changeIndex changes a copy of the real index: entries that stay keep what it knows of
 // their files.
 func (v *View) changeIndex(ctx context.Context) error {
-	if err := v.copyFile(ctx, indexNext, filepath.Join(v.dir, indexBefore), openFile); err != nil {
+	if err := v.copyFile(ctx, indexNext, filepath.Join(v.dir, indexBefore), v.openBefore); err != nil {
 		return err
 	}
 	var text bytes.Buffer

@@ -301,38 +301,42 @@ func (v *View) isGone(path string) bool {
 
 const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
 
-// before is what a file of the repository holds; after is what it holds on the layer.
-// Both are nil where there is no such file.
-func (v *View) before(path string) ([]byte, error) {
+// openBefore opens what a file of the repository held before the line, openAfter what it
+// holds after it.
+func (v *View) openBefore(path string) (io.ReadCloser, error) {
 	if _, changed := v.changed[path]; changed && v.was != nil {
-		data, err := readFrom(path, v.was)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		return data, err
+		return v.was(path)
 	}
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() { // a FIFO would not open
+		return nil, fs.ErrNotExist
 	}
-	if err != nil || !info.Mode().IsRegular() { // a FIFO would not open
+	if err != nil {
 		return nil, err
 	}
-	return readFrom(path, openFile)
+	return os.Open(path)
 }
 
-func (v *View) after(path string) ([]byte, error) {
+func (v *View) openAfter(path string) (io.ReadCloser, error) {
 	if v.isGone(path) {
-		return nil, nil
+		return nil, fs.ErrNotExist
 	}
 	if _, changed := v.changed[path]; !changed {
-		return v.before(path)
+		return v.openBefore(path)
 	}
-	return readFrom(path, v.open)
+	return v.open(path)
 }
+
+// before is what openBefore opens, after what openAfter does; nil where there is no such file.
+func (v *View) before(path string) ([]byte, error) { return readFrom(path, v.openBefore) }
+
+func (v *View) after(path string) ([]byte, error) { return readFrom(path, v.openAfter) }
 
 func readFrom(path string, open func(path string) (io.ReadCloser, error)) ([]byte, error) {
 	f, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

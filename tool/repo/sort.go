@@ -3,6 +3,7 @@ package repo
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,6 +147,14 @@ func special(mode fs.FileMode) string {
 func below(dir, path string) (rel string, ok bool) {
 	rel, ok = names.Relative(dir, path)
 	return filepath.ToSlash(rel), ok
+}
+
+// keysOf are the keys of two maps, each once and sorted.
+func keysOf[V any](a, b map[string]V) []string {
+	all := map[string]V{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
 }
 
 func isHex(text string) bool { return text != "" && strings.Trim(text, "0123456789abcdef") == "" }

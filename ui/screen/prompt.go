@@ -29,7 +29,6 @@ func isYou(prompt string) bool {
 	return strings.HasPrefix(prompt, You) || strings.HasPrefix(prompt, youIn)
 }
 
-// Indent begins the further lines behind a prompt.
 func Indent(prompt string) string {
 	if !isYou(prompt) {
 		prompt = You

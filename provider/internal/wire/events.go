@@ -14,7 +14,8 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// MaxEvent is the largest event that is read, in bytes.
+// MaxEvent is the largest event that is read. Tool arguments and whole-message
+// events come on one line, which can be megabytes long.
 const MaxEvent = 32 << 20
 
 // ErrEventTooLarge tells that one event was larger than MaxEvent.
@@ -130,7 +131,8 @@ func (f *framer) line(event []byte) ([]byte, error) {
 	return nil, ErrEventTooLarge
 }
 
-// Extent follows a JSON value piece by piece and knows when it has come to its end.
+// Extent follows a JSON value piece by piece and knows when it has come to its
+// end, without reading it all again for each piece.
 type Extent struct {
 	Begun           bool // something but blanks came
 	depth           int

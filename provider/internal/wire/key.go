@@ -11,7 +11,8 @@ import (
 	"artoo/provider"
 )
 
-// Key asks key, or nil for none, for the provider's key. Its errors are mostly of kind auth.
+// Key asks key for the provider's key. A nil func means that the server needs
+// none. Its errors are of kind auth unless they know better.
 func Key(ctx context.Context, key func(context.Context) (string, error)) (string, error) {
 	if key == nil {
 		return "", nil
@@ -39,8 +40,8 @@ func Key(ctx context.Context, key func(context.Context) (string, error)) (string
 	return k, nil
 }
 
-// Join puts an API path behind a base URL, without doubling a part that the base ends in. The
-// base's query stays.
+// Join puts an API path behind a base URL, without doubling a part that the base ends in:
+// Join("https://h/v1/", "v1", "messages") is https://h/v1/messages. The base's query stays.
 func Join(base string, path ...string) (string, error) {
 	u, err := parseBase(base)
 	switch {
@@ -88,7 +89,8 @@ func Query(address string, more url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// named puts the provider's name into the error of a request that was never sent.
+// named puts the provider's name into the error of a request that never came to
+// be, as Stream and Fetch do into those of others.
 func named(err error, s provider.Server) error {
 	if known := provider.AsError(err); known != nil && known.Provider == "" {
 		named := *known
@@ -98,7 +100,8 @@ func named(err error, s provider.Server) error {
 	return err
 }
 
-// Ask is a request without a body to a path below an address, with the key and the user's headers.
+// Ask is a request without a body to a path below an address, with the key in the
+// configured header or the wire's own, and the user's headers over all.
 func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth, path ...string) (Request, error) {
 	if base == "" {
 		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
@@ -120,7 +123,8 @@ func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth,
 	return Request{URL: address, Header: h, Secret: key}, nil
 }
 
-// elsewhere is the address of a request at another path, with the queries of both.
+// elsewhere is the address of a request at another path below the server's: with the
+// query of the address that the wire made, and that of the path.
 func elsewhere(address, base, path string) (string, error) {
 	to, err := url.Parse(path)
 	if err != nil {

@@ -151,7 +151,8 @@ func (r *Reply) Reason(b *strings.Builder, piece string) {
 	}
 }
 
-// Called appends the event of a call that began, or of so many bytes of its arguments.
+// Called appends the event of a call that began, or of so many bytes of its
+// arguments. All of one call have the same number.
 func (r *Reply) Called(tool string, call, bytes int) {
 	r.Pending = append(r.Pending, provider.CallDelta{Tool: toolName(tool), Call: call, Bytes: bytes})
 }
@@ -165,8 +166,8 @@ func (r *Reply) OnlyText() string {
 	return delta.Text
 }
 
-// Message is the model's message of these parts. A call that was sent twice is left out; every
-// other gets its own ID.
+// Message is the model's message of these parts. A call with the ID, name and arguments of
+// an earlier one was sent twice and is left out; every other gets its own ID.
 func (r *Reply) Message(parts []provider.Part) provider.Message {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model}
 	var calls []provider.ToolCall
@@ -208,7 +209,8 @@ func Nonsense(what string, err error) *provider.Error {
 	return &provider.Error{Kind: provider.KindProvider, Message: what + " makes no sense: " + err.Error(), Err: err}
 }
 
-// Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
+// Reported is the error that an event tells of in its field "error", nil where that
+// is missing or says nothing. Where the event is surely one, it is never nil.
 func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
 	if !surely && !Present(field) {
 		return nil
@@ -223,7 +225,8 @@ func Reported(field json.RawMessage, event string, surely bool) *provider.Error 
 // Present reports whether a value was sent and is not null.
 func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// Text is a JSON string's content, or another value as it is written; "" for null.
+// Text is a JSON string's content, or another value as it is written; "" for null
+// and nothing. Some servers send an object where a string with one is due.
 func Text(raw json.RawMessage) string {
 	var s string
 	switch n := len(raw); {

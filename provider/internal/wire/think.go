@@ -2,13 +2,15 @@ package wire
 
 import "strings"
 
-// The marks that models write around their reasoning.
+// The marks that models write around their reasoning, for a parser that the server
+// may lack.
 const (
 	thinkOpens  = "<think>"
 	thinkCloses = "</think>"
 )
 
-// Thinker tells the reasoning that a text begins with, between its marks, from the answer.
+// Thinker tells the reasoning that a text begins with, between its marks, from the
+// answer behind it, as the pieces come. The zero value is at the beginning of a text.
 type Thinker struct {
 	held   string // may be a mark, or the blanks before one
 	within bool   // the opening mark came
@@ -16,7 +18,8 @@ type Thinker struct {
 	over   bool   // the answer has begun
 }
 
-// Split takes the next piece and returns what is known of it; the rest is held back.
+// Split takes the next piece and returns what is known to be reasoning, and what to
+// be of the answer. The rest is held back, until End at last.
 func (t *Thinker) Split(piece string) (thought, answer string) {
 	switch {
 	case t.blank:
