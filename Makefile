@@ -109,7 +109,7 @@ $(STATICCHECK):
 # many random lines of git. make test does that with a sample of them.
 crash:
 	ARTOO_CRASH=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m -run \
-		'AKillAfterAnyWrite|AFaultOfAnyWrite|Outsiders|OrdinaryUser|NoAttemptOfAJob|RandomLines|UsualLines' \
+		'AKillAfterAnyWrite|AFaultOfAnyWrite|Outsiders|OrdinaryUser|GetOut|NoAttemptOfAJob|RandomLines|UsualLines' \
 		./agent ./ui/cli ./tool/sandbox ./tool/repo
 
 # Prints the figures of docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.

@@ -221,11 +221,12 @@ func (w *world) capture(t *testing.T, path string, args []string, start func(*ex
 }
 
 // TestTheAttemptsGetOutWhereNothingConfines tries the table itself: what is seen
-// here would be seen of a confined command too.
+// here would be seen of a confined command too. make crash tries all of it, and make test a
+// third.
 func TestTheAttemptsGetOutWhereNothingConfines(t *testing.T) {
 	dir := tools(t)
 	for i, a := range readAttempts(t) {
-		if !a.proven || !a.found() {
+		if !a.proven || !a.found() || i%3 != 0 && os.Getenv(everyTry) == "" {
 			continue
 		}
 		t.Run(fmt.Sprintf("%d %s", i, a.class), func(t *testing.T) {

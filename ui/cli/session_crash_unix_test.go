@@ -247,7 +247,7 @@ func TestAKillAfterAnyWriteOfTheProgramLosesNothing(t *testing.T) {
 	every := 1
 	kinds := []string{crashKill, crashFull, crashShort, crashFail}
 	if os.Getenv(everyCrash) == "" {
-		every = writes/2 + 1
+		every = writes
 	}
 	for i, kind := range kinds {
 		for n := 1 + i*every/len(kinds); n <= writes; n += every {
