@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,8 +137,8 @@ func (a *app) ownPath() error {
 	var dirs []string
 	for _, dir := range left {
 		found := slices.ContainsFunc(programs, func(name string) bool {
-			info, err := os.Stat(filepath.Join(dir, name))
-			return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+			_, err := exec.LookPath(filepath.Join(dir, name))
+			return err == nil
 		})
 		if abs, err := filepath.Abs(dir); err == nil && found && !slices.Contains(dirs, abs) {
 			dirs = append(dirs, abs)
@@ -213,7 +214,13 @@ func (a *app) exit(err error) int {
 	}
 	switch {
 	case caught:
-		a.showSignal(&headless.SignalError{Signal: signals.Caught()})
+		if signal := (&headless.SignalError{Signal: signals.Caught()}); signal.Shown() { // else the user sees it anyway
+			failure := agent.Classify(signal)
+			if a.agent != nil && !a.cfg.Ephemeral {
+				failure.Hint = "artoo -c to continue"
+			}
+			a.show(failure)
+		}
 	case failure != nil:
 		a.show(failure)
 	}
@@ -229,18 +236,6 @@ func (a *app) exit(err error) int {
 		signals.Die()
 	}
 	return code
-}
-
-// showSignal says which signal ended the run, where the user does not see that anyway.
-func (a *app) showSignal(signal *headless.SignalError) {
-	if !signal.Shown() {
-		return
-	}
-	failure := agent.Classify(signal)
-	if a.agent != nil && !a.cfg.Ephemeral {
-		failure.Hint = "artoo -c to continue"
-	}
-	a.show(failure)
 }
 
 // printResult writes the object of a JSON run, once.

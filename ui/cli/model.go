@@ -60,13 +60,10 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	conditions := config.Conditions{AtHand: hand, DefaultModel: a.defaultModel, Catalog: a.catalog.ProviderFor,
-		Probe: a.probe}
-	a.choice, err = a.cfg.Choose(conditions)
-	var several *config.SeveralProviders
-	if errors.As(err, &several) && !a.streams.headless && a.streams.in {
-		if conditions.AtHand, err = a.askProvider(several.Names); err == nil {
-			a.choice, err = a.cfg.Choose(conditions)
+	a.choice, err = a.chooseOf(hand)
+	if several, ok := errors.AsType[*config.SeveralProviders](err); ok && !a.streams.headless && a.streams.in {
+		if hand, err = a.askProvider(several.Names); err == nil {
+			a.choice, err = a.chooseOf(hand)
 		}
 	}
 	if err != nil {
@@ -80,6 +77,11 @@ func (a *app) choose() error {
 	}
 	a.cfg = a.cfg.With(a.choice)
 	return nil
+}
+
+// chooseOf is the choice where these providers are at hand.
+func (a *app) chooseOf(hand []string) (config.Choice, error) {
+	return a.cfg.Choose(config.Conditions{AtHand: hand, DefaultModel: a.defaultModel, Catalog: a.catalog.ProviderFor, Probe: a.probe})
 }
 
 // askProvider asks once which provider to take, and writes it down.
@@ -323,17 +325,11 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 	if m.Context > 0 {
 		info.Context, info.ContextFrom = m.Context, said
 	}
-	if m.MaxOutput > 0 {
-		info.MaxOutput = m.MaxOutput
-	}
-	if m.Images != nil {
-		info.Images = *m.Images
-	}
-	if m.Reasoning != nil {
-		info.Reasoning = *m.Reasoning
-	}
-	if m.Patches != nil {
-		info.Patches = *m.Patches
+	info.MaxOutput = cmp.Or(m.MaxOutput, info.MaxOutput)
+	for can, own := range map[*bool]*bool{&info.Images: m.Images, &info.Reasoning: m.Reasoning, &info.Patches: m.Patches} {
+		if own != nil {
+			*can = *own
+		}
 	}
 	if m.Price != nil {
 		if info.Price = priced(info.Price, *m.Price); info.Price != nil {
@@ -347,17 +343,15 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 // without input and output there is none. Who says what input costs means a price
 // of their own, to which the known ones of the cache and of longer prompts do not belong.
 func priced(known *provider.Price, said config.Price) *provider.Price {
+	if known == nil && (said.Input == nil || said.Output == nil) {
+		return nil
+	}
 	var price provider.Price
-	input, output := said.Input != nil, said.Output != nil
 	if known != nil {
 		price = *known
-		if input {
-			price.CacheRead, price.CacheWrite, price.Tiers = 0, 0, nil
-		}
-		input, output = true, true
 	}
-	if !input || !output {
-		return nil
+	if said.Input != nil {
+		price.CacheRead, price.CacheWrite, price.Tiers = 0, 0, nil
 	}
 	for part, own := range map[*float64]*float64{
 		&price.Input: said.Input, &price.Output: said.Output,

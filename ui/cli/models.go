@@ -104,8 +104,7 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 	if names, err = a.cfg.AtHand(); err != nil {
 		return nil, false, err
 	}
-	choice, err := a.cfg.Choose(config.Conditions{AtHand: names, DefaultModel: a.defaultModel,
-		Catalog: a.catalog.ProviderFor, Probe: a.probe})
+	choice, err := a.chooseOf(names)
 	switch {
 	case err == nil:
 		a.cfg = a.cfg.With(choice)

@@ -71,7 +71,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	servers, err := a.languageServers(tools)
+	servers, err := a.servers(tools)
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,24 @@ func (a *app) limits() agent.Limits {
 		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)}
 }
 
+func (a *app) checks() (checks []agent.Check) {
+	for _, c := range a.cfg.Checks {
+		checks = append(checks, agent.Check(c))
+	}
+	return checks
+}
+
+// toResume is the session to go on with, nil for a new one.
+func (a *app) toResume(store conversation.Store) (*conversation.Session, error) {
+	switch {
+	case a.cfg.Resume != "":
+		return store.Open(a.cfg.Resume)
+	case bool(a.cfg.Continue):
+		return store.Newest(a.project.Dir)
+	}
+	return nil, nil
+}
+
 // openLedger opens what counts the spending of all runs. Without a home there is none,
 // and no cap on a day's money could hold.
 func (a *app) openLedger() error {
@@ -136,14 +154,6 @@ func (a *app) openLedger() error {
 		return err
 	}
 	return nil
-}
-
-// checks are the user's commands that look at files after the model changed them.
-func (a *app) checks() (checks []agent.Check) {
-	for _, c := range a.cfg.Checks {
-		checks = append(checks, agent.Check(c))
-	}
-	return checks
 }
 
 // headlessSteps bound a turn where nobody can be asked to go on.
@@ -194,16 +204,6 @@ func (a *app) own() (paths []string) {
 // isOwn reports whether a directory is artoo's own, or lies in one.
 func (a *app) isOwn(dir string) bool {
 	return slices.ContainsFunc(a.own(), func(own string) bool { return project.Within(own, dir) })
-}
-
-func (a *app) toResume(store conversation.Store) (*conversation.Session, error) {
-	switch {
-	case a.cfg.Resume != "":
-		return store.Open(a.cfg.Resume)
-	case bool(a.cfg.Continue):
-		return store.Newest(a.project.Dir)
-	}
-	return nil, nil
 }
 
 // tools are those that are offered, those that are offered once plan mode is on, and
@@ -322,16 +322,12 @@ func (a *app) choiceOf(name string) config.Choice {
 	return config.Choice{Provider: a.choice.Provider, Model: name}
 }
 
-// languageServers are nil where the model is not offered the tool for them.
-func (a *app) languageServers(tools []tool.Tool) ([]lsp.Server, error) {
+// servers are the known language servers as [lsp] changes them, the user's first; none where
+// the model is not offered the tool that asks them.
+func (a *app) servers(tools []tool.Tool) ([]lsp.Server, error) {
 	if tool.Find(tools, "lsp") == nil {
 		return nil, nil
 	}
-	return a.servers()
-}
-
-// servers are the known language servers as [lsp] changes them, the user's first.
-func (a *app) servers() ([]lsp.Server, error) {
 	known := lsp.Known()
 	var own []lsp.Server
 	for _, s := range a.cfg.Servers {
