@@ -98,28 +98,32 @@ func (a *prompter) remember(p *pending, answer Answer) bool {
 	if r, err := permission.ParseRule(rule); err == nil && r.Remark() != "" {
 		a.calls.cb.notice(NoticeInfo, r.String()+" also covers "+r.Remark())
 	}
-	if answer.Verdict != YesForever {
-		return true
-	}
-	if a.calls.session.parent != nil { // A permanent rule also applies to the parent agent.
-		if err := a.calls.session.parent.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
-			a.calls.cb.notice(NoticeWarning, err.Error())
-			return true
+	if answer.Verdict == YesForever {
+		if err := a.save(rule, p); err != nil {
+			a.calls.cb.notice(NoticeWarning, "the rule holds for this session only: "+err.Error())
 		}
 	}
-	if a.calls.session.opt.SaveRule == nil {
-		a.calls.cb.notice(NoticeWarning, "rules cannot be saved here; "+rule+" holds for this session")
-		return true
-	}
-	if err := a.calls.session.opt.SaveRule(rule); err != nil {
-		a.calls.cb.notice(NoticeWarning, "the rule holds for this session only: "+err.Error())
-		return true
-	}
-	a.calls.session.opt.Policy.Keep(rule)
-	if a.calls.session.parent != nil {
-		a.calls.session.parent.opt.Policy.Keep(rule)
-	}
 	return true
+}
+
+// save keeps a rule permanently, which then also applies to the parent agent.
+func (a *prompter) save(rule string, p *pending) error {
+	s := a.calls.session
+	if s.parent != nil {
+		if err := s.parent.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
+			return err
+		}
+	}
+	if s.opt.SaveRule == nil {
+		return errors.New("rules cannot be saved here")
+	}
+	if err := s.opt.SaveRule(rule); err != nil {
+		return err
+	}
+	for ; s != nil; s = s.parent {
+		s.opt.Policy.Keep(rule)
+	}
+	return nil
 }
 
 func (a *prompter) trustPrograms(forever bool) {

@@ -214,8 +214,7 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 	defer m.mu.Unlock()
 	effects, paths, err := m.look()
 	if err != nil {
-		result.Text += "[it is not known whether it made files that programs run automatically: " + err.Error() + "]\n"
-		c.cb.notice(NoticeWarning, "it is not known whether a command made files that programs run automatically: "+err.Error())
+		c.warn(result, "it is not known whether this command made files that programs run automatically: "+err.Error())
 		return nil
 	}
 	entries := append(m.moved, effects.By[permission.RunsAutomatically]...)
@@ -228,7 +227,7 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects, Reason: rowsOf(effects),
 		Reasons: []permission.Reason{why}})
 	names := pathsOf(entries)
-	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
+	if err == nil && slices.Contains([]Verdict{Yes, YesForSession, YesForever}, answer.Verdict) {
 		back, err := m.bringBack(ctx, steps)
 		if err != nil {
 			c.cb.notice(NoticeWarning, "what moved away could not be brought back, and lies in the journal's quarantine: "+err.Error())
@@ -245,8 +244,7 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 	}
 	if len(paths) > 0 {
 		if _, err := quarantine(m.journal, m.turn, paths); err != nil {
-			c.cb.notice(NoticeWarning, "files that programs run automatically stay: "+err.Error())
-			result.Text += "[it made files that programs run automatically, and they stay: " + err.Error() + "]\n"
+			c.warn(result, "files that programs run automatically stay: "+err.Error())
 			return nil
 		}
 	}

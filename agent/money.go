@@ -249,15 +249,15 @@ func (m *money) affordable(requested int) (reply int, err error) {
 		return 0, err
 	}
 	left := l.MaxCost - spent - m.lostCost()
-	if p == nil && left <= 0 {
-		return 0, m.runOver(fmt.Sprintf("$%.4f of $%.2f spent", l.MaxCost-left, l.MaxCost), "a higher --max-cost")
-	}
-	if p == nil {
+	why := fmt.Sprintf("$%.4f of $%.2f spent", l.MaxCost-left, l.MaxCost)
+	switch {
+	case p != nil && (left < p.of(leastPaid(requested)) || left <= 0):
+		why += fmt.Sprintf(", the next request costs about $%.4f with a short reply", p.of(leastPaid(requested)))
+		fallthrough
+	case left <= 0:
+		return 0, m.runOver(why, "a higher --max-cost")
+	case p == nil:
 		return reply, nil
-	}
-	if left < p.of(leastPaid(requested)) || left <= 0 {
-		return 0, m.runOver(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f with a short reply",
-			l.MaxCost-left, l.MaxCost, p.of(leastPaid(requested))), "a higher --max-cost")
 	}
 	return tightest(reply, p.buys(left)), nil
 }

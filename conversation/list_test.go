@@ -111,12 +111,6 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-func TestFirstWordsOfWide(t *testing.T) {
-	if got := firstWords(user(strings.Repeat("日本語", 1000))); got != strings.Repeat("日本語", 26)+"日…" {
-		t.Errorf("%q", got)
-	}
-}
-
 // TestNameIsKeptAndFinds names a session: lists show it, the next artoo knows it, and
 // it can be asked for by it.
 func TestNameIsKeptAndFinds(t *testing.T) {

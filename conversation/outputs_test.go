@@ -10,33 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestHeadTail(t *testing.T) {
-	for name, tc := range map[string]struct {
-		in          string
-		head, tail  int
-		first, rest string
-		inLine      bool
-	}{
-		"at line borders":     {"aaaa\nbbbb\ncccc\ndddd\neeee\n", 12, 12, "aaaa\nbbbb\n", "dddd\neeee\n", false},
-		"exactly at a border": {"aaaa\nbbbb\ncccc\ndddd\n", 5, 5, "aaaa\n", "dddd\n", false},
-		"one enormous line":   {strings.Repeat("x", 100), 10, 5, strings.Repeat("x", 10), "xxxxx", true},
-		"border too far away": {"a\n" + strings.Repeat("b", 100) + "\nc", 20, 20, "a\n" + strings.Repeat("b", 18),
-			strings.Repeat("b", 18) + "\nc", true},
-		"between characters":       {"日本語日本語日本語", 2, 2, "日本", "本語", true},
-		"astral characters":        {strings.Repeat("🎉", 10), 3, 2, "🎉🎉🎉", "🎉🎉", true},
-		"no tail":                  {"aaaa bbbb", 4, 0, "aaaa", "", true},
-		"nothing":                  {"", 3, 3, "", "", false},
-		"invalid bytes stay bytes": {"\xff\xfe\xfd\xfc", 1, 1, "\xff", "\xfc", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			first, rest, inLine := headTail(tc.in, tc.head, tc.tail)
-			if diff := cmp.Diff([]any{tc.first, tc.rest, tc.inLine}, []any{first, rest, inLine}); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "out")
 	c := New(Config{ToolResultMaxChars: 1000, OutputDir: dir}, nil)

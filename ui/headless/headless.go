@@ -46,10 +46,7 @@ func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.P
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop, output: map[string]int{}}
-	if r.Format == JSONL {
-		cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model,
-			cmp.Or(r.Info.Sandbox, "none")})
-	}
+	cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model, cmp.Or(r.Info.Sandbox, "none")})
 	if cb.failed != nil {
 		return &agent.Response{}, outputFailure(cb.failed)
 	}
@@ -177,19 +174,20 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		}
 		c.Failure(&agent.Failure{Kind: agent.KindApproval, What: what, Err: why, Hint: hint(denied)})
 	}
-	if c.runner.Format == JSONL {
-		verdict := string(answer.Verdict)
-		if err != nil || answer.Verdict == agent.No {
-			verdict = "no"
-		}
-		c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
-			nobody, answer.Reason, q.Rule, q.Call.Agent})
+	verdict := string(answer.Verdict)
+	if err != nil || answer.Verdict == agent.No {
+		verdict = "no"
 	}
+	c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
+		nobody, answer.Reason, q.Rule, q.Call.Agent})
 	return answer, err
 }
 
 // event writes one line of jsonl, after those that wait.
 func (c *callbacks) event(e any) {
+	if c.runner.Format != JSONL {
+		return
+	}
 	inputs := c.inputs
 	c.inputs = nil
 	for _, in := range inputs {
@@ -232,23 +230,19 @@ func (c *callbacks) OnThinking() {
 }
 
 func (c *callbacks) OnText(text string) {
-	switch c.runner.Format {
-	case Text:
+	if c.runner.Format == Text {
 		c.Screen.OnText(text)
 		c.checkScreen()
-	case JSONL:
-		c.pieces++
-		c.stale = 0
-		c.event(textEvent{"text", text})
 	}
+	c.pieces++
+	c.stale = 0
+	c.event(textEvent{"text", text})
 }
 
 func (c *callbacks) OnReasoning(text string) {
 	c.Screen.OnReasoning(text)
-	if c.runner.Format == JSONL {
-		c.pieces++
-		c.event(textEvent{"reasoning", text})
-	}
+	c.pieces++
+	c.event(textEvent{"reasoning", text})
 }
 
 // input writes how much has come of a call, from time to time.
@@ -268,10 +262,8 @@ func (c *callbacks) input(in agent.ToolInput) {
 
 func (c *callbacks) OnToolCall(call agent.Call) {
 	c.Screen.OnToolCall(call)
-	if c.runner.Format == JSONL {
-		c.event(callEvent{"tool_call", call.ID, call.Name, inputOf(call), call.Access.Object, call.Index, call.Of,
-			call.Agent, call.Parent})
-	}
+	c.event(callEvent{"tool_call", call.ID, call.Name, inputOf(call), call.Access.Object, call.Index, call.Of,
+		call.Agent, call.Parent})
 }
 
 func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
@@ -290,10 +282,8 @@ func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	c.Screen.OnToolResult(call, result)
 	delete(c.output, call.ID)
-	if c.runner.Format == JSONL {
-		c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File,
-			int64(result.Duration * 1000), call.Agent})
-	}
+	c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File,
+		int64(result.Duration * 1000), call.Agent})
 }
 
 func (c *callbacks) OnNotice(n agent.Notice) {
