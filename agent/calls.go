@@ -59,7 +59,7 @@ func (c *calls) prepare(ctx context.Context, calls []provider.ToolCall, i int) *
 	call := calls[i]
 	p := newPending(calls, i)
 	p.tool, p.call.Input = builtin.FindCall(c.session.opt.Tools, call.Name, call.Input)
-	if p.tool != nil && call.Raw != "" {
+	if p.tool != nil && p.tool.FromText != nil && call.Raw != "" {
 		if text, ok := p.tool.FromText(call.Raw); ok {
 			call.Raw, p.call.Input = "", text
 		}

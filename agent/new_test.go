@@ -28,7 +28,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 			[]string{"Model.Provider", "Model.Name", "Sessions.Store"}},
 		{"the project", func(o *agent.Options) { o.Workspace = &agent.Workspace{} },
 			[]string{"Workspace.Project.Root", "Workspace.Project.Dir"}},
-		{"a tool's code", func(o *agent.Options) { o.Tools = []tool.Tool{{Name: "x"}} },
+		{"a tool's code", func(o *agent.Options) { o.Tools = []tool.Tool{{Def: tool.Def{Name: "x"}}} },
 			[]string{`tool 1 ("x") was not made by tool.New`}},
 		{"a tool's own name", func(o *agent.Options) { o.Tools = []tool.Tool{look, look} },
 			[]string{`two tools are called "look"`}},

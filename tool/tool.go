@@ -96,22 +96,8 @@ type Image struct {
 
 // Tool is one thing the model can do. Use New to make one.
 type Tool struct {
-	Name        string
-	Description string
-	Kind        Kind // the most it ever does; Plan tells of one call
-	// Optional says that the model gets the tool only when the user names it.
-	Optional bool
-	// Marks says that the tool knows what marks in its input stand for, and refuses other marks.
-	Marks bool
-
-	// Instead names the tool in whose place this one is offered to models trained on it; "" for none.
-	Instead string
-	// For is an extension: the tool is offered where the project has such files. "" is none.
-	For string
-
-	text      func(text string) (json.RawMessage, bool) // Def.FromText
+	Def
 	normalize func(input json.RawMessage) json.RawMessage
-	other     map[string]string // Def.Elsewhere
 	// Each is made when it is first asked for: a start needs none, a short run few.
 	schema  func() *jsonschema.Schema // the properties that a call may have
 	offered func() *jsonschema.Schema // the part that the model sees
@@ -120,18 +106,23 @@ type Tool struct {
 	run     func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
 }
 
-// Def is the part of a tool that is not code.
+// Def is what a tool is called and what it is for.
 type Def struct {
 	Name        string
 	Description string
-	Kind        Kind
+	Kind        Kind // the most it ever does; Plan tells of one call
 	// Fix changes the fields of an input, after their names are those of the
 	// schema, where what the model wrote can mean only one thing. It reports
 	// whether it did. May be nil.
 	Fix func(fields map[string]json.RawMessage) (changed bool)
-	// Optional, Marks, Instead and For are those of Tool.
-	Optional, Marks bool
-	Instead, For    string
+	// Optional says that the model gets the tool only when the user names it.
+	Optional bool
+	// Marks says that the tool knows what marks in its input stand for, and refuses other marks.
+	Marks bool
+	// Instead names the tool in whose place this one is offered to models trained on it; "" for none.
+	Instead string
+	// For is an extension: the tool is offered where the project has such files. "" is none.
+	For string
 	// Elsewhere says what to do about properties that other programs' tools have; nil for nothing.
 	Elsewhere map[string]string
 	// FromText makes the input of a call of a bare text; ok is false for no call. nil takes none.
@@ -153,11 +144,7 @@ func New[In any](
 	plan func(ctx context.Context, env *Env, in In) (Access, error),
 	run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error),
 ) Tool {
-	t := Tool{
-		Name: def.Name, Description: def.Description, Kind: def.Kind,
-		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For,
-		other: def.Elsewhere, text: def.FromText,
-	}
+	t := Tool{Def: def}
 	t.schema = sync.OnceValue(func() *jsonschema.Schema {
 		schema, err := jsonschema.For[In](nil)
 		if err != nil {
@@ -250,9 +237,9 @@ func (t Tool) Check(input json.RawMessage) error {
 	}
 	wrong := misfits(t.schema(), "", v)
 	if given, ok := v.(map[string]any); ok {
-		for _, name := range slices.Sorted(maps.Keys(t.other)) {
+		for _, name := range slices.Sorted(maps.Keys(t.Elsewhere)) {
 			if _, ok := given[name]; ok {
-				wrong = append(wrong, t.other[name])
+				wrong = append(wrong, t.Elsewhere[name])
 			}
 		}
 	}
@@ -339,12 +326,4 @@ func (e *Env) Page(most int) int {
 		return most
 	}
 	return min(most, max(limit-pageNote, pageNote))
-}
-
-// FromText is the input of a call that a model wrote as bare text; ok is false for all else.
-func (t Tool) FromText(text string) (input json.RawMessage, ok bool) {
-	if t.text == nil {
-		return nil, false
-	}
-	return t.text(text)
 }

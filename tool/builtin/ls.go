@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +13,10 @@ import (
 	"artoo/tool"
 	"artoo/tool/files"
 	"artoo/tool/search"
+	"artoo/tool/text"
 )
 
-const (
-	listEntries = 1000 // entries ls shows
-)
+const listEntries = 1000 // entries ls shows
 
 type lsInput struct {
 	Path string `json:"path,omitempty" jsonschema:"default: the working directory"`
@@ -34,12 +32,8 @@ func Ls() tool.Tool {
 	}, planLs, runLs)
 }
 
-func (in lsInput) path() string {
-	return cmp.Or(in.Path, ".")
-}
-
 func planLs(_ context.Context, env *tool.Env, in lsInput) (tool.Access, error) {
-	t, err := env.Files.Resolve(in.path(), false)
+	t, err := env.Files.Resolve(orDot(in.Path), false)
 	if err != nil {
 		return tool.Access{Kind: tool.KindRead, Verb: "list", Object: in.Path}, err
 	}
@@ -47,7 +41,7 @@ func planLs(_ context.Context, env *tool.Env, in lsInput) (tool.Access, error) {
 }
 
 func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Result, error) {
-	t, err := env.Files.Resolve(in.path(), false)
+	t, err := env.Files.Resolve(orDot(in.Path), false)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -75,12 +69,10 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 			shown++
 		}
 	}
-	summary := fmt.Sprintf("%d entries", all)
+	summary := text.Counted(all, "entry", "entries")
 	switch {
 	case all == 0:
 		return tool.Result{Text: t.Display + " is empty", Summary: "empty"}, nil
-	case all == 1:
-		summary = "1 entry"
 	case more:
 		summary = fmt.Sprintf("over %d entries", search.MaxEntriesRead)
 	}

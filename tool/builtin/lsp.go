@@ -92,11 +92,7 @@ func runLSP(ctx context.Context, env *tool.Env, in lspInput, _ io.Writer) (tool.
 		}
 		return tool.Result{Text: cmp.Or(said, none("nothing is known of it")), Summary: "hover"}, err
 	}
-	ask := env.LSP.Definition
-	if in.Action == "references" {
-		ask = env.LSP.References
-	}
-	places, err := ask(ctx, t.Abs, text, line, at)
+	places, err := env.LSP.Places(ctx, in.Action, t.Abs, text, line, at)
 	return listed(withCode(env, places), none("none found"), err)
 }
 

@@ -21,11 +21,14 @@ import (
 
 // missing is the error for a path where nothing is, with the nearest names and a hint.
 func missing(f *files.Files, t files.Place, hint string) error {
+	if hint != "" {
+		hint = "; " + hint
+	}
 	dir, name := t, ""
 	for {
 		up, err := f.Resolve(filepath.Dir(dir.Abs), false)
 		if err != nil || up.Refused() != nil || up.Abs == dir.Abs {
-			return t.Errorf(nil, "does not exist%s", also(hint))
+			return t.Errorf(nil, "does not exist%s", hint)
 		}
 		name, dir = filepath.Base(dir.Abs), up
 		if _, err := dir.Stat(); err == nil {
@@ -38,7 +41,7 @@ func missing(f *files.Files, t files.Place, hint string) error {
 	}
 	entries, _, err := dir.ReadDir(search.MaxEntriesRead)
 	if err != nil {
-		return t.Errorf(nil, "%s%s", what, also(hint))
+		return t.Errorf(nil, "%s%s", what, hint)
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -54,14 +57,7 @@ func missing(f *files.Files, t files.Place, hint string) error {
 	if len(near) > 0 {
 		what += "; near it: " + strings.Join(near, ", ")
 	}
-	return t.Errorf(nil, "%s%s", what, also(hint))
-}
-
-func also(hint string) string {
-	if hint == "" {
-		return ""
-	}
-	return "; " + hint
+	return t.Errorf(nil, "%s%s", what, hint)
 }
 
 // nearNames is how many names are suggested at most.

@@ -55,9 +55,6 @@ func planRandom(_ context.Context, _ *tool.Env, in randomInput) (tool.Access, er
 }
 
 func runRandom(_ context.Context, _ *tool.Env, in randomInput, _ io.Writer) (tool.Result, error) {
-	if err := in.check(); err != nil {
-		return tool.Result{}, err
-	}
 	low, high := int64(in.Min), int64(in.Max)
 	n, err := rand.Int(rand.Reader, big.NewInt(high-low+1))
 	if err != nil {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/tool"
+	"artoo/tool/text"
 	"artoo/tool/web"
 )
 
@@ -79,11 +81,7 @@ func (s searcher) plan(_ context.Context, _ *tool.Env, in searchInput) (tool.Acc
 }
 
 func (s searcher) run(ctx context.Context, _ *tool.Env, in searchInput, _ io.Writer) (tool.Result, error) {
-	limit := in.Limit
-	if limit == 0 {
-		limit = usualFound
-	}
-	found, err := s.engine.Search(ctx, in.Query, limit)
+	found, err := s.engine.Search(ctx, in.Query, cmp.Or(in.Limit, usualFound))
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -97,9 +95,5 @@ func (s searcher) run(ctx context.Context, _ *tool.Env, in searchInput, _ io.Wri
 			fmt.Fprintf(&b, "   %s\n", f.Snippet)
 		}
 	}
-	summary := fmt.Sprintf("%d results", len(found))
-	if len(found) == 1 {
-		summary = "1 result"
-	}
-	return tool.Result{Text: fenced(b.String()), Summary: summary}, nil
+	return tool.Result{Text: fenced(b.String()), Summary: text.Count(len(found), "result")}, nil
 }

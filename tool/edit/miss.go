@@ -67,25 +67,10 @@ func joinSpaces(s string) string {
 	}, s)
 }
 
-// plainMarks writes typographic quotes, dashes and blanks as on a typewriter,
-// and takes white space out.
+// plainMarks is Typewritten for more marks, without white space.
 func plainMarks(s string) string {
-	return strings.Map(func(c rune) rune {
-		switch c {
-		case '‘', '’', '‚', '‛', '`', '´':
-			return '\''
-		case '“', '”', '„', '‟', '«', '»':
-			return '"'
-		case '‐', '‑', '‒', '–', '—', '―', '−':
-			return '-'
-		case '\u200b', '\u200c', '\u200d', '\ufeff':
-			return -1
-		}
-		if unicode.IsSpace(c) {
-			return -1
-		}
-		return c
-	}, s)
+	more := strings.NewReplacer("`", "'", "´", "'", "«", `"`, "»", `"`, "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "")
+	return joinSpaces(more.Replace(Typewritten(s)))
 }
 
 // cutNumbers takes the numbers of read off each line, if each one has one.

@@ -155,11 +155,11 @@ func TestABrokenServerHoldsNobodyUp(t *testing.T) {
 func TestAServerIsAskedAboutPlaces(t *testing.T) {
 	m, path := manage(t, "works")
 	text := "x\n\tμ𝄞name\n"
-	places, err := m.Definition(t.Context(), path, text, 1, len("\tμ𝄞"))
+	places, err := m.Places(t.Context(), "definition", path, text, 1, len("\tμ𝄞"))
 	if err != nil || len(places) != 1 || places[0] != (Place{path, 5}) { // a tab, one unit, two units
 		t.Errorf("definition %v, %v", places, err)
 	}
-	if places, err = m.References(t.Context(), path, text, 1, 0); err != nil || len(places) != 1 || places[0].Line != 3 {
+	if places, err = m.Places(t.Context(), "references", path, text, 1, 0); err != nil || len(places) != 1 || places[0].Line != 3 {
 		t.Errorf("references %v, %v", places, err)
 	}
 	if hover, err := m.Hover(t.Context(), path, text, 0, 0); err != nil || hover != "one\ntwo" {
@@ -239,11 +239,11 @@ func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 				t.Errorf("it found %q", got)
 			}
 			m.After(t.Context(), path, row.good)
-			places, err := m.References(t.Context(), path, row.good, 2, row.define)
+			places, err := m.Places(t.Context(), "references", path, row.good, 2, row.define)
 			if err != nil || len(places) != 3 {
 				t.Errorf("references %v, %v", places, err)
 			}
-			places, err = m.Definition(t.Context(), path, row.good, 4, row.use)
+			places, err = m.Places(t.Context(), "definition", path, row.good, 4, row.use)
 			if err != nil || len(places) != 1 || places[0].Line != 3 {
 				t.Errorf("definition %v, %v", places, err)
 			}
@@ -271,7 +271,7 @@ func TestAServerThatLoadsSaysSo(t *testing.T) {
 	for kind, want := range map[string][]bool{"loads": {true, false}, "indexes": {true, false}, "works": {false, false}} {
 		m, path := manage(t, kind)
 		for i, loads := range want {
-			if _, err := m.References(t.Context(), path, "one", 0, 0); err != nil {
+			if _, err := m.Places(t.Context(), "references", path, "one", 0, 0); err != nil {
 				t.Fatal(err)
 			}
 			if got := m.Loads(path); got != loads {

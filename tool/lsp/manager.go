@@ -197,19 +197,11 @@ type Place struct {
 	Line int    // counts from 1
 }
 
-// Definition is where the name at a byte of a line, both from 0, is defined.
-func (m *Manager) Definition(ctx context.Context, path, text string, line, at int) ([]Place, error) {
-	return m.places(ctx, "textDocument/definition", path, text, line, at)
-}
-
-// References is where that name is used, its definition included.
-func (m *Manager) References(ctx context.Context, path, text string, line, at int) ([]Place, error) {
-	return m.places(ctx, "textDocument/references", path, text, line, at)
-}
-
-func (m *Manager) places(ctx context.Context, method, path, text string, line, at int) (places []Place, err error) {
+// Places are where the name at a byte of a line, both from 0, is defined (what is "definition"), or
+// used, its definition included ("references").
+func (m *Manager) Places(ctx context.Context, what, path, text string, line, at int) (places []Place, err error) {
 	var raw json.RawMessage
-	if err := m.at(ctx, method, path, text, line, at, &raw); err != nil {
+	if err := m.at(ctx, "textDocument/"+what, path, text, line, at, &raw); err != nil {
 		return nil, err
 	}
 	var list []location

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"unicode/utf8"
 )
 
 // Cleaner takes terminal control out of the output of a command: escape
@@ -215,14 +216,8 @@ func (c *Cleaner) put(b byte) {
 
 // back takes off the last character.
 func (c *Cleaner) back() {
-	n := len(c.line)
-	for n > 0 {
-		n--
-		if c.line[n]&0xc0 != 0x80 {
-			break
-		}
-	}
-	c.line = c.line[:n]
+	_, size := utf8.DecodeLastRune(c.line)
+	c.line = c.line[:len(c.line)-size]
 }
 
 // escape takes the byte after ESC.

@@ -220,6 +220,10 @@ func waitFor(done <-chan struct{}, d time.Duration, stop <-chan struct{}) bool {
 	case <-timer.C:
 	case <-stop:
 	}
+	return isClosed(done)
+}
+
+func isClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -138,19 +139,14 @@ func (js *Jobs) remove(job *Job) {
 	job.record.close()
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	for i, j := range js.list {
-		if j == job {
-			js.list = append(js.list[:i:i], js.list[i+1:]...)
-			return
-		}
-	}
+	js.list = slices.DeleteFunc(js.list, func(j *Job) bool { return j == job })
 }
 
 // List are the commands, also those that have ended, in the order in which they began.
 func (js *Jobs) List() []*Job {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	return append([]*Job(nil), js.list...)
+	return slices.Clone(js.list)
 }
 
 // Find is the command with an id, nil for none.
@@ -197,14 +193,7 @@ func (j *Job) supervise(r *running, limit time.Duration) {
 }
 
 // Runs reports whether anything of the command runs.
-func (j *Job) Runs() bool {
-	select {
-	case <-j.done:
-		return false
-	default:
-		return true
-	}
-}
+func (j *Job) Runs() bool { return !isClosed(j.done) }
 
 // Done is closed when nothing of the command is left.
 func (j *Job) Done() <-chan struct{} { return j.done }

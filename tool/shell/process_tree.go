@@ -113,14 +113,7 @@ func (p *processTree) Exit() Exit {
 func (p *processTree) Runs() bool { return !p.ended() || len(p.rest()) > 0 || p.unsure }
 
 // ended says whether the shell itself has ended.
-func (p *processTree) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
+func (p *processTree) ended() bool { return isClosed(p.done) }
 
 // Signal sends to the shell's group, and one by one to processes that left it, as under timeout(1).
 func (p *processTree) Signal(sig syscall.Signal) { p.send(sig, p.rest()) }
