@@ -229,7 +229,7 @@ func (c *change) saw(f *files.Files, now files.State) {
 	if c.op == 'D' {
 		return
 	}
-	next := files.Sight{State: now, Whole: seen.Whole || c.state.Missing, Body: c.now.Body, Kept: true, Lines: seen.Lines,
+	next := files.ReadState{State: now, Whole: seen.Whole || c.state.Missing, Body: c.now.Body, Kept: true, Lines: seen.Lines,
 		Cells: files.Replaced(seen.Cells, c.cells.from, c.cells.to, c.cells.n)}
 	if !next.Whole {
 		for range strings.Lines(c.now.Body) {

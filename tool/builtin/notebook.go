@@ -255,7 +255,7 @@ func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".i
 const cellOutput = 2000
 
 // showNotebook shows a notebook as cells; ok is false for what cannot be read as one.
-func showNotebook(t files.Place, data []byte, in readInput, seen *files.Sight) (result tool.Result, ok bool, err error) {
+func showNotebook(t files.Place, data []byte, in readInput, seen *files.ReadState) (result tool.Result, ok bool, err error) {
 	body, err := files.Decode(data)
 	if err != nil {
 		return result, false, nil

@@ -96,8 +96,8 @@ func runRead(ctx context.Context, env *tool.Env, in readInput, _ io.Writer) (too
 // showFile shows a part of the file, and what the model has seen of it by that. A file that is
 // too large to be edited is not read further than to the end of that part.
 func showFile(ctx context.Context, env *tool.Env, t files.Place, file *os.File, info fs.FileInfo, in readInput) (
-	tool.Result, files.Sight, error) {
-	seen := files.Sight{State: files.State{ModTime: info.ModTime(), Size: info.Size()}}
+	tool.Result, files.ReadState, error) {
+	seen := files.ReadState{State: files.State{ModTime: info.ModTime(), Size: info.Size()}}
 	source := contextReader{ctx, file}
 	head, err := io.ReadAll(io.LimitReader(source, files.HeadSize))
 	if err != nil {
@@ -149,7 +149,7 @@ func showPDF(ctx context.Context, t files.Place, env *tool.Env, file *os.File, s
 		return tool.Result{}, t.Errorf(err, "")
 	}
 	in.marks = insideSecrets(env, content, in.Offset)
-	result, err := showText(t, strings.NewReader(content), int64(len(content)), in, true, &files.Sight{})
+	result, err := showText(t, strings.NewReader(content), int64(len(content)), in, true, &files.ReadState{})
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -262,7 +262,7 @@ type page struct {
 }
 
 // showText shows lines of a text, and notes them in seen. With whole it counts all lines.
-func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, seen *files.Sight) (tool.Result, error) {
+func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, seen *files.ReadState) (tool.Result, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	head, _ := buffered.Peek(4) // an error comes again with the first line
 	set := files.CharsetOf(head)

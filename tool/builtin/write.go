@@ -56,7 +56,7 @@ func writeChange(f *files.Files, t files.Place, in writeInput) (change, error) {
 		}
 		return newChange(t, state, nil, before, files.Text{Body: in.Content})
 	}
-	sight, seen := f.Seen.Of(t.Abs)
+	known, seen := f.Seen.Of(t.Abs)
 	if !seen && len(old) > 0 {
 		return change{},
 			t.Errorf(nil, "exists and was not read yet; read it before replacing it, or change a part with edit")
@@ -64,7 +64,7 @@ func writeChange(f *files.Files, t files.Place, in writeInput) (change, error) {
 	if err := stale(f, t, state); err != nil {
 		return change{}, err
 	}
-	if unseen := sight.Unseen(); unseen != "" && len(old) > 0 {
+	if unseen := known.Unseen(); unseen != "" && len(old) > 0 {
 		return change{}, t.Errorf(nil, "%s", unseen)
 	}
 	content := before.Adopt(in.Content)

@@ -15,13 +15,13 @@ import (
 // that changes one showed. The zero Seen is ready; it is safe for concurrent use.
 type Seen struct {
 	mu      sync.Mutex
-	files   map[string]Sight
+	files   map[string]ReadState
 	kept    int // bytes of the texts in files
 	planned map[string][sha256.Size]byte
 }
 
-// Sight is what the model knows of a file: its state when it was shown, and the lines shown.
-type Sight struct {
+// ReadState is what the model knows of a file: its state when it was shown, and the lines shown.
+type ReadState struct {
 	State
 	Whole bool
 	Lines []Span // those shown of a file that is not whole; in order, apart
@@ -62,12 +62,12 @@ func Replaced(spans []Span, from, to, n int) []Span {
 }
 
 // ShowsCell reports whether the model has seen the source of a notebook's cell.
-func (s Sight) ShowsCell(number int) bool {
+func (s ReadState) ShowsCell(number int) bool {
 	return s.Whole || slices.ContainsFunc(s.Cells, func(c Span) bool { return c.From <= number && number < c.To })
 }
 
 // Unseen says what keeps the file from being replaced as a whole, "" for nothing.
-func (s Sight) Unseen() string {
+func (s ReadState) Unseen() string {
 	if s.Whole {
 		return ""
 	}
@@ -93,14 +93,14 @@ func (s Sight) Unseen() string {
 }
 
 // ChangedByCommand reports whether a command of the model's own made the file what it is.
-func (s Sight) ChangedByCommand(now State) bool { return s.ours != nil && s.ours.Same(now) }
+func (s ReadState) ChangedByCommand(now State) bool { return s.ours != nil && s.ours.Same(now) }
 
 // Of is what the model knows of the file at a Place.Abs; ok is false for an unknown file.
-func (s *Seen) Of(abs string) (sight Sight, ok bool) {
+func (s *Seen) Of(abs string) (known ReadState, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sight, ok = s.files[abs]
-	return sight, ok
+	known, ok = s.files[abs]
+	return known, ok
 }
 
 // Bounds of the texts that are kept to tell what others changed, in bytes.
@@ -110,22 +110,22 @@ const (
 )
 
 // Keep replaces what the model knows of a file.
-func (s *Seen) Keep(abs string, sight Sight) {
+func (s *Seen) Keep(abs string, known ReadState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.files == nil {
-		s.files = map[string]Sight{}
+		s.files = map[string]ReadState{}
 	}
 	s.kept -= len(s.files[abs].Body)
-	if len(sight.Body) > MaxKeptText || s.kept+len(sight.Body) > maxKeptTexts {
-		sight.Body, sight.Kept = "", false
+	if len(known.Body) > MaxKeptText || s.kept+len(known.Body) > maxKeptTexts {
+		known.Body, known.Kept = "", false
 	}
-	s.kept += len(sight.Body)
-	s.files[abs] = sight
+	s.kept += len(known.Body)
+	s.files[abs] = known
 }
 
 // AddPage adds what was shown of a file to what was shown before of the same content.
-func (s *Seen) AddPage(abs string, now Sight) {
+func (s *Seen) AddPage(abs string, now ReadState) {
 	if old, ok := s.Of(abs); ok && !now.Whole && old.Same(now.State) {
 		if now.Whole = old.Whole; !now.Whole {
 			now.Lines = JoinSpans(append(slices.Clone(old.Lines), now.Lines...))
@@ -161,20 +161,20 @@ func (s *Seen) OwnChanges() (done func()) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := map[string]State{}
-	for abs, sight := range s.files {
-		if now := look(abs); now.Same(sight.State) || sight.ChangedByCommand(now) {
-			known[abs] = now
+	before := map[string]State{}
+	for abs, known := range s.files {
+		if now := look(abs); now.Same(known.State) || known.ChangedByCommand(now) {
+			before[abs] = now
 		}
 	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for abs, before := range known {
-			if now := look(abs); !now.Same(before) {
-				sight := s.files[abs]
-				sight.ours = &now
-				s.files[abs] = sight
+		for abs, was := range before {
+			if now := look(abs); !now.Same(was) {
+				known := s.files[abs]
+				known.ours = &now
+				s.files[abs] = known
 			}
 		}
 	}
