@@ -46,8 +46,9 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 		}
 		now, err := j.look(ctx, c.Path, k)
 		if err != nil || k == keepAll && !j.kept(now) {
-			report.Cannot = append(report.Cannot, Lack{Path: c.Path, Why: j.whyNot(c.Path, now), Size: now.Size,
-				Err: err})
+			lack := j.lack(c.Path, now)
+			lack.Err = err
+			report.Cannot = append(report.Cannot, lack)
 		}
 		if err == nil && same(now, c.Before) {
 			ops[i].Before.Hash = now.Hash // The hash of a large file was not known.

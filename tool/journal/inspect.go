@@ -225,6 +225,11 @@ func (j *Journal) quarantined(s State) bool {
 	return q.has(s)
 }
 
+// lack says why a state is not kept.
+func (j *Journal) lack(path string, s State) Lack {
+	return Lack{Path: path, Why: j.whyNot(path, s), Size: s.Size}
+}
+
 func (j *Journal) whyNot(path string, s State) Reason {
 	switch {
 	case s.Kind == Folder:

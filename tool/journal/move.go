@@ -54,13 +54,11 @@ func (r *restore) swap(op Change, now State) error {
 		}
 		return r.exchange(q, slot, dir, name, now)
 	})
-	switch {
-	case errors.Is(err, unix.EXDEV):
+	if errors.Is(err, unix.EXDEV) {
 		return r.replace(op)
-	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
-		return lackError{ChangedSince}
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		return changedSince(err)
 	}
 	q.forget(op.After.Stamp.Inode)
 	if now.Kind != Absent {
@@ -71,6 +69,14 @@ func (r *restore) swap(op Change, now State) error {
 	}
 	r.settle(op.Path, op.After.Stamp)
 	return nil
+}
+
+// changedSince is the error of a rename, or that something else is there, or nothing.
+func changedSince(err error) error {
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return lackError{ChangedSince}
+	}
+	return err
 }
 
 // putNew renames a thing from its slot to a path where nothing is.
@@ -158,13 +164,11 @@ func (r *restore) moveOut(op Change, now State) error {
 		}
 		return errors.Join(err, lackError{ChangedSince})
 	})
-	switch {
-	case errors.Is(err, unix.EXDEV):
+	if errors.Is(err, unix.EXDEV) {
 		return r.unlink(op, now)
-	case errors.Is(err, fs.ErrNotExist):
-		return lackError{ChangedSince}
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		return changedSince(err)
 	}
 	r.out = append(r.out, Change{Path: op.Path, Before: now})
 	_, err = q.holds(slot, now.Hash)
@@ -205,11 +209,8 @@ func (r *restore) moveBack(op Change) error {
 			})
 		})
 	}
-	switch err := rename(op.From, op.Path); {
-	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
-		return lackError{ChangedSince}
-	case err != nil:
-		return err
+	if err := rename(op.From, op.Path); err != nil {
+		return changedSince(err)
 	}
 	if moved, err := r.j.look(context.WithoutCancel(r.ctx), op.Path, stampOnly); err != nil ||
 		moved.Stamp.Inode != op.After.Stamp.Inode {
@@ -245,13 +246,10 @@ func (r *restore) bringDir(op Change) (bool, error) {
 		return false, nil
 	}
 	err = r.j.place.inParent(op.Path, func(dir int, name string) error { return q.putNew(slot, dir, name) })
-	if errors.Is(err, fs.ErrExist) {
-		return true, lackError{ChangedSince}
-	}
 	if err == nil {
 		q.forget(op.After.Stamp.Inode)
 	}
-	return true, err
+	return true, changedSince(err)
 }
 
 // stage makes in the quarantine what a path shall become, of what is kept.

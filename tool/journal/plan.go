@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -186,7 +187,7 @@ func (b *backwards) merge(path *back, c Change) bool {
 	var contents [3][]byte
 	for i, s := range []State{c.After, c.Before, path.target} {
 		var err error
-		if contents[i], err = j.content(s); err != nil {
+		if contents[i], err = j.Content(s); err != nil || s.Kind != File && s.Kind != Absent {
 			return false
 		}
 	}
@@ -205,21 +206,6 @@ func (b *backwards) merge(path *back, c Change) bool {
 	path.target = State{Kind: File, Mode: path.target.Mode, Size: int64(len(merged)), Hash: hash,
 		UID: path.target.UID, GID: path.target.GID}
 	return true
-}
-
-func (j *Journal) content(s State) ([]byte, error) {
-	if s.Kind == Absent {
-		return nil, nil
-	}
-	if s.Kind != File || !j.kept(s) {
-		return nil, errors.New("the content is not kept")
-	}
-	from, err := j.openKept(Change{After: s})
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	return io.ReadAll(from)
 }
 
 // finish makes the list of what to restore, without what cannot be.
@@ -293,4 +279,64 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 		return ChangedSince, nil
 	}
 	return "", err
+}
+
+// Diff is what the turns changed, all of them if none is named: what each path was
+// before the first of their steps and after the last, sorted by path. What was
+// taken back is not in it.
+func (j *Journal) Diff(turns ...int) []Change {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	paths := map[string]Change{}
+	for _, r := range j.steps {
+		if !r.counts() || len(turns) > 0 && !slices.Contains(turns, r.Turn) {
+			continue
+		}
+		for _, c := range r.changes {
+			if first, ok := paths[c.Path]; ok {
+				c.Before = first.Before
+			}
+			paths[c.Path] = c
+		}
+	}
+	var changes []Change
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if c := paths[path]; !same(c.Before, c.After) {
+			c.From, c.Kept = "", j.kept(c.Before)
+			changes = append(changes, c)
+		}
+	}
+	findRenames(changes)
+	return changes
+}
+
+// Turns are the turns that changed something and were not taken back, in order.
+func (j *Journal) Turns() (turns []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range slices.Backward(j.toUndo(len(j.steps))) {
+		if len(turns) == 0 || turns[len(turns)-1] != r.Turn {
+			turns = append(turns, r.Turn)
+		}
+	}
+	return turns
+}
+
+// Content is what a file of a change held, or what a link does. It is an error if
+// that was not kept.
+func (j *Journal) Content(s State) ([]byte, error) {
+	switch {
+	case s.Kind == Link:
+		return []byte(s.Target), nil
+	case s.Kind != File:
+		return nil, nil
+	case !j.kept(s):
+		return nil, fmt.Errorf("the content is not kept (%d bytes)", s.Size)
+	}
+	from, err := j.openKept(Change{After: s})
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	return io.ReadAll(from)
 }

@@ -43,8 +43,7 @@ func (b *backwards) pair(changes map[string]Change) {
 	for path, back := range b.paths {
 		if c, ok := changes[path]; ok && back.unkept && c.From == "" {
 			delete(changes, path)
-			b.plan.Cannot = append(b.plan.Cannot, Lack{Path: path, Why: b.j.whyNot(path, back.target),
-				Size: back.target.Size})
+			b.plan.Cannot = append(b.plan.Cannot, b.j.lack(path, back.target))
 		}
 	}
 }

@@ -232,7 +232,7 @@ func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Chan
 		if ok {
 			rest = append(rest, op)
 		} else {
-			cannot = append(cannot, Lack{Path: op.Path, Why: j.whyNot(op.Path, op.After), Size: op.After.Size})
+			cannot = append(cannot, j.lack(op.Path, op.After))
 		}
 	}
 	return rest, cannot, nil

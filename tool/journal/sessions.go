@@ -281,11 +281,12 @@ func copyContents(from, to string) error {
 			s.used += size
 			continue
 		}
-		data, err := kept.read(hash)
-		if err == nil {
-			_, err = s.put(data, true)
-		}
+		from, err := kept.open(hash)
 		if err != nil {
+			return err
+		}
+		_, err = s.write(from, hash, true)
+		if err = errors.Join(err, from.Close()); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 		case err != nil:
 			lacks = append(lacks, Lack{Path: rel, Why: Unreadable, Size: state.Size, Err: err})
 		case !j.kept(state):
-			lacks = append(lacks, Lack{Path: rel, Why: j.whyNot(rel, state), Size: state.Size})
+			lacks = append(lacks, j.lack(rel, state))
 		}
 		s.before[rel] = state
 		lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: rel, Before: &state})
@@ -189,7 +189,7 @@ func (j *Journal) changed(changes []Change) Changed {
 	for i := range c.Changes {
 		one := &c.Changes[i]
 		if one.Kept = j.kept(one.Before); !one.Kept {
-			c.Lacks = append(c.Lacks, Lack{Path: one.Path, Why: j.whyNot(one.Path, one.Before), Size: one.Before.Size})
+			c.Lacks = append(c.Lacks, j.lack(one.Path, one.Before))
 		}
 	}
 	return c

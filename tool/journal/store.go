@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // errNoSpace says that the session's limit is reached.
@@ -156,10 +158,14 @@ func (s *store) written(hash string) bool {
 func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	f, err := os.OpenFile(s.path(partName), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	dir := int(s.place.dir.Fd())
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Openat(dir, partName, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	})
 	if err != nil {
 		return hash, storeError{err}
 	}
+	f := os.NewFile(uintptr(fd), s.path(partName))
 	sum := sha256.New()
 	if hash == "" {
 		r = io.TeeReader(r, sum)
@@ -177,7 +183,7 @@ func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 	if _, known := s.sizes[hash]; known || err != nil {
 		return hash, errors.Join(err, os.Remove(f.Name()))
 	}
-	if err := os.Rename(f.Name(), s.path(hash)); err != nil {
+	if err := unix.Renameat(dir, partName, dir, hash); err != nil {
 		return hash, storeError{err}
 	}
 	s.sizes[hash] = size
@@ -282,15 +288,6 @@ func (c *checkedFile) Read(p []byte) (int, error) {
 }
 
 func (c *checkedFile) Close() error { return c.file.Close() }
-
-func (s *store) read(hash string) ([]byte, error) {
-	f, err := s.open(hash)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
 
 // sync brings to the disk what was added since the last time.
 func (s *store) sync() error {
