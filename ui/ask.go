@@ -16,10 +16,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// Ask implements agent.Callbacks. It shows the question and waits for a line
-// with its answer: whatever was typed before it stood there counts as a
-// message, never as an answer. The end of the input, a hang-up and Ctrl-C are
-// no; Ctrl-C stops the turn as well. Called by the agent's goroutine.
+// Ask implements agent.Callbacks. It shows the question and waits for the line with its answer.
+// The end of the input, a hang-up and Ctrl-C are no; Ctrl-C stops the turn as well.
 func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	t.showNotifyTrouble()
 	at := t.asker()
@@ -48,14 +46,11 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	return a, err
 }
 
-// errNoAnswer is Ctrl-D at a question.
 var errNoAnswer = errors.New("no answer")
 
-// AskOnTTY asks approval questions on the controlling terminal, for runs whose
-// standard input is something else, as sudo and ssh do. The screen's Err must be
-// that terminal. What was typed before a question stood there is thrown away.
-// Where there is no controlling terminal every answer is agent.ErrNobody. notify
-// calls the user for each question; it may be nil.
+// AskOnTTY asks approval questions on the controlling terminal, which the screen's Err must be.
+// Where there is none every answer is agent.ErrNobody. notify calls the user for each question;
+// it may be nil.
 func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	return func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 		if err := notify.Trouble(); err != nil {
@@ -94,8 +89,7 @@ func approval(s *screen.Screen, q agent.Question, edit func() (input []byte, err
 	return d
 }
 
-// readApproval is an answer as far as the question takes it: no rule stands for what a
-// command did.
+// readApproval is an answer that the question takes: no rule stands for what a command did.
 func readApproval(q agent.Question, text string) (agent.Answer, meaning, string) {
 	a, m := parseAnswer(text)
 	if key := keyOf(a, m); !slices.Contains(screen.Keys(screen.Approval{Question: q}), key) ||
@@ -113,8 +107,7 @@ func readApproval(q agent.Question, text string) (agent.Answer, meaning, string)
 	return a, m, ""
 }
 
-// goOn asks whether a turn goes on whose steps are used up. Nothing runs by the answer alone:
-// anything except a yes is no.
+// goOn asks whether a turn goes on whose steps are used up: anything except a yes is no.
 func goOn(q agent.Question) dialogue[agent.Answer] {
 	return dialogue[agent.Answer]{
 		show: func() (string, bool) { return screen.GoOn(q), false },
@@ -127,8 +120,7 @@ func goOn(q agent.Question) dialogue[agent.Answer] {
 	}
 }
 
-// choice asks a question with choices: a number or a word of them stands for one.
-// To one of the model's own anything else is the answer itself.
+// choice asks a question with choices. To one of the model's own any other text is the answer.
 func choice(s *screen.Screen, q agent.Question) dialogue[agent.Answer] {
 	return dialogue[agent.Answer]{
 		show: func() (string, bool) { return s.Choice(q), false },
@@ -148,8 +140,8 @@ func choice(s *screen.Screen, q agent.Question) dialogue[agent.Answer] {
 	}
 }
 
-// chosen is the choice that was meant by its number or its words, else the text as it
-// is. It is not known where it is the number of none.
+// chosen is the choice that was meant by its number or its words, else the text; known is false
+// for a number of none.
 func chosen(choices []string, text string) (answer string, known bool) {
 	text = strings.TrimSpace(text)
 	if n, err := strconv.Atoi(text); err == nil && len(choices) > 0 {
@@ -167,7 +159,6 @@ func chosen(choices []string, text string) (answer string, known bool) {
 	return text, true
 }
 
-// callInput is a call's input, laid out for people.
 func callInput(call agent.Call) string {
 	var b bytes.Buffer
 	if json.Indent(&b, call.Input, "", "  ") != nil {
@@ -176,8 +167,8 @@ func callInput(call agent.Call) string {
 	return b.String()
 }
 
-// editCall lets the user change a call: the command of one that runs
-// something, else its whole input. It returns nil when nothing was changed.
+// editCall lets the user change a call: its command, or else its whole input. It returns nil
+// when nothing was changed.
 func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error) {
 	if isCommand(call) {
 		return editCommand(call, func(command string) (string, error) {
@@ -204,8 +195,8 @@ func isCommand(call agent.Call) bool {
 	return call.Access.Command != "" && json.Unmarshal(call.Input, &fields) == nil && fields["command"] != nil
 }
 
-// editCommand changes the command of a call by edit, and nothing else of its
-// input. It returns nil when the command stays, or when nothing is left of it.
+// editCommand changes the command of a call by edit. It returns nil when the command stays, or
+// is empty.
 func editCommand(call agent.Call, edit func(command string) (string, error)) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(call.Input, &fields); err != nil {
@@ -225,8 +216,7 @@ func editCommand(call agent.Call, edit func(command string) (string, error)) ([]
 // newCommand asks for a command where a line cannot begin with the old one.
 const newCommand = "new command (an empty line changes nothing): "
 
-// editLine edits a command where there is no editor: on a line that begins with
-// it, or, where lines come as they are, on a new one.
+// editLine edits a command without an editor, on a line that begins with it where it can.
 func (t *Terminal) editLine(ctx context.Context, command string) (string, error) {
 	label := "command: "
 	if !t.prompt.Edits() {
@@ -247,8 +237,7 @@ type Trust struct {
 	Answered func(yes bool) error
 }
 
-// askTrust asks the first question, if there is one. A user who gives no answer (the
-// end of the input, Ctrl-C) is asked again the next time.
+// askTrust asks the first question, if there is one; no answer asks again the next time.
 func (t *Terminal) askTrust(ctx context.Context) error {
 	if t.opt.Trust == nil {
 		return nil
@@ -269,14 +258,12 @@ func trust(s *screen.Screen, q screen.TrustQuestion) dialogue[bool] {
 	return d
 }
 
-// TrustOnTTY asks the question on the controlling terminal, for a command. The
-// screen's Err must be that terminal. Where there is none the error is
-// agent.ErrNobody.
+// TrustOnTTY asks the question on the controlling terminal, which the screen's Err must be;
+// agent.ErrNobody without one.
 func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
 	return onTTY(s, nil, func(at asker) (bool, error) { return trust(s, q).ask(ctx, at) })
 }
 
-// asker asks in the conversation a user who is there.
 func (t *Terminal) asker() asker {
 	return asker{Screen: t.Screen, ask: t.prompt.Ask, page: func(text string) {
 		if err := t.page(text); err != nil { // then it was printed
@@ -285,8 +272,7 @@ func (t *Terminal) asker() asker {
 	}}
 }
 
-// choose asks in the conversation. Ctrl-C, Ctrl-D and the end of the input leave
-// everything as it is, as an empty line does.
+// choose asks in the conversation. Ctrl-C and the end of the input are an empty line.
 func (t *Terminal) choose(ctx context.Context, c choices) (int, error) {
 	i, err := c.dialogue(t.Screen).ask(ctx, t.asker())
 	if errors.Is(err, io.EOF) || errors.Is(err, prompt.ErrInterrupted) {

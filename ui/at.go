@@ -30,21 +30,18 @@ type fileAccess struct {
 	own  bool      // the user typed it: an image by its full path may be anywhere
 }
 
-// accessOf is what file tools with that env reach.
 func accessOf(env *tool.Env, own bool) fileAccess {
 	home, _ := os.UserHomeDir()
 	return fileAccess{env: env, home: home, own: own}
 }
 
-// Expand is the prompt of a headless run with what its @paths name. A script may have
-// put words of others into it: only what env, the agent's, reaches comes along. It reads
-// files, on the caller's goroutine.
+// Expand is the prompt of a headless run with what its @paths name. A script may have put words
+// of others into it: only what env, the agent's, reaches comes along. It reads files.
 func Expand(ctx context.Context, env *tool.Env, prompt string) Expansion {
 	return accessOf(env, false).expand(ctx, prompt, nil)
 }
 
-// abs is where a typed path leads, absolute but not cleaned: a/.. is not . when
-// a is a link.
+// abs is where a typed path leads, not cleaned: a/.. is not . when a is a link.
 func (a fileAccess) abs(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && a.home != "" && (rest == "" || rest[0] == '/') {
 		return a.home + filepath.FromSlash(rest)
@@ -68,11 +65,9 @@ type Expansion struct {
 	Notes []string        // a line each, unsanitised
 }
 
-// expand finds the @paths of a typed message, and the full paths of images, as
-// terminals type them when a file is dropped, and reads what they name, as the
-// tools read and ls would show it. A word that names nothing that exists is
-// text, and so is one whose @ was pasted. What exists but may not be read is
-// told in the notes.
+// expand finds the @paths of a typed message, and the full paths of images, and reads what they
+// name as the tools read and ls show it. A word that names nothing is text, and so is one whose
+// @ was pasted. The notes say what may not be read.
 func (a fileAccess) expand(ctx context.Context, text string, pasted []prompt.Span) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
@@ -99,7 +94,6 @@ func (a fileAccess) expand(ctx context.Context, text string, pasted []prompt.Spa
 	return e.out
 }
 
-// expander is one expand.
 type expander struct {
 	access   fileAccess
 	ctx      context.Context
@@ -113,7 +107,6 @@ func (e *expander) note(format string, args ...any) {
 	e.out.Notes = append(e.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// word attaches what the word names, if that is anything.
 func (e *expander) word(w atWord) {
 	paths := w.trimmedPaths()
 	for _, path := range paths {
@@ -128,9 +121,9 @@ func (e *expander) word(w atWord) {
 	}
 }
 
-// path reports whether the path names something, and then attaches it or says
-// why not. typed is how the user wrote it; own, that they did so themselves:
-// then an image by its full path may be anywhere.
+// path reports whether the path names something, and then attaches it or says why not. typed is
+// how the user wrote it; own, that it was the user: then an image by its full path may be
+// anywhere.
 func (e *expander) path(path, typed string, own bool) bool {
 	files := e.access.env.Files
 	abs := e.access.abs(path)
@@ -169,7 +162,6 @@ func (e *expander) path(path, typed string, own bool) bool {
 	return true
 }
 
-// attach runs the tool that shows the place.
 func (e *expander) attach(typed string, place files.Place, info fs.FileInfo) {
 	show, how := builtin.Read(), "as read shows it"
 	name := place.Display
@@ -186,7 +178,6 @@ func (e *expander) attach(typed string, place files.Place, info fs.FileInfo) {
 	e.add(typed, name, how, result, err)
 }
 
-// add puts what a tool showed into the message; how says in which form.
 func (e *expander) add(typed, name, how string, result tool.Result, err error) {
 	switch {
 	case err != nil:
@@ -208,8 +199,7 @@ func (e *expander) add(typed, name, how string, result tool.Result, err error) {
 	}
 }
 
-// atWord is a word of a text that begins with @ and may name a file: @week.go,
-// @a\ b.txt, @"a b.txt".
+// atWord is a word that begins with @ and may name a file: @week.go, @a\ b.txt, @"a b.txt".
 type atWord struct {
 	from, to int    // bytes of the text, the @ and the quotes included
 	path     string // has no @, quotes or backslashes
@@ -218,9 +208,8 @@ type atWord struct {
 	literal  bool // written \@: from is the backslash, to behind the @, path empty
 }
 
-// atWords finds the @ words of a text. An @ begins one at the start of the text
-// and after a blank, an opening bracket or a quote: so an address like
-// me@example.org is none. Nor does one that was pasted.
+// atWords finds the @ words of a text: at its start, and behind a blank, an opening bracket or
+// a quote. Pasted ones do not count.
 func atWords(text string, pasted []prompt.Span) []atWord {
 	var words []atWord
 	for i := 0; i < len(text); {
@@ -242,7 +231,6 @@ func atWords(text string, pasted []prompt.Span) []atWord {
 	return words
 }
 
-// inSpans says whether a byte of a text lies in one of the spans.
 func inSpans(spans []prompt.Span, at int) bool {
 	return slices.ContainsFunc(spans, func(s prompt.Span) bool { return s.From <= at && at < s.To })
 }
@@ -255,7 +243,6 @@ func beginsWord(before string) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune("([{\"'", r)
 }
 
-// scanAt reads the word whose @ is at byte from.
 func scanAt(text string, from int) atWord {
 	w := atWord{from: from}
 	rest := text[from+1:]
@@ -272,9 +259,8 @@ func scanAt(text string, from int) atWord {
 	return w
 }
 
-// unescape reads text up to the first rune that ends it, n bytes; stopped is
-// false when there was none. A backslash is taken off only before what would
-// otherwise mean something.
+// unescape reads text up to the first rune that ends it, n bytes; stopped is false without one.
+// A backslash is taken off only before what would otherwise mean something.
 func unescape(text string, ends func(rune) bool) (path string, n int, stopped bool) {
 	var b strings.Builder
 	for n < len(text) {
@@ -298,7 +284,6 @@ func unescape(text string, ends func(rune) bool) (path string, n int, stopped bo
 
 func needsEscape(r rune) bool { return r == '\\' || r == '"' || unicode.IsSpace(r) }
 
-// escapeAt writes a path as the rest of an @ word, the inverse of unescape.
 func escapeAt(path string, quoted bool) string {
 	var b strings.Builder
 	for _, r := range path {
@@ -310,9 +295,8 @@ func escapeAt(path string, quoted bool) string {
 	return b.String()
 }
 
-// trimmedPaths are what a word may mean: itself, then without the marks of the
-// sentence at its end, one after the other. Nothing is taken off what was
-// quoted.
+// trimmedPaths are what a word may mean: itself, then without the marks at its end, one after
+// the other, unless it was quoted.
 func (w atWord) trimmedPaths() []string {
 	paths := []string{w.path}
 	for at := w.path; !w.quoted; {
@@ -334,8 +318,8 @@ type drop struct {
 	own  bool // typed, or pasted with nothing else, as a terminal does with a dropped file
 }
 
-// dropped are the images that a message brings along: all in what was typed,
-// and those that a pasted part begins with, because the rest of it is data.
+// dropped are the images of a message: all in what was typed, and those that a pasted part
+// begins with.
 func dropped(text string, pasted []prompt.Span) []drop {
 	var all []drop
 	typed := func(text string) {
@@ -358,10 +342,9 @@ func dropped(text string, pasted []prompt.Span) []drop {
 	return all
 }
 
-// droppedImages are the full paths of images in a text, in the forms in which
-// terminals type the name of a file that is dropped on them: with backslashes,
-// in quotes, as file:// address. With leading only those count that the text
-// begins with; rest is what follows them.
+// droppedImages are the full paths of images in a text, in the forms in which terminals type
+// the name of a dropped file: with backslashes, in quotes, as file:// address. With leading
+// only those count that the text begins with; rest is what follows them.
 func droppedImages(text string, leading bool) (paths []string, rest string) {
 	for rest = strings.TrimSpace(text); rest != ""; {
 		word, after := shellWord(rest)
@@ -377,15 +360,14 @@ func droppedImages(text string, leading bool) (paths []string, rest string) {
 	return paths, ""
 }
 
-// beginsWithImage reports whether a text begins with the full path of an image, and so with
-// no command.
+// beginsWithImage reports whether a text begins with an image's path, and so with no command.
 func beginsWithImage(text string) bool {
 	paths, _ := droppedImages(text, true)
 	return paths != nil
 }
 
-// shellWord takes the first word off a text and undoes its quotes. A backslash
-// before a letter stays.
+// shellWord takes the first word off a text without its quotes. A backslash before a letter
+// stays.
 func shellWord(text string) (word, rest string) {
 	var b strings.Builder
 	quote, quoted := rune(0), false
@@ -416,8 +398,7 @@ func shellWord(text string) (word, rest string) {
 	return b.String(), ""
 }
 
-// imageAt is the path that a word names, if it is full and an image's. What
-// ends a sentence is not part of it.
+// imageAt is the path that a word names, if it is full and an image's.
 func imageAt(word string) (string, bool) {
 	word = strings.TrimRight(word, ".,;:!?)]}")
 	if u, err := url.Parse(word); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {

@@ -18,15 +18,12 @@ import (
 	"artoo/ui/screen"
 )
 
-// shellPipeWait is how long the output of a process that a command left in the
-// background is waited for.
+// shellPipeWait is how long the output of what a command left in the background is waited for.
 const shellPipeWait = 500 * time.Millisecond
 
-// errNoEditor says that no editor is set, or that none can run here.
 var errNoEditor = errors.New("no editor: set VISUAL or EDITOR")
 
-// lookup finds a variable of the user's environment, and whether it is set: an
-// empty PAGER means something.
+// lookup finds a variable, and whether it is set: an empty PAGER means something.
 func lookup(environ []string, name string) (value string, set bool) {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(environ[i], name+"="); ok {
@@ -36,13 +33,11 @@ func lookup(environ []string, name string) (value string, set bool) {
 	return "", false
 }
 
-// variable is one of the user's environment, "" when it is not set.
 func (t *Terminal) variable(name string) string {
 	value, _ := lookup(t.opt.Environ, name)
 	return value
 }
 
-// withPath is an environment with the user's whole PATH.
 func (t *Terminal) withPath(environ []string) []string {
 	if t.opt.Path == "" {
 		return environ
@@ -55,15 +50,13 @@ func (t *Terminal) programs() []string {
 	return environ.WithoutKeys(t.opt.Environ, t.opt.KeyVariables...)
 }
 
-// shellArgv runs a command line a user configured, which may hold arguments,
-// with more arguments added.
+// shellArgv runs a configured command line, with more arguments.
 func shellArgv(line string, args ...string) []string {
 	return append([]string{"sh", "-c", line + ` "$@"`, line}, args...)
 }
 
-// editor is the command line of the user's editor, "" where none is set or none
-// can run. A simple terminal cannot show a full-screen one: only EDITOR counts
-// there, as for git.
+// editor is the command line of the user's editor, "" where none is set or none can run. A
+// simple terminal shows only EDITOR, as for git.
 func (t *Terminal) editor() string {
 	if !t.hasTerminal() {
 		return ""
@@ -74,9 +67,8 @@ func (t *Terminal) editor() string {
 	return t.variable("EDITOR")
 }
 
-// pager is the command of the pager, nil where the text has to be printed: on a
-// simple terminal, for a screen reader, where answers go somewhere else, and
-// when the user wants none, which an empty setting says as well as cat.
+// pager is the command of the pager, nil where the text has to be printed, or the user wants
+// none.
 func (t *Terminal) pager() []string {
 	if t.opt.Profile != screen.Rich || t.opt.Piped || !t.hasTerminal() {
 		return nil
@@ -94,8 +86,7 @@ func (t *Terminal) pager() []string {
 	return shellArgv(line)
 }
 
-// pagerEnviron makes less leave short texts on the screen and pass colours, if
-// the user did not say otherwise.
+// pagerEnviron makes less leave short texts on the screen and pass colours.
 func pagerEnviron(environ []string) []string {
 	environ = append([]string(nil), environ...)
 	for _, def := range []string{"LESS=FRX", "LV=-c"} {
@@ -107,8 +98,7 @@ func pagerEnviron(environ []string) []string {
 	return environ
 }
 
-// page shows safe text in the pager, or prints it where there is none or where
-// it cannot run.
+// page shows safe text in the pager, or prints it where none can run.
 func (t *Terminal) page(text string) error {
 	argv := t.pager()
 	if argv == nil {
@@ -123,8 +113,7 @@ func (t *Terminal) page(text string) error {
 	return fmt.Errorf("%s: %w", argv[len(argv)-1], err)
 }
 
-// leftEarly says whether a pager ended because the user had seen enough: by a
-// signal from the keyboard, or by a pipe that nobody read any more. A shell reports its
+// leftEarly says whether a pager ended because the user had seen enough. A shell reports its
 // child's signal as 128 and the number.
 func leftEarly(err error) bool {
 	var exit *exec.ExitError
@@ -138,13 +127,11 @@ func leftEarly(err error) bool {
 	return slices.Contains([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE}, signal)
 }
 
-// ownSession lets a program run apart from the terminal: keys typed here do not
-// reach it, and it cannot wait for the terminal.
+// ownSession lets a program run apart from the terminal and its keys.
 func ownSession(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// stopCommand asks a command to end, or kills it: all of its group, if it has
-// one of its own. One that shares the terminal gets Ctrl-C by itself; it is
-// stopped only when the conversation ends.
+// stopCommand asks a command, or its group, to end, or kills it. One that shares the terminal
+// gets Ctrl-C by itself.
 func stopCommand(command *exec.Cmd, kill bool) error {
 	pid, sig := command.Process.Pid, syscall.SIGTERM
 	if command.SysProcAttr != nil && command.SysProcAttr.Setsid {
@@ -159,14 +146,13 @@ func stopCommand(command *exec.Cmd, kill bool) error {
 	return nil
 }
 
-// hasTerminal says whether a child could talk to the user.
 func (t *Terminal) hasTerminal() bool {
 	in, ok := t.opt.In.(*os.File)
 	return ok && t.opt.Tty != nil && prompt.IsTerminal(in) && !t.opt.Lines
 }
 
-// editText lets the user's editor change text. What the editor did not write,
-// or left empty, stays as it was. Without an editor the error is errNoEditor.
+// editText lets the user's editor change text, which stays as it was when the editor left it
+// empty or did not write. Without an editor the error is errNoEditor.
 func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited string, err error) {
 	command := t.editor()
 	if command == "" {
@@ -179,9 +165,8 @@ func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited st
 	return edited, err
 }
 
-// composeText lets the user write a message in VISUAL, EDITOR or vi, beginning
-// with text. saved is false when the editor wrote nothing: then nothing is to be
-// sent. An editor that fails, and a terminal that can show none, is an error.
+// composeText lets the user write a message in VISUAL, EDITOR or vi, beginning with text. saved
+// is false when the editor wrote nothing.
 func (t *Terminal) composeText(ctx context.Context, text string) (edited string, saved bool, err error) {
 	command := t.editor()
 	switch {
@@ -197,8 +182,6 @@ func (t *Terminal) composeText(ctx context.Context, text string) (edited string,
 	return t.edit(ctx, command, text, ".md")
 }
 
-// edit runs an editor on text in a file of its own. saved says that the editor
-// wrote it.
 func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edited string, saved bool, err error) {
 	dir, err := os.MkdirTemp("", "artoo-edit-*") // made 0700
 	if err != nil {
@@ -240,12 +223,10 @@ func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 	return t.prompt.Run(command)
 }
 
-// runEdit composes a message in the editor.
 func runEdit(ctx context.Context, t *Terminal, text string) error { return t.editMessage(ctx, text) }
 
-// editMessage lets the user write a message in their editor, beginning with text.
-// What they save is sent, and is never a command. What they do not save, an
-// empty file, and a failing editor send nothing; text comes back.
+// editMessage lets the user write a message in their editor, beginning with text. What they
+// save is sent, and is never a command; otherwise text comes back.
 func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	written, saved, err := t.composeText(ctx, text)
 	why := ""
@@ -265,8 +246,7 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	return nil
 }
 
-// giveBack puts text into the next prompt, as text and no command; where a prompt
-// cannot begin with one, it is shown.
+// giveBack puts text into the next prompt, as no command, or shows it.
 func (t *Terminal) giveBack(text string) {
 	switch {
 	case strings.TrimSpace(text) == "":

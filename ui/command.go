@@ -20,13 +20,12 @@ type command struct {
 	aliases []string
 	args    string // the help shows them
 	help    string
-	// run carries the command out; its error is shown. nil: it is another agent's,
-	// and instead says what to do here.
+	// run carries the command out; its error is shown. nil: another agent has it, and instead
+	// says what to do here.
 	run     func(ctx context.Context, t *Terminal, arg string) error
 	instead string
-	// complete proposes whole arguments for one that begins as arg, filtered or
-	// not; nil proposes none. Called by the console's goroutine while a prompt
-	// stands: it must be quick, and may not touch the console.
+	// complete proposes whole arguments for one that begins as arg; nil proposes none. The
+	// prompt's goroutine calls it: it must be quick.
 	complete func(t *Terminal, arg string) []prompt.Candidate
 }
 
@@ -93,7 +92,6 @@ func commands() []command {
 	}
 }
 
-// findCommand looks a name or alias up.
 func findCommand(name string) (command, bool) {
 	for _, c := range commands() {
 		if c.name == name || slices.Contains(c.aliases, name) {
@@ -103,8 +101,8 @@ func findCommand(name string) (command, bool) {
 	return command{}, false
 }
 
-// runCommand carries out a line that begins with a slash. A name that is not
-// known is never guessed at and never sent to the model.
+// runCommand carries out a line that begins with a slash. An unknown name is never guessed at
+// and never sent to the model.
 func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	name, arg := cutWord(strings.TrimPrefix(strings.TrimSpace(text), "/"))
 	c, ok := findCommand(name)
@@ -137,8 +135,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	return err
 }
 
-// settle has background commands judged that ended while the prompt stood: what a
-// slash command shows, takes back or ends comes after what they changed.
+// settle has background commands judged that ended while the prompt stood.
 func (t *Terminal) settle(ctx context.Context) error {
 	if !t.opt.Agent.HasEnded() {
 		return nil
@@ -146,8 +143,7 @@ func (t *Terminal) settle(ctx context.Context) error {
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return nil, t.opt.Agent.Settle(ctx, t) })
 }
 
-// nearestCommand is the command whose name or alias a slip of the fingers may
-// have made of it, "" when none is near. Of two as near a name is meant.
+// nearestCommand is the command whose name or alias is near, or "".
 func nearestCommand(name string) string {
 	var names, aliases []string
 	for _, c := range commands() {
@@ -182,8 +178,6 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 //go:embed init.md
 var initPrompt string
 
-// runInit has the model write the project's AGENTS.md, with its tools and as the
-// approval mode has it.
 func runInit(ctx context.Context, t *Terminal, _ string) error {
 	return t.turn(ctx, initPrompt, t.takeShared())
 }
@@ -202,16 +196,15 @@ func runHelp(_ context.Context, t *Terminal, topic string) error {
 	return nil
 }
 
-// The layout of the page of commands: how wide a command and its arguments
-// are, how wide one of two columns, and how wide a terminal must be for two.
+// The layout of the page of commands: how wide a command and its arguments are, one of two
+// columns, and a terminal with two.
 const (
 	helpUse     = 17
 	helpCells   = 39
 	helpColumns = 2*helpCells + 2
 )
 
-// helpCommands lists the commands, in two columns where they can be seen side
-// by side: the page fits 24 rows then. Read aloud, each is a line of its own.
+// helpCommands lists the commands, in two columns where they fit: the page has 24 rows then.
 func (t *Terminal) helpCommands() {
 	var rows [][]string
 	for _, c := range commands() {

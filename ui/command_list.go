@@ -20,10 +20,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// oneLine makes text from outside fit to stand within a line.
 func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
 
-// firstLine is what a text of several lines is shown as.
 func firstLine(text string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(text), "\n")
 	if more && strings.TrimSpace(rest) != "" {
@@ -32,7 +30,6 @@ func firstLine(text string) string {
 	return first
 }
 
-// columns prints rows indented, all but their last column padded.
 func (t *Terminal) columns(rows [][]string) { columns(t.Screen, rows) }
 
 func columns(s *screen.Screen, rows [][]string) {
@@ -127,7 +124,6 @@ func runCost(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-// todayText is what all runs spent today; "" where nothing was, and no cap holds.
 func todayText(a *agent.Agent) string {
 	date, spent, ok := a.Today()
 	limit := a.Limits().DailyCost
@@ -214,7 +210,6 @@ func status(a *agent.Agent, sandbox string) [][]string {
 	return rows
 }
 
-// limits are the hard caps in words.
 func limits(l agent.Limits) string {
 	var set []string
 	if l.MaxTurns > 0 {

@@ -31,7 +31,6 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 	return t.setMode(permission.Mode(arg))
 }
 
-// setMode changes the mode and prints what holds now.
 func (t *Terminal) setMode(mode permission.Mode) error {
 	if err := t.opt.Agent.SetMode(mode); err != nil {
 		// which speaks of the command line
@@ -45,8 +44,7 @@ func (t *Terminal) showMode() {
 	t.Note(oneLine("approval: " + approvalText(t.opt.Agent)))
 }
 
-// nextMode goes through ask, edits and plan. A mode that cannot hold here is
-// passed over.
+// nextMode goes through ask, edits and plan, and passes over a mode that cannot hold here.
 func (t *Terminal) nextMode() error {
 	cycle := []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}
 	at := slices.Index(cycle, t.opt.Agent.Policy().Mode) // -1 for auto, whose next is ask
@@ -99,8 +97,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 	return nil
 }
 
-// dropRule takes back what was allowed in this session, by the number in the
-// list or as it is written.
+// dropRule takes back what was allowed in this session, by its number or text.
 func (t *Terminal) dropRule(which string) error {
 	rules := t.opt.Agent.Rules()
 	found := slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Session && r.Rule == which })
@@ -161,8 +158,7 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 	return nil
 }
 
-// insists asks whether a model that its provider does not list is meant all the
-// same: it may be new, or a slip. No answer is no.
+// insists asks whether a model that its provider does not list is meant all the same.
 func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) {
 	text := fmt.Sprintf("%s does not list a model %q", found.Provider, found.Model)
 	if found.Nearest != "" {
@@ -186,8 +182,7 @@ func (t *Terminal) insists(ctx context.Context, found FoundModel) (bool, error) 
 	return yes, err
 }
 
-// chooseModel is /model: the models known of the present provider are listed, and
-// one can be chosen. A provider is asked only where nothing else is known.
+// chooseModel is /model. A provider is asked only where nothing else is known.
 func chooseModel(ctx context.Context, t *Terminal) error {
 	now := t.opt.Agent.Model()
 	list := t.opt.Program.Models()

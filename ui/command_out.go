@@ -33,7 +33,6 @@ const (
 	maxPaged = 50 << 20
 )
 
-// output is what a call came to.
 type output struct {
 	verb, object string
 	summary      string
@@ -66,7 +65,6 @@ func (o *outputs) clear() {
 	o.list, o.size = nil, 0
 }
 
-// all are the calls, the last one first.
 func (o *outputs) all() []output {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +81,6 @@ func (t *Terminal) OnToolResult(call agent.Call, r agent.CallResult) {
 	t.Screen.OnToolResult(call, r)
 }
 
-// runOut pages the whole output of a call.
 func runOut(_ context.Context, t *Terminal, arg string) error {
 	list := t.outputs.all()
 	if len(list) == 0 {
@@ -114,8 +111,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	return t.page(head + "\n\n" + sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code) + "\n")
 }
 
-// whole is the call's whole output; if it cannot be had it says why, and gives
-// what the model was told.
+// whole is the call's whole output, or what the model got and why.
 func (o output) whole() (text, why string) {
 	if o.file == "" {
 		return o.text, ""
@@ -143,15 +139,14 @@ func completeOutputs(t *Terminal, _ string) []prompt.Candidate {
 // copyWait is how long a clipboard tool may take.
 const copyWait = 5 * time.Second
 
-// clipboards are the programs that fill the clipboard, in the order in which
-// they are tried, and the variable without which one cannot work ("" for none).
+// clipboards are the programs that fill the clipboard, and the variable that each needs.
 var clipboards = []struct{ needs, command string }{
 	{"", "pbcopy"}, {"WAYLAND_DISPLAY", "wl-copy"}, {"DISPLAY", "xclip -selection clipboard"},
 	{"DISPLAY", "xsel --clipboard --input"}, {"", "clip.exe"},
 }
 
-// runCopy copies an answer: "", a number counted back from the last, and osc52
-// for the terminal's own clipboard.
+// runCopy copies an answer: a number counted back from the last, and osc52 for the terminal's
+// own clipboard.
 func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	n, terminal := 1, false
 	for word := range strings.FieldsSeq(arg) {
@@ -184,7 +179,6 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	return nil
 }
 
-// copyByTerminal has the terminal fill the clipboard of the machine it runs on.
 func (t *Terminal) copyByTerminal(text string) error {
 	if t.opt.Profile == screen.Plain || !t.hasTerminal() {
 		return errors.New("no terminal here to ask")
@@ -197,8 +191,7 @@ func (t *Terminal) copyByTerminal(text string) error {
 	return nil
 }
 
-// clipboard finds the tool for this desktop. Over SSH it would fill a clipboard
-// that nobody sees.
+// clipboard finds the tool for this desktop.
 func (t *Terminal) clipboard() ([]string, error) {
 	env := t.variable
 	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
@@ -218,7 +211,6 @@ func (t *Terminal) clipboard() ([]string, error) {
 		"/copy osc52 asks the terminal to do it")
 }
 
-// findProgram looks a program up in the absolute directories of a PATH.
 func findProgram(name, path string) string {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -233,8 +225,8 @@ func findProgram(name, path string) string {
 	return ""
 }
 
-// runClipboard hands the text to a tool. Some stay in the background for as long
-// as the clipboard is theirs, so they are given nothing that would be waited for.
+// runClipboard hands the text to a tool, which may stay in the background and is given nothing
+// that would be waited for.
 func runClipboard(ctx context.Context, argv, environ []string, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, copyWait)
 	defer cancel()
@@ -253,7 +245,6 @@ func runClipboard(ctx context.Context, argv, environ []string, text string) erro
 	return nil
 }
 
-// utf16Bytes is text in UTF-16, little endian with a byte order mark.
 func utf16Bytes(text string) []byte {
 	data := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(text)) {

@@ -14,16 +14,14 @@ import (
 	"artoo/ui/screen"
 )
 
-// runQueue shows and changes the lines that wait.
 func runQueue(_ context.Context, t *Terminal, arg string) error {
 	var err error
 	t.prompt.Queue(func(q *prompt.Queue) { err = queue{q, t.Screen}.run(arg) })
 	return err
 }
 
-// queued hears of a line that came before it was wanted: it is shown, or carried out if it is
-// /queue, which can be used during a turn. It implements prompt.Options.Queued, and may be
-// called before prompt.Open has returned.
+// queued implements prompt.Options.Queued: the line is shown, or carried out if it is /queue.
+// It may be called before prompt.Open has returned.
 func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
 	if !q.Typed() {
 		return false
@@ -39,7 +37,6 @@ func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
 	return true
 }
 
-// queue is the lines that wait, with the screen that shows them.
 type queue struct {
 	*prompt.Queue
 	screen *screen.Screen
@@ -93,7 +90,6 @@ func (q queue) show() {
 	}
 }
 
-// find is the index of the line that waits with this number.
 func (q queue) find(number string) (int, error) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(q.Lines()) {
@@ -102,8 +98,8 @@ func (q queue) find(number string) (int, error) {
 	return n - 1, nil
 }
 
-// sendNow has lines that wait reach the model at its next step: the one with this
-// number, or with "" and "all" those that can.
+// sendNow has lines reach the model at its next step: the one with this number, or those that
+// can.
 func (q queue) sendNow(which string) error {
 	one := -1
 	switch {
@@ -135,8 +131,7 @@ func (q queue) sendNow(which string) error {
 	return nil
 }
 
-// steers reports whether a line that waits is a message that is whole: no command,
-// and not a part of one that takes several lines.
+// steers reports whether a line that waits is a whole message.
 func (q queue) steers(i int) bool {
 	l := q.Lines()[i]
 	if l.Literal {
@@ -148,8 +143,8 @@ func (q queue) steers(i int) bool {
 		(!strings.HasPrefix(word, "/") || beginsWithImage(l.Text))
 }
 
-// steering implements agent.Message: the lines that the user wants to reach the model
-// before the turn ends leave the queue, and stand in the transcript where it gets them.
+// steering implements agent.Message: lines that the user sent now leave the queue, and stand in
+// the transcript where the model gets them.
 func (t *Terminal) steering(ctx context.Context) []agent.Message {
 	if ctx.Err() != nil {
 		return nil

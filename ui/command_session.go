@@ -29,11 +29,10 @@ func runSessions(_ context.Context, t *Terminal, which string) error {
 	return nil
 }
 
-// allSessions is the word that also lists headless runs.
 const allSessions = "all"
 
-// sessions are those of this directory, newest first: the conversations, and the
-// headless runs if they are asked for, or were given a name. Where there are none it says so.
+// sessions are those of this directory, newest first, with the headless runs that have a name
+// or are asked for. Where there are none it says so.
 func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 	if which != "" && which != allSessions {
 		return nil, fmt.Errorf("unknown word %q; %s also lists headless runs", which, allSessions)
@@ -56,11 +55,9 @@ func (t *Terminal) sessions(which string) ([]conversation.Info, error) {
 	return rows, nil
 }
 
-// isHeadlessRun says whether a session is one that nobody talked in, as far as it
-// is known. One with a name is the user's, however it began.
+// isHeadlessRun says whether nobody talked in a session. One with a name is the user's.
 func isHeadlessRun(i conversation.Info) bool { return i.Headless && i.Name == "" }
 
-// sessionChoices is a list of sessions. A part of ID, name or first words finds one.
 func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
 	c := choices{title: "sessions of " + oneLine(t.opt.Agent.Env().Dir),
 		prompt: "number, or part of ID, name or title (Enter: stay here): "}
@@ -83,8 +80,8 @@ func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
 	return c
 }
 
-// runResume goes on with the session of that number, id or name. Without one it
-// lets the user choose, and with words among the sessions in which they stand.
+// runResume goes on with the session of that number, id or name, or lets the user choose, with
+// words among the sessions in which they stand.
 func runResume(ctx context.Context, t *Terminal, arg string) error {
 	if arg == "" || arg == allSessions {
 		rows, err := t.sessions(arg)
@@ -112,7 +109,6 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 	return err
 }
 
-// chooseSession goes on with the one of these that the user chooses.
 func (t *Terminal) chooseSession(ctx context.Context, rows []conversation.Info) error {
 	t.listed = rows
 	if len(rows) == 0 {
@@ -150,14 +146,12 @@ func runRename(_ context.Context, t *Terminal, name string) error {
 	return nil
 }
 
-// forget drops what belongs to the session that was left: outputs, and what the
-// person ran for the next message.
+// forget drops what belongs to the session that was left.
 func (t *Terminal) forget() {
 	t.shared = nil
 	t.outputs.clear()
 }
 
-// completeSessions proposes the ids of the sessions that go on here.
 func completeSessions(t *Terminal, _ string) []prompt.Candidate {
 	rows, err := t.opt.Agent.Sessions()
 	if err != nil {
@@ -202,7 +196,6 @@ func runFork(_ context.Context, t *Terminal, arg string) error {
 	return nil
 }
 
-// runExportFile writes the session to the file of that name, see export.File.
 func runExportFile(_ context.Context, t *Terminal, name string) error {
 	s, err := exported(t.opt.Agent)
 	if err != nil {
@@ -222,8 +215,7 @@ func runExportFile(_ context.Context, t *Terminal, name string) error {
 	return err
 }
 
-// exported is the present session: all of it where it is kept, else what the
-// model still sees of it.
+// exported is the present session, or what the model still sees of one that is not kept.
 func exported(a *agent.Agent) (export.Session, error) {
 	c := a.Conversation()
 	if c.MessageCount() == 0 {
@@ -244,10 +236,8 @@ func exported(a *agent.Agent) (export.Session, error) {
 	return s, nil
 }
 
-// answerTail is how many lines of the last answer are shown again.
 const answerTail = 12
 
-// showResumed prints what the user needs to pick up the thread.
 func (t *Terminal) showResumed(r *agent.Resumed) {
 	head := "resumed " + oneLine(r.ID)
 	if !r.When.IsZero() {
@@ -286,8 +276,7 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 	}
 }
 
-// tail is the last n lines of a Markdown text, and how many there were before
-// them. Lines that stand in a code block stay code.
+// tail is the last n lines of a Markdown text, code still as code, and how many stood before.
 func tail(text string, n int) (last string, before int) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) <= n {
@@ -311,12 +300,10 @@ func tail(text string, n int) (last string, before int) {
 	return strings.Join(lines, "\n"), before
 }
 
-// fenceMark is the run of marks that a line begins with.
 func fenceMark(l string) string {
 	return l[:len(l)-len(strings.TrimLeft(l, "`~"))]
 }
 
-// age says how long ago something was.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -329,9 +316,8 @@ func age(d time.Duration) string {
 	return screen.Count(int(d/(24*time.Hour)), "day") + " ago"
 }
 
-// runCompact has the old part of the history summed up, also where it is not full: a
-// message that does not fit needs the room. What is behind it the summary must keep.
-// With the word show it shows what the last summary says.
+// runCompact has the old part of the history summed up; keep is what the summary must keep.
+// With the word show it shows the last summary.
 func runCompact(ctx context.Context, t *Terminal, keep string) error {
 	if keep == "show" {
 		text := t.opt.Agent.Summary()

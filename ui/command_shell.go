@@ -19,16 +19,13 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// shellKeep is how much of an output the model is shown when nothing else is set,
-// in characters.
+// shellKeep is how many characters of an output the model gets when nothing else is set.
 const shellKeep = 10_000
 
-// runRun is !COMMAND for those used to /run.
 func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell(ctx, "!"+arg) }
 
-// shell runs the command of a line that begins with "!". Its output goes along
-// with the next message, unless there are two. The policy has no say: the user
-// typed it.
+// shell runs the command of a line that begins with "!". Its output goes along with the next
+// message, unless there are two. The policy has no say: the user typed it.
 func (t *Terminal) shell(ctx context.Context, line string) error {
 	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "!"), "!")
 	command = strings.TrimSpace(command)
@@ -54,7 +51,6 @@ func (t *Terminal) shell(ctx context.Context, line string) error {
 	return nil
 }
 
-// sharedText describes a command to the model.
 func sharedText(command, dir, output, how string) string {
 	var b strings.Builder
 	b.WriteString("I ran a command myself")
@@ -68,19 +64,16 @@ func sharedText(command, dir, output, how string) string {
 	return b.String() + "[" + how + "]"
 }
 
-// takeShared is what goes along with the message that is sent now.
 func (t *Terminal) takeShared() []provider.Part {
 	parts := t.shared
 	t.shared = nil
 	return parts
 }
 
-// exitedWell is the end of a command that did what it should.
 const exitedWell = "exit status 0"
 
-// runShell runs a command line with the user's whole environment and returns
-// how it ended, "" when it did not begin. It has the terminal for its input if
-// there is one, and Ctrl-C is for it alone.
+// runShell runs a command line with the user's whole environment, and the terminal for its
+// input if there is one. how is "" when it did not begin.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
 	command := exec.CommandContext(ctx, cmp.Or(t.variable("SHELL"), "/bin/sh"), "-c", line)
 	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.withPath(t.opt.Environ)
@@ -101,7 +94,6 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 	return how, err
 }
 
-// runShown runs the command and shows its output.
 func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts) (how string, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -144,8 +136,8 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts
 	return how, err
 }
 
-// shellStopper ends a command: the first interrupt asks it to, the second kills
-// it, and so does time. Called by the console's goroutine.
+// shellStopper ends a command: the first interrupt asks it to, the second and time kill it.
+// Called by the prompt's goroutine.
 func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() {
 	asked := false
 	return func() {
@@ -184,12 +176,11 @@ func (t *Terminal) complain(err error) {
 	}
 }
 
-// shellOpenWait is after what silence a line that has not ended is shown: it may
-// be a question.
+// shellOpenWait is after what silence a line that has not ended is shown: it may be a question.
 const shellOpenWait = 100 * time.Millisecond
 
-// shellOutput shows a command's output as it comes, without terminal control,
-// and keeps its beginning and end. Safe for concurrent use.
+// shellOutput shows a command's output as it comes, and keeps its ends. Safe for concurrent
+// use.
 type shellOutput struct {
 	draw  func(text string)        // writes safe text to the terminal
 	mark  func(text string) string // keeps its rows from looking like artoo's own
@@ -211,7 +202,6 @@ type shellOutput struct {
 	hidden atomic.Bool // nothing more is shown
 }
 
-// newShellOutput shows on t's screen, and keeps max characters.
 func newShellOutput(t *Terminal, max int) *shellOutput {
 	o := &shellOutput{
 		draw: func(text string) { t.Draw([]byte(text)) }, mark: t.Marked,
@@ -222,7 +212,6 @@ func newShellOutput(t *Terminal, max int) *shellOutput {
 	return o
 }
 
-// begin takes the screen: what is written from now on is shown.
 func (o *shellOutput) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -230,7 +219,6 @@ func (o *shellOutput) begin() {
 	o.opened = true
 }
 
-// end shows the rest and gives the screen back.
 func (o *shellOutput) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -243,7 +231,6 @@ func (o *shellOutput) end() {
 	o.close()
 }
 
-// Write implements io.Writer for the command's output.
 func (o *shellOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -256,7 +243,6 @@ func (o *shellOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// silence shows the open line once nothing was written for a while.
 func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 	defer o.guard()
 	for {
@@ -280,8 +266,7 @@ func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 	o.mu.Unlock()
 }
 
-// show draws a line, or as much of one as there is, over what was shown of it.
-// Nothing is taken back: a line that changed stands below itself.
+// show draws a line, or as much of one as there is. A line that changed stands below itself.
 func (o *shellOutput) show(text string) {
 	if o.hidden.Load() {
 		return
@@ -305,7 +290,6 @@ func (o *shellOutput) kept() string {
 	return o.keep.String()
 }
 
-// cleanLines takes whole lines from the cleaner.
 type cleanLines struct{ *shellOutput }
 
 func (l cleanLines) Write(p []byte) (int, error) {
@@ -317,8 +301,7 @@ func (l cleanLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// excerpt keeps the first and the last part of a text, half of max characters
-// each. Until it is shown it keeps as many bytes as these may have.
+// excerpt keeps the first and the last part of a text, half of max characters each.
 type excerpt struct {
 	max        int
 	head, tail []byte
@@ -336,8 +319,6 @@ func (e *excerpt) write(p []byte) {
 	}
 }
 
-// String is the text, cut at line ends if it was cut, with a line that says how
-// much is missing.
 func (e *excerpt) String() string {
 	head, tail := string(e.head), string(e.tail)
 	if e.total == len(head)+len(tail) {
@@ -362,17 +343,14 @@ func (e *excerpt) String() string {
 }
 
 const (
-	// shellPipeRest is how many bytes of output are shown after a command's end:
-	// more than a pipe holds.
+	// shellPipeRest is how many bytes are shown after a command's end: more than a pipe holds.
 	shellPipeRest = 128 << 10
-	// shellShowWait is how long after an interrupt the rest of the output has to be
-	// shown: a slow terminal has not shown yet what came before.
+	// shellShowWait is how long after an interrupt the rest of the output has to be shown.
 	shellShowWait = 200 * time.Millisecond
 )
 
-// copyShell shows what is read from r, until its end. Once the command has exited
-// others may still hold the pipe: then no longer than shellPipeWait is spent
-// waiting for more. How long the terminal takes to show it does not count.
+// copyShell shows what is read from r, until its end. Once the command has exited others may
+// still hold the pipe: it waits shellPipeWait for more, without the time the terminal takes.
 func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited <-chan struct{}) {
 	chunks, stop := make(chan []byte), make(chan struct{})
 	defer close(stop)
@@ -418,7 +396,6 @@ func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited <-chan struct{
 	}
 }
 
-// interrupts holds when the last Ctrl-C came. It has room for one.
 type interrupts chan time.Time
 
 // add is called by the console's goroutine only.
@@ -430,8 +407,8 @@ func (i interrupts) add() {
 	i <- time.Now()
 }
 
-// awaitShown waits for the end of the output to be shown, once the command has
-// exited. After an interrupt a slow terminal is not waited for.
+// awaitShown waits for the end of the output to be shown, after an interrupt not for a slow
+// terminal.
 func (t *Terminal) awaitShown(out *shellOutput, copied <-chan struct{}, interrupted interrupts) {
 	exited := time.Now()
 	for waiting := true; waiting; {

@@ -15,14 +15,12 @@ import (
 	"artoo/ui/screen"
 )
 
-// errNoJournal is what commands about changes say where none are kept.
 var errNoJournal = errors.New("this session keeps no undo journal, so nothing can be undone")
 
 func runUndo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, false) }
 func runRedo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, true) }
 
-// undo shows what taking back the last turns, or bringing them back, would do, asks,
-// does it, and sees to it that the model hears of it.
+// undo shows what taking turns back, or bringing them back, would do, asks, and does it.
 func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	n, err := strconv.Atoi(cmp.Or(arg, "1"))
 	if err != nil || n < 1 {
@@ -57,7 +55,6 @@ func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	return nil
 }
 
-// changes are what the present session changed.
 func (t *Terminal) changes() (Undo, error) {
 	a := t.opt.Agent
 	if a.Journal() == nil {
@@ -66,7 +63,6 @@ func (t *Terminal) changes() (Undo, error) {
 	return Undo{Journal: a.Journal(), Root: a.Policy().Root, Said: a.Turn, Screen: t.Screen}, nil
 }
 
-// runDiff shows what one turn changed, or all of them.
 func runDiff(_ context.Context, t *Terminal, arg string) error {
 	u, err := t.changes()
 	if err != nil {
@@ -134,15 +130,14 @@ func completeCount(t *Terminal, _ string) (all []prompt.Candidate) {
 	return all
 }
 
-// isMemory reports whether a typed line is one to remember: #TEXT. What looks like a
-// smaller heading, or goes on below, is a message.
+// isMemory reports whether a typed line is one to remember: #TEXT, no smaller heading, one
+// line.
 func isMemory(text string) bool {
 	rest, is := strings.CutPrefix(text, "#")
 	return is && !strings.HasPrefix(rest, "#") && !strings.Contains(strings.TrimSpace(text), "\n")
 }
 
-// remember shows what adding the line to the nearest instruction file comes to, asks,
-// and does it.
+// remember asks whether to add the line to the nearest instruction file.
 func (t *Terminal) remember(ctx context.Context, text string) error {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "#"))
 	if text == "" {

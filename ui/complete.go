@@ -12,9 +12,7 @@ import (
 	"artoo/ui/prompt"
 )
 
-// completions is what may stand at the cursor: after a slash at the start of the
-// text the names of the commands, then their arguments; after an @ files. It is
-// a prompt.Completer.
+// completions implements prompt.Completer: commands, their arguments, and after an @ files.
 func (t *Terminal) completions(text string, cursor int) prompt.Completion {
 	cursor = min(max(cursor, 0), len(text))
 	before := text[:cursor]
@@ -29,8 +27,8 @@ func (t *Terminal) completions(text string, cursor int) prompt.Completion {
 	return t.access().complete(text, cursor, completeWait)
 }
 
-// completeCommand proposes commands by their names, or by their aliases, and behind the name
-// whole arguments. Of a name the whole word under the cursor is replaced.
+// completeCommand proposes commands by their names or aliases, and behind the name whole
+// arguments.
 func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Completion {
 	_, argument, inArgument := strings.Cut(before, " ")
 	argument = strings.TrimLeft(argument, " ")
@@ -82,7 +80,6 @@ func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Comp
 	return c
 }
 
-// wordLength is how many bytes of a text stand before its first blank.
 func wordLength(text string) int {
 	if i := strings.IndexAny(text, " \n"); i >= 0 {
 		return i
@@ -90,7 +87,6 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// oneOf proposes arguments that are always the same.
 func oneOf(list ...string) func(*Terminal, string) []prompt.Candidate {
 	return func(*Terminal, string) []prompt.Candidate {
 		all := make([]prompt.Candidate, 0, len(list))
@@ -101,18 +97,17 @@ func oneOf(list ...string) func(*Terminal, string) []prompt.Candidate {
 	}
 }
 
-// How long completing a file name may take, and how many names are proposed of
-// one directory and of all below it.
+// How long completing a file name may take, and how many names of a directory and of all below
+// it are proposed.
 const (
 	completeWait = 40 * time.Millisecond
 	maxNames     = 1000
 	maxFound     = 50
 )
 
-// complete is a completer: it proposes the files that the @ word before the
-// cursor may be meant to name, as many as it finds while wait lasts, and nothing
-// where there is no such word. A word without a slash that no name here begins
-// with is looked for in all directories below.
+// complete proposes the files that the @ word before the cursor may be meant to name, as many
+// as it finds while wait lasts. A word without a slash that no name here begins with is looked
+// for below.
 func (a fileAccess) complete(text string, cursor int, wait time.Duration) prompt.Completion {
 	w, ok := wordAt(text[:cursor])
 	if !ok || a.env.Files == nil {
@@ -132,7 +127,6 @@ func (a fileAccess) complete(text string, cursor int, wait time.Duration) prompt
 	return c
 }
 
-// wordAt is the @ word that the text ends with, still open.
 func wordAt(text string) (atWord, bool) {
 	if strings.HasSuffix(text, "@") && beginsWord(text[:len(text)-1]) {
 		return atWord{from: len(text) - 1, to: len(text)}, true
@@ -145,8 +139,7 @@ func wordAt(text string) (atWord, bool) {
 	return w, w.to == len(text) && !w.literal && w.quoted == w.open
 }
 
-// entries finds what the path may go on as: dir is the part of it that stays,
-// with its slash. What cannot be read has no entries.
+// entries finds what the path may go on as; dir is the part of it that stays.
 func (a fileAccess) entries(ctx context.Context, path string) (dir string, entries []search.Entry) {
 	cut := strings.LastIndexByte(path, '/') + 1
 	dir, prefix := path[:cut], path[cut:]
@@ -169,8 +162,7 @@ func (a fileAccess) entries(ctx context.Context, path string) (dir string, entri
 	return dir, entries
 }
 
-// candidate is the entry as the word would be written; a directory is left open
-// for what is below it.
+// candidate is the entry as the word would be written; a directory is left open.
 func (w atWord) candidate(dir string, e search.Entry, blank bool) prompt.Candidate {
 	path := dir + e.Path
 	if e.Dir {

@@ -24,8 +24,8 @@ type asker struct {
 	notify *Notifier // nil where the user is there
 }
 
-// onTTY asks on the controlling terminal, which the screen's Err must be. Where there is none,
-// or another program has it, the error is agent.ErrNobody.
+// onTTY asks on the controlling terminal, which the screen's Err must be; agent.ErrNobody where
+// there is none, or another program has it.
 func onTTY[Answer any](s *screen.Screen, notify *Notifier, ask func(asker) (Answer, error)) (a Answer, err error) {
 	tty, err := prompt.OpenTTY(s)
 	if err == nil {
@@ -58,9 +58,8 @@ const (
 	notAllShown  = "not everything was shown. Type p to see the rest; y counts after that"
 )
 
-// dialogue is a question that is asked until there is an answer. All questions follow one
-// rule: what lets something happen has to be typed, alone and with its Enter, after all that
-// it allows was shown.
+// dialogue is a question that is asked until there is an answer. What lets something happen has
+// to be typed, alone and with its Enter, after all that it allows was shown.
 type dialogue[Answer any] struct {
 	// show prints the question and gives its last line; left says that a part of it was
 	// left to the pager.
@@ -126,7 +125,6 @@ func (d dialogue[Answer]) decide(a Answer) {
 	}
 }
 
-// label is the last line of a question.
 func (at asker) label(line string) prompt.Label {
 	return prompt.Label{Text: line, Bold: at.Bold(line), Keys: len(line) - max(strings.LastIndexByte(line, '['), 0)}
 }
@@ -168,15 +166,13 @@ func keyOf(a agent.Answer, m meaning) string {
 		agent.YesForever: "A", agent.StopTurn: "q"}[a.Verdict]
 }
 
-// isAnswer reports whether a text answers questions.
 func isAnswer(text string) bool {
 	_, m := parseAnswer(text)
 	return m != unclear
 }
 
-// parseAnswer understands what was typed at a question. Nothing but
-// an explicit yes approves: an empty line is no, what is unknown asks again.
-// Letters count as they are, since a and A differ; words in any case.
+// parseAnswer understands an answer. Only an explicit yes approves: an empty line is no, what
+// is unknown asks again. Letters count as they are, words in any case.
 func parseAnswer(text string) (agent.Answer, meaning) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
@@ -211,7 +207,7 @@ func parseAnswer(text string) (agent.Answer, meaning) {
 	return agent.Answer{}, unclear
 }
 
-// choices are what one of is chosen, by its number or by a part of its name.
+// choices are a list of which one is chosen by its number or a part of its name.
 type choices struct {
 	title string
 	// prompt is the question below the list; "" asks which one.
@@ -219,7 +215,7 @@ type choices struct {
 	list   []listed
 }
 
-// listed is one row of the list. All its text may come from outside.
+// listed is one row of the list. Its text may come from outside.
 type listed struct {
 	name  string   // a typed part of it chooses it; all of it does where several hold the part
 	also  string   // another name, which chooses it when all of it is typed; "" for none
@@ -227,14 +223,12 @@ type listed struct {
 	now   bool     // it holds at present
 }
 
-// listedChoices is how many rows a list shows at most; a part of a name finds
-// the others.
+// listedChoices is how many rows a list shows.
 const listedChoices = 20
 
 // nothingChosen is the index that stands for Enter alone.
 const nothingChosen = -1
 
-// all are the indices of the list.
 func (c choices) all() []int {
 	all := make([]int, len(c.list))
 	for i := range all {
@@ -275,8 +269,7 @@ func (c choices) dialogue(s *screen.Screen) dialogue[int] {
 	}
 }
 
-// show prints the rows of these indices under a title. Each keeps its number,
-// so that one seen before stays true.
+// show prints the rows of these indices under a title, each with its number.
 func (c choices) show(s *screen.Screen, title string, indices []int) {
 	s.Note(title)
 	var rows [][]string
@@ -300,8 +293,7 @@ func (c choices) show(s *screen.Screen, title string, indices []int) {
 	}
 }
 
-// find returns the indices whose name holds text, which is not empty, in any case; the
-// one whose whole name it is alone.
+// find returns the indices whose name holds text, in any case, or the one whose name it is.
 func (c choices) find(text string) []int {
 	var found []int
 	for i, item := range c.list {
@@ -323,9 +315,8 @@ func (c choices) nearest(text string) string {
 	return spelling.Nearest(text, names)
 }
 
-// Choose asks which of several things is meant, before a conversation begins. in
-// is a terminal in its ordinary mode. The end of the input and an empty line are
-// an error.
+// Choose asks which of several things is meant, before a conversation begins. in is a terminal
+// in its ordinary mode. No answer is an error.
 func Choose(ctx context.Context, in io.Reader, s *screen.Screen, title string, names []string) (string, error) {
 	c := choices{title: title, prompt: "number or part of the name: "}
 	for _, name := range names {

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// notifyAfter is how long a turn must take for its end to be worth a call:
-	// of a shorter one the user is still there.
+	// notifyAfter is how long a turn must take for its end to be worth a call.
 	notifyAfter = 10 * time.Second
 	// notifyLimit is how long a notification's command may run.
 	notifyLimit = 5 * time.Second
@@ -44,9 +43,8 @@ type NotifyOptions struct {
 	Clock prompt.Clock
 }
 
-// Notifier calls a user who looks elsewhere: when a question waits, and when
-// a long turn has ended. A nil one never does. Its methods may be called from
-// any goroutine and do not wait.
+// Notifier calls a user who looks elsewhere, when a question waits and when a long turn has
+// ended. A nil one never does. Any goroutine may call it, and it does not wait.
 type Notifier struct {
 	screen   *screen.Screen
 	sequence func(text string) string // nil for a command
@@ -102,8 +100,8 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 	return n, nil
 }
 
-// OnlyRings reports whether the terminal takes no notification but a bell: tmux and
-// screen do not pass others on, and they and the console show some as text.
+// OnlyRings reports whether the terminal takes no notification but a bell, as tmux, screen and
+// the console.
 func OnlyRings(env func(string) string) bool {
 	term := env("TERM")
 	return term == "linux" || env("TMUX") != "" || env("STY") != "" || strings.HasPrefix(term, "tmux") || strings.HasPrefix(term, "screen")
@@ -129,9 +127,8 @@ func (n *Notifier) call(what string) {
 	}
 }
 
-// text is fixed words and the directory's name, safe and short. Where the
-// locale is not UTF-8 a terminal may take a byte of a longer character for the
-// end of the sequence.
+// text is fixed words and the directory's name, safe and short. Where the locale is not UTF-8 a
+// terminal may take a byte of a character for the end of the sequence.
 func (n *Notifier) text(what string) string {
 	name := strings.ReplaceAll(sanitize.Text(n.dir, sanitize.Line), "\n", " ")
 	runes := []rune(what + name)
@@ -143,7 +140,7 @@ func (n *Notifier) text(what string) string {
 	return string(runes[:min(len(runes), notifyRunes)])
 }
 
-// start runs the command with the text as its last argument: no shell reads it.
+// start runs the command with the text as its last argument, without a shell.
 func (n *Notifier) start(text string) {
 	command := exec.Command(n.command[0], append(n.command[1:len(n.command):len(n.command)], text)...)
 	command.Env = n.environ
@@ -160,8 +157,7 @@ func (n *Notifier) start(text string) {
 	})
 }
 
-// await waits for a command of the user's own, and kills its group when over fires, which is
-// an error, or quit, which is not.
+// await waits for a command, and kills its group when over fires, which is an error, or quit.
 func await(command *exec.Cmd, over <-chan time.Time, limit time.Duration, quit <-chan struct{}) (err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
@@ -206,9 +202,7 @@ func (n *Notifier) Close() {
 	}
 }
 
-// splitWords takes a command line apart as a shell would, without anything a
-// shell does in addition: blanks part words, quotes and backslashes keep them
-// together.
+// splitWords takes a command line apart at blanks; quotes and backslashes keep words together.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -255,9 +249,8 @@ func splitWords(line string) ([]string, error) {
 type NotifyOffer struct {
 	// Bell says that the terminal can only ring: what stands between takes no more.
 	Bell bool
-	// Take makes the notifier of an answer (a word of NotifyOptions.How or a command
-	// line), and keeps the answer; kept says where. The error says why the answer cannot
-	// be used. It is called by the goroutine that runs Terminal.Run.
+	// Take makes the notifier of an answer, a word of NotifyOptions.How or a command line, and
+	// keeps the answer; kept says where. The goroutine of Terminal.Run calls it.
 	Take func(how string) (n *Notifier, kept string, err error)
 }
 
@@ -276,8 +269,8 @@ type StatusLine struct {
 	failed  bool // the user knows
 }
 
-// NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode.
-// No shell reads the command. The error says what is wrong with it.
+// NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode. The
+// error says what is wrong with the command, which no shell reads.
 func NewStatusLine(setting string, environ []string, clock prompt.Clock) (*StatusLine, error) {
 	switch screen.StatusMode(setting) {
 	case "", screen.StatusShort, screen.StatusFull, screen.StatusOff:

@@ -16,9 +16,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// showEnd shows how a turn ended, and what it took. What was queued is sent
-// next, unless the turn did not end well: then it is put into the prompt for
-// the user to decide.
+// showEnd shows how a turn ended, and what it took. After a bad end queued lines come back to
+// the prompt.
 func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	interrupted := errors.Is(context.Cause(ctx), prompt.ErrInterrupted)
 	var back []prompt.Line
@@ -56,12 +55,10 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	}
 }
 
-// commandHints puts the commands of a conversation for the flags that a hint
-// names: here nobody can give one.
+// commandHints puts a conversation's commands for the flags of a hint.
 var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/provider", "or -v to see",
 	"or /debug on to see")
 
-// showStatus prints the status line.
 func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {
 	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1}
 	if r != nil {
@@ -81,10 +78,8 @@ func wordCount(r *agent.Response) int {
 	return len(strings.Fields(r.Text))
 }
 
-// unqueue takes back what was queued and puts it into the next prompts, one line
-// each, so that every one keeps its meaning; what it returns could not be: there
-// are plain lines, or no next prompt. Lines from a script stay: nobody is there
-// to send them.
+// unqueue puts queued lines into the next prompts, one each; it returns those that cannot be
+// put there. Lines from a script stay.
 func (t *Terminal) unqueue() (lines []prompt.Line) {
 	if !t.prompt.Typed() {
 		return nil
@@ -99,11 +94,10 @@ func (t *Terminal) unqueue() (lines []prompt.Line) {
 	return nil
 }
 
-// costStep is after how many US dollars a line shows the cost.
 const costStep = 5
 
-// OnNotice implements agent.Callbacks: the screen shows it, with the commands that
-// show a summary and take it back, and each 5 dollars that the requests add up to get a line.
+// OnNotice implements agent.Callbacks: the screen shows it, and each 5 dollars that the
+// requests add up to.
 func (t *Terminal) OnNotice(n agent.Notice) {
 	if n.Kind == agent.NoticeCompacted {
 		n.Text += "; /compact show shows it, /uncompact takes it back"
@@ -119,8 +113,7 @@ func (t *Terminal) OnNotice(n agent.Notice) {
 	}
 }
 
-// countFrom begins a turn with what the session has cost by now, where that is
-// known: another session may have been taken up since the last one.
+// countFrom begins a turn with what the session has cost by now.
 func (t *Terminal) countFrom() {
 	if cost := t.opt.Agent.Cost().CostUSD; cost != nil {
 		t.spent = *cost
@@ -130,9 +123,8 @@ func (t *Terminal) countFrom() {
 // offerAfter is how long a turn takes before notifications are offered.
 const offerAfter = 30 * time.Second
 
-// offerNotify offers notifications after a turn that took so long. Enter alone is no.
-// What is no answer was meant as a message, and comes back with the prompt. The offer
-// comes no second time in a conversation, and after an answer in none.
+// offerNotify offers notifications after a long turn, once. What is no answer was meant as a
+// message, and comes back with the prompt.
 func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	offer := t.opt.Offer
 	if offer == nil || took <= offerAfter || !t.prompt.Edits() || t.busy() {
@@ -190,7 +182,6 @@ func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	}
 }
 
-// notifyCommand asks for the command of a notification.
 func notifyCommand() dialogue[string] {
 	return dialogue[string]{
 		show: func() (string, bool) { return screen.OfferCommand, false },
@@ -207,7 +198,6 @@ func notifyCommand() dialogue[string] {
 	}
 }
 
-// cannotRun says why a command line cannot be run.
 func cannotRun(err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
 		return "no such program; the text of the notification becomes its last argument"
@@ -215,14 +205,13 @@ func cannotRun(err error) string {
 	return err.Error()
 }
 
-// busy reports whether lines wait to be sent, or no more will come.
 func (t *Terminal) busy() (busy bool) {
 	t.prompt.Queue(func(q *prompt.Queue) { busy = len(q.Lines()) > 0 })
 	return busy || t.prompt.Over() != nil
 }
 
-// statusLine is what the user's command says of a turn, "" where there is none, or where
-// it failed, which is said once.
+// statusLine is the output of the user's command; "" without one, or where it failed, which is
+// said once.
 func (t *Terminal) statusLine(info screen.StatusInfo) string {
 	l := t.opt.StatusLine
 	if l == nil {

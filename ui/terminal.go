@@ -48,11 +48,10 @@ const (
 	exitInterrupt = 130
 )
 
-// Run holds the conversation until it ends and returns the exit code: 0 when
-// the user leaves or the input ends, 130 for Ctrl-C twice, 128 and the number
-// of a signal that ended it. The terminal's modes are then as they were found,
-// also when Run panics. ctx ends the conversation too. An error is one of the
-// terminal itself; errors of turns are shown and the conversation goes on.
+// Run holds the conversation until it ends and returns the exit code: 0 when the user leaves or
+// the input ends, 130 for Ctrl-C twice, 128 and the number of a signal. The terminal's modes
+// are then as they were found, also when Run panics. ctx ends the conversation too. An error is
+// one of the terminal itself; those of turns are shown.
 func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	if t.prompt, err = prompt.Open(t.opt.Options); err != nil {
 		return exitError, err
@@ -92,7 +91,7 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 }
 
-// leave turns what ended a line or a turn into an exit code; -1 goes on.
+// leave is the exit code for what ended a line or a turn; -1 goes on.
 func (t *Terminal) leave(err error) (code int, left error) {
 	var signal *prompt.SignalError
 	switch {
@@ -115,10 +114,8 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	return -1, nil
 }
 
-// you is the label of a message, in the mode in force.
 func (t *Terminal) you() string { return screen.YouIn(t.opt.Agent.Policy().Mode) }
 
-// readMessage reads one whole message, which may take several lines.
 func (t *Terminal) readMessage(ctx context.Context) (prompt.Line, error) {
 	initial := t.initial
 	t.initial = prompt.Draft{}
@@ -131,14 +128,13 @@ func (t *Terminal) readMessage(ctx context.Context) (prompt.Line, error) {
 	return l, err
 }
 
-// echo shows a message that was queued where it now stands in the conversation.
+// echo shows a queued message where it now stands in the conversation.
 func (t *Terminal) echo(l prompt.Line) {
 	if l.Queued {
 		t.Said(t.you(), l.Text)
 	}
 }
 
-// handle does what a message says.
 func (t *Terminal) handle(ctx context.Context, l prompt.Line) error {
 	t.lastInt = time.Time{}
 	if l.Action != prompt.Send {
@@ -164,20 +160,16 @@ func (t *Terminal) handle(ctx context.Context, l prompt.Line) error {
 	return t.turn(ctx, text, append(t.takeShared(), parts...))
 }
 
-// errStuck is a turn that does not end when it should.
 var errStuck = fmt.Errorf("the turn does not end: %w", context.Canceled)
 
-// signalWait is how long a turn may take to end after a signal before the
-// conversation ends without it.
+// signalWait is how long a turn may take to end after a signal.
 const signalWait = 2 * time.Second
 
-// ended is how a turn came back.
 type ended struct {
 	response *agent.Response
 	err      error
 }
 
-// turn sends a message and shows what comes of it.
 func (t *Terminal) turn(ctx context.Context, text string, attachments []provider.Part) error {
 	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
 		return t.opt.Sender.Send(ctx, agent.Message{Text: text, Attachments: attachments,
@@ -185,8 +177,8 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	})
 }
 
-// during has the agent work, which Ctrl-C interrupts, and shows how it ended. Errors
-// of the work are shown; the error it returns ends the conversation.
+// during has the agent work, which Ctrl-C interrupts, and shows how it ended. The error it
+// returns ends the conversation.
 func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agent.Response, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -231,8 +223,7 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	return nil
 }
 
-// died fires when a signal wants the conversation to end and the turn had its
-// time to.
+// died fires when a signal is to end the conversation and the turn had its time to.
 func (t *Terminal) died() <-chan time.Time {
 	if !prompt.IsSignal(t.prompt.Over()) {
 		return nil
@@ -240,9 +231,8 @@ func (t *Terminal) died() <-chan time.Time {
 	return t.opt.Clock.After(signalWait)
 }
 
-// interrupter is what Ctrl-C does in a turn: it stops it. Another one kills the
-// commands that do not stop. A turn that has not ended a while later can be left
-// behind, and artoo with it. Called by the prompt's goroutine.
+// interrupter is what Ctrl-C does in a turn: it stops it. Another one kills the commands, and a
+// while later one leaves. Called by the prompt's goroutine.
 func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
 	var first time.Time
 	return func() {
@@ -267,8 +257,7 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 	}
 }
 
-// discard throws away what a slow terminal has not shown yet. An error here is
-// one of the terminal, and the next write meets it too.
+// discard throws away what a slow terminal has not shown yet; the next write meets its errors.
 func (t *Terminal) discard() {
 	if t.opt.Discard == nil {
 		return
@@ -278,8 +267,7 @@ func (t *Terminal) discard() {
 	}
 }
 
-// act carries out what a key asked for; the text it stood in comes back with
-// the next prompt.
+// act carries out a key; its text comes back with the next prompt.
 func (t *Terminal) act(ctx context.Context, l prompt.Line) error {
 	if l.Action == prompt.Compose {
 		return t.editMessage(ctx, l.Text) // it gives the text back itself
@@ -296,9 +284,8 @@ func (t *Terminal) act(ctx context.Context, l prompt.Line) error {
 	return nil
 }
 
-// Lose ends the conversation at once because an output cannot be written any
-// more: what is not seen must not go on. The caller says why. A terminal that is
-// gone is a hang-up. It may be called by any goroutine, at any time.
+// Lose ends the conversation because an output cannot be written any more. The caller says why.
+// A terminal that is gone is a hang-up. Any goroutine may call it at any time.
 func (t *Terminal) Lose(err error) {
 	if !prompt.IsHangup(err) {
 		err = errLost
@@ -309,7 +296,6 @@ func (t *Terminal) Lose(err error) {
 	}
 }
 
-// errLost ends a conversation whose output is lost. The caller of Lose says why.
 var errLost = errors.New("an output cannot be written")
 
 // Options are what a conversation is made of. Agent, Program, Screen and In have
@@ -338,17 +324,16 @@ type Options struct {
 	// Piped says that answers go somewhere else than to the terminal: then
 	// nothing is paged.
 	Piped bool
-	// Discard throws away what a slow terminal has not shown yet, and says whether
-	// it is one; called by an interrupt, on any goroutine. nil throws nothing away.
+	// Discard throws away what a slow terminal has not shown yet, and reports whether it is
+	// one; called on any goroutine. nil throws nothing away.
 	Discard func() (slow bool, err error)
 	Children
 }
 
 // Children are the programs that run for the user: commands, editor, pager.
 type Children struct {
-	// Environ is the user's environment, as os.Environ gives it, which also says
-	// what the terminal is. The user's own commands get all of it; the editor, the
-	// pager and what fills the clipboard get it without the providers' keys.
+	// Environ is the user's environment, as os.Environ gives it. Editor, pager and clipboard
+	// get it without the providers' keys.
 	Environ []string
 	// Path is the PATH of the user's own commands and of the editor, which may lead into
 	// the project; "" is that of Environ.
@@ -379,10 +364,9 @@ type Program interface {
 	// AskModels asks the provider first. The error says why it could not be
 	// asked; the list then is that of Models.
 	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
-	// FindModel says which model a name means, before SwitchModel: one of the present
-	// provider, PROVIDER/NAME, or the name of a provider for its usual model. The
-	// provider is asked where it is not known otherwise that it has it. The error says
-	// why nothing can be meant.
+	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or a
+	// provider's usual one. The provider is asked where it is not known otherwise. The error
+	// says why nothing can be meant.
 	FindModel(ctx context.Context, name string) (FoundModel, error)
 	// Providers lists the providers that could answer, each with the model that a
 	// switch to it means.
@@ -441,9 +425,7 @@ type commandState struct {
 // access is what the present session's file tools reach.
 func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true) }
 
-// attach is the message of a typed line with what its @paths name; the user is
-// shown what came along and what did not. Pasted text is data, except
-// images that were dropped.
+// attach is the message of a typed line with what its @paths name, which the user is shown.
 func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {
 	e := t.access().expand(ctx, l.Text, l.Pasted)
 	for _, note := range e.Notes {

@@ -29,9 +29,8 @@ type Undo struct {
 	Screen  *screen.Screen
 }
 
-// OnTTY asks on the controlling terminal whether to do what the plan says. The
-// screen's Err must be that terminal. Where there is none the error is
-// agent.ErrNobody.
+// OnTTY asks on the controlling terminal, which the screen's Err must be, whether to do what
+// the plan says; agent.ErrNobody without one.
 func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
 	return onTTY(u.Screen, nil, func(at asker) (bool, error) { return u.ask(ctx, p, at) })
 }
@@ -42,7 +41,7 @@ func (u Undo) Show(p journal.Plan) { u.Screen.Confirm(u.question(p)) }
 // Decided prints that it is done without having been asked.
 func (u Undo) Decided(p journal.Plan, yes bool) { u.Screen.Confirmed(u.question(p), yes) }
 
-// ask shows what a plan would do and asks; twice where the repository has moved on.
+// ask asks about a plan, twice where the repository has moved on.
 func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err error) {
 	q := u.question(p)
 	yes, err = u.dialogue(q).ask(ctx, at)
@@ -60,7 +59,6 @@ func (u Undo) dialogue(q screen.UndoQuestion) dialogue[bool] {
 	return d
 }
 
-// question puts a plan into words.
 func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 	q := screen.UndoQuestion{Verb: "undo", Object: u.turns(p.Turns), Head: "nothing would change"}
 	if p.Redo {
@@ -104,8 +102,8 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 	return q
 }
 
-// git is what changes of a repository's data come to, as git sees it. Those that are
-// done are described from the journal, those to come from the files.
+// git is what changes of a repository's data come to: done ones by the journal, others by the
+// files.
 func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	var list []repo.Change
 	byPath := map[string]journal.Change{}
@@ -137,7 +135,6 @@ func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	return rows
 }
 
-// renames are the paths that others of the changes were renamed from.
 func renames(changes []journal.Change) map[string]bool {
 	from := map[string]bool{}
 	for _, c := range changes {
@@ -146,7 +143,6 @@ func renames(changes []journal.Change) map[string]bool {
 	return from
 }
 
-// stepNames are what the steps were, each once, the last first.
 func stepNames(steps []journal.StepInfo) []string {
 	var names []string
 	for _, s := range steps {
@@ -155,7 +151,6 @@ func stepNames(steps []journal.StepInfo) []string {
 	return names
 }
 
-// turns names turns, the last first.
 func (u Undo) turns(turns []int) string {
 	var names []string
 	for _, n := range turns {
@@ -204,7 +199,6 @@ const (
 	cannotBeUndone = "cannot be undone:"
 )
 
-// verb says what is done to a path, without its name.
 func verb(c journal.Change, redo bool) string {
 	switch effect := Effect(c); {
 	case effect == "modified" && redo:
@@ -217,7 +211,6 @@ func verb(c journal.Change, redo bool) string {
 	}
 }
 
-// effect says what becomes of a path.
 func effect(c journal.Change, redo bool) string {
 	verb := verb(c, redo)
 	what := map[journal.Kind]string{journal.Folder: "directory ", journal.Link: "link "}
@@ -275,8 +268,8 @@ func (u Undo) lacking(what string, all []journal.Lack) {
 	}
 }
 
-// maxDiffed is the size in bytes of the largest file whose text is compared, maxDiff
-// that of all the diffs together; the files after that are named by their size.
+// maxDiffed is the size in bytes of the largest file whose text is compared, maxDiff that of
+// all diffs.
 const (
 	maxDiffed = 1 << 20
 	maxDiff   = 4 << 20
@@ -333,8 +326,7 @@ func (u Undo) diff(c journal.Change) (string, error) {
 	return edit.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent)
 }
 
-// content is what a file held: what is kept, else what it holds now, if it is still
-// of that size.
+// content is what a file held: what is kept, or what it holds now, if that has the size.
 func (u Undo) content(path string, s journal.State) ([]byte, error) {
 	if s.Kind == journal.File && s.Size > maxDiffed {
 		return nil, fmt.Errorf("too long to compare")

@@ -15,18 +15,15 @@ type answerState struct {
 	listening bool // it was quiet; keys count
 	begun     bool // keys have counted before
 	burst     bool // a part of the answer was pasted
-	// The message that was being typed when the question came, and what was
-	// typed of it before it was quiet. It comes back with the next prompt; no
-	// part of it can become an answer.
+	// The message that was being typed when the question came, and its keys before it was
+	// quiet. No part of it can become an answer.
 	aside snapshot
 	early []key
-	// moved says that the terminal changed its width, and what the question is
-	// about was not printed again yet.
+	// moved says that the terminal's width has changed since the question was printed.
 	moved    bool
 	isAnswer func(text string) bool
 }
 
-// answerKey is a key while a question is shown.
 func (kb *keyboard) answerKey(k key, at time.Time) {
 	if k.kind == keyInterrupt {
 		kb.interrupted()
@@ -75,9 +72,8 @@ func (kb *keyboard) answerKey(k key, at time.Time) {
 	}
 }
 
-// goOn types on what came of a message after a question had interrupted it. An
-// Enter in it sends nothing: who typed it had not seen the question, and reads
-// the line first. A lone letter or word that answers questions was meant as one.
+// goOn types on a message that a question had interrupted. An Enter in it sends nothing, and a
+// lone word that answers questions was meant as an answer.
 func (kb *keyboard) goOn(keys []key) {
 	var typed strings.Builder
 	for _, k := range keys {
@@ -101,10 +97,8 @@ func (kb *keyboard) goOn(keys []key) {
 	}
 }
 
-// settle prints once more what the open question is about when the terminal has
-// kept its width for a while: one that cuts rows has cut the command, one that
-// rewraps may have left a part of an old prompt below it. No answer counts until
-// then. A window that is dragged changes its width many times.
+// settle prints a question again once the terminal has kept its width for a while: it may have
+// cut the command, or left a part of an old prompt. No answer counts until then.
 func (kb *keyboard) settle() {
 	kb.answer.moved, kb.answer.listening = true, false
 	kb.sizes++
@@ -116,7 +110,6 @@ func (kb *keyboard) settle() {
 	})
 }
 
-// askAgain shows the question whole.
 func (kb *keyboard) askAgain() {
 	if !kb.shown || !kb.answer.moved {
 		return

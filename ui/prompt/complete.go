@@ -16,19 +16,17 @@ type Completion struct {
 	Candidates []Candidate
 }
 
-// Candidate is one way to go on. Both come from outside in part (file names):
-// they are sanitised before they are shown.
+// Candidate is one way to go on. It is sanitised before it is shown.
 type Candidate struct {
 	Text string // replaces the bytes; a closing blank is its own
 	Help string // beside it in a list; may be ""
 }
 
-// Completer proposes candidates for a text with the cursor at a byte of it,
-// within 50 ms. The prompt's goroutine calls it: it may not wait for the prompt.
+// Completer proposes candidates for a text with the cursor at a byte of it, within 50 ms. The
+// prompt's goroutine calls it: it may not wait for the prompt.
 type Completer func(text string, cursor int) Completion
 
-// completeLine is Tab: it puts in what can only be meant, and when that is
-// nothing more, shows what there is.
+// completeLine is Tab: it puts in what can only be meant, or shows what there is.
 func (kb *keyboard) completeLine() {
 	if kb.opt.Complete == nil {
 		kb.canvas.beep()
@@ -55,8 +53,7 @@ func (kb *keyboard) completeLine() {
 	}
 }
 
-// isLineText says whether the user could have typed text. What could not be
-// typed, such as a name with a newline in it, cannot be completed either.
+// isLineText says whether the user could have typed text.
 func isLineText(text string) bool {
 	for i, r := range text {
 		if !isTypable(r, len(text[i:])) {
@@ -66,7 +63,6 @@ func isLineText(text string) bool {
 	return text != ""
 }
 
-// commonText is how all candidates begin, in whole characters.
 func commonText(candidates []Candidate) string {
 	common := candidates[0].Text
 	for _, c := range candidates[1:] {
@@ -76,7 +72,6 @@ func commonText(candidates []Candidate) string {
 	return common
 }
 
-// list prints candidates as plain lines, as many as leave room for the prompt.
 func (kb *keyboard) list(candidates []Candidate) {
 	cols, rows := kb.opt.Size()
 	cells := make([]string, len(candidates))

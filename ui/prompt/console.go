@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// request is a line that is being waited for.
 type request struct {
 	label    Label
 	initial  Draft
@@ -28,8 +27,7 @@ type result struct {
 	err  error
 }
 
-// lineReader is how lines are typed: with an editor in raw mode, or as the system
-// gives them. All its methods are called by the prompt's goroutine.
+// lineReader is how lines are typed. The prompt's goroutine calls its methods.
 type lineReader interface {
 	begin(w *request) // show the label
 	take(c chunk)     // input came
@@ -39,8 +37,8 @@ type lineReader interface {
 // maxQueued bounds what is read ahead, in bytes.
 const maxQueued = 16 << 20
 
-// Prompt takes a conversation's lines. One goroutine owns all of its state;
-// the others post funcs to it. Make one with Open.
+// Prompt takes a conversation's lines. One goroutine owns its state; the others post funcs to
+// it. Make one with Open.
 type Prompt struct {
 	opt     Options
 	in      *input
@@ -100,8 +98,7 @@ func (p *Prompt) take(c chunk) {
 	}
 }
 
-// Taken is how many bytes of input were dealt with by now; its end counts as one. Tests wait
-// for it.
+// Taken is how many bytes of input were dealt with; its end counts as one. Tests wait for it.
 func (p *Prompt) Taken() (n int) {
 	p.do(func() { n = p.taken })
 	return n
@@ -117,7 +114,6 @@ func (p *Prompt) Post(f func()) bool {
 	}
 }
 
-// later has f run by the prompt's goroutine once the timer fires.
 func (p *Prompt) later(timer <-chan time.Time, f func()) {
 	go func() {
 		defer p.Guard()
@@ -129,7 +125,6 @@ func (p *Prompt) later(timer <-chan time.Time, f func()) {
 	}()
 }
 
-// do is Post that waits.
 func (p *Prompt) do(f func()) {
 	done := make(chan struct{})
 	if p.Post(func() { defer close(done); f() }) {
@@ -179,7 +174,6 @@ func (p *Prompt) start(w *request) {
 	}
 }
 
-// finish gives the wanted line, or why there is none.
 func (p *Prompt) finish(r result) {
 	w := p.want
 	p.want, p.early = nil, false
@@ -187,7 +181,6 @@ func (p *Prompt) finish(r result) {
 	w.reply <- r
 }
 
-// enqueue keeps a line for the next time one is wanted.
 func (p *Prompt) enqueue(l Line) {
 	if p.opt.Queued != nil && p.opt.Queued(&p.queue, l) {
 		return
@@ -237,7 +230,6 @@ func (p *Prompt) interrupted() {
 	}
 }
 
-// hungUp is the end of the input. A line that was begun is not sent.
 func (p *Prompt) hungUp(err error) {
 	if p.ending == nil {
 		p.ending = err
@@ -247,8 +239,8 @@ func (p *Prompt) hungUp(err error) {
 	}
 }
 
-// End stops the turn and takes no line any more, for that reason. A terminal that is gone is
-// a hang-up. It may be called by any goroutine, and does not wait.
+// End stops the turn and takes no line any more, for that reason. A terminal that is gone is a
+// hang-up. Any goroutine may call it; it does not wait.
 func (p *Prompt) End(why error) {
 	if IsHangup(why) {
 		why = &SignalError{hangup}
@@ -256,7 +248,7 @@ func (p *Prompt) End(why error) {
 	p.Post(func() { p.end(why) })
 }
 
-// end is End for the prompt's goroutine. A signal is a better reason than any before.
+// end is End for the prompt's goroutine. A signal goes before other reasons.
 func (p *Prompt) end(why error) {
 	if p.interrupt != nil {
 		p.interrupt()
@@ -267,10 +259,9 @@ func (p *Prompt) end(why error) {
 	p.hungUp(why)
 }
 
-// Run runs a program that has the terminal to itself. Its input is the terminal unless it
-// has one. While it runs, Ctrl-C is for it alone, and a signal that ends artoo ends it too.
-// The terminal's modes are then as it left them, unless it left them so that no line could
-// be typed.
+// Run runs a program that has the terminal to itself, which is its input unless it has one.
+// Ctrl-C is then for it alone, and a signal that ends artoo ends it too. It leaves the
+// terminal's modes as it likes, unless no line could be typed in them.
 func (p *Prompt) Run(command *exec.Cmd) error {
 	return p.Lend(nil, func() error {
 		repair, err := watchModes(p.opt.In)
@@ -296,7 +287,7 @@ func (p *Prompt) Run(command *exec.Cmd) error {
 }
 
 // Lend runs f while the terminal is as it was found and nothing reads it. heard hears of each
-// Ctrl-C meanwhile, on the prompt's goroutine; it may be nil.
+// Ctrl-C, on the prompt's goroutine; it may be nil.
 func (p *Prompt) Lend(heard func(), f func() error) error {
 	var resume func()
 	var err error
@@ -323,12 +314,10 @@ func (p *Prompt) Lend(heard func(), f func() error) error {
 	return err
 }
 
-// lateSignals is how long after a child's end a signal of the keyboard is still
-// taken for the child's. The kernel and the runtime may hand it to us after the
-// child has died of it; a user who means artoo is not as quick as this.
+// lateSignals is how long after a child's end a signal of the keyboard is still the child's:
+// the kernel and the runtime may hand it to us after the child has died of it.
 const lateSignals = 200 * time.Millisecond
 
-// childs reports whether a signal of the keyboard is for the child, not for us.
 func (p *Prompt) childs() bool {
 	return p.lent || time.Since(p.returned) < lateSignals
 }
@@ -372,7 +361,6 @@ func (p *Prompt) continued() {
 	}
 }
 
-// dump ends the program as SIGQUIT does, but with a sane terminal.
 func (p *Prompt) dump() {
 	if p.keys != nil {
 		p.keys.abandon()
@@ -389,18 +377,14 @@ func (p *Prompt) complain(err error) {
 	}
 }
 
-// How long the program may take to end after a signal that ends it, and how long the
-// processes of a tool then have to be killed.
+// How long the program may take to end after a signal, and a tool's processes to be killed.
 const (
 	endWait  = 2500 * time.Millisecond
 	killWait = 200 * time.Millisecond
 )
 
-// watchdog ends the program when a signal is to end it and it does not come to
-// that: a terminal that takes no output (Ctrl-S, a link that died) holds every
-// writer for as long as it likes, and the prompt's goroutine with it. It
-// asks no goroutine that might be held. stop is for an end without a signal; after one
-// the watch goes on until the process is gone.
+// watchdog ends the program when a signal is to end it and a terminal that takes no output
+// holds every writer, and perhaps the prompt's goroutine. stop is for an end without a signal.
 func (p *Prompt) watchdog() (stop func()) {
 	if p.opt.Exit == nil {
 		return func() {}
@@ -427,20 +411,17 @@ func (p *Prompt) watchdog() (stop func()) {
 	return func() { signal.Stop(came); close(over) }
 }
 
-// crashWait is how long a crash waits for a terminal that does not take what is
-// written to it.
+// crashWait is how long a crash waits for a terminal that takes no output.
 const crashWait = time.Second
 
-// Guard is deferred by every goroutine of a conversation: after a panic it leaves
-// the terminal as it was found and the cursor at the start of a line, and then
-// calls Ending.Crash.
+// Guard is deferred by every goroutine of a conversation: after a panic it gives the terminal
+// back and calls Ending.Crash.
 func (p *Prompt) Guard() {
 	if value := recover(); value != nil {
 		p.crashed(value)
 	}
 }
 
-// crashed gives the terminal back after a panic and ends the program.
 func (p *Prompt) crashed(value any) {
 	stack := debug.Stack()
 	var err error

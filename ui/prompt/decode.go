@@ -7,17 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// How long the decoder waits for the rest. A lone Esc is a key after escWait;
-// the middle of a longer sequence is dropped after sequenceWait (slow links
-// deliver it in pieces); a paste whose end never comes is given up after
-// pasteWait, so that the keyboard is not lost.
+// How long the decoder waits for the rest. A lone Esc is a key after escWait; the middle of a
+// longer sequence is dropped after sequenceWait; a paste without an end is given up after
+// pasteWait.
 const (
 	escWait      = 50 * time.Millisecond
 	sequenceWait = 500 * time.Millisecond
 	pasteWait    = 2 * time.Second
 )
 
-// A string sequence (OSC, DCS, …) longer than this is not one.
 const maxSequence = 64 << 10
 
 const (
@@ -25,29 +23,23 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// decoder turns the terminal's bytes into keys, however they are cut into
-// reads. Not safe for concurrent use.
-//
-// The parser of charmbracelet/x/ansi (v0.10.2) could stand for 45 lines of it,
-// and would be wrong for a keyboard: a Ctrl-C within a string sequence that never
-// ends is swallowed with it, half a character passes for a whole one, and the keys
-// of the Linux console (ESC [ [ A) and of SS3 (ESC O A) come in two parts. With
-// what puts that right nothing is saved.
+// decoder turns the terminal's bytes into keys, however they are cut into reads. Not safe for
+// concurrent use. The parser of charmbracelet/x/ansi (v0.10.2) would be wrong for a keyboard:
+// it swallows a Ctrl-C within a string sequence that never ends, passes half a character for a
+// whole one, and parts the keys of the Linux console (ESC [ [ A) and of SS3 (ESC O A).
 type decoder struct {
 	rest    []byte // not decoded yet
 	paste   []byte
 	pasting bool
 	keys    []key
-	// closed says that a paste ended in this chunk. What follows it in the same
-	// read was not typed: its Enter must not submit.
+	// closed says that a paste ended in this chunk: an Enter behind it was not typed, and must
+	// not submit.
 	closed bool
-	// chorded says that a Ctrl-X came: what follows is its second half, and
-	// means nothing by itself.
+	// chorded says that a Ctrl-X came: what follows is its second half.
 	chorded bool
 	meta    bool // an Esc stands before the sequence being decoded
 }
 
-// feed decodes a chunk as it was read. Incomplete ends wait for the next.
 func (d *decoder) feed(chunk []byte) []key {
 	if d.pasting && isCtrlC(chunk) {
 		return append(d.endPaste(), key{kind: keyInterrupt}) // a Ctrl-C by itself was typed, not pasted
@@ -57,14 +49,12 @@ func (d *decoder) feed(chunk []byte) []key {
 	return d.run(false)
 }
 
-// isCtrlC says whether a chunk is a Ctrl-C and nothing else.
 func isCtrlC(chunk []byte) bool {
 	keys := (&decoder{}).feed(chunk)
 	return len(keys) == 1 && keys[0] == key{kind: keyInterrupt}
 }
 
-// wait is how long the input may stay silent before expire has to be called; 0
-// when nothing is half decoded.
+// wait is how long the input may stay silent before expire has to be called; 0 for ever.
 func (d *decoder) wait() time.Duration {
 	switch {
 	case d.pasting:
@@ -77,7 +67,6 @@ func (d *decoder) wait() time.Duration {
 	return sequenceWait
 }
 
-// expire decides about what stayed incomplete for as long as wait said.
 func (d *decoder) expire() []key {
 	if d.pasting {
 		return d.endPaste()
@@ -142,8 +131,7 @@ func (d *decoder) add(kind keyKind, text string) {
 	d.keys = append(d.keys, key{kind: kind, text: text})
 }
 
-// step decodes one key and says how many bytes it took; 0 means that more are
-// needed.
+// step decodes one key and returns how many bytes it took; 0 when more are needed.
 func (d *decoder) step(silent bool) int {
 	b := d.rest
 	switch {
@@ -170,8 +158,7 @@ func (d *decoder) stepControl(b byte) {
 	d.chorded = b == chord && !d.chorded
 }
 
-// stepText takes a run of printable characters. Bytes that are no UTF-8
-// are dropped: nobody typed them.
+// stepText takes a run of printable characters, without bytes that are no UTF-8.
 func (d *decoder) stepText() int {
 	var text []rune
 	n := 0
@@ -197,7 +184,6 @@ func isTypable(r rune, size int) bool {
 	return !invalid && !control
 }
 
-// stepEscape decodes what begins with Esc.
 func (d *decoder) stepEscape(silent bool) int {
 	b := d.rest
 	if len(b) == 1 {
@@ -229,8 +215,7 @@ func (d *decoder) stepEscape(silent bool) int {
 	return 1 + size
 }
 
-// stepTwoEscapes decodes an Esc after an Esc: two keys, unless the second
-// begins a sequence, which then is that of Alt and a key.
+// stepTwoEscapes decodes two keys, unless the second Esc begins the sequence of Alt and a key.
 func (d *decoder) stepTwoEscapes(silent bool) int {
 	b := d.rest
 	switch {
@@ -290,8 +275,7 @@ func (d *decoder) csi(params string, final byte) {
 	}
 }
 
-// stepCoded decodes a key that the terminal reports as the number of its
-// character, with its modifiers: see keysOn.
+// stepCoded decodes a key that is reported by the number of its character: see keysOn.
 func (d *decoder) stepCoded(code, modifiers string) {
 	m := modifiersOf(modifiers)
 	c := codedChar(code, m)
@@ -342,8 +326,8 @@ func (d *decoder) stepSS3() int {
 	return 0
 }
 
-// stringLength finds the end of a string sequence. Esc and Ctrl-C break it off,
-// so that a stray introducer cannot take the keyboard away.
+// stringLength finds the end of a string sequence. Esc and Ctrl-C break it off, so that a stray
+// introducer cannot take the keyboard away.
 func stringLength(b []byte) int {
 	for i := 2; i < len(b); i++ {
 		switch b[i] {
@@ -381,8 +365,8 @@ func (d *decoder) stepPaste() int {
 	return i + len(pasteEnd)
 }
 
-// cleanPaste makes a paste safe to insert: one kind of line end, no last
-// newline, tabs kept, no escapes or other control bytes.
+// cleanPaste makes a paste safe to insert: one kind of line end, no last newline, no control
+// bytes.
 func cleanPaste(raw []byte) string {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	text = strings.Map(func(r rune) rune {

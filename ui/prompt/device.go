@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ttyModes is the one thing that changes the terminal's modes. leave may be
-// called at any time, from any goroutine, any number of times: on return, on a
-// panic, on a signal.
+// ttyModes is the one thing that changes the terminal's modes. leave may be called at any time,
+// from any goroutine, any number of times.
 type ttyModes struct {
 	fd     int
 	change func(*unix.Termios)
@@ -46,10 +45,8 @@ func setModes(fd int, t *unix.Termios) error {
 	return nil
 }
 
-// enter changes the modes. What was there is read again each time: a child
-// that had the terminal may have left it changed on purpose. In the background
-// the terminal is another's: there it stops, as whatever reads a terminal does,
-// until it is brought to the foreground.
+// enter changes the modes. What was there is read again each time: a child may have changed it.
+// In the background it stops, as whatever reads a terminal does, until it is in the foreground.
 func (m *ttyModes) enter() error {
 	for !m.foreground() {
 		if !stopFor(syscall.SIGTTIN) {
@@ -79,23 +76,20 @@ func (m *ttyModes) set() error {
 // errBackground says that no shell with job control is there to bring artoo back.
 var errBackground = errors.New("the terminal is another program's: artoo runs in the background")
 
-// foreground says whether the terminal is ours to change. One that does not
-// control this process has no background, and group 0 is one that cannot be seen
-// from within a container.
+// foreground says whether the terminal is ours to change. One that does not control this
+// process has no background, and group 0 cannot be seen from within a container.
 func (m *ttyModes) foreground() bool {
 	group, err := unix.IoctlGetInt(m.fd, unix.TIOCGPGRP)
 	return err != nil || group == 0 || group == unix.Getpgrp()
 }
 
-// forEditing gives every byte as it comes, without echo and without the kernel's own
-// meaning of Ctrl-C and Ctrl-Z; output stays as it is.
+// forEditing gives every byte as it comes, without echo and the kernel's own keys.
 func forEditing(t *unix.Termios) {
 	t.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
 	t.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
 }
 
-// leave puts the modes back as they were found.
 func (m *ttyModes) leave() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,9 +104,8 @@ func (m *ttyModes) leave() error {
 	return nil
 }
 
-// again changes the modes once more after something else had its way with
-// the terminal, such as the shell in whose hands we were while stopped. What
-// leave puts back stays what it was.
+// again changes the modes once more after the shell had its way with the terminal. What leave
+// puts back stays what it was.
 func (m *ttyModes) again() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +115,7 @@ func (m *ttyModes) again() error {
 	return m.set()
 }
 
-// fdOf gives the descriptor without changing how the runtime uses the file;
-// File.Fd would make it blocking.
+// fdOf gives the descriptor; File.Fd would make the file blocking.
 func fdOf(f *os.File) (int, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -225,14 +217,13 @@ func Foreground(f *os.File) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// inLines reports whether the terminal f gives whole lines. Where it does not,
-// another program reads its keys one by one.
+// inLines reports whether the terminal f gives whole lines: else another program reads its
+// keys.
 func inLines(f *os.File) bool {
 	t, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
 	return err == nil && t.Lflag&unix.ICANON != 0
 }
 
-// flushInput throws away what was typed and not read yet.
 func flushInput(f *os.File) error {
 	fd, err := fdOf(f)
 	if err != nil {
@@ -248,9 +239,9 @@ func readable(f *os.File, timeout time.Duration) (bool, error) {
 	return err == nil && set.IsSet(fd), err
 }
 
-// terminalQueue gives the means to throw away and to count what the system holds
-// for a terminal; nil for what is none. A pseudo terminal of Linux counts
-// nothing, and keeps the 4,095 bytes that its other end could read already.
+// terminalQueue throws away and counts what the system holds for a terminal; nil for what is
+// none. A pseudo terminal of Linux counts nothing, and keeps what its other end could read
+// already.
 func terminalQueue(out io.Writer) (flush func() error, waiting func() int) {
 	f, ok := out.(*os.File)
 	if !ok || !IsTerminal(f) {

@@ -19,20 +19,17 @@ const (
 // flushQueue throws away what waits in one of a terminal's queues.
 func flushQueue(fd, queue int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, queue) }
 
-// Pseudo terminals have these major numbers (UNIX98_PTY_SLAVE_MAJOR and the
-// seven after it, Linux, Documentation/admin-guide/devices.txt).
+// Pseudo terminals have these major numbers (Linux, Documentation/admin-guide/devices.txt).
 const ptyMajor, ptyMajors = 136, 8
 
 // throttleWorks is how long a byte may take through a pseudo terminal of its own.
 const throttleWorks = 2 * time.Second
 
-// edges is the readWatcher of a pseudo terminal. Linux wakes who waits to write to one
-// when its other end has read all but throttleLeft bytes, and when a write ends; an
-// edge of epoll(7) is such a wake. Seen on Linux 6.18.
+// edges is the readWatcher of a pseudo terminal. Linux wakes who waits to write to one when its
+// other end has read all but throttleLeft bytes, and when a write ends: an edge of epoll(7).
 type edges struct{ epoll int }
 
-// newReadWatcher gives the readWatcher of a pseudo terminal; nil for all else. It stays open
-// as long as the program.
+// newReadWatcher gives the readWatcher of a pseudo terminal; nil for all else.
 func newReadWatcher(out io.Writer) readWatcher {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -71,8 +68,7 @@ func watchEdges(fd int) (*edges, error) {
 	return e, nil
 }
 
-// drained implements readWatcher. Where waiting fails it says true: what is wrong with
-// the terminal is the next write's to find.
+// drained implements readWatcher. Where waiting fails the next write finds what is wrong.
 func (e *edges) drained(wait time.Duration) bool {
 	end := time.Now().Add(wait)
 	for {
@@ -85,8 +81,7 @@ func (e *edges) drained(wait time.Duration) bool {
 	}
 }
 
-// works implements readWatcher: on a pseudo terminal of its own a byte is written, and
-// then read.
+// works implements readWatcher with a byte on a pseudo terminal of its own.
 func (e *edges) works() bool {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	master, err := unix.Open("/dev/ptmx", flags, 0)

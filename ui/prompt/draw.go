@@ -13,40 +13,32 @@ import (
 )
 
 // canvas is the line on the screen, with its label: the only rows that are ever rewritten. It
-// knows what stands there and writes the difference, so that a key at the end
-// of a line costs as many bytes as the key has. Not safe for concurrent use.
+// writes the difference to what stands there. Not safe for concurrent use.
 type canvas struct {
 	out  io.Writer // never fails: the screen deals with a terminal that is gone
 	now  layout
 	open bool
-	// sections tells the terminal where prompts, lines and output begin; nil where
-	// it would not understand.
+	// sections tells the terminal where prompts, lines and output begin; may be nil.
 	sections *sections
 	unmarked bool // the rows are drawn again, and have no marks yet
-	// coded says that the terminal can report keys by number while a line is read.
-	coded bool
-	// drawn is open, for a goroutine that finds the program broken.
-	drawn atomic.Bool
+	coded    bool
+	drawn    atomic.Bool
 }
 
-// Bracketed paste is on only while a line is read: whatever runs in between
-// must find the terminal as it expects it.
+// Bracketed paste is on only while a line is read.
 const (
 	pasteOn  = "\x1b[?2004h"
 	pasteOff = "\x1b[?2004l"
 )
 
-// Where the terminal is known for it, keys that share a byte are distinct while
-// a line is read, Shift-Enter from Enter among them: kitty's keyboard protocol with
-// its flags 1, which reports the keys that bytes cannot tell apart by number, and 4,
-// which adds the character that the key has on an American keyboard. The terminal
-// keeps a stack of such states: what it was in before is what it goes back to.
+// Kitty's keyboard protocol, while a line is read: flag 1 reports the keys that bytes cannot
+// tell apart by number, Shift-Enter among them, and 4 adds the character that the key has on an
+// American keyboard. The terminal keeps a stack of such states.
 const (
 	keysOn  = "\x1b[>1u\x1b[=4;2u"
 	keysOff = "\x1b[<u"
 )
 
-// on is written before the rows of a prompt, off behind them.
 func (c *canvas) on() string {
 	if c.coded {
 		return keysOn + pasteOn
@@ -61,14 +53,12 @@ func (c *canvas) off() string {
 	return pasteOff
 }
 
-// What is bold is so for a part of one row only.
 const (
 	boldOn  = "\x1b[1;7m"
 	boldOff = "\x1b[22;27m"
 )
 
-// show draws the wanted rows over those that are there. start is the prompt by
-// itself.
+// show draws the wanted rows over those that are there. start is the prompt by itself.
 func (c *canvas) show(start, want layout) {
 	var b strings.Builder
 	if !c.open {
@@ -104,8 +94,7 @@ func (c *canvas) draw(b *strings.Builder, want layout) {
 	c.now = want
 }
 
-// end leaves the prompt as a finished line that ends in mark, and the cursor
-// below it.
+// end leaves the prompt as a finished line that ends in mark.
 func (c *canvas) end(mark string) {
 	if !c.open {
 		return
@@ -119,7 +108,6 @@ func (c *canvas) end(mark string) {
 	c.write(b.String())
 }
 
-// entered is end for a line that is sent: what follows is its output.
 func (c *canvas) entered() {
 	if !c.open {
 		return
@@ -135,7 +123,6 @@ func (c *canvas) close() {
 	c.drawn.Store(false)
 }
 
-// erase takes the prompt away, for what must be printed in its place.
 func (c *canvas) erase() {
 	if !c.open {
 		return
@@ -148,11 +135,9 @@ func (c *canvas) erase() {
 	c.write(b.String())
 }
 
-// resized forgets where the rows stand after the terminal changed its size, and
-// begins them again. Some terminals rewrap rows that are too long now, some cut
-// them; nothing tells which. The rows above the cursor are never fewer than were
-// drawn, so going up by that many never reaches what stands above the prompt:
-// where rows were rewrapped, a piece of the old prompt stays.
+// resized begins the rows again after the terminal changed its size. Some terminals rewrap rows
+// that are too long now, some cut them. The rows above the cursor are never fewer than were
+// drawn, so going up never reaches the transcript: of rewrapped rows a piece stays.
 func (c *canvas) resized() {
 	if !c.open {
 		return
@@ -167,8 +152,7 @@ func (c *canvas) resized() {
 	c.write(b.String())
 }
 
-// clear empties the screen and keeps what was on it in the scrollback: it is
-// pushed up by as many line breaks as the screen has rows.
+// clear pushes what was on the screen into the scrollback.
 func (c *canvas) clear(height int) {
 	c.write(strings.Repeat("\n", height) + "\x1b[H")
 	if c.open {
@@ -184,14 +168,13 @@ func (c *canvas) write(s string) {
 	}
 }
 
-// pen moves and writes within the rows of a frame.
 type pen struct {
 	b        *strings.Builder
 	row, col int
 	rows     int // how many exist on the screen
 }
 
-// to moves to a cell in as few bytes as plain sequences allow.
+// to moves to a cell in few bytes.
 func (p *pen) to(row, col int) {
 	if row < p.row {
 		fmt.Fprintf(p.b, "\x1b[%dA", p.row-row)
@@ -216,7 +199,6 @@ func (p *pen) to(row, col int) {
 	p.col = col
 }
 
-// rewrite makes row i read want where it read old.
 func (p *pen) rewrite(i int, old, want row) {
 	if old.text == want.text && old.bold == want.bold && i < p.rows {
 		return
@@ -247,26 +229,23 @@ func commonStart(a, b string) (bytes, cells int) {
 	return bytes, cells
 }
 
-// row is one row of the prompt as it stands on the screen.
 type row struct {
 	text  string
 	width int // cells
 	bold  int // how many bytes of its beginning are bold
 }
 
-// layout breaks a prompt and the edited text into rows, and finds the cursor.
 type layout struct {
 	rows     []row
 	row, col int // the cursor's cell
 }
 
-// tabCells is how a tab within an edited line is shown: as blanks, since a real
-// one would depend on the column.
+// tabCells is how a tab within an edited line is shown: a real one would depend on the column.
 const tabCells = "    "
 
-// lay lays out label and text in rows of at most cols cells, the text's further lines behind
-// an indent. cursor is a byte offset into text. The last column stays free: what a terminal
-// does after writing there differs, and moving away from it is wrong on half of them.
+// lay lays out label and text in rows of at most cols cells, the text's further lines behind an
+// indent. cursor is a byte offset into text. The last column stays free: what a terminal does
+// there differs.
 func lay(label Label, indent, text string, cursor, cols int) layout {
 	p := placer{cols: max(cols-1, 2)}
 	p.words(label.Text, label.Keys)
@@ -290,7 +269,7 @@ func lay(label Label, indent, text string, cursor, cols int) layout {
 	return p.layout
 }
 
-// indent begins the further lines of a message behind its label. An answer has its own.
+// indent begins the further lines of a message behind its label.
 func indent(label string) string {
 	return strings.Repeat(" ", displaywidth.String(cmp.Or(label, "you: ")))
 }
@@ -302,9 +281,8 @@ type placer struct {
 	cells int
 }
 
-// withCursor puts a line with the cursor before one of its bytes. The line is
-// measured as a whole: a character may join with the one on the cursor's other
-// side.
+// withCursor puts a line with the cursor before one of its bytes. The line is measured as a
+// whole: a character may join with the one on the cursor's other side.
 func (p *placer) withCursor(line string, cursor int) {
 	shown, before := display(line), display(line[:cursor])
 	if !strings.HasPrefix(shown, before) { // how a half is shown depends on the other
@@ -314,8 +292,6 @@ func (p *placer) withCursor(line string, cursor int) {
 }
 
 // put writes text, and marks the cursor's cell before its byte at; -1 for none.
-// A wide character that does not fit begins the next row, and so does a cursor
-// before it.
 func (p *placer) put(s string, at int) {
 	end := 0
 	for clusters := displaywidth.StringGraphemes(s); clusters.Next(); {
@@ -339,9 +315,8 @@ func (p *placer) put(s string, at int) {
 	}
 }
 
-// words puts a label that is wider than a row, breaking it at blanks, which stay
-// behind their word: a row does not begin with one. The last keys bytes are one word, if
-// that fits into a row.
+// words puts a label, breaking it behind blanks. The last keys bytes are one word, if that fits
+// into a row.
 func (p *placer) words(s string, keys int) {
 	for s != "" {
 		end := strings.IndexByte(s, ' ')
@@ -357,8 +332,7 @@ func (p *placer) words(s string, keys int) {
 	}
 }
 
-// mark remembers the cursor. At the end of a full row it stands in the next,
-// which is where the next character goes.
+// mark remembers the cursor. At the end of a full row it stands in the next.
 func (p *placer) mark() {
 	if p.cells >= p.cols {
 		p.end()
@@ -372,7 +346,6 @@ func (p *placer) end() {
 	p.cells = 0
 }
 
-// embolden makes the first n bytes of what was laid out bold.
 func (l layout) embolden(n int) {
 	for i := range l.rows {
 		l.rows[i].bold = min(n, len(l.rows[i].text))
@@ -380,9 +353,8 @@ func (l layout) embolden(n int) {
 	}
 }
 
-// clip keeps at most height rows, those around the cursor: rows that have left
-// the screen cannot be reached any more, and going up to them would overwrite
-// the transcript.
+// clip keeps at most height rows, those around the cursor: going up to rows that have left the
+// screen would overwrite the transcript.
 func (l layout) clip(height int) layout {
 	height = max(height, 1)
 	if len(l.rows) <= height {
@@ -392,22 +364,19 @@ func (l layout) clip(height int) layout {
 	return layout{rows: l.rows[top : top+height], row: l.row - top, col: l.col}
 }
 
-// These mark the transcript's structure, so that terminals can jump
-// from prompt to prompt and select one output: OSC 133 with A before a prompt,
-// B where typing begins, C where the output does, D where it ended.
+// OSC 133, so that terminals can jump from prompt to prompt and select one output: A before a
+// prompt, B where typing begins, C where the output does, D where it ended.
 const (
 	markPrompt = "\x1b]133;A\x1b\\"
 	markTyped  = "\x1b]133;B\x1b\\"
 	markOutput = "\x1b]133;C\x1b\\"
 )
 
-// sections knows which of these are due.
 type sections struct {
 	ran  bool // a line was sent, and its end was not told yet
 	exit int  // how it ended, as a shell says it; -1 when nobody knows
 }
 
-// begin is what stands before a prompt.
 func (s *sections) begin() string {
 	if !s.ran {
 		return markPrompt
@@ -420,7 +389,6 @@ func (s *sections) begin() string {
 	return done + "\x1b\\" + markPrompt
 }
 
-// output is what stands before the output of a line.
 func (s *sections) output() string {
 	s.ran, s.exit = true, -1
 	return markOutput

@@ -11,19 +11,18 @@ import (
 	"github.com/chzyer/readline"
 )
 
-// A rune of a line may carry what a rune of text cannot. These bits lie above all of Unicode,
-// and go wherever the rune goes: into the kill buffer, the history and back.
+// A rune of a line carries these bits, which lie above all of Unicode, wherever it goes: into
+// the kill buffer, the history and back.
 const (
 	// pastedBit says that the rune was pasted: what it is part of is data.
 	pastedBit rune = 1 << (24 + iota)
-	// unseenBit says that the rune is a text of another session, of which a label is shown:
-	// nobody can see what stands in it, so the paths in it are data.
+	// unseenBit says that the rune is a collapsed text of another session: the paths in it are
+	// data.
 	unseenBit
 	// collapsedBit marks a big text as one rune; the lower bits number it.
 	collapsedBit
 )
 
-// A text above either size is collapsed, and is one rune to move over.
 const (
 	bigRunes = 1000
 	bigLines = 15
@@ -32,8 +31,8 @@ const (
 // historyEntries is how many lines can be called back.
 const historyEntries = 1000
 
-// editor is the line being edited. Its buffer belongs to chzyer/readline, which also inserts;
-// everything else is put into it as a whole. See the comment of the package.
+// editor is the line being edited, in a buffer of chzyer/readline. See the comment of the
+// package.
 type editor struct {
 	*readline.RuneBuffer
 	big     []string // the collapsed texts
@@ -53,14 +52,13 @@ type entry struct {
 	line []rune // nil for one of another session that was not called back yet
 }
 
-// lastArgument is the word that Alt-. put into the line, so that the key, typed
-// again, puts an older one in its place.
+// lastArgument is the word that Alt-. put into the line, and that the key puts an older one
+// for.
 type lastArgument struct {
 	after snapshot
 	back  int // how many lines back it was found; 0 for none
 }
 
-// newEditor begins a line; the history is of other sessions, oldest first.
 func newEditor(history []string) *editor {
 	silent := &readline.Config{FuncIsTerminal: func() bool { return false }} // it never draws
 	e := &editor{RuneBuffer: readline.NewRuneBuffer(io.Discard, "", silent, 0)}
@@ -71,18 +69,15 @@ func newEditor(history []string) *editor {
 	return e
 }
 
-// reset begins the next line. Entries that were called back and changed are as they were.
 func (e *editor) reset() {
 	e.Set(nil)
 	e.at, e.drafts, e.argument = len(e.history), map[int][]rune{}, lastArgument{}
 	e.forgetChanges()
 }
 
-// forgetChanges keeps what was done to the line so far from being undone.
 func (e *editor) forgetChanges() { e.changes, e.typing = nil, false }
 
-// line is the text without what its runes carry, so that motions can look at them; collapsed
-// texts stay one rune.
+// line is the text without what its runes carry; collapsed texts stay one rune.
 func (e *editor) line() []rune {
 	line := e.Runes()
 	for i, r := range line {
@@ -91,7 +86,6 @@ func (e *editor) line() []rune {
 	return line
 }
 
-// maxChanges is how many changes of one line can be undone.
 const maxChanges = 200
 
 // snapshot is the line at one time.
@@ -102,20 +96,16 @@ type snapshot struct {
 
 func (e *editor) snapshot() snapshot { return snapshot{e.Runes(), e.Pos()} }
 
-// same says whether line and cursor are the same.
 func (s snapshot) same(as snapshot) bool { return s.pos == as.pos && slices.Equal(s.line, as.line) }
 
-// restore makes the line what it was. That is no change to undo.
 func (e *editor) restore(was snapshot) { e.SetWithIdx(was.pos, slices.Clone(was.line)) }
 
-// set changes the line. It can be undone.
 func (e *editor) set(line []rune, pos int) {
 	before := e.snapshot()
 	e.restore(snapshot{line, pos})
 	e.changed(before, false)
 }
 
-// changed remembers what the line was before a change. A run of typing is one change.
 func (e *editor) changed(before snapshot, typing bool) {
 	if slices.Equal(before.line, e.Runes()) {
 		e.typing = e.typing && before.pos == e.Pos()
@@ -128,7 +118,6 @@ func (e *editor) changed(before snapshot, typing bool) {
 	e.typing = typing
 }
 
-// undo takes the last change back. It reports false when there is none.
 func (e *editor) undo() bool {
 	last := len(e.changes) - 1
 	if last < 0 {
@@ -148,7 +137,6 @@ func (e *editor) splice(from, to int, runes ...rune) {
 	e.set(slices.Concat(line[:from], runes, line[to:]), from+len(runes))
 }
 
-// insert types text, or inserts a paste. A big paste becomes one rune.
 func (e *editor) insert(text string, pasted bool) {
 	e.argument = lastArgument{}
 	if pasted {
@@ -158,7 +146,6 @@ func (e *editor) insert(text string, pasted bool) {
 	}
 }
 
-// write inserts runes at the cursor.
 func (e *editor) write(runes []rune, typing bool) {
 	if len(runes) > 0 {
 		before := e.snapshot()
@@ -167,7 +154,6 @@ func (e *editor) write(runes []rune, typing bool) {
 	}
 }
 
-// remove takes runes out of the line, and keeps them to be put back.
 func (e *editor) remove(from, to int, keep bool) {
 	if to = min(to, e.Len()); from >= to {
 		return
@@ -178,10 +164,9 @@ func (e *editor) remove(from, to int, keep bool) {
 	e.splice(from, to)
 }
 
-// keep puts a part of the line into the kill buffer.
 func (e *editor) keep(from, to int) { e.kill = e.Runes()[from:to] }
 
-// collapse gives big text as one rune, and other text rune by rune, with what they carry.
+// collapse gives big text as one rune, and other text rune by rune, with the bits.
 func (e *editor) collapse(text string, bits rune) []rune {
 	if utf8.RuneCountInString(text) > bigRunes || strings.Count(text, "\n") >= bigLines {
 		i := slices.Index(e.big, text)
@@ -198,14 +183,12 @@ func (e *editor) collapse(text string, bits rune) []rune {
 	return runes
 }
 
-// load replaces the whole line by a draft, with the cursor at its end.
 func (e *editor) load(d Draft) {
 	line := e.runes(d, 0)
 	e.set(line, len(line))
 }
 
-// runes is a draft as a line: what is big in it collapsed, what was pasted apart
-// from what was typed.
+// runes is a draft as a line, what is big in it collapsed.
 func (e *editor) runes(d Draft, bits rune) []rune {
 	var line []rune
 	at := 0
@@ -217,7 +200,6 @@ func (e *editor) runes(d Draft, bits rune) []rune {
 	return append(line, e.collapse(d.Text[at:], bits)...)
 }
 
-// draft is the text in full, with what of it was pasted or cannot be seen.
 func (e *editor) draft() Draft {
 	var d Draft
 	var b strings.Builder
@@ -237,8 +219,7 @@ func (e *editor) draft() Draft {
 	return d
 }
 
-// beginsPasted says that the text begins with something pasted: it is then no
-// command, whatever it looks like.
+// beginsPasted says that the text begins with something pasted: it is then no command.
 func (e *editor) beginsPasted() bool {
 	line := e.line()
 	i := slices.IndexFunc(line, func(r rune) bool { return !unicode.IsSpace(r) })
@@ -248,12 +229,10 @@ func (e *editor) beginsPasted() bool {
 // text is the line in full.
 func (e *editor) text() string { return e.whole(e.Runes()...) }
 
-// whole is runes in full.
 func (e *editor) whole(runes ...rune) string {
 	return e.expand(runes, func(i int) string { return e.big[i] })
 }
 
-// shown is runes as they are drawn, with labels for collapsed texts.
 func (e *editor) shown(runes []rune) string {
 	return e.expand(runes, func(i int) string {
 		return fmt.Sprintf("[paste %d: %d lines]", i+1, strings.Count(e.big[i], "\n")+1)
@@ -275,9 +254,8 @@ func (e *editor) expand(runes []rune, collapsed func(i int) string) string {
 // cursor is the cursor as a byte of the text in full.
 func (e *editor) cursor() int { return len(e.whole(e.Runes()[:e.Pos()]...)) }
 
-// replace puts text in place of the bytes from:to of the text in full, and the
-// cursor behind it. What was pasted there was chosen now. It reports false where
-// the bytes are not whole characters, or lie in a collapsed text.
+// replace puts text in place of the bytes from:to of the text in full. It reports false where
+// these are not whole characters, or lie in a collapsed text.
 func (e *editor) replace(from, to int, text string) bool {
 	line := e.Runes()
 	start, end := e.runeAt(line, from), e.runeAt(line, to)
@@ -288,8 +266,7 @@ func (e *editor) replace(from, to int, text string) bool {
 	return true
 }
 
-// runeAt is the place in a line of a byte of its text in full, -1 where there
-// is none.
+// runeAt is the place in a line of a byte of its text in full, -1 where there is none.
 func (e *editor) runeAt(line []rune, at int) int {
 	n := 0
 	for i, r := range line {
@@ -304,8 +281,8 @@ func (e *editor) runeAt(line []rune, at int) int {
 	return -1
 }
 
-// submit takes the line and begins the next. The line goes into the history if
-// remember is set; a repeat counts once.
+// submit begins the next line. This one goes into the history if remember is set; a repeat
+// counts once.
 func (e *editor) submit(remember bool) {
 	if text := e.text(); remember && keepsHistory(text) {
 		if last := len(e.history) - 1; last >= 0 && e.history[last].text == text {
@@ -317,7 +294,6 @@ func (e *editor) submit(remember bool) {
 	e.reset()
 }
 
-// called is an entry of the history as a line.
 func (e *editor) called(i int) []rune {
 	if e.history[i].line == nil {
 		e.history[i].line = e.runes(Draft{Text: e.history[i].text}, unseenBit)
@@ -325,7 +301,6 @@ func (e *editor) called(i int) []rune {
 	return e.history[i].line
 }
 
-// recall calls an older entry back, or with 1 a newer one.
 func (e *editor) recall(by int) {
 	to := e.at + by
 	if to < 0 || to > len(e.history) {
@@ -340,9 +315,8 @@ func (e *editor) recall(by int) {
 	e.set(line, len(line))
 }
 
-// insertArgument inserts the last word of the line before in the history, or, typed
-// again, that of the next older one in its place. It reports false where no line
-// has another.
+// insertArgument inserts the last word of the line before in the history, or, typed again, that
+// of the next older one. It reports false where no line has another.
 func (e *editor) insertArgument() bool {
 	back := 0
 	if e.argument.after.same(e.snapshot()) {
@@ -364,7 +338,6 @@ func (e *editor) insertArgument() bool {
 	return false
 }
 
-// lastWord is the last word of an entry, pasted if a part of it was.
 func (e *editor) lastWord(i int) []rune {
 	text := strings.TrimSpace(e.history[i].text)
 	word := text[strings.LastIndexAny(text, " \t\n")+1:]

@@ -19,28 +19,23 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// historyFile keeps the lines the user sent, one JSON string per line, so that
-// a line with newlines in it comes back as it was. Several artoo may use one
-// file: each line is one write at the end, under a lock.
+// historyFile keeps the lines the user sent, one JSON string per line. Several artoo may use
+// one file: each line is one write at the end, under a lock.
 type historyFile struct {
 	path   string // "" keeps nothing
 	warn   func(text string)
 	warned bool
 }
 
-// trimFactor is how far the file may outgrow what is kept before it is cut.
 const trimFactor = 2
 
-// historyWait is how long another artoo may take with the file: one that was
-// stopped in the middle must not stop this one too.
+// historyWait is how long another artoo may take with the file.
 const historyWait = 500 * time.Millisecond
 
-// historyRetry is how often it is looked at meanwhile.
 const historyRetry = 10 * time.Millisecond
 
-// keeps says whether there is a file to keep the lines in. A device, such as
-// /dev/null behind a link, keeps none, and is not for us to change; nor is
-// anything else that is no file. A missing one is made.
+// keeps says whether there is a file to keep the lines in. What is no regular file is left
+// alone; a missing one is made.
 func (h *historyFile) keeps() bool {
 	if h.path == "" {
 		return false
@@ -55,8 +50,7 @@ func (h *historyFile) keeps() bool {
 	return false
 }
 
-// load returns the newest entries, oldest first. A line that is no JSON string
-// (torn by a full disk) is passed over.
+// load returns the newest entries, oldest first. A torn line is passed over.
 func (h *historyFile) load() []string {
 	if !h.keeps() {
 		return nil
@@ -88,7 +82,6 @@ func parseHistory(data []byte) (entries []string, lines int) {
 	return entries[max(len(entries)-historyEntries, 0):], lines
 }
 
-// add appends a line, unless it is one of those that are not kept.
 func (h *historyFile) add(entry string) {
 	if !keepsHistory(entry) || !h.keeps() {
 		return
@@ -98,8 +91,8 @@ func (h *historyFile) add(entry string) {
 	}
 }
 
-// keepsHistory says whether a line is remembered: blank ones are not, nor those
-// that begin with a space, as in the shells, nor those with a key in them.
+// keepsHistory says whether a line is remembered: no blank ones, none that begin with a space,
+// none with a key in them.
 func keepsHistory(entry string) bool {
 	return strings.TrimSpace(entry) != "" && entry[0] != ' ' && !redact.Holds(entry)
 }
@@ -132,8 +125,7 @@ func (h *historyFile) write(entry string) (err error) {
 	return err
 }
 
-// trim keeps the newest entries. It reads the file again under the lock, so that
-// lines other processes added are kept too.
+// trim keeps the newest entries. It reads the file again under the lock.
 func (h *historyFile) trim() error {
 	return h.locked(func() error {
 		data, err := os.ReadFile(h.path)
@@ -153,9 +145,8 @@ func (h *historyFile) trim() error {
 	})
 }
 
-// locked runs f while no other artoo writes the file, or not at all if one takes
-// longer with it than historyWait. The lock is a file of its
-// own, because trimming replaces the other one.
+// locked runs f while no other artoo writes the file, or fails after historyWait. The lock is a
+// file of its own, because trimming replaces the other one.
 func (h *historyFile) locked(f func() error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
@@ -172,7 +163,6 @@ func (h *historyFile) locked(f func() error) (err error) {
 	return f()
 }
 
-// complain warns once: without its history a conversation goes on.
 func (h *historyFile) complain(err error) {
 	if !h.warned && h.warn != nil {
 		h.warned = true

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// chunk is what one read brought, with the time it came.
 type chunk struct {
 	data []byte
 	at   time.Time
@@ -14,10 +13,8 @@ type chunk struct {
 	mark chan struct{} // not input: everything that was there when flush was asked has been delivered
 }
 
-// input is the pump: one goroutine that owns the conversation's stdin for the
-// whole session. Nothing else may read it. It reads ahead, so that what is
-// typed while the model works is taken as it comes, and can be made to let go
-// while a child process has the terminal.
+// input is the pump: one goroutine that owns the conversation's stdin. It reads ahead, so that
+// what is typed while the model works is taken, and lets go while a child has the terminal.
 type input struct {
 	reader io.Reader
 	waiter waiter // nil where the reader cannot be waited for
@@ -31,12 +28,9 @@ type input struct {
 	once     sync.Once
 }
 
-// readSize is the most one read takes. The kernel's own line buffer is no
-// larger.
 const readSize = 4096
 
-// startInput starts the pump. An *os.File is waited for before it is read, on
-// systems that can; other readers are simply read.
+// startInput starts the pump. An *os.File is waited for before it is read.
 func startInput(reader io.Reader, now func() time.Time) (*input, error) {
 	w, err := newWaiter(reader)
 	if err != nil {
@@ -79,7 +73,6 @@ func (in *input) run() {
 	}
 }
 
-// read reads once. It reports false at the end of the input.
 func (in *input) read() bool {
 	buf := make([]byte, readSize)
 	n, err := in.reader.Read(buf)
@@ -102,10 +95,9 @@ func (in *input) deliver(c chunk) bool {
 	}
 }
 
-// waiter waits until a file can be read without blocking.
+// waiter waits until a file can be read.
 type waiter interface {
-	// wait returns when the file is readable, or when wake was called; poll
-	// only looks.
+	// wait returns when the file is readable, or wake was called; poll only looks.
 	wait(poll bool) (readable bool, err error)
 	wake()
 	close() error
@@ -117,8 +109,7 @@ type order struct {
 	resume chan struct{}
 }
 
-// stop ends the pump. Where the reader cannot be waited for, its goroutine ends
-// with the next read.
+// stop ends the pump; a reader that cannot be waited for ends with the next read.
 func (in *input) stop() error {
 	var err error
 	in.once.Do(func() {
@@ -132,9 +123,8 @@ func (in *input) stop() error {
 	return err
 }
 
-// pause makes the pump let go of the input until resume is called. It returns
-// at once where the reader cannot be waited for. Chunks that were on their way
-// are kept in held. Called by the goroutine that takes the chunks.
+// pause makes the pump let go of the input until resume is called. Chunks on their way are kept
+// in held. Called by the goroutine that takes the chunks.
 func (in *input) pause() (resume func()) {
 	if in.waiter == nil {
 		return func() {}
@@ -153,9 +143,8 @@ func (in *input) pause() (resume func()) {
 	}
 }
 
-// flush has everything delivered that is there to be read now, and then mark.
-// It reports false where that cannot be known. Called by the goroutine that
-// takes the chunks.
+// flush has everything delivered that is there to be read, and then mark. It reports false
+// where that cannot be known. Called by the goroutine that takes the chunks.
 func (in *input) flush(mark chan struct{}) bool {
 	if in.waiter == nil {
 		return false
@@ -182,8 +171,6 @@ func (in *input) ask(r order) bool {
 	}
 }
 
-// serve grants all requests that wait: one wake may stand for several. ok is
-// false when the pump has to end.
 func (in *input) serve() (granted, ok bool) {
 	for {
 		select {
@@ -198,9 +185,9 @@ func (in *input) serve() (granted, ok bool) {
 	}
 }
 
-// rest waits after the end of the input. The end of a terminal's input may be a
-// Ctrl-D that came at a time when it means nothing: a order to flush makes
-// the pump read again. It reports false when the pump has to end.
+// rest waits after the end of the input, which on a terminal may be a Ctrl-D that means
+// nothing: an order to flush makes the pump read again. It reports false when the pump has to
+// end.
 func (in *input) rest() bool {
 	for {
 		select {

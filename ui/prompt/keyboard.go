@@ -8,16 +8,13 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// quiet is how long nothing must have been typed before a question takes an
-// answer: a sentence that was being typed when it appeared must not be one.
+// quiet is how long nothing must have been typed before a question takes an answer.
 const quiet = 300 * time.Millisecond
 
-// twiceWait is how long a second Esc still counts with the first.
 const twiceWait = 2 * time.Second
 
-// keyboard edits lines on a terminal in a mode of artoo's own, held for the
-// whole session. The editor always has a line; during a turn it is just not
-// shown.
+// keyboard edits lines on a terminal in a mode of its own. The editor always has a line; during
+// a turn it is just not shown.
 type keyboard struct {
 	*Prompt
 	remember func(text string) // keeps a line in the history file
@@ -42,7 +39,6 @@ type keyboard struct {
 	kept    *kept     // the line a key took away to have something done
 }
 
-// newKeyboard puts the pieces together.
 func newKeyboard(p *Prompt, ed *editor, remember func(string)) *keyboard {
 	kb := &keyboard{Prompt: p, ed: ed, canvas: canvas{out: drawer{p.screen}}, remember: remember, stop: suspend, spoken: p.opt.Spoken}
 	if !kb.spoken && IsModern(p.opt.Env) {
@@ -54,7 +50,6 @@ func newKeyboard(p *Prompt, ed *editor, remember func(string)) *keyboard {
 	return kb
 }
 
-// display makes text from outside safe to show.
 func display(s string) string { return sanitize.Text(s, sanitize.Prose) }
 
 func (kb *keyboard) begin(w *request) {
@@ -163,7 +158,6 @@ func (kb *keyboard) take(c chunk) {
 	})
 }
 
-// keys carries out keys that came at a time, and then draws once.
 func (kb *keyboard) keys(keys []key, at time.Time) {
 	for _, k := range keys {
 		switch {
@@ -178,7 +172,6 @@ func (kb *keyboard) keys(keys []key, at time.Time) {
 	kb.draw()
 }
 
-// messageKey is a key while a message is typed, before a prompt or not.
 func (kb *keyboard) messageKey(k key, at time.Time) {
 	if k.kind != keyEscape {
 		kb.escaped = time.Time{}
@@ -218,7 +211,6 @@ func (kb *keyboard) messageKey(k key, at time.Time) {
 	}
 }
 
-// enter sends the message, or goes on with its next line.
 func (kb *keyboard) enter() {
 	l := kb.line()
 	if !l.Literal {
@@ -241,15 +233,13 @@ func (kb *keyboard) enter() {
 	}
 }
 
-// line is what stands in the editor.
 func (kb *keyboard) line() Line {
 	d := kb.ed.draft()
 	return Line{Text: d.Text, Pasted: d.Pasted, Literal: kb.ed.beginsPasted()}
 }
 
-// nextLine goes on with the message's next line, in place of the backslash at
-// the end of this one. It reports false for a backslash that was pasted, which
-// is a character like any other.
+// nextLine goes on with the message's next line, in place of a backslash at its end. It reports
+// false for a backslash that was pasted.
 func (kb *keyboard) nextLine() bool {
 	line := kb.ed.Runes()
 	end := len(line)
@@ -265,7 +255,6 @@ func (kb *keyboard) nextLine() bool {
 	return true
 }
 
-// shelve puts the line into the history and begins the next.
 func (kb *keyboard) shelve() {
 	kb.remember(kb.ed.text())
 	kb.ed.submit(true)
@@ -274,8 +263,8 @@ func (kb *keyboard) shelve() {
 	}
 }
 
-// special carries out a key that wants more than the line changed. During a turn
-// there is nobody to do it, but what a running command wrote so far can be shown.
+// special carries out a key that wants more than the line changed. During a turn only the
+// output so far can be shown.
 func (kb *keyboard) special(kind keyKind) {
 	if !kb.shown {
 		if kind == keyOutput && kb.interrupt != nil && kb.opt.Output != nil && kb.opt.Output() {
@@ -298,7 +287,6 @@ func (kb *keyboard) special(kind keyKind) {
 	}
 }
 
-// control carries out the keys that mean the same everywhere.
 func (kb *keyboard) control(kind keyKind) {
 	switch kind {
 	case keySuspend:
@@ -315,8 +303,7 @@ func (kb *keyboard) control(kind keyKind) {
 	}
 }
 
-// ctrlC clears the line that is shown; if there is nothing to clear it is an
-// interrupt. A cleared line can be called back.
+// ctrlC clears the line that is shown, or interrupts. A cleared line can be called back.
 func (kb *keyboard) ctrlC() {
 	if !kb.shown || kb.ed.Len() == 0 {
 		kb.interrupted()
@@ -329,8 +316,8 @@ func (kb *keyboard) ctrlC() {
 	kb.shelve()
 }
 
-// escape is Esc by itself. In a turn it stops it. At the prompt two of them
-// clear the line, or want to go back when there is none.
+// escape is Esc by itself. It stops a turn. At the prompt two of them clear the line, or want
+// to go back when there is none.
 func (kb *keyboard) escape(k key, at time.Time) {
 	switch {
 	case !kb.shown:
@@ -352,15 +339,13 @@ func (kb *keyboard) escape(k key, at time.Time) {
 	}
 }
 
-// kept is a line that a key took away, to have something done that needs its
-// rows. It comes back with the next prompt as it was.
+// kept is a line that a key took away; it comes back with the next prompt.
 type kept struct {
 	snapshot
 	text string
 	keys []key // typed meanwhile: they belong to the line
 }
 
-// act finishes the wanted line with an action.
 func (kb *keyboard) act(a Action) {
 	kb.kept = &kept{snapshot: kb.ed.snapshot(), text: kb.ed.text()}
 	l := kb.line()
@@ -371,15 +356,13 @@ func (kb *keyboard) act(a Action) {
 	kb.finish(result{line: l})
 }
 
-// holds says whether a key waits for the line that was taken away: between the
-// prompts, and not for a turn that was begun instead.
+// holds says whether a key waits for the line that was taken away.
 func (kb *keyboard) holds(k key) bool {
 	return kb.kept != nil && !kb.shown && kb.interrupt == nil && k.kind != keyInterrupt
 }
 
-// restore begins the wanted line: with the text that was handed back, and after
-// that what was typed meanwhile. It returns the keys that are still to be
-// carried out.
+// restore begins the wanted line with the text that was handed back, and what was typed
+// meanwhile. It returns the keys that are still to be carried out.
 func (kb *keyboard) restore(back Draft) []key {
 	was := kb.kept
 	if was == nil {

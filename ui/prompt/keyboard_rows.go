@@ -1,6 +1,5 @@
 package prompt
 
-// suspend stops artoo as the kernel would, with the terminal as it was found.
 func (kb *keyboard) suspend() {
 	resume := kb.in.pause()
 	kb.complain(kb.release())
@@ -12,8 +11,7 @@ func (kb *keyboard) suspend() {
 	}
 }
 
-// release gives the terminal back as it was found. The prompt's rows go, as
-// they will be drawn again.
+// release gives the terminal back as it was found. The prompt's rows go.
 func (kb *keyboard) release() error {
 	if kb.shown {
 		kb.canvas.erase()
@@ -46,8 +44,8 @@ func (kb *keyboard) resized() {
 	kb.draw()
 }
 
-// continued draws the prompt again after the process was stopped: others may have
-// written below it since. What a question is about stands there whole again.
+// continued draws the prompt again after a stop, and at a question all that it is about: others
+// may have written below it.
 func (kb *keyboard) continued() {
 	kb.resized()
 	if kb.shown && kb.want.again != nil {
@@ -56,7 +54,6 @@ func (kb *keyboard) continued() {
 	}
 }
 
-// above prints something where the prompt stands, and the prompt again below.
 func (kb *keyboard) above(print func()) {
 	if !kb.shown {
 		print()
@@ -68,8 +65,8 @@ func (kb *keyboard) above(print func()) {
 	kb.draw()
 }
 
-// leaveRows makes room for what is printed next: the prompt's rows go, or stay
-// as they are where nothing is drawn over.
+// leaveRows makes room for what is printed next: the prompt's rows go, or stay where nothing is
+// drawn over.
 func (kb *keyboard) leaveRows() {
 	if kb.spoken {
 		kb.canvas.end("")
@@ -80,14 +77,12 @@ func (kb *keyboard) leaveRows() {
 	kb.screen.PromptErased()
 }
 
-// complain says what is wrong with the terminal, above the prompt.
 func (kb *keyboard) complain(err error) {
 	if err != nil {
 		kb.above(func() { kb.Prompt.complain(err) })
 	}
 }
 
-// turned notes how a turn ended, for the terminal's marks.
 func (kb *keyboard) turned(good bool) {
 	switch {
 	case kb.sections == nil || !kb.sections.ran:
@@ -98,8 +93,8 @@ func (kb *keyboard) turned(good bool) {
 	}
 }
 
-// abandon leaves the cursor at the start of a free row, and paste mode off.
-// It may be called by any goroutine: the program is about to end.
+// abandon leaves the cursor at the start of a free row, and paste mode off. Any goroutine may
+// call it: the program is about to end.
 func (kb *keyboard) abandon() {
 	if kb.canvas.drawn.Load() {
 		kb.screen.Draw([]byte(kb.canvas.off() + "\n"))
@@ -109,7 +104,7 @@ func (kb *keyboard) abandon() {
 	kb.screen.Draw([]byte("\n")) // an answer may go somewhere else that is this terminal all the same
 }
 
-// drawer lets the frame write through the screen, the one door to the terminal.
+// drawer lets the canvas write through the screen.
 type drawer struct{ screen Screen }
 
 func (d drawer) Write(p []byte) (int, error) {
@@ -117,7 +112,6 @@ func (d drawer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close ends the line and gives the terminal back.
 func (kb *keyboard) close() error {
 	if kb.shown {
 		kb.end()

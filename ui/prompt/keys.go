@@ -6,9 +6,7 @@ import (
 	"unicode"
 )
 
-// keyKind says what the user did. The terminal's bytes are decoded into these
-// before anything else looks at them; what has no meaning here never becomes a
-// key, so it can neither enter the text nor submit it.
+// keyKind says what the user did. Bytes that have no meaning here never become a key.
 type keyKind uint8
 
 const (
@@ -50,8 +48,7 @@ const (
 	keyEdit         // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
 )
 
-// metaSequence is the meaning of Alt and a key that sends a sequence, where the
-// terminal puts an Esc before it.
+// metaSequence is the meaning of Alt and a key that sends a sequence.
 func metaSequence(kind keyKind) keyKind {
 	switch kind {
 	case keyLeft:
@@ -68,19 +65,16 @@ func metaSequence(kind keyKind) keyKind {
 type key struct {
 	kind keyKind
 	text string
-	// followed marks a key after which more stood in the same read. Several keys
-	// that were typed can arrive in one read (ssh over a slow line, mosh, expect),
-	// and an answer with its Enter is then the whole of it. Text that a terminal
-	// pastes without brackets goes on behind its first line. The terminal need not
-	// be known for that: every one is taken for one without bracketed paste.
+	// followed marks a key after which more stood in the same read. Typed keys can arrive so
+	// (ssh, mosh, expect), and an answer with its Enter is then the whole of it. Text that a
+	// terminal pastes without brackets goes on behind its first line.
 	followed bool
 }
 
 // chord begins a key of two control bytes.
 const chord = 0x18 // Ctrl-X
 
-// Bytes and characters that are keys; what is not in a table is none. Alt with a
-// character sends an Esc before it.
+// Bytes and characters that are keys. Alt with a character sends an Esc before it.
 var (
 	controlKeys = [0x80]keyKind{
 		0x01: keyHome, 0x02: keyLeft, 0x03: keyInterrupt, 0x04: keyEOF, 0x05: keyEnd, 0x06: keyRight, 0x07: keyEdit,
@@ -96,7 +90,6 @@ var (
 	}
 )
 
-// keyOf finds a byte or character in one of the tables.
 func keyOf(table []keyKind, r rune) (keyKind, bool) {
 	if int(r) >= len(table) || table[r] == keyText {
 		return 0, false
@@ -116,7 +109,6 @@ const (
 )
 
 // modifiersOf reads the parameter of a sequence, which is 1 more than their sum.
-// An empty one is none.
 func modifiersOf(param string) modifiers {
 	number, _, _ := strings.Cut(param, ":") // the rest says whether it is pressed or repeated
 	n, err := strconv.Atoi(number)
@@ -126,10 +118,9 @@ func modifiersOf(param string) modifiers {
 	return modifiers(n-1) &^ locks
 }
 
-// codedChar is the character of a key that is reported by number: its own, the one
-// that Shift makes of it, and the one in its place on an American keyboard, parted
-// by colons, the last two where they are known. Ctrl-C is that key on a Cyrillic
-// keyboard, too. 0 is none.
+// codedChar is the character of a key that is reported by number: its own, the one that Shift
+// makes of it, and the one in its place on an American keyboard, parted by colons: Ctrl-C is
+// that key on a Cyrillic keyboard, too. 0 is none.
 func codedChar(param string, m modifiers) rune {
 	var chars [3]int
 	for i, number := range strings.SplitN(param, ":", len(chars)) {
@@ -152,7 +143,6 @@ func codedChar(param string, m modifiers) rune {
 	return rune(c)
 }
 
-// controlChar is what Ctrl makes of a character, 0 for nothing.
 func controlChar(c rune) rune {
 	switch {
 	case c >= '@' && c <= '_', c >= 'a' && c <= 'z':

@@ -7,18 +7,16 @@ import (
 )
 
 const (
-	// outputChunk is how many bytes are written at once: what is left of a text
-	// can be thrown away between two of them.
+	// outputChunk is how many bytes are written at once: the rest of a text can be thrown away.
 	outputChunk = 256
 	// outputBlocked is from when on a write is held up by a slow line.
 	outputBlocked = 50 * time.Millisecond
-	// outputSlow is how long after such a write the line still holds some of it:
-	// the 20 KB of a pseudo terminal at 700 bytes a second.
+	// outputSlow is how long after such a write the line still holds some of it.
 	outputSlow = 30 * time.Second
 )
 
-// Output writes to a terminal, and throws away what a slow line has not shown
-// yet when the user interrupts. One goroutine writes at a time; any may discard.
+// Output writes to a terminal, and throws away what a slow line has not shown yet when the user
+// interrupts. One goroutine writes at a time; any may discard.
 type Output struct {
 	out      io.Writer
 	flush    func() error // throws away what the system holds; may be nil
@@ -34,8 +32,8 @@ type Output struct {
 	restart bool      // the next text begins a row of its own
 }
 
-// NewOutput makes an Output. reset is written after text was thrown away, within
-// which a row, a style or a sequence may have been open.
+// NewOutput makes an Output. reset is written after text was thrown away: a row, a style or a
+// sequence may have been open.
 func NewOutput(out io.Writer, reset string) *Output {
 	o := &Output{out: out, reset: reset, now: time.Now}
 	o.flush, o.waiting = terminalQueue(out)
@@ -73,7 +71,6 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// start begins a chunk, unless its text is void; lead is to be written before it.
 func (o *Output) start() (lead string, void bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,7 +87,6 @@ func (o *Output) start() (lead string, void bool) {
 	return lead, false
 }
 
-// done ends a chunk; the last one of a text leaves nothing to be thrown away.
 func (o *Output) done(last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,8 +98,7 @@ func (o *Output) done(last bool) {
 	}
 }
 
-// Discard throws away what the terminal has not taken yet, and says so, if it is a
-// slow one: on others nothing waits.
+// Discard throws away what a slow terminal has not taken yet, and reports whether it is one.
 func (o *Output) Discard() (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,23 +116,21 @@ func (o *Output) Discard() (bool, error) {
 }
 
 const (
-	// throttleFirst is how many bytes may be unread by a terminal that was not seen to
-	// be a fast one: a third of a second at 960 bytes a second.
+	// throttleFirst is how many bytes may be unread by a terminal that was not seen to be fast.
 	throttleFirst = 320
-	// throttleOpen is the window from which on nothing is waited for: as much as a
-	// pseudo terminal of Linux holds.
+	// throttleOpen is the window from which on nothing is waited for: a pseudo terminal holds
+	// it.
 	throttleOpen = 20480
 	// throttleSpan is how long a terminal may take to read a whole window.
 	throttleSpan = 350 * time.Millisecond
 	// throttleSure is how often in turn a terminal is quick before the window grows.
 	throttleSure = 2
-	// throttleLeft is how many bytes may still be unread when Linux tells that a
-	// terminal has read (TTY_THRESHOLD_UNTHROTTLE in its drivers/tty/n_tty.c).
+	// throttleLeft is how many bytes may still be unread when Linux says that a terminal has
+	// read (TTY_THRESHOLD_UNTHROTTLE in its drivers/tty/n_tty.c).
 	throttleLeft = 128
-	// throttleProbe is how many bytes are written into a full window after throttleAgain,
-	// and then after twice as long each time, throttleProbes times: a terminal that
-	// reads while a write is ending cannot be told from the end of the write. With
-	// the last wait this takes 2.55 s.
+	// throttleProbe is how many bytes are written into a full window after throttleAgain, and
+	// then after twice as long each time, throttleProbes times (2.55 s in all): a terminal that
+	// reads while a write is ending cannot be told from the end of the write.
 	throttleProbe, throttleProbes = 16, 7
 	throttleAgain                 = 10 * time.Millisecond
 	// throttleSlice is how long one wait lasts: an interrupt is heeded after it.
@@ -146,17 +139,16 @@ const (
 
 // readWatcher tells whether a terminal reads what is written to it.
 type readWatcher interface {
-	// drained waits at most so long until the terminal has read nearly all, and
-	// says whether it did since it was asked last.
+	// drained waits at most so long until the terminal has read nearly all, and says whether it
+	// has since it was asked last.
 	drained(time.Duration) bool
-	// works finds out whether this system tells at all, in a few ms.
+	// works finds out whether this system tells at all.
 	works() bool
 }
 
-// throttle keeps little unread by a terminal that reads slowly, so that little stands
-// before the prompt after an interrupt. The window grows as quickly as the
-// terminal shows that it is a fast one. A nil throttle waits for nothing. It is used
-// by one goroutine at a time.
+// throttle keeps little unread by a terminal that reads slowly, so that little stands before
+// the prompt after an interrupt. The window grows while the terminal is seen to be fast. A nil
+// throttle waits for nothing. One goroutine uses it at a time.
 type throttle struct {
 	reads readWatcher // nil where the system tells nothing
 	now   func() time.Time
@@ -174,8 +166,7 @@ func newThrottle(reads readWatcher, now func() time.Time) *throttle {
 	return &throttle{reads: reads, now: now, window: throttleFirst}
 }
 
-// room is how many of n bytes may be written now. Where it has to wait it does so
-// for a short time and gives 0, to be asked again.
+// room is how many of n bytes may be written now; 0 after a short wait asks to be asked again.
 func (t *throttle) room(n int) int {
 	if t == nil || t.reads == nil || t.window >= throttleOpen {
 		return n
@@ -209,9 +200,7 @@ func (t *throttle) room(n int) int {
 	return min(n, throttleProbe)
 }
 
-// read notes that the terminal has read what was written. A caller that waited for a
-// full window knows how fast it is; who did not knows how slow it is not. One
-// quick time is not believed: some of it may have been on its way.
+// read notes that the terminal has read what was written. One quick time is not believed.
 func (t *throttle) read() {
 	unread, full := t.unread, !t.full.IsZero()
 	t.unread, t.full = 0, time.Time{}
@@ -229,7 +218,6 @@ func (t *throttle) read() {
 	}
 }
 
-// wrote counts n bytes, which were written within took.
 func (t *throttle) wrote(n int, took time.Duration) {
 	if t == nil || t.reads == nil {
 		return

@@ -10,18 +10,15 @@ import (
 	"time"
 )
 
-// followWait is how long after a line more has to come for it to be part of a
-// paste: a terminal that gives whole lines gives those of a paste one by one.
+// followWait is how long after a line more has to come for it to be part of a paste.
 const followWait = 20 * time.Millisecond
 
-// plainReader takes lines as they come: from a pipe, from an editor's shell
-// buffer, or from a terminal that can do no more. It writes no escape and
-// changes no mode.
+// plainReader takes lines as they come: from a pipe, or from a terminal that can do no more. It
+// writes no escape and changes no mode.
 type plainReader struct {
 	*Prompt
 	tty bool // the input is a terminal, which echoes what is typed
-	// forget throws away the line that was begun at the terminal, which keeps it
-	// until its Enter; nil where there is none to be kept.
+	// forget throws away the line that was begun at the terminal; nil where none is kept.
 	forget func() error
 
 	partial []byte
@@ -30,7 +27,7 @@ type plainReader struct {
 	asleep  bool          // the terminal's input ended at a time when that means nothing
 	open    bool          // a prompt stands at the end of the screen
 	shownAt time.Time     // when the question was
-	coming  *gathered     // what the user typed, and it is not known yet whether more follows; nil when nothing was
+	coming  *gathered     // typed lines that more may follow; nil without any
 }
 
 // gathered is an answer, or a message whose lines come one by one, at once: a paste.
@@ -42,7 +39,6 @@ type gathered struct {
 	more   chan struct{} // being waited for, to know whether another line follows
 }
 
-// line is the message; what was pasted is text, and no command.
 func (g *gathered) line() Line {
 	if len(g.lines) == 1 {
 		return Line{Text: g.lines[0]}
@@ -121,7 +117,6 @@ func (f *plainReader) take(c chunk) {
 	}
 }
 
-// split takes the whole lines of what came at a time.
 func (f *plainReader) split(at time.Time) {
 	for {
 		i := bytes.IndexByte(f.partial, '\n')
@@ -170,7 +165,7 @@ func (f *plainReader) collect(text string) {
 	f.later(time.After(followWait), func() { f.last(g, n) }) // how long a terminal takes does not depend on a test's clock
 }
 
-// last ends what came unless more came than n lines, once all that is there is read.
+// last ends what came unless more than n lines did, once all that is there is read.
 func (f *plainReader) last(g *gathered, n int) {
 	if f.coming != g || len(g.lines) != n {
 		return
@@ -181,8 +176,7 @@ func (f *plainReader) last(g *gathered, n int) {
 	}
 }
 
-// gathered hands an answer or a message over, and queues a message while none is wanted. One
-// that the terminal has cut is not sent.
+// gathered hands over what came, or queues it. A message that the terminal has cut is not sent.
 func (f *plainReader) gathered() {
 	g := f.coming
 	f.coming = nil
@@ -203,15 +197,13 @@ func (f *plainReader) gathered() {
 	}
 }
 
-// tooLong tells of a line that was cut.
 func (f *plainReader) tooLong() {
 	f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
 		`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
 }
 
-// lineLimit is how many bytes of a line a terminal gives that hands over whole
-// lines; what was typed beyond it is lost. Linux keeps 4,096 with the line's end,
-// the BSDs and macOS their MAX_CANON of 1,024.
+// lineLimit is how many bytes of a line a terminal gives that hands over whole lines, without
+// the line's end: 4,096 on Linux, the MAX_CANON of 1,024 on others.
 func lineLimit() int {
 	if runtime.GOOS == "linux" {
 		return 4095
@@ -219,8 +211,8 @@ func lineLimit() int {
 	return 1023
 }
 
-// answered takes the line that the user typed at a question. One that came too
-// soon was typed before the question could be read, and is a message.
+// answered takes the line that the user typed at a question, unless it came before the question
+// could be read.
 func (f *plainReader) answered(text string, at time.Time) {
 	f.close(f.tty)
 	if at.Sub(f.shownAt) < quiet {
@@ -237,7 +229,6 @@ func (f *plainReader) answered(text string, at time.Time) {
 	f.collect(text)
 }
 
-// finished is the end of the input, or a Ctrl-D on a terminal.
 func (f *plainReader) finished(err error) {
 	if IsHangup(err) {
 		f.Prompt.end(&SignalError{hangup})
@@ -273,8 +264,7 @@ func (f *plainReader) finished(err error) {
 	f.hungUp(io.EOF)
 }
 
-// cleanLine drops what is no text: control bytes but the tab, and whole escape
-// sequences, which the arrow keys of a simple terminal leave in its lines.
+// cleanLine drops control bytes and whole escape sequences, such as those of arrow keys.
 func cleanLine(raw []byte) string {
 	var text []byte
 	d := decoder{rest: raw}
@@ -290,13 +280,10 @@ func cleanLine(raw []byte) string {
 	return cleanPaste(text)
 }
 
-// fence opens and closes a message of several lines.
 const fence = `"""`
 
-// compose says whether text is a whole message, and which. A text that begins
-// with a fence goes on until one ends a line; one that ends in a backslash goes
-// on with the next line. If it is not whole, rest is the text so far, to which
-// the next line is added.
+// compose says whether text is a whole message, and which. A fence goes on until one ends a
+// line, a backslash with the next line; rest is then the text so far.
 func compose(text string) (message, rest string, whole bool) {
 	if inner, ok := strings.CutPrefix(strings.TrimLeft(text, " \t"), fence); ok {
 		body, closed := strings.CutSuffix(strings.TrimRight(inner, " \t\n"), fence)
@@ -312,5 +299,4 @@ func compose(text string) (message, rest string, whole bool) {
 	return text, "", true
 }
 
-// fenced says whether text is a block between fences.
 func fenced(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t"), fence) }

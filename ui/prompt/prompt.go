@@ -1,15 +1,11 @@
 // Package prompt reads what a person types at a terminal: ReadLine reads a message, Ask the
-// answer to a question, Close gives the terminal back. It edits lines with the keys of Emacs
-// or vi, searches the history, completes, keeps what is typed ahead, and hands the terminal
-// to other programs. It knows nothing of agents.
-//
-// The line is a RuneBuffer of chzyer/readline: it holds the text and the cursor, and
-// inserts. The library's reader and painter are not used: they take a pasted line end for
-// Enter and the end of the input for a sent line, stop the parent process at Ctrl-Z, count a
-// wide character as one cell, and write the whole line again for every key. So decoding,
-// pasting and drawing are this package's. Where a method of the buffer is not used either,
-// TestDefectsOfTheBuffer shows why: it takes characters apart, knows ASCII words only,
-// crosses line ends, or panics.
+// answer to a question, Close gives the terminal back. It knows nothing of agents. The line is
+// a RuneBuffer of chzyer/readline, which holds the text and the cursor, and inserts. The
+// library's reader and painter are not used: they take a pasted line end for Enter and the end
+// of the input for a sent line, stop the parent process at Ctrl-Z, count a wide character as
+// one cell, and write the whole line again for every key. TestDefectsOfTheBuffer shows why
+// other methods of the buffer are not used: they take characters apart, know ASCII words only,
+// cross line ends, or panic.
 package prompt
 
 import (
@@ -24,11 +20,10 @@ import (
 // Options say where lines come from and what the caller does meanwhile. In and Screen have to
 // be set.
 type Options struct {
-	// In is where lines are read; an *os.File where it is a terminal. Nothing
-	// else may read it before Close.
+	// In is where lines are read; an *os.File where it is a terminal. Nothing else may read it
+	// before Close.
 	In io.Reader
-	// Tty is the terminal's output for children (editor, pager); nil where
-	// there is none. Lines are drawn through Screen only.
+	// Tty is the terminal's output for children; nil where there is none.
 	Tty    *os.File
 	Screen Screen
 	// Size is the terminal's columns and rows, asked before each drawing; nil
@@ -47,35 +42,30 @@ type Options struct {
 	// Complete says what Tab may put into the line; nil proposes nothing. The prompt's
 	// goroutine calls it.
 	Complete Completer
-	// Queued hears of each line that came before it was wanted, and reports whether it
-	// dealt with it. The prompt's goroutine calls it; nil keeps every line.
+	// Queued hears of each line that came before it was wanted, on the prompt's goroutine, and
+	// reports whether it dealt with it; nil keeps every line.
 	Queued func(q *Queue, l Line) bool
-	// Output shows the output of a running command during a turn (Ctrl-O), and reports
-	// whether there is one. The prompt's goroutine calls it; nil shows nothing.
+	// Output shows the output of a running command (Ctrl-O), on the prompt's goroutine, and
+	// reports whether there is one; nil shows nothing.
 	Output func() bool
 	Ending
 }
 
 // Ending is how the process ends where its caller cannot end it.
 type Ending struct {
-	// Crash hears of a panic after the terminal was given back, with the value
-	// and the trace of its goroutine, on any goroutine. It has to end the
-	// program. nil lets the panic end it.
+	// Crash hears of a panic after the terminal was given back, with the value and its trace,
+	// on any goroutine, and has to end the program. nil lets the panic end it.
 	Crash func(value any, stack []byte)
-	// Quit ends the program after a SIGQUIT (Ctrl-\ in a turn), when the terminal was
-	// given back. The prompt's goroutine calls it, and it does not return; nil dies of
-	// the signal.
+	// Quit ends the program after a SIGQUIT, on the prompt's goroutine; nil dies of the signal.
 	Quit func()
 	// Kill kills what still runs, before Exit. Any goroutine calls it; nil kills nothing.
 	Kill func()
-	// Exit ends the process with a code when a signal is to end it and the
-	// terminal holds everything up; nil leaves it to hang.
+	// Exit ends the process with a code when a signal cannot; nil leaves it to hang.
 	Exit func(code int)
 }
 
 // Screen is what stands around the line: all that is written goes through it. From Prompt to
-// PromptDone or PromptErased the last rows belong to the line. Its methods may be called by
-// any goroutine.
+// PromptDone or PromptErased the last rows belong to the line. Any goroutine may call it.
 type Screen interface {
 	// Prompt begins the line, after text, which is safe to show.
 	Prompt(text string)
@@ -121,11 +111,11 @@ type Label struct {
 type Question struct {
 	Label   Label
 	Initial string // text to begin the answer with
-	// Again prints once more what the question is about, after the terminal may have cut
-	// or moved it, and gives the label to ask with; nil where nothing stands above.
+	// Again prints once more what the question is about, and gives the label to ask with; nil
+	// where nothing stands above.
 	Again func() Label
-	// IsAnswer reports whether a text that was typed before the question could be read
-	// would answer it; it is then dropped. nil keeps it for the next message.
+	// IsAnswer reports whether a text that was typed too early would answer the question; it is
+	// then dropped. nil keeps it for the next message.
 	IsAnswer func(text string) bool
 }
 
@@ -156,12 +146,11 @@ func (l Line) Whole() bool {
 	return whole && !fenced(l.Text)
 }
 
-// block is the message of a block between fences: text from its start to its end.
 func block(text string) Line { return Line{Text: text, Literal: true, Pasted: Literal(text).Pasted} }
 
-// Action is what a key asks for other than sending a line. The line that is read ends with it:
-// the caller carries it out and reads on, with the text as it was. During a turn and at a
-// question these keys only beep; see Options.Output.
+// Action is what a key asks for other than sending a line. The caller carries it out and reads
+// on, with the text as it was. During a turn and at a question these keys only beep; see
+// Options.Output.
 type Action uint8
 
 const (
@@ -184,7 +173,6 @@ type Draft struct {
 // Literal is a draft that is taken as pasted, from its start to its end.
 func Literal(text string) Draft { return Draft{text, []Span{{0, len(text)}}} }
 
-// join puts another draft below.
 func (d Draft) join(below Draft) Draft {
 	switch {
 	case d.Text == "":
@@ -214,8 +202,8 @@ func IsSignal(err error) bool {
 	return is
 }
 
-// Open starts reading. Where the terminal's modes cannot be changed, lines come as it gives
-// them, and a note says so.
+// Open starts reading. Where the terminal's modes cannot be changed lines are not edited, and a
+// note says so.
 func Open(o Options) (*Prompt, error) {
 	o.Clock, o.Size = o.Clock.OrReal(), saneSize(o.Size)
 	if o.Quit == nil {
@@ -250,7 +238,6 @@ func Open(o Options) (*Prompt, error) {
 	return p, nil
 }
 
-// openKeyboard reads lines with an editor.
 func (p *Prompt) openKeyboard(file *os.File) error {
 	modes, err := newTTYModes(file, forEditing)
 	if err != nil {
@@ -287,9 +274,8 @@ func (p *Prompt) Edits() bool { return p.modes != nil }
 // Typed reports whether a user types the lines.
 func (p *Prompt) Typed() bool { return p.typed }
 
-// ReadLine waits for the next message: one that was queued, or one that is typed now. It
-// returns io.EOF when there will be none, ErrInterrupted for a Ctrl-C on an empty line, a
-// *SignalError, or the cause of ctx.
+// ReadLine waits for the next message, queued or typed. It returns io.EOF when there will be
+// none, ErrInterrupted for a Ctrl-C on an empty line, a *SignalError, or the cause of ctx.
 func (p *Prompt) ReadLine(ctx context.Context, label Label, initial Draft) (Line, error) {
 	l, err := p.wait(ctx, &request{label: label, initial: initial})
 	if err != nil || p.Edits() || l.Literal { // an editor sends whole messages
@@ -319,8 +305,7 @@ func (p *Prompt) Ask(ctx context.Context, q Question) (Line, error) {
 	return p.wait(ctx, &request{label: q.Label, initial: Draft{Text: q.Initial}, question: true, again: q.Again, isAnswer: q.IsAnswer})
 }
 
-// saneSize bounds what a terminal says of its size: serial lines and expect
-// scripts have terminals without one.
+// saneSize bounds what a terminal says of its size.
 func saneSize(size func() (cols, rows int)) func() (int, int) {
 	return func() (cols, rows int) {
 		if size != nil {

@@ -1,7 +1,7 @@
 package prompt
 
-// Queue holds the lines that came before they were wanted. It may be used only within
-// Prompt.Queue and Options.Queued.
+// Queue holds the lines that came too early. It may be used only within Prompt.Queue and
+// Options.Queued.
 type Queue struct {
 	prompt *Prompt
 	lines  []Line
@@ -11,8 +11,7 @@ type Queue struct {
 // Queue has f look at and change the queue, and waits for it.
 func (p *Prompt) Queue(f func(q *Queue)) { p.do(func() { f(&p.queue) }) }
 
-// Lines are the lines in their order. The caller may change them where they stand, except
-// their text.
+// Lines are the lines in their order. The caller may change all but their text.
 func (q *Queue) Lines() []Line { return q.lines }
 
 // Typed is Prompt.Typed.
@@ -28,7 +27,7 @@ func (q *Queue) remove(i int) Line {
 	return l
 }
 
-// Remove takes the lines out that match, in their order.
+// Remove takes out and returns the lines that match.
 func (q *Queue) Remove(match func(i int, l Line) bool) (removed []Line) {
 	var kept []Line
 	for i, l := range q.lines {
@@ -43,8 +42,7 @@ func (q *Queue) Remove(match func(i int, l Line) bool) (removed []Line) {
 	return removed
 }
 
-// Prefill puts text before what is typed already. It reports false where lines are not
-// edited.
+// Prefill puts text before what is typed already. It reports false where lines are not edited.
 func (q *Queue) Prefill(text Draft) bool {
 	k := q.prompt.keys
 	if k == nil {

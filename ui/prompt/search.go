@@ -8,8 +8,7 @@ import (
 	"artoo/tool/text"
 )
 
-// search is a search through the history while its pattern is typed. The line
-// itself is not changed before it ends.
+// search is a search through the history while its pattern is typed.
 type search struct {
 	searchState
 	before []searchState // Backspace goes back through them, one a character
@@ -24,7 +23,6 @@ type searchState struct {
 // A search goes from what it found to older or to newer entries.
 const older, newer = -1, 1
 
-// startSearch begins a search. Nothing is found before there is a pattern.
 func (kb *keyboard) startSearch() {
 	kb.search = &search{searchState: searchState{at: len(kb.ed.history)}}
 	if kb.spoken {
@@ -33,8 +31,8 @@ func (kb *keyboard) startSearch() {
 	}
 }
 
-// searchKey is a key while the history is searched. It reports false for one
-// that ended the search and is still to be carried out.
+// searchKey is a key while the history is searched. It reports false for one that ended the
+// search and is still to be carried out.
 func (kb *keyboard) searchKey(k key) bool {
 	s := kb.search
 	switch k.kind {
@@ -81,7 +79,6 @@ func (kb *keyboard) searchKey(k key) bool {
 	return true
 }
 
-// searchOn looks for the next entry that matches.
 func (kb *keyboard) searchOn(d int) {
 	s := kb.search
 	if s.pattern == "" && kb.sought != "" {
@@ -97,9 +94,8 @@ func (kb *keyboard) searchOn(d int) {
 	}
 }
 
-// find looks for the pattern from an entry on. A repetition of what was found
-// last is passed over. It reports false, and stays where it is, when there is
-// nothing.
+// find looks for the pattern from an entry on, and passes over a repetition of what was found
+// last. It reports false, and stays where it is, when there is nothing.
 func (s *search) find(history []entry, from, d int) bool {
 	last := ""
 	if s.at < len(history) && from != s.at {
@@ -115,8 +111,8 @@ func (s *search) find(history []entry, from, d int) bool {
 	return false
 }
 
-// matchAt is where a pattern stands in a text, in bytes; -1 if it does not.
-// Capitals count only where the pattern has some.
+// matchAt is where a pattern stands in a text, in bytes, or -1. Capitals count only where the
+// pattern has some.
 func matchAt(text, pattern string) int {
 	if i := strings.Index(text, pattern); i >= 0 || strings.ContainsFunc(pattern, unicode.IsUpper) {
 		return i
@@ -129,7 +125,6 @@ func matchAt(text, pattern string) int {
 	return i
 }
 
-// searchView is what is shown while searching.
 func (kb *keyboard) searchView() (label Label, text string, cursor int) {
 	s := kb.search
 	if kb.spoken {
@@ -143,7 +138,7 @@ func (kb *keyboard) searchView() (label Label, text string, cursor int) {
 	return Label{Text: fmt.Sprintf("(%s '%s'): ", state, display(s.pattern))}, kb.ed.shown(line), len(kb.ed.shown(line[:pos]))
 }
 
-// found is the line the search has come to, with the cursor at what matches.
+// found is the line that was found, with the cursor at what matches.
 func (kb *keyboard) found() (line []rune, pos int) {
 	s := kb.search
 	if s.at >= len(kb.ed.history) {
@@ -156,8 +151,8 @@ func (kb *keyboard) found() (line []rune, pos int) {
 	return line, pos
 }
 
-// acceptFound ends the search with what it found in the line. It reports
-// whether there was anything.
+// acceptFound ends the search with what it found in the line, and reports whether that is
+// anything.
 func (kb *keyboard) acceptFound() bool {
 	found := kb.search.at < len(kb.ed.history)
 	if found {
@@ -167,7 +162,6 @@ func (kb *keyboard) acceptFound() bool {
 	return found
 }
 
-// endSearch shows the line again.
 func (kb *keyboard) endSearch() {
 	kb.sought = kb.search.pattern
 	if kb.spoken {

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadPlainLine reads one line and not a byte more: the rest is for the next
-// reader.
+// ReadPlainLine reads one line and not a byte more.
 func ReadPlainLine(in io.Reader) (string, error) {
 	var line []byte
 	var one [1]byte
@@ -30,14 +29,13 @@ func ReadPlainLine(in io.Reader) (string, error) {
 	}
 }
 
-// errNoSecret is the end of a question by a signal where there is no way to die
-// of it.
+// errNoSecret is the end of a question by a signal.
 var errNoSecret = errors.New("interrupted")
 
-// ReadSecret asks on a terminal for a line that is not shown. The terminal is
-// left as it was found however the question ends: a signal ends the program by
-// that very signal, once the echo is back. What was typed or pasted beyond the line is thrown
-// away: the shell would show the rest of a secret and run it. The prompt must be safe to show.
+// ReadSecret asks on a terminal for a line that is not shown. However the question ends, the
+// echo is back before; a signal then ends the program. What was typed or pasted beyond the line
+// is thrown away: the shell would show the rest of a secret and run it. The prompt must be safe
+// to show.
 func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 	echo, err := newTTYModes(in, withoutEcho)
 	if err == nil {
@@ -82,16 +80,14 @@ func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 	}
 }
 
-// withoutEcho hides what is typed. Lines, Ctrl-C and Ctrl-Z stay the kernel's, and so does the
-// newline at the end.
+// withoutEcho hides what is typed, except for the newline.
 func withoutEcho(t *unix.Termios) {
 	t.Lflag &^= unix.ECHO
 	t.Lflag |= unix.ICANON | unix.ISIG | unix.ECHONL
 	t.Iflag |= unix.ICRNL
 }
 
-// dieOf ends the program as the signal does by itself. It returns only when the
-// signal cannot be sent.
+// dieOf ends the program by the signal. It returns only when the signal cannot be sent.
 func dieOf(s os.Signal) error {
 	signal.Reset(s)
 	if err := syscall.Kill(syscall.Getpid(), s.(syscall.Signal)); err != nil {

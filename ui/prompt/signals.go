@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchSignals delivers the signals a conversation answers to.
 func watchSignals() (signals chan os.Signal, stop func()) {
 	signals = make(chan os.Signal, 8)
 	signal.Notify(signals, append(endingSignals(), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH, syscall.SIGCONT)...)
 	return signals, func() { signal.Stop(signals) }
 }
 
-// endingSignals are those of them that end a conversation. A HUP that was ignored
-// from the start (nohup) stays ignored.
+// endingSignals end a conversation. A HUP that was ignored from the start (nohup) stays
+// ignored.
 func endingSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{syscall.SIGTERM}
@@ -37,16 +36,14 @@ func (e *SignalError) Code() int {
 // hangup is the signal of a terminal that is gone.
 const hangup = syscall.SIGHUP
 
-// stopWait is how long suspend waits to have been continued before it believes
-// that it was never stopped.
+// stopWait is how long suspend waits to have been continued.
 const stopWait = 300 * time.Millisecond
 
 // suspend stops this process group, as the kernel does for Ctrl-Z.
 func suspend() bool { return stopFor(syscall.SIGTSTP) }
 
-// stopFor stops this process group by a signal of job control, and returns when
-// it goes on. It reports false when nothing happened: in a group without a
-// job-control shell above it the kernel ignores the signal.
+// stopFor stops this process group by a signal of job control, and returns when it goes on. It
+// reports false where no job-control shell is above it: the kernel ignores the signal then.
 func stopFor(s syscall.Signal) bool {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -71,18 +68,15 @@ func stopFor(s syscall.Signal) bool {
 	}
 }
 
-// DieOfQuit ends the program by SIGQUIT, without the runtime's dump of goroutines. Go's
-// runtime never lets go of that signal, so another program takes over this process and
-// sends itself the signal. It returns only where that cannot be started.
+// DieOfQuit ends the program by SIGQUIT. Go's runtime never lets go of that signal, so another
+// program takes over this process. It returns only where that cannot be started.
 func DieOfQuit() error {
 	return syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -QUIT $$"}, nil)
 }
 
-// watchModes remembers the modes of a terminal before a child gets it. repair puts
-// them back if the child left them so that the shell could not be used: a
-// program that crashed full-screen leaves no echo, no lines and no Ctrl-C.
-// Anything else may be what the child was run for. An input that is no terminal
-// has no modes.
+// watchModes remembers the modes of a terminal before a child gets it. repair puts them back if
+// the child left them so that the shell could not be used; anything else may be what it was run
+// for.
 func watchModes(in io.Reader) (repair func() error, err error) {
 	f, ok := in.(*os.File)
 	if !ok || !IsTerminal(f) {
@@ -102,17 +96,14 @@ func watchModes(in io.Reader) (repair func() error, err error) {
 	}, err
 }
 
-// usable says whether a shell in these modes takes lines, shows them, and can be
-// interrupted.
+// usable says whether a shell in these modes takes lines, shows them, and can be interrupted.
 func usable(t unix.Termios) bool {
 	const local = unix.ICANON | unix.ECHO | unix.ISIG
 	return t.Lflag&local == local && t.Iflag&unix.ICRNL != 0 && t.Oflag&unix.OPOST != 0
 }
 
-// passSignals passes on to a child what ends this program: it must not go on
-// with a terminal that is the shell's again. It is called before the child is
-// started, so that no signal falls in between; to gets the child then, and
-// stop ends it.
+// passSignals passes on to a child what ends this program. It is called before the child is
+// started, so that no signal falls in between; to gets the child then.
 func passSignals() (to func(child *os.Process), stop func()) {
 	came, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(came, endingSignals()...)

@@ -11,15 +11,14 @@ import (
 // ErrNobody says that no one can answer.
 var ErrNobody = errors.New("no one can answer")
 
-// TTY asks questions on the controlling terminal, for programs whose standard input is
-// something else, as sudo and ssh do.
+// TTY asks questions on the controlling terminal, as sudo and ssh do.
 type TTY struct {
 	screen Screen
 	file   *os.File
 }
 
-// OpenTTY opens the controlling terminal, to which the screen must write. Where there is none
-// the error is ErrNobody.
+// OpenTTY opens the controlling terminal, to which the screen must write; ErrNobody without
+// one.
 func OpenTTY(s Screen) (*TTY, error) {
 	file, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -31,8 +30,8 @@ func OpenTTY(s Screen) (*TTY, error) {
 // Close closes the terminal.
 func (t *TTY) Close() error { return t.file.Close() }
 
-// Ask shows the question's label and reads the line that is typed after it. What was typed
-// before is thrown away. The end of the input is an empty line.
+// Ask shows the question's label and reads the line that is typed after it. The end of the
+// input is an empty line.
 func (t *TTY) Ask(ctx context.Context, q Question) (Line, error) {
 	if !inLines(t.file) {
 		return Line{}, t.taken()
@@ -45,15 +44,14 @@ func (t *TTY) Ask(ctx context.Context, q Question) (Line, error) {
 	return t.readLine(ctx)
 }
 
-// taken says that the keys typed are another program's, such as those of a pager
-// at the end of the pipe: one of them must not become an answer.
+// taken says that another program, such as a pager, has the keys: none of them may be an
+// answer.
 func (t *TTY) taken() error {
 	t.screen.Note("another program has the terminal, such as a pager: the question cannot be asked")
 	return ErrNobody
 }
 
-// readLine reads one line. No read is ever left behind: it would take the next line from
-// whichever program it is for.
+// readLine reads one line. No read is left behind to take another program's line.
 func (t *TTY) readLine(ctx context.Context) (Line, error) {
 	for {
 		ready, err := readable(t.file, 100*time.Millisecond)

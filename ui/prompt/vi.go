@@ -8,10 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// vi is the state of vi's keys over the editor. A line begins in insert mode,
-// where all keys are those of the other mode; Esc leads to normal mode. Its
-// commands change the line through the editor, so that undo and the kill buffer
-// are the same in both.
+// vi is the state of vi's keys. A line begins in insert mode, where all keys are those of the
+// other mode. Commands change the line through the editor, with its undo and kill buffer.
 type vi struct {
 	normal  bool
 	count   int  // typed before the command; 0 for none
@@ -23,13 +21,10 @@ type vi struct {
 	viChanges
 }
 
-// viFind is a search within the line, for ; and ,.
 type viFind struct{ kind, char rune }
 
-// maxCount bounds a count: more than a line can have.
 const maxCount = 9999
 
-// reset begins a line.
 func (v *vi) reset() {
 	v.normal, v.typing = false, false
 	v.clear()
@@ -37,18 +32,16 @@ func (v *vi) reset() {
 
 func (v *vi) clear() { v.count, v.op, v.opCount, v.arg = 0, 0, 0, 0 }
 
-// busy says whether a command has begun.
 func (v *vi) busy() bool { return v.count > 0 || v.op != 0 || v.arg != 0 }
 
-// take gives the count of the command that is carried out, at least 1.
+// take gives the count of the command, at least 1.
 func (v *vi) take() int {
 	n := max(v.count, 1) * max(v.opCount, 1)
 	v.count, v.opCount = 0, 0
 	return min(n, maxCount)
 }
 
-// viKey is a key with vi's keys. It reports false for one that means the same
-// with emacs'.
+// viKey is a key with vi's keys. It reports false for one that means the same with emacs'.
 func (kb *keyboard) viKey(k key) bool {
 	v := kb.vi
 	switch {
@@ -101,8 +94,7 @@ func (kb *keyboard) viKey(k key) bool {
 	return true
 }
 
-// viText is one character typed in normal mode; after one that leads to insert
-// mode the rest of what came with it is text.
+// viText is one character typed in normal mode, or after it in the same read.
 func (kb *keyboard) viText(char string) {
 	switch {
 	case kb.search != nil:
@@ -125,8 +117,7 @@ func (kb *keyboard) viBeep() {
 	}
 }
 
-// viClamp keeps the cursor on a character: in normal mode it does not stand
-// behind the last one.
+// viClamp keeps the cursor on a character in normal mode.
 func (kb *keyboard) viClamp() {
 	line, pos := kb.ed.line(), kb.ed.Pos()
 	if kb.vi.normal && pos > lineStart(line, pos) && pos == lineEnd(line, pos) {
@@ -134,8 +125,8 @@ func (kb *keyboard) viClamp() {
 	}
 }
 
-// command takes the next character of a command, and carries the command out
-// when it is whole. It reports false for one that cannot be done.
+// command takes the next character of a command, and carries it out when it is whole. It
+// reports false for one that cannot be done.
 func (v *vi) command(kb *keyboard, char string) bool {
 	r := []rune(char)[0]
 	e := kb.ed
@@ -186,7 +177,6 @@ func (v *vi) command(kb *keyboard, char string) bool {
 	return v.insertCommand(e, r) || v.change(e, r)
 }
 
-// insertCommand is a command that leads to insert mode.
 func (v *vi) insertCommand(e *editor, r rune) bool {
 	line, pos := e.line(), e.Pos()
 	switch r {
@@ -211,7 +201,6 @@ func (v *vi) insertCommand(e *editor, r rune) bool {
 	return true
 }
 
-// change is a command that changes the line and stays in normal mode.
 func (v *vi) change(e *editor, r rune) bool {
 	line, pos := e.line(), e.Pos()
 	n := v.take()
@@ -241,7 +230,7 @@ func (v *vi) change(e *editor, r rune) bool {
 	return false
 }
 
-// replace is r: as many characters as the count says become another one.
+// replace is r.
 func (v *vi) replace(e *editor, char string) bool {
 	n := v.take()
 	line, pos := e.line(), e.Pos()
@@ -254,7 +243,6 @@ func (v *vi) replace(e *editor, char string) bool {
 	return true
 }
 
-// swapCase changes capitals to small letters and back.
 func swapCase(line []rune, from, to int) []rune {
 	for i := from; i < to; i++ {
 		r, bits := line[i]&^pastedBit, line[i]&pastedBit
@@ -267,7 +255,6 @@ func swapCase(line []rune, from, to int) []rune {
 	return line
 }
 
-// kill takes a part of a line away and keeps it for p.
 func (v *vi) kill(e *editor, from, to int) bool {
 	if from >= to {
 		return false
@@ -280,7 +267,6 @@ func (v *vi) kill(e *editor, from, to int) bool {
 // maxPut bounds what a count makes of a put, in characters.
 const maxPut = 1 << 16
 
-// put is p and P.
 func (v *vi) put(e *editor, before bool, n int) bool {
 	if len(e.kill) == 0 || len(e.kill)*n > maxPut {
 		return false
@@ -312,7 +298,6 @@ func (v *vi) put(e *editor, before bool, n int) bool {
 	return true
 }
 
-// viChange is a command that changed the line, as it was typed.
 type viChange struct {
 	count   int    // 0 for none
 	command string // has no count
@@ -325,10 +310,8 @@ type viChanges struct {
 	typing    bool // now led to insert mode, and goes on
 }
 
-// changing are the beginnings of the commands that the dot repeats.
 const changing = "dcxXDpP~rsSCiaIA"
 
-// viCommand is vi.command, which remembers the change that it makes.
 func (kb *keyboard) viCommand(char string) bool {
 	v := kb.vi
 	begins := v.op == 0 && v.arg == 0
@@ -355,8 +338,7 @@ func (kb *keyboard) viCommand(char string) bool {
 	return done
 }
 
-// viDot makes the last change again, with the count typed before the dot in place
-// of its own.
+// viDot makes the last change again, with its own count unless one was typed.
 func (kb *keyboard) viDot() bool {
 	v := kb.vi
 	change := v.last
@@ -381,8 +363,7 @@ func (kb *keyboard) viDot() bool {
 	return change.command != ""
 }
 
-// note remembers a key of insert mode. One that does more than type, such as an
-// arrow, ends the change.
+// note remembers a key of insert mode. One that does more than type ends the change.
 func (c *viChanges) note(k key) {
 	if !c.typing {
 		return
@@ -395,7 +376,6 @@ func (c *viChanges) note(k key) {
 	}
 }
 
-// ended says that the change is whole.
 func (c *viChanges) ended() {
 	if c.typing {
 		c.last, c.typing = c.now, false

@@ -5,8 +5,7 @@ import (
 	"unicode"
 )
 
-// moveBy moves by a motion, or has the waiting operator work on what lies
-// between.
+// moveBy moves by a motion, or has the waiting operator work on what lies between.
 func (v *vi) moveBy(e *editor, motion rune) bool {
 	op := v.op
 	v.op = 0
@@ -32,8 +31,7 @@ func (v *vi) moveBy(e *editor, motion rune) bool {
 	return v.operate(e, op, from, to, false)
 }
 
-// target is where a motion leads. An inclusive one takes the character it leads
-// to with it.
+// target is where a motion leads. An inclusive one takes the character there with it.
 func (v *vi) target(line []rune, pos int, motion rune, n int, op bool) (to int, inclusive, ok bool) {
 	start, end := lineStart(line, pos), lineEnd(line, pos)
 	switch motion {
@@ -63,8 +61,8 @@ func (v *vi) target(line []rune, pos int, motion rune, n int, op bool) (to int, 
 	return findChar(line, pos, motion, v.find.char, n, false)
 }
 
-// findChar is f, F, t and T: the n-th char in the line, or the place before it.
-// Repeated, t does not stop at the char it already stands before.
+// findChar is f, F, t and T: the n-th char in the line, or the place before it. again: t does
+// not stop before the char at the cursor.
 func findChar(line []rune, pos int, kind, char rune, n int, again bool) (to int, inclusive, ok bool) {
 	step, till := 1, kind == 't' || kind == 'T'
 	switch kind {
@@ -94,7 +92,6 @@ func findChar(line []rune, pos int, kind, char rune, n int, again bool) (to int,
 	return to, step > 0, true
 }
 
-// operate is d, c and y on a part of the text.
 func (v *vi) operate(e *editor, op rune, from, to int, lines bool) bool {
 	v.clear()
 	if from == to && op != 'c' && !lines {
@@ -125,7 +122,6 @@ func (v *vi) operate(e *editor, op rune, from, to int, lines bool) bool {
 	return true
 }
 
-// wholeLines is an operator doubled, or with j or k.
 func (v *vi) wholeLines(e *editor, op, motion rune) bool {
 	n, line, at := v.take(), e.line(), e.Pos()
 	from, to := lineStart(line, at), lineEnd(line, at)
@@ -150,7 +146,6 @@ func (v *vi) wholeLines(e *editor, op, motion rune) bool {
 	return done
 }
 
-// vertical is j and k: through the lines of the text, then the history.
 func (v *vi) vertical(e *editor, r rune) bool {
 	kind := keyDown
 	if r == 'k' {
@@ -166,7 +161,6 @@ func (v *vi) vertical(e *editor, r rune) bool {
 	return done
 }
 
-// rightBy is n characters to the right within the line.
 func rightBy(line []rune, pos, n int) int {
 	if n <= 0 {
 		return pos
@@ -180,7 +174,6 @@ func rightBy(line []rune, pos, n int) int {
 	return end
 }
 
-// leftBy is n characters to the left within the line.
 func leftBy(line []rune, pos, n int) int {
 	start := lineStart(line, pos)
 	ends := slices.Collect(clusterEnds(line[start:pos]))
@@ -193,7 +186,6 @@ func leftBy(line []rune, pos, n int) int {
 	return start + ends[len(ends)-1-n]
 }
 
-// firstInLine is the first character of the line that is no blank.
 func firstInLine(line []rune, pos int) int {
 	pos, end := lineStart(line, pos), lineEnd(line, pos)
 	for pos < end && unicode.IsSpace(line[pos]) {
@@ -202,8 +194,7 @@ func firstInLine(line []rune, pos int) int {
 	return pos
 }
 
-// class tells blanks, words and other characters apart; with big words there
-// are only blanks and words.
+// class tells blanks, words and other characters apart; big words are all but blanks.
 func class(r rune, big bool) int {
 	switch {
 	case unicode.IsSpace(r):
@@ -245,7 +236,6 @@ func wordsLeft(line []rune, pos, n int, big bool) int {
 	return pos
 }
 
-// runEnd is the last character of the word, or of what is none, at pos.
 func runEnd(line []rune, pos int, big bool) int {
 	for kind := class(line[pos], big); pos+1 < len(line) && class(line[pos+1], big) == kind; {
 		pos++

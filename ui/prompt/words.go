@@ -9,8 +9,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// do carries out an editing key. It reports false for a key that did nothing,
-// which is worth a beep, and for one it does not know.
+// do carries out an editing key. It reports false for a key that did nothing.
 func (e *editor) do(kind keyKind) bool {
 	if kind != keyLastArgument {
 		e.argument = lastArgument{}
@@ -82,15 +81,12 @@ func (e *editor) do(kind keyKind) bool {
 	return !e.snapshot().same(before)
 }
 
-// The motions below see what the user sees: characters of several runes, words of any script,
-// lines. Each takes the line and the cursor and returns where the cursor goes.
+// The motions below see characters of several runes, words of any script, and lines.
 
-// clusterLeft is the start of the grapheme cluster before pos.
 func clusterLeft(line []rune, pos int) int {
 	return clusterStart(line, max(pos-1, 0))
 }
 
-// clusterRight is the end of the grapheme cluster at pos.
 func clusterRight(line []rune, pos int) int {
 	for end := range clusterEnds(line) {
 		if end > pos {
@@ -100,7 +96,6 @@ func clusterRight(line []rune, pos int) int {
 	return len(line)
 }
 
-// clusterStart is the start of the grapheme cluster pos is in.
 func clusterStart(line []rune, pos int) int {
 	start := 0
 	for end := range clusterEnds(line) {
@@ -112,7 +107,6 @@ func clusterStart(line []rune, pos int) int {
 	return start
 }
 
-// clusterEnds goes through the ends of the grapheme clusters.
 func clusterEnds(line []rune) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		at := 0
@@ -125,7 +119,6 @@ func clusterEnds(line []rune) iter.Seq[int] {
 	}
 }
 
-// clusterBytes is the length of the first grapheme cluster of s.
 func clusterBytes(s string) int {
 	if clusters := displaywidth.StringGraphemes(s); clusters.Next() {
 		return len(clusters.Value())
@@ -171,7 +164,7 @@ func lineEnd(line []rune, pos int) int {
 	return pos
 }
 
-// lineUp is the same column of the line above, within a text of several lines.
+// lineUp is the same column of the line above.
 func lineUp(line []rune, pos int) (int, bool) {
 	start := lineStart(line, pos)
 	if start == 0 {

@@ -8,9 +8,8 @@ const (
 	vs16 = 0xfe0f
 )
 
-// Invisible reports characters that take no cell of their own or an empty one,
-// and can so carry or disguise text: bidirectional controls, zero-width and
-// filler characters, variation selectors, tags.
+// Invisible reports characters that take no cell of their own or an empty one, and can carry or
+// disguise text: bidirectional controls, zero-width, fillers, variation selectors, tags.
 func Invisible(r rune) bool {
 	switch {
 	case r < 0xad:
@@ -33,12 +32,10 @@ func isDirection(r rune) bool {
 	return r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// isOddBlank reports blanks other than the space bar's, which in a command look
-// like it and mean something else.
+// isOddBlank reports blanks that look like the space bar's.
 func isOddBlank(r rune) bool { return r >= 0xa0 && unicode.Is(unicode.Zs, r) }
 
-// neededInProse reports whether the joiner r means something after prev: VS16
-// asks for a colourful emoji, the zero-width joiners shape letters.
+// neededInProse reports whether the joiner r means something after prev.
 func neededInProse(prev, r rune) bool {
 	switch r {
 	case vs16:
@@ -52,8 +49,7 @@ func neededInProse(prev, r rune) bool {
 	return false
 }
 
-// isPictograph reports emoji and the symbols that can be shown as one, a little
-// generously; VS16 counts, since it ends one.
+// isPictograph reports emoji and symbols that can be shown as one; VS16 ends one.
 func isPictograph(r rune) bool {
 	switch {
 	case r < 0xa9:

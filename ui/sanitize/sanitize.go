@@ -48,10 +48,8 @@ var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)?" +
 	"|\x1b[ -/]*[0-Z\\\\^-~]")
 
-// StripSequences takes terminal sequences (colours, cursor moves, titles, links)
-// out of a program's output, where they deceive no one and
-// would only be noise. The rest still has to be sanitised. Never use it on
-// what a person is to approve: there everything has to be seen.
+// StripSequences takes terminal sequences out of a program's output. The rest still has to be
+// sanitised. Never use it on what a person is to approve.
 func StripSequences(s string) string {
 	if !strings.ContainsAny(s, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
 		return s
@@ -59,8 +57,7 @@ func StripSequences(s string) string {
 	return sequence.ReplaceAllString(s, "")
 }
 
-// SequenceAt is how many bytes the terminal sequence at the start of s has, 0
-// when no sequence stands there.
+// SequenceAt is how many bytes the sequence at the start of s has, 0 without one.
 func SequenceAt(s string) int {
 	at := sequence.FindStringIndex(s)
 	if at == nil || at[0] != 0 {
@@ -80,9 +77,8 @@ type Stream struct {
 	count Hidden
 }
 
-// Hidden counts what a reader would not have seen: Marks are the characters
-// that change the direction of text, Others all the rest (control characters,
-// zero-width, tags, and with Line tabs and unusual blanks).
+// Hidden counts what a reader would not have seen: Marks change the direction of text, Others
+// are all the rest.
 type Hidden struct{ Marks, Others int }
 
 // Total is the sum of both.
@@ -91,8 +87,7 @@ func (h Hidden) Total() int { return h.Marks + h.Others }
 // Hidden tells what was shown or dropped so far.
 func (z *Stream) Hidden() Hidden { return z.count }
 
-// Write takes the next piece and returns what can be shown of the text so far
-// and was not returned before.
+// Write takes the next piece and returns what can be shown now.
 func (z *Stream) Write(s string) string {
 	if z.held != "" {
 		s = z.held + s
@@ -116,8 +111,7 @@ func (z *Stream) Write(s string) string {
 	return b.String()
 }
 
-// Close returns what was held back, as it stands. The Stream starts afresh;
-// the count stays.
+// Close returns what was held back. The Stream starts afresh; the count stays.
 func (z *Stream) Close() string {
 	var b strings.Builder
 	for s := z.held; len(s) > 0; {
@@ -127,8 +121,8 @@ func (z *Stream) Close() string {
 	return b.String()
 }
 
-// step handles the first rune of s and returns how many bytes it took; 0 means
-// that more text is needed, never with last.
+// step handles the first rune of s and returns how many bytes it took; 0 needs more text, never
+// with last.
 func (z *Stream) step(b *strings.Builder, s string, last bool) int {
 	if c := s[0]; c < utf8.RuneSelf {
 		return z.ascii(b, s, last)
@@ -215,8 +209,7 @@ func (z *Stream) hide(b *strings.Builder, r rune) {
 	}
 }
 
-// IsPlainASCII reports whether s has nothing but printable ASCII, newlines and
-// tabs, which is nearly always so.
+// IsPlainASCII reports whether s is printable ASCII, newlines and tabs.
 func IsPlainASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= 0x7f {

@@ -193,6 +193,7 @@ func (lay *layout) lastLines(text string, n int) string {
 	return b.String()
 }
 
+// Count is a number with its noun.
 func Count(n int, noun string) string { return texts.Count(n, noun) }
 
 const maxOneLine = 2000

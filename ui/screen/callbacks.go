@@ -85,6 +85,7 @@ func (s *Screen) input(in agent.ToolInput) {
 	s.work.busy.tool, s.work.busy.index, s.work.busy.bytes = in.Tool, in.Index, in.Bytes
 }
 
+// OnToolCall implements agent.Callbacks: the reply's text is over.
 func (s *Screen) OnToolCall(call agent.Call) {
 	s.do(func() {
 		s.work.busy = busy{}
@@ -113,6 +114,7 @@ func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	})
 }
 
+// OnToolResult implements agent.Callbacks: one line, and the last lines of what failed.
 func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 	s.do(func() {
 		s.endAsking()

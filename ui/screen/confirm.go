@@ -50,10 +50,12 @@ func (s *Screen) ConfirmAll(q Confirmation) string {
 	return text
 }
 
+// ConfirmHelp prints what the answers mean.
 func (s *Screen) ConfirmHelp(q Confirmation) {
 	s.do(func() { s.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
 }
 
+// Confirmed prints whether the user said yes.
 func (s *Screen) Confirmed(q interface{ decided(yes bool) string }, yes bool) {
 	s.do(func() {
 		s.endAsking()

@@ -243,6 +243,7 @@ func lastOfOwn(text string) int {
 	return 0
 }
 
+// Marked is safe text with a mark before each row that begins with an own word.
 func (s *Screen) Marked(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

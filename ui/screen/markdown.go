@@ -75,6 +75,7 @@ const (
 
 const maxBlock = 8 << 10
 
+// NewMarkdown makes a renderer for one reply.
 func NewMarkdown(opt MarkdownOptions) *Markdown {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
@@ -118,6 +119,7 @@ func (m *Markdown) Break() error {
 	return m.flush()
 }
 
+// Column is the cell the next character would stand in.
 func (m *Markdown) Column() int { return m.row.col }
 
 // Room is how many cells the open row has left.
@@ -126,6 +128,7 @@ func (m *Markdown) Room() int { return m.row.guard.width - m.row.guard.col }
 // Style is the sequence that the open row's style begins with.
 func (m *Markdown) Style() string { return m.opt.Palette.begin(m.row.style) }
 
+// Close writes what was held back and ends the row.
 func (m *Markdown) Close() error {
 	m.end()
 	m.row.said = len(m.row.buf)

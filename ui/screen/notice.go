@@ -9,6 +9,7 @@ import (
 	"artoo/provider"
 )
 
+// OnNotice implements agent.Callbacks: one line, and nothing for reports of usage.
 func (s *Screen) OnNotice(n agent.Notice) {
 	s.do(func() {
 		switch {

@@ -29,6 +29,7 @@ func isYou(prompt string) bool {
 	return strings.HasPrefix(prompt, You) || strings.HasPrefix(prompt, youIn)
 }
 
+// Indent begins the further lines behind a prompt.
 func Indent(prompt string) string {
 	if !isYou(prompt) {
 		prompt = You

@@ -144,7 +144,7 @@ type asking struct {
 	cut  bool            // it is shown on the screen; the pager shows all, as it is
 	left bool            // a part is left to the pager
 	seen sanitize.Hidden // characters that a reader would not have seen
-	what string          // what may hold them
+	what string          // "call": the part that may hold them
 	last string          // stands last, below their warning
 }
 

@@ -112,6 +112,7 @@ const (
 	answer
 )
 
+// New makes a Screen. It writes nothing yet.
 func New(opt Options) *Screen {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }

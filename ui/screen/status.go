@@ -11,6 +11,7 @@ import (
 	texts "artoo/tool/text"
 )
 
+// StatusMode is how much the status line shows: the words of ARTOO_STATUS.
 type StatusMode string
 
 // The status modes; the zero value is StatusShort.

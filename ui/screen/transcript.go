@@ -10,6 +10,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
+// BannerInfo is what a conversation begins with.
 type BannerInfo struct {
 	Version, Model string
 	Dir            string // absolute
