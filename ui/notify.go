@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -71,20 +72,18 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 		quit: make(chan struct{})}
 	n.dir = filepath.Base(o.Dir)
 	bell := func(string) string { return "\a" }
-	switch o.How {
-	case "", "off":
-		return nil, nil
-	case "bell":
-		n.sequence = bell
-	case "osc9":
-		n.sequence = func(text string) string { return "\x1b]9;" + text + "\x1b\\" }
-	case "osc777":
-		n.sequence = func(text string) string {
+	sequences := map[string]func(text string) string{
+		"bell": bell,
+		"osc9": func(text string) string { return "\x1b]9;" + text + "\x1b\\" },
+		"osc777": func(text string) string {
 			return "\x1b]777;notify;artoo;" + strings.ReplaceAll(text, ";", ",") + "\x1b\\"
-		}
-	case "osc99":
-		n.sequence = func(text string) string { return "\x1b]99;;" + text + "\x1b\\" }
-	default:
+		},
+		"osc99": func(text string) string { return "\x1b]99;;" + text + "\x1b\\" },
+	}
+	if o.How == "" || o.How == "off" {
+		return nil, nil
+	}
+	if n.sequence = sequences[o.How]; n.sequence == nil {
 		words, err := splitWords(o.How)
 		if err != nil {
 			return nil, err
@@ -204,46 +203,35 @@ func (n *Notifier) Close() {
 
 // splitWords takes a command line apart at blanks; quotes and backslashes keep words together.
 func splitWords(line string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	begun := false
-	quote := rune(0)
-	runes := []rune(line)
-	for i := 0; i < len(runes); i++ {
-		r := runes[i]
-		switch {
-		case r == '\\' && quote != '\'' && i+1 < len(runes) && (quote == 0 || strings.ContainsRune(`\"$`+"`", runes[i+1])):
-			i++
-			word.WriteRune(runes[i])
-			begun = true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, begun = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if begun {
-				words = append(words, word.String())
-				word.Reset()
-				begun = false
+	rest := wordOfLine.ReplaceAllString(line, "")
+	if i := strings.IndexAny(rest, `'"`); i >= 0 {
+		return nil, fmt.Errorf("a quote (%c) is not closed", rest[i])
+	}
+	words := wordOfLine.FindAllString(line, -1)
+	for i, word := range words {
+		words[i] = quotedPart.ReplaceAllStringFunc(word, func(part string) string {
+			switch part[0] {
+			case '\'':
+				return part[1 : len(part)-1]
+			case '"':
+				return escaped.ReplaceAllString(part[1:len(part)-1], "$1")
 			}
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("a quote (%c) is not closed", quote)
-	}
-	if begun {
-		words = append(words, word.String())
+			return strings.TrimPrefix(part, `\`)
+		})
 	}
 	if len(words) == 0 || words[0] == "" {
 		return nil, errors.New("there is no command in it")
 	}
 	return words, nil
 }
+
+// How a command line is written: its words, their quoted parts, what a backslash escapes
+// between double quotes.
+var (
+	wordOfLine = regexp.MustCompile(`(?s)(?:[^\s'"\\]|\\.|\\$|'[^']*'|"(?:[^"\\]|\\.)*")+`)
+	quotedPart = regexp.MustCompile(`(?s)'[^']*'|"(?:[^"\\]|\\.)*"|\\.`)
+	escaped    = regexp.MustCompile("\\\\([\\\\\"$`])")
+)
 
 // NotifyOffer is the offer of notifications, which comes once, after a long turn.
 type NotifyOffer struct {

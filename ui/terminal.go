@@ -27,7 +27,6 @@ import (
 // screen tells, the terminal asks. Make one with New, call Run once.
 type Terminal struct {
 	*screen.Screen
-	commandState
 	opt      Options
 	prompt   *prompt.Prompt
 	listed   []conversation.Info   // /sessions numbered them
@@ -37,6 +36,8 @@ type Terminal struct {
 	spent    float64               // US dollars, as far as they are known
 	began    atomic.Bool           // there is a prompt
 	lost     atomic.Pointer[error] // why the output that is lost ends the conversation
+	shared   []provider.Part       // commands the user ran, for the next message
+	outputs  outputs               // /out pages them
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -415,12 +416,6 @@ func New(opt Options) (*Terminal, error) {
 
 // errLeave is returned by the commands that end the conversation.
 var errLeave = errors.New("leave")
-
-// commandState is what commands remember between them.
-type commandState struct {
-	shared  []provider.Part // commands the user ran, for the next message
-	outputs outputs         // /out pages them
-}
 
 // access is what the present session's file tools reach.
 func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true) }

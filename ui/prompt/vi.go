@@ -25,6 +25,9 @@ type viFind struct{ kind, char rune }
 
 const maxCount = 9999
 
+// viShort are the commands that stand for an operator with its motion.
+var viShort = map[rune]string{'x': "dl", 'X': "dh", 'D': "d$", 's': "cl", 'S': "cc", 'C': "c$", 'Y': "yy"}
+
 func (v *vi) reset() {
 	v.normal, v.typing = false, false
 	v.clear()
@@ -157,6 +160,10 @@ func (v *vi) command(kb *keyboard, char string) bool {
 	if v.op != 0 {
 		return false
 	}
+	if long := viShort[r]; long != "" {
+		v.op, v.opCount, v.count = rune(long[0]), v.count, 0
+		return v.command(kb, long[1:])
+	}
 	switch r {
 	case 'd', 'c', 'y':
 		v.op, v.opCount, v.count = r, v.count, 0
@@ -187,12 +194,6 @@ func (v *vi) insertCommand(e *editor, r rune) bool {
 		e.move(firstInLine(line, pos))
 	case 'A':
 		e.move(lineEnd(line, pos))
-	case 's':
-		v.kill(e, pos, rightBy(line, pos, v.take()))
-	case 'S':
-		v.kill(e, lineStart(line, pos), lineEnd(line, pos))
-	case 'C':
-		v.kill(e, pos, lineEnd(line, pos))
 	default:
 		return false
 	}
@@ -205,14 +206,6 @@ func (v *vi) change(e *editor, r rune) bool {
 	line, pos := e.line(), e.Pos()
 	n := v.take()
 	switch r {
-	case 'x':
-		return v.kill(e, pos, rightBy(line, pos, n))
-	case 'X':
-		return v.kill(e, leftBy(line, pos, n), pos)
-	case 'D':
-		return v.kill(e, pos, lineEnd(line, pos))
-	case 'Y':
-		return v.wholeLines(e, 'y', 0)
 	case 'p', 'P':
 		return v.put(e, r == 'P', n)
 	case '~':
@@ -253,15 +246,6 @@ func swapCase(line []rune, from, to int) []rune {
 		}
 	}
 	return line
-}
-
-func (v *vi) kill(e *editor, from, to int) bool {
-	if from >= to {
-		return false
-	}
-	v.lines = false
-	e.remove(from, to, true)
-	return true
 }
 
 // maxPut bounds what a count makes of a put, in characters.

@@ -24,10 +24,8 @@ const maxWhole = 64 << 10
 // whole is a Markdown text that arrived whole, in rows of less than width cells: glamour's on a
 // rich terminal, else those of an answer.
 func (lay *layout) whole(markdown string, width int, label string) string {
-	opt := MarkdownOptions{
-		Width: func() int { return width }, Color: lay.opt.ErrColor, Palette: lay.opt.Palette,
-		Links: lay.opt.Links && lay.opt.Profile == Rich, Spoken: lay.opt.Profile == Spoken, Label: label,
-	}
+	opt := lay.markdown(lay.opt.ErrColor, label)
+	opt.Width = func() int { return width }
 	clean := sanitize.Text(markdown, sanitize.Mixed)
 	if lay.opt.Profile != Rich || len(clean) > maxWhole || !glamourKeeps(clean) {
 		return RenderMarkdown(markdown, opt)
@@ -42,6 +40,12 @@ func (lay *layout) whole(markdown string, width int, label string) string {
 		return RenderMarkdown(markdown, opt)
 	}
 	return rows
+}
+
+// markdown are the options of a Markdown text on an output with that colour.
+func (lay *layout) markdown(color bool, label string) MarkdownOptions {
+	return MarkdownOptions{Width: lay.opt.Width, Color: color, Palette: lay.opt.Palette,
+		Links: lay.opt.Links && lay.opt.Profile == Rich, Spoken: lay.opt.Profile == Spoken, Label: label}
 }
 
 // complete reports whether the rows have all letters and digits of a text in its order: glamour

@@ -123,13 +123,13 @@ func (lay *layout) promptRows(text string) string {
 		return lay.ascii(text)
 	}
 	label, rest, _ := strings.Cut(words, " ")
-	rows := lay.wrapWords(rest, label+" ", "", func(text string) int { return PromptWord(text, lay.width()-1) })
+	rows := lay.wrapWords(rest, label+" ", "", func(text string) int { return promptWord(text, lay.width()-1) })
 	return strings.TrimSuffix(rows, "\n") + text[len(words):]
 }
 
-// PromptWord is how many bytes at the start of a prompt stay in one row of n cells, as the keys
+// promptWord is how many bytes at the start of a prompt stay in one row of n cells, as the keys
 // of a question do.
-func PromptWord(text string, n int) int {
+func promptWord(text string, n int) int {
 	end := strings.IndexByte(text, ' ')
 	if end < 0 || strings.LastIndexByte(text, '[') == 0 && cells(strings.TrimRight(text, " ")) <= n {
 		return len(text)

@@ -4,6 +4,14 @@ import "strings"
 
 const spokenAnswer = "artoo: "
 
+// answerLabel stands before an answer.
+func (lay *layout) answerLabel() string {
+	if lay.opt.Profile == Spoken {
+		return spokenAnswer
+	}
+	return ""
+}
+
 type plainReply struct {
 	open     bool
 	newlines int  // held back: the reply ends in exactly one
@@ -57,14 +65,9 @@ func (s *Screen) reply(text string) {
 		return
 	}
 	if s.open.md == nil {
-		label := ""
-		if s.opt.Profile == Spoken {
-			label = spokenAnswer
-		}
-		s.open.md = NewMarkdown(MarkdownOptions{
-			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor, Palette: s.opt.Palette,
-			Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
-		})
+		opt := s.layout.markdown(s.opt.OutColor, s.layout.answerLabel())
+		opt.Out = replyOut{s}
+		s.open.md = NewMarkdown(opt)
 	}
 	s.open.md.WriteString(text) // replyOut never fails; outputs keeps write errors
 	if now := s.opt.Now(); now.Sub(s.outputs.flushed) >= interval {

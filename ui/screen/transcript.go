@@ -113,12 +113,9 @@ func (s *Screen) Block(text string) {
 // Markdown prints a finished Markdown text as an answer is shown, but to Err.
 func (s *Screen) Markdown(text string) {
 	s.do(func() {
-		rows, label := indented(text, ""), ""
-		if s.opt.Profile == Spoken {
-			label = spokenAnswer
-		}
+		rows := indented(text, "")
 		if s.opt.ErrTTY {
-			rows = s.layout.whole(text, s.layout.width(), label)
+			rows = s.layout.whole(text, s.layout.width(), s.layout.answerLabel())
 		}
 		s.closeReply()
 		s.gap(answer)
