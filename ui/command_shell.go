@@ -182,12 +182,8 @@ const shellOpenWait = 100 * time.Millisecond
 // shellOutput shows a command's output as it comes, and keeps its ends. Safe for concurrent
 // use.
 type shellOutput struct {
-	draw  func(text string)        // writes safe text to the terminal
-	mark  func(text string) string // keeps its rows from looking like artoo's own
-	open  func()                   // takes the rows below the cursor, close gives them back
-	close func()
-	after func(time.Duration) <-chan time.Time
-	guard func()
+	*Terminal
+	draw func(p []byte)
 
 	mu     sync.Mutex
 	clean  *shell.Cleaner
@@ -203,11 +199,7 @@ type shellOutput struct {
 }
 
 func newShellOutput(t *Terminal, max int) *shellOutput {
-	o := &shellOutput{
-		draw: func(text string) { t.Draw([]byte(text)) }, mark: t.Marked,
-		open: func() { t.Prompt("") }, close: t.PromptDone,
-		after: t.opt.Clock.After, guard: t.prompt.Guard, keep: excerpt{max: max}, ended: make(chan struct{}),
-	}
+	o := &shellOutput{Terminal: t, draw: t.Draw, keep: excerpt{max: max}, ended: make(chan struct{})}
 	o.clean = shell.NewCleaner(cleanLines{o})
 	return o
 }
@@ -215,7 +207,7 @@ func newShellOutput(t *Terminal, max int) *shellOutput {
 func (o *shellOutput) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open()
+	o.Prompt("")
 	o.opened = true
 }
 
@@ -224,11 +216,11 @@ func (o *shellOutput) end() {
 	defer o.mu.Unlock()
 	_ = o.clean.Close() // cannot fail
 	if o.inRow {
-		o.draw("\n")
+		o.draw([]byte("\n"))
 	}
 	o.opened = false
 	close(o.ended)
-	o.close()
+	o.PromptDone()
 }
 
 func (o *shellOutput) Write(p []byte) (int, error) {
@@ -238,13 +230,13 @@ func (o *shellOutput) Write(p []byte) (int, error) {
 	o.writes++
 	if !o.armed && o.clean.Open() != "" {
 		o.armed = true
-		go o.silence(o.after(shellOpenWait), o.writes)
+		go o.silence(o.opt.Clock.After(shellOpenWait), o.writes)
 	}
 	return len(p), nil
 }
 
 func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
-	defer o.guard()
+	defer o.prompt.Guard()
 	for {
 		select {
 		case <-timer:
@@ -256,7 +248,7 @@ func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 			break
 		}
 		writes = o.writes
-		timer = o.after(shellOpenWait)
+		timer = o.opt.Clock.After(shellOpenWait)
 		o.mu.Unlock()
 	}
 	o.armed = false
@@ -271,14 +263,14 @@ func (o *shellOutput) show(text string) {
 	if o.hidden.Load() {
 		return
 	}
-	text = o.mark(sanitize.Text(text, sanitize.Code))
+	text = o.Marked(sanitize.Text(text, sanitize.Code))
 	rest, same := strings.CutPrefix(text, o.shown)
 	if !same {
 		rest = "\n" + text
 	}
 	o.shown = text
 	if rest != "" {
-		o.draw(rest)
+		o.draw([]byte(rest))
 		o.inRow = !strings.HasSuffix(rest, "\n")
 	}
 }

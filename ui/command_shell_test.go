@@ -230,7 +230,7 @@ func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 	out := newShellOutput(k.term, shellKeep)
 	slow := sync.OnceFunc(func() { <-time.After(shellPipeWait + 100*time.Millisecond) })
 	var shown strings.Builder
-	out.draw = func(text string) { slow(); shown.WriteString(text) }
+	out.draw = func(p []byte) { slow(); shown.Write(p) }
 	go func() {
 		_, _ = w.WriteString(shellPiece())
 		_ = w.Close()
@@ -258,7 +258,7 @@ func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *test
 	}
 	out := newShellOutput(k.term, shellKeep)
 	draws := 0
-	out.draw = func(string) { <-discarded; draws++ }
+	out.draw = func([]byte) { <-discarded; draws++ }
 	go func() {
 		_, _ = w.WriteString(shellPiece())
 		_ = w.Close()

@@ -133,7 +133,7 @@ type fileWaiter struct {
 	rfd  int
 }
 
-func newWaiter(reader io.Reader) (waiter, error) {
+func newWaiter(reader io.Reader) (*fileWaiter, error) {
 	f, ok := reader.(*os.File)
 	if !ok {
 		return nil, nil
@@ -156,6 +156,7 @@ func newWaiter(reader io.Reader) (waiter, error) {
 	return &fileWaiter{fd: fd, r: r, w: w, rfd: rfd}, nil
 }
 
+// wait returns when the file is readable, or wake was called; poll only looks.
 func (w *fileWaiter) wait(poll bool) (bool, error) {
 	timeout, fds := time.Duration(-1), []int{w.fd, w.rfd}
 	if poll {

@@ -65,7 +65,7 @@ func TestTheCursorOfWrappedRows(t *testing.T) {
 	} {
 		b := newBare(t, nil, nil)
 		b.term = prompttest.New(10, 8)
-		b.f.canvas.out = b.term
+		b.f.canvas.out = writes(b.term)
 		b.start(&request{label: Label{Text: "> "}})
 		b.keys(pasteBegin + tt.text + pasteEnd)
 		for range tt.left {

@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // canvas is the line on the screen, with its label: the only rows that are ever rewritten. It
 // writes the difference to what stands there. Not safe for concurrent use.
 type canvas struct {
-	out  io.Writer // never fails: the screen deals with a terminal that is gone
+	out  func(p []byte) // writes to the terminal
 	now  layout
 	open bool
 	// sections tells the terminal where prompts, lines and output begin; may be nil.
@@ -164,7 +163,7 @@ func (c *canvas) beep() { c.write("\a") }
 
 func (c *canvas) write(s string) {
 	if s != "" {
-		_, _ = io.WriteString(c.out, s)
+		c.out([]byte(s))
 	}
 }
 

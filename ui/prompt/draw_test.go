@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func TestFrameTouchesOnlyItsRows(t *testing.T) {
 	for round := range 150 {
 		cols, rows := 8+random.IntN(30), 4+random.IntN(8)
 		term := prompttest.New(cols, rows)
-		f := canvas{out: term}
+		f := canvas{out: writes(term)}
 		f.write("done\n")
 		above := 1
 		var text []rune
@@ -159,7 +160,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // Typing at the end writes the character and hardly more.
 func TestAKeyCostsFewBytes(t *testing.T) {
 	c := &counter{}
-	f := canvas{out: c}
+	f := canvas{out: writes(c)}
 	text := ""
 	f.show(layout{}, lay(Label{Text: "> "}, "     ", text, 0, 80))
 	c.n, c.most = 0, 0
@@ -174,7 +175,7 @@ func TestAKeyCostsFewBytes(t *testing.T) {
 
 func TestResizeStartsTheRowsAnew(t *testing.T) {
 	term := prompttest.New(40, 10)
-	f := canvas{out: term}
+	f := canvas{out: writes(term)}
 	f.write("finished line\n")
 	text := strings.Repeat("x", 60)
 	f.show(layout{}, lay(Label{Text: "> "}, "     ", text, len(text), 40))
@@ -189,7 +190,7 @@ func TestResizeStartsTheRowsAnew(t *testing.T) {
 	}
 	// Narrower: whether its rows were broken or cut, what is above is not reached.
 	var out strings.Builder
-	g := canvas{out: &out}
+	g := canvas{out: writes(&out)}
 	g.show(layout{}, lay(Label{Text: "> "}, "     ", text, len(text), 40))
 	out.Reset()
 	g.resized()
@@ -226,3 +227,5 @@ func TestPromptsBreakAtBlanks(t *testing.T) {
 		}
 	}
 }
+
+func writes(w io.Writer) func([]byte) { return func(p []byte) { _, _ = w.Write(p) } }

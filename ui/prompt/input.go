@@ -17,7 +17,7 @@ type chunk struct {
 // what is typed while the model works is taken, and lets go while a child has the terminal.
 type input struct {
 	reader io.Reader
-	waiter waiter // nil where the reader cannot be waited for
+	waiter *fileWaiter // nil where the reader cannot be waited for
 	now    func() time.Time
 	chunks chan chunk
 	held   []chunk // taken out of chunks already, to be dealt with first
@@ -93,14 +93,6 @@ func (in *input) deliver(c chunk) bool {
 	case <-in.quit:
 		return false
 	}
-}
-
-// waiter waits until a file can be read.
-type waiter interface {
-	// wait returns when the file is readable, or wake was called; poll only looks.
-	wait(poll bool) (readable bool, err error)
-	wake()
-	close() error
 }
 
 type order struct {

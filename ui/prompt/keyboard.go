@@ -40,7 +40,7 @@ type keyboard struct {
 }
 
 func newKeyboard(p *Prompt, ed *editor, remember func(string)) *keyboard {
-	kb := &keyboard{Prompt: p, ed: ed, canvas: canvas{out: drawer{p.screen}}, remember: remember, stop: suspend, spoken: p.opt.Spoken}
+	kb := &keyboard{Prompt: p, ed: ed, canvas: canvas{out: p.screen.Draw}, remember: remember, stop: suspend, spoken: p.opt.Spoken}
 	if !kb.spoken && IsModern(p.opt.Env) {
 		kb.sections, kb.canvas.coded = &sections{exit: -1}, true
 	}

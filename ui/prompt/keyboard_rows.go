@@ -104,14 +104,6 @@ func (kb *keyboard) abandon() {
 	kb.screen.Draw([]byte("\n")) // an answer may go somewhere else that is this terminal all the same
 }
 
-// drawer lets the canvas write through the screen.
-type drawer struct{ screen Screen }
-
-func (d drawer) Write(p []byte) (int, error) {
-	d.screen.Draw(p)
-	return len(p), nil
-}
-
 func (kb *keyboard) close() error {
 	if kb.shown {
 		kb.end()

@@ -84,7 +84,7 @@ func TestLongListsAreCut(t *testing.T) {
 	}
 	b := newBare(t, nil, nil)
 	b.term = prompttest.New(80, 10)
-	b.f.canvas.out = b.term
+	b.f.canvas.out = writes(b.term)
 	b.f.opt.Complete = proposing(many...)
 	b.read("")
 	b.keys("@file", "\t")

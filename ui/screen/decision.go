@@ -169,11 +169,7 @@ func (lay *layout) appliedLine(c agent.Call) string {
 }
 
 // Waited is how long questions have stood open since the screen was made.
-func (s *Screen) Waited() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.waited
-}
+func (s *Screen) Waited() time.Duration { return read(s, func() time.Duration { return s.waited }) }
 
 func (s *Screen) endAsking() {
 	if !s.asking {

@@ -86,15 +86,9 @@ func (lay *layout) spokenDiff(b *strings.Builder, lines []string) {
 			fmt.Fprintf(b, "%s.\n", strings.TrimRight(l, "."))
 			continue
 		case strings.HasPrefix(l, "@@"):
-			var a, c int
-			// Forms without a count ("@@ -1 +1 @@") leave the count out.
-			if fields := strings.Fields(l); len(fields) > 2 {
-				if _, err := fmt.Sscanf(fields[1], "-%d", &a); err == nil {
-					from = a
-				}
-				if _, err := fmt.Sscanf(fields[2], "+%d", &c); err == nil {
-					to = c
-				}
+			_, added, _ := strings.Cut(l, " +")
+			if _, err := fmt.Sscanf(l, "@@ -%d", &from); err == nil {
+				_, _ = fmt.Sscanf(added, "%d", &to) // it stays where it is no number
 			}
 			continue
 		case from == 0 && to == 0, strings.HasPrefix(l, `\`):

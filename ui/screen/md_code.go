@@ -67,58 +67,47 @@ func (f fence) lineStyle(line string) style {
 }
 
 func (m *Markdown) readFenced(s string) string {
-	end := strings.IndexByte(s, '\n')
-	if end < 0 {
-		if m.lead = append(m.lead, s...); len(m.lead) <= maxHeld {
-			return ""
-		}
-		line := string(m.lead)
-		m.lead = m.lead[:0]
-		if m.fence.left(line) {
-			m.leaveFence(line)
-			return ""
-		}
-		m.state, m.fence.colors = inCode, nil
-		m.row.setStyle(m.fence.lineStyle(line))
-		m.codeText(line)
+	text, rest, whole := strings.Cut(s, "\n")
+	if m.lead = append(m.lead, text...); !whole && len(m.lead) <= maxHeld {
 		return ""
 	}
-	line := string(append(m.lead, s[:end]...))
+	line := string(m.lead)
 	m.lead = m.lead[:0]
 	style := m.fence.lineStyle(line)
+	closes := m.fence.closes(line)
 	switch {
 	case m.fence.left(line):
-		m.leaveFence(line + "\n")
-		return s[end+1:]
-	case m.fence.closes(line):
 		m.fence = fence{}
-		style = dim
-		if m.opt.Spoken {
-			m.flushCode()
-			return s[end+1:]
+		m.flushCode()
+		if whole {
+			line += "\n"
 		}
+		m.feed(line)
+		return rest
+	case !whole:
+		m.state, m.fence.colors = inCode, nil
+		m.codeLine(line, style)
+		return rest
+	case closes && m.opt.Spoken:
+		m.fence = fence{}
+		m.flushCode()
+		return rest
+	case closes:
+		m.fence, style = fence{}, dim
 	}
 	m.codeLine(line, style)
-	m.codeEnd()
-	return s[end+1:]
-}
-
-func (m *Markdown) leaveFence(text string) {
-	m.fence = fence{}
-	m.flushCode()
-	m.feed(text)
+	m.codeText("\n")
+	return rest
 }
 
 func (m *Markdown) readCode(s string) string {
-	end := strings.IndexByte(s, '\n')
-	if end < 0 {
-		m.codeText(s)
-		return ""
+	text, rest, whole := strings.Cut(s, "\n")
+	m.codeText(text)
+	if whole {
+		m.codeText("\n")
+		m.state = atStart
 	}
-	m.codeText(s[:end])
-	m.codeEnd()
-	m.state = atStart
-	return s[end+1:]
+	return rest
 }
 
 func (m *Markdown) codeLine(line string, style style) {
@@ -136,18 +125,14 @@ func (m *Markdown) codeLine(line string, style style) {
 	}
 }
 
+// codeText shows a part of a line of code, or its end, or holds it back to be spoken.
 func (m *Markdown) codeText(s string) {
-	if m.speech.code.open {
+	switch {
+	case m.speech.code.open:
 		m.speech.code.add(m, s)
-		return
+	case s == "\n":
+		m.row.newline()
+	default:
+		m.row.raw(sanitize.Text(s, sanitize.Code))
 	}
-	m.row.raw(sanitize.Text(s, sanitize.Code))
-}
-
-func (m *Markdown) codeEnd() {
-	if m.speech.code.open {
-		m.speech.code.add(m, "\n")
-		return
-	}
-	m.row.newline()
 }

@@ -28,16 +28,9 @@ func (m *Markdown) startRow(o opening) {
 }
 
 func (m *Markdown) readRow(s string) string {
-	row := &m.table.rows[len(m.table.rows)-1]
-	end := strings.IndexByte(s, '\n')
-	if end < 0 {
-		*row += s
-		m.table.size += len(s)
-		s = ""
-	} else {
-		*row += s[:end]
-		m.table.size += end
-		s = s[end+1:]
+	text, rest, whole := strings.Cut(s, "\n")
+	m.table.rows[len(m.table.rows)-1] += text
+	if m.table.size += len(text); whole {
 		m.state = atStart
 	}
 	if m.table.size > maxBlock {
@@ -47,7 +40,7 @@ func (m *Markdown) readRow(s string) string {
 		}
 		m.rowsAsSource(m.state == inCode)
 	}
-	return s
+	return rest
 }
 
 func (m *Markdown) rowsAsSource(lastOpen bool) {

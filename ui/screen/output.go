@@ -61,18 +61,10 @@ func (s *Screen) DropPending() {
 
 // Err is the first error of writing to Out, nil as long as all went well. What
 // waits on a terminal is not written yet: call it after Finish to be sure.
-func (s *Screen) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.outputs.outBad
-}
+func (s *Screen) Err() error { return read(s, func() error { return s.outputs.outBad }) }
 
 // ErrStatus is the first error of writing to Err, nil as long as all went well.
-func (s *Screen) ErrStatus() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.outputs.errBad
-}
+func (s *Screen) ErrStatus() error { return read(s, func() error { return s.outputs.errBad }) }
 
 // Alert sends safe bytes to Err that neither show nor move anything, such as BEL.
 func (s *Screen) Alert(text string) {

@@ -161,3 +161,10 @@ func (s *Screen) unlock() {
 		stop()
 	}
 }
+
+// read is what f says of the screen.
+func read[T any](s *Screen, f func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}
