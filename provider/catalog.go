@@ -26,11 +26,9 @@ type ModelInfo struct {
 	// Efforts are the provider's own words for how hard the model reasons, the
 	// least first; nil when they are not known.
 	Efforts []string `json:"efforts"`
-	// Billed says that the provider itself tells what each reply has cost, so
-	// that a cap on money holds without a price.
+	// Billed says that the provider tells what each reply has cost.
 	Billed bool `json:"-"`
-	// Guess says that the model is not in the catalogue: all but its name is
-	// what models of its family can safely be taken to have.
+	// Guess says that the catalogue lacks the model: all but its name is what its family has.
 	Guess       bool   `json:"guess"`
 	ContextFrom Source `json:"context_from"` // who says so of Context
 	PriceFrom   Source `json:"price_from"`   // zero if Price is nil
@@ -84,20 +82,17 @@ func ShortCount(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Price is in US dollars per million tokens. Where CacheRead or CacheWrite is 0
-// such tokens are charged as Input: a cost is never taken too low.
+// Price is in US dollars per million tokens. CacheRead or CacheWrite of 0 means Input.
 type Price struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
-	// Tiers are the prices of longer prompts, the shortest first; nil where all
-	// cost the same.
+	// Tiers are the prices of longer prompts, the shortest first; or nil.
 	Tiers []Tier `json:"tiers,omitempty"`
 }
 
-// Tier is what a whole request costs whose prompt is longer than Above tokens,
-// cached ones included. Its price has no tiers.
+// Tier is the price of a whole request whose prompt is longer than Above tokens.
 type Tier struct {
 	Above int `json:"above"`
 	Price
@@ -160,8 +155,7 @@ func patches(model string) bool {
 	return f.Patches
 }
 
-// Has reports whether the catalogue lists the model as one of the provider's own, a
-// dated id and a router's variant (":nitro") included.
+// Has reports whether the catalogue lists the model as the provider's own.
 func (c *Catalog) Has(provider, model string) bool {
 	if f, _ := FactsOf(provider); f.VendorModels {
 		model, _, _ = strings.Cut(model, ":")
@@ -170,15 +164,13 @@ func (c *Catalog) Has(provider, model string) bool {
 	return ok
 }
 
-// DefaultModel is the model of a provider chosen without one; "" for servers with their own
-// models and coding CLIs.
+// DefaultModel is the model of a provider chosen without one, or "".
 func DefaultModel(provider string) string {
 	f, _ := FactsOf(provider)
 	return f.DefaultModel
 }
 
-// ProviderFor names the vendor in whose catalogue the model is, "" where it is in
-// none.
+// ProviderFor names the vendor in whose catalogue the model is, or "".
 func (c *Catalog) ProviderFor(model string) string {
 	info, _ := c.find("", model)
 	return info.Provider
@@ -200,8 +192,7 @@ func Cost(usage Usage, price *Price) *float64 {
 	return new(sum / 1e6)
 }
 
-// vendorOf takes a router's vendor/model:variant apart. The vendor is one of
-// our provider names, or "" when the id names none we know.
+// vendorOf takes a router's vendor/model:variant apart. An unknown vendor is "".
 func vendorOf(model string) (vendor, id string) {
 	prefix, rest, ok := strings.Cut(model, "/")
 	if !ok {
@@ -216,8 +207,7 @@ func vendorOf(model string) (vendor, id string) {
 	return "", model
 }
 
-// find looks for a model among those of its vendor, or of all vendors where it
-// is "".
+// find looks for a model among those of its vendor, or of all vendors for "".
 func (c *Catalog) find(vendor, id string) (ModelInfo, bool) {
 	vendors := []string{vendor}
 	if vendor == "" {
@@ -254,8 +244,7 @@ func family(id string) string {
 	return dated().ReplaceAllString(strings.TrimSuffix(id, "-latest"), "$1")
 }
 
-// The window that nearly every model with tools has, the reply every server
-// grants, and the window without which nothing can be done.
+// The usual window and reply, and the window without which nothing can be done.
 const (
 	guessContext = 128_000
 	guessOutput  = 8_192
@@ -284,8 +273,7 @@ func guess(vendor, id string) ModelInfo {
 	return info
 }
 
-// seesByName knows open models that see by a word of their names: anyone may
-// serve them, under nearly any name.
+// seesByName knows open models that see by a word of their names.
 func seesByName(id string) bool {
 	id = strings.ToLower(id)
 	for _, word := range []string{"llava", "vision", "pixtral", "moondream", "internvl", "minicpm-v", "-vl",

@@ -13,8 +13,7 @@ import (
 	"unicode"
 )
 
-// The built-in catalog is text, parsed only when a model is looked up, so that the program
-// starts fast. Package modelsdev writes it.
+// The built-in catalog is text, parsed only when a model is looked up; modelsdev writes it.
 
 //go:embed catalog.tsv
 var table string
@@ -304,8 +303,7 @@ func (m ModelInfo) check() error {
 	return nil
 }
 
-// EncodeCatalog writes models as OpenCatalog reads them, in their order. The
-// error is the first fact that is out of all proportion.
+// EncodeCatalog writes models as OpenCatalog reads them. The error is an implausible fact.
 func EncodeCatalog(models []ModelInfo) (string, error) {
 	var sources []Source
 	number := func(s Source) string {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ErrorKind sorts failures by what the caller can do about them. The words are
-// those of the program's JSON output.
+// ErrorKind sorts failures by what the caller can do. The words are those of the JSON output.
 type ErrorKind string
 
 // The kinds a wire may report.
@@ -28,8 +27,7 @@ const (
 	KindCanceled   ErrorKind = "canceled"   // the caller's context ended the request
 )
 
-// Error is the one error type of all wires. errors.Is finds context.Canceled
-// and context.DeadlineExceeded through it.
+// Error is the error type of all wires. It unwraps to context.Canceled and DeadlineExceeded.
 type Error struct {
 	Kind       ErrorKind
 	Provider   string        // the configured provider's name
@@ -43,19 +41,15 @@ type Error struct {
 	Local      bool  // the server is on a loopback or private address
 	Images     bool  // the request was refused for an image in it, or for their number
 	Usage      Usage // usage of the failed try, as far as known
-	// Keep are the parts of a broken reply that the history must hold, beside its text. May
-	// be nil.
+	// Keep are the parts of a broken reply that the history must hold beside its text; may be nil.
 	Keep []Part
 	// Window and Requested are the numbers of a KindContext error, 0 when unknown.
 	Window, Requested int
-	// InBytes marks a KindContext error about bytes, which says nothing of the window in
-	// tokens.
+	// InBytes marks a KindContext error about bytes, not tokens.
 	InBytes bool
-	// Elsewhere says of a KindContext error that what is too long is kept by
-	// somebody else: nothing that is left out of the messages makes it shorter.
+	// Elsewhere marks a KindContext error about what somebody else keeps: nothing here shortens it.
 	Elsewhere bool
-	// Empty says that the server accepted the request and its reply holds nothing at
-	// all, as some answer what is too long for them.
+	// Empty says that the reply holds nothing at all, as some servers answer what is too long.
 	Empty bool
 	Err   error // the cause; may be nil
 }

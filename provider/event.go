@@ -65,15 +65,12 @@ type Done struct {
 	Message Message
 	Stop    StopReason
 	Detail  string // the provider's own explanation of a refusal or cut; may be ""
-	// Doubt says why this may not be what the model wrote, such as the rest of a
-	// call that the server lost; "" mostly. The retry wrapper asks once more.
+	// Doubt says why this may not be what the model wrote; "" mostly. The retry wrapper asks again.
 	Doubt string
-	// Unread means that the doubt is a call in the text, which nothing runs: the user must
-	// know.
+	// Unread means that the doubt is a call in the text, which nothing runs.
 	Unread bool
 	Usage  Usage
-	// Several says that Usage is the sum of several requests of the provider's
-	// own making: it tells nothing of the size of the history that was sent.
+	// Several says that Usage is the sum of several requests, so it tells nothing of the history.
 	Several   bool
 	RequestID string
 	Tries     int // 1 unless the retry wrapper counted more

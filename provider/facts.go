@@ -16,12 +16,10 @@ const (
 	KeyNever            // nothing to send one to
 )
 
-// Compatible is the provider that an address without a name means: any server
-// with Chat Completions.
+// Compatible is the provider that an address without a name means.
 const Compatible = "compatible"
 
-// Facts are what is known of a provider without asking it: all that the settings,
-// the catalogue and the doctor have to tell one from another by.
+// Facts are what is known of a provider without asking it.
 type Facts struct {
 	Name    string
 	BaseURL string // "" where the user runs it, or where it is no server
@@ -31,18 +29,15 @@ type Facts struct {
 	TokenVar string
 	Secrets  []string // other variables that hold a key or token of it, which artoo does not read
 	URLVar   string   // the variable its own tools take the address from; may be ""
-	// KeyPrefixes are how its keys begin, the usual one first; nil where nothing
-	// can be said.
+	// KeyPrefixes are how its keys begin, the usual one first; or nil.
 	KeyPrefixes []string
 	NotKeys     []NotKey // strings that users mistake for a key
 	Check       Check
 
 	DefaultModel string // taken where only the provider is named, or ""
-	// AnyModel stands for the one model that a server or program has by itself,
-	// where there is no DefaultModel; "" where a model must be named.
+	// AnyModel names the one model of a server without DefaultModel; "" where one must be named.
 	AnyModel string
-	// Vendor is how routers call it before the slash of a model's id; "" for who
-	// makes no models.
+	// Vendor is how routers call it before the slash of a model's id, or "".
 	Vendor       string
 	Families     []Family // the first that fits a model decides
 	NewSee       bool     // models of it that are unknown yet can be taken to see
@@ -56,8 +51,7 @@ type Facts struct {
 // NotKey is a text that is no key, by its beginning.
 type NotKey struct{ Prefix, Why, Hint string }
 
-// Check is the cheap question that needs a key and costs nothing. The zero value
-// asks for the list of models, with the key as a bearer token.
+// Check is the cheap question that needs a key. The zero value asks for the list of models.
 type Check struct {
 	Path       string            // below the address; "" means models
 	Auth       Auth              // "" means a bearer token
@@ -65,8 +59,7 @@ type Check struct {
 	BadRequest bool              // a key that it does not know is a bad request (400), too
 }
 
-// Local is a server of the user's own models: found when nothing else is chosen, with an
-// address that needs no scheme, a window on request, no key needed, and free.
+// Local is a server of the user's own models: it needs no key and costs nothing.
 type Local struct {
 	Title   string // its name in a sentence
 	Program string
@@ -74,8 +67,7 @@ type Local struct {
 	Fetch   string // the command that fetches a model, without its name
 }
 
-// Family is what a model that is not in the catalogue can be taken to have by how
-// its id begins: the least that any of its family has.
+// Family is the least that models whose ids begin so have.
 type Family struct {
 	Prefix    string // a # at its end stands for a digit that ends the id or its first word
 	MaxOutput int
@@ -94,8 +86,7 @@ func (f Family) has(id string) bool {
 	return !digit || rest != "" && rest[0] >= '1' && rest[0] <= '9' && (len(rest) == 1 || rest[1] == '-')
 }
 
-// Known are the providers with a name of their own, in the order in which they are
-// listed to users. The caller must not change what it gets.
+// Known are the providers with a name of their own, as users see them. Callers must not change it.
 var Known = sync.OnceValue(func() []Facts {
 	return []Facts{
 		{
@@ -183,8 +174,7 @@ func Names() []string {
 // AnyModelName is how users name whichever model a server or program has.
 const AnyModelName = "default"
 
-// FactsOf finds the facts of a provider. A name that is not known is a server of
-// the user's, with Chat Completions.
+// FactsOf finds the facts of a provider. An unknown name is a server with Chat Completions.
 func FactsOf(name string) (f Facts, known bool) {
 	for _, f := range Known() {
 		if f.Name == name {
@@ -194,8 +184,7 @@ func FactsOf(name string) (f Facts, known bool) {
 	return Facts{Name: name, Key: KeyOptional}, false
 }
 
-// KeyVariables are the variables that the provider's key is looked for in, the
-// first that is set wins; nil where it never takes one.
+// KeyVariables are the variables of the provider's key, the first that is set wins; or nil.
 func (f Facts) KeyVariables() []string {
 	if f.Key == KeyNever || len(f.KeyVars) > 0 {
 		return f.KeyVars
@@ -203,8 +192,7 @@ func (f Facts) KeyVariables() []string {
 	return []string{strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + "_API_KEY"}
 }
 
-// KeyVariables are the variables that hold a key or token of any known provider:
-// no child process may see them.
+// KeyVariables are all variables with a key or token: no child process may see them.
 func KeyVariables() (names []string) {
 	for _, f := range Known() {
 		names = slices.Concat(names, f.KeyVariables(), f.Secrets)
@@ -212,8 +200,7 @@ func KeyVariables() (names []string) {
 	return names
 }
 
-// FamilyOf is the provider whose models have such IDs, or "". Open weights and local
-// tags such as deepseek-r1:8b belong to none.
+// FamilyOf is the provider whose models have such IDs, "" for open weights and local tags.
 func FamilyOf(model string) string {
 	name, f := familyOf(model)
 	if f.Open || strings.Contains(model, ":") {

@@ -34,8 +34,7 @@ const (
 // Auths are all of them.
 func Auths() []Auth { return []Auth{AuthBearer, AuthXAPIKey, AuthAPIKey, AuthGoogAPIKey} }
 
-// Form is how the settings have a server spoken to. The zero value is the
-// provider's own way.
+// Form is how the settings have a server spoken to. The zero value is the provider's own way.
 type Form struct {
 	Wire Wire
 	Auth Auth // no other header has the key
@@ -43,13 +42,11 @@ type Form struct {
 	// Auth is left out; nil means that none is. Called from any goroutine.
 	Token func(key string) bool
 	Path  string // replaces the wire's path for replies; may have a query
-	// Extra is a JSON object that is merged into the body of requests for a reply;
-	// nil for none.
+	// Extra is a JSON object that is merged into the body of requests for a reply; or nil.
 	Extra json.RawMessage
 }
 
-// Sign puts a key into the header that it belongs in, where own is the way of the
-// wire; an empty key goes nowhere.
+// Sign puts a key into its header, where own is the way of the wire; "" goes nowhere.
 func (f Form) Sign(h http.Header, key string, own Auth) {
 	auth := f.Auth
 	switch {
@@ -82,8 +79,7 @@ func (f Form) Check(name string) Check {
 	return facts.Check
 }
 
-// OwnField reports whether a field of a request's body is artoo's to write on some
-// wire, in any spelling that servers read.
+// OwnField reports whether a field of a request's body is artoo's own, in any spelling.
 func OwnField(name string) bool {
 	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
 	case "model", "messages", "input", "contents", "stream", "system", "instructions", "systeminstruction",

@@ -14,8 +14,7 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// Size is the image's width and height in pixels as its head tells them, 0
-// and 0 when it does not.
+// Size is the image's width and height in pixels, 0 and 0 if its head does not tell.
 func (i Image) Size() (width, height int) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(i.Data))
 	if err != nil {
@@ -51,8 +50,7 @@ func (i Image) Instead(why string) string {
 	return "[" + words + ": " + why + "]"
 }
 
-// imageLimits are what one request may hold. Where a provider says nothing the
-// limits are those of the narrower gateways.
+// imageLimits are what one request may hold.
 type imageLimits struct {
 	count int // images
 	bytes int // limit for one image
@@ -62,8 +60,7 @@ type imageLimits struct {
 	small int // may have no longer side than this
 }
 
-// limitsOf is the table. Anthropic counts 5 MB of base64 an image and 32 MB a
-// request; Gemini takes 20 MB inline.
+// limitsOf is the table: the narrower gateways' limits, and Anthropic's.
 func limitsOf(provider string) imageLimits {
 	l := imageLimits{count: 50, bytes: 3_900_000, total: 14 << 20, edge: 8000, crowd: 20, small: 2000}
 	if provider == "anthropic" {
@@ -111,8 +108,7 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	return fit, told
 }
 
-// LeaveOut replaces each image that refused selects by a sentence. Messages stay as they
-// are.
+// LeaveOut replaces each image that refused selects by a sentence, in a copy.
 func LeaveOut(messages []Message, refused func(Image) bool) []Message {
 	var f imageFitter
 	for _, img := range Images(messages) {
@@ -187,8 +183,7 @@ func (f *imageFitter) choose(all []Image) (left int) {
 	return left
 }
 
-// steps is how much of n goes where only limit fits: what is over, in whole
-// quarters of the limit.
+// steps is how much of n goes where only limit fits, in whole quarters of the limit.
 func steps(n, limit int) int {
 	if n <= limit {
 		return 0

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal encodes v without escaping <, > and &. It is the only encoder of what is sent or
-// stored, since prompt caches compare bytes.
+// Marshal encodes v without escaping <, > and &: prompt caches compare bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -42,8 +41,7 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.`)
 })
 
-// DuplicateKey finds a key that one object of a JSON text has twice, at any depth. twice
-// is false if no object has one, and for a text that is not JSON.
+// DuplicateKey finds a key that one object of a JSON text has twice, at any depth.
 func DuplicateKey(raw []byte) (key string, twice bool) {
 	if !json.Valid(raw) {
 		return "", false
@@ -51,7 +49,6 @@ func DuplicateKey(raw []byte) (key string, twice bool) {
 	return duplicateIn(json.NewDecoder(bytes.NewReader(raw)))
 }
 
-// duplicateIn reads the next value of a valid text, up to the first key that is there twice.
 func duplicateIn(d *json.Decoder) (key string, twice bool) {
 	token, err := d.Token()
 	open, nested := token.(json.Delim)

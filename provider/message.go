@@ -21,15 +21,12 @@ const (
 type Message struct {
 	Role  Role
 	Parts []Part
-	// Provider and Model tell who made an assistant message. Opaque payloads go
-	// back only to the same two.
+	// Provider and Model made an assistant message; only they get its payloads back.
 	Provider string
 	Model    string
-	// Answered is the model that the server says it was, where that is another
-	// id than the one that was asked for; "" otherwise.
+	// Answered is the model that the server says it was, where it is another; or "".
 	Answered string
-	// Partial marks an assistant message that broke off (interrupt, fault); it
-	// holds text only.
+	// Partial marks an assistant message that broke off; it holds text only.
 	Partial bool
 }
 
@@ -69,8 +66,7 @@ type Reasoning struct {
 	Opaque string `json:"opaque,omitempty"`
 }
 
-// FormSession is the Form of a part that holds the session of a provider that
-// keeps one of its own: it stays with a reply that broke off.
+// FormSession is the Form of a part with a provider's own session: a broken reply keeps it.
 const FormSession = "cli_session"
 
 // Image is an image for models that see. Data is raw, not base64. Name is its file's, may
@@ -106,8 +102,7 @@ type ToolResult struct {
 	Images  []Image `json:"images,omitempty"`
 	IsError bool    `json:"is_error,omitempty"`
 	File    string  `json:"file,omitempty"` // where the whole output is, when Text was cut
-	// Effect is what the call did, for the line that tells it when the call is no
-	// longer sent, or nil. No wire sends it.
+	// Effect is what the call did, or nil; no wire sends it.
 	Effect *Effect `json:"effect,omitempty"`
 }
 
@@ -175,8 +170,7 @@ type messageJSON[P any] struct {
 	Parts    []P    `json:"parts"`
 }
 
-// MarshalJSON writes the stable form: each part is an object whose first key is
-// "type".
+// MarshalJSON writes each part as an object whose first key is "type".
 func (m Message) MarshalJSON() ([]byte, error) {
 	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial,
 		Parts: []Part{}}
@@ -198,8 +192,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(line, "]}"...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
-// error: dropping it silently would break the pairing of calls and results.
+// UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an error.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in messageJSON[partJSON]
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -218,8 +211,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// partJSON has the fields of every kind of part, so that a message is read in
-// one pass: long sessions are read at the start of the program.
+// partJSON has the fields of every kind of part, so that a message is read in one pass.
 type partJSON struct {
 	Type      string          `json:"type"`
 	Note      Note            `json:"note"`

@@ -23,8 +23,7 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
-// Settler is a Provider that runs tools of its own, which may change files of the
-// project.
+// Settler is a Provider whose own tools may change files of the project.
 type Settler interface {
 	Provider
 	// Settle waits until nothing of the runs that were stopped works any more. It may be
@@ -32,8 +31,7 @@ type Settler interface {
 	Settle()
 }
 
-// Options are what a single request may set differently from the agent's
-// defaults. The zero value of each field means "unset".
+// Options are what one request may set. The zero value of each field means "unset".
 type Options struct {
 	Model       string   // the model's id as the provider knows it
 	MaxTokens   int      // tokens of the reply, reasoning included
@@ -83,8 +81,7 @@ const (
 	EffortMax    Effort = "max"
 )
 
-// Share is how much of a reply's tokens a model may think at this effort, in per
-// cent: what wires that send a budget ask for.
+// Share is how much of a reply's tokens a model may think at this effort, in per cent.
 func (e Effort) Share() int {
 	switch e {
 	case "", EffortOff:
@@ -102,8 +99,7 @@ func (e Effort) Share() int {
 // StopReason says why a complete reply ended.
 type StopReason string
 
-// The stop reasons every wire maps its own words to. ToolUse is decided by the
-// presence of calls, never by the provider's word for it.
+// The stop reasons. ToolUse is decided by the presence of calls, not by the provider's word.
 const (
 	StopComplete  StopReason = "complete"
 	StopToolUse   StopReason = "tool_use"
@@ -165,8 +161,7 @@ type Lister interface {
 // ListTimeout is how long a server's list of models is waited for.
 const ListTimeout = 10 * time.Second
 
-// Describer is a Provider whose server knows facts of its models that no
-// catalogue has, such as the window a local server gives them.
+// Describer is a Provider whose server knows more of its models than a catalogue.
 type Describer interface {
 	// Describe returns a model's facts, the server's over the catalog's. It asks once a
 	// model. Its errors are *Error, and the next call tries again. Several goroutines may
@@ -217,8 +212,8 @@ type Server struct {
 	Catalog *Catalog // facts of its models; nil means the built-in catalog
 }
 
-// Base is BaseURL, or the provider's own address; "" where none is known. Nothing
-// is guessed: a key must not reach another vendor's server.
+// Base is BaseURL, or the provider's own address; "" where none is known: a key must not reach
+// another vendor's server.
 func (s Server) Base() string {
 	if s.BaseURL != "" {
 		return s.BaseURL

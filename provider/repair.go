@@ -25,8 +25,7 @@ const (
 // with that for a shorter one, so that caches hold. Repair is pure and linear.
 func Repair(messages []Message) []Message { return repair(messages, false) }
 
-// RepairPaused is Repair for a history whose last reply a server paused (StopPause):
-// it goes back as the end, unchanged and without a word behind it.
+// RepairPaused is Repair for a history that ends with a reply that a server paused.
 func RepairPaused(messages []Message) []Message { return repair(messages, true) }
 
 func repair(messages []Message, paused bool) []Message {
@@ -114,8 +113,7 @@ func (r *repairer) add(m Message) {
 	r.turns = append(r.turns, t)
 }
 
-// part returns the part as it may be sent, nil when it may not, and whether
-// that is the very same.
+// part returns the part as it may be sent, or nil, and whether it is the very same.
 func (r *repairer) part(p Part, t *turn, partial bool) (kept Part, same bool) {
 	role := t.message.Role
 	if role == RoleTool {
@@ -167,8 +165,7 @@ func (r *repairer) call(c ToolCall, t *turn) ToolCall {
 	} else {
 		fixed.Input = CleanJSON(c.Input)
 	}
-	// A result that comes from now on answers this message's calls, not those
-	// of an earlier message that used the same id.
+	// A later result answers this message's calls, not an earlier one's with the same id.
 	if open := r.waiting[c.ID]; len(open) > 0 && !slices.Contains(t.slots, open[0]) {
 		delete(r.waiting, c.ID)
 	}
@@ -178,8 +175,7 @@ func (r *repairer) call(c ToolCall, t *turn) ToolCall {
 	return fixed
 }
 
-// result puts a result into the oldest slot that waits for it; one that nobody
-// waits for is dropped. alone says that m holds nothing else, as it should.
+// result puts a result into the oldest slot that waits for it. alone: m holds nothing else.
 func (r *repairer) result(m Message, result ToolResult, source int, alone bool) {
 	open := r.waiting[result.CallID]
 	if len(open) == 0 {
@@ -236,8 +232,7 @@ func (r *repairer) finish(original []Message) []Message {
 	return out
 }
 
-// id returns an unused call ID, which depends only on the earlier calls, so that IDs are
-// stable as the history grows. Wires map the characters.
+// id returns an unused call ID, which depends only on the earlier calls.
 func (r *repairer) id(id string) string {
 	stem := cmp.Or(strings.ToValidUTF8(id, "_"), "unknown")
 	id = stem
@@ -259,8 +254,7 @@ func isObject(raw json.RawMessage) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
 }
 
-// Identifier is s with _ for each character that is no letter of ASCII, digit, _ or
-// -, cut to most bytes: what every API takes as a name or an id.
+// Identifier is s cut to most bytes, with _ for all but ASCII letters, digits, _ and -.
 func Identifier(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -271,6 +265,5 @@ func Identifier(s string, most int) string {
 	return s[:min(len(s), most)]
 }
 
-// ToolName is a tool's name as an API takes it. A model can call a tool by any
-// name, and a history with such a call would be refused for ever.
+// ToolName is a tool's name as an API takes it; models call tools by any name.
 func ToolName(name string, most int) string { return cmp.Or(Identifier(name, most), "unknown") }

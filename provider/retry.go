@@ -16,16 +16,14 @@ import (
 	"time"
 )
 
-// The delays are those of the vendors' own SDKs: 0.5 s, doubled up to 8 s, less
-// up to a quarter at random.
+// The delays are those of the vendors' SDKs: 0.5 s, doubled up to 8 s, less up to a quarter.
 const (
 	retryTries = 5
 	retryTime  = 2 * time.Minute
 	retryFirst = 500 * time.Millisecond
 	retryMost  = 8 * time.Second
 	retrySpare = 0.25
-	// A server that is not there (refused, unknown host) rarely comes up while
-	// one waits: it gets fewer tries, all of them within a few seconds.
+	// A server that is not there rarely comes up while one waits.
 	absentTries = 3
 	absentTime  = 5 * time.Second
 )
@@ -37,20 +35,17 @@ const (
 // and wraps ctx's.
 type Retrier struct {
 	Provider Provider
-	// MaxTime limits the sum of all waits of one request; 0 means two minutes,
-	// less than 0 that nothing is ever retried.
+	// MaxTime limits all waits of one request; 0 means two minutes, less than 0 no retries.
 	MaxTime time.Duration
 	// Tries limits the tries of one request, the first included; 0 means five.
 	Tries int
 	// NewKey is asked once after a 401 whether there is another key than when the request
 	// began; then it is sent again. nil means never.
 	NewKey func(ctx context.Context, since time.Time) bool
-	// Rand returns numbers in [0,1) for the jitter; nil means math/rand. It
-	// must be safe for concurrent use.
+	// Rand returns numbers in [0,1), from any goroutine; nil means math/rand.
 	Rand func() float64
 
-	// twice holds the doubts that a second try did not remove: they are the
-	// server's way, and no reason to ask again.
+	// twice holds the doubts that a second try did not remove: they are no reason to ask again.
 	twice sync.Map
 }
 
@@ -76,8 +71,7 @@ type retrying struct {
 	doubt  string        // why an earlier try was not taken
 }
 
-// try sends the request once. When it failed and may be sent again, try tells
-// the consumer, waits, and returns true.
+// try sends the request once, and waits if it may be sent again.
 func (s *retrying) try(ctx context.Context, yield func(Event, error) bool) (again bool) {
 	s.n++
 	s.began = time.Now()
@@ -174,8 +168,7 @@ func (s *retrying) doubtful(done Done) *Error {
 	return e
 }
 
-// describe finds the *Error, which stays as it is, and gives an error that is
-// none the least it needs.
+// describe finds the *Error, or makes one.
 func describe(err error) *Error {
 	if e := AsError(err); e != nil {
 		return e
@@ -183,8 +176,7 @@ func describe(err error) *Error {
 	return &Error{Kind: KindProvider, Provider: "provider", Retry: new(false), Err: err}
 }
 
-// plan says what to do about the failed try: ok means to send again after
-// next.Wait.
+// plan says what to do about a failed try; ok means to send again after next.Wait.
 func (s *retrying) plan(e *Error) (next Retry, ok bool) {
 	if !e.Temporary() || s.MaxTime < 0 {
 		return Retry{}, false
@@ -225,8 +217,7 @@ func (s *retrying) backoff(n int) time.Duration {
 	return delay - time.Duration(retrySpare*random()*float64(delay))
 }
 
-// final is the error that ends the request. It says after how many tries, and
-// when to come back if the server named a time.
+// final is the error that ends the request.
 func (s *retrying) final(e *Error) *Error {
 	out := *e
 	out.Usage = s.used

@@ -13,8 +13,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// version is the API version this wire is written for; the Messages API demands
-// the header and has kept this value since 2023.
+// version is the API version that the Messages API demands.
 const version = "2023-06-01"
 
 // Provider asks models through the Messages API. Its fields must not change once it is in
@@ -42,8 +41,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	})
 }
 
-// hinted says what a rate limit without a time may be: the API names one for every
-// limit that passes by itself, but not for the monthly cap of a tier.
+// hinted explains a rate limit without a time: only the monthly cap of a tier has none.
 func hinted(e *provider.Error) (provider.Event, error) {
 	if e.Status == http.StatusTooManyRequests && e.Kind == provider.KindRateLimit && e.RetryAfter == 0 && e.Hint == "" {
 		e.Hint = "again in a few minutes, or choose another model with --model; if it stays, the spend limit of your plan is reached"
@@ -96,8 +94,7 @@ func (p *Provider) Models(ctx context.Context) (list []provider.ModelInfo, err e
 	return list, err
 }
 
-// Describe implements provider.Describer by the server's list of models: a server
-// of one's own, such as llama.cpp's, gives a model the window it was started with.
+// Describe implements provider.Describer by the server's list of models.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
 	ask := func(ctx context.Context, base string, path ...string) (wire.Request, error) {
 		query := url.Values{}

@@ -16,8 +16,7 @@ const (
 	formRedacted = "redacted_thinking"
 )
 
-// decoder gathers one reply. Blocks are addressed by their index: the events of
-// open blocks may interleave.
+// decoder gathers one reply. The events of open blocks may interleave.
 type decoder struct {
 	wire.Reply
 
@@ -149,8 +148,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	return d.Pending, nil
 }
 
-// start begins the reply. Some gateways begin it a second time when they change
-// servers behind our back: then all that came before is void.
+// start begins the reply. A gateway may begin it again: what came before is void.
 func (d *decoder) start(m *messageHead) {
 	if d.started && d.said {
 		d.Pending = append(d.Pending,
@@ -188,8 +186,7 @@ func (d *decoder) open(index int, b *blockHead) {
 	}
 }
 
-// block finds the block of an index, or makes it: a delta without a start is a
-// sloppy server's way.
+// block finds the block of an index, or makes it.
 func (d *decoder) block(index int, kind string) *wire.Piece {
 	if d.blocks == nil {
 		d.blocks = map[int]*wire.Piece{}
@@ -258,8 +255,7 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-// usage is the API's count. Its numbers are cumulative, and absent or null means unchanged.
-// input_tokens excludes the cache.
+// usage is the API's count: cumulative, unchanged where absent. input_tokens excludes the cache.
 type usage struct {
 	Input         *int `json:"input_tokens"`
 	CacheRead     *int `json:"cache_read_input_tokens"`

@@ -43,8 +43,7 @@ type message struct {
 	Content []block `json:"content"`
 }
 
-// block is any content block; the fields in use depend on Type. Cache stands
-// last, so that a mark never changes the bytes before it.
+// block is any content block. Cache stands last: a mark changes no bytes before it.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
@@ -71,9 +70,7 @@ type cacheControl struct {
 	Type string `json:"type"`
 }
 
-// The Messages API's limits for names (letters, digits, _ and -) and ids, and
-// what it is given where the caller says nothing of the reply's length, which
-// the API demands.
+// The API's limits for names and ids, and the reply's length where the caller sets none.
 const (
 	nameLimit        = 128
 	idLimit          = 64
@@ -83,8 +80,7 @@ const (
 // betaHeader names what is asked for beyond the version, with commas between.
 const betaHeader = "Anthropic-Beta"
 
-// encode makes the body of a request by the provider of the given name, without
-// what the model was found not to take, and sets the beta it needs.
+// encode makes the body without what the model was found not to take, and sets its beta.
 func encode(name string, req provider.Request, l wire.Learned, h http.Header) ([]byte, error) {
 	b := fill(name, req, l)
 	if b.interleaves(l) {
@@ -124,8 +120,7 @@ func fill(name string, req provider.Request, l wire.Learned) body {
 	return b
 }
 
-// history joins neighbours of one role, since a tool result is a block of a user message
-// here and the roles must take turns.
+// history joins neighbours of one role: the roles must take turns.
 type history struct {
 	provider string
 	model    string
@@ -155,8 +150,7 @@ func (h *history) add(m provider.Message) {
 	h.messages = append(h.messages, message{Role: role, Content: blocks})
 }
 
-// joinBlocks appends, but keeps tool results in front of everything else: the
-// API refuses results that come after text.
+// joinBlocks appends, but keeps tool results in front of everything else, as the API wants.
 func joinBlocks(have, more []block) []block {
 	at := len(have)
 	if more[0].Type == "tool_result" {
@@ -207,8 +201,7 @@ func (h *history) assistant(m provider.Message) []block {
 	return blocks
 }
 
-// appendReasoning returns the model's own reasoning byte for byte. Claude refuses a thought
-// without a signature; other servers send none and want the thought.
+// appendReasoning returns reasoning byte for byte. Claude refuses a thought without a signature.
 func appendReasoning(blocks []block, r provider.Reasoning, model string) []block {
 	switch {
 	case r.Form == formRedacted && r.Opaque != "":
@@ -231,8 +224,7 @@ func (h *history) result(r provider.ToolResult) block {
 	return block{Type: "tool_result", ToolUseID: h.ids.Result(r.CallID), Content: content, IsError: r.IsError}
 }
 
-// image is an image block, or a word in its place: the Messages API takes four
-// formats and refuses the whole request for any other.
+// image is an image block, or a word in its place for a format that the API refuses.
 func image(img provider.Image) block {
 	switch img.MediaType {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":

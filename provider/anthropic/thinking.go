@@ -14,8 +14,7 @@ type thinking struct {
 	Display string `json:"display,omitempty"`
 }
 
-// style is how a model family wants to be told to think. Saying it wrongly is a
-// 400, so the table follows the Messages API's notes on each family.
+// style is how a model family wants to be told to think; else it answers 400.
 type style int
 
 const (
@@ -88,14 +87,12 @@ func (f family) style() style {
 	return styleDefault
 }
 
-// takesTemperature reports whether the family accepts a temperature at all:
-// from Opus 4.7 on any but the default is refused.
+// takesTemperature reports whether the family accepts a temperature: up to Opus 4.6.
 func (f family) takesTemperature() bool {
 	return !f.claude || f.major > 0 && f.major*100+f.minor <= 406 && f.style() != styleAlways
 }
 
-// think says in the family's words how hard to think. An unset effort sends
-// nothing: it means the model's own default, which every family accepts.
+// think says in the family's words how hard to think. An unset effort sends nothing.
 func (b *body) think(effort provider.Effort, messages []message, l wire.Learned) {
 	f := parseFamily(b.Model)
 	if !f.takesTemperature() {
@@ -140,11 +137,9 @@ func (b *body) think(effort provider.Effort, messages []message, l wire.Learned)
 }
 
 // interleavedBeta lets a model that is given a budget think between its calls too.
-// Those that are told of an effort do so by themselves.
 const interleavedBeta = "interleaved-thinking-2025-05-14"
 
-// interleaves reports whether the request asks for reasoning between calls: Claude
-// 4 to 4.5 can have them, 3.7 cannot.
+// interleaves reports whether the request asks for reasoning between calls: Claude 4 to 4.5.
 func (b *body) interleaves(l wire.Learned) bool {
 	f := parseFamily(b.Model)
 	return f.claude && f.major == 4 && b.Thinking != nil && b.Thinking.Budget > 0 && !l.Without(wire.Interleaving)
@@ -170,8 +165,7 @@ func (b *body) budget(effort provider.Effort, messages []message) {
 	b.Temperature = nil
 }
 
-// mayThink reports whether the tool loop at the end of the history began with a thought:
-// these families think only then, and switching costs the cache.
+// mayThink reports whether the tool loop at the end began with a thought: else none is taken.
 func mayThink(messages []message) bool {
 	first := -1
 	last := len(messages) - 1

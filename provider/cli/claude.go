@@ -34,15 +34,13 @@ var claude = dialect{
 	price:     claudePrice,
 }
 
-// claudeReads are the tools for reading only: none runs a command. Those that edit are
-// included so that claude reports what it was refused; plan mode keeps them from running.
-// Unknown names are ignored.
+// claudeReads are the tools in plan mode, which runs no command. Those that edit are included so
+// that claude reports what it was refused.
 const claudeReads = "Read,Glob,Grep,LS,NotebookRead,WebFetch,WebSearch,Task,Agent,TodoWrite," +
 	"Edit,Write,NotebookEdit,ExitPlanMode"
 
-// claudeArgs are the arguments of a run. Settings, hooks and servers come from the user
-// alone unless the project is trusted; reading only has no servers, and plan mode's own
-// model decides nothing.
+// claudeArgs are the arguments of a run. Settings, hooks and servers come from the user alone unless
+// the project is trusted.
 func claudeArgs(c call) []string {
 	args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
 	if c.trust {
@@ -249,8 +247,7 @@ func bareModel(model string) string {
 	return model
 }
 
-// givesPlan is the tool by which claude asks to leave plan mode. No one can answer: the
-// plan is the answer.
+// givesPlan is the tool by which claude asks to leave plan mode: the plan is the answer.
 const givesPlan = "ExitPlanMode"
 
 // planOf is the plan in a call, or "".
@@ -261,8 +258,7 @@ func planOf(b claudeBlock) (plan string) {
 	return strings.TrimSpace(plan)
 }
 
-// spend counts the usage so far, also of sub-agents: a run that is cut off has no other
-// count.
+// spend counts the usage so far, also of sub-agents: a run may be cut off.
 func (d *claudeEvents) spend(r *reply, e claudeEvent) {
 	var m claudeMessage
 	switch e.Type {
@@ -330,8 +326,7 @@ func blocksIn(content json.RawMessage) (blocks []claudeBlock) {
 	return blocks
 }
 
-// result is the last event. is_error counts; the subtype is success also for a refused
-// request.
+// result is the last event. is_error counts, not the subtype.
 func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	r.over = true
 	r.begin(e.SessionID, "")

@@ -52,8 +52,7 @@ func (d *claudeEvents) stream(r *reply, data []byte) {
 	}
 }
 
-// next begins a message. The one before may have broken off, or been stopped by
-// a filter: then its text is void, and this one is in its place.
+// next begins a message. The text of one that broke off or was filtered is void.
 func (d *claudeEvents) next(r *reply, id string) {
 	switch {
 	case d.refused:
@@ -101,8 +100,7 @@ func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 	d.sure = r.here()
 }
 
-// assistant takes whole blocks of a message. What was streamed comes once more;
-// one message may come in several events, with a block or two each.
+// assistant takes whole blocks of a message. What was streamed comes once more.
 func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 	m, blocks := readMessage(e.Message)
 	if e.Error != "" { // claude's own words, which the result has too
@@ -140,8 +138,7 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 	d.sure = r.here()
 }
 
-// claudePrice is the price of claude's model, or of the most similar name in its family,
-// since claude knows newer models than the catalog; nil for an unknown family.
+// claudePrice is the price of claude's model, or of the most similar name in its family; or nil.
 func claudePrice(c *provider.Catalog, model string) *provider.Price {
 	info, _ := c.Lookup("anthropic", model)
 	price, most := info.Price, 0

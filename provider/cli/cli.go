@@ -40,27 +40,24 @@ type CLI struct {
 	Dir     string   // where the tool works
 	Root    string   // the project's root, Dir or above it; "" is Dir
 	Environ []string // all of the tool's environment, see Environ
-	// Mode is artoo's approval mode, asked before each run: in edits and auto the tool may
-	// edit by its own rules, else it only reads. nil means that it only reads.
+	// Mode is artoo's approval mode, asked before each run: the tool may edit in edits and auto. nil
+	// means that it only reads.
 	Mode func() string
-	// Reads is asked before each run for directories outside of Root that the tool
-	// may read; may be nil.
+	// Reads is asked before each run for more directories that the tool may read; or nil.
 	Reads func() []string
 	// Trusted is asked before each run whether the tool gets the project's settings, hooks
 	// and servers. The error, shown once, says why no longer. nil means never.
 	Trusted func() (bool, error)
-	// Instructions are put before the first message of each of the tool's
-	// sessions; may be "".
+	// Instructions begin each of the tool's sessions; may be "".
 	Instructions string
 	// Announce makes the first reply begin with a notice of whose rules hold.
 	Announce bool
-	// Idle is the longest silence of the tool, which says nothing while a
-	// command of its own runs: 0 means 30 minutes, less than 0 no limit.
+	// Idle is the longest silence of the tool: 0 means 30 minutes, less than 0 no limit.
 	Idle time.Duration
 	// Limit is the longest time of one run; 0 means no limit.
 	Limit time.Duration
-	// MaxRetry is how long claude may wait in all to send one request again: 0 means 2
-	// minutes, less than 0 not at all. The other tools do not say how long they wait.
+	// MaxRetry is how long claude may wait in all to send one request again: 0 means 2 minutes, less
+	// than 0 not at all.
 	MaxRetry time.Duration
 	// Caps is asked before each run; nil means that there are none.
 	Caps func() Caps
@@ -81,16 +78,14 @@ type CLI struct {
 	policy   string            // the file of the dialect's policy, "" until it is needed
 }
 
-// Caps bound a run; zero is no cap. Only claude keeps them itself; for the others the
-// caller checks after the run.
+// Caps bound a run; zero is no cap. claude keeps them itself, others are checked afterwards.
 type Caps struct {
 	Money  float64 // US dollars
 	Tokens int
 	Steps  int // requests to the model
 }
 
-// broken is a run that was cut off: the tool's session knows of it, the history has only
-// its text.
+// broken is a run that was cut off; the history has only its text.
 type broken struct {
 	session session
 	heard   string // the message it was given
@@ -164,8 +159,7 @@ func (c *CLI) waits() timeouts {
 	return *c.timeouts
 }
 
-// Stream implements provider.Provider. A run that ctx ends is interrupted as by
-// Ctrl-C; the error comes at once, the process may take a moment to end (Close).
+// Stream implements provider.Provider. A cancelled run is interrupted, and may take a moment to end.
 func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
 		d := dialectOf(c.Name)
@@ -210,8 +204,7 @@ func (c *CLI) Close() {
 	}
 }
 
-// policyFile is the path of a file that holds the dialect's policy, "" where it
-// has none. It is written again when it is gone.
+// policyFile is the path of a file that holds the dialect's policy, or "".
 func (c *CLI) policyFile(d *dialect) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,8 +228,7 @@ func (c *CLI) policyFile(d *dialect) (string, error) {
 
 func (c *CLI) place() place { return place{c.Dir, cmp.Or(c.Root, c.Dir)} }
 
-// opens are the directories beside Dir that the tool may use: the project's root,
-// which bounds what may be touched, and what Reads names.
+// opens are the directories beside Dir that the tool may use.
 func (c *CLI) opens() (dirs []string) {
 	if p := c.place(); p.root != p.dir {
 		dirs = append(dirs, p.root)
@@ -259,8 +251,7 @@ func (c *CLI) variable(name string) string {
 	return ""
 }
 
-// settled waits until what was stopped is gone: two processes must not write
-// one session. late is called once, when that takes a while.
+// settled waits until what was stopped is gone. late is called once, when that takes a while.
 func (c *CLI) settled(ctx context.Context, late func()) error {
 	c.mu.Lock()
 	leaving := slices.Clone(c.leaving)
@@ -314,7 +305,6 @@ func (c *CLI) path(d *dialect) (string, error) {
 	return path, nil
 }
 
-// fault makes an error that is not to be sent again; err may be nil.
 func (c *CLI) fault(kind provider.ErrorKind, message, hint string, err error) *provider.Error {
 	return &provider.Error{Kind: kind, Provider: c.Name, Message: message, Hint: hint, Retry: new(false), Err: err}
 }

@@ -27,8 +27,7 @@ var codex = dialect{
 	events: func() decoder { return &codexEvents{begun: map[string]bool{}} },
 	effort: "xhigh",
 	args: func(c call) []string {
-		// Where a project is not kept in git, codex must be told that this is
-		// meant; artoo has its own notion of places without a project.
+		// codex must be told that a project without git is meant.
 		args := []string{"exec", "--json", "--skip-git-repo-check"}
 		args = append(args, "--config="+trustLevel(c.place, c.trust))
 		if c.edits {
@@ -135,15 +134,13 @@ func (d *codexEvents) event(r *reply, data []byte) {
 	}
 }
 
-// trouble takes an error that is not the end: mostly of a connection that codex
-// tries to fix, for ever where there is no network.
+// trouble takes an error that is not the end: mostly of a connection that codex tries to fix.
 func (d *codexEvents) trouble(r *reply, text string) {
 	if text, _ = apiError(text); text != d.last { // once is enough
 		d.last, d.held = text, text
 	}
 	now := time.Now()
-	// It waits long for a server that says nothing, and tells that as trouble too:
-	// that is a silence, for which there is another limit.
+	// A long wait for a silent server is a silence, for which there is another limit.
 	silent := now.Sub(d.lastTrouble) > r.mayBeStuck/2
 	d.lastTrouble = now
 	switch {

@@ -26,11 +26,9 @@ type dialect struct {
 	// price is a model's price, or nil if unknown; a nil func if the tool reports its cost.
 	price  func(c *provider.Catalog, model string) *provider.Price
 	policy string // a file of rules that it is given where it only reads, or ""
-	// settings are the names under which it finds settings, commands, hooks and
-	// servers in a directory of a project.
+	// settings are the names of its settings, hooks and servers in a project.
 	settings []string
-	// projectSettings names what of a repository it would run or obey and cannot be told to
-	// leave alone; nil where it can. The run is refused then.
+	// projectSettings names what of a repository it would obey; the run is refused then. Or nil.
 	projectSettings func(p place, home string) (string, error)
 	// trusts are variables by which it takes the project for trusted, or nil.
 	trusts []string
@@ -56,8 +54,7 @@ type call struct {
 	caps   Caps
 }
 
-// decoder takes a run's events apart. An event that it does not know is passed
-// over; one it cannot read is noise.
+// decoder takes a run's events apart and passes over what it does not know.
 type decoder interface {
 	event(r *reply, data []byte)
 }
@@ -74,8 +71,7 @@ func dialectOf(name string) *dialect {
 	return nil
 }
 
-// Settings are the names of the tools' settings, commands, hooks and servers in a project,
-// for the named providers or for all.
+// Settings are the names of the tools' settings in a project, for the named providers or all.
 func Settings(providers ...string) (names []string) {
 	if len(providers) == 0 {
 		providers = []string{ClaudeName, CodexName, GeminiName}
@@ -119,8 +115,7 @@ func versionIn(text string) string {
 	return ""
 }
 
-// TooOld returns the least version needed and how to get it if a program's version output
-// is older; else both are "".
+// TooOld returns the least version and how to get it if a version output is older, else "".
 func TooOld(program, said string) (least, install string) {
 	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 		d := dialectOf(name)
@@ -168,8 +163,7 @@ func about(input json.RawMessage) string {
 	return string(input)
 }
 
-// effortOf maps artoo's effort to the tool's, whose word for the most is given; "" if it
-// has no word.
+// effortOf maps artoo's effort to the tool's, or "". most is its word for the most.
 func effortOf(effort provider.Effort, most string) string {
 	switch effort {
 	case provider.EffortLow, provider.EffortMedium, provider.EffortHigh:
@@ -190,17 +184,15 @@ func option(args []string, name, value string) []string {
 	return append(args, name+value)
 }
 
-// nested are variables by which the tools know that they run inside each other,
-// and then refuse or behave differently.
+// nested are variables by which the tools know that they run inside each other.
 var nested = []string{
 	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID",
 	"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
 	"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",
 }
 
-// Environ is the environment of a provider's tool: scrubbed, without marks of an outer
-// session, with the variables the tool logs in by, and with its vendor's API keys, which
-// would be charged, only if pass names them. withheld are the keys left out.
+// Environ is the environment of a provider's tool. Its vendor's API keys, which would be charged,
+// are in it only if pass names them; withheld are the others.
 func Environ(name string, scrubbed, all, pass []string) (environ, withheld []string) {
 	d := dialectOf(name)
 	if d == nil {

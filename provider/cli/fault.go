@@ -15,8 +15,7 @@ import (
 
 const mostMessage = 1000 // bytes of an error's text
 
-// The words of a failure's kind in lower case; the first that fits decides, + joins words
-// that must all occur.
+// The words of a failure's kind; the first that fits decides, + joins words that must all occur.
 var kindWords = []struct {
 	kind  provider.ErrorKind
 	words []string
@@ -120,8 +119,7 @@ func ending(state *os.ProcessState) string {
 	return "ended, nobody knows how,"
 }
 
-// failed makes the error of a failure by its own kind, then its text, which tells limits
-// from money, then the status.
+// failed makes the error of a failure by its kind, its text, then its status.
 func (r *run) failed(f *failure, stderr string) *provider.Error {
 	text := f.text
 	if len(text) > mostMessage {
@@ -204,8 +202,7 @@ func (r *run) masked(text string) string {
 	return text
 }
 
-// reason is the most telling line of stderr: the last that names an error, else the last
-// outside a trace.
+// reason is the last line of stderr that names an error, else the last outside a trace.
 func (r *run) reason(stderr string) string {
 	found := ""
 	for line := range strings.Lines(stderr) {
@@ -217,8 +214,7 @@ func (r *run) reason(stderr string) string {
 	return cmp.Or(found, lastLine(stderr))
 }
 
-// lineWith is the first line that has what in it, behind a label; "" when there
-// is none.
+// lineWith is the first line that has what in it, behind a label, or "".
 func lineWith(text, label, what string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, what) {

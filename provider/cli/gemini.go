@@ -9,8 +9,7 @@ import (
 	"artoo/provider"
 )
 
-// gemini is Google's Gemini CLI. The empty prompt of its command line makes it
-// read the real one from its standard input and no terminal.
+// gemini is Google's Gemini CLI. An empty prompt makes it read the real one from stdin.
 var gemini = dialect{
 	program:         "gemini",
 	least:           "0.34.0",
@@ -50,8 +49,7 @@ var gemini = dialect{
 	remark: func(stderr string) string { return lineWith(stderr, "gemini: ", "Approval mode overridden") },
 }
 
-// geminiPolicy denies what changes something, above all that the user's settings
-// allow. Without somebody to ask, gemini would also let itself out of plan mode.
+// geminiPolicy denies what changes something: the user's settings may allow it.
 const geminiPolicy = `[[rule]]
 toolName = ["run_shell_command", "write_file", "replace", "save_memory", "exit_plan_mode"]
 decision = "deny"
@@ -148,8 +146,7 @@ func (d *geminiEvents) event(r *reply, data []byte) {
 
 var geminiAsks = []string{"run_shell_command", "write_file", "replace", "save_memory", "web_fetch"}
 
-// result is the last event. Its status counts: an invalid reply of the model has
-// no error and exit status 0.
+// result is the last event. Its status counts, not the exit status.
 func (d *geminiEvents) result(r *reply, e geminiEvent) {
 	r.over = true
 	s := e.Stats

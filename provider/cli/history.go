@@ -26,8 +26,7 @@ const (
 
 type session struct {
 	ID string `json:"id"`
-	// Of is the artoo session it belongs to. In a fork of that, which may have
-	// begun earlier, the tool would remember what the fork has not heard.
+	// Of is the artoo session it belongs to: in a fork the tool would remember too much.
 	Of string `json:"of,omitempty"`
 	// Total is what the tool's session had used, where the tool counts so.
 	Total *provider.Usage `json:"total,omitempty"`
@@ -45,7 +44,7 @@ type plan struct {
 	images  int    // images that cannot be passed on
 }
 
-// plan decides which session is resumed, and its prompt; anew means that none is resumed.
+// plan decides which session is resumed, or none (anew), and its prompt.
 func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	p := plan{}
 	from := 0
@@ -79,8 +78,7 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	return p
 }
 
-// resumed is the tool's newest session in the history, and the index of the first message
-// it lacks.
+// resumed is the newest session in the history, and the first message it lacks.
 func (c *CLI) resumed(req provider.Request) (session, int) {
 	var found session
 	from := 0

@@ -11,8 +11,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// process is a running tool with all that it started. It has ended when done is closed:
-// the tool was waited for, and what it left running is killed.
+// process is a running tool with all that it started. done is closed when all of it has ended.
 type process struct {
 	cmd  *exec.Cmd // its ProcessState is to be read after done
 	done chan struct{}
@@ -37,8 +36,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// stop interrupts the tool as Ctrl-C would, and ends it when it does not stop.
-// It returns when all its processes are gone.
+// stop interrupts the tool, ends it when it does not stop, and waits for that.
 func (p *process) stop(wait timeouts) {
 	p.signal(syscall.SIGINT)
 	if !p.within(wait.interrupt) {
@@ -47,8 +45,7 @@ func (p *process) stop(wait timeouts) {
 	<-p.done
 }
 
-// end ends the tool without asking it to stop its work first: it is killed when
-// it has not ended after wait.
+// end ends the tool, and kills it after wait.
 func (p *process) end(wait time.Duration) {
 	p.signal(syscall.SIGTERM)
 	if !p.within(wait) {
@@ -93,8 +90,7 @@ const (
 
 var errLine = errors.New("a line of more than 64 MiB")
 
-// lines takes what a tool writes as fast as it can: some tools lose what they could not
-// write by the time they exit. The lines wait in memory, up to a bound.
+// lines takes what a tool writes at once, up to a bound: some lose what they could not write.
 type lines struct {
 	// ready gets a value when there is something to take.
 	ready chan struct{}

@@ -37,8 +37,7 @@ func (p place) repository(home string) []string {
 	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && names.Real(dir) == names.Real(home) })
 }
 
-// resolved are the place's directories, also with links resolved: a tool may ask by either
-// name.
+// resolved are the place's directories, also with links resolved.
 func (p place) resolved() []string {
 	var dirs []string
 	for _, dir := range p.up() {
@@ -51,8 +50,7 @@ func (p place) resolved() []string {
 	return dirs
 }
 
-// trustLevel is the override by which codex takes settings, rules, hooks and servers
-// of a project, or none of them, whatever its own list of trusted projects says.
+// trustLevel is the override by which codex takes all of a project's settings, or none.
 func trustLevel(p place, trusted bool) string {
 	level := "untrusted"
 	if trusted {
@@ -74,8 +72,7 @@ func tomlString(text string) string {
 // geminiIgnores are names in a .gemini directory that gemini itself does not read.
 var geminiIgnores = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
 
-// geminiProjectSettings names what of the repository gemini would run or obey: where its user
-// trusts the directory it has no option to leave that alone.
+// geminiProjectSettings names what of the repository gemini would run or obey.
 func geminiProjectSettings(p place, home string) (found string, err error) {
 	for _, dir := range p.repository(home) {
 		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))
@@ -97,8 +94,7 @@ const mostEnv = 1 << 20
 // assigned are the names that dotenv may take out of a line, and some more.
 var assigned = regexp.MustCompile(`([A-Za-z0-9_.-]+)\s*[=:]`)
 
-// geminiEnviron gives an empty value to each variable that an .env file of the repository
-// sets: gemini sets only missing ones.
+// geminiEnviron gives an empty value to each variable that an .env file would set.
 func geminiEnviron(p place, home string, environ []string) ([]string, error) {
 	there := map[string]bool{}
 	for _, kv := range environ {

@@ -29,8 +29,7 @@ type reply struct {
 	abort   bool                // the tool will not come to an end by itself: failure says why
 	stop    provider.StopReason // "" is a complete reply
 	usage   provider.Usage      // so far
-	// requests are about how many the tool made before its last, where it says no
-	// number: one for each step, or row of steps, that it shows.
+	// requests are about how many the tool made before its last.
 	requests int
 	total    *provider.Usage // total of the tool's session, if it reports one
 
@@ -86,8 +85,7 @@ func (r *reply) kept(m mark) int {
 // more reports whether there is text that was not there at m.
 func (r *reply) more(m mark) bool { return r.text.Len() > r.kept(m) }
 
-// void takes back the text since m: another try gives it again. What was before
-// it and still counts is said once more, since who listens forgets all.
+// void takes back the text since m. What still counts is said once more.
 func (r *reply) void(m mark, try provider.Retry) {
 	kept := r.kept(m)
 	try.Discard = kept < r.text.Len()

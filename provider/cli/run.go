@@ -44,8 +44,7 @@ func (r *run) send(e provider.Event) {
 
 func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 
-// once runs the tool and passes on what it says. It returns the error to end
-// with; nil after Done, and when nobody listens any more.
+// once runs the tool and passes on what it says. The error is nil after Done, or if nobody listens.
 func (r *run) once(p plan) error {
 	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck, mayWait: max(cmp.Or(r.MaxRetry, mostWait), 0)}, nil, false
 	path, err := r.path(r.dialect)
@@ -94,8 +93,7 @@ func (r *run) once(p plan) error {
 	return r.verdict(p, path, proc, ended, errs.String())
 }
 
-// trusted reports whether the project's settings count, and tells the user why not any
-// more.
+// trusted reports whether the project's settings count, and tells the user why no longer.
 func (r *run) trusted() bool {
 	if r.Trusted == nil {
 		return false
@@ -108,8 +106,7 @@ func (r *run) trusted() bool {
 	return trusted
 }
 
-// alone is the environment of a run into which a repository that is not trusted puts
-// nothing. The error is of one that would bring what the tool cannot be kept from.
+// alone is the environment of a run. The error names what an untrusted repository would bring.
 func (r *run) alone() ([]string, error) {
 	d, where, home := r.dialect, r.place(), r.home()
 	environ, found := slices.Clone(r.Environ), ""
@@ -158,8 +155,7 @@ func (r *run) call(p plan) call {
 	return c
 }
 
-// follow passes the events on until the tool has ended. ended says that it had
-// to be ended after its last event. The error is of a run that was stopped.
+// follow passes the events on until the tool has ended, or was (ended) after its last event.
 func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 	decoder, waits, silent := r.dialect.events(), r.waits(), cmp.Or(r.Idle, silence)
 	idle, quiet, limit := newTimer(silent), newTimer(waits.still), newTimer(r.Limit)
@@ -340,8 +336,7 @@ func (r *run) usage(p plan) provider.Usage {
 	return used
 }
 
-// spent is what a run that was cut off used. claude tells at the end what it cost:
-// before that it is what its model's price says, which is marked.
+// spent is what a run that was cut off used, by its model's price.
 func (r *run) spent() provider.Usage {
 	u := r.reply.usage
 	if r.dialect.price == nil || u.CostUSD != nil || u.Total() == 0 {
@@ -368,8 +363,7 @@ func (r *run) remember(p plan) {
 	r.broken[r.req.SessionID] = broken{s, p.heard}
 }
 
-// stoppedText stands for the answer of a run that was stopped before there was
-// one: its message was heard, and must not be sent again.
+// stoppedText stands for the answer of a stopped run: its message must not be sent again.
 const stoppedText = "(stopped before an answer)"
 
 // kept adds the session of a run that was cut off to its error, for the history.
@@ -390,8 +384,7 @@ func (r *run) sessionAfter(p plan) session {
 	return session{ID: r.reply.session, Of: r.req.SessionID, Total: cmp.Or(r.reply.total, p.session.Total)}
 }
 
-// passed is the error of a run that is whole, and used more than a cap allows
-// that the tool cannot keep, or nil.
+// passed is the error of a whole run that used more than a cap that the tool cannot keep.
 func (r *run) passed(p plan) error {
 	caps, used, program := r.caps(), r.usage(p), r.dialect.program
 	steps := r.reply.requests + 1

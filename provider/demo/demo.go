@@ -23,8 +23,7 @@ const (
 // Provider plays the script. Its state is the history of each request, so that
 // one value serves any number of conversations at once.
 type Provider struct {
-	// Pace waits for d, or until ctx is done: Wait when a person looks on, nil
-	// for no waiting at all.
+	// Pace waits for d, or until ctx is done; nil does not wait.
 	Pace func(ctx context.Context, d time.Duration)
 }
 
@@ -64,8 +63,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	}
 }
 
-// say streams the words of a move. It returns false when the reply is over
-// before its end: the consumer broke off, or ctx is done.
+// say streams the words of a move. It returns false when the reply is over early.
 func (p *Provider) say(ctx context.Context, m move, yield func(provider.Event, error) bool) bool {
 	events := []provider.Event{provider.Started{Model: Name}}
 	for _, piece := range pieces(m.reasoning) {

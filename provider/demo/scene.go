@@ -28,8 +28,7 @@ type exchange struct {
 	result provider.ToolResult
 }
 
-// read makes out the scene of a history. A call that was interrupted counts as
-// never made: the script makes it again.
+// read makes out the scene of a history. An interrupted call was never made.
 func read(messages []provider.Message) scene {
 	s := scene{fresh: true}
 	results := map[string]provider.ToolResult{}
@@ -127,8 +126,7 @@ func (x exchange) command() string {
 	return in.Command
 }
 
-// exitCode finds a command's exit status in the words of the tool: the number
-// behind the last "exit".
+// exitCode finds a command's exit status in the words of the tool.
 func exitCode(text string) (code int, ok bool) {
 	i := strings.LastIndex(strings.ToLower(text), "exit")
 	if i < 0 {

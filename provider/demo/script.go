@@ -16,8 +16,7 @@ type move struct {
 	calls     []provider.ToolCall
 }
 
-// next decides what comes now. Every branch depends on what the tools returned
-// and on which of them are offered.
+// next decides what comes now, by what the tools returned.
 func (s scene) next(tools offered) move {
 	switch {
 	case s.init:
@@ -137,8 +136,7 @@ func theEdit() map[string]any {
 	return map[string]any{"path": source, "edits": []map[string]any{{"old_string": wrong, "new_string": right}}}
 }
 
-// Scripted reports whether the script makes this very call; Main approves only these
-// without a user.
+// Scripted reports whether the script makes this very call.
 func Scripted(c provider.ToolCall) bool {
 	var inputs []map[string]any
 	switch c.Name {

@@ -10,8 +10,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// decoder gathers one reply. Each event is a whole response with the parts that
-// are new.
+// decoder gathers one reply. Each event is a whole response with new parts.
 type decoder struct {
 	wire.Reply
 	open   *wire.Piece // a call whose arguments come in pieces
@@ -54,8 +53,7 @@ type replyCall struct {
 	GoesOn bool            `json:"willContinue"`
 }
 
-// usageMetadata counts tokens: the prompt with what the cache held, the answer
-// without the reasoning.
+// usageMetadata counts the prompt with the cache, and the answer without the reasoning.
 type usageMetadata struct {
 	Prompt     int `json:"promptTokenCount"`
 	Cached     int `json:"cachedContentTokenCount"`
@@ -74,8 +72,7 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	return d.Pending, wire.More, err
 }
 
-// Whole implements wire.Decoder: one response, or a list of all of them from a
-// server that does not know alt=sse.
+// Whole implements wire.Decoder: one response, or a list of all.
 func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	d.Pending = nil
 	if err := d.takeAll(data); err != nil {
@@ -174,8 +171,7 @@ func (d *decoder) grow(p *replyPart) {
 	}
 }
 
-// call takes a call, which comes whole, or the next piece of one: Vertex sends
-// arguments piece by piece where it was told to.
+// call takes a call, whole or the next piece of one, as Vertex sends it on demand.
 func (d *decoder) call(c *replyCall, signature string) {
 	goesOn := c.Name == "" && d.open != nil
 	if !goesOn {
@@ -212,8 +208,7 @@ func (d *decoder) Held() int { return d.Reply.Held() + d.pieces.size }
 // formThought marks a thought: a text part that says that it is one.
 const formThought = "thought"
 
-// Done implements wire.Decoder. A reply without a finishReason is one that broke
-// off.
+// Done implements wire.Decoder. A reply without a finishReason broke off.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage, Detail: d.detail}
 	if d.stop == "" {

@@ -36,8 +36,7 @@ type tools struct {
 	Declarations []declaration `json:"functionDeclarations"`
 }
 
-// declaration has its schema in one of two forms: any JSON Schema, or the subset
-// that all servers know.
+// declaration has its schema as any JSON Schema, or in the subset.
 type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -50,8 +49,7 @@ type content struct {
 	Parts []part `json:"parts"`
 }
 
-// part is any part of a content; exactly one of its kinds is set. Text is a
-// pointer because an empty one may carry a signature.
+// part is any part of a content. An empty Text may carry a signature.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Thought   bool              `json:"thought,omitempty"`
@@ -85,8 +83,7 @@ type responseObject struct {
 	Error  *string `json:"error,omitempty"`
 }
 
-// The limits for names and ids of calls, and the words that stand for a
-// signature that is lost: a model whose call came from elsewhere has none.
+// The limits for names and ids of calls, and the words for a lost signature.
 const (
 	nameLimit   = 128
 	idLimit     = 64
@@ -126,8 +123,7 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	return provider.Marshal(b)
 }
 
-// declare lists the tools, without those whose schema the server refuses in
-// every form.
+// declare lists the tools, without those whose schema the server refuses.
 func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 	var list []declaration
 	for _, t := range specs {

@@ -35,8 +35,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	})
 }
 
-// prepare makes the request to a model. Without alt=sse the server would send one
-// JSON array, of which nothing can be shown before its end.
+// prepare makes the request. Without alt=sse one JSON array would come.
 func (p *Provider) prepare(ctx context.Context, model string) (wire.Request, error) {
 	kind, name := kindOf(model)
 	return p.request(ctx, url.Values{"alt": {"sse"}}, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")

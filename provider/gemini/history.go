@@ -7,8 +7,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// history gathers the contents. The results of one message's calls are one content after
-// it; the user's words are another, since a turn begins with a content without results.
+// history gathers the contents. The results of a message's calls are one content, the user's
+// words another.
 type history struct {
 	provider string
 	model    string
@@ -63,8 +63,7 @@ func (h *history) push(role string, parts []part) {
 	h.contents = append(h.contents, content{Role: role, Parts: parts})
 }
 
-// assistant rebuilds a reply: a signature belongs to its very part. Thoughts without one
-// are not sent back.
+// assistant rebuilds a reply: a signature belongs to its very part.
 func (h *history) assistant(m provider.Message) []part {
 	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
 	var parts []part
@@ -97,8 +96,7 @@ func (h *history) assistant(m provider.Message) []part {
 	return parts
 }
 
-// signature is what goes back with a part, "" for that of another model or one
-// that the server does not know any more.
+// signature is what goes back with a part, or "".
 func (h *history) signature(opaque string, own bool) string {
 	if !own || h.learned.Forgotten(opaque) {
 		return ""

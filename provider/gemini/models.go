@@ -17,8 +17,7 @@ var _ provider.Lister = (*Provider)(nil)
 
 const pageSize = "1000"
 
-// modelPage is a page of GET /v1beta/models. A field that a server leaves out
-// says nothing.
+// modelPage is a page of GET /v1beta/models.
 type modelPage struct {
 	Models []listed `json:"models"`
 	Next   string   `json:"nextPageToken"`
@@ -33,8 +32,7 @@ type listed struct {
 	Thinking bool     `json:"thinking"`
 }
 
-// Models implements provider.Lister. The server does not tell the age of its
-// models: they are in its own order.
+// Models implements provider.Lister, in the server's own order.
 func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	request := func(token string) (wire.Request, error) {
 		query := url.Values{"pageSize": {pageSize}}
@@ -123,8 +121,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 	return info, nil
 }
 
-// family is what can be read out of a model's id, such as gemini-2.5-flash-lite,
-// gemini-3.1-pro-preview, models/gemini-flash-latest.
+// family is what can be read out of a model's id.
 type family struct {
 	gemini bool
 	kind   string // pro, flash, lite or another word
@@ -158,12 +155,10 @@ func parseFamily(model string) family {
 	return f
 }
 
-// thinks reports whether the family reasons before it answers; the others refuse
-// any word about it.
+// thinks reports whether the family reasons; the others refuse any word about it.
 func (f family) thinks() bool { return f.gemini && f.version >= 205 }
 
-// byLevel reports whether the effort is a word (from 3 on) and not a number of
-// tokens.
+// byLevel reports whether the effort is a word, not a number of tokens.
 func (f family) byLevel() bool { return f.gemini && f.version >= 300 }
 
 // needsSignatures reports whether the first call of each step must carry one.
@@ -179,9 +174,7 @@ type thinkingConfig struct {
 	Level           string `json:"thinkingLevel,omitempty"`
 }
 
-// think maps an effort to the family's words, nil to none. Without an effort the model
-// decides how much to think. limit is the reply's, which includes the reasoning; 0 for
-// none.
+// think maps an effort to the family's words, or nil. limit is the reply's in tokens, or 0.
 func (f family) think(effort provider.Effort, limit int) *thinkingConfig {
 	switch {
 	case !f.thinks():
@@ -197,8 +190,7 @@ func (f family) think(effort provider.Effort, limit int) *thinkingConfig {
 	return &thinkingConfig{IncludeThoughts: budget != 0, Budget: &budget}
 }
 
-// level is the word for an effort. Pro cannot do without thinking, and the first
-// of its line knew no middle.
+// level is the word for an effort. Pro always thinks; its first line knew no middle.
 func (f family) level(effort provider.Effort) string {
 	switch effort {
 	case provider.EffortOff:

@@ -42,8 +42,7 @@ func (o *object) addAll(pieces []piece) {
 	}
 }
 
-// json is the whole, or the path that could not be followed, which no JSON
-// object is: such a call is answered with what is wrong with it.
+// json is the whole, or the path that could not be followed, which is no JSON.
 func (o *object) json() string {
 	if o.bad != "" {
 		return "a piece of the arguments does not fit: " + o.bad
@@ -58,8 +57,7 @@ func (o *object) json() string {
 	return string(raw)
 }
 
-// put sets the value at steps below at and returns what then stands there. Lists
-// grow by one at most.
+// put sets the value at steps below at. Lists grow by one at most.
 func put(at any, steps []any, p *piece) (any, bool) {
 	if len(steps) == 0 {
 		return p.value(at), true
@@ -126,8 +124,7 @@ func plain(v any) any {
 
 var step = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[\'(.*?)\'\]|\[(\d+)\]|\.([^.[]*)`) })
 
-// steps takes a path apart; ok is false for one that cannot be read or is deeper
-// than any schema.
+// steps takes a path apart; ok is false for one that is bad or too deep.
 func steps(path string) (list []any, ok bool) {
 	rest, found := strings.CutPrefix(path, "$")
 	for found && rest != "" && len(list) < 64 {

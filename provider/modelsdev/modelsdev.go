@@ -146,8 +146,7 @@ func (r rates) price() (p provider.Price, known bool) {
 	return provider.Price{Input: *r.Input, Output: *r.Output, CacheRead: r.Read, CacheWrite: r.Write}, true
 }
 
-// Charged reports whether a list means a price by it: some write 0 for what they
-// do not know.
+// Charged reports whether a list means a price by it: some write 0 for unknown.
 func Charged(id string, p provider.Price) bool {
 	return p.Input != 0 && p.Output != 0 || strings.HasSuffix(id, ":free")
 }
@@ -161,15 +160,13 @@ func Reply(output, window int) int {
 	return min(output, window/2) // room for a prompt
 }
 
-// Order sorts ids by vendor or family, and within it the newest first as far as
-// their numbers tell.
+// Order sorts ids by vendor or family, and within it the newest first.
 func Order(a, b string) int {
 	family := func(id string) string { return id[:len(id)-len(strings.TrimLeft(id, "~abcdefghijklmnopqrstuvwxyz"))] }
 	return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(b, a))
 }
 
-// Undated takes the dates off the ids, and of models that are then the same the
-// one that had none, or the one with the latest.
+// Undated takes the dates off the ids; of equal ones the newest stays.
 func Undated(models []provider.ModelInfo) []provider.ModelInfo {
 	var list []provider.ModelInfo
 	at, date := map[string]int{}, map[string]string{}

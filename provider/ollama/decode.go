@@ -58,8 +58,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	return events, err
 }
 
-// take works a line in. One without a message is an error, under whatever key a
-// version puts it.
+// take works a line in. One without a message is an error.
 func (d *decoder) take(l *line, data string) error {
 	if wire.Present(l.Error) || l.Message == nil && !l.Done {
 		if e := wire.Failure([]byte(data)); e != nil {
@@ -87,8 +86,7 @@ func (d *decoder) take(l *line, data string) error {
 	return nil
 }
 
-// words is what a line that is no reply says: 0.11 puts a call that it cannot read
-// under a key of that name.
+// words is what a line that is no reply says.
 func words(data string) string {
 	var said map[string]string
 	if err := wire.Decode([]byte(data), &said); err == nil && said[badCall] != "" {

@@ -56,16 +56,8 @@ const (
 	idLimit   = 64
 )
 
-// extent is what of a request a model has to read, in bytes.
-type extent struct {
-	text int // all but the images and the reasoning
-	// reasoning is what came since the last question: most models are not given the
-	// ones before it again.
-	reasoning int
-}
-
 // encode makes the body of a request by the provider of the given name.
-func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size extent, err error) {
+func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size int, err error) {
 	b := body{Model: req.Model, Stream: true, KeepAlive: keepAlive, Think: f.think(req.Effort),
 		Options: options{NumCtx: f.window, NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}}
 	if f.window > 0 {
@@ -127,23 +119,19 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-func measure(body int, messages []message) extent {
-	size := extent{text: body}
+// measure is what of a body a model has to read, in bytes: all but the images and the
+// reasoning, of which most are not given what came before the last question.
+func measure(body int, messages []message) int {
 	for _, m := range messages {
 		for _, img := range m.Images {
-			size.text -= len(img)
+			body -= len(img)
 		}
-		if m.Role == "user" {
-			size.reasoning = 0
-		}
-		size.text -= len(m.Thinking)
-		size.reasoning += len(m.Thinking)
+		body -= len(m.Thinking)
 	}
-	return size
+	return body
 }
 
-// think is the switch for an effort, or nil: a model that can think then
-// does. Few know levels, and those cannot be switched off.
+// think is the switch for an effort, or nil. Few models know levels, which cannot be off.
 func (f facts) think(effort provider.Effort) json.RawMessage {
 	switch {
 	case effort == "" || !f.mayThink():

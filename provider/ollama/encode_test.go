@@ -66,8 +66,8 @@ func TestGoldenRequests(t *testing.T) {
 			if f.maySee() {
 				images = len("UE5H" + "Vw==" + "UA==")
 			}
-			if want := (extent{text: len(body) - images - len("hm")}); size != want { // it was asked again since it thought
-				t.Errorf("size %+v of %d bytes, want %+v", size, len(body), want)
+			if want := len(body) - images - len("hm"); size != want {
+				t.Errorf("size %d of %d bytes, want %d", size, len(body), want)
 			}
 			providertest.Golden(t, name, body, *update)
 		})

@@ -16,8 +16,7 @@ import (
 
 type facts struct {
 	window int // window in tokens that requests ask for; 0 leaves it to the server
-	// listed says that the server lists what the model can do; an old one does
-	// not, and then all of it is tried.
+	// listed says that the server lists what the model can do; else all is tried.
 	listed                  bool
 	tools, thinking, vision bool
 	levels                  bool // it thinks in levels and cannot do without
@@ -47,15 +46,13 @@ type show struct {
 	} `json:"details"`
 }
 
-// showTimeout is how long a description may take, which needs no model, and
-// describeTimeout how long where a message waits that can do without.
+// How long a description may take, and how long where a message waits.
 const (
 	showTimeout     = 15 * time.Second
 	describeTimeout = 3 * time.Second
 )
 
-// Describe implements provider.Describer. The window is the one that requests
-// will ask for, of which the reply may take half.
+// Describe implements provider.Describer: the window that requests will ask for.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
 	info, _ := provider.Lookup("ollama", model)
 	f, err := p.lookup(ctx, model, describeTimeout)
@@ -68,9 +65,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 	return f.info(p.Name, model), nil
 }
 
-// lookup is what is known of a model, asked once. A server that does not describe models
-// leaves all open; a missing model or server is the error, and ctx's own error when it
-// ended.
+// lookup is what is known of a model, asked once. A missing model or server is the error.
 func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration) (facts, error) {
 	if f, ok := p.known.models.Load(model); ok {
 		return f.(facts), nil
@@ -96,8 +91,7 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	return f, nil
 }
 
-// described reports whether the server said all that it will ever say of a model,
-// if only that it describes none: one that is busy or failing may say more later.
+// described reports whether the server said all that it will ever say of a model.
 func described(failed *provider.Error) bool {
 	switch {
 	case failed == nil:
@@ -117,8 +111,7 @@ func (s *show) facts(model string) facts {
 	return f
 }
 
-// limit is the window of the model's architecture, or else the largest of its parts; 0 if
-// unknown.
+// limit is the window of the model's architecture, or of its largest part; or 0.
 func (s *show) limit() (most int) {
 	var arch string
 	if json.Unmarshal(s.Info["general.architecture"], &arch) == nil {
@@ -134,8 +127,7 @@ func (s *show) limit() (most int) {
 	return most
 }
 
-// window is what to ask for of a model with the given limit, 0 for one that is
-// not known.
+// window is what to ask for of a model with the given limit; 0 is unknown.
 func (p *Provider) window(limit int, cloud bool, s show) int {
 	size := p.Window
 	if size <= 0 {
@@ -222,7 +214,7 @@ func (p *Provider) Loaded(ctx context.Context) ([]provider.LoadedModel, error) {
 	return running.Models, p.failure(err)
 }
 
-// failure makes an error of the provider's one type, nil of nil.
+// failure makes an error of the provider's one type.
 func (p *Provider) failure(err error) error {
 	if err == nil || provider.AsError(err) != nil {
 		return err

@@ -54,8 +54,7 @@ func (h *history) add(m provider.Message) {
 	}
 }
 
-// flush sends the images that tools returned: the templates of most models look
-// for images in what the user says only.
+// flush sends the images that tools returned as the user's: templates look only there.
 func (h *history) flush() {
 	if len(h.images) > 0 {
 		h.messages = append(h.messages, message{Role: "user", Images: h.images})

@@ -11,8 +11,7 @@ import (
 
 var _ provider.Lister = (*Provider)(nil)
 
-// tagged is a model in the answer of /api/tags. Newer servers tell there what the
-// model can do and how much it takes.
+// tagged is a model in the answer of /api/tags.
 type tagged struct {
 	Name         string   `json:"name"`
 	RemoteHost   string   `json:"remote_host"`
@@ -24,16 +23,13 @@ type tagged struct {
 	} `json:"details"`
 }
 
-// How many models that the list says nothing of are asked for one by one, and how
-// many at a time.
+// How many models are asked for one by one, and how many at a time.
 const (
 	mostShown  = 32
 	showAtOnce = 4
 )
 
-// Models implements provider.Lister, the last changed first, with the window that requests
-// ask for. Embeddings are left out. A model without facts in the list is asked for by
-// itself.
+// Models implements provider.Lister, the last changed first. Embeddings are left out.
 func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, provider.ListTimeout)
 	defer cancel()

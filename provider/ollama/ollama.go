@@ -19,8 +19,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// The defaults: a window that holds an agent's work on most machines, and a model that
-// stays loaded while the user reads.
+// The default window, and how long the model stays loaded.
 const (
 	DefaultWindow    = 65_536
 	DefaultKeepAlive = "30m"
@@ -35,8 +34,7 @@ type Provider struct {
 	// Window is the most context to ask for, in tokens, within the model's limit. 0 means
 	// its Modelfile's, or DefaultWindow.
 	Window int
-	// KeepAlive is how long the model stays loaded, in the server's form; "" means
-	// DefaultKeepAlive.
+	// KeepAlive is how long the model stays loaded; "" means DefaultKeepAlive.
 	KeepAlive string
 
 	known   known
@@ -84,8 +82,7 @@ type attempt struct {
 	dec   *decoder // the last try's
 }
 
-// loaded is the window, in tokens, that the model has in memory now; 0 where the server
-// does not say.
+// loaded is the window, in tokens, of the model in memory; or 0.
 func (a *attempt) loaded() int {
 	ctx, cancel := context.WithTimeout(a.ctx, describeTimeout)
 	defer cancel()
@@ -143,7 +140,7 @@ func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
 	}
 	body, size, err := encode(a.Name, req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
 	a.dec.window = a.facts.window
-	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window, a.loaded) }
+	a.dec.cut = func(read int) string { return cut(size, read, a.facts.window, a.loaded) }
 	return body, err
 }
 
@@ -159,9 +156,8 @@ const (
 	defaultPort = "11434"
 )
 
-// Address makes the base URL of any OLLAMA_HOST form: a host, a port, both, with or without
-// scheme and path; "" is this machine. 0.0.0.0 becomes the loopback. A final /v1 or /api is
-// removed.
+// Address makes the base URL of any OLLAMA_HOST form; "" is this machine. 0.0.0.0 becomes the
+// loopback, a final /v1 or /api is removed.
 func Address(host string) string {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, found := strings.Cut(host, "://")

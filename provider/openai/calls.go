@@ -17,8 +17,7 @@ type fragment struct {
 	} `json:"function"`
 }
 
-// calls gathers the tool calls of one reply. In practice parallel calls share an index, or
-// come without an index or ID, or with the same ID.
+// calls gathers the tool calls of one reply: parallel ones may share an index or ID, or have none.
 type calls struct {
 	list    []*slot
 	byIndex map[int]int    // an index's newest call
@@ -31,8 +30,7 @@ type slot struct {
 	extent wire.Extent // bytes of the arguments
 }
 
-// add works a fragment in and returns the call it belongs to; fresh is true
-// when it begins a new one. Fragments that say nothing belong to no call (-1).
+// add works a fragment in and returns its call, -1 for none; fresh says that it begins one.
 func (c *calls) add(f *fragment) (n int, fresh bool) {
 	args := wire.Text(f.Function.Arguments)
 	n = c.find(f, args)
@@ -91,8 +89,7 @@ func (c *calls) find(f *fragment, args string) int {
 	return current
 }
 
-// complete reports whether a fragment with a function's name comes after the end of the
-// call: a server may repeat the name in every fragment.
+// complete reports whether a fragment with a name comes after the end of the call.
 func (s *slot) complete(f *fragment, args string) bool {
 	if !s.extent.Begun {
 		return f.Function.Name != s.Name
@@ -103,8 +100,7 @@ func (s *slot) complete(f *fragment, args string) bool {
 	return s.extent.Ended()
 }
 
-// whole reports whether there are calls and the arguments of all have come to
-// their end. Arguments that never began may be still to come.
+// whole reports whether there are calls and the arguments of all have come.
 func (c *calls) whole() bool {
 	for _, s := range c.list {
 		if !json.Valid([]byte(s.Text.String())) {

@@ -21,8 +21,7 @@ type decoder struct {
 	repeated wire.Repeated
 }
 
-// chunk is an event of the stream or, with Message in its choices, a whole
-// reply. Servers disagree about where the usage stands.
+// chunk is an event of the stream or, with Message in its choices, a whole reply.
 type chunk struct {
 	Object  string          `json:"object"`
 	Model   string          `json:"model"`
@@ -122,8 +121,7 @@ func (d *decoder) takeWhole(c *chunk, data []byte) error {
 	return err
 }
 
-// take works a chunk in. An error is looked for before the choices: a router's
-// error chunk has an empty list of them, like one that only brings usage.
+// take works a chunk in. An error may come with an empty list of choices.
 func (d *decoder) take(c *chunk, data []byte) error {
 	if !d.cutAt(c) && (wire.Present(c.Error) || c.Object == "error") { // the latter is vLLM's form
 		if e := wire.Failure(data); e != nil {
@@ -166,8 +164,7 @@ func (d *decoder) take(c *chunk, data []byte) error {
 	return nil
 }
 
-// cutAt reports whether the reply was cut at its length, which a router may also say in an
-// error.
+// cutAt reports whether the reply was cut at its length, perhaps in an error.
 func (d *decoder) cutAt(c *chunk) bool {
 	if d.stop == "length" {
 		return true
@@ -196,8 +193,7 @@ func (d *decoder) grow(dl *delta) error {
 	return nil
 }
 
-// takeCalls takes the calls of a further choice: one is asked for, and who puts a
-// text into the first puts its calls into the second (GitHub Copilot).
+// takeCalls takes the calls of a further choice (GitHub Copilot).
 func (d *decoder) takeCalls(ch *choice) {
 	for _, dl := range []*delta{ch.Delta, ch.Message} {
 		if dl != nil {
@@ -275,8 +271,7 @@ func (d *decoder) reasoning(form, s string) {
 // Held implements wire.Decoder.
 func (d *decoder) Held() int { return d.Reply.Held() + d.refusal.Len() + d.details.size }
 
-// finish takes the word for the end. Some of the words tell of a failure; the
-// router's own "stop" may hide one that the server behind it named.
+// finish takes the words for the end, some of which tell of a failure.
 func (d *decoder) finish(word, native string) error {
 	for _, w := range []string{word, native} {
 		switch w {

@@ -10,8 +10,7 @@ import (
 // formDetails marks reasoning of which only the opaque details are known.
 const formDetails = "reasoning_details"
 
-// Done implements wire.Decoder. A reply without a finish_reason is one that
-// broke off, unless something else says that it is over: see forgotten.
+// Done implements wire.Decoder. A reply without a finish_reason broke off, unless it is forgotten.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.Usage, Detail: d.refusal.String()}
 	if d.stop == "" && !d.forgotten() {
@@ -37,9 +36,8 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-// forgotten reports whether a reply is whole without a finish_reason, which some servers
-// (NIM, GLM, Snowflake) forget: whole calls need [DONE] or the count of tokens, a text
-// both.
+// forgotten reports whether a reply is whole without a finish_reason (NIM, GLM, Snowflake): whole
+// calls need [DONE] or the count of tokens, a text both.
 func (d *decoder) forgotten() bool {
 	counted := d.Usage != (provider.Usage{})
 	if len(d.calls.list) > 0 {

@@ -45,15 +45,13 @@ type reasoning struct {
 	Enabled *bool  `json:"enabled,omitempty"`
 }
 
-// nameLimit is Chat Completions' limit for the names of functions; idLimit what
-// OpenAI takes as the id of a call that another provider named.
+// The longest name of a function, and the longest id that another provider made.
 const (
 	nameLimit = 64
 	idLimit   = 40
 )
 
-// encode makes the body of a request by the provider of the given name, as the
-// model was found to take it.
+// encode makes the body of a request as the model was found to take it.
 func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte, error) {
 	q = q.without(l)
 	b := body{Model: req.Model, Stream: true}
@@ -108,8 +106,7 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 	return provider.Marshal(b)
 }
 
-// think says how hard to think, in the server's form. An unset effort sends
-// nothing: it means the model's own default.
+// think says how hard to think, in the server's form. An unset effort sends nothing.
 func (b *body) think(q Quirks, effort provider.Effort) {
 	word := q.EffortWords[effort]
 	if effort == "" || word == "" {

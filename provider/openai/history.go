@@ -9,8 +9,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// message is any message of the history. Content is a string, a list of parts, or null
-// beside calls: some servers insist on the key.
+// message is any message of the history. Content is a string, a list, or null beside calls.
 type message struct {
 	Role             string          `json:"role"`
 	ToolCallID       string          `json:"tool_call_id,omitempty"`
@@ -50,8 +49,7 @@ func (c content) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// part is one piece of a content list. Cache stands last, so that a mark never
-// changes the bytes before it.
+// part is one piece of a content list. Cache stands last: a mark changes no bytes before it.
 type part struct {
 	Type     string        `json:"type"`
 	Text     string        `json:"text,omitempty"`
@@ -108,8 +106,7 @@ func (h *history) add(m provider.Message) {
 	h.user(parts)
 }
 
-// flush sends the images that tools returned: a tool's message holds only text
-// on most servers, so they follow in the user's name.
+// flush sends the images that tools returned in the user's name: tools return only text.
 func (h *history) flush() {
 	images := h.images
 	h.images = nil
@@ -212,8 +209,7 @@ func (h *history) assistant(m provider.Message) {
 	h.messages = append(h.messages, out)
 }
 
-// joined is one message of two that the model said in a row, which chat templates
-// refuse: a reply that was paused or broke off, and what came after it.
+// joined is one message of two that the model said in a row, which chat templates refuse.
 func (m message) joined(next message) message {
 	if m.Content.text != "" && next.Content.text != "" {
 		m.Content.text += "\n\n"
@@ -279,8 +275,7 @@ func (h *history) echo(out *message, m provider.Message) {
 // maxMarks is how many cache breakpoints Anthropic takes in one request.
 const maxMarks = 4
 
-// mark sets Anthropic's cache breakpoints behind the system prompt and each last run of
-// user and tool messages, where the previous requests ended.
+// mark sets Anthropic's cache breakpoints where the previous requests ended.
 func mark(messages []message) {
 	ephemeral := &cacheControl{Type: "ephemeral"}
 	left := maxMarks

@@ -8,30 +8,24 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Quirks are the ways in which Chat Completions servers differ, as data. The zero value is
-// the plainest server: max_tokens, a system role, no extras.
+// Quirks are the ways in which Chat Completions servers differ. The zero value is the plainest.
 type Quirks struct {
-	// MaxTokensField names the field for the reply's length; "" means
-	// max_tokens, which all but OpenAI itself know.
+	// MaxTokensField names the field for the reply's length; "" means max_tokens.
 	MaxTokensField string
 	// SystemRole is the role of the system prompt; "" means system.
 	SystemRole string
 	// StreamOptions asks for usage with stream_options; a few servers refuse it.
 	StreamOptions bool
-	// UsageInclude asks for usage with OpenRouter's own field and reads the
-	// cost it then tells.
+	// UsageInclude asks for usage with OpenRouter's own field and reads the cost.
 	UsageInclude bool
-	// ReasoningFields are the names of readable reasoning; the first one with text wins.
-	// Empty means the three known ones.
+	// ReasoningFields are the names of readable reasoning, the first with text wins; nil means all.
 	ReasoningFields []string
-	// Effort says in which form the effort is sent, EffortWords in which
-	// words; an effort without a word is not sent.
+	// Effort says in which form the effort is sent; one without a word is not sent.
 	Effort      EffortStyle
 	EffortWords map[provider.Effort]string
 	// Echo says what of the reasoning goes back to the model that made it.
 	Echo Echo
-	// CacheControl marks the prompt for Anthropic's cache where the model is a
-	// Claude; the marks need the content in blocks.
+	// CacheControl marks the prompt for Anthropic's cache where the model is a Claude.
 	CacheControl bool
 	// ParallelCalls asks outright for parallel tool calls.
 	ParallelCalls bool
@@ -39,8 +33,7 @@ type Quirks struct {
 	PromptCacheKey bool
 	// NoImages leaves a word in the place of each image.
 	NoImages bool
-	// MergeUsers joins neighbouring user messages, because the chat templates
-	// of many local models insist on turns.
+	// MergeUsers joins neighbouring user messages, for chat templates that insist on turns.
 	MergeUsers bool
 }
 
@@ -66,8 +59,7 @@ const (
 	EchoDetails   Echo = "details"    // OpenRouter: reasoning_details as they came
 )
 
-// QuirksFor returns the quirks of a provider by its own documentation; an unknown name gets
-// those of a compatible server.
+// QuirksFor returns the quirks of a provider; an unknown one is a compatible server.
 func QuirksFor(name string) Quirks {
 	switch name {
 	case "openai":
@@ -108,7 +100,7 @@ func QuirksAt(name, address string) Quirks {
 	return QuirksFor("compatible")
 }
 
-// without is the quirks with what a model was found not to take.
+// without is the quirks without what a model was found not to take.
 func (q Quirks) without(l wire.Learned) Quirks {
 	if l.Without(wire.LengthField) {
 		q.MaxTokensField = otherLength(q.MaxTokensField)

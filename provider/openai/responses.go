@@ -78,8 +78,7 @@ type responsesReasoning struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// responsesTool is flat, unlike that of Chat Completions. Strict is sent though
-// it is false: the server's default would rewrite the schema.
+// responsesTool is flat. Strict is sent though false: the default would rewrite the schema.
 type responsesTool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
@@ -88,8 +87,7 @@ type responsesTool struct {
 	Strict      bool            `json:"strict"`
 }
 
-// The API's limits: the shortest reply that may be asked for, the longest id and
-// the longest cache key.
+// The shortest reply that may be asked for, the longest id and the longest cache key.
 const (
 	minOutputTokens  = 16
 	responsesIDLimit = 64
@@ -98,8 +96,7 @@ const (
 
 const includeEncrypted = "reasoning.encrypted_content"
 
-// encodeResponses makes the body of a request by the provider of the given name,
-// without what the server is known to refuse.
+// encodeResponses makes the body of a request without what the server is known to refuse.
 func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
 	if wire.Blank(req.System) {
@@ -178,8 +175,7 @@ func outputTokens(req provider.Request) int {
 	return max(req.MaxTokens, minOutputTokens)
 }
 
-// think says how hard to think and what of it to send back. An unset effort
-// sends none: it means the model's own default.
+// think says how hard to think and what of it to send back. An unset effort sends none.
 func (b *responsesBody) think(req provider.Request, l wire.Learned) {
 	f := familyOf(req.Model)
 	var r responsesReasoning

@@ -24,8 +24,7 @@ type responsesDecoder struct {
 	unrecognized []string // kinds of items that were left out
 }
 
-// responsesEvent is any event of the stream. Fields that may be large and are
-// not needed by all kinds stay undecoded.
+// responsesEvent is any event of the stream.
 type responsesEvent struct {
 	Type         string          `json:"type"`
 	OutputIndex  *int            `json:"output_index"`
@@ -41,8 +40,7 @@ type responsesEvent struct {
 	Error        json.RawMessage `json:"error"`
 }
 
-// responsesReply is the response that an event tells the state of, or a whole
-// one.
+// responsesReply is the response in an event, or a whole one.
 type responsesReply struct {
 	Object     string            `json:"object"`
 	Model      string            `json:"model"`
@@ -181,8 +179,7 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	}
 }
 
-// finish takes the last event. The response in it is looked at for what the
-// events before did not bring.
+// finish takes the last event, whose response may hold what no event before brought.
 func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 	d.count(r.Usage)
 	if e := wire.Reported(r.Error, string(r.Error), false); e != nil {
@@ -271,8 +268,7 @@ func (d *responsesDecoder) Held() (n int) {
 	return n + d.refusal.Len()
 }
 
-// responsesStop maps the API's word to a reason and a detail for the user. Calls run unless
-// the reply was cut or refused.
+// responsesStop maps the API's word to a reason and a detail for the user.
 func responsesStop(word string, calls bool, refusal string, silent bool) (stop provider.StopReason, detail string) {
 	switch {
 	case word == "content_filter":

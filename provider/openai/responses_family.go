@@ -6,8 +6,7 @@ import (
 	"artoo/provider"
 )
 
-// modelFamily is what requests to a family of OpenAI's models may hold. Saying
-// it wrongly is a 400, so the table follows the vendor's notes on each family.
+// modelFamily is what requests to a family of OpenAI's models may hold; else they get a 400.
 type modelFamily struct {
 	reasons bool // takes an effort, a summary and the encrypted reasoning
 	known   bool // the family is in the table; else the least is assumed that any takes
@@ -16,8 +15,7 @@ type modelFamily struct {
 	highest string
 }
 
-// familyOf reads a model's ID, such as gpt-5.6-terra, o4-mini, openai/gpt-4.1 or
-// ft:gpt-4.1:org::id. An unknown gpt- is like the newest.
+// familyOf reads a model's ID. An unknown gpt- is like the newest.
 func familyOf(model string) modelFamily {
 	id := strings.TrimPrefix(strings.ToLower(model), "ft:")
 	id = id[strings.LastIndexByte(id, '/')+1:]
@@ -71,8 +69,7 @@ func (f modelFamily) effort(e provider.Effort) string {
 	return ""
 }
 
-// takesTemperature reports whether a request with the given word for the effort
-// may set a temperature: a model that reasons refuses it.
+// takesTemperature reports whether a request with this effort may set a temperature.
 func (f modelFamily) takesTemperature(effort string) bool {
 	return !f.reasons || effort == "none"
 }

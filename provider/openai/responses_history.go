@@ -9,12 +9,10 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// formItem marks reasoning whose Opaque is a whole reasoning item of the
-// Responses API, as it came.
+// formItem marks reasoning whose Opaque is a whole reasoning item, as it came.
 const formItem = "reasoning_item"
 
-// inputItem is an item of the input; which fields are set depends on Type and
-// Role. Reasoning items are not written through it, but as they came.
+// inputItem is any item of the input but reasoning.
 type inputItem struct {
 	Type      string `json:"type,omitempty"`
 	Role      string `json:"role,omitempty"`
@@ -35,8 +33,7 @@ type inputPart struct {
 	ImageURL string `json:"image_url,omitempty"`
 }
 
-// outputPart is a piece of a message that the model made. The schema wants both
-// lists, which are always empty here.
+// outputPart is a piece of the model's message. The schema wants both lists.
 type outputPart struct {
 	Type        string `json:"type"`
 	Annotations []int  `json:"annotations"`
@@ -44,8 +41,7 @@ type outputPart struct {
 	Text        string `json:"text"`
 }
 
-// saidItem is a text of the model as the API reads it back: a whole message of
-// its own where it has an id, else plain words in the model's name.
+// saidItem is a text of the model as the API reads it back.
 func saidItem(mark itemMark, text string) inputItem {
 	it := inputItem{Type: "message", Role: "assistant", ID: mark.ID, Phase: mark.Phase, Content: text}
 	if mark.ID != "" {
@@ -54,8 +50,7 @@ func saidItem(mark itemMark, text string) inputItem {
 	return it
 }
 
-// itemMark is what a text or a call keeps of the item it came as: the item's
-// own id, which is another than the call's, and the phase of a message.
+// itemMark is what a text or a call keeps of the item it came as.
 type itemMark struct {
 	ID    string `json:"id,omitempty"`
 	Phase string `json:"phase,omitempty"`
@@ -73,8 +68,7 @@ func (m itemMark) opaque() (string, error) {
 	return string(b), err
 }
 
-// readMark is the mark of a part's payload, empty for a part without one, or if it
-// is another wire's. The API refuses ids of the wrong kind or too long.
+// readMark is the mark of a part's payload, empty for another wire's.
 func readMark(opaque, prefix string) itemMark {
 	var m itemMark
 	if opaque == "" || json.Unmarshal([]byte(opaque), &m) != nil {
@@ -202,8 +196,7 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 	return nil
 }
 
-// named reports whether the items of a message may have their ids, which are
-// then in use.
+// named reports whether the items of a message may have their ids, which are then in use.
 func (h *responsesHistory) named(m provider.Message) bool {
 	var ids []string
 	for _, p := range m.Parts {

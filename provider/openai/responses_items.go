@@ -49,8 +49,8 @@ type itemPart struct {
 	Refusal string `json:"refusal"`
 }
 
-// find is the item of an event, by index, else by ID, else the newest unfinished one of its
-// kind; if there is none, it begins. An index that all items share is ignored.
+// find is the item of an event, by index, ID, or as the newest open one of its kind; or a new one.
+// An index that all items share is ignored.
 func (d *responsesDecoder) find(index *int, id, kind string) *outputItem {
 	var o *outputItem
 	shared := false
@@ -99,8 +99,7 @@ func (d *responsesDecoder) bind(o *outputItem, index *int, id string) {
 	}
 }
 
-// added is the item that an event tells to have begun: a new one, unless a delta
-// came before it.
+// added is the item that an event begins: a new one, unless a delta came before.
 func (d *responsesDecoder) added(index *int, it *itemHead) *outputItem {
 	known := d.byIndex != nil && index != nil && d.byIndex[*index] != nil || it.ID != "" && d.byID[it.ID] != nil
 	var o *outputItem
@@ -166,8 +165,7 @@ func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessag
 	}
 }
 
-// leaveOut tells, once for each kind, of items that artoo did not ask for and
-// has no place for: what the server did with tools of its own.
+// leaveOut tells, once for each kind, of items of the server's own tools.
 func (d *responsesDecoder) leaveOut(kind string) {
 	kind = strings.ToValidUTF8(kind[:min(len(kind), maxKind)], "")
 	if len(d.unrecognized) < maxUnrecognized && !slices.Contains(d.unrecognized, kind) {
@@ -190,8 +188,7 @@ func (d *responsesDecoder) settleCustom() {
 	}
 }
 
-// maxUnrecognized is how many kinds of items are told of, maxKind how much of the
-// name of one, in bytes.
+// How many kinds of items are told of, and how much of a name, in bytes.
 const (
 	maxUnrecognized = 8
 	maxKind         = 60
@@ -203,8 +200,7 @@ func (d *responsesDecoder) arguments(o *outputItem, piece string) {
 	d.Called(o.name, slices.Index(d.items, o), len(piece))
 }
 
-// setArguments puts the whole arguments in the place of what the deltas brought,
-// unless there is nothing in them.
+// setArguments puts the whole arguments in the place of the pieces, unless they are empty.
 func (o *outputItem) setArguments(whole string) {
 	if whole != "" && whole != o.args.String() {
 		o.args.Reset()
@@ -212,8 +208,7 @@ func (o *outputItem) setArguments(whole string) {
 	}
 }
 
-// text adds to an answer. One that begins after another in the same reply, such
-// as after what the model told on its way, stands apart from that.
+// text adds to an answer. A second one in the same reply stands apart.
 func (d *responsesDecoder) text(o *outputItem, s string) {
 	if s == "" {
 		return
@@ -242,8 +237,7 @@ func (d *responsesDecoder) reasoning(o *outputItem, at section, s string) {
 	d.Reason(&o.text, s)
 }
 
-// complete goes through the output of a finished response for items that were
-// never finished, or never seen, in the stream before.
+// complete takes of a finished response the items that the stream lacked or left open.
 func (d *responsesDecoder) complete(output []json.RawMessage) {
 	byCall, kinds := map[string]*outputItem{}, map[string]bool{}
 	streamed := d.items
@@ -274,8 +268,7 @@ func (d *responsesDecoder) complete(output []json.RawMessage) {
 	}
 }
 
-// match finds the streamed item that the n-th one of the output repeats: by its
-// id, or by its place.
+// match finds the streamed item that the n-th one of the output repeats.
 func (d *responsesDecoder) match(n int, it *itemHead, streamed []*outputItem) *outputItem {
 	if o := d.byID[it.ID]; o != nil && o.kind == it.Type {
 		return o

@@ -8,8 +8,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// usage is Chat Completions' count, with the fields some servers add.
-// prompt_tokens includes what came from the cache.
+// usage is Chat Completions' count. prompt_tokens includes what came from the cache.
 type usage struct {
 	Prompt        int `json:"prompt_tokens"`
 	Completion    int `json:"completion_tokens"`
@@ -35,8 +34,7 @@ func (t *timings) usage() *usage {
 	return &usage{Prompt: t.Cached + t.Prompt, Completion: t.Predicted, CacheHit: t.Cached}
 }
 
-// count takes the newest numbers: where a server sends usage more than once, it
-// grows.
+// count takes the newest numbers: they grow.
 func (d *decoder) count(u *usage) {
 	if u == nil || u.Prompt == 0 && u.Completion == 0 && u.Total == 0 {
 		return
@@ -63,8 +61,7 @@ func (d *decoder) count(u *usage) {
 // detail is a piece of OpenRouter's reasoning_details, fields as they came.
 type detail map[string]json.RawMessage
 
-// details joins the pieces that a stream cuts each detail into, so that they
-// can be sent back as a whole reply would have held them.
+// details joins the pieces of each detail, so that they can be sent back.
 type details struct {
 	list []*joined
 	size int // total bytes of all pieces
@@ -110,8 +107,7 @@ func (l *details) add(d detail) {
 	l.list = append(l.list, j)
 }
 
-// takes reports whether d is a further piece of j: the same type, index and id.
-// An encrypted detail comes whole.
+// takes reports whether d is a further piece of j. An encrypted detail comes whole.
 func (j *joined) takes(d detail, key string) bool {
 	if key == "" || key == "data" || key != j.key || string(d["index"]) != string(j.fields["index"]) {
 		return false

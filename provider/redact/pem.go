@@ -26,8 +26,7 @@ var pemEnd = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
 })
 
-// privateKey finds a private key with head and end, or one that is cut off, as far as its
-// lines go. A head alone is not a key: programs have it too.
+// privateKey finds a private key, whole or cut off. A head alone is not a key.
 func privateKey(text string, i int) (from, to, end int) {
 	head := pemHead().FindStringIndex(text[i:])
 	if head == nil {
@@ -61,8 +60,7 @@ func privateKey(text string, i int) (from, to, end int) {
 	return i, begin + n, begin + n
 }
 
-// mostlyKey says whether little stands in text beside the lines of a key, such as
-// the quotes and commas of a list.
+// mostlyKey says whether text is mostly lines of a key, as in a list.
 func mostlyKey(text string) bool {
 	of, rest := 0, 0
 	for word := range strings.FieldsFuncSeq(text,
@@ -76,8 +74,7 @@ func mostlyKey(text string) bool {
 	return of > 4*rest
 }
 
-// pemLines is the length of the lines that are a key's, 0 if there are none. A
-// few at its begin may say how it is encrypted, or nothing.
+// pemLines is the length of the lines that are a key's, or 0. A few words may come first.
 func pemLines(text string) (n int) {
 	at, words := 0, 0
 	for line := range strings.Lines(text) {
@@ -112,8 +109,7 @@ func runOf(text string) (most string) {
 	return most
 }
 
-// privateKeyEnd finds the last lines of a private key whose first ones are not
-// there, as of a file that was not read from its begin.
+// privateKeyEnd finds the last lines of a private key whose first ones are not there.
 func privateKeyEnd(text string, i int) (from, to, end int) {
 	at := pemEnd().FindStringIndex(text[i:min(len(text), i+80)])
 	if at == nil || at[0] != 0 {
@@ -133,8 +129,7 @@ func privateKeyEnd(text string, i int) (from, to, end int) {
 	}
 }
 
-// keyLine says whether a line is a key's, with no more before it than a listing or
-// a diff puts there. The last one may be short.
+// keyLine says whether a line is a key's, perhaps in a listing. The last may be short.
 func keyLine(line string, last bool) bool {
 	line = strings.TrimRight(line, "\r\n")
 	run := runOf(line)
@@ -145,8 +140,7 @@ func keyLine(line string, last bool) bool {
 		strings.HasSuffix(run, "=")
 }
 
-// encodedBegin is pemBegin in base64, as values of Kubernetes and of build
-// services hold keys.
+// encodedBegin is pemBegin in base64.
 const encodedBegin = "LS0tLS1CRUdJTi"
 
 // encodedKey finds a private key in base64, on one line or on several.

@@ -13,12 +13,10 @@ import (
 // Hidden stands for a key of a request.
 const Hidden = "***"
 
-// Known are texts that must not be shown, longest first: proxies and gateways
-// like to quote the request they refuse, headers included.
+// Known are texts that must not be shown, longest first.
 type Known []string
 
-// OfRequest gathers the possible keys of a request: the key in use, header values except
-// known harmless ones, and those in the address.
+// OfRequest gathers the possible keys of a request: of its headers and its address.
 func OfRequest(key string, h http.Header, u *url.URL) Known {
 	var k Known
 	k.add(key, 4)
@@ -63,8 +61,7 @@ func OfRequest(key string, h http.Header, u *url.URL) Known {
 	return k
 }
 
-// add takes a text of at least the given length: hiding shorter ones, which local
-// servers are given as dummies, would only garble what is said.
+// add takes a text of at least the given length: shorter ones are dummies.
 func (k *Known) add(text string, least int) {
 	if len(text) < least || slices.Contains(*k, text) {
 		return

@@ -22,8 +22,7 @@ func Holds(text string) bool {
 // Mask is Salt.Mask with a salt of this process, for texts without a session.
 func Mask(text string) string { return ownSalt().Mask(text) }
 
-// find calls found with the bounds of each key in text, in order, until it returns false.
-// It looks at each byte only a few times, also in megabytes.
+// find calls found with the bounds of each key in text until it returns false. It is linear.
 func find(text string, found func(from, to int) bool) {
 	t, done := table(), 0
 	for i := 0; i < len(text); {
@@ -58,8 +57,7 @@ func between(text string, begin, end int, found func(from, to int) bool) (more b
 	return more
 }
 
-// inWord reports whether a word continues at i. An escape of a program, an address or a
-// terminal ends a word.
+// inWord reports whether a word continues at i. An escape ends a word.
 func inWord(text string, i int) bool {
 	if i == 0 || !wordByte(text[i-1]) {
 		return false
@@ -90,8 +88,7 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// Salt makes marks that only its owner can make: whoever has a mark and not the
-// salt cannot test guesses at the key.
+// Salt makes marks: without it nobody can test guesses at a key.
 type Salt [32]byte
 
 // NewSalt is a random salt.
@@ -112,8 +109,7 @@ func (s Salt) Mark(key string) string {
 	return "‹secret:" + hex.EncodeToString(digest.Sum(nil)[:markBytes]) + "›"
 }
 
-// Mask puts a mark in place of everything in text that looks like a key. What is
-// masked already stays as it is.
+// Mask puts a mark in place of everything in text that looks like a key.
 func (s Salt) Mask(text string) string {
 	var b strings.Builder
 	done := 0
@@ -135,8 +131,7 @@ func Find(text string, found func(from, to int)) {
 	find(text, func(from, to int) bool { found(from, to); return true })
 }
 
-// plain is a private key without what listings and diffs put before its lines, so
-// that it has one mark however it is shown; any other key is itself.
+// plain is a private key without what listings put before its lines.
 func plain(key string) string {
 	if !strings.HasPrefix(key, pemBegin) {
 		return key

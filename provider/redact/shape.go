@@ -19,15 +19,13 @@ type shapes struct {
 	pairs [1 << 16 / 64]uint64 // a bit for each two bytes that one begins with
 }
 
-// begin reports whether a shape begins with two bytes. Nearly no place of a text is past
-// that.
+// begin reports whether a shape begins with two bytes: few places do.
 func (s *shapes) begin(a, b byte) bool {
 	pair := uint(a)<<8 | uint(b)
 	return s.pairs[pair/64]>>(pair%64)&1 != 0
 }
 
-// table has the shapes. It is made when something is looked at that may hold a key: no
-// package may cost start-up time.
+// table has the shapes. It is made on demand: no package may cost start-up time.
 var table = sync.OnceValue(func() *shapes {
 	t := &shapes{}
 	put := func(s shape) {
@@ -90,9 +88,7 @@ func run(text string) int {
 	return len(text)
 }
 
-// name reports whether a suspected key is a name of words, as a CSS class or a variable:
-// keys have digits among letters, or letters without a break. A word may be a short number,
-// also behind a v.
+// name reports whether a suspected key is a name of words: keys have digits among letters.
 func name(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 	if len(words) < 2 {
@@ -112,8 +108,7 @@ func name(text string) bool {
 	return numbers <= 1 || numbers < len(words)/2
 }
 
-// example says whether a key is one that papers show: Amazon's, which ends so, and
-// the token of jwt.io, whose subject is 1234567890, John Doe.
+// example says whether a key is Amazon's example, or the token of jwt.io.
 func example(key string) bool {
 	return strings.HasSuffix(key, "EXAMPLE") || strings.Contains(key, ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l")
 }
@@ -155,8 +150,7 @@ func password(text string, i int) (from, to, end int) {
 	return from, from + at, from + at
 }
 
-// until is the length of text before the first byte that ends an address's user
-// and password, or is one of others. A mark ends them too.
+// until is the length of text before the end of an address's user and password.
 func until(text, others string) int {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c >= 0x80 && strings.HasPrefix(text[i:], "‹") ||
@@ -167,8 +161,7 @@ func until(text, others string) int {
 	return len(text)
 }
 
-// dummy says whether a password stands for one: a variable, a pattern, or what
-// papers and the servers on a developer's machine have there.
+// dummy says whether a password is a variable, a pattern or an example.
 func dummy(user, password string) bool {
 	lower := strings.ToLower(password)
 	first, last := password[0], password[len(password)-1]

@@ -11,9 +11,7 @@ import (
 	"syscall"
 )
 
-// guard is the offline guard: it connects only to local addresses. It sees each address
-// after the lookup, so that no name or redirect leads out, and keeps lookups on this
-// network too.
+// guard is the offline guard: it connects only to local addresses, which it sees after the lookup.
 type guard struct {
 	dialer     *net.Dialer
 	nameServer string // asked instead of the system's; for tests
@@ -52,8 +50,7 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	return conn, err
 }
 
-// known refuses a name that only a public name server can know, without asking one: only
-// the hosts file and private names count.
+// known refuses a name that only a public name server can know, without asking one.
 func known(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil || ofThisNetwork(host) {
 		return nil
@@ -69,8 +66,7 @@ func known(ctx context.Context, host string) error {
 		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network: by its address, or a name in the hosts file"}
 }
 
-// ofThisNetwork reports whether a name is private: a single word, or below a domain for
-// private use (RFC 6761, 6762, 8375; ICANN for internal) or commonly taken for it.
+// ofThisNetwork reports whether a name is private (RFC 6761, 6762, 8375; ICANN for internal).
 func ofThisNetwork(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	last := host[strings.LastIndexByte(host, '.')+1:]
@@ -120,8 +116,7 @@ func Private(a netip.Addr) bool {
 		a.IsUnspecified() // dialled as loopback
 }
 
-// Local reports whether a host is this machine or in a private network. Of names only
-// "localhost" and those below it count.
+// Local reports whether a host is local. Of names only "localhost" and those below it count.
 func Local(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return Private(addr)

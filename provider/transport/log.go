@@ -18,12 +18,10 @@ import (
 	"artoo/provider/redact"
 )
 
-// logLimit is how much of a request's body is kept, and how long the record of
-// a piece of a reply gets, in bytes.
+// logLimit is how much of a body is kept, and of a piece of a reply, in bytes.
 const logLimit = 256 << 10
 
-// Log records requests and replies, keys masked. It is safe for concurrent use
-// and may be switched on and off at any time.
+// Log records requests and replies, keys masked. Several goroutines may use it.
 type Log struct {
 	// Text gets lines for people, through a sanitiser; JSON a line of JSON each.
 	// Either may be nil.
@@ -45,8 +43,7 @@ func (l *Log) On() bool { return l.on.Load() }
 
 func (l *Log) active() bool { return l.JSON != nil || l.Text != nil && l.On() }
 
-// Record writes down what passes by another way than HTTP: event is request or
-// body. It masks what looks like a key; others are the caller's business.
+// Record writes down what passes by another way than HTTP. event is request or body.
 func (l *Log) Record(event, text string) {
 	if !l.active() {
 		return
@@ -128,8 +125,7 @@ type recording struct {
 	log  *Log
 }
 
-// CloseIdleConnections passes the call on: a wrapper that hides it leaves stale
-// connections in the pool.
+// CloseIdleConnections passes the call on.
 func (t *recording) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -156,8 +152,7 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// requestBody reads a copy of the body; the request itself stays as it is. Keys
-// are masked before it is cut, so that none is cut out of its shape.
+// requestBody reads a copy of the body. Keys are masked before it is cut.
 func requestBody(r *http.Request, keys redact.Known) (text string, cut bool) {
 	if r.GetBody == nil {
 		return "", false
@@ -194,8 +189,7 @@ func wholeRunes(data []byte) int {
 	return len(data)
 }
 
-// recordedBody writes down a reply as it is read, in whole lines: a read may
-// end within a rune, or within a key that the server quotes.
+// recordedBody writes down a reply as it is read, in whole lines.
 type recordedBody struct {
 	io.ReadCloser
 	log     *Log

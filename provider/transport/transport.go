@@ -22,8 +22,7 @@ import (
 // Options configure the client. The zero value is an ordinary one.
 type Options struct {
 	CAFile string // PEM file of further root certificates
-	// Offline refuses every address that is neither loopback nor private, name
-	// servers included, and takes no proxy.
+	// Offline refuses every public address, and takes no proxy.
 	Offline bool
 	Log     *Log // nil records nothing
 }
@@ -46,8 +45,7 @@ func (e *Error) ErrorKind() string { return e.Kind }
 // ErrorHint is the text after "try:".
 func (e *Error) ErrorHint() string { return e.Hint }
 
-// New makes the client. It has no timeout of its own: a stream may last, and
-// the wires watch over silence. The error is a CA file that cannot be read.
+// New makes the client, without a timeout. The error is a CA file that cannot be read.
 func New(o Options) (*http.Client, error) {
 	t, err := newTransport(o, http.ProxyFromEnvironment)
 	if err != nil {
@@ -59,8 +57,7 @@ func New(o Options) (*http.Client, error) {
 	return &http.Client{Transport: t}, nil
 }
 
-// Plain is the transport that New makes its client of, without the record and the
-// offline guard: for those who watch themselves over what they connect to.
+// Plain is New's transport without the record and the offline guard.
 func Plain(o Options) (*http.Transport, error) {
 	o.Offline = false
 	return newTransport(o, http.ProxyFromEnvironment)
@@ -78,8 +75,7 @@ func newTransport(o Options, env proxyFunc) (*http.Transport, error) {
 		OnProxyConnectResponse: proxyRefusal,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
-		// A connection that died while the computer slept looks alive, and all
-		// requests share it: asking it now and then is the only way to notice.
+		// A connection that died while the computer slept looks alive: only asking it tells.
 		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 		TLSHandshakeTimeout:   15 * time.Second,
 		ExpectContinueTimeout: time.Second,
@@ -117,8 +113,7 @@ func roots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// readable keeps a proxy address that cannot be read, and the password in it,
-// out of the error.
+// readable keeps a bad proxy address, and the password in it, out of the error.
 func readable(env proxyFunc) proxyFunc {
 	return func(r *http.Request) (*url.URL, error) {
 		u, err := env(r)
@@ -163,8 +158,7 @@ func headers(h http.Header, own redact.Known) map[string]string {
 	return out
 }
 
-// maskURL leaves out user information, query values and what looks like a key in
-// the path, where some gateways want it.
+// maskURL leaves out user information, query values and keys in the path.
 func maskURL(in *url.URL) string {
 	u := *in
 	u.User = nil

@@ -13,8 +13,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// describeTimeout is how long a whole description may take: somebody waits for the
-// answer to a message.
+// describeTimeout is how long a whole description may take: a message waits for it.
 const describeTimeout = 3 * time.Second
 
 // Source is where a list is.
@@ -26,8 +25,7 @@ type Source struct {
 	Ask func(ctx context.Context, base string, path ...string) (wire.Request, error)
 }
 
-// Facts keep what a server said of its models. The zero value knows nothing; it
-// may be used by several goroutines, and must not be copied.
+// Facts keep what a server said of its models, for several goroutines. They must not be copied.
 type Facts struct{ known sync.Map }
 
 // Describe implements provider.Describer within 3 seconds by the server's list and what
@@ -83,8 +81,7 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 	return info, settled, nil
 }
 
-// passing reports whether a server that answers with the status may say more
-// later. Silence is not among them: who waited for it once does not wait again.
+// passing reports whether a server that answers with the status may say more later.
 func passing(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
 		status >= 500 && status != http.StatusNotImplemented
@@ -101,8 +98,7 @@ func pick(all []Model, model string) (Model, bool) {
 	return Model{}, false
 }
 
-// slot asks llama.cpp for the window of one conversation, which older servers do
-// not list. One of several models is named; a description must not load it.
+// slot asks llama.cpp for the window of one conversation. It must not load a model.
 func (s *asking) slot(ctx context.Context, m *Model, several bool) {
 	var props struct {
 		Settings struct {
@@ -131,8 +127,7 @@ func (s *asking) slot(ctx context.Context, m *Model, several bool) {
 	}
 }
 
-// loaded asks LM Studio for the window that a model was loaded with. One that is
-// not loaded has none yet: it gets it with the first message.
+// loaded asks LM Studio for the window that a model was loaded with.
 func (s *asking) loaded(ctx context.Context, m Model) (found Model, settled bool) {
 	all, err := s.list(ctx, s.root(), "api", "v0", "models")
 	if err != nil {

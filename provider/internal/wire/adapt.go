@@ -10,8 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// adapt adds to what is known of a model what a row says, and words the notice.
-// Where the numbers in the message are of no use nothing changes.
+// adapt adds what a row says, and words the notice. Useless numbers change nothing.
 func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notice string) {
 	number := func(name string) int {
 		for _, word := range found[name] {
@@ -55,9 +54,8 @@ func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notic
 		"{tools}", strings.Join(out, ", ")).Replace(told)
 }
 
-// leftFor is what a prompt leaves of the window for the reply, less an eighth for the next
-// step; 0 if too little. vLLM stops counting a prompt that does not fit (atLeast): then
-// half of the request is assumed.
+// leftFor is what a prompt leaves of the window for the reply, less an eighth; 0 if too little. vLLM
+// stops counting a prompt that does not fit (atLeast): then half of the request is assumed.
 func leftFor(window, input, asked int, atLeast bool) int {
 	const least = 1024
 	if atLeast && input < window {
@@ -71,8 +69,7 @@ func leftFor(window, input, asked int, atLeast bool) int {
 	return left
 }
 
-// forget gives up the reasoning that a request held: servers do not say which of
-// it they mind, and without any they take the rest.
+// forget gives up the reasoning that a request held: servers do not say which they mind.
 func (l *Learned) forget(name string, req provider.Request) {
 	if l.reasoning == nil {
 		l.reasoning = map[string]bool{}
@@ -95,8 +92,8 @@ func (l *Learned) forget(name string, req provider.Request) {
 	delete(l.reasoning, "")
 }
 
-// simplify lets the tools with these numbers, as they were sent, fall back to the
-// next form of their schemas. It returns those that are left out now.
+// simplify lets the tools with these numbers fall back to the next form of their schemas. It
+// returns those that are left out now.
 func (l *Learned) simplify(numbers []string, tools []provider.ToolSpec) (out []string) {
 	sent := slices.DeleteFunc(slices.Clone(tools),
 		func(t provider.ToolSpec) bool { return l.Schema(t.Name) == SchemaNone })
@@ -141,8 +138,7 @@ func Fields(object json.RawMessage) (list []Field, ok bool) {
 	return list, true
 }
 
-// merged merges the fields of extra into an object, recursively; new ones stand first, so
-// that a body still ends with the history.
+// merged merges the fields of extra into an object, recursively; new ones stand first.
 func merged(object, extra json.RawMessage) (json.RawMessage, error) {
 	have, ok := Fields(object)
 	more, also := Fields(extra)

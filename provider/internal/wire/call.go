@@ -63,8 +63,7 @@ func idleLimit(e Endpoint) time.Duration {
 	return usual
 }
 
-// close ends the request. The context goes first: closing the body of a stalled
-// HTTP/2 stream would wait for a frame to be written.
+// close ends the request. The context goes first: closing a stalled HTTP/2 stream would wait.
 func (c *call) close() {
 	c.watchdog.stop()
 	if c.settled != nil {
@@ -77,8 +76,7 @@ func (c *call) close() {
 	}
 }
 
-// post sends the request and looks at the head of the reply. After it returned
-// nil the body is a reply to decode.
+// post sends the request and looks at the head of the reply.
 func (c *call) post(r Request) error {
 	c.req = r
 	method, body := http.MethodGet, io.Reader(nil)
@@ -121,9 +119,8 @@ func (c *call) post(r Request) error {
 	return c.checkType()
 }
 
-// resendable lets net/http send a request again when the server had closed the kept
-// connection (llama-server does so often): the header without a value, never sent, asks for
-// that. A server that had it for longer may work on it: then the fault is reported.
+// resendable lets net/http send a request again when the kept connection was closed: the header
+// without a value asks for that. A server that had it for longer may work on it.
 func (c *call) resendable(r *http.Request) {
 	const longest = time.Second
 	if r.Header.Get("Idempotency-Key") == "" {
@@ -138,8 +135,8 @@ func (c *call) resendable(r *http.Request) {
 	}
 }
 
-// client is the given client without redirects: following one would turn the
-// POST into a GET, or hand the key to a server the user did not name.
+// client is the given client without redirects, which would turn the POST into a GET or hand the
+// key to another server.
 func (c *call) client() *http.Client {
 	hc := http.Client{}
 	if c.HTTP != nil {
@@ -155,8 +152,7 @@ func setDefault(h http.Header, key, value string) {
 	}
 }
 
-// requestID is what the server calls this request; the names are those of
-// Anthropic, OpenAI and most gateways, OpenRouter, and Google.
+// requestID is what the server calls this request.
 func requestID(h http.Header) string {
 	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id", "X-Goog-Request-Id"} {
 		if id := h.Get(key); id != "" {
@@ -166,8 +162,7 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// checkType tells a stream from a whole document and from a proxy's page. Where the type
-// says nothing, or JSON, the first byte decides.
+// checkType tells a stream from a document and from a page, by the type or the first byte.
 func (c *call) checkType() error {
 	// net/http has undone the gzip that it asked for
 	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed {
@@ -267,8 +262,7 @@ func (c *call) settle(d time.Duration) {
 	c.settled = time.AfterFunc(d, func() { c.cancel(errSettled) })
 }
 
-// drain lets the connection come to its end so that the next request can reuse
-// it. A server that keeps it open only costs us the connection.
+// drain lets the connection end, so that the next request can reuse it.
 func (c *call) drain() {
 	c.settle(drainGrace)
 	// Whatever happens here happens after the reply: nothing to report.

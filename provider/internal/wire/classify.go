@@ -51,8 +51,7 @@ func (c *call) statusError() error {
 	return e
 }
 
-// CodeBadCall is Groq's word for a reply that it gave up, since it could not read
-// the model's call.
+// CodeBadCall is Groq's word for a reply with a call that it could not read.
 const CodeBadCall = "tool_use_failed"
 
 // BadCall is the cause of an error with CodeBadCall: what the model wrote.
@@ -66,8 +65,7 @@ func looksLikePage(h http.Header, data []byte) bool {
 		strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "<")
 }
 
-// proxyPage is the error of an HTML page in place of JSON. Only servers that fail, not
-// those that refuse, are tried again.
+// proxyPage is the error of a page in place of JSON. Only servers that fail are tried again.
 func (c *call) proxyPage(e *provider.Error) {
 	e.Message = "a web page came instead of an answer, perhaps from a proxy: " + e.Message
 	if e.Kind == provider.KindAuth || e.Kind == provider.KindInvalid {
@@ -200,8 +198,7 @@ func classify(status int, d detail, r Request) *provider.Error {
 	return e
 }
 
-// moreTelling is the status that a failure stands for: behind a vague one (400, 5xx) the
-// error's word may tell a refused key or a busy server.
+// moreTelling is the status that a failure stands for, if its own (400, 5xx) is vague.
 func moreTelling(status int, d detail) int {
 	word := d.wordStatus()
 	if status == 400 && (d.Reason == "API_KEY_INVALID" || // Gemini
@@ -217,8 +214,7 @@ func moreTelling(status int, d detail) int {
 	return status
 }
 
-// Failure makes the error that a server reports within a reply, in any known shape; nil if
-// data reports none. A refusal has the status that it stands for.
+// Failure makes the error that a server reports within a reply, or nil.
 func Failure(data []byte) *provider.Error {
 	d, ok := parseDetail(data)
 	if !ok {

@@ -52,12 +52,10 @@ type errorJSON struct {
 	} `json:"metadata"`
 }
 
-// nesting is how deep errors are looked for in errors. Each level reads all
-// that is below it, so without a limit a hostile one would cost quadratic time.
+// nesting is how deep errors are looked for in errors, since each level reads all below it.
 const nesting = 4
 
-// parseDetail reads an error document: {"error":{…}}, {"error":"…"}, the object alone,
-// {"detail":…}, or a list of these. ok is false without a message.
+// parseDetail reads an error document in any of its shapes. ok is false without a message.
 func parseDetail(data []byte) (d detail, ok bool) { return parseNested(data, nesting) }
 
 func parseNested(data []byte, levels int) (d detail, ok bool) {
@@ -106,8 +104,7 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 	}
 	d.Type = cmp.Or(d.Type, e.Metadata.ErrorType, Text(e.Status))
 	d.Message = cmp.Or(d.Message, Text(e.Detail))
-	// A router's own words ("Provider returned error") say less than those of
-	// the server behind it.
+	// A router's own words say less than those of the server behind it.
 	if raw := Text(e.Metadata.Raw); raw != "" {
 		if inner, ok := parseNested([]byte(raw), levels-1); ok {
 			raw = inner.Message
@@ -122,8 +119,7 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 	return d, d.Message != "" || d.Code != "" || d.Type != "" && d.Type != "error"
 }
 
-// quoted reads an error document that a server passes on inside its own message,
-// as Ollama does with that of its runner: the innermost words are the ones to show.
+// quoted reads an error document inside a server's message, as Ollama passes on its runner's.
 func quoted(message string, levels int) (detail, bool) {
 	at := strings.Index(message, `{"`)
 	if at < 0 {
@@ -185,8 +181,7 @@ var wordStatuses = sync.OnceValue(func() map[string]int {
 	return words
 })
 
-// googleDetail is one of the typed details of Google's errors; which fields are
-// set depends on the type.
+// googleDetail is one of the typed details of Google's errors.
 type googleDetail struct {
 	RetryDelay string `json:"retryDelay"` // RetryInfo: "34.07s"
 	Reason     string `json:"reason"`     // ErrorInfo
@@ -195,8 +190,7 @@ type googleDetail struct {
 	} `json:"violations"` // QuotaFailure
 }
 
-// google reads what Google's APIs add to an error: how long to wait, which quota
-// is used up, and a reason more telling than the status.
+// google reads how long to wait, which quota is used up, and a more telling reason.
 func (d *detail) google(details json.RawMessage) {
 	var list []googleDetail
 	if len(details) > 0 && details[0] == '[' {
@@ -223,8 +217,7 @@ func (d *detail) google(details json.RawMessage) {
 	}
 }
 
-// retryInWords reads "Please retry in 34.07s." and OpenAI's "Please try again in
-// 28ms.", which is all that a reply that had begun well can say.
+// retryInWords reads "Please retry in 34.07s." and "Please try again in 28ms.".
 func retryInWords(message string) time.Duration {
 	_, after, found := strings.Cut(message, "lease retry in ")
 	if !found {
@@ -240,6 +233,5 @@ func retryInWords(message string) time.Duration {
 	return wait
 }
 
-// noQuota knows "limit: 0": the plan holds nothing at all of this model, so that
-// waiting does not help.
+// noQuota knows "limit: 0": the plan holds nothing of this model.
 var noQuota = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`limit: 0\.?[^0-9.]`) })

@@ -14,8 +14,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// MaxEvent is the largest event that is read. Tool arguments and whole-message
-// events come on one line, which can be megabytes long.
+// MaxEvent is the largest event that is read, in bytes.
 const MaxEvent = 32 << 20
 
 // ErrEventTooLarge tells that one event was larger than MaxEvent.
@@ -131,8 +130,7 @@ func (f *framer) line(event []byte) ([]byte, error) {
 	return nil, ErrEventTooLarge
 }
 
-// Extent follows a JSON value piece by piece and knows when it has come to its
-// end, without reading it all again for each piece.
+// Extent follows a JSON value piece by piece and knows when it has come to its end.
 type Extent struct {
 	Begun           bool // something but blanks came
 	depth           int

@@ -42,8 +42,7 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 	return &out
 }
 
-// naming puts the setting that names the address into a hint, which speaks of the
-// one that goes over all others.
+// naming puts the setting that names the address into a hint.
 func (e Endpoint) naming(hint string) string {
 	if e.Setting == "" {
 		return hint
@@ -53,8 +52,7 @@ func (e Endpoint) naming(hint string) string {
 		"ARTOO_BASE_URL", e.Setting).Replace(hint)
 }
 
-// redact takes keys out of everything an error may show, and cuts what a server
-// said at length.
+// redact takes keys out of an error, and cuts what a server said at length.
 func (c *call) redact(e *provider.Error) {
 	if e.Message == "" && e.Err != nil {
 		if why := e.Err.Error(); c.secrets.Hide(why) != why {
@@ -66,8 +64,7 @@ func (c *call) redact(e *provider.Error) {
 	e.Hint = c.secrets.Hide(e.Hint)
 }
 
-// fault sorts what went wrong below the protocol. Who ended the request is
-// asked first: a cancelled connection fails with whatever it was doing.
+// fault sorts what went wrong below the protocol. Who ended the request is asked first.
 func (c *call) fault(err error) *provider.Error {
 	if c.parent.Err() != nil {
 		cause := context.Cause(c.parent)
@@ -104,8 +101,7 @@ func (c *call) fault(err error) *provider.Error {
 	return c.transport(err)
 }
 
-// kinded is an error that already knows what it is, such as an address that the
-// program refuses to connect to.
+// kinded is an error that already knows what it is.
 type kinded interface {
 	error
 	ErrorKind() string
@@ -165,14 +161,11 @@ func (c *call) transport(err error) *provider.Error {
 	return e
 }
 
-// reset reports whether the other side, or something between, broke a connection
-// off.
 func reset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// tlsError words a certificate that could not be checked. The issuer is named
-// because a company's proxy that signs for everyone is the usual reason.
+// tlsError words a certificate that could not be checked. A company's proxy is the usual issuer.
 func tlsError(e *provider.Error, err error, host string) bool {
 	var verify *tls.CertificateVerificationError
 	if !errors.As(err, &verify) {
@@ -197,8 +190,7 @@ func tlsError(e *provider.Error, err error, host string) bool {
 	return true
 }
 
-// retryWords reads how long to wait (retry-after-ms, retry-after as seconds, date or
-// duration) and whether to retry (x-should-retry).
+// retryWords reads how long to wait (in any form), and whether to retry.
 func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms/1000 <= year {
 		wait = seconds(ms / 1000)
@@ -221,8 +213,7 @@ func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	return wait, retry
 }
 
-// seconds makes a duration of a float that may be anything. One in the past counts
-// as nothing said; centuries are as good as one.
+// seconds makes a duration of any float, 0 of one in the past.
 func seconds(s float64) time.Duration {
 	if !(s > 0) { // NaN too
 		return 0
@@ -252,8 +243,7 @@ func redactURL(raw string) string {
 	return u.String()
 }
 
-// urlProblem says what is wrong with an address. Its parser's words quote a
-// part of it, which may be one of a password.
+// urlProblem says what is wrong with an address, without a part that may be a password.
 func urlProblem(raw string, err error) string {
 	var u *url.Error
 	if strings.Contains(raw, "@") || !errors.As(err, &u) {

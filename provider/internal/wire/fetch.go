@@ -8,12 +8,10 @@ import (
 	"artoo/provider"
 )
 
-// maxDocument is how large a document may be that is no reply of a model, in
-// bytes: descriptions and lists of models.
+// maxDocument bounds a description or list of models, in bytes.
 const maxDocument = 16 << 20
 
-// Fetch sends one request and reads the whole of its answer, a JSON document.
-// Its errors are *provider.Error, as those of Stream.
+// Fetch sends one request and reads its JSON document. Its errors are *provider.Error.
 func Fetch(ctx context.Context, s provider.Server, r Request) ([]byte, error) {
 	c := newCall(ctx, Endpoint{Server: s})
 	defer c.close()

@@ -10,10 +10,8 @@ import (
 	"artoo/provider"
 )
 
-// NewCall makes a tool call of the complete arguments that a model sent. Nothing means no
-// arguments; a JSON string with an object is decoded (Qwen sends such). Any other text is
-// kept in Raw with an empty Input, and an object with a duplicate key in Raw beside its
-// last values.
+// NewCall makes a tool call of complete arguments. Nothing means none; a JSON string with an object
+// is decoded (Qwen). Other text is kept in Raw, as is an object with a duplicate key.
 func NewCall(id, name, args string) provider.ToolCall {
 	call := provider.ToolCall{ID: id, Name: toolName(name)}
 	text := strings.TrimSpace(args)
@@ -36,8 +34,7 @@ func NewCall(id, name, args string) provider.ToolCall {
 	return call
 }
 
-// toolName is a tool's name as the model meant it: without the tokens of its own
-// format that a server's parser left behind it (read<|channel|>commentary).
+// toolName is a tool's name without the tokens of the model's format (read<|channel|>commentary).
 func toolName(name string) string {
 	if bare, _, leaked := strings.Cut(name, "<|"); leaked && strings.TrimSpace(bare) != "" {
 		name = strings.TrimSpace(bare)
@@ -45,8 +42,7 @@ func toolName(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxName)], "_")
 }
 
-// several takes a call apart whose arguments are several objects, one behind the
-// other: calls that a server put under one index. Any other call is returned as it is.
+// several takes apart a call whose arguments are several objects: calls under one index.
 func several(call provider.ToolCall) []provider.ToolCall {
 	var calls []provider.ToolCall
 	dec := json.NewDecoder(strings.NewReader(call.Raw))
@@ -75,8 +71,7 @@ func several(call provider.ToolCall) []provider.ToolCall {
 // maxName is how much of a tool's name is kept, in bytes; no API has longer ones.
 const maxName = 128
 
-// Object returns raw as a compact JSON object, valid UTF-8, without half surrogates and
-// duplicate keys. ok is false, and the object empty, if raw is not one.
+// Object returns raw as a compact, valid JSON object. ok is false, and it is empty, if it is none.
 func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	if t := bytes.TrimLeft(raw, " \t\r\n"); len(t) == 0 || t[0] != '{' || !json.Valid(t) {
 		return json.RawMessage("{}"), false
@@ -92,8 +87,7 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// UniqueIDs gives each call an ID that is not in the history or the reply. New IDs depend
-// only on the history.
+// UniqueIDs gives each call an ID that is not in use. New IDs depend only on the history.
 func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 	used := map[string]bool{}
 	for _, m := range history {
@@ -115,8 +109,7 @@ func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 	}
 }
 
-// IDs maps the ids of calls that another provider made to ids this one takes.
-// Ids of its own are returned as they are, if no exact form is demanded.
+// IDs maps the ids of other providers' calls to ids this one takes, and all if Exact is set.
 type IDs struct {
 	Provider string // its IDs need no change
 	Limit    int    // the longest id that is taken
@@ -126,8 +119,7 @@ type IDs struct {
 	used map[string]bool
 }
 
-// Call returns the id to send for a call of a message made by provider from.
-// Calls must come in the order of the history.
+// Call returns the id to send for a call. Calls must come in the order of the history.
 func (m *IDs) Call(id, from string) string {
 	if m.to == nil {
 		m.to, m.used = map[string]string{}, map[string]bool{}
@@ -153,8 +145,7 @@ func (m *IDs) Call(id, from string) string {
 	return to
 }
 
-// exactly is an id of the given length that ends in suffix: the end of id, which
-// tells more than its beginning, without what is no letter or digit.
+// exactly is an id of the given length that ends in suffix: the end of id tells most.
 func exactly(id string, length int, suffix string) string {
 	word := make([]byte, 0, length+len(id))
 	for range length {
@@ -176,8 +167,7 @@ func (m *IDs) Result(id string) string {
 	return provider.Identifier(id, m.Limit)
 }
 
-// LikelyTool is the tool whose arguments the text names most of, "unknown" where
-// there are no tools.
+// LikelyTool is the tool whose arguments the text names most of, or "unknown".
 func LikelyTool(raw string, tools []provider.ToolSpec) string {
 	best, most := "unknown", -1
 	for _, t := range tools {
@@ -217,8 +207,7 @@ func NewTool(t provider.ToolSpec, schema json.RawMessage) Tool {
 	return out
 }
 
-// eachOnce removes duplicate keys, which Google's parser refuses, from valid JSON; the last
-// value counts.
+// eachOnce removes duplicate keys, which Google refuses; the last value counts.
 func eachOnce(raw json.RawMessage) json.RawMessage {
 	if _, twice := provider.DuplicateKey(raw); !twice {
 		return raw

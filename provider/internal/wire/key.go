@@ -11,8 +11,7 @@ import (
 	"artoo/provider"
 )
 
-// Key asks key for the provider's key. A nil func means that the server needs
-// none. Its errors are of kind auth unless they know better.
+// Key asks key, or nil for none, for the provider's key. Its errors are mostly of kind auth.
 func Key(ctx context.Context, key func(context.Context) (string, error)) (string, error) {
 	if key == nil {
 		return "", nil
@@ -40,8 +39,8 @@ func Key(ctx context.Context, key func(context.Context) (string, error)) (string
 	return k, nil
 }
 
-// Join puts an API path behind a base URL, without doubling a part that the base ends in:
-// Join("https://h/v1/", "v1", "messages") is https://h/v1/messages. The base's query stays.
+// Join puts an API path behind a base URL, without doubling a part that the base ends in. The
+// base's query stays.
 func Join(base string, path ...string) (string, error) {
 	u, err := parseBase(base)
 	switch {
@@ -89,8 +88,7 @@ func Query(address string, more url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// named puts the provider's name into the error of a request that never came to
-// be, as Stream and Fetch do into those of others.
+// named puts the provider's name into the error of a request that was never sent.
 func named(err error, s provider.Server) error {
 	if known := provider.AsError(err); known != nil && known.Provider == "" {
 		named := *known
@@ -100,8 +98,7 @@ func named(err error, s provider.Server) error {
 	return err
 }
 
-// Ask is a request without a body to a path below an address, with the key in the
-// configured header or the wire's own, and the user's headers over all.
+// Ask is a request without a body to a path below an address, with the key and the user's headers.
 func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth, path ...string) (Request, error) {
 	if base == "" {
 		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
@@ -123,8 +120,7 @@ func Ask(ctx context.Context, s provider.Server, base string, own provider.Auth,
 	return Request{URL: address, Header: h, Secret: key}, nil
 }
 
-// elsewhere is the address of a request at another path below the server's: with the
-// query of the address that the wire made, and that of the path.
+// elsewhere is the address of a request at another path, with the queries of both.
 func elsewhere(address, base, path string) (string, error) {
 	to, err := url.Parse(path)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"artoo/provider"
 )
 
-// Exchange is one request to a model and its reply, in the form in which the
-// server takes it.
+// Exchange is one request to a model and its reply, as the server takes it.
 type Exchange struct {
 	Endpoint
 	API     API
@@ -23,8 +22,7 @@ type Exchange struct {
 	Memory *Memory
 	// Prepare makes the request without its body, inside the time limits.
 	Prepare func(context.Context) (Request, error)
-	// Encode makes the body without what the server refuses, and sets the headers
-	// that depend on it. The same input gives the same bytes.
+	// Encode makes the body without what the server refuses, and sets headers. It is pure.
 	Encode func(Learned, http.Header) ([]byte, error)
 	// Decoder reads the reply; each try has its own.
 	Decoder func() Decoder
@@ -33,13 +31,11 @@ type Exchange struct {
 	Failed func(*provider.Error) (provider.Event, error)
 }
 
-// Learned is what one model was found not to take: no table knows every model and
-// every server. The zero value is a model that takes all.
+// Learned is what one model was found not to take. The zero value takes all.
 type Learned struct {
 	Omitted Omission
 	most    int // the longest reply it gives, in tokens; 0 when not known
-	// A history of so many messages or more leaves so many tokens for the reply;
-	// 0 when not known.
+	// A history of so many messages or more leaves so many tokens for the reply; or 0.
 	left, messages int
 	reasoning      map[string]bool       // proofs of reasoning no longer accepted
 	tools          map[string]SchemaForm // the form in which tools are sent
@@ -52,8 +48,7 @@ func (l Learned) Without(o Omission) bool { return l.Omitted&o != 0 }
 // Forgotten reports whether reasoning with this proof does not go back any more.
 func (l Learned) Forgotten(proof string) bool { return l.reasoning[proof] }
 
-// ReplyTokens is how long a reply may be asked for where so much is wished for,
-// in tokens, after so many messages; 0 means no limit.
+// ReplyTokens is how many tokens a reply may be asked for after so many messages; 0 is no limit.
 func (l Learned) ReplyTokens(wished, messages int) int {
 	if l.most > 0 && wished > 0 {
 		wished = min(wished, l.most)
@@ -82,8 +77,7 @@ func (l Learned) Schema(tool string) SchemaForm {
 	return SchemaPlain
 }
 
-// Memory is what was learned of each model. The zero value is ready; it may be
-// used by several goroutines.
+// Memory is what was learned of each model. The zero value is ready for several goroutines.
 type Memory struct {
 	mu     sync.Mutex
 	models map[string]Learned
@@ -107,9 +101,8 @@ func (m *Memory) keep(model string, l Learned) {
 	m.models[model] = l
 }
 
-// RetryAdapted yields the events of an exchange, and sends a refused request again without
-// what the table of refusals names, with a Notice where something is lost. A refusal after
-// a part of the reply is the caller's.
+// RetryAdapted yields the events of an exchange, and sends a refused request again without what was
+// refused, with a Notice where something is lost.
 func RetryAdapted(ctx context.Context, x Exchange) iter.Seq2[provider.Event, error] {
 	const mostTries = 12
 	return func(yield func(provider.Event, error) bool) {
@@ -183,8 +176,8 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 	return false, ""
 }
 
-// learn remembers what a refusal says the model does not take. It reports whether a changed
-// request may succeed, and the notice. It ends, since only news changes the request.
+// learn remembers what a refusal says. It reports whether a changed request may succeed, and the
+// notice. It ends, since only news changes the request.
 func (x Exchange) learn(e *provider.Error, sent Learned) (learned bool, notice string) {
 	message := strings.ToLower(e.Message)
 	for i, r := range refusals {

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// overflowPatterns are the words of servers for a request that does not fit the model's
-// window.
+// overflowPatterns are the words of servers for a request that does not fit the window.
 const overflowPatterns = `prompt is too long` +
 	`|input is too long for requested model` +
 	`|exceeds? (the )?context (window|limit|length)` +
@@ -50,8 +49,7 @@ func isOverflow(status int, words ...string) bool {
 	return overflow().MatchString(text)
 }
 
-// overflowNumbers are the forms in which the numbers come: the window and what
-// was asked for, in either order, the second part perhaps a sum.
+// overflowNumbers are the forms in which the window and the request's size come.
 var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		// vLLM
@@ -77,7 +75,6 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 })
 
 // windowNumbers reads the window and the request's size out of an error text, 0 if absent.
-// Of Anthropic's "input + max_tokens" requested is the input.
 func windowNumbers(text string) (window, requested int) {
 	text = strings.ReplaceAll(text, ",", "")
 	for _, re := range overflowNumbers() {

@@ -22,8 +22,7 @@ const (
 	Ollama
 )
 
-// Omission is something that requests to a model leave out, or send in another
-// form, as a set.
+// Omission is a set of what requests to a model leave out or send in another form.
 type Omission uint32
 
 // What can be left out.
@@ -59,8 +58,7 @@ const (
 	namedTools   // the tools that are named, or the rich form of their schemas
 )
 
-// refusal is a row: what a server says, what is left out of requests to the model
-// from then on, and what the user is told.
+// refusal is a row: what a server says, what is left out then, and what the user is told.
 type refusal struct {
 	at     API                // 0 for all
 	status int                // 0 for those of a bad request

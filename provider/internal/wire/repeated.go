@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Repeated reads events that differ from the one before only in a piece of text, as nearly
-// all do, without decoding them: most of the work in a long answer. The zero value is
-// ready, for one goroutine and one reply.
+// Repeated reads events that differ from the one before only in a piece of text without decoding
+// them: most of the work in a long answer. The zero value is ready, for one goroutine.
 type Repeated struct {
 	head, tail string // around the text, the quotes included
 	block      int
@@ -15,12 +14,10 @@ type Repeated struct {
 	misses     int  // consecutive misses
 }
 
-// maxMisses is how many events in a row may be different before it is given up:
-// some servers put padding or a time into each of them.
+// maxMisses is after how many misses it gives up: some servers put a time into each event.
 const maxMisses = 16
 
-// Text is the text of an event if nothing else is new in it and it needs no
-// decoding, and the block that Learn was given.
+// Text is the text of an event if nothing else is new in it, and the block that Learn was given.
 func (r *Repeated) Text(data string) (text string, block int, ok bool) {
 	if !r.sure {
 		return "", 0, false
@@ -29,8 +26,7 @@ func (r *Repeated) Text(data string) (text string, block int, ok bool) {
 	return text, r.block, ok
 }
 
-// Learn is told of an event from which the decoder took nothing but a text,
-// which went as it is into the given block.
+// Learn takes an event that brought nothing but a text for the given block.
 func (r *Repeated) Learn(data, text string, block int) {
 	if r.misses > maxMisses || text == "" || !verbatim(text) {
 		return
@@ -55,8 +51,7 @@ func (r *Repeated) match(data string) (text string, ok bool) {
 	return text, verbatim(text)
 }
 
-// verbatim reports whether a text stands in JSON as it is: valid, and without
-// quotes, escapes and control characters.
+// verbatim reports whether a text stands in JSON as it is.
 func verbatim(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {

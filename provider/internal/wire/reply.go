@@ -151,8 +151,7 @@ func (r *Reply) Reason(b *strings.Builder, piece string) {
 	}
 }
 
-// Called appends the event of a call that began, or of so many bytes of its
-// arguments. All of one call have the same number.
+// Called appends the event of a call that began, or of so many bytes of its arguments.
 func (r *Reply) Called(tool string, call, bytes int) {
 	r.Pending = append(r.Pending, provider.CallDelta{Tool: toolName(tool), Call: call, Bytes: bytes})
 }
@@ -166,8 +165,8 @@ func (r *Reply) OnlyText() string {
 	return delta.Text
 }
 
-// Message is the model's message of these parts. A call with the ID, name and arguments of
-// an earlier one was sent twice and is left out; every other gets its own ID.
+// Message is the model's message of these parts. A call that was sent twice is left out; every
+// other gets its own ID.
 func (r *Reply) Message(parts []provider.Part) provider.Message {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model}
 	var calls []provider.ToolCall
@@ -209,8 +208,7 @@ func Nonsense(what string, err error) *provider.Error {
 	return &provider.Error{Kind: provider.KindProvider, Message: what + " makes no sense: " + err.Error(), Err: err}
 }
 
-// Reported is the error that an event tells of in its field "error", nil where that
-// is missing or says nothing. Where the event is surely one, it is never nil.
+// Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
 func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
 	if !surely && !Present(field) {
 		return nil
@@ -225,8 +223,7 @@ func Reported(field json.RawMessage, event string, surely bool) *provider.Error 
 // Present reports whether a value was sent and is not null.
 func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// Text is a JSON string's content, or another value as it is written; "" for null
-// and nothing. Some servers send an object where a string with one is due.
+// Text is a JSON string's content, or another value as it is written; "" for null.
 func Text(raw json.RawMessage) string {
 	var s string
 	switch n := len(raw); {

@@ -9,12 +9,10 @@ import (
 	"artoo/provider"
 )
 
-// MaxCalls is how many calls of one reply count. Models make a handful, rarely
-// dozens; one that makes thousands is caught in a loop.
+// MaxCalls is how many calls of one reply count: thousands come of a loop.
 const MaxCalls = 128
 
-// finish removes from a reply calls that are empty or beyond MaxCalls, and looks for signs
-// of a lost call. The notice for the user may be "".
+// finish removes calls that are empty or beyond MaxCalls, and looks for signs of a lost call.
 func finish(done provider.Done) (_ provider.Done, notice string) {
 	calls := 0
 	parts := slices.DeleteFunc(slices.Clone(done.Message.Parts), func(p provider.Part) bool {
@@ -50,9 +48,8 @@ const (
 	doubtUnseen   = "the server counts far more text than it sent"
 )
 
-// doubt says why an answer may be the rest of a call that the server's parser lost, "" for
-// no doubt, and whether the call stands in the text. Hidden reasoning is counted too, so
-// only a reply without any is measured.
+// doubt says why an answer may be the rest of a lost call, or "", and whether the call stands in
+// the text.
 func doubt(done provider.Done) (why string, unread bool) {
 	text := strings.TrimSpace(done.Message.Text())
 	if text == "" {
@@ -70,9 +67,8 @@ func doubt(done provider.Done) (why string, unread bool) {
 	return "", false
 }
 
-// textCalls are the forms of calls that models write as text: Qwen's and Hermes's, GLM's,
-// Llama's, Claude's, Kimi's, DeepSeek's, Mistral's and gpt-oss's. A closed one counts if it
-// holds one of the words, or if none are listed.
+// textCalls are the forms of calls that models write as text. A closed one counts if it holds one
+// of the words, or if none are listed.
 var textCalls = []struct {
 	opens, closes string
 	holds         []string
@@ -88,8 +84,7 @@ var textCalls = []struct {
 	{"<|channel|>commentary to=", "", []string{"{"}},
 }
 
-// writesCall says why a text may be an unread call: one that begins a line outside a code
-// block and ends the text, or "".
+// writesCall says why a text ends with an unread call outside a code block, or "".
 func writesCall(text string) string {
 	for _, form := range textCalls {
 		at := strings.LastIndex(text, form.opens)

@@ -2,15 +2,13 @@ package wire
 
 import "strings"
 
-// The marks that models write around their reasoning, for a parser that the server
-// may lack.
+// The marks that models write around their reasoning.
 const (
 	thinkOpens  = "<think>"
 	thinkCloses = "</think>"
 )
 
-// Thinker tells the reasoning that a text begins with, between its marks, from the
-// answer behind it, as the pieces come. The zero value is at the beginning of a text.
+// Thinker tells the reasoning that a text begins with, between its marks, from the answer.
 type Thinker struct {
 	held   string // may be a mark, or the blanks before one
 	within bool   // the opening mark came
@@ -18,8 +16,7 @@ type Thinker struct {
 	over   bool   // the answer has begun
 }
 
-// Split takes the next piece and returns what is known to be reasoning, and what to
-// be of the answer. The rest is held back, until End at last.
+// Split takes the next piece and returns what is known of it; the rest is held back.
 func (t *Thinker) Split(piece string) (thought, answer string) {
 	switch {
 	case t.blank:

@@ -25,8 +25,7 @@ func (e idleError) Error() string {
 // Is makes a silence a deadline that passed.
 func (e idleError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// watchdog cancels a request that is silent for too long. It counts only while
-// somebody waits for a byte: a slow consumer is not the server's fault.
+// watchdog cancels a request that is silent for too long while somebody waits for a byte.
 type watchdog struct {
 	cancel context.CancelCauseFunc
 
@@ -42,8 +41,7 @@ func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc) *watchdog 
 	return &watchdog{cancel: cancel, limit: limit, first: true}
 }
 
-// start begins the wait for the first byte, which may take twice as long as any
-// later one: the server reads the whole prompt before it answers.
+// start begins the wait for the first byte, which may take twice as long as any later one.
 func (w *watchdog) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,8 +88,7 @@ func (w *watchdog) arm(d time.Duration) {
 	w.timer = time.AfterFunc(d, func() { w.fire(d) })
 }
 
-// fire ends the request, unless the process was stopped meanwhile (Ctrl-Z): then bytes may
-// be waiting, and the silence is measured again.
+// fire ends the request, unless the process was stopped meanwhile (Ctrl-Z): then it waits again.
 func (w *watchdog) fire(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,8 +22,7 @@ import (
 // Endpoint is the server a wire talks to, and how it frames its replies.
 type Endpoint struct {
 	provider.Server
-	// Lines says that a reply is a stream of JSON objects, one a line, instead
-	// of server-sent events.
+	// Lines says that a reply is JSON objects, one a line, instead of server-sent events.
 	Lines bool
 }
 
@@ -48,16 +47,13 @@ const (
 // Decoder turns the wire's events into the provider's, in one goroutine for one reply. Its
 // errors are *provider.Error without Provider, Local, RequestID and Usage, or ErrCut.
 type Decoder interface {
-	// Feed takes the data of one event. The slice it returns is valid until
-	// the next call.
+	// Feed takes the data of one event. Its slice is valid until the next call.
 	Feed(data string) ([]provider.Event, Progress, error)
-	// Whole takes a complete reply that came as one JSON document, because the
-	// server ignored stream:true.
+	// Whole takes a reply that came as one document, since the server ignored stream:true.
 	Whole(data []byte) ([]provider.Event, error)
 	// Held is about how much of the reply is kept by now, in bytes.
 	Held() int
-	// Done builds the reply when no more events come. With an error the Done's
-	// Usage still holds what is known.
+	// Done builds the reply when no more events come. With an error it holds the known Usage.
 	Done() (provider.Done, error)
 }
 
@@ -74,12 +70,10 @@ func Decode(data []byte, v any) error {
 	return err
 }
 
-// Count is a number of tokens as a server tells it, within reason: sums of
-// counts must neither shrink nor overflow.
+// Count is a server's number of tokens, bounded so that sums neither shrink nor overflow.
 func Count(n int) int { return min(max(n, 0), 1<<40) }
 
-// maxHeld bounds a reply's text, reasoning and arguments in bytes: ten times the longest.
-// maxReply bounds the data read of one. A server caught in a loop ends there.
+// maxHeld bounds what a reply keeps, maxReply the data read of one, in bytes.
 const (
 	maxHeld  = 16 << 20
 	maxReply = 256 << 20
@@ -92,15 +86,13 @@ var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more tha
 // ErrCut tells that the stream ended before its terminal event.
 var ErrCut = errors.New("the stream ended before the reply was complete")
 
-// completeGrace is how long a complete reply's connection is given to deliver
-// a usage event, drainGrace how long to end by itself so that it can be reused.
+// How long a complete reply may deliver a usage event, and its connection end by itself.
 const (
 	completeGrace = 5 * time.Second
 	drainGrace    = 250 * time.Millisecond
 )
 
-// Stream sends one request and yields the reply's events as provider.Provider promises.
-// prepare builds the request within its time limits.
+// Stream sends one request and yields the reply's events. prepare runs within its time limits.
 func Stream(ctx context.Context, e Endpoint,
 	prepare func(context.Context) (Request, error), dec Decoder) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
@@ -151,8 +143,7 @@ func (c *call) run(prepare func(context.Context) (Request, error), dec Decoder, 
 	yield(done, nil)
 }
 
-// runWhole reads a reply that is one document. ok is false when the consumer
-// has had enough.
+// runWhole reads a reply that is one document. ok is false when the consumer left.
 func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
 	data, err := io.ReadAll(io.LimitReader(c.body, MaxEvent+1))
 	if err != nil {
@@ -180,8 +171,7 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 			err = ErrReplyTooLarge
 		}
 		if err != nil {
-			// An error after the terminal event does not void the reply, unless the caller
-			// ended it.
+			// An error after the terminal event voids the reply only if the caller ended it.
 			if progress != More && c.parent.Err() == nil {
 				return true, nil
 			}
