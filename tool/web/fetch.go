@@ -180,7 +180,7 @@ func (c *Client) get(ctx context.Context, u *url.URL, own bool) (page Page, next
 	}
 	defer answer.Body.Close()
 	page.Status = answer.StatusCode
-	if place := answer.Header.Get("Location"); place != "" && redirects(answer.StatusCode) {
+	if place := answer.Header.Get("Location"); place != "" && slices.Contains(redirects, answer.StatusCode) {
 		next, err = u.Parse(place)
 		if err == nil {
 			next, err = Parse(next.String())
@@ -193,14 +193,8 @@ func (c *Client) get(ctx context.Context, u *url.URL, own bool) (page Page, next
 	return page, nil, page.read(ctx, answer)
 }
 
-func redirects(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
-		http.StatusPermanentRedirect:
-		return true
-	}
-	return false
-}
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+	http.StatusPermanentRedirect}
 
 // transport is the way to one host for one request: no connection serves another leave.
 func (c *Client) transport(request *http.Request, own bool) (*http.Transport, error) {

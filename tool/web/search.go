@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -35,13 +36,6 @@ type Engine struct {
 // Found is a page that a search engine found. All of it is the engine's.
 type Found struct{ Title, URL, Snippet string }
 
-// dialect is how an engine is asked, and what its answer holds.
-type dialect struct {
-	address string
-	request func(ctx context.Context, address, key, query string, limit int) (*http.Request, error)
-	found   func(answer answer) []foundPage
-}
-
 // answer is an engine's answer: Brave has its results in web.
 type answer struct {
 	Results []foundPage `json:"results"`
@@ -57,38 +51,36 @@ type foundPage struct {
 	Description string `json:"description"` // Brave
 }
 
-// dialects are the engines by name. The facts are those of their own documentation:
-// docs.searxng.org/dev/search_api, api-dashboard.search.brave.com,
-// docs.tavily.com/api-reference.
-var dialects = map[string]dialect{
-	"searxng": {"", searxngRequest, func(a answer) []foundPage { return a.Results }},
-	"brave":   {"https://api.search.brave.com", braveRequest, func(a answer) []foundPage { return a.Web.Results }},
-	"tavily":  {"https://api.tavily.com", tavilyRequest, func(a answer) []foundPage { return a.Results }},
-}
-
-func searxngRequest(ctx context.Context, address, _, query string, _ int) (*http.Request, error) {
-	values := url.Values{"q": {query}, "format": {"json"}}
-	return http.NewRequestWithContext(ctx, http.MethodGet, address+"/search?"+values.Encode(), nil)
-}
-
-func braveRequest(ctx context.Context, address, key, query string, limit int) (*http.Request, error) {
-	values := url.Values{"q": {query}, "count": {strconv.Itoa(limit)}, "text_decorations": {"false"}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/res/v1/web/search?"+values.Encode(), nil)
-	if err == nil {
-		r.Header.Set("X-Subscription-Token", key)
+// request asks the engine as its own documentation says: docs.searxng.org/dev/search_api,
+// api-dashboard.search.brave.com, docs.tavily.com/api-reference.
+func (e *Engine) request(ctx context.Context, query string, limit int) (*http.Request, error) {
+	key := ""
+	if e.Key != nil {
+		key = e.Key()
 	}
-	return r, err
-}
-
-func tavilyRequest(ctx context.Context, address, key, query string, limit int) (*http.Request, error) {
-	body, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
-	if err != nil {
-		return nil, err
+	address, method, body := strings.TrimRight(e.Address, "/"), http.MethodGet, []byte(nil)
+	header := http.Header{"Accept": {"application/json"}, "User-Agent": {e.UserAgent}}
+	switch e.Name {
+	case "searxng":
+		address += "/search?" + url.Values{"q": {query}, "format": {"json"}}.Encode()
+	case "brave":
+		header.Set("X-Subscription-Token", key)
+		values := url.Values{"q": {query}, "count": {strconv.Itoa(limit)}, "text_decorations": {"false"}}
+		address = cmp.Or(address, "https://api.search.brave.com") + "/res/v1/web/search?" + values.Encode()
+	case "tavily":
+		header.Set("Content-Type", "application/json")
+		header.Set("Authorization", "Bearer "+key)
+		address, method = cmp.Or(address, "https://api.tavily.com")+"/search", http.MethodPost
+		var err error
+		if body, err = json.Marshal(map[string]any{"query": query, "max_results": limit}); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, errors.New("there is no such search engine")
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/search", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err == nil {
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header = header
 	}
 	return r, err
 }
@@ -96,23 +88,12 @@ func tavilyRequest(ctx context.Context, address, key, query string, limit int) (
 // Search asks the engine for pages, limit at most. No redirect is followed: the key
 // stays with the server that the user named. It returns soon after ctx is done.
 func (e *Engine) Search(ctx context.Context, query string, limit int) ([]Found, error) {
-	d, ok := dialects[e.Name]
-	if !ok {
-		return nil, fmt.Errorf("there is no search engine %q", e.Name)
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, fmt.Errorf("%s did not answer in %s", e.Name, searchTime))
 	defer cancel()
-	key := ""
-	if e.Key != nil {
-		key = e.Key()
-	}
-	address := strings.TrimRight(cmp.Or(e.Address, d.address), "/")
-	request, err := d.request(ctx, address, key, query, limit)
+	request, err := e.request(ctx, query, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", e.UserAgent)
 	data, err := e.ask(request)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
@@ -125,7 +106,7 @@ func (e *Engine) Search(ctx context.Context, query string, limit int) ([]Found, 
 		return nil, fmt.Errorf("%s sent no answer that can be read: %w", e.Name, err)
 	}
 	var found []Found
-	for _, p := range d.found(a) {
+	for _, p := range append(a.Results, a.Web.Results...) {
 		u, err := Parse(p.URL)
 		if err != nil || len(found) == limit {
 			continue

@@ -60,7 +60,7 @@ func engine(s *httptest.Server, name string) *Engine {
 
 func TestEachEngineIsAskedInItsOwnWay(t *testing.T) {
 	s := searchServer(t, http.StatusOK)
-	for name := range dialects {
+	for _, name := range []string{"searxng", "brave", "tavily"} {
 		found, err := engine(s, name).Search(t.Context(), "go carts", 1)
 		if err != nil || len(found) != 1 || found[0] != (Found{"A cart & more", "https://go.dev/a", "How to[2J fill one."}) {
 			t.Errorf("%s: %q, %v", name, found, err)
