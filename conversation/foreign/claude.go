@@ -57,9 +57,6 @@ func (c *claudeReader) line(line []byte) {
 	if json.Unmarshal(line, &l) != nil || l.UUID == "" || l.IsSidechain {
 		return
 	}
-	if c.at == nil {
-		c.at = map[string]int{}
-	}
 	c.at[l.UUID] = len(c.lines)
 	c.lines = append(c.lines, l)
 	if l.Type == "user" || l.Type == "assistant" {

@@ -33,21 +33,13 @@ type codexReader struct {
 	names map[string]string // call names by ID
 }
 
-func (c *codexReader) session() Session {
-	c.s.Agent = "Codex"
-	return c.s
-}
-
 func (c *codexReader) line(line []byte) {
 	var l struct {
 		Type    string
 		Payload json.RawMessage
 	}
 	var item codexItem
-	if json.Unmarshal(line, &l) != nil || l.Payload == nil {
-		return
-	}
-	if json.Unmarshal(l.Payload, &item) != nil {
+	if json.Unmarshal(line, &l) != nil || json.Unmarshal(l.Payload, &item) != nil {
 		return
 	}
 	switch l.Type {
@@ -108,9 +100,6 @@ func ofCodex(item codexItem, text string) bool {
 }
 
 func (c *codexReader) call(id, name string, input json.RawMessage) {
-	if c.names == nil {
-		c.names = map[string]string{}
-	}
 	c.names[id] = name
 	c.reply(callOf(id, name, input))
 }

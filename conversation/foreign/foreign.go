@@ -33,8 +33,8 @@ var ErrUnknown = errors.New("it is no session that can be read")
 // Read reads a session of any known format. What was said has at least one message
 // of the user.
 func Read(r io.Reader) (Session, error) {
-	var claude claudeReader
-	var codex codexReader
+	claude := claudeReader{at: map[string]int{}}
+	codex := codexReader{s: Session{Agent: "Codex"}, names: map[string]string{}}
 	skipped := 0
 	in := bufio.NewReader(r)
 	for {
@@ -54,7 +54,7 @@ func Read(r io.Reader) (Session, error) {
 			return Session{}, err
 		}
 	}
-	for _, s := range []Session{claude.session(), codex.session()} {
+	for _, s := range []Session{claude.session(), codex.s} {
 		for _, m := range s.Messages {
 			if m.Role == provider.RoleUser {
 				s.Skipped = skipped

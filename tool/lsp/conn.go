@@ -21,14 +21,24 @@ const maxFrame = 32 << 20
 // errGone is a server that has ended or writes what is no protocol.
 var errGone = errors.New("the language server has ended")
 
-// frame is a message of JSON-RPC 2.0; a notification has no id, a response no method.
+// frame is a message of JSON-RPC 2.0 that was read; a notification has no id, a response no
+// method.
 type frame struct {
-	Version string           `json:"jsonrpc"`
-	ID      *json.RawMessage `json:"id,omitempty"`
-	Method  string           `json:"method,omitempty"`
-	Params  json.RawMessage  `json:"params,omitempty"`
-	Result  json.RawMessage  `json:"result,omitempty"`
-	Error   *rpcError        `json:"error,omitempty"`
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *rpcError
+}
+
+// message is one that is sent.
+type message struct {
+	Version string    `json:"jsonrpc"`
+	ID      any       `json:"id,omitempty"`
+	Method  string    `json:"method,omitempty"`
+	Params  any       `json:"params,omitempty"`
+	Result  any       `json:"result,omitempty"`
+	Error   *rpcError `json:"error,omitempty"`
 }
 
 type rpcError struct {
@@ -147,7 +157,7 @@ func readFrame(r *bufio.Reader) (f frame, err error) {
 // answered hands a response to the call that waits for it.
 func (c *conn) answered(f frame) {
 	var id int64
-	if f.ID == nil || json.Unmarshal(*f.ID, &id) != nil {
+	if json.Unmarshal(f.ID, &id) != nil {
 		return
 	}
 	c.mu.Lock()
@@ -159,19 +169,21 @@ func (c *conn) answered(f frame) {
 }
 
 func (c *conn) reply(f frame) {
-	out := frame{ID: f.ID}
 	result, ok := c.asked(f.Method, f.Params)
-	raw, err := json.Marshal(result)
-	if out.Result = raw; !ok || err != nil {
-		out.Result, out.Error = nil, &rpcError{Code: -32601, Message: "no such method"}
+	switch {
+	case !ok:
+		c.send(message{ID: f.ID, Error: &rpcError{Code: -32601, Message: "no such method"}})
+	case result == nil:
+		c.send(message{ID: f.ID, Result: json.RawMessage("null")})
+	default:
+		c.send(message{ID: f.ID, Result: result})
 	}
-	c.send(out)
 }
 
 // send puts a message on its way. A server that does not read its input is given up.
-func (c *conn) send(f frame) {
-	f.Version = "2.0"
-	body, err := json.Marshal(f)
+func (c *conn) send(m message) {
+	m.Version = "2.0"
+	body, err := json.Marshal(m)
 	if err != nil {
 		c.end(err)
 		return
@@ -186,12 +198,7 @@ func (c *conn) send(f frame) {
 
 // notify tells the server something.
 func (c *conn) notify(method string, params any) {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		c.end(err)
-		return
-	}
-	c.send(frame{Method: method, Params: raw})
+	c.send(message{Method: method, Params: params})
 }
 
 const (
@@ -222,18 +229,13 @@ func (c *conn) call(ctx context.Context, method string, params, result any) (err
 
 // ask is one try of call.
 func (c *conn) ask(ctx context.Context, method string, params, result any) error {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return err
-	}
 	reply := make(chan frame, 1)
 	c.mu.Lock()
 	c.last++
 	number := c.last
 	c.waiting[number] = reply
 	c.mu.Unlock()
-	id := json.RawMessage(strconv.FormatInt(number, 10))
-	c.send(frame{ID: &id, Method: method, Params: raw})
+	c.send(message{ID: number, Method: method, Params: params})
 	select {
 	case f := <-reply:
 		if f.Error != nil {
