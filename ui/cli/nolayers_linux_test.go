@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,17 +64,12 @@ func TestMachinesWithoutLayers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			given := ""
+			given, calls := "", line(t, row.line)
 			m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
-				if last := lastMessage(t, r.Body); last.Role != "user" {
+				if lastMessage(t, r.Body).Role != "user" {
 					given = string(r.Body)
-					return providertest.Chat(providertest.Text("well done"))
 				}
-				input, err := json.Marshal(map[string]string{"command": row.line})
-				if err != nil {
-					t.Error(err)
-				}
-				return providertest.Chat(providertest.Call(fmt.Sprint("c", n), "bash", string(input)))
+				return calls(n, r)
 			})
 			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
 			run := func(env []string, name string, args ...string) (string, int) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -108,12 +107,7 @@ func TestOutsidersChangeNothingUnapproved(t *testing.T) {
 		},
 	}
 	o := &outsiders{artoo: buildProgram(t, moduleDir), origin: filepath.Join(t.TempDir(), "project")}
-	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
-		if lastMessage(t, r.Body).Role != "user" {
-			return providertest.Chat(providertest.Text("well done"))
-		}
-		return providertest.Chat(providertest.Call(fmt.Sprint("c", n), "bash", o.input))
-	})
+	m := newModel(t, func(n int, r providertest.Request) providertest.Reply { return line(t, o.line)(n, r) })
 	o.env = m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
 	if err := os.Mkdir(o.origin, 0o755); err != nil {
 		t.Fatal(err)
@@ -140,7 +134,7 @@ type outsiders struct {
 	env           []string
 	before        map[string]string // the project's files
 	refs          string            // its refs
-	input         string            // of the call that the model makes
+	line          string            // what the model runs
 }
 
 // run runs a program and returns what it printed.
@@ -175,11 +169,7 @@ func (o *outsiders) try(t *testing.T, line, mode string) {
 	o.run(t, base, "cp", "-a", o.origin, project)
 	run := func(program string, args ...string) string { return o.run(t, project, program, args...) }
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "os.environ['OUT']", "'"+out+"'"), "$OUT", out)
-	input, err := json.Marshal(map[string]string{"command": line})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.input = string(input)
+	o.line = line
 	if mode == "auto" {
 		run(o.artoo, "trust", "--run", "--yes")
 	}
