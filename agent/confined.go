@@ -84,7 +84,7 @@ func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 // judging is the policy that judges a command: of the mode then and now, the stricter one holds.
 func (c *calls) judging(p *pending) *permission.Policy {
 	policy := *c.session.opt.Policy
-	for _, mode := range modes() {
+	for _, mode := range modes {
 		if mode == p.mode || mode == policy.Mode {
 			policy.Mode = mode
 			break
@@ -263,11 +263,10 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 	return nil
 }
 
-// mostHidden is how many hidden paths are named.
-const mostHidden = 3
-
-// notFound is the status with which shells say that there is no such program.
-const notFound = 127
+const (
+	mostHidden = 3   // hidden paths that are named
+	notFound   = 127 // the status with which shells say that there is no such program
+)
 
 // hiddenFrom names what a command could not see: files of other places in its line; where it failed also files of
 // the project and of the end of its output; the program that was not found, else links beside it.

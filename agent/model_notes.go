@@ -73,13 +73,11 @@ func (s settings) knownFrom(system string, history []provider.Message) bool {
 }
 
 func (s settings) inSomeMode(holds func(settings) bool) bool {
-	return slices.ContainsFunc(modes(), func(m permission.Mode) bool { return holds(s.in(m)) })
+	return slices.ContainsFunc(modes, func(m permission.Mode) bool { return holds(s.in(m)) })
 }
 
 // modes are all modes, the strictest first.
-func modes() []permission.Mode {
-	return []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto}
-}
+var modes = []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto}
 
 func (s settings) note() string {
 	return "(The settings are not those that this session began with. Now they are:\n" + strings.TrimSuffix(s.String(), "\n") + ")"

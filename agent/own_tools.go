@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,10 +119,7 @@ func exitPlanTool() tool.Tool {
 
 // BeforePlan is the mode that plan mode took the place of, ModeAsk where a session began with it.
 func (a *Agent) BeforePlan() permission.Mode {
-	if a.beforePlan == "" {
-		return permission.ModeAsk
-	}
-	return a.beforePlan
+	return cmp.Or(a.beforePlan, permission.ModeAsk)
 }
 
 // runEnterPlan puts plan mode in force. It only takes away, so nobody is asked.

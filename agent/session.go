@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -232,10 +233,7 @@ func (s *session) turnNumber() int {
 }
 
 func (s *session) compactMode() Compaction {
-	if s.compaction != "" {
-		return s.compaction
-	}
-	return s.opt.Compact
+	return cmp.Or(s.compaction, s.opt.Compact)
 }
 
 // source is the id of the session whose file holds what was said: a copy without additions has no file yet.
