@@ -18,26 +18,21 @@ type Choice struct {
 	Note string
 }
 
-// Conditions is what Choose must know besides the settings. Choose calls the
-// funcs on its caller's goroutine.
+// Conditions are what Choose needs besides the settings. It calls the funcs on its own goroutine.
 type Conditions struct {
-	// AtHand are the providers that could be used at once: those of
-	// Config.AtHand.
+	// AtHand are the providers that could be used at once: those of Config.AtHand.
 	AtHand []string
-	// Probe looks for a model server that answers and names its provider, ""
-	// for none. It is called only when nothing else decides. It may be nil.
+	// Probe names the provider of a model server that answers, "" for none. It is called only when nothing
+	// else decides. It may be nil.
 	Probe func() string
-	// DefaultModel is the model to take for a provider when none is named;
-	// "" when it has none.
+	// DefaultModel is the model of a provider when none is named, "" for none.
 	DefaultModel func(provider string) string
-	// Catalog is the provider whose catalogue lists the model, "" for none.
-	// It may be nil.
+	// Catalog is the provider whose catalogue lists the model, "" for none. It may be nil.
 	Catalog func(model string) string
 }
 
-// Choose decides provider and model from the settings and the conditions; it
-// looks at nothing else. Errors: *SeveralProviders and *NoProvider, which a
-// front end with a user may answer, and *Error.
+// Choose decides provider and model from settings and conditions alone. Errors: *SeveralProviders and
+// *NoProvider, which a front end with a user may answer, and *Error.
 func (c *Config) Choose(s Conditions) (Choice, error) {
 	if c.Provider != "" {
 		return s.withModel(Choice{Provider: c.Provider, Model: c.Model, Note: c.switched})
@@ -73,9 +68,8 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 	return Choice{}, NewSeveralProviders(s.AtHand)
 }
 
-// With is the settings with the choice made: from then on ARTOO_API_KEY and
-// ARTOO_BASE_URL count for its provider and for no other one the user may
-// switch to.
+// With is the settings with the choice made: ARTOO_API_KEY and ARTOO_BASE_URL then count for its
+// provider only.
 func (c *Config) With(choice Choice) *Config {
 	made := *c
 	made.Provider, made.Model = choice.Provider, choice.Model
@@ -128,10 +122,9 @@ func (s Conditions) withModel(choice Choice) (Choice, error) {
 	return choice, nil
 }
 
-// AtHand are the providers whose key is at hand, and the servers the settings
-// name an address of, in the order of provider.Known and then by name. It
-// runs no command and asks no server. Coding CLIs and the demo are never
-// among them: those must be asked for.
+// AtHand are the providers whose key is at hand, and servers with an address in the settings, in the
+// order of provider.Known and then by name. It runs and asks nothing. Coding CLIs and the demo must be
+// asked for.
 func (c *Config) AtHand() ([]string, error) {
 	var names []string
 	for _, f := range provider.Known() {

@@ -12,8 +12,8 @@
 // empty variables are removed first, and only the cause of an error is shown.
 package config
 
-// Config is every setting after the merge, and what the file says besides. It is
-// built once by Load and only read afterwards, by any goroutine.
+// Config is every setting after the merge, and what else the file says. Load builds it; then any
+// goroutine may read it.
 type Config struct {
 	Settings
 
@@ -29,8 +29,7 @@ type Config struct {
 	Paths Paths
 	// File is the config file that was read, "" when there was none.
 	File string
-	// Warnings are lines for stderr, each said once: unknown variables and
-	// keys.
+	// Warnings are lines for stderr, each said once.
 	Warnings []string
 
 	origins      map[string]origin
@@ -60,16 +59,14 @@ const (
 	fromFlag
 )
 
-// IsSet reports whether the option with this key was set by the user: in the
-// file, by a variable or by a flag.
+// IsSet reports whether the user set the option with this key anywhere.
 func (c *Config) IsSet(key string) bool { return c.origins[key].rank != fromDefault }
 
 // FromFlag reports whether the option was given on the command line.
 func (c *Config) FromFlag(key string) bool { return c.origins[key].rank == fromFlag }
 
-// Origin is where the option's value came from: "default", "config.toml line
-// 4", "ARTOO_MODEL", "--model". Several places are joined by commas where
-// their values add up.
+// Origin is where the option's value came from: "default", "config.toml line 4", "ARTOO_MODEL",
+// "--model"; several places of a list are joined by commas.
 func (c *Config) Origin(key string) string {
 	if o := c.origins[key]; o.rank != fromDefault {
 		return o.text

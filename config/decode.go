@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// The types of settings. Each decodes a text as people write it, which envconfig calls for
-// variables; String is the value as /config shows it.
+// The types of settings. Decode reads a text as people write it, for variables too; String is for /config.
 type (
 	// Switch is on or off.
 	Switch bool
@@ -103,8 +102,7 @@ func (t Time) String() string {
 	return s
 }
 
-// Decode takes a number and a unit: B, K M G T and KiB MiB GiB TiB count in 1024s,
-// KB MB GB TB in 1000s.
+// Decode takes a number and a unit: B, K M G T and KiB MiB GiB TiB in 1024s, KB MB GB TB in 1000s.
 func (b *Bytes) Decode(text string) error {
 	text = strings.TrimSpace(text)
 	at := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -173,8 +171,7 @@ func relative(elements []string) bool {
 	return len(elements) > 0 && !slices.ContainsFunc(elements, absolute)
 }
 
-// splitList takes a list apart at newlines, and at commas that stand outside
-// parentheses, since a rule may hold a comma inside its own.
+// splitList splits a list at newlines, and at commas outside the parentheses of rules.
 func splitList(text string) []string {
 	var elems []string
 	depth, start := 0, 0

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -13,8 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// document is a TOML file on its way into a Config: it knows lines, and
-// collects what is wrong and what is only strange.
+// document is a TOML file with its lines, and the errors and warnings about it.
 type document struct {
 	path     string
 	root     map[string]any
@@ -75,19 +73,20 @@ func (d *document) err() error {
 	if len(d.problems) == 0 {
 		return nil
 	}
-	sort.SliceStable(d.problems, func(i, j int) bool { return d.problems[i].line < d.problems[j].line })
-	p := d.problems[0]
+	p := inOrder(d.problems)[0]
 	return wrong(kindConfig, fmt.Sprintf("%s line %d", d.path, p.line), p.why, p.hint)
 }
 
 // lines are the warnings in the order of the file, ready to be shown.
-func (d *document) lines() []string {
-	sort.SliceStable(d.warnings, func(i, j int) bool { return d.warnings[i].line < d.warnings[j].line })
-	var lines []string
-	for _, w := range d.warnings {
+func (d *document) lines() (lines []string) {
+	for _, w := range inOrder(d.warnings) {
 		lines = append(lines, fmt.Sprintf("%s line %d: %s", d.path, w.line, w.why))
 	}
 	return lines
+}
+
+func inOrder(list []problem) []problem {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b problem) int { return a.line - b.line })
 }
 
 // typeName names the TOML type of a decoded value, for messages.
@@ -125,11 +124,9 @@ func tables(v any) (list []map[string]any, ok bool) {
 	return list, list != nil
 }
 
-// lineIndex finds the place of each table and key of a TOML document that has
-// been decoded without error; the decoder tells places for syntax errors only.
-// Keys are paths joined by pathKey; elements of arrays of tables are counted
-// as "[0]", "[1]". What stands inside an inline table or an array has no entry
-// of its own: find gives the line of the nearest key around it.
+// lineIndex finds the place of each table and key of a decoded TOML document. Keys are paths joined by
+// pathKey, elements of arrays of tables count as "[0]", "[1]". Inside inline tables and arrays find
+// gives the line of the nearest key around.
 type lineIndex struct {
 	src  string
 	at   map[string]int // byte offset of a table or key
@@ -200,8 +197,7 @@ func indexLines(src string) *lineIndex {
 	return x
 }
 
-// header resolves the path of a table header: a path through an array of
-// tables means its newest element.
+// header resolves a table header: a path through an array of tables means its newest element.
 func (x *lineIndex) header(path []string, array bool) []string {
 	var table []string
 	for i, part := range path {
@@ -221,8 +217,7 @@ func (x *lineIndex) header(path []string, array bool) []string {
 	return table
 }
 
-// note records the place for path and for the parts of it longer than from
-// that have none yet, since a dotted key makes the tables it passes through.
+// note records the place of a path, and of parts longer than from without one: a dotted key makes tables.
 func (x *lineIndex) note(path []string, from, at int) {
 	for n := from + 1; n <= len(path); n++ {
 		key := pathKey(path[:n])

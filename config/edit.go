@@ -14,10 +14,9 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// AddRule writes a rule for the project at root, an absolute path, into the
-// user's config file at path: list is allow, ask or deny. A file that does not
-// exist is made, mode 0600; everything else in it stays byte for byte. A rule
-// that is there already changes nothing. Errors are *Error.
+// AddRule writes a rule for the project at root, an absolute path, into the config file at path: list is
+// allow, ask or deny. A missing file is made, mode 0600; all else in it stays byte for byte. A rule that
+// is there already changes nothing. Errors are *Error.
 func AddRule(path, root, list, rule string) error {
 	root = filepath.Clean(root)
 	if !slices.Contains([]string{"allow", "ask", "deny"}, list) || !filepath.IsAbs(root) || strings.TrimSpace(rule) == "" {
@@ -41,15 +40,13 @@ func AddRule(path, root, list, rule string) error {
 	})
 }
 
-// SetProvider writes the provider to take when nothing else names one into
-// the config file at path, under the rules of AddRule. A file that names one
-// already is left alone.
+// SetProvider writes the provider to take when nothing else names one, as AddRule writes. A file that
+// names one stays as it is.
 func SetProvider(path, name string) error {
 	return setOnce(path, "provider", "provider", name, "default")
 }
 
-// SetNotify writes how to notify the user into the config file at path, under the
-// rules of AddRule. A file that says so already is left alone.
+// SetNotify writes how to notify the user, under the same rules.
 func SetNotify(path, how string) error { return setOnce(path, "ui", "notify", how) }
 
 // setOnce writes a key, unless the section has it or one of its aliases.
@@ -66,8 +63,8 @@ func setOnce(path, section, key, value string, aliases ...string) error {
 	})
 }
 
-// editFile has change edit the file's text, which sets keys to a value, and writes the
-// result in one step, after it has proved that this and nothing else has changed.
+// editFile has change set keys to a value in the file's text, proves that nothing else has changed, and
+// replaces the file in one step.
 func editFile(path string, keys []string, change func(string, *document) (text string, value any, err error)) error {
 	mode := fs.FileMode(0o600)
 	data, err := os.ReadFile(path)
@@ -98,8 +95,7 @@ func editFile(path string, keys []string, change func(string, *document) (text s
 	return nil
 }
 
-// insertKey puts a key into its table: behind the table's header, or in a new
-// table at the end of the file.
+// insertKey puts a key behind its table's header, or into a new table at the end.
 func insertKey(src string, d *document, keys []string, value string) string {
 	table, key := keys[:len(keys)-1], keys[len(keys)-1]
 	line := key + " = " + value + "\n"
@@ -157,8 +153,7 @@ func put(m map[string]any, keys []string, value any) bool {
 	return true
 }
 
-// quoteTOML writes s as a basic string, whose escapes are those of JSON. What JSON
-// leaves as it is and TOML does not is found when the file is read again.
+// quoteTOML writes a basic string, whose escapes are those of JSON; the file is read again afterwards.
 func quoteTOML(s string) string {
 	text, _ := provider.Marshal(s) // a string cannot fail
 	return string(text)

@@ -13,8 +13,7 @@ const (
 	kindAuth   = "auth"
 )
 
-// Error says what in the settings is wrong: a variable, a flag, a place in a
-// file, a key that is missing. It never holds the value of a secret.
+// Error says what in the settings is wrong, and where. It never holds the value of a secret.
 type Error struct {
 	Kind  string // "usage", "config" or "auth"
 	Where string // "ARTOO_COLOR", "--color", "…/config.toml line 4", "anthropic"

@@ -46,8 +46,7 @@ func fileOption(key string) *Option {
 	return nil
 }
 
-// applySection reads the options of a section, and in [provider] the tables
-// of providers too.
+// applySection reads the options of a section; in [provider] also the tables of providers.
 func (c loader) applySection(t *table, section string) {
 	for _, o := range Options() {
 		if o.NoFile || o.Section != section {
@@ -91,8 +90,7 @@ func (c loader) applyKey(t *table, key string, o *Option) {
 	}
 }
 
-// fromTOML turns a decoded value into the texts assign takes, or says what
-// type it should have.
+// fromTOML turns a decoded value into texts for assign, or names the type it should have.
 func (o *Option) fromTOML(v any) (texts []string, expected string) {
 	text, isText := v.(string)
 	_, isInt := v.(int64)

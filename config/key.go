@@ -19,12 +19,10 @@ type Key struct {
 	Source string // "ARTOO_API_KEY", "config.toml line 7", "credentials"; "" without a key
 }
 
-// Key finds the key of the named provider: ARTOO_API_KEY and its file for the
-// chosen provider, then what the provider's api_key_source says. It may open the
-// keyring and run the user's key command, once each in this run, for a few
-// seconds at most, and may be called from any goroutine. A provider that needs
-// no key, or whose server may do without and has none, gets the zero Key. Errors
-// are *Error of kind auth, or config for a source that cannot be used.
+// Key finds the key of the named provider: ARTOO_API_KEY and its file for the chosen provider, then by
+// api_key_source. It may open the keyring and run the key command, once each in this run, for seconds,
+// on any goroutine. The zero Key is for providers that need none, or may do without and have none.
+// Errors are *Error of kind auth, or config for a source that cannot be used.
 func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 	key, err := c.findKey(ctx, name)
 	if err == nil {
@@ -68,11 +66,10 @@ type keyPlace struct {
 	key  func(context.Context) (Key, error)
 }
 
-// KeyPlaces lists the places that hold a key for the named provider, or are to
-// give one, in the order in which they count: "ARTOO_API_KEY", "keyring",
-// "credentials", "OPENAI_API_KEY", "config.toml line 4", "api_key_command". It
-// neither opens the keyring nor runs a command, and names no place that
-// api_key_source leaves out. Errors are those of Key.
+// KeyPlaces lists the places that hold or give a key for the named provider, in the order in which they
+// count: "ARTOO_API_KEY", "keyring", "credentials", "OPENAI_API_KEY", "config.toml line 4",
+// "api_key_command". It opens and runs nothing, and leaves out what api_key_source does. Errors are those
+// of Key.
 func (c *Config) KeyPlaces(name string) (names []string, err error) {
 	places, err := c.keyPlaces(name)
 	for _, p := range places {
@@ -135,8 +132,7 @@ func unknownProvider(name string) error {
 	return wrong(kindUsage, name, "unknown provider", orList(provider.Names()))
 }
 
-// keySource is how the provider's key is found. A table that names a command
-// and no source means the command.
+// keySource is how the provider's key is found: by its command where a table names only that.
 func (c *Config) keySource(name string) string {
 	p := c.Providers[name]
 	switch {
@@ -163,12 +159,10 @@ func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
 	})
 }
 
-// keyCache remembers what the keyring and key commands gave, so that each is
-// asked once in a run. An error is not remembered.
+// keyCache remembers the keys of keyring and commands, so that each is asked once in a run.
 type keyCache struct{ slots sync.Map } // of chan *Key by name, each with what is remembered, while no one asks
 
-// once returns what is remembered under that name, or asks. Two that want the
-// same at once wait for one another, as long as their own context lasts.
+// once returns the remembered key, or asks. Callers wait for one another as long as their contexts last.
 func (k *keyCache) once(ctx context.Context, name string, ask func() (Key, error)) (Key, error) {
 	fresh := make(chan *Key, 1)
 	fresh <- nil
@@ -191,14 +185,7 @@ func (k *keyCache) once(ctx context.Context, name string, ask func() (Key, error
 	return *kept, nil
 }
 
-// forget has the keyring and the command of a provider asked again.
-func (k *keyCache) forget(provider string) {
-	k.slots.Delete(placeCommand + " " + provider)
-	k.slots.Delete(placeKeyring + " " + provider)
-}
-
-// missingKey is the error that says what to set, nil where the provider may do
-// without a key and its source was left open.
+// missingKey is the error that says what to set, nil where the provider may do without a key.
 func (c *Config) missingKey(name string) error {
 	vars, origin := c.keyVariables(name), c.Providers[name].Origin
 	file := "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
@@ -248,8 +235,7 @@ type KeySource struct {
 // KeySource is where the named provider's key comes from.
 func (c *Config) KeySource(name string) *KeySource { return &KeySource{config: c, name: name} }
 
-// Key looks for the key when it is first called: a key command runs once. An
-// error is not remembered.
+// Key looks for the key when it is first called. An error is not remembered.
 func (s *KeySource) Key(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,16 +249,16 @@ func (s *KeySource) Key(ctx context.Context) (string, error) {
 	return s.found.Value.Reveal(), nil
 }
 
-// Renew looks for the key again, after a server refused the one that was known
-// at the time since. It reports whether there is another by now. Of several who
-// ask at a time only the first looks; the others get what it found.
+// Renew looks for the key again, after a server refused the one known at the time since, and reports
+// whether there is another by now. Of several callers only the first looks.
 func (s *KeySource) Renew(ctx context.Context, since time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.found != nil && s.at.After(since) {
 		return true
 	}
-	s.config.keys.forget(s.name)
+	s.config.keys.slots.Delete(placeCommand + " " + s.name)
+	s.config.keys.slots.Delete(placeKeyring + " " + s.name)
 	k, err := s.config.Key(ctx, s.name)
 	if err != nil || s.found == nil || k.Value.Reveal() == s.found.Value.Reveal() {
 		return false // the refusal itself says more than why no other was found
@@ -281,8 +267,7 @@ func (s *KeySource) Renew(ctx context.Context, since time.Time) bool {
 	return true
 }
 
-// keyVariables are the variables a provider's key may stand in, the first that is
-// set wins: the one its table names, or its own.
+// keyVariables are the variables a provider's key may stand in, the first that is set wins.
 func (c *Config) keyVariables(name string) []string {
 	if v := c.Providers[name].APIKeyEnv; v != "" {
 		return []string{v}
@@ -291,9 +276,8 @@ func (c *Config) keyVariables(name string) []string {
 	return f.KeyVariables()
 }
 
-// KeyVariables are the variables that keys are looked for in, of all known
-// providers and those of the config file, named there or not. No child process may
-// see them, whatever they are called.
+// KeyVariables are the variables that hold keys of any provider known or in the file. No child process
+// may see them.
 func (c *Config) KeyVariables() []string {
 	names := provider.KeyVariables()
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
@@ -302,8 +286,7 @@ func (c *Config) KeyVariables() []string {
 	return append(names, searchKeyVariables()...)
 }
 
-// leastKey is the length from which on a key is looked for in other text. What is
-// shorter is a dummy for a server that asks for none, and may be any word.
+// leastKey is the length of a key that is looked for in texts: a shorter one is a dummy, like any word.
 const leastKey = 16
 
 // seenKeys are the keys that were found in this run.
@@ -324,14 +307,12 @@ func (s *seenKeys) add(key string) {
 	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
-// SeenKeys are the keys that nothing may show: those that Key found so far, those
-// of the config file, and what the key variables of all providers hold. The
-// longest come first. It opens neither keyring nor command, and may be called
-// from any goroutine; the list is not the caller's to change.
+// SeenKeys are the keys that nothing may show, the longest first: those found so far, of the file, and of
+// key variables. It opens and runs nothing, on any goroutine; the list is not to be changed.
 func (c *Config) SeenKeys() []string {
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())
-		for _, key := range c.searchKeys() {
+		for _, key := range []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), usual("brave_api_key"), usual("tavily_api_key")} {
 			c.seen.add(key)
 		}
 		for _, name := range c.ProviderNames() {

@@ -22,9 +22,8 @@ const (
 	keyCommandLimit = 10 * time.Second // the longest a key command or a key file may take
 )
 
-// runKeyCommand runs the user's key command and takes its first line. It gets
-// no input and no provider's key. Its stderr is passed on as it
-// comes ("touch the token"), and is part of the error when it fails.
+// runKeyCommand takes the first line of the user's key command, which gets no input and no provider's
+// key. Its stderr is passed on as it comes ("touch the token"), and is part of the error.
 func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) (Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
 	defer cancel()
@@ -81,9 +80,8 @@ func clean(text string) string {
 	return string(runes)
 }
 
-// head keeps the first max bytes written to it and drops the rest; of what it
-// keeps, line gets every line that is not empty, the last one by say. The buffer is not
-// embedded: its ReadFrom would bypass Write.
+// head keeps the first max bytes written to it; line gets every line of them that is not empty. The
+// slice is no embedded buffer, whose ReadFrom would bypass Write.
 type head struct {
 	kept     []byte
 	max      int
@@ -109,9 +107,8 @@ func (h *head) say(line []byte) {
 	}
 }
 
-// keyFromFile is the key of ARTOO_API_KEY_FILE. A regular file is read each time
-// it is asked for: it may hold a new key. What a pipe gives, as with <(pass show
-// key), comes only once and is remembered.
+// keyFromFile is the key of ARTOO_API_KEY_FILE. A regular file is read each time, since it may change;
+// what a pipe gives, as with <(pass show key), comes only once and is remembered.
 func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
 	if info, err := os.Stat(c.APIKeyFile); err == nil && !info.Mode().IsRegular() {
 		return c.keys.once(ctx, "api_key_file", func() (Key, error) { return c.readKeyFile(ctx) })
@@ -119,8 +116,7 @@ func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
 	return c.readKeyFile(ctx)
 }
 
-// readKeyFile reads the file beside the caller: a pipe that nobody writes to
-// cannot be interrupted where it is opened.
+// readKeyFile reads beside the caller: opening a pipe without writer cannot be interrupted.
 func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 	where := c.Origin("api_key_file")
 	limited, cancel := context.WithTimeout(ctx, keyCommandLimit)

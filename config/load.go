@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -19,22 +18,18 @@ import (
 
 // LoadOptions are what Load needs besides the environment.
 type LoadOptions struct {
-	// Flags are the values of the flags that were given, raw and in order, by
-	// the key of their option. A switch has the value "true". May be nil.
+	// Flags are the raw values of the given flags in order, by option key; a switch has "true". May be nil.
 	Flags map[string][]string
-	// Keyring is where login's keys may be; it is asked for nothing before Key
-	// wants one from it. nil means that there is none.
+	// Keyring is asked for nothing before Key wants a key from it. nil means that there is none.
 	Keyring Keyring
-	// KeySays gets what a key command says on stderr, a printable line at a time,
-	// while it runs, on a goroutine of its own; nil drops it.
+	// KeySays gets each printable line of a running key command's stderr, on another goroutine; nil drops it.
 	KeySays func(line string)
-	// Mask hides what looks like a key in a text that an error is to show, such as
-	// what a key command said; nil hides nothing. Called from any goroutine.
+	// Mask hides what looks like a key in an error's text; nil hides nothing. Called from any goroutine.
 	Mask func(text string) string
 }
 
-// Load merges defaults, config file, environment and flags. Every error is a
-// *Error: kind usage for variables and flags, config for the file.
+// Load merges defaults, config file, environment and flags. Errors are *Error: of kind usage, or config
+// for the file.
 func Load(o LoadOptions) (*Config, error) {
 	c := loader{&Config{
 		Providers:    map[string]ProviderTable{},
@@ -64,8 +59,7 @@ func Load(o LoadOptions) (*Config, error) {
 			return nil, fmt.Errorf("default of %s: %w", o.Key, err)
 		}
 	}
-	dropEmptyVariables()
-	c.Warnings = unknownVariables()
+	c.Warnings = checkVariables()
 	if err := c.readFile(o); err != nil {
 		return nil, err
 	}
@@ -84,8 +78,7 @@ func Load(o LoadOptions) (*Config, error) {
 // loader fills a Config.
 type loader struct{ *Config }
 
-// readFile finds the config file, which only --config and ARTOO_CONFIG can
-// move, and takes it over. The file of the default place may be missing.
+// readFile reads the config file of --config, ARTOO_CONFIG or the default place, where it may be missing.
 func (c loader) readFile(o LoadOptions) error {
 	named := envPrefix + "_CONFIG"
 	path, _ := os.LookupEnv(named)
@@ -174,10 +167,8 @@ type providerAt struct {
 
 func (c loader) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
 
-// named takes the provider's name off the front of a model, where a weaker source
-// than the model's names a provider: the stronger word holds, as for every setting.
-// A model beside its provider, or beside an address that means a provider by itself,
-// is taken verbatim.
+// named takes the provider's name off the front of a model of a stronger source than the provider's. A
+// model beside its provider, or an address that means one, is taken verbatim.
 func (c loader) named() {
 	before, now := c.chosen(), c.origins["model"].rank
 	if before.name == "" && c.BaseURL != "" {
@@ -196,8 +187,7 @@ func (c loader) named() {
 	c.untie(before, now)
 }
 
-// splitModel takes a model apart that begins with a provider's name. A router's
-// own ids have a vendor before the slash, which may be itself.
+// splitModel splits a model that begins with a provider's name; a router's ids begin with a vendor.
 func (c *Config) splitModel(id string) (name, model string, ok bool) {
 	name, model, ok = strings.Cut(id, "/")
 	ok = ok && model != "" && c.IsProvider(name)
@@ -207,9 +197,8 @@ func (c *Config) splitModel(id string) (name, model string, ok bool) {
 	return name, model, ok
 }
 
-// untie drops what a lower place said together with another provider than
-// the one this place names: a model, an address or a key of one provider is
-// wrong for another, and a key would be sent to a stranger.
+// untie drops the model, address and key that a lower place said together with another provider: a key
+// would be sent to a stranger.
 func (c loader) untie(before providerAt, now rank) {
 	if before.name == "" || c.Provider == before.name || c.origins["provider"].rank != now {
 		return
@@ -290,16 +279,6 @@ func (c *Config) IsProvider(name string) bool {
 // envPrefix is the prefix of artoo's own variables, as envconfig wants it.
 const envPrefix = "ARTOO"
 
-// dropEmptyVariables removes artoo's own variables that are empty, since those count as not
-// set, and envconfig would decode them.
-func dropEmptyVariables() {
-	for _, entry := range os.Environ() {
-		if name, value, _ := strings.Cut(entry, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
-			_ = os.Unsetenv(name) // it was set, so its name is valid
-		}
-	}
-}
-
 // applyVariables lets envconfig decode the variables into the settings.
 func (c loader) applyVariables() error {
 	before := c.chosen()
@@ -329,25 +308,24 @@ func (c loader) applyVariables() error {
 	return nil
 }
 
-// unknownVariables warns of ARTOO_* variables that no option has; they are
-// most often misspelt.
-func unknownVariables() []string {
-	known := map[string]bool{}
+// checkVariables removes artoo's empty variables, which count as not set but envconfig would
+// decode, and warns of those that no option has.
+func checkVariables() (warnings []string) {
 	var names []string
 	for _, o := range Options() {
 		if o.Env != "" {
-			known[o.Env] = true
 			names = append(names, o.Env)
 		}
 	}
-	var warnings []string
 	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, envPrefix+"_") || value == "" || known[name] {
-			continue
+		switch name, value, _ := strings.Cut(entry, "="); {
+		case !strings.HasPrefix(name, envPrefix+"_"):
+		case value == "":
+			_ = os.Unsetenv(name) // it was set, so its name is valid
+		case !slices.Contains(names, name):
+			warnings = append(warnings, fmt.Sprintf("%s: no such variable%s", name, didYouMean(name, names)))
 		}
-		warnings = append(warnings, fmt.Sprintf("%s: no such variable%s", name, didYouMean(name, names)))
 	}
-	sort.Strings(warnings)
+	slices.Sort(warnings)
 	return warnings
 }

@@ -63,8 +63,7 @@ func (o *Option) Shown() string {
 // adds reports whether what several places say adds up instead of replacing each other.
 func (o *Option) adds() bool { return o.Kind == KindList && o.Key != "tools" }
 
-// Options are all settings, in the order of their fields, which is that of help
-// and documentation. The slice is shared: it is not to be changed.
+// Options are all settings in the order of help and documentation. The slice is not to be changed.
 var Options = sync.OnceValue(func() (all []Option) {
 	section, group := "", ""
 	for settings, i := reflect.TypeFor[Settings](), 0; i < settings.NumField(); i++ {
@@ -128,9 +127,8 @@ func (c *Config) field(o *Option) reflect.Value {
 	return reflect.ValueOf(&c.Settings).Elem().Field(o.field)
 }
 
-// assign decodes texts into the option's field, as envconfig does with a variable, and
-// checks the result. A list takes all texts, any other setting the last. The error says
-// what is wrong with the value, not where it stands.
+// assign decodes texts into the option's field, as envconfig does, and checks the result: a list takes all
+// texts, another setting the last. The error does not say where the value stands.
 func (c loader) assign(o *Option, texts []string) error {
 	field := c.field(o)
 	text := strings.Join(texts[max(0, len(texts)-1):], "")
@@ -147,8 +145,7 @@ func (c loader) assign(o *Option, texts []string) error {
 	return o.check(field, text)
 }
 
-// check looks at the choices and ranges of the tags, which the type of a setting does not
-// know, and trims a string. The value was written as text.
+// check applies the choices and ranges of the tags to a value written as text, and trims a string.
 func (o *Option) check(field reflect.Value, text string) error {
 	switch {
 	case field.Kind() == reflect.Slice:
@@ -193,8 +190,7 @@ func (o *Option) checkText(text string) (string, error) {
 	return text, nil
 }
 
-// checkURL wants an http or https address with a host. The message never
-// shows the address, which may hold a password.
+// checkURL wants an http or https address. The error never shows it: it may hold a password.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -6,15 +6,13 @@ import (
 	"strings"
 )
 
-// Paths says where artoo's files live: the XDG base directories with artoo
-// below, on every system. A base that cannot be known is an error of the
-// method that needs it, never before.
+// Paths says where artoo's files live: in XDG base directories, on every system. Only the method that needs
+// an unknown one fails.
 type Paths struct {
 	config, data, state, cache string // "" when unknown
 }
 
-// FindPaths derives the paths from the environment. A variable that is empty
-// or not absolute is ignored, as the XDG specification says.
+// FindPaths derives the paths from the environment. As XDG says, only absolute variables count.
 func FindPaths() Paths {
 	home, _ := homeDir()
 	base := func(variable string, below ...string) string {
@@ -55,40 +53,42 @@ func (p Paths) StateDir() (string, error) { return known(p.state, "state", "XDG_
 func (p Paths) CacheDir() (string, error) { return known(p.cache, "cache", "XDG_CACHE_HOME") }
 
 // ConfigFile is the config file's default place.
-func (p Paths) ConfigFile() (string, error) { return below(p.ConfigDir, "config.toml") }
-
-// Credentials is the file of stored keys.
-func (p Paths) Credentials() (string, error) { return below(p.DataDir, "credentials.toml") }
-
-// Sessions is the directory of the session files.
-func (p Paths) Sessions() (string, error) { return below(p.StateDir, "sessions") }
-
-// Ledger is the directory of what all runs spent.
-func (p Paths) Ledger() (string, error) { return below(p.StateDir, "ledger") }
-
-// Approved is the file of the scripts that rules were allowed for.
-func (p Paths) Approved() (string, error) { return below(p.StateDir, "approved.json") }
-
-// Trust is the file of the projects that are trusted.
-func (p Paths) Trust() (string, error) { return below(p.StateDir, "trust.json") }
-
-// History is the file of what was typed at the prompt.
-func (p Paths) History() (string, error) { return below(p.StateDir, "history") }
-
-func below(dir func() (string, error), name string) (string, error) {
-	d, err := dir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(d, name), nil
+func (p Paths) ConfigFile() (string, error) {
+	return known(p.config, "config", "XDG_CONFIG_HOME", "config.toml")
 }
 
-func known(dir, what, variable string) (string, error) {
-	if dir != "" {
-		return dir, nil
+// Credentials is the file of stored keys.
+func (p Paths) Credentials() (string, error) {
+	return known(p.data, "data", "XDG_DATA_HOME", "credentials.toml")
+}
+
+// Sessions is the directory of the session files.
+func (p Paths) Sessions() (string, error) {
+	return known(p.state, "state", "XDG_STATE_HOME", "sessions")
+}
+
+// Ledger is the directory of what all runs spent.
+func (p Paths) Ledger() (string, error) { return known(p.state, "state", "XDG_STATE_HOME", "ledger") }
+
+// Approved is the file of the scripts that rules were allowed for.
+func (p Paths) Approved() (string, error) {
+	return known(p.state, "state", "XDG_STATE_HOME", "approved.json")
+}
+
+// Trust is the file of the projects that are trusted.
+func (p Paths) Trust() (string, error) {
+	return known(p.state, "state", "XDG_STATE_HOME", "trust.json")
+}
+
+// History is the file of what was typed at the prompt.
+func (p Paths) History() (string, error) { return known(p.state, "state", "XDG_STATE_HOME", "history") }
+
+func known(dir, what, variable string, below ...string) (string, error) {
+	if dir == "" {
+		return "", wrong(kindConfig, what+" directory", "neither "+variable+" nor HOME is an absolute path",
+			"set HOME, or "+variable+", to an absolute path")
 	}
-	return "", wrong(kindConfig, what+" directory", "neither "+variable+" nor HOME is an absolute path",
-		"set HOME, or "+variable+", to an absolute path")
+	return filepath.Join(append([]string{dir}, below...)...), nil
 }
 
 // shorten writes a path below the home directory with ~.

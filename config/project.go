@@ -21,10 +21,8 @@ type projectSettings struct {
 // withoutTool is a tool, or with a * at its end several, and where that stands.
 type withoutTool struct{ name, where string }
 
-// ApplyProject takes over data, which is what the own file of the project at root
-// holds and the user trusts. It can only tighten: take tools away, and bring rules
-// that ask and deny. All else is an error, a *Error that names file, line and key,
-// and where that belongs. To be called at most once.
+// ApplyProject applies data, the trusted own file of the project at root. It can only take tools away and
+// bring rules that ask and deny; all else is an *Error with file, line and key. Call it at most once.
 func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
 	d, err := parseDocument(shorten(path), data)
@@ -129,11 +127,9 @@ func toolMatches(name, tool string) bool {
 	return tool == name || name == "all" || glob && strings.HasPrefix(tool, prefix)
 }
 
-// SelectTools turns the tools setting into names: all is every tool there is,
-// on those of the default set, both in the order to keep. A list that begins
-// with +name or -name starts from the default set. Elements with a * at the
-// end match by prefix. What a trusted project takes away is left out at last. The
-// error is a *Error that names an unknown tool.
+// SelectTools turns the tools setting into names: all is every tool, on those of the default set, both in
+// the order to keep. A list of +name and -name starts from the default set; a * at the end matches by
+// prefix. What a trusted project takes away goes last. The error is an *Error with an unknown tool.
 func (c *Config) SelectTools(all, on []string) ([]string, error) {
 	chosen := map[string]bool{}
 	if len(c.Tools) == 0 || relative(c.Tools[:1]) {

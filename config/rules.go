@@ -34,9 +34,8 @@ func (r RuleText) InFile() bool { return r.file != "" && !r.ofRepo }
 // ruleLists are the keys of the options that hold rules.
 func ruleLists() []string { return []string{"allow", "ask", "deny"} }
 
-// AllRules are the rules that hold in the project at root, an absolute path: its
-// own of the user's file first, then those for every project, of the file, the
-// environment and the flags, and those that a trusted project brings.
+// AllRules are the rules for the project at root, an absolute path: the user's for it, those of file,
+// environment and flags for every project, and those of a trusted project.
 func (c *Config) AllRules(root string) []RuleText {
 	return slices.Concat(c.projectRules[filepath.Clean(root)], c.ruleTexts, c.project.rules)
 }
@@ -91,8 +90,7 @@ func (r RuleText) Wrong(why, right string) error {
 	return e
 }
 
-// noteRules remembers where the rules of an option stand; other options are
-// passed by.
+// noteRules remembers where the rules of an option stand.
 func (c loader) noteRules(o *Option, texts []string, origin string) {
 	if slices.Contains(ruleLists(), o.Key) {
 		for _, text := range texts {
@@ -108,8 +106,7 @@ func (t *table) rules(list string) []RuleText {
 	return t.doc.rulesAt(t.at(list), list, texts)
 }
 
-// rulesAt are the rules of the list at a place in the document, each with its
-// line.
+// rulesAt are the rules of a list in the document, each with its line.
 func (d *document) rulesAt(path []string, list string, texts []string) (rules []RuleText) {
 	elements := d.index.elements[pathKey(path)]
 	for i, text := range texts {
@@ -123,8 +120,8 @@ func (d *document) rulesAt(path []string, list string, texts []string) (rules []
 	return rules
 }
 
-// Approval is what a rule that was allowed for good spoke of: the directory its
-// paths are seen from, and fingerprints of the scripts it names, by path.
+// Approval is what a permanent rule was approved for: the directory its paths are seen from, and
+// fingerprints of its scripts, by path.
 type Approval struct {
 	Dir     string            `json:"dir"`
 	Scripts map[string]string `json:"scripts"`
@@ -133,8 +130,7 @@ type Approval struct {
 // approvals are what rules spoke of, by project root and rule.
 type approvals map[string]map[string]Approval
 
-// Approved is what the rule spoke of when it was allowed for good in the project
-// at root, nil for a rule that was not, or that names no script.
+// Approved is what the rule was approved for in the project at root, nil for none.
 func (c *Config) Approved(root, rule string) (*Approval, error) {
 	_, all, err := c.readApproved()
 	if err != nil {
@@ -146,8 +142,7 @@ func (c *Config) Approved(root, rule string) (*Approval, error) {
 	return nil, nil
 }
 
-// Approve keeps what a rule that is allowed for good in the project at root
-// speaks of. One that names no script has nothing to be kept.
+// Approve keeps what a permanent rule of the project at root was approved for, where it names scripts.
 func (c *Config) Approve(root, rule string, a Approval) error {
 	path, all, err := c.readApproved()
 	if err != nil {

@@ -253,8 +253,7 @@ func (t *table) models(key string) map[string]Model {
 	return models
 }
 
-// validName keeps provider names usable as part of provider/model and of a
-// variable's name.
+// validName keeps names usable in provider/model and in a variable's name.
 func validName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
@@ -276,8 +275,7 @@ func (c *Config) Form(name string) provider.Form {
 	return form
 }
 
-// form reads how a server is spoken to. Coding CLIs and the demo are none, and a
-// server of models of the user's own has its one wire.
+// form reads how a server is spoken to. Coding CLIs, the demo and local servers fix that themselves.
 func (t *table) form(name string) (form provider.Form) {
 	form.Wire = oneOf(t, "wire", provider.Wires(), "converse")
 	form.Auth = oneOf(t, "auth", provider.Auths(), "sigv4", "google")
@@ -299,8 +297,7 @@ func (t *table) form(name string) (form provider.Form) {
 	return form
 }
 
-// oneOf is the word at a key, "" where there is none or it is not among the known
-// ones. Words that a later version may know have an error of their own.
+// oneOf is the known word at a key, else "". Words of later versions have an error of their own.
 func oneOf[T ~string](t *table, key string, known []T, later ...string) T {
 	var word string
 	if !t.store(key, &word) || slices.Contains(known, T(word)) {

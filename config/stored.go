@@ -18,9 +18,8 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// Keyring is the system's store of passwords. A question must end by itself
-// after a few seconds; to delete what is not there is no error. Called from any
-// goroutine.
+// Keyring is the system's store of passwords. Questions end within seconds, on any goroutine; to delete
+// what is not there is no error.
 type Keyring interface {
 	Get(ctx context.Context, name string) (string, error)
 	Set(ctx context.Context, name, key string) error
@@ -43,9 +42,8 @@ type entry struct {
 	Keyring bool   `toml:"keyring,omitempty"`
 }
 
-// readCredentials reads the file of stored keys, which has a table for each provider. A
-// missing one, or no home to look in, is empty; one that others can read is refused, since
-// the keys in it may be known.
+// readCredentials reads the file of stored keys, a table for each provider. A missing one is empty; one
+// that others can read is refused.
 func (c *Config) readCredentials() (map[string]entry, error) {
 	path, err := c.Paths.Credentials()
 	if err != nil {
@@ -83,10 +81,8 @@ type Stored struct {
 	NoKeyring error  // why it is not in the keyring; nil when it is
 }
 
-// StoreKey keeps a provider's key permanently: in the keyring, which the
-// credentials file then points to, or in that file where there is none. The
-// file is replaced in one step, mode 0600; what else it holds stays. Errors are
-// *Error; after one, no key is stored that was not before.
+// StoreKey keeps a provider's key permanently: in the keyring, to which the credentials file then points,
+// or in that file, mode 0600. Errors are *Error; after one no further key is stored.
 func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored, error) {
 	if !c.IsProvider(name) {
 		return Stored{}, unknownProvider(name)
@@ -116,9 +112,8 @@ func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored,
 	return stored, nil
 }
 
-// ForgetKey removes the key that login stored and says where it was, "" when
-// none was stored. An entry of the keyring that cannot be removed stays written
-// down, and is the error.
+// ForgetKey removes the stored key and says where it was, "" for none. An entry that the keyring does not
+// remove stays written down, and is the error.
 func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err error) {
 	if !c.IsProvider(name) {
 		return "", unknownProvider(name)
@@ -147,9 +142,8 @@ func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err 
 // lockWait is how long another login may take to write the file.
 const lockWait = 3 * time.Second
 
-// editCredentials changes a provider's entry of the file under a lock, and returns the file
-// as it is shown. An error of change is returned after the entry was written; a zero entry
-// is removed.
+// editCredentials changes a provider's entry of the file under a lock, and returns the file as shown. A
+// zero entry is removed. An error of change is returned after writing.
 func (c *Config) editCredentials(ctx context.Context, name string, change func(old entry) (entry, error)) (string, error) {
 	path, err := c.Paths.Credentials()
 	if err != nil {
@@ -201,8 +195,7 @@ func (c *Config) editCredentials(ctx context.Context, name string, change func(o
 	return shown, changed
 }
 
-// removeCutOff removes the temporary files of writes that a kill cut off: there are keys in
-// them. The lock is held, so that no write goes on.
+// removeCutOff removes temporary files of killed writes, with keys in them. The lock is held.
 func removeCutOff(path string) error {
 	left, err := fs.Glob(os.DirFS(filepath.Dir(path)), atomicfile.Temporary(path))
 	for _, name := range left {
@@ -211,8 +204,7 @@ func removeCutOff(path string) error {
 	return err
 }
 
-// UsesStored says whether the provider's api_key_source looks at what login
-// stores, and if not, what it says instead.
+// UsesStored says whether the provider uses what login stores, and if not, which source it uses.
 func (c *Config) UsesStored(name string) (bool, string) {
 	source := c.keySource(name)
 	if source == "auto" || source == "keyring" {
@@ -221,17 +213,14 @@ func (c *Config) UsesStored(name string) (bool, string) {
 	return false, c.Providers[name].Origin + " takes the key from the source " + source
 }
 
-// NeedsKey says whether the named provider is one that a key can be stored
-// for: all but the demo and the coding CLIs, which log in by themselves.
+// NeedsKey says whether a key can be stored for the named provider: not for demo and coding CLIs.
 func (c *Config) NeedsKey(name string) bool {
 	f, _ := provider.FactsOf(name)
 	return c.IsProvider(name) && f.Key != provider.KeyNever
 }
 
-// CheckKeyShape looks whether a text can be a key of the named provider. What
-// cannot be one, or is plainly another provider's, is an *Error of kind auth;
-// doubt is a line that says what a key looks like, "" when there is none. An
-// address of the user's own may take any key.
+// CheckKeyShape tells whether a text can be a key of the named provider: an *Error of kind auth where not,
+// or another provider's; a doubt in a line, "" for none. The user's own address may take any key.
 func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error) {
 	text := strings.TrimSpace(key.Reveal())
 	fail := func(why, hint string) (string, error) {

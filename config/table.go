@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// table reads the keys of one TOML table into typed destinations and knows
-// afterwards which keys nobody asked for.
+// table reads the keys of one TOML table, and knows afterwards which nobody asked for.
 type table struct {
 	doc   *document
 	path  []string
@@ -160,8 +159,8 @@ func (t *table) leftover(strict bool) {
 	}
 }
 
-// unknown notes a key that is none of the known ones: as an error when strict, or when
-// it is a setting of another section, since that would be set nowhere.
+// unknown notes a key that is none of the known ones: an error when strict, or for a setting of another
+// section, which would be set nowhere.
 func (t *table) unknown(key string, known []string, strict bool) {
 	why := "no such key: " + t.name(key)
 	switch {
@@ -175,8 +174,7 @@ func (t *table) unknown(key string, known []string, strict bool) {
 	}
 }
 
-// stray notes a setting that stands outside its section, as the key or in a table of
-// that name, and reports whether there was one.
+// stray notes a setting outside its section, and reports whether there was one.
 func (t *table) stray(key string) (found bool) {
 	if m, ok := t.m[key].(map[string]any); ok {
 		sub := &table{doc: t.doc, path: t.at(key), m: m}

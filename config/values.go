@@ -35,18 +35,13 @@ func (c *Config) show(o *Option) string {
 		return "" // not the number 0
 	}
 	if o.Key == "base_url" {
-		return redact(c.BaseURL)
+		u, err := url.Parse(c.BaseURL)
+		if err != nil {
+			return hidden
+		}
+		return u.Redacted()
 	}
 	return fmt.Sprint(c.field(o).Interface())
-}
-
-// redact hides the password of an address.
-func redact(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return hidden
-	}
-	return u.Redacted()
 }
 
 // ColorNames are what ARTOO_COLORS can change.
@@ -129,11 +124,6 @@ func usual(key string) string {
 	return ""
 }
 
-// searchKeys are the keys of all search engines.
-func (c *Config) searchKeys() []string {
-	return []string{c.BraveAPIKey.Reveal(), c.TavilyAPIKey.Reveal(), usual("brave_api_key"), usual("tavily_api_key")}
-}
-
 // searchKeyVariables are the variables in which keys of search engines may be.
 func searchKeyVariables() []string {
 	names := []string{"ARTOO_BRAVE_API_KEY", "ARTOO_TAVILY_API_KEY"}
@@ -145,11 +135,9 @@ func searchKeyVariables() []string {
 	return names
 }
 
-// Endpoint is the address the settings name for a provider and where it was
-// named; "" means the provider's own. ARTOO_BASE_URL counts for the chosen
-// provider only. The order is the usual one, environment over file. The
-// address of a local server may be one without a scheme, as its variable takes it.
-// The error is a *Error for a variable that holds no address.
+// Endpoint is the address the settings name for a provider and where, "" for its own. ARTOO_BASE_URL is
+// for the chosen provider; the environment comes before the file. A local server's address may lack a
+// scheme. The error is an *Error for a variable without address.
 func (c *Config) Endpoint(name string) (address, source string, err error) {
 	general := c.BaseURL != "" && (c.Provider == "" || c.Provider == name)
 	if general && c.origins["base_url"].rank >= fromEnvironment {

@@ -123,7 +123,7 @@ func partsOf(path string) []string {
 
 // whyGuarded says in words why a write to a path is always asked, "" for an ordinary file. Of a path
 // in the project only the names below its root count.
-func (p project) whyGuarded(path string) (why string) {
+func (p *Policy) whyGuarded(path string) (why string) {
 	if by, name := autoExecutedBy(below(p.Root, path)); by != "" {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
@@ -139,7 +139,7 @@ func below(root, path string) string {
 }
 
 // guardedWrite is whyGuarded for the first such file of a call.
-func (p project) guardedWrite(access tool.Access) (why string) {
+func (p *Policy) guardedWrite(access tool.Access) (why string) {
 	if access.Kind != tool.KindWrite {
 		return ""
 	}
@@ -156,7 +156,7 @@ func (p project) guardedWrite(access tool.Access) (why string) {
 
 // coversGuarded reports whether an allow rule may let a call write auto-executed files: one for this
 // very file, or, except for git's own files, one whose fixed words name all that the path goes through.
-func (p project) coversGuarded(r Rule, access tool.Access) bool {
+func (p *Policy) coversGuarded(r Rule, access tool.Access) bool {
 	if r.exact() || p.guardedWrite(access) == "" {
 		return true
 	}
@@ -179,7 +179,7 @@ func (p project) coversGuarded(r Rule, access tool.Access) bool {
 }
 
 // writesGuarded says which auto-executed file the words of a command write, "" for none.
-func (p project) writesGuarded(s line.Command) (why string) {
+func (p *Policy) writesGuarded(s line.Command) (why string) {
 	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
 		words = words[1:] // git takes no value beside a list of all
 		lists := len(words) > 0 && words[0].Known && line.In("-l --list list", words[0].Text)

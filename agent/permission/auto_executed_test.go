@@ -61,10 +61,10 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 	root := t.TempDir()
 	hooks := filepath.Join(root, "hooks")
 	p := hooked(root, func() []string { return []string{hooks} }).deciding()
-	if why := p.project().whyGuarded(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hooksPath") {
+	if why := p.whyGuarded(filepath.Join(hooks, "pre-commit")); !strings.Contains(why, "core.hooksPath") {
 		t.Errorf("a directory that git's configuration names: %q", why)
 	}
-	if why := p.project().whyGuarded(filepath.Join(root, ".envrc")); why == "" {
+	if why := p.whyGuarded(filepath.Join(root, ".envrc")); why == "" {
 		t.Error(".envrc is a file like any other")
 	}
 }

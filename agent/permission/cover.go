@@ -85,7 +85,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	}
 	_, wild := r.line()
 	expected, open := r.command()
-	why = p.project().modified(s)
+	why = p.modified(s)
 	if at := r.changed(); why == "" && at != "" {
 		why = below(p.Root, at) + " has changed since it was allowed"
 	}
@@ -111,7 +111,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 }
 
 // modified says what around a command keeps rules for its words from covering it, "" for nothing.
-func (p project) modified(s line.Command) string {
+func (p *Policy) modified(s line.Command) string {
 	switch {
 	case len(s.Outputs) > 0:
 		return "its output goes into " + s.Outputs[0].Text
@@ -223,7 +223,7 @@ func (p *Policy) changedScript(l parsed) (rule, at string) {
 }
 
 // covered finds a rule for a call's paths or host: an allow rule (all) for every path, another for any.
-func (p project) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
+func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
 		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversGuarded(r, access)) {
 			continue
@@ -251,7 +251,7 @@ func (p project) covered(rules []Rule, name string, access tool.Access, all bool
 }
 
 // rulesFor are the narrowest rule for a call on files or hosts and a wider one.
-func (p project) rulesFor(name string, access tool.Access) (narrow, suggested string) {
+func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested string) {
 	switch {
 	case access.Host != "":
 		r := ruleForHost(name, access.Host).String()
@@ -275,8 +275,8 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 	switch {
 	case p.Mode == ModePlan:
 		return "plan mode only reads, whatever the rules"
-	case !p.project().coversGuarded(r, access):
-		return p.project().guardedWrite(access)
+	case !p.coversGuarded(r, access):
+		return p.guardedWrite(access)
 	case access.Kind == tool.KindNetwork:
 		return "it names other hosts"
 	}

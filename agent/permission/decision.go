@@ -32,8 +32,7 @@ const (
 	PlaceDiscarded  = sandbox.PlaceDiscarded
 )
 
-// Class sorts effects, the mildest first. The strictest class of what a line did
-// decides about the line.
+// Class sorts effects, the mildest first. The strictest one of a line decides about it.
 type Class int
 
 // The classes of permission.md, section 5.
@@ -95,8 +94,7 @@ type Reason struct {
 	Object string `json:"object,omitempty"` // a path, host, program or what else it is about
 }
 
-// sentences are the reasons in words, in which RULE and OBJECT stand for what a reason holds.
-// The others are their object.
+// sentences are the reasons in words, with RULE and OBJECT. The others are their object.
 var sentences = map[Code]string{
 	ReadsOnly:      "it only reads",
 	RuleDenies:     "the rule deny RULE",
@@ -144,8 +142,7 @@ type Decision struct {
 	Needs   []line.Need // why it has to run on the host; nil elsewhere
 	Own     []string    // the project's own programs that the line runs
 	Covers  Class       // the strictest effects that rules have approved beforehand
-	// Builds says that the line consists of own and read-only programs alone, so that
-	// ignored files which it makes are output.
+	// Builds says that ignored files of the line are output: it only builds and reads.
 	Builds  bool
 	Git     bool     // the line runs git
 	Reasons []Reason // the one that decided first

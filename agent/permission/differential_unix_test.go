@@ -215,7 +215,7 @@ func (tr *trial) run(t testing.TB, shell trialShell, text string) (ran []line.Co
 
 // mayRun judges a command as it was really run.
 func (tr *trial) mayRun(c line.Command) bool {
-	if ok, _ := tr.p.project().check(c); ok {
+	if ok, _ := tr.p.check(c); ok {
 		return true
 	}
 	words := line.Texts(c.Words)
@@ -359,4 +359,12 @@ func FuzzShellLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// readOnlyNames are the commands of the @read group except git.
+func readOnlyNames() (names []string) {
+	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
+		names = append(names, strings.Fields(r.names)...)
+	}
+	return names
 }

@@ -34,8 +34,7 @@ const (
 	NewDirectory      What = "new directory"
 )
 
-// Effects are what a line did on a layer. Paths are relative to the project's root where
-// they are below it.
+// Effects are what a line did on a layer. Paths below the project's root are relative to it.
 type Effects struct {
 	// By names what there is of each kind, and each effect once: what is guarded, lost or
 	// uncommitted work is not among the kinds of content.
@@ -121,8 +120,7 @@ const (
 	mostDirRows = 10
 )
 
-// ByDirectory makes at most ten entries of many: directories, with how many paths each
-// stands for.
+// ByDirectory makes at most ten entries of many: directories, each with its number of paths.
 func ByDirectory(entries []Entry) []Entry { return byDirectory(entries, mostDirRows) }
 
 // byDirectory is ByDirectory for at most so many entries, 1 at least.

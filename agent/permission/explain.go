@@ -149,7 +149,7 @@ func (p *Policy) parse(name string, access tool.Access) parsed {
 	for _, c := range read.Commands {
 		s := &part{Command: c}
 		if l.parts = append(l.parts, s); c.Certain {
-			s.reads, s.why = p.project().check(c)
+			s.reads, s.why = p.check(c)
 			row, _ := readOnlyRow(c.Name())
 			s.unasked = s.reads && !p.NoProject && (!denied || row.has(pathless) || c.Name() == "cd")
 			l.sure = append(l.sure, s)
@@ -207,8 +207,7 @@ func first(before *Rule, now Rule) *Rule {
 	return &now
 }
 
-// findAllow notes which of the rules allow commands that need one, and reports whether all
-// of them are allowed.
+// findAllow notes which rules allow commands, and reports whether all that need one have one.
 func (p *Policy) findAllow(l parsed, rules []Rule) (all bool) {
 	all = l.problem == "" && len(l.rest) > 0
 	for _, s := range l.parts {

@@ -22,16 +22,14 @@ import (
 
 // Facts are answers about the project that Judge looks up once. A nil func knows of nothing.
 type Facts struct {
-	// Ignored returns those of the paths, absolute, that git ignores by rules which did
-	// not change since the session began.
+	// Ignored returns those absolute paths that git ignores, by rules older than the session.
 	Ignored func(paths []string) map[string]bool
 	// Uncommitted returns those of the paths, absolute, whose present content no commit
 	// has; an untracked file is one of them.
 	Uncommitted func(paths []string) map[string]bool
 	// Reverts returns the paths of those changes of files that put back what a commit holds.
 	Reverts func(changes []sandbox.Change) map[string]bool
-	// Made reports whether the session made what is at the path, and it still is as it was
-	// made.
+	// Made reports whether the session made what is at the path, and it is unchanged.
 	Made func(c sandbox.Change) bool
 	// Kept reports whether the journal can hold these originals, in bytes together.
 	Kept func(size int64) bool
@@ -54,8 +52,7 @@ type GitRow struct {
 
 // Judgement is a policy's word on what a line did on a layer.
 type Judgement struct {
-	// Verdict is Run where the effects land. Ask is a question about them; Refuse says
-	// that they are discarded.
+	// Verdict is Run where the effects land, Refuse where they are discarded.
 	Verdict Verdict
 	Class   Class // the strictest of the effects that can land
 	Reasons []Reason
@@ -254,7 +251,7 @@ func (w *weigher) guarded(c sandbox.Change) string {
 		return fmt.Sprintf("a link in the place of %s, which %s runs or obeys", listed, by)
 	}
 	to := w.target(c)
-	if why := w.p.project().whyGuarded(to); why != "" {
+	if why := w.p.whyGuarded(to); why != "" {
 		return "a link: " + why
 	}
 	if by, listed := holdsAutoExecuted(below(w.p.Root, to)); by != "" {
@@ -405,9 +402,8 @@ func (p *Policy) MadeGuarded(paths []string) Effects {
 	return e
 }
 
-// IsGuarded reports whether programs run or obey the file at an absolute path
-// automatically.
-func (p *Policy) IsGuarded(path string) bool { return p.deciding().project().whyGuarded(path) != "" }
+// IsGuarded reports whether programs run or obey the file at an absolute path.
+func (p *Policy) IsGuarded(path string) bool { return p.deciding().whyGuarded(path) != "" }
 
 func matchesAny(list, name string) bool {
 	for pattern := range strings.FieldsSeq(list) {
@@ -431,9 +427,8 @@ func slashOf(mode fs.FileMode) string {
 	return ""
 }
 
-// KeepForLine approves what a line changed for the rest of the session: the same
-// line passes as long as it changes only these paths, without new permissions, links
-// or deletions.
+// KeepForLine approves what a line changed for the rest of the session: the same line passes as
+// long as it changes only these paths, without new permissions, links or deletions.
 func (p *Policy) KeepForLine(access tool.Access, changes []sandbox.Change) {
 	if p.kept == nil {
 		p.kept = map[string][]string{}

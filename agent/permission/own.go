@@ -28,7 +28,7 @@ const unseen = "a program that is not known beforehand"
 
 // ownPrograms names the programs of the project that a line runs, each once. builds says that the rest
 // only reads, inside the project: then ignored files that the line makes are build output.
-func (p project) ownPrograms(l parsed) (own []string, builds bool) {
+func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {
 		return []string{unseen}, false
 	}
@@ -45,7 +45,7 @@ func (p project) ownPrograms(l parsed) (own []string, builds bool) {
 }
 
 // fromOutside reports whether a command runs, or is given a file, outside project and system.
-func (p project) fromOutside(s line.Command) bool {
+func (p *Policy) fromOutside(s line.Command) bool {
 	outside := func(file string) bool {
 		return !names.Within(p.Root, names.Real(file)) && !inSystem(file) && file != os.DevNull
 	}
@@ -68,7 +68,7 @@ func inert(s line.Command) bool {
 }
 
 // ownProgram names the program of the project that a command runs, "" for none.
-func (p project) ownProgram(s *part) string {
+func (p *Policy) ownProgram(s *part) string {
 	name := s.Name()
 	base := path.Base(name)
 	switch {
@@ -112,7 +112,7 @@ func (p project) ownProgram(s *part) string {
 
 // runByGit names what a git command runs of the repository's own: hooks, filters and
 // other configured programs.
-func (p project) runByGit(s *part) string {
+func (p *Policy) runByGit(s *part) string {
 	if s.reads {
 		return ""
 	}
@@ -156,7 +156,7 @@ func inlineCode(s line.Command, words []string) bool {
 }
 
 // installed reports whether a package's program lies in the project, so that nothing is fetched.
-func (p project) installed(s line.Command, program string) bool {
+func (p *Policy) installed(s line.Command, program string) bool {
 	if program == "" || strings.ContainsAny(program, "@/") {
 		return false
 	}
@@ -178,7 +178,7 @@ func (p project) installed(s line.Command, program string) bool {
 
 // destroys names a command that throws work away or writes guarded files: it is asked in every mode,
 // unless a rule names the very command. "" for others.
-func (p project) destroys(s line.Command) (what string) {
+func (p *Policy) destroys(s line.Command) (what string) {
 	if why := p.writesGuarded(s); why != "" {
 		return why
 	}
@@ -204,7 +204,7 @@ func (p project) destroys(s line.Command) (what string) {
 }
 
 // couldLose are the absolute paths that a command could remove or overwrite: the project where unknown.
-func (p project) couldLose(s line.Command) (paths []string) {
+func (p *Policy) couldLose(s line.Command) (paths []string) {
 	for _, w := range s.Loses() {
 		paths = append(paths, p.places(s, w.Text)...)
 	}
@@ -214,7 +214,7 @@ func (p project) couldLose(s line.Command) (paths []string) {
 	return paths
 }
 
-func (p project) places(s line.Command, to string) (files []string) {
+func (p *Policy) places(s line.Command, to string) (files []string) {
 	if len(s.Dirs) == 0 {
 		return line.PathsFrom([]string{p.Root}, to)
 	}

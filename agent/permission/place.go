@@ -31,7 +31,7 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 		if d.Place = PlaceLayer; !can.Layer {
 			d.Place = PlaceSandbox
 		}
-		d.Own, d.Builds = p.project().ownPrograms(l)
+		d.Own, d.Builds = p.ownPrograms(l)
 	}
 	d.Git = slices.ContainsFunc(l.parts, func(s *part) bool { return s.Base() == "git" })
 	d.Narrow = whole.String()
@@ -75,7 +75,7 @@ func (p *Policy) decideProblem(d Decision, l parsed, rules []Rule) Decision {
 func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 	curable, destroys, hidden := true, false, false
 	for _, s := range l.parts {
-		what := p.project().destroys(s.Command)
+		what := p.destroys(s.Command)
 		destroys = destroys || s.Certain && what != ""
 		if what == "" || p.namedExactly(l.tool, s.Command) {
 			continue
@@ -86,8 +86,8 @@ func (p *Policy) alwaysAsked(l parsed) (reasons []Reason, keep []string) {
 		}
 		simple := !s.Compound && !s.RunsUnknown && !s.Elevated && !s.TakesArgs
 		if s.Certain {
-			curable = curable && simple && s.Base() != "git" && p.project().writesGuarded(s.Command) == ""
-			keep = append(keep, p.project().couldLose(s.Command)...)
+			curable = curable && simple && s.Base() != "git" && p.writesGuarded(s.Command) == ""
+			keep = append(keep, p.couldLose(s.Command)...)
 		} else {
 			hidden = true
 		}
@@ -114,7 +114,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 		return true
 	}
 	for _, s := range l.sure {
-		need, why := p.project().needs(s)
+		need, why := p.needs(s)
 		if need == "" {
 			continue
 		}
@@ -126,13 +126,13 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 
 // needs says what a command needs that the sandbox does not have, "" for nothing, and
 // why in words.
-func (p project) needs(s *part) (need line.Need, why string) {
+func (p *Policy) needs(s *part) (need line.Need, why string) {
 	if s.Elevated {
 		return line.Service, s.String() + " asks for more rights than yours"
 	}
 	if words := line.Texts(s.Git()); len(words) > 0 {
 		if !s.reads {
-			if denied := p.trackedSecret(); denied != "" {
+			if denied := p.TrackedSecret(); denied != "" {
 				return line.Home, "git tracks " + denied + ", which is hidden inside"
 			}
 			if program := p.signs(s.Command, words[0], words); program != "" {
@@ -157,9 +157,7 @@ var needWords = map[line.Need]string{line.Network: "the network", line.Keys: "yo
 	line.Home: "the machine outside the project", line.Service: "a service of the machine"}
 
 // TrackedSecret is a denied file that git could show, or its place where that is unknown; "" for none.
-func (p *Policy) TrackedSecret() string { return p.project().trackedSecret() }
-
-func (p project) trackedSecret() string {
+func (p *Policy) TrackedSecret() string {
 	names, err := p.World.gitSecrets(p.Root)
 	switch {
 	case err != nil:
@@ -171,7 +169,7 @@ func (p project) trackedSecret() string {
 }
 
 // signs names the program by which a git command would sign what it makes, "" for none.
-func (p project) signs(s line.Command, sub string, words []string) string {
+func (p *Policy) signs(s line.Command, sub string, words []string) string {
 	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words, "--no-gpg-sign --no-sign") {
 		return ""
 	}

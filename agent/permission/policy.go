@@ -27,7 +27,7 @@ type Policy struct {
 	Confinement Confinement
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
-	World                           World
+	World
 	// TrustsPrograms says that the project's own programs may run in the sandbox
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
@@ -68,8 +68,8 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 // decideFile decides over a call on files or hosts.
 func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	d := Decision{}
-	d.Narrow, d.Suggested = p.project().rulesFor(name, access)
-	if r, ok := p.project().covered(p.DenyRules, name, access, false); ok {
+	d.Narrow, d.Suggested = p.rulesFor(name, access)
+	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
 		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
@@ -78,13 +78,13 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	if access.MovesSecret != "" {
 		return Decision{}.because(Ask, Reason{Code: MovesSecret, Object: access.MovesSecret})
 	}
-	if r, ok := p.project().covered(p.session, name, access, true); ok {
+	if r, ok := p.covered(p.session, name, access, true); ok {
 		return d.by(Run, SessionAllows, r)
 	}
-	if r, ok := p.project().covered(p.AskRules, name, access, false); ok {
+	if r, ok := p.covered(p.AskRules, name, access, false); ok {
 		return d.by(Ask, RuleAsks, r)
 	}
-	if r, ok := p.project().covered(p.AllowRules, name, access, true); ok {
+	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
 		return d.by(Run, RuleAllows, r)
 	}
 	return p.byMode(d, access)
@@ -97,7 +97,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	case tool.KindNetwork:
 		return d.because(Ask, Reason{Code: OtherHost, Object: web.Own(access.Host)})
 	}
-	why := p.project().guardedWrite(access)
+	why := p.guardedWrite(access)
 	switch {
 	case p.NoProject:
 		return d.because(Ask, Reason{Code: NoProject})
@@ -220,7 +220,7 @@ func (p *Policy) byPlace(d Decision, l parsed) Decision {
 // commands do not allow it, but deny and ask rules hold.
 func (p *Policy) decideInput(name string, access tool.Access) Decision {
 	d := Decision{Narrow: name, Suggested: name}
-	if r, ok := p.project().covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
+	if r, ok := p.covered(p.DenyRules, name, tool.Access{Kind: tool.KindNone}, false); ok {
 		return Decision{}.by(Refuse, RuleDenies, r)
 	}
 	l := p.parse("bash", access)

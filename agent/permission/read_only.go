@@ -8,19 +8,9 @@ import (
 	"artoo/tool/environ"
 )
 
-// A project is what the policy knows of the place where lines run.
-type project struct {
-	World
-	Root    string
-	Shell   line.Shell
-	guarded *guardedOnce
-}
-
-func (p *Policy) project() project { return project{p.World, p.Root, p.Shell, p.guarded} }
-
 // check reports whether a command only reads, files it may read. why says what is in the way, "" where
 // it is no read-only command at all.
-func (p project) check(s line.Command) (ok bool, why string) {
+func (p *Policy) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
 	r, listed := readOnlyRow(name)
 	switch {
@@ -61,7 +51,7 @@ func (p project) check(s line.Command) (ok bool, why string) {
 }
 
 // surroundings says what around a command's words keeps it from being a read-only one.
-func (p project) surroundings(s line.Command, r readOnly) (why string) {
+func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
 	case len(s.Outputs) > 0:
@@ -75,7 +65,7 @@ func (p project) surroundings(s line.Command, r readOnly) (why string) {
 	case s.Elevated:
 		return name + " runs with more rights than yours"
 	case s.TakesArgs:
-		return name + " is started by another command (" + s.ArgsFrom() + "), which gives it further arguments"
+		return name + " is started by another command, which gives it further arguments"
 	case len(s.Dirs) == 0 && (!r.has(pathless) || s.Globs() || len(s.Inputs) > 0):
 		return "it is not known in which directory " + name + " runs"
 	}
@@ -92,7 +82,7 @@ func (p project) surroundings(s line.Command, r readOnly) (why string) {
 
 // trusted says whether a program is the system's, not the project's; version: and does not look into
 // the project to choose its version.
-func (p project) trusted(name string, version bool) (ok bool, why string) {
+func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {
 		return true, ""
 	}
@@ -108,7 +98,7 @@ func shellBuiltin(name string) bool {
 }
 
 // globsRead looks at globs, which may become any number of words.
-func (p project) globsRead(s line.Command, r readOnly) (why string) {
+func (p *Policy) globsRead(s line.Command, r readOnly) (why string) {
 	ended := false
 	for i, w := range s.Words {
 		if i == 0 && w.Glob {
@@ -134,7 +124,7 @@ func (p project) globsRead(s line.Command, r readOnly) (why string) {
 }
 
 // wordsRead judges the words of a read-only command by its options.
-func (p project) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
+func (p *Policy) wordsRead(dirs []string, r readOnly, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {
 		return name + " " + bad + " can write, run programs or read elsewhere"
@@ -187,7 +177,7 @@ func tellsVersion(s line.Command) bool {
 }
 
 // special judges a command whose words are more than options and files.
-func (p project) special(s line.Command, r readOnly) (ok bool, why string) {
+func (p *Policy) special(s line.Command, r readOnly) (ok bool, why string) {
 	if s.Name() == "git" {
 		return p.gitReads(s.Dirs, s.Args())
 	}

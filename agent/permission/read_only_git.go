@@ -8,7 +8,7 @@ import (
 )
 
 // gitReads reports whether a git command only reads; why is for one of the read-only kind that does not.
-func (p project) gitReads(dirs, words []string) (ok bool, why string) {
+func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 	dirs, words, why = p.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {
 		return false, why
@@ -37,7 +37,7 @@ func (p project) gitReads(dirs, words []string) (ok bool, why string) {
 }
 
 // gitWords checks the words of a git command that may be options or paths.
-func (p project) gitWords(dirs, words []string) (why string) {
+func (p *Policy) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
@@ -57,7 +57,7 @@ func (p project) gitWords(dirs, words []string) (why string) {
 }
 
 // gitGlobals takes git's own options off, which come before its command.
-func (p project) gitGlobals(dirs, words []string) (in, rest []string, why string) {
+func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string) {
 	for len(words) > 0 && line.IsOption(words[0]) {
 		switch {
 		case line.In("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
@@ -75,7 +75,7 @@ func (p project) gitGlobals(dirs, words []string) (in, rest []string, why string
 }
 
 // gitRepository asks about the repository itself.
-func (p project) gitRepository(dirs []string, sub string, words []string) (why string) {
+func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why string) {
 	broad := gitShowsMuch(sub, words)
 	for _, dir := range dirs {
 		if why := p.gitRuns(dir); why != "" {
@@ -105,7 +105,7 @@ func badGitOption(w string) bool {
 
 // gitWord checks what may be a path in a word: the word itself, or what follows
 // a colon, as in HEAD:a.go and -L1,5:a.go.
-func (p project) gitWord(dirs []string, w string, option bool) (why string) {
+func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 	if !option && len(w) > 1 && w[0] == ':' && strings.IndexByte("(/!^", w[1]) >= 0 {
 		return w + " is a pattern of git's own"
 	}

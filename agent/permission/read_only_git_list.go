@@ -8,8 +8,7 @@ import (
 	"artoo/agent/permission/line"
 )
 
-// gitCommands are git's commands of the @read group, in the order of their
-// documentation.
+// gitCommands are git's commands of the @read group, in the order of their documentation.
 func gitCommands() []string {
 	return strings.Split(`status|log|diff|show|blame|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|merge-base|`+
 		`describe|shortlog|name-rev|cherry|branch|tag|remote|stash list|stash show|reflog|reflog show|config|`+
@@ -102,7 +101,7 @@ func gitOnlyNamed(words []string) bool {
 }
 
 // secretShown says which denied file a command would show that its pathspecs do not leave out.
-func (p project) secretShown(dir string, words []string) (why string) {
+func (p *Policy) secretShown(dir string, words []string) (why string) {
 	names, err := p.World.gitSecrets(dir)
 	if err != nil {
 		return err.Error()

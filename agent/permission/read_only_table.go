@@ -21,8 +21,7 @@ const (
 	wordless                       // only without words does it read
 )
 
-// readOnly is a row of the @read group: commands that only read, with the options by which
-// they do more.
+// readOnly is a row of the @read group, with the options by which it does more than read.
 type readOnly struct {
 	names string
 	// values are options whose value names no file: letters, and long names without dashes.
@@ -30,11 +29,9 @@ type readOnly struct {
 	// doubtful are others that may take the next word: a file, or none with some versions.
 	doubtful string
 	not      string // options by which it does more than read in the project
-	// recursive are options (a letter or a long name each) that make it
-	// descend; "*" when it may without any.
+	// recursive are options that make it descend; "*" when it may without any.
 	recursive string
-	// operands is how many plain words it may have, 0 for any: a further one
-	// would be an output file.
+	// operands is how many plain words it may have, 0 for any: the next is written.
 	operands int
 	is       trait
 	note     string // the documentation shows it beside not
@@ -113,20 +110,12 @@ func readOnlyRow(name string) (r readOnly, ok bool) {
 	return readOnlyCommands[i], true
 }
 
-// readOnlyNames are the commands of the @read group; git and `TOOL --version`
-// are lists of their own.
-func readOnlyNames() (names []string) {
-	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
-		names = append(names, strings.Fields(r.names)...)
-	}
-	return names
-}
-
-// ReadingDoc lists the commands of the @read group for the documentation, as
-// Markdown.
+// ReadingDoc lists the commands of the @read group as Markdown.
 func ReadingDoc() string {
+	var names []string // git and `TOOL --version` are lists of their own
 	var notes strings.Builder
 	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
+		names = append(names, r.names)
 		var limits []string
 		if r.not != "" {
 			limits = append(limits, "not `"+strings.Join(strings.Fields(r.not), " ")+"`")
@@ -138,7 +127,7 @@ func ReadingDoc() string {
 			notes.WriteString("- `" + r.names + "`: " + strings.Join(limits, "; ") + "\n")
 		}
 	}
-	text := "`" + strings.Join(readOnlyNames(), " ") + "`\n\n`git " + strings.Join(gitCommands(), "|") + "`\n\n"
+	text := "`" + strings.Join(names, " ") + "`\n\n`git " + strings.Join(gitCommands(), "|") + "`\n\n"
 	return text + "`TOOL --version` of tools that do not look into the project for it.\n\n" + notes.String()
 }
 
@@ -183,8 +172,7 @@ func (r readOnly) options(words []string) (o options, bad string) {
 	return o, ""
 }
 
-// take notes what an option changes; next says that its value is the next word, and names
-// no file.
+// take notes what an option changes; next says that the next word is its value, and no file.
 func (o *options) take(r readOnly, w string) (next bool) {
 	if name, ok := strings.CutPrefix(w, "--"); ok {
 		name, value, has := strings.Cut(name, "=")

@@ -138,8 +138,7 @@ func (p *Policy) holds() Confinement {
 	return can
 }
 
-// trustAnswers reports whether trust in the project answers for a command that runs in
-// the sandbox on the project itself.
+// trustAnswers reports whether trust answers for a sandboxed command on the project itself.
 func (p *Policy) trustAnswers() bool {
 	can := p.holds()
 	return p.TrustsPrograms && (can.Layer && p.Mode != ModeAsk || can.Auto && p.Mode == ModeAuto)
@@ -159,8 +158,7 @@ func (*ModeError) ErrorKind() string { return "usage" }
 // ErrorHint names what helps.
 func (*ModeError) ErrorHint() string { return "cd into a project directory, or --approval ask" }
 
-// CheckMode refuses modes that cannot hold where there is no project; the error
-// is a *ModeError.
+// CheckMode refuses modes that cannot hold without a project, with a *ModeError.
 func (p *Policy) CheckMode() error {
 	if p.NoProject && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
 		return &ModeError{p.Mode}

@@ -25,8 +25,7 @@ const (
 	ruleHost                   // a host name
 )
 
-// namedTool is a tool that rules can name, also one that comes later or only with
-// some settings.
+// namedTool is a tool that rules can name, whether or not it is there now.
 type namedTool struct {
 	name    string
 	arg     ruleArg
@@ -169,17 +168,13 @@ func (r *Rule) impossibleCommand() (why, try string) {
 		switch {
 		case !w.quoted && (strings.ContainsAny(w.Text, ";|&<>`") || strings.Contains(w.Text, "$(")):
 			why = fmt.Sprintf("a pattern is for one simple command, and %.40s makes it more", bare)
-			return why, "bash(" + firstWords(words[:i]) + ":*)"
+			before := line.Each(words[:i], func(w patternWord) string { return strings.ReplaceAll(w.Text, wildcard, "*") })
+			return why, "bash(" + cmp.Or(strings.Join(before, " "), "go test") + ":*)"
 		case strings.Contains(w.Text, "/"+wildcard+wildcard), strings.HasPrefix(w.Text, wildcard+wildcard+"/"):
 			return "** is for files", "write(" + bare + ")"
 		}
 	}
 	return "", ""
-}
-
-func firstWords(words []patternWord) string {
-	texts := line.Each(words, func(w patternWord) string { return strings.ReplaceAll(w.Text, wildcard, "*") })
-	return cmp.Or(strings.Join(texts, " "), "go test")
 }
 
 func (r *Rule) impossiblePath() (why, try string) {
@@ -195,8 +190,7 @@ func (r *Rule) impossiblePath() (why, try string) {
 	return "", ""
 }
 
-// remarks are what rules for commands leave open, by the programs, and the
-// subcommands where it is only for some.
+// remarks are what rules for commands leave open, by programs and subcommands.
 var remarks = []struct{ programs, subcommands, what string }{
 	{"git", "diff log show", "--output=FILE, which writes a file, and --ext-diff, which runs a program"},
 	{"git", "grep", "--open-files-in-pager=PROGRAM, which runs a program"},

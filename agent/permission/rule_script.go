@@ -121,8 +121,7 @@ func (r Rule) bind(dir string, known map[string]string) Rule {
 	return r
 }
 
-// namesScripts are the whole paths of the scripts that the rule's fixed words
-// name.
+// namesScripts are the whole paths of the scripts that the rule's fixed words name.
 func (r Rule) namesScripts() (paths []string) {
 	text, wild := r.line()
 	read := line.Parse(text, r.base, line.Shell{})
@@ -162,8 +161,7 @@ func (r Rule) changed() string {
 	return ""
 }
 
-// contentOf is a fingerprint of a regular file, "" where there is none that can
-// be read.
+// contentOf is a fingerprint of a regular file, "" where there is none that can be read.
 func contentOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

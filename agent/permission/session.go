@@ -77,8 +77,7 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	return r, nil
 }
 
-// DropInSession takes back the rules of this text that AllowInSession added. It
-// reports whether there was one.
+// DropInSession takes back session rules of this text, and reports whether there was one.
 func (p *Policy) DropInSession(rule string) bool {
 	before := len(p.session)
 	p.session = slices.DeleteFunc(p.session, func(r Rule) bool { return r.String() == rule })
@@ -91,8 +90,7 @@ const (
 	ofProject = "your config file, for this project"
 )
 
-// Keep notes that rules of this text, which AllowInSession added, are written
-// down permanently.
+// Keep notes that session rules of this text are written down permanently.
 func (p *Policy) Keep(rule string) {
 	parsed, err := ParseRule(rule)
 	for i, r := range p.session {
@@ -116,8 +114,7 @@ func (p *Policy) Approved(rule string) *Approval {
 	return nil
 }
 
-// ForgetSession takes back all that AllowInSession and KeepForLine added: another
-// session begins.
+// ForgetSession takes back what AllowInSession and KeepForLine added.
 func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
 
 // World is what a policy can look at: the files and the repositories that calls work on.

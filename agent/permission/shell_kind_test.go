@@ -82,7 +82,7 @@ func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 func TestReasonsAreSentences(t *testing.T) {
 	for line, want := range map[string]string{
 		"echo x > out.txt":      "echo writes its output into a file, out.txt",
-		"ls | xargs cat":        "cat is started by another command (xargs), which gives it further arguments",
+		"ls | xargs cat":        "cat is started by another command, which gives it further arguments",
 		"find . -exec true \\;": "find -exec may do more than read",
 		"X=1 ls":                "variables are set for ls, which can change what it does",
 		"cat \"$x\"":            "the value of \"$x\" is not known before cat runs",

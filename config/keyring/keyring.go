@@ -1,7 +1,6 @@
-// Package keyring is the system's store of passwords: the Secret Service of a
-// Linux desktop, or the macOS keychain. It
-// may start a process or ask the user to unlock it, so it is opened only when
-// a key is wanted from it, and never waited for longer than Wait.
+// Package keyring is the system's store of passwords: the Secret Service of a Linux desktop, or the macOS
+// keychain. It may start a process or ask the user to unlock it, so it is opened only for a key, and no
+// question waits longer than Wait.
 package keyring
 
 import (
@@ -20,20 +19,17 @@ const Wait = 3 * time.Second
 // service is what artoo's entries are filed under.
 const service = "artoo"
 
-// ErrNone says that there is no keyring on this machine, or none that this
-// session can reach.
+// ErrNone says that this session can reach no keyring.
 var ErrNone = errors.New("there is no keyring here")
 
 // ErrNotFound says that the keyring has no entry of that name.
 var ErrNotFound = errors.New("the keyring has no such entry")
 
-// ErrNoAnswer says that the keyring did not answer in time: it may be waiting
-// for the user to unlock it.
+// ErrNoAnswer says that the keyring did not answer in time: it may wait to be unlocked.
 var ErrNoAnswer = fmt.Errorf("the keyring did not answer within %s, it may be locked", Wait)
 
-// System is the keyring of this machine. Its methods may be called from any
-// goroutine. A question that is given up goes on in the background until the
-// keyring answers or the process ends.
+// System is the keyring of this machine, for any goroutine. A question that is given up goes on in the
+// background.
 type System struct {
 	wait time.Duration // 0 means Wait; for tests
 }

@@ -1,14 +1,14 @@
-// Package trust knows what a repository brings that a program would obey, such as
-// settings, hooks and servers, and which of it the user trusts. That trust is of the
-// project's path and of the content: what has changed is not trusted any more. It also
-// knows which projects may run their own programs, by the path alone. The package runs
-// nothing and prints nothing.
+// Package trust knows what a repository brings that a program would obey, such as settings, hooks and
+// servers, and which of it the user trusts: by the project's path and the content, so that a change is not
+// trusted. It also knows which projects may run their own programs, by the path alone. It runs and prints
+// nothing.
 package trust
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +19,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
+
+	"artoo/tool/atomicfile"
 )
 
 // Bounds of what can be trusted: more than these nobody looks through.
@@ -41,11 +44,9 @@ type Settings struct {
 	Files []File // sorted by name
 }
 
-// Find reads what the project at root, an absolute path, brings under these names:
-// own only in the root itself, others there and in each directory from there down
-// to dir. What was read is what the sums are of. The error, a *RefusedError except for
-// trouble with root itself, is of what cannot be trusted: a link out of the project,
-// something that is no file, or too much.
+// Find reads what the project at root, an absolute path, brings under these names: own only in the root,
+// others in each directory from there down to dir. The error, a *RefusedError except for trouble with root,
+// is of a link out of the project, something that is no file, or too much.
 func Find(root, dir string, own []string, others []string) (Settings, error) {
 	b := Settings{Root: root}
 	at, err := os.OpenRoot(root)
@@ -225,7 +226,7 @@ func (b Settings) Data(name string) []byte {
 	return b.Files[at].Data
 }
 
-// For are the files that stand under one of these names, in whatever directory.
+// For are the files under one of these names, in whatever directory.
 func (b Settings) For(names ...string) (files []File) {
 	for _, f := range b.Files {
 		if slices.ContainsFunc(strings.Split(f.Name, "/"), func(part string) bool { return slices.Contains(names, part) }) {
@@ -244,8 +245,7 @@ func (b Settings) Sums() map[string]string {
 	return sums
 }
 
-// Changes says how what is brought differs from what was, by the sums of that:
-// "NAME is new", "NAME has changed", "NAME is gone".
+// Changes says how what is brought differs from earlier sums: "NAME is new", "has changed", "is gone".
 func (b Settings) Changes(before map[string]string) (changes []string) {
 	now := b.Sums()
 	for _, f := range b.Files {
@@ -263,4 +263,160 @@ func (b Settings) Changes(before map[string]string) (changes []string) {
 	}
 	slices.Sort(changes)
 	return changes
+}
+
+// mostAnswers is how many contents of one project are remembered, so that changing branches asks rarely.
+const mostAnswers = 20
+
+// storeVersion is of the file.
+const storeVersion = 1
+
+// Answer is what the user said of what a project brought.
+type Answer struct {
+	Root    string            `json:"root"`
+	Trusted bool              `json:"trusted"`
+	Sum     string            `json:"sum"`
+	Files   map[string]string `json:"files"` // their sums, by name
+	At      time.Time         `json:"at"`
+}
+
+// Programs is a project, by its path, whose own programs may run in the sandbox without a question.
+type Programs struct {
+	Root string    `json:"root"`
+	At   time.Time `json:"at"`
+}
+
+// Store is the file of the answers, which lies outside every project.
+type Store struct{ Path string }
+
+type content struct {
+	Version int        `json:"v"`
+	Answers []Answer   `json:"answers"`            // the oldest first
+	Runs    []Programs `json:"programs,omitempty"` // the oldest first; an artoo that does not know them drops them
+}
+
+// Answers are all that were given about what projects bring, the oldest first; none without a file.
+func (s Store) Answers() ([]Answer, error) {
+	c, err := s.read()
+	return c.Answers, err
+}
+
+// Programs are the projects that may run their own programs, the oldest first; none without a file.
+func (s Store) Programs() ([]Programs, error) {
+	c, err := s.read()
+	return c.Runs, err
+}
+
+// TrustsPrograms reports whether the project at root may run its own programs.
+func (s Store) TrustsPrograms(root string) (bool, error) {
+	c, err := s.read()
+	return c.has(root), err
+}
+
+// TrustPrograms remembers that the project at root may run its own programs.
+func (s Store) TrustPrograms(root string, at time.Time) error {
+	c, err := s.read()
+	if err != nil || c.has(root) {
+		return err
+	}
+	c.Runs = append(c.Runs, Programs{Root: root, At: at})
+	return s.write(c)
+}
+
+// RevokePrograms forgets that permission, and reports whether the project at root had it.
+func (s Store) RevokePrograms(root string) (bool, error) {
+	c, err := s.read()
+	if err != nil || !c.has(root) {
+		return false, err
+	}
+	c.Runs = slices.DeleteFunc(c.Runs, func(p Programs) bool { return p.Root == root })
+	return true, s.write(c)
+}
+
+func (c content) has(root string) bool {
+	return slices.ContainsFunc(c.Runs, func(p Programs) bool { return p.Root == root })
+}
+
+// read is what the file holds; nothing where there is no file.
+func (s Store) read() (content, error) {
+	data, err := os.ReadFile(s.Path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // no such file either
+		return content{}, nil
+	}
+	var c content
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err == nil && c.Version != storeVersion {
+		err = fmt.Errorf("its version is %d, and this artoo knows %d", c.Version, storeVersion)
+	}
+	if err != nil {
+		return content{}, fmt.Errorf("what is trusted cannot be read: %w", err)
+	}
+	return c, nil
+}
+
+// Of is the answer to what a project brings now, nil for none, and the newest that trusts anything of it.
+func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
+	answers, err := s.Answers()
+	if err != nil {
+		return nil, nil, err
+	}
+	sum := b.Sum()
+	for i := range answers {
+		a := &answers[i]
+		if a.Root == b.Root && a.Sum == sum {
+			now = a
+		}
+		if a.Root == b.Root && a.Trusted {
+			trusted = a
+		}
+	}
+	return now, trusted, nil
+}
+
+// Keep remembers an answer to what a project brings.
+func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
+	c, err := s.read()
+	if err != nil {
+		return err
+	}
+	answers := c.Answers
+	sum, same := b.Sum(), 0
+	answers = slices.DeleteFunc(answers, func(a Answer) bool { return a.Root == b.Root && a.Sum == sum })
+	for _, a := range answers {
+		if a.Root == b.Root {
+			same++
+		}
+	}
+	if same >= mostAnswers {
+		oldest := slices.IndexFunc(answers, func(a Answer) bool { return a.Root == b.Root })
+		answers = slices.Delete(answers, oldest, oldest+1)
+	}
+	c.Answers = append(answers, Answer{Root: b.Root, Trusted: trusted, Sum: sum, Files: b.Sums(), At: at})
+	return s.write(c)
+}
+
+// Revoke forgets all answers about what a project brings, and says how many there were.
+func (s Store) Revoke(root string) (int, error) {
+	c, err := s.read()
+	if err != nil {
+		return 0, err
+	}
+	all := len(c.Answers)
+	c.Answers = slices.DeleteFunc(c.Answers, func(a Answer) bool { return a.Root == root })
+	if len(c.Answers) == all {
+		return 0, nil
+	}
+	return all - len(c.Answers), s.write(c)
+}
+
+// write replaces the file in one step; only its owner can read it.
+func (s Store) write(c content) error {
+	c.Version = storeVersion
+	data, err := json.MarshalIndent(c, "", "\t")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(s.Path, append(data, '\n'), 0o600)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -304,28 +305,24 @@ func (f Facts) For(dirs ...string) Facts {
 	if !f.Layer {
 		return f
 	}
-	f.Missing = f.Missing[:len(f.Missing):len(f.Missing)]
+	f.Missing = slices.Clip(f.Missing)
+	lacks := func(why, cure string) {
+		f.Layer = false
+		f.Missing = append(f.Missing, Lack{What: "layer", Why: why, Cure: cure})
+	}
 	mounts := mountPoints()
 	for _, dir := range dirs {
 		var st unix.Statfs_t
 		if err := unix.Statfs(dir, &st); err == nil && remote[int64(st.Type)] != "" {
-			f.Layer = false
-			f.Missing = append(f.Missing, Lack{What: "layer",
-				Why: dir + " lies on " + remote[int64(st.Type)] + ", over which no layer is made"})
+			lacks(dir+" lies on "+remote[int64(st.Type)]+", over which no layer is made", "")
 		}
 		if owner := foreign(dir); owner != "" {
-			f.Layer = false
-			f.Missing = append(f.Missing, Lack{What: "layer",
-				Why:  owner + ", which the kernel does not let a layer's files have",
-				Cure: "chgrp -R \"$(id -gn)\" the project, if nobody else works on it"})
+			lacks(owner+", which the kernel does not let a layer's files have",
+				"chgrp -R \"$(id -gn)\" the project, if nobody else works on it")
 		}
-		for _, mount := range mounts {
-			if mount != dir && within(mount, []string{dir}) {
-				f.Layer = false
-				f.Missing = append(f.Missing, Lack{What: "layer",
-					Why: "something is mounted below " + dir + ": " + mount, Cure: "unmount it, or work in a directory without it"})
-				break
-			}
+		below := func(mount string) bool { return mount != dir && within(mount, []string{dir}) }
+		if at := slices.IndexFunc(mounts, below); at >= 0 {
+			lacks("something is mounted below "+dir+": "+mounts[at], "unmount it, or work in a directory without it")
 		}
 	}
 	return f

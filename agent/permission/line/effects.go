@@ -83,8 +83,7 @@ func destroysInGit(sub string, args []string) (what string) {
 	return ""
 }
 
-// MentionsDestructive looks for the commands of Destroys, and for output into
-// files, in a text that is not understood.
+// MentionsDestructive looks for Destroys and output into files in a text that is not understood.
 func MentionsDestructive(line string) bool {
 	line = strings.ToLower(strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(line))
 	words := strings.FieldsFunc(line, func(c rune) bool { return c < 'a' || c > 'z' })
@@ -152,13 +151,12 @@ func checkedOut(words []Word) (files []Word) {
 	return files
 }
 
-// Writes are the files that a command may write, as far as its words and redirections name
-// them.
+// Writes are the files that a command may write, as its words and redirections name them.
 func (c Command) Writes() []Word {
 	return append(slices.Clip(c.Outputs), c.writtenBy(strings.ToLower(c.Base()))...)
 }
 
-func (c Command) writtenBy(name string) []Word {
+func (c Command) writtenBy(name string) (files []Word) {
 	args := c.Args()
 	const nameless = "-S --suffix" // options whose value is no file
 	switch name {
@@ -171,7 +169,11 @@ func (c Command) writtenBy(name string) []Word {
 			return append(operands, moved(operands)...)
 		}
 	case "find":
-		return c.valuesOf("-fprint -fprint0 -fprintf -fls")
+		for i, w := range c.Words[:len(c.Words)-1] {
+			if In("-fprint -fprint0 -fprintf -fls", w.Text) {
+				files = append(files, c.Words[i+1])
+			}
+		}
 	case "mv", "ln", "link", "rename":
 		operands := c.Operands(nameless)
 		return append(operands, moved(operands)...)
@@ -193,11 +195,10 @@ func (c Command) writtenBy(name string) []Word {
 	case "dd", "sort", "curl", "wget", "tar", "unzip", "tree", "jq", "yq", "uniq", "xxd", "base64", "gpg", "openssl":
 		return c.Words[1:] // of=, -o FILE and the like
 	}
-	return nil
+	return files
 }
 
-// Operands are the words of a command without its options, and without the
-// values of those in valued.
+// Operands are the words of a command without options, and the values of those in valued.
 func (c Command) Operands(valued string) (operands []Word) {
 	for i := 1; i < len(c.Words); i++ {
 		w := c.Words[i]
@@ -216,16 +217,6 @@ func (c Command) Operands(valued string) (operands []Word) {
 		}
 	}
 	return operands
-}
-
-// valuesOf are the values of these options that stand in the next word.
-func (c Command) valuesOf(options string) (values []Word) {
-	for i, w := range c.Words {
-		if In(options, w.Text) && i+1 < len(c.Words) {
-			values = append(values, c.Words[i+1])
-		}
-	}
-	return values
 }
 
 // Need is what a command needs that a sandbox does not have.

@@ -127,8 +127,7 @@ func legible(line string) bool {
 	})
 }
 
-// plainlySpaced reports whether nothing but ASCII can count as blank space:
-// systems differ in what separates words.
+// plainlySpaced reports whether only ASCII can count as blank space: systems differ.
 func plainlySpaced(line string) bool {
 	if strings.ContainsFunc(line, func(c rune) bool {
 		return c >= utf8.RuneSelf && (unicode.IsSpace(c) || unicode.In(c, unicode.Z, unicode.Cf))
@@ -211,16 +210,6 @@ func (c Command) ChangesShell() bool {
 	// test and printf evaluate the subscripts they are given, and commands in them.
 	return In(`eval source . exec set shopt alias unalias read mapfile readarray getopts hash enable trap pushd popd
 		unset bind complete compgen test [ [[ printf`, c.Name())
-}
-
-// ArgsFrom is the name of the command that gives this one its arguments, where TakesArgs is set.
-func (c Command) ArgsFrom() string {
-	for _, outer := range slices.Backward(c.Wrappers) {
-		if w, ok := wrapperOf(filepath.Base(outer.Words[0].Text)); ok && w.feeds {
-			return outer.Words[0].Text
-		}
-	}
-	return "find"
 }
 
 // String is the command as a line for people.

@@ -96,8 +96,7 @@ func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at pla
 	}
 }
 
-// evaluated looks at words with a subscript, whose substitutions some commands run
-// although they were quoted.
+// evaluated looks at words with a subscript, in which some commands run substitutions.
 func (w *walker) evaluated(at place, words []string) {
 	for _, word := range words {
 		if strings.Contains(word, "[") && strings.ContainsAny(word, "$`") {
@@ -190,8 +189,7 @@ func (w *walker) loop(c *syntax.ForClause, at place) ends {
 	return ends{at, at}
 }
 
-// guessItem gives a loop's variable the values that an item could have by the values of
-// other variables and by its braces.
+// guessItem gives a loop's variable the values that an item may have.
 func (w *walker) guessItem(name string, item *syntax.Word) {
 	round := w.round
 	for w.round = range mostValues {
@@ -204,8 +202,7 @@ func (w *walker) guessItem(name string, item *syntax.Word) {
 	w.round = round
 }
 
-// rounds are the values of a loop's variable for which its body is walked. An
-// item that is not known stands for all of them.
+// rounds are the values with which a loop is walked: one for all where an item is not known.
 func (w *walker) rounds(c *syntax.ForClause, name string, items []Word) []Word {
 	used := false
 	for _, s := range c.Do {

@@ -9,15 +9,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// mostDirs bounds how many places a command may be in before they count as not
-// known.
+// mostDirs bounds the directories of a command: more count as not known.
 const mostDirs = 16
 
 // certainly is the round in which the values that a line gives its variables do not count.
 const certainly = -1
 
-// A walker collects the simple commands of a line in one walk over its syntax tree, and
-// follows where each may run.
+// A walker collects the simple commands of a line, and follows where each may run.
 type walker struct {
 	commands []Command
 	text     string
@@ -121,8 +119,7 @@ func (w *walker) statement(s *syntax.Stmt, at place) ends {
 	case *syntax.TestClause:
 		w.test(test, s.Redirs, at)
 	default:
-		// Arithmetic, declarations, functions and the like can run
-		// commands or change what later ones mean in ways of their own.
+		// Arithmetic, declarations and functions can run commands or change what later ones mean.
 		w.compound(s.Cmd)
 		w.declared(s.Cmd)
 		w.nested(s.Cmd, place{})

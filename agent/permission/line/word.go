@@ -11,8 +11,7 @@ import (
 // mostValues bounds how many values of one variable are tried.
 const mostValues = 8
 
-// literal is the word as far as it is known. A tilde or braces that the shell
-// would expand make it unknown; globs do not.
+// literal is the word as far as it is known. Tildes and braces make it unknown, globs do not.
 func (w *walker) literal(source *syntax.Word) Word {
 	if source == nil {
 		return Word{}
@@ -91,8 +90,7 @@ func (w *walker) variable(p *syntax.ParamExp, quoted bool) Word {
 	return Word{Harmless: true}
 }
 
-// value is what stands for a variable in this round: the item of a loop, or else a value
-// that the line gives it.
+// value is what stands for a variable in this round: a loop's item, or a value of the line.
 func (w *walker) value(name string) (value Word, ok bool) {
 	if value, ok = w.items[name]; ok || w.round == certainly {
 		return value, ok
@@ -138,15 +136,13 @@ func (w *walker) mayBeAnything(name string) {
 // WordCharacters are those that the shell leaves as they are in the values that it expands.
 const WordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%:,"
 
-// plainParameter reports whether an expansion is the value of a variable and
-// nothing else.
+// plainParameter reports whether an expansion is just the value of a variable.
 func plainParameter(p *syntax.ParamExp) bool {
 	return !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil &&
 		p.Names == 0 && p.Exp == nil && p.Flags == nil && p.NestedParam == nil
 }
 
-// trimmed is an expansion that takes a plain text off one end of a known value, as far as it
-// is known.
+// trimmed is a known value without a plain text at one end.
 func (w *walker) trimmed(p *syntax.ParamExp) Word {
 	if p.Param == nil || p.Exp == nil || p.Exp.Word == nil || p.Excl || p.Index != nil || p.Length {
 		return Word{}

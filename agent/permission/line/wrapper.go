@@ -135,8 +135,7 @@ func open(s, inner Command, w wrapper) (Command, string, wrapping) {
 	return s, "", wrapsNothing // no inner command: judged by its own name
 }
 
-// OfSystem reports whether a command's name stands for a program of the system,
-// not for a file of the project of that name.
+// OfSystem reports whether a name stands for a program of the system, not the project's file.
 func OfSystem(name string) bool {
 	dir := path.Dir(name)
 	return !strings.Contains(name, "/") || dir == "/bin" || dir == "/usr/bin"
@@ -212,8 +211,7 @@ func (w *walker) script(c, inner Command, script string, how wrapping) (success,
 		kind = w.kind
 	}
 	if how == wrapsForeign || kind != w.kind || inner.SetsVariables {
-		// Another shell, or this one with other options, may take the line in
-		// another way: no rule for its words covers it.
+		// Another shell may take the line in another way: no rule for its words covers it.
 		w.unlike(script, inner)
 		c.Compound, c.RunsUnknown = true, true
 		return w.append(c)

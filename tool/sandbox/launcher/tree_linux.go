@@ -19,51 +19,46 @@ const (
 // makeTree makes the file tree that all commands see, and leaves nothing of the
 // machine's own within reach.
 func (s *server) makeTree() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return failed("leave the mounts of others alone", err)
+	tmpfs := func(at string) error {
+		return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755")
 	}
-	if err := unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
-		return failed("mount a tmpfs", err)
+	for _, act := range []struct {
+		what string
+		do   func() error
+	}{
+		{"leave the mounts of others alone", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+		{"mount a tmpfs", func() error { return tmpfs("/tmp") }},
+		{"make a directory", func() error { return unix.Mkdir("/tmp"+oldRoot, 0o755) }},
+		{"make a directory", func() error { return unix.Mkdir("/tmp"+newRoot, 0o755) }},
+		{"change the root", func() error { return unix.PivotRoot("/tmp", "/tmp"+oldRoot) }},
+		{"change the root", func() error { return unix.Chdir("/") }},
+		{"mount a tmpfs", func() error { return tmpfs(newRoot) }},
+		{"make the tree", s.perform},
+		{"make the launcher's own directories", s.makeOwn},
+		{"make the root read-only", func() error { return setattr(newRoot, unix.MOUNT_ATTR_RDONLY, false) }},
+		{"change the root", func() error { return unix.Chdir(newRoot) }},
+		// The staging root ends up below the new one, with the machine's tree in it.
+		{"change the root", func() error { return unix.PivotRoot(".", ".") }},
+		{"leave the machine's files", func() error { return unix.Unmount(".", unix.MNT_DETACH) }},
+		{"change the root", func() error { return unix.Chdir("/") }},
+	} {
+		if err := act.do(); err != nil {
+			return failed(act.what, err)
+		}
 	}
-	if err := unix.Mkdir("/tmp"+oldRoot, 0o755); err != nil {
-		return failed("make a directory", err)
-	}
-	if err := unix.Mkdir("/tmp"+newRoot, 0o755); err != nil {
-		return failed("make a directory", err)
-	}
-	if err := unix.PivotRoot("/tmp", "/tmp"+oldRoot); err != nil {
-		return failed("change the root", err)
-	}
-	if err := unix.Chdir("/"); err != nil {
-		return failed("change the root", err)
-	}
-	if err := unix.Mount("tmpfs", newRoot, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
-		return failed("mount a tmpfs", err)
-	}
+	unix.Umask(0o022)
+	return nil
+}
+
+// perform does the steps of the setup. The modes of what it makes are as named.
+func (s *server) perform() error {
 	unix.Umask(0)
 	for _, step := range s.setup.Steps {
 		if err := perform(step); err != nil {
 			return failed(step.Op+" "+step.To, err)
 		}
 	}
-	if err := s.makeOwn(); err != nil {
-		return failed("make the launcher's own directories", err)
-	}
-	if err := setattr(newRoot, unix.MOUNT_ATTR_RDONLY, false); err != nil {
-		return failed("make the root read-only", err)
-	}
-	if err := unix.Chdir(newRoot); err != nil {
-		return failed("change the root", err)
-	}
-	// The staging root ends up below the new one, with the machine's tree in it.
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return failed("change the root", err)
-	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return failed("leave the machine's files", err)
-	}
-	unix.Umask(0o022)
-	return failed("change the root", unix.Chdir("/"))
+	return nil
 }
 
 // perform does one step below newRoot.
