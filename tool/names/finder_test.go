@@ -147,3 +147,56 @@ func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {
 		t.Errorf("%d found, %v", len(found), err)
 	}
 }
+
+func TestOnlyFilesWithNamesElsewhereAreLinkedOutside(t *testing.T) {
+	root, elsewhere := t.TempDir(), t.TempDir()
+	put(t, root, "one", "in/a", "out/a", "dir/x")
+	for _, pair := range [][2]string{{"in/a", "in/b"}, {"in/a", "dir/c"}, {"out/a", "out/b"}} {
+		if err := os.Link(filepath.Join(root, pair[0]), filepath.Join(root, pair[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(root, "out/a"), filepath.Join(elsewhere, "a")); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, name := range []string{"dir", "dir/c", "dir/x", "in/a", "in/b", "missing", "one", "out/a", "out/b"} {
+		path := filepath.Join(root, name)
+		if expected := slices.Contains([]string{"dir/c", "in/a", "in/b", "out/a", "out/b"}, name); Linked(path) != expected {
+			t.Errorf("%s is linked: %v", name, !expected)
+		}
+		paths = append(paths, path)
+	}
+	expected := []string{filepath.Join(root, "out/a"), filepath.Join(root, "out/b")}
+	if got := Outside(paths); !slices.Equal(got, expected) {
+		t.Errorf("outside are %q", got)
+	}
+}
+
+func TestPathsAreSeenAsTheKernelFollowsThem(t *testing.T) {
+	root := Real(t.TempDir())
+	if err := os.Mkdir(filepath.Join(root, "dir"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("dir", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(root, "dir", "new", "file")
+	if got := Real(filepath.Join(root, "link", "new", "file")); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, c := range []struct {
+		dir, path, rel string
+		ok             bool
+	}{
+		{"/a", "/a", ".", true},
+		{"/a", "/a/b", "b", true},
+		{"/a", "/ab", "", false},
+		{"/a", "/", "", false},
+		{"/", "/a", "a", true},
+	} {
+		if rel, ok := Relative(c.dir, c.path); rel != c.rel || ok != c.ok || Within(c.dir, c.path) != c.ok {
+			t.Errorf("%s in %s: %q %v", c.path, c.dir, rel, ok)
+		}
+	}
+}
