@@ -288,3 +288,13 @@ func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Where the head of a row is wider than the terminal, it is broken at its blanks.
+func TestAWideHeadIsBrokenAtItsBlanks(t *testing.T) {
+	r := newRig(func(o *Options) { profiles()["nocolor"](o); o.Width = wide(40) })
+	r.Row("12  20261124-150000-ab12  2 hours ago  14 messages  $0.12  ", "Fix the discount week")
+	want := "  12  20261124-150000-ab12  2 hours ago\n    14 messages  $0.12\n    Fix the discount week\n"
+	if got := r.err.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
