@@ -136,7 +136,8 @@ func (o *guardedOnce) why(path string) string {
 		return ""
 	}
 	o.look.Do(func() {
-		o.byGit = o.guard.git.OthersRun(o.guard.hooks)
+		hooks := o.guard.hooks()
+		o.byGit = func(path string) string { return o.guard.git.OthersRun(path, hooks) }
 		o.found, o.err = o.guard.Recent()
 	})
 	switch why := o.byGit(path); {

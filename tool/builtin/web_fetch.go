@@ -113,7 +113,7 @@ func runFetch(ctx context.Context, env *tool.Env, in fetchInput, _ io.Writer) (t
 func allowable(err error) error {
 	var own *web.OwnError
 	if errors.As(err, &own) {
-		return fmt.Errorf("%w; only the user can allow that, with the rule web_fetch(%s)", err, own.Rule)
+		return fmt.Errorf("%w; only the user can allow that, with the rule web_fetch(%s)", err, own.Host)
 	}
 	return err
 }

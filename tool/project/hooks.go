@@ -18,18 +18,12 @@ import (
 	"artoo/tool/names"
 )
 
-// OthersRun returns a func that says in words why git runs or obeys the file at an
-// absolute path although no name in it tells: it lies in a directory that
-// core.hooksPath of the repository or of the user names now, in the directory that
-// work trees share, or has a place in a bare repository. "" when it does not. Links
-// in the path must be resolved. Of hookDirs, which HookFinder returned, the answer is
-// the one of now, for as many paths as there are.
-func (p Project) OthersRun(hookDirs func() []string) func(path string) string {
-	hooks := hookDirs()
-	return func(path string) string { return p.othersRun(filepath.Clean(path), hooks) }
-}
-
-func (p Project) othersRun(path string, hooks []string) string {
+// OthersRun says in words why git runs or obeys the file at an absolute path, without
+// links, although no name in it tells: it lies in one of the directories of hooks that
+// HookFinder found, in the directory that work trees share, or has a place in a bare
+// repository. "" when it does not.
+func (p Project) OthersRun(path string, hooks []string) string {
+	path = filepath.Clean(path)
 	if p.Common != "" {
 		if _, ok := names.Relative(p.Common, path); ok {
 			return "it writes into git's directory " + p.Common
@@ -40,7 +34,7 @@ func (p Project) othersRun(path string, hooks []string) string {
 			return "it writes into " + dir + ", from which git runs hooks (core.hooksPath)"
 		}
 	}
-	for at := filepath.Clean(path); at != p.Root; {
+	for at := path; at != p.Root; {
 		end := strings.LastIndexByte(at, filepath.Separator)
 		if end < 1 {
 			break

@@ -220,7 +220,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	hookDirs := p.HookFinder()
-	othersRun := p.OthersRun(hookDirs)
+	hooks := hookDirs()
 	for path, run := range map[string]bool{
 		filepath.Join(top, "tools", "hooks", "pre-commit"): true,
 		filepath.Join(top, "Tools", "HOOKS", "pre-commit"): true,
@@ -233,15 +233,15 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 		filepath.Join(top, "other", "config"):              false,
 		filepath.Join(top, "config"):                       false,
 	} {
-		if why := othersRun(path); (why != "") != run {
+		if why := p.OthersRun(path, hooks); (why != "") != run {
 			t.Errorf("%s: %q, want %t", path, why, run)
 		}
 	}
 	mkfile(t, filepath.Join(top, ".git", "config"), "[core] hooksPath = \"other/hooks\"\n")
-	if why := p.OthersRun(hookDirs)(filepath.Join(top, "other", "hooks", "pre-commit")); why == "" {
+	if why := p.OthersRun(filepath.Join(top, "other", "hooks", "pre-commit"), hookDirs()); why == "" {
 		t.Error("where hooks are by now is not known")
 	}
-	if why := p.OthersRun(hookDirs)(filepath.Join(top, "tools", "hooks", "pre-commit")); why != "" {
+	if why := p.OthersRun(filepath.Join(top, "tools", "hooks", "pre-commit"), hookDirs()); why != "" {
 		t.Errorf("where hooks were before: %s", why)
 	}
 }

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,7 +42,7 @@ func (p Project) GitRuns() error {
 // trackedSecrets lists the files of the deny list that the index of a repository
 // holds, with slashes and relative to its top.
 func (p Project) trackedSecrets() (names []string, err error) {
-	err = git.EachIndexed(context.Background(), os.Environ(), p.Root, p.Root, func(name string, _ bool) error {
+	err = git.EachIndexed(p.Root, func(name string, _ bool) error {
 		if p.secretHere(name) && !files.MayBeTestKey(name) { // it is tracked: see Files.testKey
 			names = append(names, name)
 		}
@@ -87,7 +86,7 @@ func workTreeRuns(top string, depth int) error {
 	if info, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")); err == nil && !info.IsDir() {
 		return errors.New("the repository has a hook that git status runs (post-index-change)")
 	}
-	return git.EachIndexed(context.Background(), os.Environ(), top, top, func(name string, module bool) error {
+	return git.EachIndexed(top, func(name string, module bool) error {
 		if !module {
 			return nil
 		}

@@ -85,10 +85,8 @@ type Page struct {
 
 // OwnError is a host that was not connected to: it is not public, and nobody allowed it.
 type OwnError struct {
-	Host string // includes the port
+	Host string // includes the port, as a rule has to name it to allow that
 	Why  string
-	// Rule is the host as a rule has to name it to allow that.
-	Rule string
 }
 
 // Error says what was refused and why.
@@ -201,7 +199,7 @@ func (c *Client) transport(request *http.Request, own bool) (*http.Transport, er
 	host, why := HostPort(request.URL), Own(request.URL.Host)
 	switch {
 	case why != "" && !own:
-		return nil, &OwnError{Host: host, Why: why, Rule: host}
+		return nil, &OwnError{Host: host, Why: why}
 	case why == "" && c.Offline:
 		return nil, fmt.Errorf("%s was not connected to: ARTOO_OFFLINE forbids it", host)
 	}
@@ -230,7 +228,7 @@ func (c *Client) transport(request *http.Request, own bool) (*http.Transport, er
 				return err
 			}
 			if why := ownAddr(at.Addr()); why != "" {
-				return &OwnError{Host: host, Why: fmt.Sprintf("it is at %s, %s", at.Addr(), why), Rule: host}
+				return &OwnError{Host: host, Why: fmt.Sprintf("it is at %s, %s", at.Addr(), why)}
 			}
 			return nil
 		}

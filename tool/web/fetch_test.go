@@ -232,10 +232,10 @@ func TestWhatTheUserAllowedIsReached(t *testing.T) {
 	wiki := s.at(t, "wiki.example", "/")
 	_, err := s.client.Fetch(t.Context(), wiki, all)
 	var own *OwnError
-	if !errors.As(err, &own) || own.Rule != wiki.Host {
+	if !errors.As(err, &own) || own.Host != wiki.Host {
 		t.Errorf("a name that is not public without leave: %v", err)
 	}
-	byRule := func(host string) (bool, bool) { return true, host == own.Rule }
+	byRule := func(host string) (bool, bool) { return true, host == own.Host }
 	if page, err := s.client.Fetch(t.Context(), wiki, byRule); err != nil || page.Text != "here" {
 		t.Errorf("a server that a rule names: %+v, %v", page, err)
 	}
