@@ -179,7 +179,8 @@ func (c *calls) policy(p *pending) (err error) {
 	return err
 }
 
-// decide asks the user if the policy says so. After an error, which ends the turn, the call has its outcome.
+// decide asks the user if the policy says so. After an error, which ends the turn, the call has
+// its outcome.
 func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 	if stop == nil {
 		stop = context.Cause(ctx)

@@ -11,15 +11,18 @@ import (
 
 // Callbacks is how a turn is reported, and how its questions are asked.
 //
-// One goroutine at a time calls them, also while tools run side by side, and none does after SendMessage
-// returned. OnToolCall and OnToolResult come in pairs, one for each call of a reply, results in the model's
-// order, each when it is part of the history. A sub-agent's pairs come between the two of the call that it
-// works for. Except for Ask no method may block for long, and none may call back into the agent.
+// One goroutine at a time calls them, also while tools run side by side, and none does after
+// SendMessage returned. OnToolCall and OnToolResult come in pairs, one for each call of a reply,
+// results in the model's order, each when it is part of the history. A sub-agent's pairs come
+// between the two of the call that it works for. Except for Ask no method may block for long, and
+// none may call back into the agent.
 type Callbacks interface {
-	// OnThinking says that a request begins, OnThinkingDone that its reply began, or failed. They come in pairs.
+	// OnThinking says that a request begins, OnThinkingDone that its reply began, or failed. They
+	// come in pairs.
 	OnThinking()
 	OnThinkingDone()
-	// OnReasoning and OnText carry streamed pieces: untrusted, unsanitised, cut anywhere except inside a rune.
+	// OnReasoning and OnText carry streamed pieces: untrusted, unsanitised, cut anywhere except
+	// inside a rune.
 	OnReasoning(text string)
 	OnText(text string)
 	// OnToolCall comes before a call is decided or run. For one that will not run (unknown tool, broken
@@ -30,8 +33,9 @@ type Callbacks interface {
 	OnToolResult(call Call, result CallResult)
 	// OnNotice reports everything recoverable.
 	OnNotice(n Notice)
-	// Ask puts a question to the user and waits; the time does not count against limits. It returns ctx's
-	// error on an interrupt and ErrNobody when no one can be asked; any error means "no".
+	// Ask puts a question to the user and waits; the time does not count against limits. It
+	// returns ctx's error on an interrupt and ErrNobody when no one can be asked; any error means
+	// "no".
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
@@ -41,8 +45,9 @@ type Call struct {
 	Access tool.Access
 	Index  int // position in its reply, from 0
 	Of     int // how many calls the reply has
-	// Agent names the sub-agent whose call it is ("task 2 (review)"), Parent is the id of the call that it
-	// works for; both are "" for calls of the model that the user talks to. The call's id is unique.
+	// Agent names the sub-agent whose call it is ("task 2 (review)"), Parent is the id of the
+	// call that it works for; both are "" for calls of the model that the user talks to. The
+	// call's id is unique.
 	Agent, Parent string
 }
 
@@ -77,8 +82,8 @@ const (
 	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
 )
 
-// Notice reports something recoverable. Text is one sentence without a full stop. Parts of it may come from
-// outside (sanitise it).
+// Notice reports something recoverable. Text is one sentence without a full stop. Parts of it may
+// come from outside (sanitise it).
 type Notice struct {
 	Kind    NoticeKind
 	Text    string
@@ -101,8 +106,9 @@ const (
 	// the provider did something with a tool of its own; the text before it was not the answer
 	NoticeStep  NoticeKind = "step"
 	NoticeUsage NoticeKind = "usage" // a request ended; Text is empty, most front ends show nothing
-	// NoticeInput says how much has come of a call that the model is writing, for every few bytes; Text is empty.
-	// The text before the call is complete. The call may never come: the reply can break off.
+	// NoticeInput says how much has come of a call that the model is writing, for every few
+	// bytes; Text is empty. The text before the call is complete. The call may never come: the
+	// reply can break off.
 	NoticeInput   NoticeKind = "input"
 	NoticeInfo    NoticeKind = "info"
 	NoticeWarning NoticeKind = "warning"
@@ -116,22 +122,24 @@ const (
 	QuestionApproval QuestionKind = "approval"
 	// QuestionSteps asks, in Reason, whether a turn whose steps are used up goes on: yes or no.
 	QuestionSteps QuestionKind = "steps"
-	// QuestionChanges asks whether the effects of a command that ran on a layer land. A lasting yes, where Lasts
-	// allows it, is for this line as long as it does nothing else.
+	// QuestionChanges asks whether the effects of a command that ran on a layer land. A lasting
+	// yes, where Lasts allows it, is for this line as long as it does nothing else.
 	QuestionChanges QuestionKind = "changes"
-	// QuestionOutside asks whether a command that the sandbox denied something, which Reason names, runs once
-	// more, on the host. There is no lasting yes.
+	// QuestionOutside asks whether a command that the sandbox denied something, which Reason
+	// names, runs once more, on the host. There is no lasting yes.
 	QuestionOutside QuestionKind = "outside"
-	// QuestionWhole asks whether a background command that may not write what Reason names starts again, with the
-	// whole project writable except what programs run automatically. No yes lasts; Rule allows it unasked.
+	// QuestionWhole asks whether a background command that may not write what Reason names starts
+	// again, with the whole project writable except what programs run automatically. No yes
+	// lasts; Rule allows it unasked.
 	QuestionWhole QuestionKind = "whole"
-	// QuestionPlan asks whether the model's Plan is approved: Yes puts the mode Then in force, YesForSession the
-	// mode edits. With No the reason goes to the model.
+	// QuestionPlan asks whether the model's Plan is approved: Yes puts the mode Then in force,
+	// YesForSession the mode edits. With No the reason goes to the model.
 	QuestionPlan QuestionKind = "plan"
-	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text answers it, "" for nothing.
+	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text answers it, ""
+	// for nothing.
 	QuestionChoice QuestionKind = "choice"
-	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and Choices of which
-	// one is Answer.Text; "" is a trim.
+	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and
+	// Choices of which one is Answer.Text; "" is a trim.
 	QuestionCompact QuestionKind = "compact"
 )
 
@@ -148,17 +156,19 @@ type Question struct {
 	Place permission.Place
 	// Network says that the sandbox of that place does not hold the network.
 	Network bool
-	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that `a` could take.
+	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that
+	// `a` could take.
 	Rule, Suggested string
 	// Effects and Diff, masked, are what a command did on a layer; nil and "" for other questions.
 	Effects *permission.Effects
 	Diff    string
 	// Lasts says that a yes to QuestionChanges may hold for the same line later in the session.
 	Lasts bool
-	// Covers says why a rule would not allow this call; an answer with such a rule approves nothing. Only the
-	// goroutine that is asked may call it, before it answers; may be nil.
+	// Covers says why a rule would not allow this call; an answer with such a rule approves
+	// nothing. Only the goroutine that is asked may call it, before it answers; may be nil.
 	Covers func(rule string) error
-	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for QuestionCompact.
+	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for
+	// QuestionCompact.
 	Plan, Text string
 	Choices    []string
 	Then       permission.Mode
@@ -166,8 +176,8 @@ type Question struct {
 	Number, Of int
 }
 
-// OwnPrograms reports whether the question is about the project's own programs: a lasting yes without a rule
-// then trusts the project to run them.
+// OwnPrograms reports whether the question is about the project's own programs: a lasting yes
+// without a rule then trusts the project to run them.
 func (q Question) OwnPrograms() bool {
 	return q.Kind == QuestionApproval &&
 		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.OwnPrograms })
@@ -193,7 +203,8 @@ type Answer struct {
 	Reason  string // It goes to the model with No; may be "".
 	Rule    string // It counts for YesForSession and YesForever; "" means Question.Rule.
 	Text    string // It answers QuestionChoice and QuestionCompact.
-	// Input is the call's input, in JSON, as the user edited it: it is planned and asked about again. nil otherwise.
+	// Input is the call's input, in JSON, as the user edited it: it is planned and asked about
+	// again. nil otherwise.
 	Input []byte
 }
 
@@ -247,8 +258,10 @@ type Denial struct {
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the rule that would have allowed it, "" when none can
 	Nobody bool   `json:"nobody"`
-	// Code is the reason that decided over a call that did not run; own-programs where that is among the reasons.
+	// Code is the reason that decided over a call that did not run; own-programs where that is
+	// among the reasons.
 	Code permission.Code `json:"code,omitempty"`
-	// Changes are what a command did that does not count, what matters most first; nil for a call that did not run.
+	// Changes are what a command did that does not count, what matters most first; nil for a call
+	// that did not run.
 	Changes []string `json:"changes,omitempty"`
 }

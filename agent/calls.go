@@ -218,7 +218,8 @@ func (c *calls) runTool(ctx context.Context, p *pending) (e ended) {
 	return e
 }
 
-// await waits for the end of a call. ran is false where grace was closed first: the tool is being killed.
+// await waits for the end of a call. ran is false where grace was closed first: the tool is being
+// killed.
 func (c *calls) await(ctx context.Context, p *pending, grace <-chan struct{}) (e ended, ran bool) {
 	select {
 	case e = <-p.run.done:

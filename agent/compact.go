@@ -54,7 +54,8 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 	return nil
 }
 
-// compactFull has a history over its budget summed up, where that is wanted. The rest is trimmed after it.
+// compactFull has a history over its budget summed up, where that is wanted. The rest is trimmed
+// after it.
 func (r *requests) compactFull(ctx context.Context) error {
 	mode := r.session.compactMode()
 	if mode != CompactAuto && mode != CompactAsk || r.session.foreignRules() != "" {
@@ -94,7 +95,8 @@ func (r *requests) giveUpSumming() {
 	}
 }
 
-// hopeless reports whether not even a trim may follow: the user wants an end, or the session cannot be written.
+// hopeless reports whether not even a trim may follow: the user wants an end, or the session
+// cannot be written.
 func (r *requests) hopeless(ctx context.Context, err error) bool {
 	_, lost := errors.AsType[*conversation.Error](err)
 	return lost || ctx.Err() != nil
@@ -230,7 +232,8 @@ func (r *requests) summarize(ctx context.Context, old conversation.Old, keep str
 	return s.inPieces(ctx, r.session.conv.Budget())
 }
 
-// besides makes requests that are no steps of the turn: their cost is its own, and their text is not shown.
+// besides makes requests that are no steps of the turn: their cost is its own, and their text is
+// not shown.
 func (r *requests) besides() *requests {
 	cb := &serial{cb: silent{r.cb}, clock: r.clock}
 	return &requests{session: r.session, cb: cb, clock: r.clock, response: r.response, keeper: r.keeper, timeout: r.timeout,
@@ -252,8 +255,9 @@ func (s silent) OnNotice(n Notice) {
 
 func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
-// whole sums up with one request, which begins as those of the conversation do, so that the provider's cache
-// serves. Calls are only forbidden once the model made some: another tool_choice loses Anthropic's cache.
+// whole sums up with one request, which begins as those of the conversation do, so that the
+// provider's cache serves. Calls are only forbidden once the model made some: another tool_choice
+// loses Anthropic's cache.
 func (s *summarizer) whole(ctx context.Context, tokens int) (string, error) {
 	return s.request(ctx, tokens, func(ask string) provider.Request {
 		messages := provider.Repair(append(slices.Clone(s.old.Messages), provider.UserText(ask)))
@@ -263,7 +267,8 @@ func (s *summarizer) whole(ctx context.Context, tokens int) (string, error) {
 	})
 }
 
-// inPieces sums up one piece after the other, each with the summary of those before it, in requests of most tokens.
+// inPieces sums up one piece after the other, each with the summary of those before it, in
+// requests of most tokens.
 func (s *summarizer) inPieces(ctx context.Context, most int) (summary string, err error) {
 	s.requests.session.cached = 0
 	rest, pieces := transcript(s.old.Messages), 0
@@ -298,7 +303,8 @@ func (s *summarizer) inPieces(ctx context.Context, most int) (summary string, er
 	return summary, nil
 }
 
-// request asks for a summary, and once more where the reply is none. After errTooLong less has to be sent.
+// request asks for a summary, and once more where the reply is none. After errTooLong less has to
+// be sent.
 func (s *summarizer) request(ctx context.Context, tokens int, build func(ask string) provider.Request) (string, error) {
 	ask := s.ask
 	for {
@@ -350,8 +356,8 @@ func (s *summarizer) reply(ctx context.Context, tokens int, r provider.Request) 
 	return done, err
 }
 
-// leavesRest reports whether the caps of the run also pay for the request after the summary: a trim costs nothing.
-// Where they do not even pay for this one, reserve says so.
+// leavesRest reports whether the caps of the run also pay for the request after the summary: a
+// trim costs nothing. Where they do not even pay for this one, reserve says so.
 func (s *summarizer) leavesRest(limit int) bool {
 	s.requests.money.spent.reserving.Lock()
 	defer s.requests.money.spent.reserving.Unlock()
@@ -365,7 +371,8 @@ func (s *summarizer) leavesRest(limit int) bool {
 	return err == nil
 }
 
-// read is the summary that a reply holds. Else why says what is wrong, and advice what the model should do.
+// read is the summary that a reply holds. Else why says what is wrong, and advice what the model
+// should do.
 func (s *summarizer) read(reply provider.Done) (text, why, advice string) {
 	text = strings.TrimSpace(textOnly(reply.Message).Text())
 	switch {

@@ -100,7 +100,8 @@ func (c *calls) runsOwn(p *pending) bool {
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
 }
 
-// hidden lists what else a command must not see: git's objects where they hold denied files, unless it only reads.
+// hidden lists what else a command must not see: git's objects where they hold denied files,
+// unless it only reads.
 func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	w := c.session.opt.Workspace
 	if reads || w == nil || !w.Project.Git || c.session.opt.Policy.TrackedSecret() == "" {
@@ -113,10 +114,12 @@ func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	return []string{store}, err
 }
 
-// layerTakesLong is how long a command runs on a layer before the user is warned that a question may follow.
+// layerTakesLong is how long a command runs on a layer before the user is warned that a question
+// may follow.
 var layerTakesLong = 30 * time.Second
 
-// sayQuestionMayFollow warns the user. The func ends it; goesOn says that the command runs on in the background.
+// sayQuestionMayFollow warns the user. The func ends it; goesOn says that the command runs on in
+// the background.
 func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	if p.decision.Place != permission.PlaceLayer {
 		return func(bool) {}
@@ -132,7 +135,8 @@ func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	}
 }
 
-// unconfined goes on with a call whose place was not to be had: it counts as gone, and the call is decided again.
+// unconfined goes on with a call whose place was not to be had: it counts as gone, and the call
+// is decided again.
 func (c *calls) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
 	can := &c.session.opt.Policy.Confinement
 	switch {
@@ -174,8 +178,8 @@ func (c *calls) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 	return result, err
 }
 
-// keepBefore keeps the files that a call may change; kept says that recordAfter has to follow. After an error
-// the call must not run.
+// keepBefore keeps the files that a call may change; kept says that recordAfter has to follow.
+// After an error the call must not run.
 func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err error) {
 	if c.keeper.journal == nil {
 		return false, nil
@@ -203,8 +207,9 @@ func (c *calls) guards(writes []string) (*madeGuarded, error) {
 	return &madeGuarded{session: c.session, keeper: c.keeper, journal: c.keeper.journal, policy: *c.session.opt.Policy, writes: writes, before: before, turn: c.session.turnNumber()}, err
 }
 
-// keepGuarded asks whether files stay that a command on the project itself made and that programs run or obey
-// automatically. Without a yes they move into the journal; after one, those that moved before come back.
+// keepGuarded asks whether files stay that a command on the project itself made and that programs
+// run or obey automatically. Without a yes they move into the journal; after one, those that
+// moved before come back.
 func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result) error {
 	m := p.made
 	if m == nil {
@@ -268,8 +273,9 @@ const (
 	notFound   = 127 // the status with which shells say that there is no such program
 )
 
-// hiddenFrom names what a command could not see: files of other places in its line; where it failed also files of
-// the project and of the end of its output; the program that was not found, else links beside it.
+// hiddenFrom names what a command could not see: files of other places in its line; where it
+// failed also files of the project and of the end of its output; the program that was not found,
+// else links beside it.
 func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 	variable := environ.Variable(c.session.opt.Env.Environ)
 	home, path := variable("HOME"), filepath.SplitList(variable("PATH"))
@@ -347,7 +353,8 @@ func hiddenProgram(c Confined, path []string, name string) (hidden string) {
 	return hidden
 }
 
-// outputDirs are the directories for results that git ignores, made where missing: a background command writes there.
+// outputDirs are the directories for results that git ignores, made where missing: a background
+// command writes there.
 func (c *calls) outputDirs() (dirs []string) {
 	w := c.session.opt.Workspace
 	if w == nil {

@@ -20,11 +20,11 @@ import (
 // instructionsLimit bounds all instruction files together, in bytes, as other agents do.
 const instructionsLimit = 32 << 10
 
-// instructionsOf reads the instruction files that hold for dir: the user's own (in configDir, "" for
-// none), then those from root down to dir; "" for root reads no project's files. In each directory the
-// first of AGENTS.md, AGENT.md, CLAUDE.md counts. cut says that 32 KB were passed. A project's file that
-// leads out of the project, or to anything but Markdown, is not read: a repository must not choose which
-// of the user's files go to a provider.
+// instructionsOf reads the instruction files that hold for dir: the user's own (in configDir, ""
+// for none), then those from root down to dir; "" for root reads no project's files. In each
+// directory the first of AGENTS.md, AGENT.md, CLAUDE.md counts. cut says that 32 KB were passed.
+// A project's file that leads out of the project, or to anything but Markdown, is not read: a
+// repository must not choose which of the user's files go to a provider.
 func instructionsOf(configDir, root, dir string) (list []instruction, cut bool, err error) {
 	left := instructionsLimit
 	read := func(base, rel string) error {
@@ -179,8 +179,8 @@ type Memory struct {
 	before, after []byte // before is nil where there is no file
 }
 
-// PlanMemory plans adding a line to the nearest instruction file: that of the working directory or above
-// it, else a new AGENTS.md in the project root, else the user's own. It changes nothing.
+// PlanMemory plans adding a line to the nearest instruction file: that of the working directory
+// or above it, else a new AGENTS.md in the project root, else the user's own. It changes nothing.
 func (a *Agent) PlanMemory(text string) (Memory, error) {
 	w := a.session.opt.Workspace
 	if w == nil {
@@ -249,7 +249,8 @@ func withLine(before []byte, text string) []byte {
 	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
 }
 
-// Remember does what was planned. Undo knows it as a change of the next turn, which also tells the model.
+// Remember does what was planned. Undo knows it as a change of the next turn, which also tells
+// the model.
 func (a *Agent) Remember(m Memory) error {
 	now, err := os.ReadFile(m.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

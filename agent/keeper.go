@@ -31,7 +31,8 @@ type keeper struct {
 	settling sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
 }
 
-// openJournal opens the journal of the present session. A failure is reported: nothing can be undone then.
+// openJournal opens the journal of the present session. A failure is reported: nothing can be
+// undone then.
 func (k *keeper) openJournal() error {
 	if k.session.opt.Journal == nil {
 		return nil
@@ -287,7 +288,8 @@ func (m *madeFiles) has(path string) bool {
 // prompt has to be back within a second.
 const interruptGrace = 500 * time.Millisecond
 
-// Recovered is one line on what was repaired after an artoo was killed in the middle of it; "" for nothing.
+// Recovered is one line on what was repaired after an artoo was killed in the middle of it; ""
+// for nothing.
 func Recovered(reports []journal.Report) string {
 	var finished, kept, back, left []string
 	for _, r := range reports {

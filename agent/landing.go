@@ -20,8 +20,8 @@ import (
 	"artoo/tool/text"
 )
 
-// judge decides about what a line did on a layer, asks, and lands what may land, until within ends. landed
-// says that the line's effects, or none, count. The error ends the turn.
+// judge decides about what a line did on a layer, asks, and lands what may land, until within
+// ends. landed says that the line's effects, or none, count. The error ends the turn.
 func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, result *tool.Result) (landed bool, err error) {
 	git, err := c.gitEffects(within, changes)
 	if err != nil && within.Err() == nil {
@@ -142,7 +142,8 @@ func (c *calls) loses(p *pending, why string, result *tool.Result) {
 	c.response.Denied = append(c.response.Denied, p.denial(text, false))
 }
 
-// discardOf is the same for the report, nil where there are no changes, and in words for model and user.
+// discardOf is the same for the report, nil where there are no changes, and in words for model
+// and user.
 func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *Denial, said string) {
 	rows := j.Effects.Short()
 	if len(rows) == 0 {

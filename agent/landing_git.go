@@ -38,7 +38,8 @@ func (g *gitEffects) touches() (paths []string) {
 	return paths
 }
 
-// replay makes the changes in the project's repositories. After a crash, an error, the journal undoes them.
+// replay makes the changes in the project's repositories. After a crash, an error, the journal
+// undoes them.
 func (g *gitEffects) replay(ctx context.Context) error {
 	_, err := guard(func() (none struct{}, err error) {
 		for _, v := range g.views {

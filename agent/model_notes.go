@@ -18,8 +18,8 @@ import (
 	"artoo/tool/text"
 )
 
-// modelNotes is all that the model knows of what it may do and where it works. A note with the next message
-// corrects what has changed since.
+// modelNotes is all that the model knows of what it may do and where it works. A note with the
+// next message corrects what has changed since.
 type modelNotes struct {
 	settings     settings
 	known        string        // the settings as the model knows them, see settings.key; "" where they are others
@@ -56,7 +56,8 @@ func (n *modelNotes) begin(s *session, now settings, instructions []instruction,
 	s.guide = w.guide(instructions)
 }
 
-// knownFrom reports whether the newest note of a history, or else the prompt, has these settings word for word.
+// knownFrom reports whether the newest note of a history, or else the prompt, has these settings
+// word for word.
 func (s settings) knownFrom(system string, history []provider.Message) bool {
 	for _, m := range slices.Backward(history) {
 		for _, p := range m.Parts {
@@ -339,7 +340,8 @@ func join(first, then string) string {
 	return first + then
 }
 
-// promptInfo is what the system prompt is made of. It never changes: the prompt is the prefix of every request.
+// promptInfo is what the system prompt is made of. It never changes: the prompt is the prefix of
+// every request.
 type promptInfo struct {
 	Dir, Root    string    // the working directory and the project root, absolute
 	Platform     string    // such as "linux/amd64"

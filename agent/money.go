@@ -29,8 +29,8 @@ type spending struct {
 	cost    float64 // US dollars
 	unknown bool    // some request's price is unknown
 	warned  map[string]bool
-	// pending is what the requests under way may come to at most: several side by side cannot spend the same
-	// rest of a cap.
+	// pending is what the requests under way may come to at most: several side by side cannot
+	// spend the same rest of a cap.
 	pending  map[*session]pendingCost
 	released chan struct{} // closed with the next release; nil while nobody waits for it
 }
@@ -106,8 +106,8 @@ func (s *spending) warns(name string) bool {
 	return !was
 }
 
-// money reserves what each request of a turn may cost before it is made, and settles what it came to: for
-// the caps of the run, and in the ledger of the day.
+// money reserves what each request of a turn may cost before it is made, and settles what it came
+// to: for the caps of the run, and in the ledger of the day.
 type money struct {
 	session *session
 	cb      *serial
@@ -125,9 +125,9 @@ func (m *money) promptTokens() int {
 	return m.session.conv.EstimatedTokens()
 }
 
-// reserve finds how many tokens of those requested, 0 for no bound, a reply may have under the caps, and
-// counts what the request may come to as used until release. Where what others may still use leaves too
-// little, it waits for them.
+// reserve finds how many tokens of those requested, 0 for no bound, a reply may have under the
+// caps, and counts what the request may come to as used until release. Where what others may
+// still use leaves too little, it waits for them.
 func (m *money) reserve(ctx context.Context, requested int) (reply int, err error) {
 	m.spent.reserving.Lock()
 	defer m.spent.reserving.Unlock()
@@ -227,8 +227,8 @@ func (m *money) warnLedger(err error) {
 	}
 }
 
-// affordable is how many of the requested tokens the run's caps pay for, 0 for no bound. The error says that
-// they do not pay for a reply that says something.
+// affordable is how many of the requested tokens the run's caps pay for, 0 for no bound. The
+// error says that they do not pay for a reply that says something.
 func (m *money) affordable(requested int) (reply int, err error) {
 	l, prompt := m.session.opt.Limits, m.promptTokens()
 	tokens, spent := m.spent.usedFor(m.session)
@@ -262,8 +262,8 @@ func (m *money) affordable(requested int) (reply int, err error) {
 	return tightest(reply, p.buys(left)), nil
 }
 
-// commit counts the worst case of a request, its failed tries included, in the run and in the ledger of the
-// day, whose cap may leave less of the reply.
+// commit counts the worst case of a request, its failed tries included, in the run and in the
+// ledger of the day, whose cap may leave less of the reply.
 func (m *money) commit(reply int) (int, error) {
 	s := m.spent.pendingOf(m.session)
 	_, spent := m.spent.usedFor(m.session)

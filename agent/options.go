@@ -33,28 +33,31 @@ type Options struct {
 	Guard *permission.Guard
 	// Checks look at files after a tool changed them; they need Sandbox and a layer.
 	Checks []Check
-	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil keeps nothing.
+	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil
+	// keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)
 	// PlanTools are offered besides Tools once plan mode is on.
 	PlanTools []tool.Tool
 	// SubAgents are those that task offers by name, as OwnTools was given them.
 	SubAgents []SubAgent
-	// Workspace is the project that the agent works in, with its system prompt, instructions and files. With nil the
-	// system prompt is System.
+	// Workspace is the project that the agent works in, with its system prompt, instructions and
+	// files. With nil the system prompt is System.
 	Workspace *Workspace
 	System    string
 	Sessions  Sessions
 	Secrets   Secrets
-	// MaxContextTokens bounds what is sent, besides the model's window, ToolResultMaxChars a tool's result; 0 is no bound.
+	// MaxContextTokens bounds what is sent, besides the model's window, ToolResultMaxChars a
+	// tool's result; 0 is no bound.
 	MaxContextTokens, ToolResultMaxChars int
 	// Compact is what happens at a full budget; "" is CompactTrim.
 	Compact Compaction
 	// Concurrency is how many read-only calls run side by side; 0 means 4.
 	Concurrency int
-	// SaveRule adds an allow rule to the user's file. With nil such an answer holds for the session, with a notice.
+	// SaveRule adds an allow rule to the user's file. With nil such an answer holds for the
+	// session, with a notice.
 	SaveRule func(rule string) error
-	// TrustPrograms records that the project's own programs may run in the sandbox from now on. With nil such an answer
-	// holds for the session, with a notice.
+	// TrustPrograms records that the project's own programs may run in the sandbox from now on.
+	// With nil such an answer holds for the session, with a notice.
 	TrustPrograms func() error
 	// Notice gets what the user should know of a session that begins; nil drops it.
 	Notice func(text string)
@@ -64,18 +67,21 @@ type Options struct {
 type Model struct {
 	Provider provider.Provider
 	Name     string // the provider's name, as sessions keep it
-	// Defaults are what a request uses where nothing else is said. A reply never gets more than the model can write.
+	// Defaults are what a request uses where nothing else is said. A reply never gets more than
+	// the model can write.
 	Defaults provider.Options
 	Info     provider.ModelInfo // facts about Defaults.Model
-	// Describe asks the model's server for these facts, before each turn until they are no guess. May be nil.
+	// Describe asks the model's server for these facts, before each turn until they are no guess.
+	// May be nil.
 	Describe func(ctx context.Context) (provider.ModelInfo, error)
-	// Other gives the facts of another model of the same provider; nil takes those of the built-in catalogue.
+	// Other gives the facts of another model of the same provider; nil takes those of the
+	// built-in catalogue.
 	Other func(model string) provider.ModelInfo
-	// Rules says in a sentence what the approval mode means with a provider that has its own rules; "" where the agent's
-	// hold. May be nil.
+	// Rules says in a sentence what the approval mode means with a provider that has its own
+	// rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string
-	// Settle waits until no run of a provider with tools of its own works in the project any more, on any goroutine. Where
-	// it is set the journal spans each request; nil is all others.
+	// Settle waits until no run of a provider with tools of its own works in the project any
+	// more, on any goroutine. Where it is set the journal spans each request; nil is all others.
 	Settle func()
 }
 
@@ -84,16 +90,18 @@ type Sessions struct {
 	Store     conversation.Store
 	Ephemeral bool   // keep no file of new sessions; Store may be empty
 	Version   string // The file names the version of the program.
-	// First is the session to go on with; nil begins a new one. Where New fails the caller has to close it.
+	// First is the session to go on with; nil begins a new one. Where New fails the caller has to
+	// close it.
 	First *conversation.Session
 }
 
 // Secrets keep keys out of what is kept, sent and shown. All may be nil.
 type Secrets struct {
-	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys, in what is kept, sent or shown. Any goroutine calls it.
+	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys, in what is kept, sent or shown. Any
+	// goroutine calls it.
 	Mask func(text string) string
-	// Begin gets a session before anything of it is masked, nil for a new one; Begun gets each that is kept, before anything
-	// of it except the instruction files is masked.
+	// Begin gets a session before anything of it is masked, nil for a new one; Begun gets each
+	// that is kept, before anything of it except the instruction files is masked.
 	Begin func(s *conversation.Session) error
 	Begun func(s *conversation.Session)
 }
@@ -140,12 +148,14 @@ func (m Model) String() string { return m.Name + "/" + m.Defaults.Model }
 type Message struct {
 	Text        string
 	Attachments []provider.Part
-	// Options go over Model.Defaults in this turn; what is unset stays. Another model is one of the same provider.
+	// Options go over Model.Defaults in this turn; what is unset stays. Another model is one of
+	// the same provider.
 	Options provider.Options
 	// Timeout bounds each request of the turn, its tries included; 0 leaves it to the provider.
 	Timeout time.Duration
-	// Steering gives what the user said while the turn runs: messages, of which Text and Attachments count, appended after the
-	// results of calls. The goroutine of Send calls it between steps, not when a reply without calls ends the turn. May be nil.
+	// Steering gives what the user said while the turn runs: messages, of which Text and
+	// Attachments count, appended after the results of calls. The goroutine of Send calls it
+	// between steps, not when a reply without calls ends the turn. May be nil.
 	Steering func() []Message
 }
 
@@ -168,7 +178,8 @@ type SubAgent struct {
 
 // Sandbox starts commands so that the kernel holds them. Any goroutine calls it.
 type Sandbox interface {
-	// Start starts a command in a place other than the host. The error says why this place is not to be had.
+	// Start starts a command in a place other than the host. The error says why this place is not
+	// to be had.
 	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
 }
 
@@ -181,7 +192,8 @@ type (
 
 // Check is a command of the user's that looks at files after a tool changed them.
 type Check struct {
-	// Glob is of paths below the project's root, with slashes; one without a slash is of names in any directory.
+	// Glob is of paths below the project's root, with slashes; one without a slash is of names in
+	// any directory.
 	Glob string
 	// Command is a shell line. The files' paths take the place of {} in it, or follow it.
 	Command string

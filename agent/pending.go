@@ -65,7 +65,8 @@ func onlyReads(t *tool.Tool) bool {
 	return t != nil && !t.ByLoop() && (t.Kind == tool.KindRead || t.Kind == tool.KindNone)
 }
 
-// changesHere reports whether a call may change files, or what the decisions over other calls depend on.
+// changesHere reports whether a call may change files, or what the decisions over other calls
+// depend on.
 func (p *pending) changesHere() bool {
 	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork
 }
@@ -155,8 +156,8 @@ func (p *pending) decided(s *session) string {
 	return s.masked(p.answered)
 }
 
-// How often one call may have one result: of a failing call the model is told first, then the turn ends. Of another the
-// model is told once.
+// How often one call may have one result: of a failing call the model is told first, then the
+// turn ends. Of another the model is told once.
 const (
 	tellRepeats = 3
 	stopRepeats = 6
@@ -191,8 +192,8 @@ func sumOf(text string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// count counts a call that ended, and returns what the model must hear of it. A change by another call, or another
-// result, starts the count again.
+// count counts a call that ended, and returns what the model must hear of it. A change by another
+// call, or another result, starts the count again.
 func (r repeats) count(p *pending) string {
 	if p.outcome.Status == CallInterrupted {
 		return ""
@@ -246,7 +247,8 @@ func (r repeats) over(batch []*pending) error {
 	return nil
 }
 
-// readsAlone reports whether a call's command runs read-only because it only reads. Another one is tried so.
+// readsAlone reports whether a call's command runs read-only because it only reads. Another one
+// is tried so.
 func (p *pending) readsAlone() bool {
 	return p.decision.Place == permission.PlaceReadOnly && !p.decision.Has(permission.TriedFirst)
 }

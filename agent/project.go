@@ -30,28 +30,30 @@ import (
 	"artoo/tool/shell"
 )
 
-// ProjectOptions are what ForProject makes an agent of. Workspace, Env, Policy, Tools and its own fields may
-// stay empty.
+// ProjectOptions are what ForProject makes an agent of. Workspace, Env, Policy, Tools and its own
+// fields may stay empty.
 type ProjectOptions struct {
 	Options
-	// State and Cache are artoo's own directories: for the journal and layers, and for caches of commands.
-	// "" keeps nothing longer than the agent.
+	// State and Cache are artoo's own directories: for the journal and layers, and for caches of
+	// commands. "" keeps nothing longer than the agent.
 	State, Cache string
-	// Confinement is what confines commands; nil has it found out. NoLauncher starts not even what ends with artoo.
+	// Confinement is what confines commands; nil has it found out. NoLauncher starts not even
+	// what ends with artoo.
 	Confinement *sandbox.Facts
 	NoLauncher  bool
 	Required    bool     // no command runs without the sandbox
 	Pass        []string // variables that commands get though they name a program's socket
 	Toolchains  []string // further directories with programs, ~ is the home directory
 	Loopback    []int    // ports of the machine that are let in
-	// Servers are the language servers of the tool lsp; may be nil. Without a sandbox only ServersTrusted starts
-	// them.
+	// Servers are the language servers of the tool lsp; may be nil. Without a sandbox only
+	// ServersTrusted starts them.
 	Servers        []lsp.Server
 	ServersTrusted bool
 }
 
-// ForProject makes an agent that works in the project of a directory, in this order: the facts of the project,
-// the environment of tools, the policy, the sandbox, the tools, the journal. Close ends all of it.
+// ForProject makes an agent that works in the project of a directory, in this order: the facts of
+// the project, the environment of tools, the policy, the sandbox, the tools, the journal. Close
+// ends all of it.
 func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if opt.Workspace == nil {
 		project, err := repository.Find(dir, os.Getenv("HOME"), os.Geteuid() == 0)
@@ -97,7 +99,8 @@ func (p *project) close() (err error) {
 	return err
 }
 
-// Reached says what commands reach of this machine besides the system, a kind a row; nil without a sandbox.
+// Reached says what commands reach of this machine besides the system, a kind a row; nil without
+// a sandbox.
 func (a *Agent) Reached() []string {
 	if a.reached == nil {
 		return nil
@@ -201,7 +204,8 @@ func (p *project) makeTools(confiner *confine.Confiner) {
 	p.closers = append(p.closers, func() error { servers.Close(); return nil })
 }
 
-// openJournal opens the journal of a session; "" is one that is not kept. from is the one it is a copy of.
+// openJournal opens the journal of a session; "" is one that is not kept. from is the one it is a
+// copy of.
 func (p *project) openJournal(session, from string) (*journal.Journal, error) {
 	root, state := p.workspace.Project.Root, p.opt.State
 	dir := journal.Dir(state, root, session)
@@ -218,8 +222,9 @@ func (p *project) openJournal(session, from string) (*journal.Journal, error) {
 	return journal.Open(p.workspace.JournalConfig(dir, state, p.opt.Env))
 }
 
-// temporaryJournal makes a directory, until the end, for the journal of a session that is not kept: among the
-// others, where the next artoo finds it after a kill, else among temporary files; never within the project.
+// temporaryJournal makes a directory, until the end, for the journal of a session that is not
+// kept: among the others, where the next artoo finds it after a kill, else among temporary files;
+// never within the project.
 func (p *project) temporaryJournal() (dir string, err error) {
 	if p.opt.State != "" {
 		at := journal.Dir(p.opt.State, p.workspace.Project.Root, "")
@@ -245,7 +250,8 @@ func homeDirs(dirs []string, home string) (list []string) {
 	return list
 }
 
-// goSettings is the file of go env -w, which commands read; none where an address in it may hold credentials.
+// goSettings is the file of go env -w, which commands read; none where an address in it may hold
+// credentials.
 func goSettings(variable func(string) string, home string) []string {
 	config := cmp.Or(variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	file := cmp.Or(variable("GOENV"), filepath.Join(config, "go", "env"))
@@ -345,7 +351,8 @@ func (w *Workspace) Confinement(f sandbox.Facts, required bool) permission.Confi
 		Required: required}
 }
 
-// JournalConfig is that of a journal in dir. state is artoo's own directory, "" for none. env may get its files later.
+// JournalConfig is that of a journal in dir. state is artoo's own directory, "" for none. env may
+// get its files later.
 func (w *Workspace) JournalConfig(dir, state string, env *tool.Env) journal.Config {
 	root := w.Project.Root
 	config := journal.Config{Dir: dir, Root: root, Merges: repo.IsIndex,

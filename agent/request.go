@@ -97,7 +97,8 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
-// piece passes on what a reply brings. Text that was still buffered when ctx ended is neither shown nor kept.
+// piece passes on what a reply brings. Text that was still buffered when ctx ended is neither
+// shown nor kept.
 func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event, maxTokens int) error {
 	switch e := event.(type) {
 	case provider.TextDelta:
@@ -137,7 +138,8 @@ func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event
 	return nil
 }
 
-// nextTry counts a try that failed, and lets the next one be made. The error says that the caps leave nothing.
+// nextTry counts a try that failed, and lets the next one be made. The error says that the caps
+// leave nothing.
 func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 	if e.Err != nil && r.stopsEmpty(e) {
 		return e.Err
@@ -177,7 +179,8 @@ func (r *requests) broken(in *incoming, err error) error {
 	return err
 }
 
-// checkModel notes the model that answers, and reports, once, that it is another than the one asked for.
+// checkModel notes the model that answers, and reports, once, that it is another than the one
+// asked for.
 func (r *requests) checkModel(asked, answered string) {
 	answered = cmp.Or(answered, asked)
 	r.response.Model = answered
@@ -225,15 +228,16 @@ type incoming struct {
 	worded bool
 
 	answers bool // the current try has begun to answer
-	// bytes counts the text, reasoning and calls of the current try; calls are those that it is writing.
+	// bytes counts the text, reasoning and calls of the current try; calls are those that it is
+	// writing.
 	bytes int
 	calls map[int]ToolInput
 	// known and lost are the usage of failed tries: as far as the server said, and with an estimate.
 	known, lost provider.Usage
 }
 
-// say takes a piece of text and returns what is to be shown now. Blanks wait for a word: a reply of nothing
-// else is asked again.
+// say takes a piece of text and returns what is to be shown now. Blanks wait for a word: a reply
+// of nothing else is asked again.
 func (in *incoming) say(text string) (show string) {
 	if in.void {
 		in.void, in.worded = false, false
@@ -285,7 +289,8 @@ func (r *requests) lose(in *incoming, said provider.Usage) {
 	in.answers, in.bytes, in.calls = false, 0, nil
 }
 
-// account records a complete reply, with what the tries before it used: that says nothing of the history's size.
+// account records a complete reply, with what the tries before it used: that says nothing of the
+// history's size.
 func (r *requests) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
 	if own.Total() == 0 {
@@ -372,9 +377,9 @@ func (r *requests) timedOut(err error) error {
 	return &late
 }
 
-// spanned has the journal span a request to a provider that runs tools of its own. The func follows the
-// request's end. The step of a run that was stopped ends with it, and the turn does not wait. After an error
-// the request must not be made.
+// spanned has the journal span a request to a provider that runs tools of its own. The func
+// follows the request's end. The step of a run that was stopped ends with it, and the turn does
+// not wait. After an error the request must not be made.
 func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 	settle, j := r.session.model.Settle, r.keeper.journal
 	if settle == nil || j == nil {

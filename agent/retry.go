@@ -46,7 +46,8 @@ type retry struct {
 	keep    keep
 	// change says what the next request does otherwise. Its error ends the turn.
 	change func(*requests, ending) error
-	// giveUp is the error of what happened more often; nil leaves it to the rows below, else to the request's own.
+	// giveUp is the error of what happened more often; nil leaves it to the rows below, else to
+	// the request's own.
 	giveUp func(*requests, ending) error
 }
 
@@ -69,8 +70,8 @@ const (
 	keepAll
 )
 
-// retries is all that is requested again; the first row whose cause holds counts. A provider may also try again
-// within a request (provider.Retry events). Calls are never made again by artoo.
+// retries is all that is requested again; the first row whose cause holds counts. A provider may
+// also try again within a request (provider.Retry events). Calls are never made again by artoo.
 var retries = []retry{
 	//  cause                   counted   most  of the reply  what is changed        what it comes to at last
 	{(*requests).takesNoImages, byImages, 1, keepNone, (*requests).disableImages, nil},
@@ -83,8 +84,8 @@ var retries = []retry{
 	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
 }
 
-// retry reports whether to request again, after it changed what has to be changed. The error is that of the turn,
-// nil for a reply that is an answer or has calls.
+// retry reports whether to request again, after it changed what has to be changed. The error is
+// that of the turn, nil for a reply that is an answer or has calls.
 func (r *requests) retry(end ending) (again bool, err error) {
 	for _, row := range retries {
 		spent := row.most > 0 && r.attempt.made[row.counter] >= row.most
@@ -142,7 +143,8 @@ func (r *requests) tooLong(end ending) bool {
 	return refused.Kind == provider.KindContext && !refused.Elsewhere || r.wordless(refused) && r.nearlyFull()
 }
 
-// wordless reports whether a server refused a request without a word, as some do with one that is too long.
+// wordless reports whether a server refused a request without a word, as some do with one that is
+// too long.
 func (r *requests) wordless(refused provider.Error) bool {
 	return refused.Status == http.StatusBadRequest && refused.Code == "" &&
 		strings.EqualFold(refused.Message, http.StatusText(http.StatusBadRequest))
@@ -173,7 +175,8 @@ func (r *requests) empty(end ending) bool {
 		!r.pausedByServer(end)
 }
 
-// emptyAndLong reports whether an empty reply may mean that the window is full, as it does for some servers.
+// emptyAndLong reports whether an empty reply may mean that the window is full, as it does for
+// some servers.
 func (r *requests) emptyAndLong(end ending) bool {
 	switch {
 	case !r.empty(end) && !end.refused().Empty:
@@ -331,8 +334,9 @@ func textOnly(m provider.Message) provider.Message {
 // bytesPerToken is the most that a token of a call's input has: JSON and code have fewer.
 const bytesPerToken = 4
 
-// withoutOversized is a reply whose calls fill at most half of the context's budget. Others are not run, and only
-// their beginning is kept, in Raw: the last steps are never left out, so that no later request would fit.
+// withoutOversized is a reply whose calls fill at most half of the context's budget. Others are
+// not run, and only their beginning is kept, in Raw: the last steps are never left out, so that
+// no later request would fit.
 func (r *requests) withoutOversized(m provider.Message) provider.Message {
 	left := r.session.conv.Budget() / 2 * bytesPerToken
 	if left <= 0 {
@@ -373,8 +377,8 @@ func (r *requests) disableImages(ending) error {
 
 func (r *requests) imagesRefused(end ending) bool { return end.refused().Images }
 
-// leaveImagesOut learns from a request that was refused for its images. Which of them, servers rarely say: the
-// older half is left out from now on, until the rest is taken.
+// leaveImagesOut learns from a request that was refused for its images. Which of them, servers
+// rarely say: the older half is left out from now on, until the rest is taken.
 func (r *requests) leaveImagesOut(end ending) error {
 	images := provider.Images(end.sent)
 	if len(images) == 0 {

@@ -27,7 +27,8 @@ func maskedEffects(e permission.Effects, mask func(string) string) *permission.E
 	return &e
 }
 
-// fileHeader reports whether line i of a diff names the changed file; an added "++" never follows a "--- ".
+// fileHeader reports whether line i of a diff names the changed file; an added "++" never follows
+// a "--- ".
 func fileHeader(lines []string, i int) bool {
 	return i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
 }
@@ -58,8 +59,8 @@ const (
 	longestBlock = 8 << 10 // and of a private key
 )
 
-// maskable is how much of a command's output so far can be masked and shown: not a word at its end, Bearer
-// without its word, or a private key that has only begun.
+// maskable is how much of a command's output so far can be masked and shown: not a word at its
+// end, Bearer without its word, or a private key that has only begun.
 func maskable(output string) int {
 	end := strings.LastIndexAny(output, " \t\r\n") + 1
 	if before := strings.TrimRight(output[:end], " "); strings.HasSuffix(before, "earer") { // the key is the word behind it

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// serial passes callbacks on one at a time and none after the turn, whatever tools that were given up still do.
+// serial passes callbacks on one at a time and none after the turn, whatever tools that were
+// given up still do.
 type serial struct {
 	mu     sync.Mutex
 	cb     Callbacks

@@ -20,7 +20,8 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// session is what the parts of an agent share: its options, the model that answers, and the present session.
+// session is what the parts of an agent share: its options, the model that answers, and the
+// present session.
 type session struct {
 	opt    Options
 	model  Model    // who answers, with what was learned of it
@@ -29,12 +30,12 @@ type session struct {
 	conv      *conversation.Conversation
 	system    string // the system prompt, fixed for the session
 	sessionID string // "" where the session is not kept
-	// scratch has the long outputs of sessions that are not kept, output is the directory of one that is; nil and ""
-	// otherwise.
+	// scratch has the long outputs of sessions that are not kept, output is the directory of one
+	// that is; nil and "" otherwise.
 	scratch *tempdir.Dir
 	output  string
-	// guide returns instructions for the files, absolute, that a call touched and that the model was not given yet;
-	// "" for none. It is called on the turn's goroutine.
+	// guide returns instructions for the files, absolute, that a call touched and that the model
+	// was not given yet; "" for none. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
 	todo    []todoItem      // the model's plan of a long task
@@ -59,8 +60,9 @@ type session struct {
 	tooLarge       map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 }
 
-// alone waits until no other agent of the turn decides over a call or runs one that changes something: journal and
-// layers serve one at a time. The func lets the next one on; where ctx ended the wait it does nothing.
+// alone waits until no other agent of the turn decides over a call or runs one that changes
+// something: journal and layers serve one at a time. The func lets the next one on; where ctx
+// ended the wait it does nothing.
 func (s *session) alone(ctx context.Context) (free func()) {
 	select {
 	case s.running <- struct{}{}:
@@ -90,8 +92,9 @@ func (s *session) namesOf(paths []string) (names []string) {
 	return names
 }
 
-// offered are the tools that the present model is offered. One that stands in another's place is for models that
-// are trained on it, and where there is no other; one for files of a kind waits for such files.
+// offered are the tools that the present model is offered. One that stands in another's place is
+// for models that are trained on it, and where there is no other; one for files of a kind waits
+// for such files.
 func (s *session) offered() []tool.Tool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == name })
@@ -144,8 +147,8 @@ func (s *session) takeFound() {
 	s.conv.SetOverhead(s.system, s.specs)
 }
 
-// offerFor offers the tools for files like these from the next request on. They stay: a change of the tools costs
-// the provider's cache.
+// offerFor offers the tools for files like these from the next request on. They stay: a change of
+// the tools costs the provider's cache.
 func (s *session) offerFor(cb *serial, paths []string) {
 	for _, path := range paths {
 		kind := strings.ToLower(filepath.Ext(path))
@@ -197,7 +200,8 @@ func (s *session) specs() []provider.ToolSpec {
 	return specs
 }
 
-// pageMax is how many bytes a page of read or grep may have, at most half of the budget: a token may be a byte.
+// pageMax is how many bytes a page of read or grep may have, at most half of the budget: a token
+// may be a byte.
 func (s *session) pageMax() int {
 	most := mostPage
 	if limit := s.opt.ToolResultMaxChars; limit > 0 {
@@ -224,7 +228,8 @@ func (s *session) turnsBefore() int {
 	return 0
 }
 
-// turnNumber is the journal's name of the present turn: how many messages the user, or the parent's user, wrote.
+// turnNumber is the journal's name of the present turn: how many messages the user, or the
+// parent's user, wrote.
 func (s *session) turnNumber() int {
 	if s.parent != nil {
 		return s.parent.turnNumber()
@@ -236,7 +241,8 @@ func (s *session) compactMode() Compaction {
 	return cmp.Or(s.compaction, s.opt.Compact)
 }
 
-// source is the id of the session whose file holds what was said: a copy without additions has no file yet.
+// source is the id of the session whose file holds what was said: a copy without additions has no
+// file yet.
 func source(s *conversation.Session) string {
 	from := s.Header().ForkOf
 	if _, err := os.Stat(s.Path()); from != "" && errors.Is(err, fs.ErrNotExist) {
@@ -282,8 +288,8 @@ func (s *session) maskedParts(parts []provider.Part) (out []provider.Part, found
 	return out, found
 }
 
-// maskedDiff masks what stands in the file already. What the model writes is shown as it is: whoever approves
-// must see it, and the model made it up.
+// maskedDiff masks what stands in the file already. What the model writes is shown as it is:
+// whoever approves must see it, and the model made it up.
 func (s *session) maskedDiff(diff string) string {
 	if s.opt.Secrets.Mask == nil || s.opt.Secrets.Mask(diff) == diff {
 		return diff
@@ -317,8 +323,8 @@ func (s *session) maskedDiff(diff string) string {
 	return strings.Join(lines, "")
 }
 
-// outputs are the directory for a session's long outputs, and all that hold outputs it may speak of. The first is
-// made at once: the user should know of a failure before the first message.
+// outputs are the directory for a session's long outputs, and all that hold outputs it may speak
+// of. The first is made at once: the user should know of a failure before the first message.
 func (s *session) outputs(kept *conversation.Session) (output string, read []string, err error) {
 	if kept == nil && s.opt.Workspace == nil {
 		return "", nil, nil // the model could not read them
@@ -347,7 +353,8 @@ func (s *session) outputs(kept *conversation.Session) (output string, read []str
 	return s.output, read, nil
 }
 
-// emptyOutput removes the last session's output directory if it is empty. A link in its place is the user's.
+// emptyOutput removes the last session's output directory if it is empty. A link in its place is
+// the user's.
 func (s *session) emptyOutput() {
 	if info, err := os.Lstat(s.output); err == nil && info.IsDir() {
 		_ = os.Remove(s.output)
@@ -371,7 +378,8 @@ func tightest(bounds ...int) (least int) {
 	return least
 }
 
-// What a reply has at least, in tokens and as a share of a small window: below it a model says nothing of use.
+// What a reply has at least, in tokens and as a share of a small window: below it a model says
+// nothing of use.
 const (
 	leastReply = 512
 	leastShare = 16

@@ -23,8 +23,8 @@ func (a *Agent) Sessions() ([]conversation.Info, error) {
 	return slices.DeleteFunc(all, func(i conversation.Info) bool { return i.CWD != a.session.opt.Env.Dir }), err
 }
 
-// FindSessions are those of the agent's directory in which a message holds all of the words, newest first; First
-// is the text around the first word.
+// FindSessions are those of the agent's directory in which a message holds all of the words,
+// newest first; First is the text around the first word.
 func (a *Agent) FindSessions(words []string) (found []conversation.Info, err error) {
 	here := func(i conversation.Info) bool { return i.CWD == a.session.opt.Env.Dir }
 	err = a.session.opt.Sessions.Store.Grep(words, here, func(m conversation.Match) bool {
@@ -47,7 +47,8 @@ func (a *Agent) Rename(name string) error {
 	return s.Rename(name)
 }
 
-// Saved is the present session, or the one it is an unchanged copy of, as its file has it; nil without a file.
+// Saved is the present session, or the one it is an unchanged copy of, as its file has it; nil
+// without a file.
 func (a *Agent) Saved() (*conversation.Session, error) {
 	s := a.session.conv.Session()
 	if s == nil {
@@ -78,7 +79,8 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 	return a.resumed(s), nil
 }
 
-// Clear begins a new session in the present mode, and returns the id of the old one, "" if it was not kept.
+// Clear begins a new session in the present mode, and returns the id of the old one, "" if it was
+// not kept.
 func (a *Agent) Clear() (old string, err error) {
 	if s := a.session.conv.Session(); s != nil && a.session.conv.MessageCount() > 0 {
 		old = source(s)
@@ -91,8 +93,8 @@ func (a *Agent) Clear() (old string, err error) {
 	return old, nil
 }
 
-// Fork goes on in a copy of the present session, and returns the ids of the two. The copy lacks the user's last
-// back messages, with what followed them.
+// Fork goes on in a copy of the present session, and returns the ids of the two. The copy lacks
+// the user's last back messages, with what followed them.
 func (a *Agent) Fork(back int) (old, now string, err error) {
 	s := a.session.conv.Session()
 	switch {
@@ -130,7 +132,8 @@ func (a *Agent) change(s *conversation.Session) error {
 	return before.Close()
 }
 
-// SetMode changes the approval mode, for the model with the next message; the error says why it cannot hold.
+// SetMode changes the approval mode, for the model with the next message; the error says why it
+// cannot hold.
 func (a *Agent) SetMode(mode permission.Mode) error {
 	policy := a.session.opt.Policy
 	before := policy.Mode
@@ -145,7 +148,8 @@ func (a *Agent) SetMode(mode permission.Mode) error {
 	return nil
 }
 
-// Answer is the last text of the model before the n-th message from the end (1: before the end); "" for none.
+// Answer is the last text of the model before the n-th message from the end (1: before the end);
+// "" for none.
 func (a *Agent) Answer(n int) string {
 	text := ""
 	for _, m := range slices.Backward(a.session.conv.Messages()) {
@@ -189,7 +193,8 @@ func (a *Agent) DropRule(rule string) error {
 	return nil
 }
 
-// open puts a session into the agent: conversation, system prompt, files. A nil session begins a new one.
+// open puts a session into the agent: conversation, system prompt, files. A nil session begins a
+// new one.
 func (a *Agent) open(s *conversation.Session) error {
 	if begin := a.session.opt.Secrets.Begin; begin != nil {
 		if err := begin(s); err != nil {
@@ -353,13 +358,15 @@ func (a *Agent) touched(messages []provider.Message) (paths []string) {
 	return paths
 }
 
-// Journal is the journal of the present session; nil where nothing is kept. It waits for runs that were stopped.
+// Journal is the journal of the present session; nil where nothing is kept. It waits for runs
+// that were stopped.
 func (a *Agent) Journal() *journal.Journal {
 	a.keeper.settling.Wait()
 	return a.keeper.journal
 }
 
-// Turn is what the user typed in a turn of the present session, by the journal's number; "" if not known.
+// Turn is what the user typed in a turn of the present session, by the journal's number; "" if
+// not known.
 func (a *Agent) Turn(number int) string {
 	before := a.session.turnsBefore()
 	switch {
@@ -402,8 +409,9 @@ func UserTurns(messages []provider.Message) (turns []string) {
 	return turns
 }
 
-// SettingsChanged puts changed rules and these tools in force from the next message on. A session without a message
-// begins again with a new prompt; else the model gets a note. Call it between turns.
+// SettingsChanged puts changed rules and these tools in force from the next message on. A session
+// without a message begins again with a new prompt; else the model gets a note. Call it between
+// turns.
 func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	a.session.opt.Tools = tools
 	if s := a.session.conv.Session(); len(a.session.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
@@ -414,10 +422,10 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	return nil
 }
 
-// Compact has the model sum up the old part of the history, between two turns; the last steps and the user's
-// messages stay. keep says what the summary must not leave out, "" for nothing. Notices report the outcome. Where no
-// summary can be had, it trims. It returns what the requests used. After an error (an interrupt's is ctx's cause)
-// the history is as it was.
+// Compact has the model sum up the old part of the history, between two turns; the last steps and
+// the user's messages stay. keep says what the summary must not leave out, "" for nothing.
+// Notices report the outcome. Where no summary can be had, it trims. It returns what the requests
+// used. After an error (an interrupt's is ctx's cause) the history is as it was.
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()

@@ -18,8 +18,9 @@ import (
 	"artoo/tool/shell"
 )
 
-// settle says what comes of a command that ran confined: what it did on a layer is judged, and what it was
-// denied the user may allow. result is for the model. The error ends the turn. A crash discards the layer.
+// settle says what comes of a command that ran confined: what it did on a layer is judged, and
+// what it was denied the user may allow. result is for the model. The error ends the turn. A
+// crash discards the layer.
 func (c *calls) settle(ctx context.Context, p *pending, result *tool.Result) error {
 	stop, err := guard(func() (error, error) { return c.settleConfined(ctx, p, result), nil })
 	if err != nil {
@@ -94,7 +95,8 @@ func (c *calls) giveUp(p *pending) {
 	}
 }
 
-// discard gives up the layer of a command that ran on one, and returns what is lost. A crash is the error.
+// discard gives up the layer of a command that ran on one, and returns what is lost. A crash is
+// the error.
 func (p *pending) discard(policy *permission.Policy) (permission.Judgement, error) {
 	return guard(func() (lost permission.Judgement, err error) {
 		if p.confined == nil || p.decision.Place != permission.PlaceLayer {
@@ -173,7 +175,8 @@ func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Resul
 		p.decision.Reason()+"; with the user's yes it ran again")
 }
 
-// askAgain asks, unless the answer is no already, whether a command runs again. refused and ran are for the model.
+// askAgain asks, unless the answer is no already, whether a command runs again. refused and ran
+// are for the model.
 func (c *calls) askAgain(ctx context.Context, p *pending, result *tool.Result, refused, ran string) (err error) {
 	if !p.final {
 		err = p.asks.ask(ctx, p)
@@ -204,7 +207,8 @@ func (c *calls) settleAgain(ctx context.Context, p *pending, result *tool.Result
 	return nil
 }
 
-// offerMore asks about what a line on a layer was denied: the project's own programs, or leaving the sandbox.
+// offerMore asks about what a line on a layer was denied: the project's own programs, or leaving
+// the sandbox.
 func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
 	if metWall(p.confined, sandbox.WallExec) == "" || c.runsOwn(p) || !result.IsError || ctx.Err() != nil {
 		return c.offerOutside(ctx, p, result)
@@ -225,8 +229,8 @@ func metWall(c Confined, wall string) string {
 	return ""
 }
 
-// offerWhole asks whether a background command that may not write what it tried to starts again with the whole
-// project writable. A rule that covers its changes is a yes.
+// offerWhole asks whether a background command that may not write what it tried to starts again
+// with the whole project writable. A rule that covers its changes is a yes.
 func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
 	wall, runs := metWall(p.confined, sandbox.WallWrite), p.job != nil && p.job.Runs()
 	if wall == "" || p.whole != "" || ctx.Err() != nil {
@@ -324,8 +328,8 @@ func (c *calls) nameWalls(p *pending, result *tool.Result) {
 	}
 }
 
-// settleBackground settles background commands that have ended, and offers more to those that go on. said is for
-// the model, "" for nothing; the error ends the turn.
+// settleBackground settles background commands that have ended, and offers more to those that go
+// on. said is for the model, "" for nothing; the error ends the turn.
 func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
 	if ctx.Err() != nil {
 		return "", nil
@@ -360,7 +364,8 @@ func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
 	return c.session.masked(said), err
 }
 
-// takeBackground notes what a call left in the background, and adds to its result which commands have ended.
+// takeBackground notes what a call left in the background, and adds to its result which commands
+// have ended.
 func (c *calls) takeBackground(ctx context.Context, p *pending) {
 	if p.job != nil {
 		c.background.add(p)

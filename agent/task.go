@@ -96,7 +96,8 @@ func (t *turn) number(p *pending) {
 	p.call.Access.Object = label + ": " + p.call.Access.Object
 }
 
-// subAgentCall is a sub-agent's call, and its front end: what it does, and asks, goes to the agent's own.
+// subAgentCall is a sub-agent's call, and its front end: what it does, and asks, goes to the
+// agent's own.
 type subAgentCall struct {
 	NopCallbacks
 	turn   *turn // The agent of this turn made the call.
@@ -161,7 +162,8 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	return result, closeErr
 }
 
-// subAgent makes the agent for one call: its own conversation, the mode and rules of this moment, no own tools.
+// subAgent makes the agent for one call: its own conversation, the mode and rules of this moment,
+// no own tools.
 func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	model := t.session.model
 	if kind.Model != nil {

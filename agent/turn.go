@@ -47,7 +47,8 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	return t, ctx
 }
 
-// turnEnv is the agent's Env for the calls of one turn, which Kill reaches and which may outlive the turn.
+// turnEnv is the agent's Env for the calls of one turn, which Kill reaches and which may outlive
+// the turn.
 func (a *Agent) turnEnv() *tool.Env {
 	killed, kill := context.WithCancel(context.Background())
 	a.kill.Store(&kill)
@@ -102,7 +103,8 @@ func (t *turn) appendSteering(steering func() []Message) error {
 	return nil
 }
 
-// finishReply appends a reply that is an answer or has calls. again reports that another request has to follow.
+// finishReply appends a reply that is an answer or has calls. again reports that another request
+// has to follow.
 func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 	if reply.Stop == provider.StopRefusal {
 		// A refused turn stays out of the history: sent again it would be refused again.
@@ -137,7 +139,8 @@ func (t *turn) sync() error {
 
 // failed ends the turn with an error and keeps what came of the reply.
 func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
-	// A cap or an interrupt says more than the request that it ended. Other errors, as of the session, are joined.
+	// A cap or an interrupt says more than the request that it ended. Other errors, as of the
+	// session, are joined.
 	if cause := context.Cause(ctx); cause != nil {
 		t.stillRunning()
 		switch {
@@ -171,8 +174,9 @@ func isText(p provider.Part) bool {
 // fewSteps is how many requests are left when a note says so to the model.
 const fewSteps = 5
 
-// takeStep takes one of the turn's steps, which sub-agents share, for the next request. Where they are used up and the
-// user does not allow more, one last request brings what is done and left, and the error ends the turn.
+// takeStep takes one of the turn's steps, which sub-agents share, for the next request. Where
+// they are used up and the user does not allow more, one last request brings what is done and
+// left, and the error ends the turn.
 func (t *turn) takeStep(ctx context.Context) error {
 	most := t.session.opt.Limits.MaxTurns
 	if most <= 0 {
@@ -328,17 +332,18 @@ func (t *turn) stillRunning() {
 	}
 }
 
-// Settle judges, between two turns, the background commands that have ended. The user's next message reports them to
-// the model. The error is as of Send.
+// Settle judges, between two turns, the background commands that have ended. The user's next
+// message reports them to the model. The error is as of Send.
 func (a *Agent) Settle(ctx context.Context, cb Callbacks) error {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	return t.noteBackground(ctx)
 }
 
-// Send appends the user's message, asks the model, runs the tools it calls, and repeats until a reply calls nothing. It
-// always returns a Response with what there is. An interrupt (ctx done) keeps the partial reply and returns ctx's cause;
-// Classify classifies every other error. After any error the conversation can go on.
+// Send appends the user's message, asks the model, runs the tools it calls, and repeats until a
+// reply calls nothing. It always returns a Response with what there is. An interrupt (ctx done)
+// keeps the partial reply and returns ctx's cause; Classify classifies every other error. After
+// any error the conversation can go on.
 func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
 	defer a.override(m.Options)()
 	t, ctx := a.begin(ctx, cb)

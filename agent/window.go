@@ -74,8 +74,9 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 	return r.contextFull(err, refused)
 }
 
-// learnWindow takes the numbers of a refusal: the window, and the tokens of what was sent, which count as many as the
-// known window where the server says nothing. A refusal for bytes teaches nothing.
+// learnWindow takes the numbers of a refusal: the window, and the tokens of what was sent, which
+// count as many as the known window where the server says nothing. A refusal for bytes teaches
+// nothing.
 func (r *requests) learnWindow(e provider.Error) {
 	if e.InBytes {
 		return
@@ -100,8 +101,8 @@ func (r *requests) takeWindow(window int) {
 	}
 }
 
-// contextFull is the failure of a history that cannot be made to fit: what is too long, and what helps. A message that is
-// too long by itself is withdrawn. Any other error stays as it is.
+// contextFull is the failure of a history that cannot be made to fit: what is too long, and what
+// helps. A message that is too long by itself is withdrawn. Any other error stays as it is.
 func (r *requests) contextFull(err error, refused *provider.Error) error {
 	full, ok := errors.AsType[*conversation.FullError](err)
 	if !ok {

@@ -22,8 +22,8 @@ type Choice struct {
 type Conditions struct {
 	// AtHand are the providers that could be used at once: those of Config.AtHand.
 	AtHand []string
-	// Probe names the provider of a model server that answers, "" for none. It is called only when nothing
-	// else decides. It may be nil.
+	// Probe names the provider of a model server that answers, "" for none. It is called only
+	// when nothing else decides. It may be nil.
 	Probe func() string
 	// DefaultModel is the model of a provider when none is named, "" for none.
 	DefaultModel func(provider string) string

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The types of settings. Decode reads a text as people write it, for variables too; String is for /config.
+// The types of settings. Decode reads a text as people write it, for variables too; String is for
+// /config.
 type (
 	// Switch is on or off.
 	Switch bool

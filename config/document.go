@@ -217,7 +217,8 @@ func (x *lineIndex) header(path []string, array bool) []string {
 	return table
 }
 
-// note records the place of a path, and of parts longer than from without one: a dotted key makes tables.
+// note records the place of a path, and of parts longer than from without one: a dotted key makes
+// tables.
 func (x *lineIndex) note(path []string, from, at int) {
 	for n := from + 1; n <= len(path); n++ {
 		key := pathKey(path[:n])

@@ -14,9 +14,9 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// AddRule writes a rule for the project at root, an absolute path, into the config file at path: list is
-// allow, ask or deny. A missing file is made, mode 0600; all else in it stays byte for byte. A rule that
-// is there already changes nothing. Errors are *Error.
+// AddRule writes a rule for the project at root, an absolute path, into the config file at path:
+// list is allow, ask or deny. A missing file is made, mode 0600; all else in it stays byte for
+// byte. A rule that is there already changes nothing. Errors are *Error.
 func AddRule(path, root, list, rule string) error {
 	root = filepath.Clean(root)
 	if !slices.Contains([]string{"allow", "ask", "deny"}, list) || !filepath.IsAbs(root) || strings.TrimSpace(rule) == "" {

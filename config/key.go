@@ -66,10 +66,10 @@ type keyPlace struct {
 	key  func(context.Context) (Key, error)
 }
 
-// KeyPlaces lists the places that hold or give a key for the named provider, in the order in which they
-// count: "ARTOO_API_KEY", "keyring", "credentials", "OPENAI_API_KEY", "config.toml line 4",
-// "api_key_command". It opens and runs nothing, and leaves out what api_key_source does. Errors are those
-// of Key.
+// KeyPlaces lists the places that hold or give a key for the named provider, in the order in
+// which they count: "ARTOO_API_KEY", "keyring", "credentials", "OPENAI_API_KEY", "config.toml
+// line 4", "api_key_command". It opens and runs nothing, and leaves out what api_key_source does.
+// Errors are those of Key.
 func (c *Config) KeyPlaces(name string) (names []string, err error) {
 	places, err := c.keyPlaces(name)
 	for _, p := range places {
@@ -162,7 +162,8 @@ func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
 // keyCache remembers the keys of keyring and commands, so that each is asked once in a run.
 type keyCache struct{ slots sync.Map } // of chan *Key by name, each with what is remembered, while no one asks
 
-// once returns the remembered key, or asks. Callers wait for one another as long as their contexts last.
+// once returns the remembered key, or asks. Callers wait for one another as long as their
+// contexts last.
 func (k *keyCache) once(ctx context.Context, name string, ask func() (Key, error)) (Key, error) {
 	fresh := make(chan *Key, 1)
 	fresh <- nil
@@ -307,8 +308,9 @@ func (s *seenKeys) add(key string) {
 	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
-// SeenKeys are the keys that nothing may show, the longest first: those found so far, of the file, and of
-// key variables. It opens and runs nothing, on any goroutine; the list is not to be changed.
+// SeenKeys are the keys that nothing may show, the longest first: those found so far, of the
+// file, and of key variables. It opens and runs nothing, on any goroutine; the list is not to be
+// changed.
 func (c *Config) SeenKeys() []string {
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())

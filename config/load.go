@@ -18,13 +18,16 @@ import (
 
 // LoadOptions are what Load needs besides the environment.
 type LoadOptions struct {
-	// Flags are the raw values of the given flags in order, by option key; a switch has "true". May be nil.
+	// Flags are the raw values of the given flags in order, by option key; a switch has "true".
+	// May be nil.
 	Flags map[string][]string
 	// Keyring is asked for nothing before Key wants a key from it. nil means that there is none.
 	Keyring Keyring
-	// KeySays gets each printable line of a running key command's stderr, on another goroutine; nil drops it.
+	// KeySays gets each printable line of a running key command's stderr, on another goroutine;
+	// nil drops it.
 	KeySays func(line string)
-	// Mask hides what looks like a key in an error's text; nil hides nothing. Called from any goroutine.
+	// Mask hides what looks like a key in an error's text; nil hides nothing. Called from any
+	// goroutine.
 	Mask func(text string) string
 }
 
@@ -78,7 +81,8 @@ func Load(o LoadOptions) (*Config, error) {
 // loader fills a Config.
 type loader struct{ *Config }
 
-// readFile reads the config file of --config, ARTOO_CONFIG or the default place, where it may be missing.
+// readFile reads the config file of --config, ARTOO_CONFIG or the default place, where it may be
+// missing.
 func (c loader) readFile(o LoadOptions) error {
 	named := envPrefix + "_CONFIG"
 	path, _ := os.LookupEnv(named)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Paths says where artoo's files live: in XDG base directories, on every system. Only the method that needs
-// an unknown one fails.
+// Paths says where artoo's files live: in XDG base directories, on every system. Only the method
+// that needs an unknown one fails.
 type Paths struct {
 	config, data, state, cache string // "" when unknown
 }

@@ -21,8 +21,9 @@ type projectSettings struct {
 // withoutTool is a tool, or with a * at its end several, and where that stands.
 type withoutTool struct{ name, where string }
 
-// ApplyProject applies data, the trusted own file of the project at root. It can only take tools away and
-// bring rules that ask and deny; all else is an *Error with file, line and key. Call it at most once.
+// ApplyProject applies data, the trusted own file of the project at root. It can only take tools
+// away and bring rules that ask and deny; all else is an *Error with file, line and key. Call it
+// at most once.
 func (c *Config) ApplyProject(root string, data []byte) error {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
 	d, err := parseDocument(shorten(path), data)
@@ -127,9 +128,10 @@ func toolMatches(name, tool string) bool {
 	return tool == name || name == "all" || glob && strings.HasPrefix(tool, prefix)
 }
 
-// SelectTools turns the tools setting into names: all is every tool, on those of the default set, both in
-// the order to keep. A list of +name and -name starts from the default set; a * at the end matches by
-// prefix. What a trusted project takes away goes last. The error is an *Error with an unknown tool.
+// SelectTools turns the tools setting into names: all is every tool, on those of the default set,
+// both in the order to keep. A list of +name and -name starts from the default set; a * at the
+// end matches by prefix. What a trusted project takes away goes last. The error is an *Error with
+// an unknown tool.
 func (c *Config) SelectTools(all, on []string) ([]string, error) {
 	chosen := map[string]bool{}
 	if len(c.Tools) == 0 || relative(c.Tools[:1]) {

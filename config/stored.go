@@ -81,8 +81,8 @@ type Stored struct {
 	NoKeyring error  // why it is not in the keyring; nil when it is
 }
 
-// StoreKey keeps a provider's key permanently: in the keyring, to which the credentials file then points,
-// or in that file, mode 0600. Errors are *Error; after one no further key is stored.
+// StoreKey keeps a provider's key permanently: in the keyring, to which the credentials file then
+// points, or in that file, mode 0600. Errors are *Error; after one no further key is stored.
 func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored, error) {
 	if !c.IsProvider(name) {
 		return Stored{}, unknownProvider(name)
@@ -112,8 +112,8 @@ func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored,
 	return stored, nil
 }
 
-// ForgetKey removes the stored key and says where it was, "" for none. An entry that the keyring does not
-// remove stays written down, and is the error.
+// ForgetKey removes the stored key and says where it was, "" for none. An entry that the keyring
+// does not remove stays written down, and is the error.
 func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err error) {
 	if !c.IsProvider(name) {
 		return "", unknownProvider(name)
@@ -219,8 +219,9 @@ func (c *Config) NeedsKey(name string) bool {
 	return c.IsProvider(name) && f.Key != provider.KeyNever
 }
 
-// CheckKeyShape tells whether a text can be a key of the named provider: an *Error of kind auth where not,
-// or another provider's; a doubt in a line, "" for none. The user's own address may take any key.
+// CheckKeyShape tells whether a text can be a key of the named provider: an *Error of kind auth
+// where not, or another provider's; a doubt in a line, "" for none. The user's own address may
+// take any key.
 func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error) {
 	text := strings.TrimSpace(key.Reveal())
 	fail := func(why, hint string) (string, error) {

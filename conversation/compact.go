@@ -135,8 +135,9 @@ func (d Compacted) String() string {
 // ErrNoGain is a summary that is as long as what it stands for.
 var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
 
-// Summarize replaces old, which Old returned just now, by a summary. The user's messages stay, trimmed to half of the
-// budget. After an error, ErrNoGain or one of Append, the history is unchanged.
+// Summarize replaces old, which Old returned just now, by a summary. The user's messages stay,
+// trimmed to half of the budget. After an error, ErrNoGain or one of Append, the history is
+// unchanged.
 func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
 	before := c.meter.tokens(c.size)
 	goal := before
@@ -218,7 +219,8 @@ func withSummary(items []item, id string, r compactRecord) []item {
 	return slices.Insert(items, at, summaryItem(id, r.Summary))
 }
 
-// Uncompact undoes the last compaction; ok is false if there is none. After an error of Append nothing has changed.
+// Uncompact undoes the last compaction; ok is false if there is none. After an error of Append
+// nothing has changed.
 func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
 	last := len(c.compactions) - 1
 	if last < 0 || c.compactions[last].partial {

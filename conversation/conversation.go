@@ -16,7 +16,8 @@ import (
 type Config struct {
 	// MaxContextTokens is the budget of a request without its reply; 0 or less means no budget.
 	MaxContextTokens int
-	// ToolResultMaxChars bounds a tool result in runes; a longer one goes to a file. 0 or less means no bound.
+	// ToolResultMaxChars bounds a tool result in runes; a longer one goes to a file. 0 or less
+	// means no bound.
 	ToolResultMaxChars int
 	// OutputDir holds these files, absolute; made when needed. "" keeps no files.
 	OutputDir string
@@ -79,8 +80,9 @@ func (c *Conversation) shrunk(items []item, to size) {
 	c.items, c.size, c.sent = items, to, min(c.sent, len(items))
 }
 
-// Append writes a message to the session, then adds it to the history as a resumed session would read it. After an error,
-// a *Error or one of encoding, the history is unchanged. No model takes a message without parts: it is ignored.
+// Append writes a message to the session, then adds it to the history as a resumed session would
+// read it. After an error, a *Error or one of encoding, the history is unchanged. No model takes
+// a message without parts: it is ignored.
 func (c *Conversation) Append(m provider.Message) error {
 	if len(m.Parts) == 0 {
 		return nil
@@ -103,7 +105,8 @@ func (c *Conversation) Append(m provider.Message) error {
 	return nil
 }
 
-// AppendMasked appends a message from elsewhere with all keys masked and a long result shortened, as Append does.
+// AppendMasked appends a message from elsewhere with all keys masked and a long result shortened,
+// as Append does.
 func (c *Conversation) AppendMasked(m provider.Message) error {
 	m = masked(m, c.cfg.Mask, true)
 	if len(m.Parts) == 1 {
@@ -115,8 +118,9 @@ func (c *Conversation) AppendMasked(m provider.Message) error {
 	return c.Append(m)
 }
 
-// AppendToolResult adds a call's result as a message and returns it as kept: a text over the limit keeps head and tail
-// around a line that names the file with the whole, or says why there is none. Errors are those of Append.
+// AppendToolResult adds a call's result as a message and returns it as kept: a text over the
+// limit keeps head and tail around a line that names the file with the whole, or says why there
+// is none. Errors are those of Append.
 func (c *Conversation) AppendToolResult(r provider.ToolResult) (provider.ToolResult, error) {
 	return c.appendResult(r, c.cfg.ToolResultMaxChars)
 }
@@ -196,8 +200,8 @@ func (c *Conversation) checkpoint() *checkpoint {
 	return p
 }
 
-// Withdraw takes back the user's latest message while it is unanswered, and restores what was trimmed for it. The message
-// stays in the file. After an error of Append nothing has changed.
+// Withdraw takes back the user's latest message while it is unanswered, and restores what was
+// trimmed for it. The message stays in the file. After an error of Append nothing has changed.
 func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	p := c.before
 	if p == nil {
@@ -244,7 +248,8 @@ func (s *Session) rewind(m mark) error {
 	return nil
 }
 
-// Remind appends a message of artoo's own to the model, of which only the newest is sent. Errors are those of Append.
+// Remind appends a message of artoo's own to the model, of which only the newest is sent. Errors
+// are those of Append.
 func (c *Conversation) Remind(text string) error {
 	return c.Append(provider.Message{Role: provider.RoleUser,
 		Parts: []provider.Part{provider.Text{Note: provider.NoteReminder, Text: "[Not from the user: " + text + "]"}}})

@@ -9,7 +9,8 @@ import (
 	"artoo/provider"
 )
 
-// formatVersion is the "v" of the header. A file with a higher one is read-only; an older one keeps its version.
+// formatVersion is the "v" of the header. A file with a higher one is read-only; an older one
+// keeps its version.
 const formatVersion = 2
 
 // imagesVersion is the first in which images are files beside the session.
@@ -55,7 +56,8 @@ type UsageRecord struct {
 	Model   string         `json:"model"`
 	Usage   provider.Usage `json:"usage"`
 	CostUSD *float64       `json:"cost_usd"` // null where a price is unknown
-	// Sent is the ID of the last message sent, if the counts are of this history: a resumed session starts from them.
+	// Sent is the ID of the last message sent, if the counts are of this history: a resumed
+	// session starts from them.
 	Sent string `json:"sent,omitempty"`
 	// Factors are the learned tokens for one guessed, by kind of content; may be nil.
 	Factors map[string]float64 `json:"factors,omitempty"`

@@ -28,9 +28,9 @@ const (
 	matchChars  = 120
 )
 
-// Grep finds messages with all of the words, in any case, in text, calls and results, trimmed or not. do gets the matches in
-// the order of List and of the file; false skips the rest of the session. only chooses sessions, nil for all. Unreadable
-// files are skipped.
+// Grep finds messages with all of the words, in any case, in text, calls and results, trimmed or
+// not. do gets the matches in the order of List and of the file; false skips the rest of the
+// session. only chooses sessions, nil for all. Unreadable files are skipped.
 func (st Store) Grep(words []string, only func(Info) bool, do func(Match) bool) error {
 	infos, err := st.List()
 	if err != nil {

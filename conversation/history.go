@@ -94,7 +94,8 @@ func lastUser(items []item) int {
 	return -1
 }
 
-// edit replaces the text of a part; an image becomes text. A resumed session sends the same bytes in any version.
+// edit replaces the text of a part; an image becomes text. A resumed session sends the same bytes
+// in any version.
 type edit struct {
 	Message string `json:"message"` // id of the message's line
 	Part    int    `json:"part"`    // index of the part
@@ -274,7 +275,8 @@ func after(items []item, id string) int {
 	return 0
 }
 
-// masked masks keys in the message. The model's own text may be signed and stays, unless replies is true.
+// masked masks keys in the message. The model's own text may be signed and stays, unless replies
+// is true.
 func masked(m provider.Message, mask func(string) string, replies bool) provider.Message {
 	if mask == nil || m.Role == provider.RoleAssistant && !replies {
 		return m

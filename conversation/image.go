@@ -65,7 +65,8 @@ func (s *Session) keepImage(img provider.Image, data []byte) error {
 	return nil
 }
 
-// loadImages loads the images of the history, with their data if they are sent. A sentence replaces one that is missing.
+// loadImages loads the images of the history, with their data if they are sent. A sentence
+// replaces one that is missing.
 func (s *Session) loadImages(data bool) {
 	trimmed := trimmedParts(s.history)
 	lost := 0
@@ -118,7 +119,8 @@ func (s *Session) withImages(m provider.Message, data bool) (with provider.Messa
 	return with, lost
 }
 
-// imageFile is the path of an image's file in the session's directories, "" if there is none of its size.
+// imageFile is the path of an image's file in the session's directories, "" if there is none of
+// its size.
 func (s *Session) imageFile(img provider.Image) string {
 	if s == nil {
 		return ""
@@ -163,7 +165,8 @@ func imageExt(mediaType string) string {
 	return cmp.Or(ext, ".png")
 }
 
-// eachImage replaces each image of a copy of the message by another or by a sentence. Parts keep their index.
+// eachImage replaces each image of a copy of the message by another or by a sentence. Parts keep
+// their index.
 func eachImage(m provider.Message, become func(provider.Image) (provider.Image, string)) provider.Message {
 	cloned := false
 	set := func(i int, p provider.Part) {

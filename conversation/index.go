@@ -85,7 +85,8 @@ const lineBuffer = 256 << 10
 // meanLine is about how long a line is, in bytes, to make room for the index at once.
 const meanLine = 256
 
-// eachLine calls do with each line; the bytes hold until do returns. torn reports a last line without an end.
+// eachLine calls do with each line; the bytes hold until do returns. torn reports a last line
+// without an end.
 func eachLine(r io.ReaderAt, do func(p place, number int, line []byte)) (lines int, torn bool, err error) {
 	at, number := int64(0), 1
 	said := func(line []byte) {
@@ -247,7 +248,8 @@ func canonical(line []byte) ([]byte, error) {
 	return bytes.TrimRight(line, "\n"), err
 }
 
-// index reads a line's beginning. Its parent must be an earlier line, so that damage cannot make a circle.
+// index reads a line's beginning. Its parent must be an earlier line, so that damage cannot make
+// a circle.
 func (l *loader) index(p place, number int, line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return

@@ -48,8 +48,8 @@ const (
 	firstChars = 80
 )
 
-// List describes all sessions, the last written first, from the beginning and end of each file, or the whole where that
-// does not suffice. Broken files are listed with what is known.
+// List describes all sessions, the last written first, from the beginning and end of each file,
+// or the whole where that does not suffice. Broken files are listed with what is known.
 func (st Store) List() ([]Info, error) {
 	files, err := st.files()
 	if err != nil {

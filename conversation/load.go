@@ -32,8 +32,9 @@ type loader struct {
 	sums    []byte // the last line that holds a sum, or nil
 }
 
-// load reads a session file for reading only. Damage is left out and noted. Unless whole, it skips what a long session can
-// no longer send. back is how many of the user's last messages are left out, with what followed them.
+// load reads a session file for reading only. Damage is left out and noted. Unless whole, it
+// skips what a long session can no longer send. back is how many of the user's last messages are
+// left out, with what followed them.
 func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {

@@ -18,7 +18,8 @@ const (
 	liveUsage = 100
 )
 
-// read returns the chain's messages, usage and trims; unless whole, of a long session only what can still be sent.
+// read returns the chain's messages, usage and trims; unless whole, of a long session only what
+// can still be sent.
 func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	size := 0
 	for _, i := range chain {
@@ -53,7 +54,8 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
-// inForce are the trims and compactions not undone. A trim within an undone compaction keeps what concerns later messages.
+// inForce are the trims and compactions not undone. A trim within an undone compaction keeps what
+// concerns later messages.
 func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	back := map[string]bool{}
 	for _, e := range trims {
@@ -103,7 +105,8 @@ func trimOf(e entry) *trimRecord {
 	return nil
 }
 
-// gone are the IDs of messages no longer sent, except those of the last compactions as far as there is room, to undo them.
+// gone are the IDs of messages no longer sent, except those of the last compactions as far as
+// there is room, to undo them.
 func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 	gone := map[string]bool{}
 	for _, e := range trims {
@@ -138,7 +141,8 @@ func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
 	return gone
 }
 
-// merge reads the live lines and the usage, with the trims at the place of the last: none changes later messages.
+// merge reads the live lines and the usage, with the trims at the place of the last: none changes
+// later messages.
 func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry, error) {
 	sent := make(map[string]bool, len(live))
 	for _, i := range live {
@@ -166,7 +170,8 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 	return slices.Concat(before, trims, after), err
 }
 
-// split divides the messages into the newest, which can be sent, and the others. No result is without its call.
+// split divides the messages into the newest, which can be sent, and the others. No result is
+// without its call.
 func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) {
 	kept := slices.DeleteFunc(slices.Clone(chain), func(i int32) bool {
 		return !l.lines[i].kind.message() || gone[l.lines[i].id]

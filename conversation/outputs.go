@@ -98,7 +98,8 @@ const saltExt = ".salt"
 // saltMax is more bytes than any salt has.
 const saltMax = 1 << 10
 
-// Salt is what KeepSalt kept for the session or the one it was forked from, or nil. It is never exported.
+// Salt is what KeepSalt kept for the session or the one it was forked from, or nil. It is never
+// exported.
 func (s *Session) Salt() ([]byte, error) {
 	for _, dir := range s.OutputDirs() {
 		path := strings.TrimSuffix(dir, outputExt) + saltExt
@@ -129,8 +130,8 @@ func longer(s string, n int) bool {
 	return len(s) > n*utf8.UTFMax || len(s) > n && utf8.RuneCountInString(s) > n
 }
 
-// headTail keeps about head and tail characters, cut between lines where that costs at most half of either. inLine reports
-// a cut within a line.
+// headTail keeps about head and tail characters, cut between lines where that costs at most half
+// of either. inLine reports a cut within a line.
 func headTail(s string, head, tail int) (first, rest string, inLine bool) {
 	end := 0
 	for range head {

@@ -92,7 +92,8 @@ func (s *Session) Path() string { return s.path }
 // OutputDir is for Config.OutputDir. It exists once it holds a file.
 func (s *Session) OutputDir() string { return strings.TrimSuffix(s.path, fileExt) + outputExt }
 
-// OutputDirs are the directories of files that results may name: the session's and those it was forked from.
+// OutputDirs are the directories of files that results may name: the session's and those it was
+// forked from.
 func (s *Session) OutputDirs() []string {
 	dirs := []string{s.OutputDir()}
 	for _, name := range s.header.Outputs {
@@ -124,8 +125,8 @@ func (s *Session) Totals() Totals {
 	return s.totals
 }
 
-// Messages is the untrimmed history at opening, with the summaries in force; after Open and Fork perhaps without the oldest
-// part of a long session. It is empty once New took the session.
+// Messages is the untrimmed history at opening, with the summaries in force; after Open and Fork
+// perhaps without the oldest part of a long session. It is empty once New took the session.
 func (s *Session) Messages() []provider.Message {
 	back := map[string]bool{}
 	for _, e := range s.history {
@@ -254,7 +255,8 @@ func (s *Session) Close() error {
 // lockExt is added to a session file's name. The lock is a file of its own.
 const lockExt = ".lock"
 
-// errInUse: another process or Session writes the file. errNoLocks: that cannot be known on this file system.
+// errInUse: another process or Session writes the file. errNoLocks: that cannot be known on this
+// file system.
 var (
 	errInUse   = errors.New("in use by another artoo")
 	errNoLocks = errors.New("on a file system without locks")

@@ -26,8 +26,8 @@ const (
 type Store struct {
 	Dir string           // absolute; made 0700 when the first session is written
 	Now func() time.Time // nil: time.Now
-	// OpenFile opens or makes a session file, 0600, with flags of os.OpenFile, and opens directories to sync them. nil means
-	// os.OpenFile; tests make it fail.
+	// OpenFile opens or makes a session file, 0600, with flags of os.OpenFile, and opens
+	// directories to sync them. nil means os.OpenFile; tests make it fail.
 	OpenFile func(path string, flags int) (File, error)
 
 	lock func(path string) (*flock.Flock, error) // nil: lockFile
@@ -71,8 +71,8 @@ func (st Store) fresh(h Header) *Session {
 
 func newID() string { return strings.ToLower(rand.Text()[:8]) }
 
-// Open opens a session by its ID, the beginning of one, or its name. One in use, or without locks, is forked, and Notices
-// says so. A newer artoo's is read-only. Errors are *Error.
+// Open opens a session by its ID, the beginning of one, or its name. One in use, or without
+// locks, is forked, and Notices says so. A newer artoo's is read-only. Errors are *Error.
 func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st.open) }
 
 // Read opens a session for reading, in use or not. Appends are refused.
@@ -80,8 +80,8 @@ func (st Store) Read(asked string) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.read(path, true, 0) })
 }
 
-// Fork begins a session with the history of another, in use or not, without the user's last back messages and what followed;
-// fewer are an *Error.
+// Fork begins a session with the history of another, in use or not, without the user's last back
+// messages and what followed; fewer are an *Error.
 func (st Store) Fork(asked string, back int) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.fork(path, back) })
 }
@@ -139,7 +139,8 @@ func (st Store) fork(path string, back int) (*Session, error) {
 	return s, nil
 }
 
-// Newest opens, as Open does, the session of the directory cwd that was written last, or returns an *Error.
+// Newest opens, as Open does, the session of the directory cwd that was written last, or returns
+// an *Error.
 func (st Store) Newest(cwd string) (*Session, error) {
 	files, err := st.files()
 	if err != nil {
@@ -171,8 +172,9 @@ func (st Store) read(path string, whole bool, back int) (*Session, error) {
 	return s, nil
 }
 
-// Remove deletes sessions with their outputs, images and salts, except outputs that a copy still names, and returns them.
-// asked are as for Open. The error, an *Error, names each session that was not deleted, such as one in use.
+// Remove deletes sessions with their outputs, images and salts, except outputs that a copy still
+// names, and returns them. asked are as for Open. The error, an *Error, names each session that
+// was not deleted, such as one in use.
 func (st Store) Remove(asked ...string) (removed []Info, err error) {
 	going := map[string]bool{}
 	var paths []string
@@ -228,7 +230,8 @@ func (st Store) remove(path string, named map[string]bool) (info Info, err error
 	return info, fileError(path, err)
 }
 
-// removeOutputs deletes outputs of a session and of deleted sessions it was copied from, except those that others name.
+// removeOutputs deletes outputs of a session and of deleted sessions it was copied from, except
+// those that others name.
 func (st Store) removeOutputs(path string, named map[string]bool) error {
 	own := filepath.Base(strings.TrimSuffix(path, fileExt)) + outputExt
 	going := []string{own}

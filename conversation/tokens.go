@@ -72,7 +72,8 @@ func sizeOf(msg provider.Message) size {
 	return s
 }
 
-// sizeOfPart measures a part. A quarter of opaque payloads, base64 and partly not counted, is near enough.
+// sizeOfPart measures a part. A quarter of opaque payloads, base64 and partly not counted, is
+// near enough.
 func sizeOfPart(p provider.Part) (s size) {
 	opaque := func(text string) {
 		s.bytes += len(text) / 4
@@ -117,8 +118,9 @@ type pieces struct {
 	alphabet, letters, odd int // Cyrillic and Greek; other letters; symbols
 }
 
-// sizeOfText measures a text. The weights, in 1/1000 token, were fitted to o200k_base on prose, sources, JSON, listings and
-// manuals in five languages: within a tenth for most, a fifth for a few.
+// sizeOfText measures a text. The weights, in 1/1000 token, were fitted to o200k_base on prose,
+// sources, JSON, listings and manuals in five languages: within a tenth for most, a fifth for a
+// few.
 func sizeOfText(text string) size {
 	s := size{bytes: len(text)}
 	if text == "" {
@@ -221,9 +223,11 @@ func isSign(c byte) bool {
 const (
 	// usualBytes are the bytes of a token where there is nothing to tell it from.
 	usualBytes = 3.5
-	// minSample is the least text in tokens that corrects the estimate: in less, unknown marks weigh too much.
+	// minSample is the least text in tokens that corrects the estimate: in less, unknown marks
+	// weigh too much.
 	minSample = 100
-	// A count below implausible or above manifold times the guess is ignored: some servers count only what they had not cached.
+	// A count below implausible or above manifold times the guess is ignored: some servers count
+	// only what they had not cached.
 	implausible = 0.3
 	manifold    = 2 * mostFactor
 	// uncertain is the share by which a text may have more tokens than estimated.
@@ -260,7 +264,8 @@ func (f *factors) tokens(guess [kinds]int) (sum float64) {
 	return sum
 }
 
-// learn corrects the factors by the server's count. A kind takes its share of the error, or all of it the first time.
+// learn corrects the factors by the server's count. A kind takes its share of the error, or all
+// of it the first time.
 func (f *factors) learn(guess [kinds]int, counted float64) {
 	var share [kinds]float64
 	all, squares := 0.0, 0.0
@@ -389,7 +394,8 @@ func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output, m.reasoning = u.Output, u.Reasoning
 }
 
-// plausible reports whether a request of this size can have so many tokens; a server may add some to it.
+// plausible reports whether a request of this size can have so many tokens; a server may add some
+// to it.
 func plausible(tokens int, all size) bool {
 	guess := float64(all.guess())
 	return float64(tokens) >= implausible*guess && float64(tokens) <= manifold*max(guess, 1000)

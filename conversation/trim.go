@@ -25,13 +25,16 @@ const (
 	worth     = 200  // bytes that shrinking a result must save
 )
 
-// leastCut is the last size in characters to which recent results are shortened, for windows of 4,096 tokens.
+// leastCut is the last size in characters to which recent results are shortened, for windows of
+// 4,096 tokens.
 const leastCut = 250
 
-// Trim brings a history over budget down in one go to three quarters of it, or further if ten steps like the last ten would
-// not fit then, so that the cached prefix breaks rarely. In this order: old images and results become a line, old texts and
-// the user's long messages are shortened, old steps go, recent results and answers are shortened, the user's old messages go.
-// It is recorded before it holds. A *FullError would not fit even so. After any error the history is unchanged.
+// Trim brings a history over budget down in one go to three quarters of it, or further if ten
+// steps like the last ten would not fit then, so that the cached prefix breaks rarely. In this
+// order: old images and results become a line, old texts and the user's long messages are
+// shortened, old steps go, recent results and answers are shortened, the user's old messages go.
+// It is recorded before it holds. A *FullError would not fit even so. After any error the history
+// is unchanged.
 func (c *Conversation) Trim() (Trimmed, error) {
 	budget := c.Budget()
 	before := c.meter.tokens(c.size)
@@ -80,8 +83,9 @@ type trimming struct {
 	all                 bool // the last steps may go too; what does not suffice is done even so
 }
 
-// TrimHard makes the history fit after a provider refused it as too long, whatever the estimate says. It lowers the budget. If
-// the provider named its window, call SetBudget first. Errors are those of Trim.
+// TrimHard makes the history fit after a provider refused it as too long, whatever the estimate
+// says. It lowers the budget. If the provider named its window, call SetBudget first. Errors are
+// those of Trim.
 func (c *Conversation) TrimHard() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal, limit := hardShare*before, hardLimit*before
@@ -97,8 +101,8 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 	return t, err
 }
 
-// Compact trims to a quarter of the budget, the last steps included, between two turns. Uncompact undoes it. Errors are those
-// of Trim, except *FullError.
+// Compact trims to a quarter of the budget, the last steps included, between two turns. Uncompact
+// undoes it. Errors are those of Trim, except *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal := smallest * before
@@ -304,7 +308,8 @@ type pastList struct {
 	old                 int // number of entries dropped from it
 }
 
-// text is a sentence of about most bytes with the newest work, or "". A list may use room that others left.
+// text is a sentence of about most bytes with the newest work, or "". A list may use room that
+// others left.
 func (d pastWork) text(most int) string {
 	most = min(max(most, pastLeast), pastMost)
 	ran := make([]string, len(d.Commands))

@@ -149,8 +149,8 @@ func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (chang
 	return changed
 }
 
-// Find is the tool of that name, else the only one that it can mean, by other letters or the names of other
-// programs; nil for none.
+// Find is the tool of that name, else the only one that it can mean, by other letters or the
+// names of other programs; nil for none.
 func Find(tools []Tool, name string) *Tool {
 	for i := range tools {
 		if tools[i].Name == name {

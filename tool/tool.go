@@ -59,7 +59,8 @@ type Access struct {
 	// Verb and Object are the call in two words for the transcript, such as
 	// "read" and "internal/cart/week.go", unsanitised.
 	Verb, Object string
-	// Host is set for KindNetwork: the host and port, as rules see it; "" where no rule can speak of it.
+	// Host is set for KindNetwork: the host and port, as rules see it; "" where no rule can speak
+	// of it.
 	Host string
 	// MovesSecret says in words that a secret, or what stands beside it, would not
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
@@ -210,7 +211,8 @@ func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
 // Valid reports whether New made the tool.
 func (t Tool) Valid() bool { return t.schema != nil }
 
-// Schema is the JSON Schema of the input, always the same bytes, not to be changed. Safe for concurrent use.
+// Schema is the JSON Schema of the input, always the same bytes, not to be changed. Safe for
+// concurrent use.
 func (t Tool) Schema() json.RawMessage { return t.written() }
 
 // withoutNull takes null out of what a field allows: a model leaves out what it does not give.

@@ -1,5 +1,5 @@
-// Package confine lets an agent's commands run in the sandbox and on layers: it knows which places of this machine they
-// need, and starts the sandbox when the first one comes.
+// Package confine lets an agent's commands run in the sandbox and on layers: it knows which
+// places of this machine they need, and starts the sandbox when the first one comes.
 package confine
 
 import (
@@ -18,7 +18,8 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// background is how long what a command left in the background may still write, as in shell.DefaultWaits.
+// background is how long what a command left in the background may still write, as in
+// shell.DefaultWaits.
 const background = 200 * time.Millisecond
 
 // Line is how one command runs confined. Paths are absolute.
@@ -26,8 +27,8 @@ type Line struct {
 	Place  sandbox.Place
 	Exec   bool     // the project's own programs may run
 	Hidden []string // It must not see these either.
-	// Outputs are the project's directories that a background command may write; Whole is all of it, except what programs
-	// run or obey automatically.
+	// Outputs are the project's directories that a background command may write; Whole is all of
+	// it, except what programs run or obey automatically.
 	Outputs []string
 	Whole   bool
 }
@@ -39,7 +40,8 @@ type Confined interface {
 	Hides(path string) bool    // Hides reports whether it could not see an absolute path of the machine.
 	Protect() error            // makes what programs run read-only again: a landing replaced files
 	Limit() string             // the limit that ended it, in words; "" for none
-	// Changes are what it did on a layer; they hold the layer until Discard. An error gives the layer up.
+	// Changes are what it did on a layer; they hold the layer until Discard. An error gives the
+	// layer up.
 	Changes(ctx context.Context) (Changes, error)
 	Discard() error
 }
@@ -52,7 +54,8 @@ type Changes interface {
 	Open(c sandbox.Change) (*os.File, error)
 	// Path is where that content lies, if it may be renamed from there; "" has it copied.
 	Path(c sandbox.Change) string
-	// Discard gives the layer up; with keepCaches, what the command wrote into caches stays for the next one.
+	// Discard gives the layer up; with keepCaches, what the command wrote into caches stays for
+	// the next one.
 	Discard(keepCaches bool) error
 }
 
@@ -67,7 +70,8 @@ type Confiner struct {
 	broken  error // why it could not be started
 }
 
-// New makes a Confiner. facts are what the machine can do here. Nothing is started before the first command.
+// New makes a Confiner. facts are what the machine can do here. Nothing is started before the
+// first command.
 func New(config Config, facts sandbox.Facts) *Confiner {
 	return &Confiner{config: config, facts: facts}
 }
@@ -104,7 +108,8 @@ func (c *Confiner) Start(cmd *exec.Cmd, line Line) (Confined, error) {
 	})
 }
 
-// StartServer starts a language server, which runs what the project contains and writes nothing but artoo's caches.
+// StartServer starts a language server, which runs what the project contains and writes nothing
+// but artoo's caches.
 func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)

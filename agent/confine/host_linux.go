@@ -11,8 +11,9 @@ import (
 	"artoo/tool/shell"
 )
 
-// Host starts commands that nothing confines through a launcher that ends what is left of them when artoo is gone, also
-// when it is killed. The first command starts it. Any goroutine may call its methods.
+// Host starts commands that nothing confines through a launcher that ends what is left of them
+// when artoo is gone, also when it is killed. The first command starts it. Any goroutine may call
+// its methods.
 type Host struct {
 	// Warn gets, once, why there is no launcher; what runs then may outlive an artoo that is killed.
 	Warn func(text string)

@@ -29,14 +29,14 @@ type Config struct {
 	Read, Write []string // The user added these.
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
-	// Servers says that language servers may be started, Trusted that the project's own programs run unasked: each trust
-	// has caches of its own.
+	// Servers says that language servers may be started, Trusted that the project's own programs
+	// run unasked: each trust has caches of its own.
 	Servers, Trusted bool
 
 	// Layers is artoo's directory for layers, best on the project's file system; "" is a temporary one.
 	Layers string
-	// Denied lists files that no command may see, Protected those that a command on the project itself must not write. Either
-	// may be nil.
+	// Denied lists files that no command may see, Protected those that a command on the project
+	// itself must not write. Either may be nil.
 	Denied, Protected func() ([]string, error)
 	IsCache           func(rel string) bool // see sandbox.Config
 
@@ -100,7 +100,8 @@ func (c Config) denied() (all []string, err error) {
 	return all, err
 }
 
-// managers are the directories, below the home, of programs that bring several versions of others, without credentials.
+// managers are the directories, below the home, of programs that bring several versions of
+// others, without credentials.
 const managers = `.nvm/versions .volta .asdf/installs .asdf/shims .local/share/mise/installs .local/share/mise/shims
 	.pyenv/versions .pyenv/shims .pyenv/libexec .rbenv/versions .rbenv/shims .sdkman/candidates .rustup/toolchains
 	.rustup/settings.toml .local/share/fnm .fnm .goenv/versions .gvm .jenv/versions .deno/bin .bun/bin
@@ -144,8 +145,9 @@ func (c Config) toolchains() (dirs []string) {
 	return dirs
 }
 
-// userCaches are the caches that programs share between projects: below a directory of the home, or the one that a variable
-// names for it, unless a variable of their own says where. None of them holds credentials.
+// userCaches are the caches that programs share between projects: below a directory of the home,
+// or the one that a variable names for it, unless a variable of their own says where. None of
+// them holds credentials.
 var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"go-build", ".cache", "XDG_CACHE_HOME", "go-build", "GOCACHE"},
 	{"go-mod", "go", "GOPATH", "pkg/mod", "GOMODCACHE"},
@@ -201,7 +203,8 @@ func (c Config) kept() string {
 	return filepath.Join(c.own(), "project")
 }
 
-// cargoTarget is where language servers see what cargo built for them: rust-analyzer's cargo check would write to the project.
+// cargoTarget is where language servers see what cargo built for them: rust-analyzer's cargo
+// check would write to the project.
 func (c Config) cargoTarget() string { return filepath.Join(c.Home, ".cache", "artoo-cargo-target") }
 
 // gitConfig is the file with the user's git settings that confined commands see.
@@ -216,7 +219,8 @@ const gitSections = `user core.autocrlf core.eol core.quotepath core.abbrev core
 // unwanted is a key of these sections that names a key of the user all the same.
 const unwanted = "user.signingkey"
 
-// writeGitConfig writes the user's git settings without programs and credentials, for git in the sandbox.
+// writeGitConfig writes the user's git settings without programs and credentials, for git in the
+// sandbox.
 func (c Config) writeGitConfig() error {
 	var text bytes.Buffer
 	settings, err := git.UserConfig(c.Environ, c.temp, "--global", "--includes", "--list")
@@ -249,8 +253,8 @@ func writeSetting(b *bytes.Buffer, key, value string) {
 	fmt.Fprintf(b, "[%s]\n\t%s = \"%s\"\n", section, name, quoted)
 }
 
-// environ is the environment of a command in the sandbox: git takes the settings above and no locks to look, nothing
-// caches beside sources, and sockets of other programs are not named.
+// environ is the environment of a command in the sandbox: git takes the settings above and no
+// locks to look, nothing caches beside sources, and sockets of other programs are not named.
 func (c Config) environ(variables []string) []string {
 	variables = slices.DeleteFunc(slices.Clone(variables), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

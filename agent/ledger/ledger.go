@@ -31,7 +31,8 @@ const (
 	lockName = "lock"
 	runExt   = ".run" // A run keeps this file locked while it may have reservations.
 	dayExt   = ".jsonl"
-	// lockTime is how long others may hold the lock before that is an error: a process that was stopped does.
+	// lockTime is how long others may hold the lock before that is an error: a process that was
+	// stopped does.
 	lockTime = 10 * time.Second
 )
 
@@ -52,7 +53,8 @@ type line struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Run  string `json:"run"`
-	// Most is what a reserved request may cost in US dollars. Its Spent is what counts where its run dies.
+	// Most is what a reserved request may cost in US dollars. Its Spent is what counts where its
+	// run dies.
 	Most float64 `json:"most_usd,omitempty"`
 	*Spent
 }
@@ -77,7 +79,8 @@ type Ledger struct {
 	closed bool
 }
 
-// Open gives access to the ledger in a directory, which the first reservation makes. now is time.Now except in tests.
+// Open gives access to the ledger in a directory, which the first reservation makes. now is
+// time.Now except in tests.
 func Open(dir string, now func() time.Time) *Ledger {
 	return &Ledger{dir: dir, run: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]), now: now}
 }
@@ -111,9 +114,9 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("$%.4f of the $%.2f for %s are spent, by all runs", e.Spent, e.Cap, e.Day)
 }
 
-// Reserve notes that a request begins, which costs at least known.CostUSD and at most most US dollars, +Inf for all that
-// is left. It is granted what the cap, 0 for none, leaves of the day: less than least is a FullError. With an error there
-// is no reservation.
+// Reserve notes that a request begins, which costs at least known.CostUSD and at most most US
+// dollars, +Inf for all that is left. It is granted what the cap, 0 for none, leaves of the day:
+// less than least is a FullError. With an error there is no reservation.
 func (l *Ledger) Reserve(known Spent, least, most, limit float64) (*Reservation, error) {
 	r := &Reservation{ledger: l, known: known, limit: limit}
 	if err := r.Raise(0, least, most); err != nil {
@@ -289,7 +292,8 @@ func (d *day) pendingCost(except string) (sum float64) {
 	return sum
 }
 
-// Reservation is one request's share of the money of the day on which it began, for one goroutine at a time.
+// Reservation is one request's share of the money of the day on which it began, for one goroutine
+// at a time.
 type Reservation struct {
 	ledger *Ledger
 	known  Spent
@@ -302,7 +306,8 @@ type Reservation struct {
 	Day     float64 // US dollars that were spent on the day before it
 }
 
-// Raise reserves again, for another try: those that failed have cost lost. See Ledger.Reserve for the others.
+// Raise reserves again, for another try: those that failed have cost lost. See Ledger.Reserve for
+// the others.
 func (r *Reservation) Raise(lost, least, most float64) error {
 	l := r.ledger
 	return l.locked(r.date, func(file *os.File) error {
@@ -363,7 +368,8 @@ func (l *Ledger) Today() (date string, spent float64, err error) {
 	return date, spent, err
 }
 
-// Read lists what was spent on a day (2006-01-02), as it was settled; nil without a file. Requests under way are left out.
+// Read lists what was spent on a day (2006-01-02), as it was settled; nil without a file.
+// Requests under way are left out.
 func Read(dir, date string) ([]Spent, error) {
 	file, err := os.Open(filepath.Join(dir, date+dayExt))
 	if errors.Is(err, fs.ErrNotExist) {

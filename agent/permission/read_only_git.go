@@ -7,7 +7,8 @@ import (
 	"artoo/agent/permission/line"
 )
 
-// gitReads reports whether a git command only reads; why is for one of the read-only kind that does not.
+// gitReads reports whether a git command only reads; why is for one of the read-only kind that
+// does not.
 func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 	dirs, words, why = p.gitGlobals(dirs, words)
 	if why != "" || len(words) == 0 {

@@ -48,7 +48,8 @@ func gitMayWrite(sub string, words []string) (bad string) {
 	return ""
 }
 
-// listsRefs reports whether an option makes git branch or git tag list, and is not the value of another.
+// listsRefs reports whether an option makes git branch or git tag list, and is not the value of
+// another.
 func listsRefs(sub string, words []string) bool {
 	value := false
 	for _, w := range words {

@@ -268,8 +268,8 @@ func ruleForHost(name, at string) Rule {
 	return Rule{Tool: name, Arg: host, HasArg: true}
 }
 
-// Hosts says whether the present rules let calls of a tool reach a further host unasked, and whether one
-// allows it at a private address. The func may be called from any goroutine.
+// Hosts says whether the present rules let calls of a tool reach a further host unasked, and
+// whether one allows it at a private address. The func may be called from any goroutine.
 func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {
 	rules := &Policy{Mode: p.Mode, Root: p.Root, AllowRules: slices.Clone(p.AllowRules), AskRules: slices.Clone(p.AskRules),
 		DenyRules: slices.Clone(p.DenyRules), session: p.SessionRules()}

@@ -146,8 +146,8 @@ func patternWords(line string) (words []patternWord) {
 	return words
 }
 
-// begins reports whether an allow rule covers a command of these words in all of dirs. An unknown word or
-// a glob never matches; a path is compared by where it leads.
+// begins reports whether an allow rule covers a command of these words in all of dirs. An unknown
+// word or a glob never matches; a path is compared by where it leads.
 func (r Rule) begins(words []line.Word, dirs []string, root string) bool {
 	expected, open := r.command()
 	if len(expected) == 0 {

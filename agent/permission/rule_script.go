@@ -14,7 +14,8 @@ import (
 	"artoo/tool/names"
 )
 
-// namesPath reports whether a rule's word, or a command's, names a path: by its form, or as it is there.
+// namesPath reports whether a rule's word, or a command's, names a path: by its form, or as it is
+// there.
 func namesPath(expected patternWord, text, base string, dirs []string) bool {
 	if line.IsOption(text) || strings.Contains(text, "://") || !strings.Contains(expected.Text+text, "/") {
 		return false
@@ -61,8 +62,8 @@ func seenFrom(dir, path string) string {
 	return dir + string(filepath.Separator) + path
 }
 
-// scriptAt is which word of a command is its interpreter's script, -1 for none: the first that is a file,
-// else the first that is named like one.
+// scriptAt is which word of a command is its interpreter's script, -1 for none: the first that is
+// a file, else the first that is named like one.
 func scriptAt(words []line.Word, dirs []string) int {
 	if len(words) < 2 || !words[0].Known || words[0].Text != "." && !line.Interprets(words[0].Text) {
 		return -1
@@ -103,8 +104,8 @@ func scripts(words []line.Word, dir string) (paths []string) {
 	return paths
 }
 
-// bind makes the rule see paths from dir, and binds its scripts to their contents: those approved before
-// (known, by path), or the present ones where known is nil.
+// bind makes the rule see paths from dir, and binds its scripts to their contents: those approved
+// before (known, by path), or the present ones where known is nil.
 func (r Rule) bind(dir string, known map[string]string) Rule {
 	r.base = dir
 	if r.Tool != "bash" || !r.HasArg || r.Arg == ReadGroup {

@@ -1,6 +1,6 @@
-// Package keyring is the system's store of passwords: the Secret Service of a Linux desktop, or the macOS
-// keychain. It may start a process or ask the user to unlock it, so it is opened only for a key, and no
-// question waits longer than Wait.
+// Package keyring is the system's store of passwords: the Secret Service of a Linux desktop, or
+// the macOS keychain. It may start a process or ask the user to unlock it, so it is opened only
+// for a key, and no question waits longer than Wait.
 package keyring
 
 import (

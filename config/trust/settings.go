@@ -1,7 +1,7 @@
-// Package trust knows what a repository brings that a program would obey, such as settings, hooks and
-// servers, and which of it the user trusts: by the project's path and the content, so that a change is not
-// trusted. It also knows which projects may run their own programs, by the path alone. It runs and prints
-// nothing.
+// Package trust knows what a repository brings that a program would obey, such as settings, hooks
+// and servers, and which of it the user trusts: by the project's path and the content, so that a
+// change is not trusted. It also knows which projects may run their own programs, by the path
+// alone. It runs and prints nothing.
 package trust
 
 import (
@@ -44,9 +44,9 @@ type Settings struct {
 	Files []File // sorted by name
 }
 
-// Find reads what the project at root, an absolute path, brings under these names: own only in the root,
-// others in each directory from there down to dir. The error, a *RefusedError except for trouble with root,
-// is of a link out of the project, something that is no file, or too much.
+// Find reads what the project at root, an absolute path, brings under these names: own only in
+// the root, others in each directory from there down to dir. The error, a *RefusedError except
+// for trouble with root, is of a link out of the project, something that is no file, or too much.
 func Find(root, dir string, own []string, others []string) (Settings, error) {
 	b := Settings{Root: root}
 	at, err := os.OpenRoot(root)
@@ -265,7 +265,8 @@ func (b Settings) Changes(before map[string]string) (changes []string) {
 	return changes
 }
 
-// mostAnswers is how many contents of one project are remembered, so that changing branches asks rarely.
+// mostAnswers is how many contents of one project are remembered, so that changing branches asks
+// rarely.
 const mostAnswers = 20
 
 // storeVersion is of the file.
@@ -356,7 +357,8 @@ func (s Store) read() (content, error) {
 	return c, nil
 }
 
-// Of is the answer to what a project brings now, nil for none, and the newest that trusts anything of it.
+// Of is the answer to what a project brings now, nil for none, and the newest that trusts
+// anything of it.
 func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
 	answers, err := s.Answers()
 	if err != nil {

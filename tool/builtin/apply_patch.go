@@ -98,8 +98,8 @@ func runPatch(ctx context.Context, env *tool.Env, in patchInput, _ io.Writer) (t
 	return tool.Result{Text: b.String(), Summary: fmt.Sprintf("%s, +%d -%d", text.Count(len(steps), "file"), added, removed)}, nil
 }
 
-// asPatch is the call of apply_patch that a call of bash or edit means, nil for any other: models that are
-// trained on patches write them into the shell, or into whatever edits.
+// asPatch is the call of apply_patch that a call of bash or edit means, nil for any other: models
+// that are trained on patches write them into the shell, or into whatever edits.
 func asPatch(tools []tool.Tool, found *tool.Tool, input json.RawMessage) (*tool.Tool, json.RawMessage) {
 	var in struct{ Command, Cwd, Input, Patch, Diff string }
 	if found == nil || found.Name != "bash" && found.Name != "edit" || json.Unmarshal(found.Repair(input), &in) != nil {

@@ -122,8 +122,8 @@ const maxWithheld = 20
 // missed, in bytes.
 const Heard = 64 << 10
 
-// withheldNote names the withheld variables that a failed command may have missed: a text holds their first
-// word, as in npm for NPM_TOKEN.
+// withheldNote names the withheld variables that a failed command may have missed: a text holds
+// their first word, as in npm for NPM_TOKEN.
 func withheldNote(withheld []string, texts ...string) string {
 	if len(withheld) == 0 {
 		return ""

@@ -111,7 +111,8 @@ func (b bodyLines) closest(first int, wanted []string, degrees []degree) (places
 	return nil, ""
 }
 
-// find returns the lines from first on where wanted begins, seen through plain; none after too many tries.
+// find returns the lines from first on where wanted begins, seen through plain; none after too
+// many tries.
 func (b bodyLines) find(first int, wanted []string, plain func(string) string) (places []int) {
 	seen := make([]string, len(wanted))
 	for i, w := range wanted {
@@ -133,7 +134,8 @@ func (b bodyLines) find(first int, wanted []string, plain func(string) string) (
 	return places
 }
 
-// findTypewritten finds old, also in parts of lines, where only quotes, dashes or blanks differ in kind.
+// findTypewritten finds old, also in parts of lines, where only quotes, dashes or blanks differ
+// in kind.
 func findTypewritten(body, old, replacement string) (edits []udiff.Edit) {
 	if text.IsASCII(body) && text.IsASCII(old) || !utf8.ValidString(body) || !utf8.ValidString(old) {
 		return nil

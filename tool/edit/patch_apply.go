@@ -87,7 +87,8 @@ func applyChunk(t files.Text, lines bodyLines, first int, c Chunk) (edit udiff.E
 	return edit, differs, after, nil
 }
 
-// withoutLastBlank is the chunk without the blank last line that models often add, nil where it has none.
+// withoutLastBlank is the chunk without the blank last line that models often add, nil where it
+// has none.
 func (c Chunk) withoutLastBlank() *Chunk {
 	o, n := len(c.Old)-1, len(c.New)-1
 	if o < 0 || n < 0 || c.Old[o] != "" || c.New[n] != "" {

@@ -260,7 +260,8 @@ func PatchPaths(patch string) (paths []string) {
 	return paths
 }
 
-// PatchOf is the patch that a shell line applies, with nothing else, and the directory it goes to first.
+// PatchOf is the patch that a shell line applies, with nothing else, and the directory it goes to
+// first.
 func PatchOf(line string) (patch, dir string, ok bool) {
 	line = strings.TrimSpace(line)
 	if rest, goes := strings.CutPrefix(line, "cd "); goes {

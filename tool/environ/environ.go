@@ -101,8 +101,8 @@ func quietDefaults() map[string]string {
 	return defaults
 }
 
-// isDropped says whether a variable is left out without a word: artoo's own, files and functions that shells
-// read first, forced colour, and programs with windows for passwords.
+// isDropped says whether a variable is left out without a word: artoo's own, files and functions
+// that shells read first, forced colour, and programs with windows for passwords.
 func isDropped(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PROMPT_COMMAND", "PWD",

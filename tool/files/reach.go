@@ -17,12 +17,11 @@ const ReachLimit = 20000
 
 var errReachTooMuch = errors.New("it reads more files than could be looked at beforehand")
 
-// Reach returns nil if a command that runs in dir may read what arg names:
-// inside the granted directories and not on the deny list. Links and ".." count
-// as the kernel takes them. Globs stand for all that a shell could make of
-// them, which must not look like options. What does not exist is judged by where it would be. With recursive, a
-// directory must not hold anything denied either, nor links to directories
-// elsewhere. The policy asks before a command runs unasked.
+// Reach returns nil if a command that runs in dir may read what arg names: inside the granted
+// directories and not on the deny list. Links and ".." count as the kernel takes them. Globs
+// stand for all that a shell could make of them, which must not look like options. What does not
+// exist is judged by where it would be. With recursive, a directory must not hold anything denied
+// either, nor links to directories elsewhere. The policy asks before a command runs unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
 	base := dir
 	if filepath.IsAbs(arg) {

@@ -149,8 +149,8 @@ func (s *Seen) Forget(abs string) {
 	delete(s.files, abs)
 }
 
-// OwnChanges watches the seen files while a command of the model's own runs. The returned func is called once,
-// when it is done: what has changed by then counts as changed by the model.
+// OwnChanges watches the seen files while a command of the model's own runs. The returned func is
+// called once, when it is done: what has changed by then counts as changed by the model.
 func (s *Seen) OwnChanges() (done func()) {
 	look := func(abs string) State {
 		info, err := os.Lstat(abs)

@@ -55,7 +55,8 @@ const (
 	// flycheck begins the names of rust-analyzer's runs of cargo check. The end of one is all that it
 	// says of an edit which broke nothing.
 	flycheck = "rust-analyzer/flycheck/"
-	// checkGrace is for what a run publishes right after its end, and for the next run after a cut-off one.
+	// checkGrace is for what a run publishes right after its end, and for the next run after a
+	// cut-off one.
 	checkGrace = 200 * time.Millisecond
 )
 
@@ -222,7 +223,8 @@ func (c *client) loads() bool {
 	return c.settling || len(c.loading) > 0
 }
 
-// progress takes the end of a check for word of its files, and other work for that of a server that loads.
+// progress takes the end of a check for word of its files, and other work for that of a server
+// that loads.
 func (c *client) progress(params json.RawMessage) {
 	var in struct {
 		Token any // a string or a number

@@ -50,8 +50,9 @@ func inParts(paths []string, f func(part []string) error) error {
 	return nil
 }
 
-// IgnoredSince returns those of the absolute paths that git ignores by rules in files
-// which have not changed since a time. What git does not tell is not ignored. environ is the environment that git gets.
+// IgnoredSince returns those of the absolute paths that git ignores by rules in files which have
+// not changed since a time. What git does not tell is not ignored. environ is the environment
+// that git gets.
 func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.Time, paths []string) map[string]bool {
 	ignored := map[string]bool{}
 	if !p.Git || p.GitRuns() != nil {

@@ -164,8 +164,8 @@ func (w *walker) readAll(level []*walkDir) {
 	})
 }
 
-// inOrder calls do for 0 to n-1 in so many goroutines, in order, until enough says so. All that was begun
-// is done when it returns; a panic of one comes to the caller.
+// inOrder calls do for 0 to n-1 in so many goroutines, in order, until enough says so. All that
+// was begun is done when it returns; a panic of one comes to the caller.
 func inOrder(n, workers int, enough func() bool, do func(worker, i int)) {
 	var next atomic.Int64
 	var wg conc.WaitGroup

@@ -49,8 +49,8 @@ func (p *processTree) Release() {
 	}
 }
 
-// left reports whether a process left the session and was orphaned. While other commands run, the mark in
-// its environment tells whose it is; one without a mark is left to the last of them.
+// left reports whether a process left the session and was orphaned. While other commands run, the
+// mark in its environment tells whose it is; one without a mark is left to the last of them.
 func (p *processTree) left(q Process) bool {
 	adoption.Lock()
 	alone := len(adoption.shells) <= 1

@@ -38,7 +38,8 @@ type Command struct {
 	Waits Waits
 	Live  io.Writer       // gets the output as it comes, see live; nil shows none
 	Kill  <-chan struct{} // closed when a command that is being stopped is to be killed at once; may be nil
-	// Late lets a command whose time is up go on for at most LateLimit from its beginning; nil has it stopped.
+	// Late lets a command whose time is up go on for at most LateLimit from its beginning; nil
+	// has it stopped.
 	Late      *Jobs
 	LateLimit time.Duration
 }

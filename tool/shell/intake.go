@@ -65,8 +65,8 @@ func (l *live) due() {
 	}
 }
 
-// lastPiece is where the last part of lines begins that is shown: behind the end of a line, or at a private
-// key that it would cut, since keys are known by their first line.
+// lastPiece is where the last part of lines begins that is shown: behind the end of a line, or at
+// a private key that it would cut, since keys are known by their first line.
 func lastPiece(lines []byte) int {
 	over := len(lines) - maxPiece
 	if over <= 0 {

@@ -88,7 +88,8 @@ func (js *Jobs) Start(c *Command) (*Job, error) {
 	return job, nil
 }
 
-// take has a command go on in the background, and returns its output so far. job is nil where it cannot.
+// take has a command go on in the background, and returns its output so far. job is nil where it
+// cannot.
 func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration) (so []byte, job *Job) {
 	if limit <= 0 {
 		return nil, nil
@@ -204,7 +205,8 @@ func (j *Job) Result() Result { return j.result }
 // Stop has the command asked to end, and ended if it does not. It does not wait.
 func (j *Job) Stop() { j.once.Do(func() { close(j.stop) }) }
 
-// Read takes the output that came since the last time; of too much the middle is missing, as a line says.
+// Read takes the output that came since the last time; of too much the middle is missing, as a
+// line says.
 func (j *Job) Read() string { return j.record.read() }
 
 // Show shows what was not read yet and what comes, until the returned func is called. It stays unread.
@@ -251,7 +253,8 @@ func (j *Job) Await(ctx context.Context, pattern *regexp.Regexp, limit time.Dura
 // settled is how long a command is silent before its first output counts as whole.
 const settled = 150 * time.Millisecond
 
-// Settle waits until the command has said more than from bytes and is silent, or has ended, at most limit.
+// Settle waits until the command has said more than from bytes and is silent, or has ended, at
+// most limit.
 func (j *Job) Settle(ctx context.Context, from int, limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -82,8 +82,9 @@ func Environ(pid int) []byte {
 	return environ
 }
 
-// becomesAnother says whether a process was about to run another program while its environment of this
-// length was read: the kernel then knows no place of one, or another length (proc(5), env_start, env_end).
+// becomesAnother says whether a process was about to run another program while its environment of
+// this length was read: the kernel then knows no place of one, or another length (proc(5),
+// env_start, env_end).
 func becomesAnother(pid, length int) bool {
 	stat, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
@@ -128,7 +129,8 @@ const (
 	quickNumbers = 500
 )
 
-// lastNumber is the last number given to a process or thread, by /proc/loadavg; 0 where it is not known.
+// lastNumber is the last number given to a process or thread, by /proc/loadavg; 0 where it is not
+// known.
 func lastNumber() int {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -142,8 +144,8 @@ func lastNumber() int {
 	return n
 }
 
-// list are the running processes, or for a quick command those that have begun since, unless a container
-// shows another system's numbers.
+// list are the running processes, or for a quick command those that have begun since, unless a
+// container shows another system's numbers.
 func (p *processTree) list() ([]Process, error) {
 	shell, last := p.cmd.Process.Pid, lastNumber()
 	gone := p.before <= 0 || p.before >= shell || last < shell || last-p.before > quickNumbers

@@ -39,7 +39,8 @@ type Started interface {
 	Exit() Exit            // how it ended; only after that
 	Signal(syscall.Signal)
 	Runs() bool // whether anything of it runs still
-	// KillAll ends what is left: how many processes besides the command it stopped, and how many it could not.
+	// KillAll ends what is left: how many processes besides the command it stopped, and how many
+	// it could not.
 	KillAll() (stopped, left int)
 	// Release is called once, when nothing is left and Done is closed.
 	Release()
@@ -137,8 +138,8 @@ func (p *processTree) send(sig syscall.Signal, to []Process) {
 // kill sends a signal to a process, or with a negative number to a group.
 func kill(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
 
-// KillAll kills what is left, and looks again until all are gone: one may have started another. Those of
-// other users stay.
+// KillAll kills what is left, and looks again until all are gone: one may have started another.
+// Those of other users stay.
 func (p *processTree) KillAll() (stopped, left int) {
 	strays := map[int]bool{}
 	deadline := time.NewTimer(time.Second)

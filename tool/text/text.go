@@ -44,7 +44,8 @@ func CutLines(s string, n int) string {
 	return cut
 }
 
-// Ends is s, or where it is longer than n bytes two thirds of them from its beginning, one from its end.
+// Ends is s, or where it is longer than n bytes two thirds of them from its beginning, one from
+// its end.
 func Ends(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -118,7 +118,8 @@ func canonicalHost(host string) (string, error) {
 
 const hostRunes = "abcdefghijklmnopqrstuvwxyz0123456789-_."
 
-// numeric reports whether a label makes a host an IPv4 address (url.spec.whatwg.org, "ends in a number").
+// numeric reports whether a label makes a host an IPv4 address (url.spec.whatwg.org, "ends in a
+// number").
 func numeric(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true
@@ -162,8 +163,8 @@ func SplitHost(text string) (host, port string) {
 	return strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), ""
 }
 
-// Own says why the spelling of a host, with or without port, is none of the public internet's; "" for no
-// reason. No name is looked up.
+// Own says why the spelling of a host, with or without port, is none of the public internet's; ""
+// for no reason. No name is looked up.
 func Own(host string) string {
 	host, _ = SplitHost(strings.ToLower(host))
 	host = strings.TrimSuffix(host, ".")
@@ -193,7 +194,8 @@ const (
 	notPublic     = "no address of the public internet"
 )
 
-// OwnAddr says why an address, or the one it carries, is none of the public internet's; "" for no reason.
+// OwnAddr says why an address, or the one it carries, is none of the public internet's; "" for no
+// reason.
 func OwnAddr(a netip.Addr) string {
 	a = a.WithZone("").Unmap()
 	switch {

@@ -98,9 +98,10 @@ func Write(w io.Writer, format Format, s Session) error {
 	return Markdown(w, s)
 }
 
-// File writes the session to a file, whose name decides the format, and returns its path. A relative name starts at
-// dir, which is absolute; "" is artoo-ID.md; a directory gets a file of that name. The file appears whole or not at
-// all, for its owner only, and never replaces another. An *Error says what is wrong with the name.
+// File writes the session to a file, whose name decides the format, and returns its path. A
+// relative name starts at dir, which is absolute; "" is artoo-ID.md; a directory gets a file of
+// that name. The file appears whole or not at all, for its owner only, and never replaces
+// another. An *Error says what is wrong with the name.
 func File(dir, name string, s Session) (path string, err error) {
 	if path = name; name == "-" {
 		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md, .json or .html"}
@@ -202,7 +203,8 @@ type jsonSession struct {
 	Messages []said         `json:"messages"`
 }
 
-// JSON writes the session as one indented JSON object. Characters that a terminal obeys or hides become escapes.
+// JSON writes the session as one indented JSON object. Characters that a terminal obeys or hides
+// become escapes.
 func JSON(w io.Writer, s Session) error {
 	line, err := provider.Marshal(jsonSession{
 		V: jsonVersion, Type: "session_export", ID: s.ID, Dir: s.Dir, Started: known(s.Started), Updated: known(s.Updated),
@@ -228,7 +230,8 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// escapeUnseen writes what is outside ASCII and not printable, which stands in strings only, as JSON escapes.
+// escapeUnseen writes what is outside ASCII and not printable, which stands in strings only, as
+// JSON escapes.
 func escapeUnseen(text string) string {
 	var b strings.Builder
 	for _, r := range text {

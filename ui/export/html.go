@@ -25,8 +25,9 @@ import (
 //go:embed page.html
 var pageTemplate string
 
-// HTML writes the session as one page without scripts, images or anything from elsewhere; a policy in its head
-// forbids them besides. Answers are rendered as Markdown; links are kept where they lead to the web or a mail address.
+// HTML writes the session as one page without scripts, images or anything from elsewhere; a
+// policy in its head forbids them besides. Answers are rendered as Markdown; links are kept where
+// they lead to the web or a mail address.
 func HTML(w io.Writer, s Session) error {
 	markdown := newMarkdown()
 	parsed := template.Must(template.New("page").Funcs(template.FuncMap{
@@ -82,8 +83,8 @@ func escapedDiff(change string) string {
 	return b.String()
 }
 
-// newMarkdown turns the Markdown of answers into HTML. It does not parse HTML, which shows as text. Images show as
-// their descriptions, and links lead only where safeLink lets them.
+// newMarkdown turns the Markdown of answers into HTML. It does not parse HTML, which shows as
+// text. Images show as their descriptions, and links lead only where safeLink lets them.
 func newMarkdown() goldmark.Markdown {
 	isHTML := func(p util.PrioritizedValue) bool {
 		return p.Value == any(parser.NewHTMLBlockParser()) || p.Value == any(parser.NewRawHTMLParser())
@@ -154,8 +155,8 @@ func anchor(to string) string {
 	return `<a href="` + html.EscapeString(to) + `" rel="noopener noreferrer">`
 }
 
-// safeLink is the address as a browser will take it, if it leads to the web or to a mail address. From a page that
-// is handed on, all others lead nowhere.
+// safeLink is the address as a browser will take it, if it leads to the web or to a mail address.
+// From a page that is handed on, all others lead nowhere.
 func safeLink(destination []byte) (to string, ok bool) {
 	// References such as &colon; are resolved first: the address is judged as it will be written.
 	to = string(util.URLEscape(util.ResolveEntityNames(util.ResolveNumericReferences(destination)), false))

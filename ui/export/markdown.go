@@ -12,7 +12,8 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// Markdown writes the session for people: what was said, each tool call, and its result. It is safe to show.
+// Markdown writes the session for people: what was said, each tool call, and its result. It is
+// safe to show.
 func Markdown(w io.Writer, s Session) error { return markdown(w, s, true) }
 
 // Summary is Markdown without what came of the calls: a line for each.

@@ -38,10 +38,10 @@ type Runner struct {
 	Stopped func(error)
 }
 
-// Run sends the message with what is attached to it. It returns what came of it and the failure that decides
-// the exit code: nil, the error of the turn, that stdout could not be written,
-// or that a call was refused because no one could be asked. The answer is on
-// stdout when it returns; the result object is not, see NewResult.
+// Run sends the message with what is attached to it. It returns what came of it and the failure
+// that decides the exit code: nil, the error of the turn, that stdout could not be written, or
+// that a call was refused because no one could be asked. The answer is on stdout when it returns;
+// the result object is not, see NewResult.
 func (r *Runner) Run(ctx context.Context, text string, attachments ...provider.Part) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

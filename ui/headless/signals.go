@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals ends a headless run on INT, TERM, HUP and PIPE, and lets the process die of the signal itself, so that
-// a shell stops its loop.
+// Signals ends a headless run on INT, TERM, HUP and PIPE, and lets the process die of the signal
+// itself, so that a shell stops its loop.
 type Signals struct {
 	cancel  context.CancelCauseFunc
 	caught  atomic.Pointer[caught]
@@ -29,7 +29,8 @@ type caught struct {
 	at     time.Time
 }
 
-// sameSignal is how long another signal is no second wish: timeout(1) signals its child, then its process group.
+// sameSignal is how long another signal is no second wish: timeout(1) signals its child, then its
+// process group.
 const sameSignal = 500 * time.Millisecond
 
 // SignalError is the cause of a context that a signal ended.
@@ -53,9 +54,10 @@ func (e *SignalError) ErrorHint() string { return "" }
 // Shown reports whether the user reads of the signal: not of a Ctrl-C, nor of a reader that left.
 func (e *SignalError) Shown() bool { return e.Signal != syscall.SIGINT && e.Signal != syscall.SIGPIPE }
 
-// Watch begins to watch. The context it returns ends at the first signal; a second one, later than sameSignal after
-// it, ends the process at once. Signals that were ignored at the start (nohup) stay so. outputs are stdout and stderr:
-// a write to one without a reader is an error, see Broken, and not the end of the process.
+// Watch begins to watch. The context it returns ends at the first signal; a second one, later
+// than sameSignal after it, ends the process at once. Signals that were ignored at the start
+// (nohup) stay so. outputs are stdout and stderr: a write to one without a reader is an error,
+// see Broken, and not the end of the process.
 func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Signals{cancel: cancel, outputs: outputs}
@@ -83,7 +85,8 @@ func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals)
 	return ctx, s
 }
 
-// take acts on a signal. SIGPIPE comes for connections to servers too: the write that failed decides, see Broken.
+// take acts on a signal. SIGPIPE comes for connections to servers too: the write that failed
+// decides, see Broken.
 func (s *Signals) take(sig os.Signal) {
 	if sig == syscall.SIGPIPE {
 		return
@@ -103,7 +106,8 @@ func (s *Signals) take(sig os.Signal) {
 // Last sets what is called, on a goroutine of its own, before a second signal ends the process at once.
 func (s *Signals) Last(f func()) { s.last.Store(&f) }
 
-// Broken takes the error of writing to an output. One whose reader has gone ends the run as SIGPIPE does.
+// Broken takes the error of writing to an output. One whose reader has gone ends the run as
+// SIGPIPE does.
 func (s *Signals) Broken(err error) {
 	if errors.Is(err, syscall.EPIPE) {
 		s.Stop(syscall.SIGPIPE)
@@ -133,7 +137,8 @@ func (s *Signals) Code() int {
 	return 1
 }
 
-// Die lets the process die of the caught signal. Where that is impossible it returns, for an exit with Code.
+// Die lets the process die of the caught signal. Where that is impossible it returns, for an exit
+// with Code.
 func (s *Signals) Die() {
 	sig := s.Caught()
 	if sig == nil {

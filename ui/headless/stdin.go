@@ -87,8 +87,9 @@ type chunk struct {
 	err  error
 }
 
-// Read reads what belongs to the message. ctx ends the wait, and its cause is returned. An error of kind usage says
-// that there is neither prompt nor input, or too much; of kind cap, that Until came first.
+// Read reads what belongs to the message. ctx ends the wait, and its cause is returned. An error
+// of kind usage says that there is neither prompt nor input, or too much; of kind cap, that Until
+// came first.
 func (s Stdin) Read(ctx context.Context) (Input, error) {
 	if s.Mode == StdinNever || s.File == nil || !s.Dash && s.nothing() {
 		if strings.TrimSpace(s.Prompt) == "" {
@@ -188,7 +189,8 @@ func (s Stdin) take(in *intake, c chunk) (whole bool, err error) {
 		Hint: "check what is piped or redirected into artoo, or --stdin never"}
 }
 
-// nothing reports whether standard input cannot hold a message: a terminal, the null device, or no file.
+// nothing reports whether standard input cannot hold a message: a terminal, the null device, or
+// no file.
 func (s Stdin) nothing() bool {
 	info, err := s.File.Stat()
 	return err != nil || info.Mode()&os.ModeCharDevice != 0
@@ -204,7 +206,8 @@ func noPrompt() error {
 		Hint: `artoo -p "what you want", or pipe it in: echo "what you want" | artoo`}
 }
 
-// holdsInput reports whether a pipe or socket holds a byte, and takes it: the ends of some look as if one did.
+// holdsInput reports whether a pipe or socket holds a byte, and takes it: the ends of some look
+// as if one did.
 func holdsInput(f *os.File) bool {
 	if !readable(f, 0) {
 		return false
@@ -213,8 +216,8 @@ func holdsInput(f *os.File) bool {
 	return err == nil && n > 0
 }
 
-// readable reports whether a read would find something, or an end, within timeout milliseconds; -1 is no limit. A
-// pipe stays blocking as it is: other programs share it.
+// readable reports whether a read would find something, or an end, within timeout milliseconds;
+// -1 is no limit. A pipe stays blocking as it is: other programs share it.
 func readable(f *os.File, timeout int) (ready bool) {
 	conn, err := f.SyscallConn()
 	if err != nil {

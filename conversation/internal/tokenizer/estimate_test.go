@@ -197,7 +197,7 @@ func contents(t *testing.T) map[string][]string {
 		calls = append(calls, string(raw))
 	}
 	all := map[string][]string{
-		"prose":    partsOf(t, 2000, 30, "../../../docs/*.md"),
+		"prose": partsOf(t, 2000, 30, "../../../docs/*.md"),
 		// The sample is of artoo's own code as it once was: later edits move no figure.
 		"code":     partsOf(t, 2000, 30, "testdata/code.txt"),
 		"JSON":     calls,

@@ -103,7 +103,8 @@ var failures = []failure{
 	{words: []string{"content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed",
 		"bio_policy", "cyber_policy", "image_content_policy_violation"}, kind: provider.KindRefused,
 		says: []string{"blocked by content filtering policy"}},
-	// A model that does not see: llama.cpp (as a 500), OpenRouter (as a 404), OpenAI, Ollama, vLLM and others
+	// A model that does not see: llama.cpp (as a 500), OpenRouter (as a 404), OpenAI, Ollama,
+	// vLLM and others
 	{kind: provider.KindInvalid, hint: hintNoImages, says: []string{"image input is not supported", "support image input",
 		"image_url is only supported by", "does not support image", "does not support vision",
 		"missing data required for image input", "is not a multimodal model", "images are not supported",

@@ -93,8 +93,8 @@ const (
 
 // refusals is the table; the first row that fits and makes another request counts.
 var refusals = []refusal{
-	// The prompt fits, but not with so long a reply: Anthropic; OpenAI, OpenRouter and vLLM; vLLM, later and
-	// still later; text-generation-inference and Together.
+	// The prompt fits, but not with so long a reply: Anthropic; OpenAI, OpenRouter and vLLM;
+	// vLLM, later and still later; text-generation-inference and Together.
 	{kind: provider.KindContext, omit: fullWindow, notice: noticeWindow,
 		says: []string{`(?P<input>\d+) \+ \d+ > (?P<window>\d+)`}},
 	{kind: provider.KindContext, omit: fullWindow, notice: noticeWindow, says: []string{windowLength,
