@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"artoo/provider/providertest"
@@ -107,7 +108,7 @@ func TestOutsidersChangeNothingUnapproved(t *testing.T) {
 		},
 	}
 	o := &outsiders{artoo: buildProgram(t, moduleDir), origin: filepath.Join(t.TempDir(), "project")}
-	m := newModel(t, func(n int, r providertest.Request) providertest.Reply { return line(t, o.line)(n, r) })
+	m := newModel(t, func(n int, r providertest.Request) providertest.Reply { return line(t, o.line.Load().(string))(n, r) })
 	o.env = m.env(t, "container=test", "ARTOO_SANDBOX=auto", "GIT_CONFIG_NOSYSTEM=1")
 	if err := os.Mkdir(o.origin, 0o755); err != nil {
 		t.Fatal(err)
@@ -134,7 +135,7 @@ type outsiders struct {
 	env           []string
 	before        map[string]string // the project's files
 	refs          string            // its refs
-	line          string            // what the model runs
+	line          atomic.Value      // the string that the model runs; its server reads it
 }
 
 // run runs a program and returns what it printed.
@@ -169,7 +170,7 @@ func (o *outsiders) try(t *testing.T, line, mode string) {
 	o.run(t, base, "cp", "-a", o.origin, project)
 	run := func(program string, args ...string) string { return o.run(t, project, program, args...) }
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "os.environ['OUT']", "'"+out+"'"), "$OUT", out)
-	o.line = line
+	o.line.Store(line)
 	if mode == "auto" {
 		run(o.artoo, "trust", "--run", "--yes")
 	}
