@@ -134,7 +134,7 @@ func (t *turn) runEnterPlan() (tool.Result, error) {
 	return tool.Result{Text: t.noteMode(), Summary: "plan mode; /plan off ends it"}, nil
 }
 
-// noteMode is what the model is told of the mode that holds now, for the end of a result.
+// noteMode says to the model which mode holds now, at the end of a result.
 func (t *turn) noteMode() string {
 	now := t.agent.notes.settings.in(t.session.opt.Policy.Mode)
 	t.agent.notes.known = now.key()

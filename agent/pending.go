@@ -156,8 +156,8 @@ func (p *pending) decided(s *session) string {
 	return s.masked(p.answered)
 }
 
-// How often one call may have one result: of a failing call the model is told first, then the
-// turn ends. Of another the model is told once.
+// How often one call may have one result. A failing call that is repeated gets a remark for the
+// model first, and ends the turn then. Another one gets the remark once.
 const (
 	tellRepeats = 3
 	stopRepeats = 6

@@ -271,7 +271,7 @@ type Workspace struct {
 	Append    string    // added to the system prompt
 	Shell     string    // see shell.Find
 	Headless  bool      // No one can be asked.
-	Began     time.Time // the model is told the day
+	Began     time.Time // the system prompt names the day
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets

@@ -238,7 +238,7 @@ func (w *subAgentCall) OnNotice(n Notice) {
 		w.turn.cb.OnNotice(Notice{Kind: NoticeInput, Input: &in})
 		return
 	}
-	if n.Kind == NoticeRetry { // nothing of its text was told, so nothing of it is void
+	if n.Kind == NoticeRetry { // none of its text was shown, so no text is void
 		n.Kind = NoticeInfo
 	}
 	w.turn.cb.OnNotice(Notice{Kind: n.Kind, Text: w.name + ": " + n.Text})
