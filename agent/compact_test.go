@@ -211,42 +211,6 @@ func TestASecondTryBringsTheSummary(t *testing.T) {
 
 // TestWhatDoesNotFitIsSummedUpInPieces: the server refuses what is longer than it was
 // thought to take, and each piece brings the summary of those before it.
-func TestWhatDoesNotFitIsSummedUpInPieces(t *testing.T) {
-	tooLong := fake.Fail(provider.KindContext)
-	first, second := fake.Say(summaryText+" one"), fake.Say(summaryText+" two")
-	c := newCompacting(t, 12000, agent.CompactAuto, tooLong, tooLong, first, second, summary(), summary(), summary(), summary())
-	c.result = strings.Repeat("a line of what was found\n", 79)
-	cb := &recorder{}
-	if r, err := send(t, c.Agent, cb, "do it all"); err != nil || r.Text != "done after it" {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	if len(cb.told(agent.NoticeCompacted)) != 1 || !strings.Contains(fmt.Sprint(cb.told(agent.NoticeInfo)), "in pieces") {
-		t.Errorf("told %+v", cb.notices)
-	}
-	if len(c.asked) < 4 {
-		t.Fatalf("%d requests for a summary", len(c.asked))
-	}
-	whole := ""
-	for i, r := range c.asked[2:] {
-		text := r.Messages[0].Text()
-		if len(r.Tools) > 0 || len(r.Messages) != 1 || i == 1 && !strings.Contains(text, summaryText+" one") ||
-			i == 2 && !strings.Contains(text, summaryText+" two") {
-			t.Errorf("piece %d is asked with %.300q", i, text)
-		}
-		_, piece, _ := strings.Cut(text, "<transcript>\n")
-		piece, _, _ = strings.Cut(piece, "\n</transcript>")
-		whole += piece
-	}
-	for n := 1; n <= 4; n++ {
-		if !strings.Contains(whole, fmt.Sprintf(`--- the agent calls look ---%s{"arg":"%d"}`, "\n", n)) {
-			t.Errorf("call %d is in no piece", n)
-		}
-	}
-	if last := c.Conversation().Messages(); !strings.HasPrefix(last[0].Text(), "do it all") {
-		t.Errorf("the history begins with %q", last[0].Text())
-	}
-}
-
 // TestAModelThatCannotSumUpIsNotAskedForEver: each request for a summary is paid for.
 func TestAModelThatCannotSumUpIsNotAskedForEver(t *testing.T) {
 	refusal := fake.Say("no")

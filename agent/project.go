@@ -159,10 +159,13 @@ func (p *project) confine() (*confine.Confiner, error) {
 	variables := p.opt.Env.Environ
 	guard := p.opt.Guard
 	config := confine.Config{
-		Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Environ: variables, Pass: p.opt.Pass,
-		Home: home, Cache: p.opt.Cache, Toolchains: homeDirs(p.opt.Toolchains, home), Loopback: p.opt.Loopback,
+		Config: sandbox.Config{
+			Root: p.workspace.Project.Root, Common: p.workspace.Project.Common, Home: home,
+			Toolchains: homeDirs(p.opt.Toolchains, home), Loopback: p.opt.Loopback,
+			Denied: p.opt.Policy.World.Denied, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
+		},
+		Cache: p.opt.Cache, Environ: variables, Pass: p.opt.Pass,
 		Servers: p.opt.Servers != nil, Trusted: p.opt.Policy.TrustsPrograms,
-		Denied: p.opt.Policy.World.Denied, Protected: p.opt.Policy.World.Protected, IsCache: permission.IsCache,
 	}
 	if p.opt.State != "" {
 		config.Layers = filepath.Join(p.opt.State, "layers")

@@ -84,9 +84,8 @@ func (c *Confiner) open() error {
 			c.broken = err
 			return
 		}
-		c.config.temp = c.temp.Path
-		config, err := c.config.sandbox()
-		config.Denied, config.Protected, config.IsCache = c.config.denied, c.config.Protected, c.config.IsCache
+		c.config.Temp = c.temp.Path
+		config, err := c.config.inside()
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
 		}
@@ -126,9 +125,7 @@ func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &command{Process: process, done: make(chan struct{})}
-	go r.await()
-	return r, nil
+	return follow(process), nil
 }
 
 // Close ends the sandbox and all that still runs in it.
@@ -152,9 +149,14 @@ type command struct {
 	err  error
 }
 
-func (r *command) await() {
-	defer close(r.done)
-	r.exit, r.err = r.Process.Wait()
+// follow waits for the end of a process in a goroutine of its own.
+func follow(process *sandbox.Process) *command {
+	r := &command{Process: process, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.exit, r.err = r.Process.Wait()
+	}()
+	return r
 }
 
 func (r *command) Done() <-chan struct{} { return r.done }

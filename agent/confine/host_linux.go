@@ -38,9 +38,7 @@ func (h *Host) Start(cmd *exec.Cmd) (shell.Started, error) {
 	if err != nil {
 		return shell.StartHere(cmd) // the system's own error says more, such as of a command that is too long
 	}
-	r := &command{Process: process, done: make(chan struct{})}
-	go r.await()
-	return r, nil
+	return follow(process), nil
 }
 
 // open is the launcher, another one than that which ended; nil where there is none.

@@ -91,8 +91,8 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	if tr.store, err = found.ObjectStore(); err != nil {
 		t.Fatal(err)
 	}
-	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ,
-		Denied: world.Denied, Protected: world.Protected, IsCache: permission.IsCache}, facts)
+	tr.confiner = New(Config{Cache: filepath.Join(base, "cache"), Environ: environ, Config: sandbox.Config{Root: tr.root, Home: home,
+		Denied: world.Denied, Protected: world.Protected, IsCache: permission.IsCache}}, facts)
 	t.Cleanup(func() {
 		if err := tr.confiner.Close(); err != nil {
 			t.Error(err)

@@ -19,39 +19,24 @@ import (
 
 // Config is what the commands of one session may reach. Paths are absolute.
 type Config struct {
-	Root    string // the project's root
-	Common  string // the git directory outside the root that its work tree uses; "" for none
-	Home    string // the user's; "" where there is none
+	// Config is what the user and the project say. Temp, Caches and Kept are set when the sandbox
+	// starts, and what the session adds to Read, Toolchains and Denied is added then.
+	sandbox.Config
 	Cache   string // artoo's own caches are below it; "" keeps none
 	Environ []string
 	Pass    []string // variables that commands get though they name a program's socket
-
-	Read, Write []string // The user added these.
-	Toolchains  []string // further directories with programs
-	Loopback    []int    // ports of the machine that are let in
 	// Servers says that language servers may be started, Trusted that the project's own programs
 	// run unasked: each trust has caches of its own.
 	Servers, Trusted bool
-
-	// Layers is artoo's directory for layers, best on the project's file system; "" is a temporary one.
-	Layers string
-	// Denied lists files that no command may see, Protected those that a command on the project
-	// itself must not write. Either may be nil.
-	Denied, Protected func() ([]string, error)
-	IsCache           func(rel string) bool // see sandbox.Config
-
-	temp string // a directory of the session's own
 }
 
-func (c Config) sandbox() (sandbox.Config, error) {
-	if err := c.writeGitConfig(); err != nil {
-		return sandbox.Config{}, err
-	}
-	return sandbox.Config{
-		Root: c.Root, Common: c.Common, Home: c.Home, Temp: c.temp, Loopback: c.Loopback,
-		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: c.Write,
-		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(), Layers: c.Layers, Kept: c.kept(),
-	}, nil
+// inside is the sandbox's configuration, with the files and caches of the session.
+func (c Config) inside() (sandbox.Config, error) {
+	config := c.Config
+	config.Read = append(slices.Clone(c.Read), c.gitConfig())
+	config.Toolchains = append(c.toolchains(), c.Toolchains...)
+	config.Caches, config.Kept, config.Denied = c.caches(), c.kept(), c.denied
+	return config, c.writeGitConfig()
 }
 
 // Places says what commands reach of this machine besides the system, one kind a row.
@@ -208,7 +193,7 @@ func (c Config) kept() string {
 func (c Config) cargoTarget() string { return filepath.Join(c.Home, ".cache", "artoo-cargo-target") }
 
 // gitConfig is the file with the user's git settings that confined commands see.
-func (c Config) gitConfig() string { return filepath.Join(c.temp, "gitconfig") }
+func (c Config) gitConfig() string { return filepath.Join(c.Temp, "gitconfig") }
 
 // gitSections are the user's settings that say how git shows and names things, and run nothing.
 const gitSections = `user core.autocrlf core.eol core.quotepath core.abbrev core.whitespace init color column log
@@ -223,7 +208,7 @@ const unwanted = "user.signingkey"
 // sandbox.
 func (c Config) writeGitConfig() error {
 	var text bytes.Buffer
-	settings, err := git.UserConfig(c.Environ, c.temp, "--global", "--includes", "--list")
+	settings, err := git.UserConfig(c.Environ, c.Temp, "--global", "--includes", "--list")
 	if err != nil {
 		settings = nil // there is no git, or no such file
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"artoo/tool/sandbox"
 )
 
 func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
@@ -20,7 +22,7 @@ func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := home + "/self:" + home + "/:" + home + "/bin/..:" + home + "//bin:" + home + "/."
-	got := Config{Home: home, Root: filepath.Join(home, "project"), Environ: []string{"PATH=" + path}}.toolchains()
+	got := Config{Config: sandbox.Config{Home: home, Root: filepath.Join(home, "project")}, Environ: []string{"PATH=" + path}}.toolchains()
 	slices.Sort(got)
 	want := []string{home + "/.dotnet/sdk", home + "/.local/share/uv/python", home + "/bin"}
 	if !slices.Equal(got, want) {
@@ -29,7 +31,7 @@ func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
 }
 
 func TestCachesLieWhereVariablesSay(t *testing.T) {
-	config := Config{Home: "/home/u", Root: "/p", Cache: "/home/u/.cache/artoo"}
+	config := Config{Config: sandbox.Config{Home: "/home/u", Root: "/p"}, Cache: "/home/u/.cache/artoo"}
 	for _, c := range []struct{ environ, name, want string }{
 		{"", "go-build", "/home/u/.cache/go-build"},
 		{"XDG_CACHE_HOME=/data/cache", "go-build", "/data/cache/go-build"},

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"artoo/tool/sandbox"
 )
 
 // rust-analyzer has cargo check find most problems: that needs a place for what it
@@ -23,7 +25,7 @@ func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 	put(t, filepath.Join(home, ".profile"), "")
 	line := `cd "$CARGO_TARGET_DIR" && cat last; echo built >>last; touch ` + root + "/x && echo written; cat last"
 	for _, want := range []string{"built\n", "built\nbuilt\n"} {
-		c := New(Config{Root: root, Home: home, Cache: filepath.Join(base, "cache"), Servers: true}, facts)
+		c := New(Config{Config: sandbox.Config{Root: root, Home: home}, Cache: filepath.Join(base, "cache"), Servers: true}, facts)
 		if end := runs(t, c.StartServer, line); !strings.HasSuffix(string(end.Output), want) || end.Exit.Code != 0 {
 			t.Errorf("%+v: %s", end, end.Output)
 		}

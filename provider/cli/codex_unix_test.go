@@ -208,26 +208,22 @@ func TestCodexErrors(t *testing.T) {
 	for _, c := range []struct {
 		message string
 		kind    provider.ErrorKind
-		after   time.Duration
 	}{
-		{"unexpected status 401 Unauthorized: Incorrect API key provided: sk-***, url: http://x", provider.KindAuth, 0},
-		{"You've hit your usage limit. Upgrade to Pro, visit the site to purchase more credits or try again in 3 days 2 hours 5 minutes.", provider.KindRateLimit, 74*time.Hour + 5*time.Minute},
-		{"We're currently experiencing high demand, which may cause temporary errors.", provider.KindOverloaded, 0},
-		{"The 'gpt-x' model is not supported when using Codex with a ChatGPT account.", provider.KindConfig, 0},
-		{"stream disconnected before completion: error sending request", provider.KindNetwork, 0},
-		{"Codex ran out of room in the model's context window.", provider.KindContext, 0},
-		{"Quota exceeded. Check your plan and billing details.", provider.KindBilling, 0},
-		{"unexpected status 503 Service Unavailable: ", provider.KindOverloaded, 0},
-		{"unexpected status 400 Bad Request: nope", provider.KindInvalid, 0},
-		{"who knows", provider.KindProvider, 0},
+		{"unexpected status 401 Unauthorized: Incorrect API key provided: sk-***, url: http://x", provider.KindAuth},
+		{"You've hit your usage limit. Upgrade to Pro, visit the site to purchase more credits or try again in 3 days 2 hours 5 minutes.", provider.KindRateLimit},
+		{"We're currently experiencing high demand, which may cause temporary errors.", provider.KindOverloaded},
+		{"The 'gpt-x' model is not supported when using Codex with a ChatGPT account.", provider.KindConfig},
+		{"stream disconnected before completion: error sending request", provider.KindNetwork},
+		{"Codex ran out of room in the model's context window.", provider.KindContext},
+		{"Quota exceeded. Check your plan and billing details.", provider.KindBilling},
+		{"unexpected status 503 Service Unavailable: ", provider.KindOverloaded},
+		{"unexpected status 400 Bad Request: nope", provider.KindInvalid},
+		{"who knows", provider.KindProvider},
 	} {
 		s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`,
 			fmt.Sprintf(`{"type":"turn.failed","error":{"message":%q}}`, c.message))+"exit 1\n")
 		o := s.ask(user("hi"))
 		o.fails(t, c.kind, c.message[:min(len(c.message), 20)])
-		if o.err.RetryAfter != c.after {
-			t.Errorf("%s: again after %s, want %s", c.message, o.err.RetryAfter, c.after)
-		}
 		if c.kind == provider.KindAuth && o.err.Hint != "log in: codex login" {
 			t.Errorf("hint %q", o.err.Hint)
 		}

@@ -152,22 +152,6 @@ func TestSlowReaderIsNoSilence(t *testing.T) {
 	o.want(t, "One.\n\nAnd two.")
 }
 
-// Lines that are read ahead cost more than their bytes.
-func TestManySmallLinesAreBounded(t *testing.T) {
-	l := newLines()
-	if _, err := l.Write([]byte("x\n")); err != nil {
-		t.Fatal(err)
-	}
-	<-l.ready
-	if l.mu.Lock(); l.bytes < 32 {
-		t.Errorf("a line of one byte counts %d", l.bytes)
-	}
-	l.mu.Unlock()
-	if line, err := l.take(); string(line) != "x\n" || err != nil || l.bytes != 0 {
-		t.Errorf("%q, %v, %d bytes are left", line, err, l.bytes)
-	}
-}
-
 func TestReplyIsBounded(t *testing.T) {
 	r := &reply{send: func(provider.Event) {}, size: mostReply - 3}
 	if r.say("abc"); r.abort {

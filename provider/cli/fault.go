@@ -3,12 +3,9 @@ package cli
 import (
 	"cmp"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"artoo/provider"
 )
@@ -132,9 +129,6 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	if e.Kind == "" {
 		e.Kind = kindOf(words, f.status)
 	}
-	if e.Kind == provider.KindRateLimit && e.RetryAfter == 0 {
-		e.RetryAfter = until(f.text)
-	}
 	d := r.dialect
 	switch e.Kind {
 	case provider.KindAuth:
@@ -152,6 +146,8 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 				e.Hint = "artoo trust, once you have looked at the project; or " + e.Hint
 			}
 		}
+	case provider.KindRateLimit:
+		e.Hint = "again when " + d.program + " allows it, or choose another provider with --provider"
 	case provider.KindCap:
 		e.Hint = "a higher cap, or another message to go on"
 	case provider.KindNetwork:
@@ -236,40 +232,4 @@ func lastLine(text string) string {
 		}
 	}
 	return ""
-}
-
-var spans = sync.OnceValue(func() (re struct{ all, part, stamp *regexp.Regexp }) {
-	const part = `(\d+(?:\.\d+)?)\s*(milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)`
-	re.part = regexp.MustCompile(`(?i)` + part)
-	re.all = regexp.MustCompile(`(?i)\b(?:in|after)\s+(?:about\s+)?((?:` + part + `[\s,]*(?:and\s+)?)+)`)
-	re.stamp = regexp.MustCompile(`\|(\d{10})\b`)
-	return re
-})
-
-// until is how long a text says to wait, 0 when it does not.
-func until(text string) time.Duration {
-	re := spans()
-	if m := re.stamp.FindStringSubmatch(text); m != nil {
-		if seconds, err := strconv.ParseInt(m[1], 10, 64); err == nil {
-			return max(time.Until(time.Unix(seconds, 0)), 0)
-		}
-	}
-	m := re.all.FindStringSubmatch(text)
-	if m == nil {
-		return 0
-	}
-	var sum float64
-	for _, part := range re.part.FindAllStringSubmatch(m[1], -1) {
-		n, err := strconv.ParseFloat(part[1], 64)
-		if err != nil {
-			continue
-		}
-		word := strings.ToLower(part[2])
-		unit := map[byte]time.Duration{'d': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}[word[0]]
-		if strings.HasPrefix(word, "milli") || word == "ms" {
-			unit = time.Millisecond
-		}
-		sum += n * float64(unit)
-	}
-	return time.Duration(min(sum, float64(90*24*time.Hour)))
 }

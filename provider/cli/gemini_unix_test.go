@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"artoo/provider"
 )
@@ -87,7 +86,7 @@ func TestGeminiIsStartedAgainAfterExit173(t *testing.T) {
 		`{"type":"result","status":"error","error":{"type":"x","message":"[API Error: {\"error\":{\"code\":429,\"message\":\"You exceeded your current quota, please check your plan and billing details. Please retry in 34.5s.\",\"status\":\"RESOURCE_EXHAUSTED\"}}]"}}`)+"exit 173\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindRateLimit, "exceeded your current quota")
-	if o.err.Status != 429 || o.err.RetryAfter != 34500*time.Millisecond {
+	if o.err.Status != 429 {
 		t.Errorf("status %d, again after %s", o.err.Status, o.err.RetryAfter)
 	}
 }

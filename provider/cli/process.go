@@ -81,14 +81,9 @@ func (p *process) killAll() {
 }
 
 const (
-	mostLine  = 64 << 20 // bytes of one line
-	mostAhead = 64 << 20 // bytes that wait to be taken
-	mostTail  = 64 << 10 // bytes of stderr that are kept
-
-	eachLine = 64 // bytes that a line costs beside its own
+	mostLine = 64 << 20 // bytes of one line, and of what waits to be taken
+	mostTail = 64 << 10 // bytes of stderr that are kept
 )
-
-var errLine = errors.New("a line of more than 64 MiB")
 
 // lines takes what a tool writes at once, up to a bound: some lose what they could not write.
 type lines struct {
@@ -97,11 +92,10 @@ type lines struct {
 
 	mu      sync.Mutex
 	room    *sync.Cond
-	rest    []byte // a line whose end has not come
-	waiting [][]byte
-	bytes   int
-	dropped bool // nobody takes them any more
-	err     error
+	waiting []byte // written, and not taken yet
+	looked  int    // so many bytes of it hold no end of a line
+	over    bool   // nothing more is written: the last line may have no end
+	dropped bool   // nobody takes them any more
 }
 
 func newLines() *lines {
@@ -114,56 +108,54 @@ func newLines() *lines {
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for piece := range bytes.Lines(p) {
-		if l.rest = append(l.rest, piece...); len(l.rest) > mostLine {
-			l.err = errLine
-		}
-		for l.bytes > 0 && l.bytes+len(l.rest) > mostAhead && !l.dropped {
-			l.room.Wait()
-		}
-		if l.err != nil || bytes.HasSuffix(piece, []byte("\n")) {
-			l.put()
-		}
+	for len(l.waiting) > mostLine && !l.dropped {
+		l.room.Wait()
 	}
+	if !l.dropped {
+		l.waiting = append(l.waiting, p...)
+	}
+	l.wake()
 	return len(p), nil
 }
 
-// end says that nothing more is written: the last line may have no end.
-func (l *lines) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.put()
-}
-
-func (l *lines) put() {
-	if len(l.rest) > 0 && l.err == nil && !l.dropped {
-		l.waiting = append(l.waiting, l.rest)
-		l.bytes += len(l.rest) + eachLine
-	}
-	l.rest = nil
+func (l *lines) wake() {
 	select {
 	case l.ready <- struct{}{}:
 	default:
 	}
 }
 
+// end says that nothing more is written.
+func (l *lines) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	l.wake()
+}
+
 // take returns the next line, nil where none waits. err says that one was too long.
 func (l *lines) take() (line []byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) == 0 {
-		return nil, l.err
+	size := l.looked + bytes.IndexByte(l.waiting[l.looked:], '\n') + 1
+	if size == l.looked { // its end has not come
+		l.looked = len(l.waiting)
+		switch {
+		case l.looked > mostLine:
+			return nil, errors.New("a line of more than 64 MiB")
+		case !l.over || l.looked == 0:
+			return nil, nil
+		}
+		size = l.looked
 	}
-	line, l.waiting[0] = l.waiting[0], nil
-	l.waiting = l.waiting[1:]
-	l.bytes -= len(line) + eachLine
+	line, l.waiting, l.looked = l.waiting[:size:size], l.waiting[size:], 0
 	l.room.Signal()
 	return line, nil
 }
 
 func (l *lines) drop() {
 	l.mu.Lock()
-	l.dropped, l.waiting, l.bytes = true, nil, 0
+	l.dropped, l.waiting, l.looked = true, nil, 0
 	l.mu.Unlock()
 	l.room.Broadcast()
 }
