@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
-
-	"github.com/tmaxmax/go-sse"
 )
 
 // MaxEvent is the largest event that is read, in bytes.
@@ -21,113 +18,104 @@ const MaxEvent = 32 << 20
 var ErrEventTooLarge = fmt.Errorf("an event of the reply is larger than %d MiB", MaxEvent>>20)
 
 // Events yields the data of each server-sent event; empty ones are left out. One that a clean
-// end cuts off counts if it is whole. Nothing follows an error.
+// end cuts off counts if it is whole. A bare JSON object is an event too, as gateways send errors.
+// Nothing follows an error.
 func Events(src io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		f := &framer{src: bufio.NewReaderSize(src, 32<<10)}
-		for ev, err := range sse.Read(f, &sse.ReadConfig{MaxEventSize: MaxEvent}) {
-			switch {
-			case err != nil && f.err != nil && f.err != io.EOF:
-				err = f.err // it says more than go-sse, which only sees an end
-			case errors.Is(err, bufio.ErrTooLong):
+		var data []byte
+		var object Extent
+		bare := false // within an object without a field name
+		for line, err := range lines(src) {
+			if err == nil && len(data)+len(line) > MaxEvent {
 				err = ErrEventTooLarge
-			case err == nil && f.cut && !json.Valid([]byte(ev.Data)) && strings.TrimSpace(ev.Data) != "[DONE]":
-				err = io.ErrUnexpectedEOF
 			}
-			if err != nil {
+			if err != nil && err != io.EOF {
 				yield("", err)
 				return
 			}
-			if ev.Data != "" && !yield(ev.Data, nil) {
+			value, isData := bytes.CutPrefix(line, []byte("data:"))
+			bare = bare || bytes.HasPrefix(line, []byte("{"))
+			switch {
+			case len(line) == 0:
+			case bare:
+				object.Add(string(line))
+				data = append(append(data, line...), '\n')
+			case isData:
+				data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+			}
+			if len(line) > 0 && err == nil && !(bare && (object.depth <= 0 || object.quoted)) {
+				continue
+			}
+			event := string(bytes.TrimSuffix(data, []byte("\n")))
+			if err == io.EOF && event != "" && !json.Valid([]byte(event)) && strings.TrimSpace(event) != "[DONE]" {
+				yield("", io.ErrUnexpectedEOF)
+				return
+			}
+			if event != "" && !yield(event, nil) {
+				return
+			}
+			data, bare, object = data[:0], false, Extent{}
+		}
+	}
+}
+
+// lines yields the lines of src, valid until the next. The end of src comes as io.EOF, with the
+// last line if nothing ended it; any other error comes alone.
+func lines(src io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var s splitter
+		in := bufio.NewScanner(src)
+		in.Buffer(make([]byte, 32<<10), MaxEvent)
+		in.Split(s.split)
+		for in.Scan() && !s.cut {
+			if !yield(bytes.TrimPrefix(in.Bytes(), []byte("\ufeff")), nil) { // a mark of byte order is no part of it
 				return
 			}
 		}
+		switch err := in.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			yield(nil, ErrEventTooLarge)
+		case err != nil:
+			yield(nil, err)
+		default:
+			yield(in.Bytes(), io.EOF)
+		}
 	}
 }
 
-// framer passes the stream on event by event: the parser looks at its whole buffer after each
-// read, quadratic in a large event. It makes an event of a bare JSON object, as gateways send
-// errors.
-type framer struct {
-	src   *bufio.Reader
-	buf   []byte // holds the event
-	event []byte // the part of it that is not handed on yet
-	err   error
-	cr    bool // the last line ended with a CR: a LF belongs to it
-	cut   bool // the stream ended within the last event
+// splitter finds the ends of lines: a CR, a LF, or both. The LF behind a CR is not waited for.
+type splitter struct {
+	cr   bool // the last line ended with a CR: a LF belongs to it
+	seen int  // bytes of the line that hold no end
+	cut  bool // nothing ended the last line
 }
 
-// Read implements io.Reader.
-func (f *framer) Read(p []byte) (int, error) {
-	if len(f.event) == 0 && f.err == nil {
-		if cap(f.buf) > 1<<20 {
-			f.buf = nil // few are so long
-		}
-		f.buf, f.err = f.next(f.buf[:0])
-		f.event = f.buf
+// split implements bufio.SplitFunc.
+func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	begin := 0
+	if s.cr && len(data) > 0 && data[0] == '\n' {
+		begin = 1
 	}
-	if len(f.event) == 0 {
-		return 0, f.err
+	from := max(begin, s.seen)
+	fresh := data[min(from, len(data)):]
+	end := bytes.IndexByte(fresh, '\n')
+	if end >= 0 {
+		fresh = fresh[:end]
 	}
-	n := copy(p, f.event)
-	f.event = f.event[n:]
-	return n, nil
-}
-
-// next reads an event into the empty one, its lines ended with a LF and a blank line behind them.
-func (f *framer) next(event []byte) (_ []byte, err error) {
-	var object Extent
-	bare := false // within an object without a field name
-	for err == nil {
-		start := len(event)
-		if event, err = f.line(event); err != nil && err != io.EOF {
-			return nil, err
-		}
-		size := len(event) - start
-		if size == 0 && start == 0 {
-			continue
-		}
-		if bare = bare || size > 0 && event[start] == '{'; bare && size > 0 {
-			object.Add(string(event[start:]))
-			event = slices.Insert(event, start, []byte("data: ")...)
-		}
-		event = append(event, '\n')
-		switch f.cut = err != nil; {
-		case size == 0:
-			return event, err
-		case f.cut, bare && (object.depth <= 0 || object.quoted):
-			return append(event, '\n'), err
-		}
+	if cr := bytes.IndexByte(fresh, '\r'); cr >= 0 {
+		end = cr
 	}
-	return nil, err
-}
-
-// line appends the next line without its end: a CR, a LF, or both. The LF behind a CR is not
-// waited for.
-func (f *framer) line(event []byte) ([]byte, error) {
-	for len(event) <= MaxEvent {
-		if _, err := f.src.Peek(1); err != nil {
-			return event, err
-		}
-		have, _ := f.src.Peek(f.src.Buffered()) // never fails: they are there
-		skip := 0
-		if f.cr && have[0] == '\n' {
-			have, skip = have[1:], 1
-		}
-		f.cr = false
-		end := bytes.IndexAny(have, "\r\n")
-		if end >= 0 {
-			f.cr = have[end] == '\r'
-			event = append(event, have[:end]...)
-			_, err := f.src.Discard(skip + end + 1)
-			return event, err
-		}
-		event = append(event, have...)
-		if _, err := f.src.Discard(skip + len(have)); err != nil {
-			return event, err
-		}
+	switch {
+	case end >= 0:
+		end += from
+		s.cr, s.seen = data[end] == '\r', 0
+		return end + 1, data[begin:end], nil
+	case atEOF && len(data) > begin:
+		s.cut = true
+		return len(data), data[begin:], nil
 	}
-	return nil, ErrEventTooLarge
+	s.seen = len(data)
+	return 0, nil, nil
 }
 
 // Extent follows a JSON value piece by piece and knows when it has come to its end.
@@ -169,36 +157,20 @@ func (e *Extent) Ended() bool { return e.Begun && !e.bare && !e.quoted && e.dept
 // end counts if it is whole. Nothing follows an error.
 func Lines(src io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		r := bufio.NewReaderSize(src, 32<<10)
-		var long []byte // a line that does not fit into r
-		for {
-			piece, err := r.ReadSlice('\n')
-			if len(long)+len(piece) > MaxEvent {
-				yield("", ErrEventTooLarge)
-				return
+		for line, err := range lines(src) {
+			line = bytes.TrimSpace(line)
+			if err == io.EOF && (len(line) == 0 || json.Valid(line)) {
+				err = nil
 			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				long = append(long, piece...)
-				continue
-			}
-			line := piece
-			if len(long) > 0 {
-				line = append(long, piece...)
-				long = nil
-			}
-			line = bytes.Trim(line, " \t\r\n\ufeff") // a mark of byte order is no part of it
 			switch {
-			case err != nil && err != io.EOF: // the pending line is incomplete
-				yield("", err)
-				return
-			case err == io.EOF && len(line) > 0 && !json.Valid(line):
+			case err == io.EOF:
 				yield("", io.ErrUnexpectedEOF)
+				return
+			case err != nil:
+				yield("", err)
 				return
 			}
 			if len(line) > 0 && !yield(string(line), nil) {
-				return
-			}
-			if err != nil {
 				return
 			}
 		}

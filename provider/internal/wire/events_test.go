@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"strings"
@@ -103,36 +102,6 @@ func TestAnEventComesAtOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// counting counts how many bytes the parser was handed for how many reads.
-type counting struct {
-	io.Reader
-	reads int
-}
-
-func (c *counting) Read(p []byte) (int, error) {
-	c.reads++
-	return c.Reader.Read(p[:min(len(p), 1000)])
-}
-
-// TestALongEventIsHandedOnInFewPieces: the parser scans its buffer anew after
-// each read, so the number of reads decides whether the cost stays linear.
-func TestALongEventIsHandedOnInFewPieces(t *testing.T) {
-	src := &counting{Reader: io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), 4<<20),
-		strings.NewReader("\n\n"))}
-	f := &framer{src: bufio.NewReaderSize(src, 32<<10)}
-	reads, total := 0, 0
-	for size := 4096; ; size *= 2 { // a bufio.Scanner doubles its buffer
-		n, err := f.Read(make([]byte, size))
-		reads, total = reads+1, total+n
-		if err == io.EOF {
-			break
-		}
-	}
-	if reads > 14 || total < 4<<20 || src.reads < 4000 {
-		t.Errorf("%d reads for %d bytes, of %d reads of the source", reads, total, src.reads)
 	}
 }
 
