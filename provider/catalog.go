@@ -99,10 +99,7 @@ type Tier struct {
 }
 
 // Equal reports whether everything costs the same at both.
-func (p Price) Equal(q Price) bool {
-	return p.join("\t") == q.join("\t") &&
-		slices.EqualFunc(p.Tiers, q.Tiers, func(a, b Tier) bool { return a.Above == b.Above && a.Price.Equal(b.Price) })
-}
+func (p Price) Equal(q Price) bool { return slices.Equal(p.rates(), q.rates()) }
 
 // For is the price of a request with so many tokens in its prompt, without tiers.
 func (p *Price) For(prompt int) Price {

@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,7 +146,7 @@ var builtIn = sync.OnceValue(func() *tableIndex {
 })
 
 // tableHead is the first line of a table; its number changes with the columns.
-const tableHead = "# artoo models 1"
+const tableHead = "# artoo models 2"
 
 // readTable indexes a table. Of its rows it reads only the ids.
 func readTable(text string) (*tableIndex, error) {
@@ -185,73 +186,48 @@ func (x *tableIndex) date() (newest string) {
 
 func idOf(line string) string { return strings.SplitN(line, "\t", 3)[1] }
 
-const columns = "provider\tid\tname\twindow\treply\t$/M in\tout\tcache read\tcache write\ttiers\tsees and reasons\tefforts" +
-	"\twindow's source\tprice's source"
+// row is the third column of a line, a list in JSON in the order of values.
+type row struct {
+	name                  string
+	window, reply         int
+	rates                 [][5]float64 // see Price.rates; nil if no price is known
+	sees, reasons         bool
+	efforts               []string
+	windowFrom, priceFrom int // the numbers of their sources, from 1; 0 for none
+}
+
+func (r *row) values() *[9]any {
+	return &[9]any{&r.name, &r.window, &r.reply, &r.rates, &r.sees, &r.reasons, &r.efforts, &r.windowFrom, &r.priceFrom}
+}
+
+const columns = "provider\tid\t[name, window, reply, [[above, $/M in, out, cache read, cache write]], sees, reasons, efforts, " +
+	"window's source, price's source]"
 
 func (x *tableIndex) parse(line string) (ModelInfo, error) {
-	f := strings.Split(line, "\t")
-	if len(f) != strings.Count(columns, "\t")+1 {
-		return ModelInfo{}, fmt.Errorf("%q: %d columns", line, len(f))
+	f := strings.SplitN(line, "\t", 3)
+	m := ModelInfo{Provider: f[0], ID: f[1], Tools: true}
+	var r row
+	if err := json.Unmarshal([]byte(f[2]), r.values()); err != nil {
+		return m, fmt.Errorf("%s/%s: %w", m.Provider, m.ID, err)
 	}
-	bad := func(what string) (ModelInfo, error) {
-		return ModelInfo{}, fmt.Errorf("%s/%s: bad %s", f[0], f[1], what)
+	m.Name, m.Context, m.MaxOutput, m.Images, m.Reasoning, m.Efforts = r.name, r.window, r.reply, r.sees, r.reasons, r.efforts
+	for i, rate := range r.rates {
+		p := Price{Input: rate[1], Output: rate[2], CacheRead: rate[3], CacheWrite: rate[4]}
+		if i == 0 {
+			m.Price = &p
+		} else {
+			m.Price.Tiers = append(m.Price.Tiers, Tier{Above: int(rate[0]), Price: p})
+		}
 	}
-	m := ModelInfo{Provider: f[0], ID: f[1], Name: f[2], Tools: true,
-		Images: strings.Contains(f[10], "i"), Reasoning: strings.Contains(f[10], "r")}
-	var errs [2]error
-	m.Context, errs[0] = strconv.Atoi(f[3])
-	m.MaxOutput, errs[1] = strconv.Atoi(f[4])
-	if errs != [2]error{} {
-		return bad("window")
-	}
-	if f[5] != "-" {
-		price, err := parsePrice(f[5:9])
-		if err != nil {
-			return bad("price")
+	for number, from := range map[*int]*Source{&r.windowFrom: &m.ContextFrom, &r.priceFrom: &m.PriceFrom} {
+		switch n := *number; {
+		case n < 0 || n > len(x.sources):
+			return m, fmt.Errorf("%s/%s: bad source", m.Provider, m.ID)
+		case n > 0:
+			*from = x.sources[n-1]
 		}
-		for _, tier := range splitList(f[9], " ") {
-			above, rest, _ := strings.Cut(tier, ":")
-			n, err := strconv.Atoi(above)
-			tierPrice, priceErr := parsePrice(strings.Split(rest, ":"))
-			if err != nil || priceErr != nil {
-				return bad("price tier")
-			}
-			price.Tiers = append(price.Tiers, Tier{Above: n, Price: tierPrice})
-		}
-		m.Price = &price
-	}
-	m.Efforts = splitList(f[11], ",")
-	for at, from := range []*Source{&m.ContextFrom, &m.PriceFrom} {
-		if f[12+at] == "-" {
-			continue
-		}
-		n, err := strconv.Atoi(f[12+at])
-		if err != nil || n < 1 || n > len(x.sources) {
-			return bad("source")
-		}
-		*from = x.sources[n-1]
 	}
 	return m, m.check()
-}
-
-// splitList is what a column lists, nil for "-".
-func splitList(column, separator string) []string {
-	if column == "-" {
-		return nil
-	}
-	return strings.Split(column, separator)
-}
-
-func parsePrice(f []string) (p Price, err error) {
-	if len(f) != 4 {
-		return p, errors.New("not four prices")
-	}
-	for i, to := range []*float64{&p.Input, &p.Output, &p.CacheRead, &p.CacheWrite} {
-		if *to, err = strconv.ParseFloat(f[i], 64); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
 }
 
 // What no model has: facts beyond are a slip, or no facts at all.
@@ -282,23 +258,20 @@ func (m ModelInfo) check() error {
 	if m.Price == nil {
 		return nil
 	}
-	sound := func(p Price) bool {
-		for _, rate := range []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
-			if rate != 0 && !(rate >= minRate && rate <= maxRate) { // NaN, too
-				return false
-			}
-		}
-		return true
+	if len(m.Price.Tiers) > maxTiers {
+		return bad("price")
 	}
-	above := 0
-	for _, tier := range m.Price.Tiers {
-		if tier.Above <= above || tier.Above > maxWindow || !sound(tier.Price) {
+	above := -1.0
+	for _, rates := range m.Price.rates() {
+		if rates[0] <= above || rates[0] > maxWindow {
 			return bad("price tier")
 		}
-		above = tier.Above
-	}
-	if !sound(*m.Price) || len(m.Price.Tiers) > maxTiers {
-		return bad("price")
+		above = rates[0]
+		for _, rate := range rates[1:] {
+			if rate != 0 && !(rate >= minRate && rate <= maxRate) { // NaN, too
+				return bad("price")
+			}
+		}
 	}
 	return nil
 }
@@ -306,38 +279,31 @@ func (m ModelInfo) check() error {
 // EncodeCatalog writes models as OpenCatalog reads them. The error is an implausible fact.
 func EncodeCatalog(models []ModelInfo) (string, error) {
 	var sources []Source
-	number := func(s Source) string {
+	number := func(s Source) int {
 		if s.Date == "" {
-			return "-"
+			return 0
 		}
 		i := slices.Index(sources, s)
 		if i < 0 {
 			i, sources = len(sources), append(sources, s)
 		}
-		return strconv.Itoa(i + 1)
+		return i + 1
 	}
 	var rows strings.Builder
 	for _, m := range models {
 		if err := m.check(); err != nil {
 			return "", err
 		}
-		price, tiers := "-\t-\t-\t-", []string{}
+		r := row{name: m.Name, window: m.Context, reply: m.MaxOutput, sees: m.Images, reasons: m.Reasoning, efforts: m.Efforts,
+			windowFrom: number(m.ContextFrom), priceFrom: number(m.PriceFrom)}
 		if m.Price != nil {
-			price = m.Price.join("\t")
-			for _, t := range m.Price.Tiers {
-				tiers = append(tiers, strconv.Itoa(t.Above)+":"+t.join(":"))
-			}
+			r.rates = m.Price.rates()
 		}
-		can := ""
-		if m.Images {
-			can += "i"
+		values, err := Marshal(r.values())
+		if err != nil {
+			return "", err
 		}
-		if m.Reasoning {
-			can += "r"
-		}
-		rows.WriteString(strings.Join([]string{m.Provider, m.ID, m.Name, strconv.Itoa(m.Context), strconv.Itoa(m.MaxOutput),
-			price, cmp.Or(strings.Join(tiers, " "), "-"), cmp.Or(can, "-"), cmp.Or(strings.Join(m.Efforts, ","), "-"),
-			number(m.ContextFrom), number(m.PriceFrom)}, "\t") + "\n")
+		rows.WriteString(m.Provider + "\t" + m.ID + "\t" + string(values) + "\n")
 	}
 	head := tableHead + "\n"
 	for _, s := range sources {
@@ -346,10 +312,11 @@ func EncodeCatalog(models []ModelInfo) (string, error) {
 	return head + "# " + columns + "\n" + rows.String(), nil
 }
 
-func (p Price) join(separator string) string {
-	var all []string
-	for _, rate := range []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
-		all = append(all, strconv.FormatFloat(rate, 'f', -1, 64))
+// rates are the price and those of its tiers, each behind the tokens above which it counts.
+func (p Price) rates() [][5]float64 {
+	all := [][5]float64{{0, p.Input, p.Output, p.CacheRead, p.CacheWrite}}
+	for _, t := range p.Tiers {
+		all = append(all, [5]float64{float64(t.Above), t.Input, t.Output, t.CacheRead, t.CacheWrite})
 	}
-	return strings.Join(all, separator)
+	return all
 }

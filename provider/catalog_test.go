@@ -184,10 +184,10 @@ func TestFactsAreThoseOfNovember2026(t *testing.T) {
 }
 
 // installed is a catalogue with these rows over the built-in ones.
-const installed = "# artoo models 1\n# source\t2026-12-01\tlist\n" +
-	"openai\tgpt-5.5\tGPT-5.5\t2000000\t128000\t3\t9\t0.3\t0\t300000:6:18:0.6:0 900000:9:27:0.9:0\tir\thigh\t1\t1\n" +
-	"openai\tgpt-9\tGPT-9\t3000000\t128000\t-\t-\t-\t-\t-\t-\t-\t1\t-\n" +
-	"openai\to3\to3\t300000\t128000\t-\t-\t-\t-\t-\t-\t-\t1\t-\n"
+const installed = "# artoo models 2\n# source\t2026-12-01\tlist\n" +
+	"openai\tgpt-5.5\t[\"GPT-5.5\",2000000,128000,[[0,3,9,0.3,0],[300000,6,18,0.6,0],[900000,9,27,0.9,0]],true,true,[\"high\"],1,1]\n" +
+	"openai\tgpt-9\t[\"GPT-9\",3000000,128000,null,false,false,null,1,0]\n" +
+	"openai\to3\t[\"o3\",300000,128000,null,false,false,null,1,0]\n"
 
 func TestInstalledFactsGoOverTheBuiltInOnes(t *testing.T) {
 	c, err := OpenCatalog(installed)
@@ -231,28 +231,27 @@ func TestHas(t *testing.T) {
 
 func TestFactsWithAFaultAreNotTaken(t *testing.T) {
 	for name, change := range map[string][2]string{
-		"other format":     {"models 1", "models 2"},
+		"other format":     {"models 2", "models 3"},
 		"no source":        {"# source\t2026-12-01\tlist\n", ""},
 		"no date":          {"2026-12-01", "yesterday"},
-		"unknown source":   {"-\t1\t-\n", "-\t2\t-\n"},
-		"cut off":          {"-\t-\t-\t1\t-\n", "-"},
+		"unknown source":   {"null,1,0]", "null,2,0]"},
+		"cut off":          {"null,1,0]\n", "null"},
 		"window":           {"3000000", "3e6"},
 		"negative window":  {"3000000", "-3000000"},
 		"absurd window":    {"3000000", "3000000000000"},
-		"price":            {"\t3\t9\t", "\tfree\t9\t"},
-		"negative price":   {"\t3\t9\t", "\t-3\t9\t"},
-		"price of nothing": {"\t3\t9\t", "\tNaN\t9\t"},
-		"absurd price":     {"\t3\t9\t", "\t3\t+Inf\t"},
-		"tier":             {"300000:6:18:0.6:0", "300000:6:18"},
-		"tiers in a mess":  {"900000:9", "200000:9"},
-		"escape":           {"GPT-9", "GPT\x1b[2J"},
+		"price":            {"[0,3,9", "[0,\"free\",9"},
+		"negative price":   {"[0,3,9", "[0,-3,9"},
+		"price of nothing": {"[0,3,9", "[0,0.00001,9"},
+		"absurd price":     {"[0,3,9", "[0,3,1e300"},
+		"tiers in a mess":  {"900000,9", "200000,9"},
+		"escape":           {"GPT-9", `GPT\u001b[2J`},
 		"reply":            {"128000", "0"},
 	} {
 		if c, err := OpenCatalog(strings.Replace(installed, change[0], change[1], 1)); err == nil || c != nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	for _, text := range []string{"", "{}", "# artoo models 1\n", "# artoo models 1\n# source\t2026-12-01\tlist\n"} {
+	for _, text := range []string{"", "{}", "# artoo models 2\n", "# artoo models 2\n# source\t2026-12-01\tlist\n"} {
 		if _, err := OpenCatalog(text); err == nil {
 			t.Errorf("%q: taken", text)
 		}
