@@ -41,7 +41,6 @@ type Markdown struct {
 	row   row
 	held  heldWords
 
-	lastRun inlineRun      // the run that was parsed last
 	context parser.Context // serves every run, since none leaves anything in it
 
 	// The source line being read.
@@ -81,7 +80,7 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 		opt.Width = func() int { return 80 }
 	}
 	opt.Color = opt.Color && !opt.Spoken
-	m := &Markdown{opt: opt, clean: sanitize.Stream{Where: sanitize.Mixed}, row: row{opt: opt}}
+	m := &Markdown{opt: opt, clean: sanitize.Stream{Where: sanitize.Mixed}, row: row{opt: opt}, context: parser.NewContext()}
 	m.row.guard.words = ownWords
 	if opt.Spoken {
 		m.row.guard.words = spokenWords

@@ -24,25 +24,17 @@ var inlineParser = parser.NewParser(
 
 // inlineRun is a run of words that was parsed.
 type inlineRun struct {
-	run    string
 	source []byte   // the run; the marks that were given up are escaped
 	root   ast.Node // its paragraph, without children where the run is empty
 }
 
-// parsed is a parsed run; the last one is kept, since it is looked at for open spans first.
-func (m *Markdown) parsed(run string) inlineRun {
-	if m.lastRun.root == nil || m.lastRun.run != run {
-		source := bytes.ReplaceAll([]byte(run), []byte{literalMark}, []byte{'\\'})
-		if m.context == nil {
-			m.context = parser.NewContext()
-		}
-		root := inlineParser.Parse(text.NewReader(source), parser.WithContext(m.context))
-		if root.FirstChild() != nil {
-			root = root.FirstChild()
-		}
-		m.lastRun = inlineRun{run, source, root}
+func (m *Markdown) inlineRun(run []byte) inlineRun {
+	source := bytes.ReplaceAll(run, []byte{literalMark}, []byte{'\\'})
+	root := inlineParser.Parse(text.NewReader(source), parser.WithContext(m.context))
+	if root.FirstChild() != nil {
+		root = root.FirstChild()
 	}
-	return m.lastRun
+	return inlineRun{source, root}
 }
 
 // emphasisParser reads *, _ and ~~ as CommonMark does, except that * between two letters of

@@ -20,13 +20,8 @@ const maxScanned = 8 << 20
 
 func (m *Markdown) spent() bool { return m.scanned >= maxScanned }
 
-// tokens is a run without an open span, safe to show. Where a style says it, code has no
+// inline is what stands below a node, safe to show. Where a style says it, code has no
 // backticks.
-func (m *Markdown) tokens(run string) []token {
-	parsed := m.parsed(run)
-	return m.inline(parsed.root, parsed.source, 0)
-}
-
 func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []token) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {

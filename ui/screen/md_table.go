@@ -113,11 +113,11 @@ func (m *Markdown) textRow(head, row string) {
 func (m *Markdown) parseRow(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
-		if m.spent() || m.parsed(text).openAt() >= 0 {
-			out = append(out, splitWords([]token{{text: sanitize.Text(text, sanitize.Prose)}}))
-			continue
+		tokens := []token{{text: sanitize.Text(text, sanitize.Prose)}}
+		if run := m.inlineRun([]byte(text)); !m.spent() && run.openAt() < 0 {
+			tokens = m.inline(run.root, run.source, 0)
 		}
-		out = append(out, splitWords(m.tokens(text)))
+		out = append(out, splitWords(tokens))
 	}
 	return out
 }

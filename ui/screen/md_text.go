@@ -31,7 +31,8 @@ type heldWords struct {
 	hot    bool // it has a character that may be markup
 	last   rune // the last rune of text
 	spaces int  // blanks before it
-	open   int  // where its first open span began when openAt looked last
+	fresh  bool // it has got such a character since it was parsed
+	parsed inlineRun
 }
 
 // maxSpan is the most cells of an open span that are held back, maxCode of one of code.
@@ -69,8 +70,9 @@ func (m *Markdown) readText(s string) string {
 		}
 		m.held.text = utf8.AppendRune(m.held.text, r)
 		m.held.last = r
-		if strings.ContainsRune("`*_~[<&\\", r) {
-			m.held.hot = true
+		switch r {
+		case '`', '*', '_', '~', '[', ']', '(', ')', '<', '>', '&', '\\':
+			m.held.hot, m.held.fresh = true, true
 		}
 		if m.tooLong() {
 			run := string(m.held.text)
@@ -120,9 +122,11 @@ func (m *Markdown) openAt() int {
 	if !m.held.hot || m.asSource() {
 		return -1
 	}
-	m.scanned += len(m.held.text)
-	m.held.open = m.parsed(string(m.held.text)).openAt()
-	return m.held.open
+	if m.held.fresh {
+		m.scanned += len(m.held.text)
+		m.held.parsed, m.held.fresh = m.inlineRun(m.held.text), false
+	}
+	return m.held.parsed.openAt()
 }
 
 // mayGrow reports whether an open span may become longer: written text should be seen. Code may
@@ -165,13 +169,15 @@ func (m *Markdown) endRun(lineEnd bool) {
 }
 
 func (m *Markdown) putRun() {
-	run, hot := m.spokenTask(string(m.held.text)), m.held.hot
+	run, parsed := string(m.held.text), m.held.parsed
+	plain := !m.held.hot || m.asSource()
 	m.clearWord()
-	if !hot || m.asSource() {
-		m.putWords(run)
-		return
+	switch task := m.spokenTask(run); {
+	case plain || task != run:
+		m.putWords(task)
+	default:
+		m.placeAll(splitWords(m.inline(parsed.root, parsed.source, 0)))
 	}
-	m.placeAll(splitWords(m.tokens(run)))
 }
 
 func (m *Markdown) placeAll(words []word) {
@@ -191,7 +197,7 @@ const literalMark = '\x01'
 func (m *Markdown) giveUp() {
 	run := string(m.held.text)
 	m.scanned += len(run)
-	at := m.held.open
+	at := m.held.parsed.openAt()
 	m.clearWord()
 	m.size -= len(run)
 	end := at + 1
