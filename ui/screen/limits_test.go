@@ -151,8 +151,7 @@ func TestTablesOfWideCharacters(t *testing.T) {
 	}
 }
 
-// A code block is spoken with the number of its lines, in whichever pieces it
-// comes; one too long to be held back without it.
+// A code block is spoken with the number of its lines, in whichever pieces it comes.
 func TestCodeIsSpoken(t *testing.T) {
 	big := strings.Repeat("0123456789\n", maxBlock/10)
 	for src, want := range map[string]string{
@@ -164,8 +163,8 @@ func TestCodeIsSpoken(t *testing.T) {
 		"> ```\n> a\n> ```\n":              "quote: code, 1 line:\na\nend code.\n",
 		"> ```\n> a\nafter\n":              "quote: code, 1 line:\na\nend code.\nafter\n",
 		"```x\u202e\x1b\na\u202e\n```\n":   "code x<U+202E>^[, 1 line:\na<U+202E>\nend code.\n",
-		"```go\n" + big + "```\n":          "code go:\n" + big + "end code.\n",
-		"```go\n" + long(9000) + "\n```\n": "code go:\n" + long(9000) + "\nend code.\n",
+		"```go\n" + big + "```\n":          "code go, 819 lines:\n" + big + "end code.\n",
+		"```go\n" + long(9000) + "\n```\n": "code go, 1 line:\n" + long(9000) + "\nend code.\n",
 	} {
 		if got := pieces(t, MarkdownOptions{Spoken: true}, src); got != want {
 			t.Errorf("%.40q: %s", src, cmp.Diff(want, got))

@@ -31,8 +31,8 @@ type MarkdownOptions struct {
 // is never touched again. Paragraphs, headings and items grow word by word; only the current
 // word or open inline span is held back (see maxSpan), and a table to its end. Code goes line
 // by line. Line breaks and bullets of the source stay, and # and backticks where no colour says
-// the same. A block over 8 KB, and what follows maxScanned, is shown as source: time stays
-// linear in size. The text is untrusted, and sanitised here. Whatever the pieces it arrives in,
+// the same. A block of text over maxBlock, the line of a word over maxHeld, and what follows
+// maxScanned are shown as source: time stays linear in size. The text is untrusted, and sanitised here. Whatever the pieces it arrives in,
 // the bytes are the same. Not for concurrent use.
 type Markdown struct {
 	opt   MarkdownOptions
@@ -45,7 +45,7 @@ type Markdown struct {
 
 	// The source line being read.
 	state   state
-	lead    []byte // start of a line whose kind is not known yet
+	lead    []byte // start of a line whose kind is not known yet; a row of a table so far
 	head    string // precedes its first word: "- ", "> ", ""
 	hang    string // precedes its further rows
 	base    style  // applies to words without a style; in headings to all
@@ -53,13 +53,14 @@ type Markdown struct {
 	scanned int    // bytes of the reply, see maxScanned
 
 	// The source lines before.
-	blank   bool // blank lines wait for something to follow them
-	prev    kind
-	listAt  int // where the text of the current list item begins
-	fence   fence
-	colored int // bytes that were looked at to color code
-	table   heldTable
-	speech  speech // used with Spoken only
+	blank     bool // blank lines wait for something to follow them
+	prev      kind
+	listAt    int // where the text of the current list item begins
+	fence     fence
+	colored   int      // bytes that were looked at to color code
+	table     []string // its rows, held back to its end
+	tableHead string   // quotes and indent that precede each
+	speech    speech   // used with Spoken only
 }
 
 type state int
@@ -67,7 +68,6 @@ type state int
 const (
 	atStart state = iota // the kind of the line is not known yet
 	inText
-	inLong  // a word longer than a row
 	inCode  // the rest of a line is shown as it is
 	inTable // a row is held back
 )
@@ -161,7 +161,9 @@ func (m *Markdown) end() {
 		m.beginLine(true)
 	}
 	switch {
-	case m.state == inText || m.state == inLong:
+	case m.state == inTable:
+		m.feed("\n")
+	case m.state == inText:
 		m.endRun(true)
 		m.endLine()
 	case len(m.lead) > 0: // the start of a code line
@@ -191,8 +193,6 @@ func (m *Markdown) feed(s string) {
 			}
 		case inText:
 			s = m.readText(s)
-		case inLong:
-			s = m.readLong(s)
 		case inCode:
 			s = m.readCode(s)
 		case inTable:

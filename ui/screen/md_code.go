@@ -17,7 +17,7 @@ type fence struct {
 }
 
 // maxHeld bounds in bytes what is held back of a code line, to see whether it closes the fence,
-// and of a word that may be a link.
+// and of a word.
 const maxHeld = 1 << 10
 
 func (m *Markdown) openFence(o opening, line string) {
@@ -129,7 +129,7 @@ func (m *Markdown) codeLine(line string, style style) {
 func (m *Markdown) codeText(s string) {
 	switch {
 	case m.speech.code.open:
-		m.speech.code.add(m, s)
+		m.speech.code.text.WriteString(s)
 	case s == "\n":
 		m.row.newline()
 	default:

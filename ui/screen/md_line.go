@@ -82,7 +82,7 @@ func (m *Markdown) beginLine(known bool) {
 	case kindIndented:
 		rest = m.beginCode(lead)
 	case kindTable:
-		m.startRow(o)
+		m.startRow()
 	default:
 		m.state = inText
 		if o.kind != kindHeading || !m.opt.Spoken && !m.opt.Color {

@@ -18,14 +18,13 @@ type speech struct {
 	midRow  bool // and it does not end a row
 }
 
-// heldCode is a block of code: the number of its lines is said before them.
+// heldCode is a block of code, held back since the number of its lines is said before them.
 type heldCode struct {
 	open bool
-	long bool // too long to hold: said without a number, line by line
 	lang string
 	text strings.Builder
 
-	quotes int // how many quotes it is in: their marks begin each line and are not spoken
+	quotes int // how many quotes it is in: their marks begin its lines and are not spoken
 }
 
 const maxLang = 40
@@ -38,52 +37,20 @@ func (m *Markdown) holdCode(info string) {
 	m.speech.code = heldCode{open: true, lang: lang}
 }
 
-func (c *heldCode) add(m *Markdown, s string) {
-	if !c.long && c.text.Len()+len(s) > maxBlock {
-		c.long = true
-		m.codeHead("code" + c.lang + ":")
-		m.codeRows(c.text.String(), 0)
-		c.text.Reset()
-	}
-	if c.long {
-		m.codeRows(s, 0)
-		return
-	}
-	c.text.WriteString(s)
-}
-
 func (m *Markdown) flushCode() {
 	if !m.speech.code.open {
 		return
 	}
 	c := m.speech.code
 	m.speech.code = heldCode{}
-	if !c.long {
-		text := c.text.String()
-		n := strings.Count(text, "\n")
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			n++
-		}
-		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, texts.Count(n, "line")))
-		m.codeRows(text, c.quotes)
+	var rows []string
+	for row := range strings.Lines(c.text.String()) {
+		rows = append(rows, strings.TrimSuffix(row, "\n"))
 	}
-	if m.row.col > 0 {
-		m.row.newline()
-	}
-	m.row.raw("end code.")
+	m.row.raw(fmt.Sprintf("%scode%s, %s:", m.head, c.lang, texts.Count(len(rows), "line")))
 	m.row.newline()
-}
-
-func (m *Markdown) codeHead(text string) {
-	m.row.raw(m.head + text)
-	m.row.newline()
-}
-
-// codeRows writes code without the marks of so many quotes, which only whole lines show.
-func (m *Markdown) codeRows(text string, quotes int) {
-	for l := range strings.Lines(text) {
-		row, whole := strings.CutSuffix(l, "\n")
-		for range quotes {
+	for _, row := range rows {
+		for range c.quotes {
 			if mark, rest, ok := strings.Cut(row, ">"); ok && strings.TrimSpace(mark) == "" {
 				row = strings.TrimPrefix(rest, " ")
 			}
@@ -91,10 +58,10 @@ func (m *Markdown) codeRows(text string, quotes int) {
 		if row != "" {
 			m.row.raw(sanitize.Text(row, sanitize.Code))
 		}
-		if whole {
-			m.row.newline()
-		}
+		m.row.newline()
 	}
+	m.row.raw("end code.")
+	m.row.newline()
 }
 
 // spokenHead is what is said before a line: an item keeps its mark and indent, of a quote its
@@ -167,40 +134,25 @@ func endsSentence(text string) bool {
 
 // sentences says each row of a table in one: `Header: value, Header: value.`
 func (m *Markdown) sentences(t table) {
-	rows, heads := t.rows[1:], t.rows[0]
-	if len(rows) == 0 {
-		rows, heads = t.rows, nil
-	}
-	for _, row := range rows {
+	for _, record := range t.records() {
 		var said []word
-		for c, words := range row {
-			if len(words) == 0 {
-				continue
-			}
-			if len(said) > 0 {
-				said[len(said)-1] = said[len(said)-1].with(",")
-			}
-			if c < len(heads) && len(heads[c]) > 0 {
-				said = append(said, heads[c]...)
-				said[len(said)-1] = said[len(said)-1].with(":")
+		for i, words := range record {
+			switch last := words[len(words)-1]; {
+			case i < len(record)-1:
+				words = ended(words, ",")
+			case !strings.HasSuffix(last[len(last)-1].text, "."):
+				words = ended(words, ".")
 			}
 			said = append(said, words...)
 		}
-		if len(said) == 0 {
+		if said == nil {
 			continue
-		}
-		if last := said[len(said)-1]; !strings.HasSuffix(last[len(last)-1].text, ".") {
-			said[len(said)-1] = last.with(".")
 		}
 		m.row.started, m.hang = false, ""
 		m.placeAll(said)
 		m.row.newline()
 		m.head = ""
 	}
-}
-
-func (w word) with(mark string) word {
-	return append(append(word{}, w...), token{text: mark})
 }
 
 func (m *Markdown) spokenTask(run string) string {

@@ -1,72 +1,36 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/ui/sanitize"
 )
 
-type heldTable struct {
-	rows []string
-	head string // quotes and indent that precede each row
-	size int    // bytes
-	long bool   // it is too long to hold: rows are shown as source
-}
-
-// startRow begins a row of a table, which is held back unless the table has grown too long.
-func (m *Markdown) startRow(o opening) {
-	if m.table.long {
-		m.state = inCode
-		m.row.raw(m.head)
-		return
+// startRow begins a row of a table, which is held back to the table's end.
+func (m *Markdown) startRow() {
+	if len(m.table) == 0 {
+		m.tableHead = m.head
 	}
-	if len(m.table.rows) == 0 {
-		m.table.head = m.head
-	}
-	m.table.rows = append(m.table.rows, "")
 	m.state = inTable
 }
 
 func (m *Markdown) readRow(s string) string {
 	text, rest, whole := strings.Cut(s, "\n")
-	m.table.rows[len(m.table.rows)-1] += text
-	if m.table.size += len(text); whole {
-		m.state = atStart
-	}
-	if m.table.size > maxBlock {
-		m.table.long = true
-		if m.state == inTable {
-			m.state = inCode
-		}
-		m.rowsAsSource(m.state == inCode)
+	if m.lead = append(m.lead, text...); whole {
+		m.table = append(m.table, string(m.lead))
+		m.lead, m.state = m.lead[:0], atStart
 	}
 	return rest
 }
 
-func (m *Markdown) rowsAsSource(lastOpen bool) {
-	for i, row := range m.table.rows {
-		m.row.labelLine()
-		m.row.raw(m.table.head + sanitize.Text(row, sanitize.Code))
-		if !lastOpen || i < len(m.table.rows)-1 {
-			m.row.newline()
-		}
-	}
-	m.table.rows, m.table.size = nil, 0
-}
-
+// flushTable shows whole rows, aligned when they fit, else as records. Without the line of
+// dashes they are text.
 func (m *Markdown) flushTable() {
-	rows := m.table.rows
-	if len(rows) > 0 {
-		m.table.rows, m.table.size = nil, 0
-		m.layTable(rows)
+	rows, head := m.table, m.tableHead
+	if m.table = nil; len(rows) == 0 {
+		return
 	}
-	m.table.long = false
-}
-
-// layTable shows whole rows, aligned when they fit, else as records. Without the line of dashes
-// they are text.
-func (m *Markdown) layTable(rows []string) {
-	head := m.table.head
 	save := m.hang
 	defer func() { m.hang = save }()
 	m.hang = strings.Repeat(" ", len(head))
@@ -96,8 +60,18 @@ func (m *Markdown) layTable(rows []string) {
 		m.sentences(t)
 	default:
 		m.row.labelLine()
-		if !m.columns(head, t) {
-			m.records(head, t)
+		if m.columns(head, t) {
+			return
+		}
+		for i, record := range t.records() {
+			if i > 0 {
+				m.row.newline()
+			}
+			for _, words := range record {
+				m.row.started, m.head, m.hang = false, head, head+"  "
+				m.placeAll(words)
+				m.row.newline()
+			}
 		}
 	}
 }
@@ -155,31 +129,39 @@ func cell(s string) string {
 	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ", "\t", " ").Replace(s))
 }
 
-func (m *Markdown) records(head string, t table) {
-	for i, row := range t.rows[1:] {
-		if i > 0 {
-			m.row.newline()
-		}
-		for c, words := range row {
-			if len(words) == 0 {
-				continue
-			}
-			var line []word
-			if c < len(t.rows[0]) && len(t.rows[0][c]) > 0 {
-				line = append(line, t.rows[0][c]...)
-				line[len(line)-1] = line[len(line)-1].with(":")
-			}
-			m.row.started, m.head, m.hang = false, head, head+"  "
-			m.placeAll(append(line, words...))
-			m.row.newline()
-		}
-	}
-}
-
 // table is a table that has been read whole.
 type table struct {
 	right []bool     // the columns whose cells end below each other
 	rows  [][][]word // the first is the header
+}
+
+// records are the rows, each with its cells that are not empty behind their headers. The only
+// row of a table has no header.
+func (t *table) records() (all [][][]word) {
+	heads, rows := t.rows[0], t.rows[1:]
+	if len(rows) == 0 {
+		heads, rows = nil, t.rows
+	}
+	for _, row := range rows {
+		var record [][]word
+		for c, words := range row {
+			if len(words) == 0 {
+				continue
+			}
+			if c < len(heads) && len(heads[c]) > 0 {
+				words = append(ended(heads[c], ":"), words...)
+			}
+			record = append(record, words)
+		}
+		all = append(all, record)
+	}
+	return all
+}
+
+// ended is words with a mark behind the last.
+func ended(words []word, mark string) []word {
+	last := len(words) - 1
+	return append(slices.Clone(words[:last]), append(slices.Clone(words[last]), token{text: mark}))
 }
 
 func (t *table) dashes(row string) bool {

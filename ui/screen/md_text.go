@@ -74,46 +74,15 @@ func (m *Markdown) readText(s string) string {
 		case '`', '*', '_', '~', '[', ']', '(', ')', '<', '>', '&', '\\':
 			m.held.hot, m.held.fresh = true, true
 		}
-		if m.tooLong() {
+		if len(m.held.text) >= maxHeld {
 			run := string(m.held.text)
 			m.clearWord()
 			m.putWords(run)
-			m.state = inLong
+			m.state = inCode
 			return s[i+utf8.RuneLen(r):]
 		}
 	}
 	return ""
-}
-
-// readLong passes the rest of an overlong word on, in pieces whose size does not depend on how
-// it arrives.
-func (m *Markdown) readLong(s string) string {
-	for i, r := range s {
-		if r == ' ' || r == '\t' || r == '\n' {
-			m.putPiece()
-			m.state = inText
-			return s[i:]
-		}
-		m.held.text = utf8.AppendRune(m.held.text, r)
-		if len(m.held.text) >= 64 {
-			m.putPiece()
-		}
-	}
-	return ""
-}
-
-func (m *Markdown) putPiece() {
-	m.row.setStyle(m.base)
-	m.row.raw(sanitize.Text(string(m.held.text), sanitize.Prose))
-	m.held.text = m.held.text[:0]
-}
-
-// tooLong reports a word that fills a row, or a kilobyte where it may be a link's address.
-func (m *Markdown) tooLong() bool {
-	if len(m.held.text) < min(m.row.width, maxHeld) {
-		return false
-	}
-	return len(m.held.text) >= maxHeld || !m.held.hot && m.held.last < 0x80 && cells(string(m.held.text)) >= m.row.width
 }
 
 func (m *Markdown) open() bool { return m.openAt() >= 0 }
@@ -156,13 +125,9 @@ func (m *Markdown) endRun(lineEnd bool) {
 		return
 	}
 	for len(m.held.text) > 0 {
-		switch {
-		case m.state == inLong:
-			m.putPiece()
-			m.state = inText
-		case m.open():
+		if m.open() {
 			m.giveUp()
-		default:
+		} else {
 			m.putRun()
 		}
 	}
