@@ -22,7 +22,7 @@ type input struct {
 	chunks chan chunk
 	held   []chunk // taken out of chunks already, to be dealt with first
 
-	requests chan order
+	requests chan func() (again bool) // done between two reads; again: read on after the end of the input
 	quit     chan struct{}
 	ended    chan struct{}
 	once     sync.Once
@@ -39,7 +39,7 @@ func startInput(reader io.Reader, now func() time.Time) (*input, error) {
 	in := &input{
 		reader: reader, waiter: w, now: now,
 		chunks:   make(chan chunk),
-		requests: make(chan order, 4),
+		requests: make(chan func() bool, 4),
 		quit:     make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
@@ -95,12 +95,6 @@ func (in *input) deliver(c chunk) bool {
 	}
 }
 
-type order struct {
-	flush  chan struct{} // deliver what is there, then this mark
-	pause  chan struct{} // closed once the reader is out of the way
-	resume chan struct{}
-}
-
 // stop ends the pump; a reader that cannot be waited for ends with the next read.
 func (in *input) stop() error {
 	var err error
@@ -121,14 +115,21 @@ func (in *input) pause() (resume func()) {
 	if in.waiter == nil {
 		return func() {}
 	}
-	r := order{pause: make(chan struct{}), resume: make(chan struct{})}
-	in.ask(r)
+	paused, resumed := make(chan struct{}), make(chan struct{})
+	in.ask(func() (again bool) {
+		close(paused)
+		select {
+		case <-resumed:
+		case <-in.quit:
+		}
+		return false
+	})
 	for {
 		select {
 		case c := <-in.chunks:
 			in.held = append(in.held, c)
-		case <-r.pause:
-			return func() { close(r.resume) }
+		case <-paused:
+			return func() { close(resumed) }
 		case <-in.ended:
 			return func() {}
 		}
@@ -141,10 +142,17 @@ func (in *input) flush(mark chan struct{}) bool {
 	if in.waiter == nil {
 		return false
 	}
-	return in.ask(order{flush: mark})
+	return in.ask(func() (again bool) {
+		for more := true; more; {
+			readable, err := in.waiter.wait(true)
+			more = err == nil && readable && in.read()
+		}
+		in.deliver(chunk{mark: mark})
+		return true
+	})
 }
 
-func (in *input) ask(r order) bool {
+func (in *input) ask(request func() (again bool)) bool {
 	for {
 		select {
 		case <-in.ended:
@@ -152,7 +160,7 @@ func (in *input) ask(r order) bool {
 		default:
 		}
 		select {
-		case in.requests <- r:
+		case in.requests <- request:
 			in.waiter.wake()
 			return true
 		case c := <-in.chunks:
@@ -166,8 +174,8 @@ func (in *input) ask(r order) bool {
 func (in *input) serve() (granted, ok bool) {
 	for {
 		select {
-		case r := <-in.requests:
-			in.grant(r)
+		case request := <-in.requests:
+			request()
 			granted = true
 		case <-in.quit:
 			return granted, false
@@ -178,34 +186,16 @@ func (in *input) serve() (granted, ok bool) {
 }
 
 // rest waits after the end of the input, which on a terminal may be a Ctrl-D that means
-// nothing: an order to flush makes the pump read again. It reports false when the pump has to
-// end.
+// nothing: a flush makes the pump read again. It reports false when the pump has to end.
 func (in *input) rest() bool {
 	for {
 		select {
 		case <-in.quit:
 			return false
-		case r := <-in.requests:
-			in.grant(r)
-			if r.flush != nil {
+		case request := <-in.requests:
+			if request() {
 				return true
 			}
 		}
 	}
-}
-
-func (in *input) grant(r order) {
-	if r.pause != nil {
-		close(r.pause)
-		select {
-		case <-r.resume:
-		case <-in.quit:
-		}
-		return
-	}
-	for more := true; more; {
-		readable, err := in.waiter.wait(true)
-		more = err == nil && readable && in.read()
-	}
-	in.deliver(chunk{mark: r.flush})
 }

@@ -17,7 +17,8 @@ func (v *vi) moveBy(e *editor, motion rune) bool {
 	}
 	if op == 'c' && (motion == 'w' || motion == 'W') && pos < len(line) && !unicode.IsSpace(line[pos]) {
 		// To change a word is to change it without the blanks behind it.
-		to, inclusive = wordsEnd(line, runEnd(line, pos, motion == 'W'), n-1, motion == 'W'), true
+		big := motion == 'W'
+		to, inclusive = wordsEnd(line, skipRight(line, pos, like(line[pos], big))-1, n-1, big), true
 	}
 	to = clusterStart(line, to)
 	if op == 0 {
@@ -187,72 +188,45 @@ func leftBy(line []rune, pos, n int) int {
 }
 
 func firstInLine(line []rune, pos int) int {
-	pos, end := lineStart(line, pos), lineEnd(line, pos)
-	for pos < end && unicode.IsSpace(line[pos]) {
-		pos++
-	}
-	return pos
+	return skipRight(line[:lineEnd(line, pos)], lineStart(line, pos), unicode.IsSpace)
 }
 
-// class tells blanks, words and other characters apart; big words are all but blanks.
-func class(r rune, big bool) int {
-	switch {
-	case unicode.IsSpace(r):
-		return 0
-	case big || isWord(r):
-		return 1
-	}
-	return 2
+// like is what makes one word with r: vi parts words from other characters, and big words only
+// from blanks.
+func like(r rune, big bool) func(rune) bool {
+	return func(other rune) bool { return !unicode.IsSpace(other) && (big || isWord(other) == isWord(r)) }
 }
 
 func wordsRight(line []rune, pos, n int, big, op bool) int {
 	for ; n > 0 && pos < len(line); n-- {
-		kind := class(line[pos], big)
-		for pos < len(line) && kind != 0 && class(line[pos], big) == kind {
-			pos++
+		if !unicode.IsSpace(line[pos]) {
+			pos = skipRight(line, pos, like(line[pos], big))
 		}
-		for pos < len(line) && unicode.IsSpace(line[pos]) {
-			if op && n == 1 && line[pos] == '\n' { // an operator stays in the line
-				break
-			}
-			pos++
+		blank := unicode.IsSpace
+		if op && n == 1 { // an operator stays in the line
+			blank = func(r rune) bool { return unicode.IsSpace(r) && inLine(r) }
 		}
+		pos = skipRight(line, pos, blank)
 	}
 	return pos
 }
 
 func wordsLeft(line []rune, pos, n int, big bool) int {
-	for ; n > 0 && pos > 0; n-- {
-		for pos > 0 && unicode.IsSpace(line[pos-1]) {
-			pos--
+	for ; n > 0; n-- {
+		if pos = skipLeft(line, pos, unicode.IsSpace); pos > 0 {
+			pos = skipLeft(line, pos, like(line[pos-1], big))
 		}
-		if pos == 0 {
-			break
-		}
-		for kind := class(line[pos-1], big); pos > 0 && class(line[pos-1], big) == kind; {
-			pos--
-		}
-	}
-	return pos
-}
-
-func runEnd(line []rune, pos int, big bool) int {
-	for kind := class(line[pos], big); pos+1 < len(line) && class(line[pos+1], big) == kind; {
-		pos++
 	}
 	return pos
 }
 
 func wordsEnd(line []rune, pos, n int, big bool) int {
 	for ; n > 0; n-- {
-		next := pos + 1
-		for next < len(line) && unicode.IsSpace(line[next]) {
-			next++
+		next := skipRight(line, min(pos+1, len(line)), unicode.IsSpace)
+		if next == len(line) {
+			return max(next-1, 0)
 		}
-		if next >= len(line) {
-			return max(len(line)-1, 0)
-		}
-		pos = runEnd(line, next, big)
+		pos = skipRight(line, next, like(line[next], big)) - 1
 	}
 	return pos
 }

@@ -64,7 +64,7 @@ func (e *editor) do(kind keyKind) bool {
 	case keyKillWordLeft:
 		e.remove(wordsLeft(line, pos, 1, true), pos, true) // between blanks, as the shells do
 	case keyKillWordRight:
-		e.remove(pos, wordRight(line, pos), true)
+		e.remove(pos, skipRight(line, skipRight(line, pos, noWord), isWord), true)
 	case keyLeft:
 		e.move(clusterLeft(line, pos))
 	case keyRight:
@@ -74,9 +74,9 @@ func (e *editor) do(kind keyKind) bool {
 	case keyEnd:
 		e.move(lineEnd(line, pos))
 	case keyWordLeft:
-		e.move(wordLeft(line, pos))
+		e.move(skipLeft(line, skipLeft(line, pos, noWord), isWord))
 	case keyWordRight:
-		e.move(wordRight(line, pos))
+		e.move(skipRight(line, skipRight(line, pos, noWord), isWord))
 	}
 	return !e.snapshot().same(before)
 }
@@ -130,39 +130,29 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_' || r >= collapsedBit
 }
 
-func wordLeft(line []rune, pos int) int {
-	for pos > 0 && !isWord(line[pos-1]) {
-		pos--
-	}
-	for pos > 0 && isWord(line[pos-1]) {
-		pos--
-	}
-	return pos
-}
-
-func wordRight(line []rune, pos int) int {
-	for pos < len(line) && !isWord(line[pos]) {
-		pos++
-	}
-	for pos < len(line) && isWord(line[pos]) {
-		pos++
-	}
-	return pos
-}
-
-func lineStart(line []rune, pos int) int {
-	for pos > 0 && line[pos-1] != '\n' {
+// skipLeft goes left over the runes that are so.
+func skipLeft(line []rune, pos int, is func(rune) bool) int {
+	for pos > 0 && is(line[pos-1]) {
 		pos--
 	}
 	return pos
 }
 
-func lineEnd(line []rune, pos int) int {
-	for pos < len(line) && line[pos] != '\n' {
+// skipRight goes right over the runes that are so.
+func skipRight(line []rune, pos int, is func(rune) bool) int {
+	for pos < len(line) && is(line[pos]) {
 		pos++
 	}
 	return pos
 }
+
+func noWord(r rune) bool { return !isWord(r) }
+
+func inLine(r rune) bool { return r != '\n' }
+
+func lineStart(line []rune, pos int) int { return skipLeft(line, pos, inLine) }
+
+func lineEnd(line []rune, pos int) int { return skipRight(line, pos, inLine) }
 
 // lineUp is the same column of the line above.
 func lineUp(line []rune, pos int) (int, bool) {
