@@ -78,42 +78,27 @@ func bareCode(span string) string {
 	return text
 }
 
-// unescape takes the backslashes of punctuation away and decodes entities.
+// escape is punctuation behind a backslash, or a character reference of HTML.
+var escape = regexp.MustCompile(`\\[\\\x60*_{}\[\]<>()#+.!|~-]` +
+	`|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+
+// unescape takes the backslashes of punctuation away and decodes references to visible
+// characters.
 func unescape(s string) string {
-	s = decodeEntities(s)
-	if !strings.ContainsAny(s, "\\\x01") {
+	if !strings.ContainsAny(s, `\&`) {
 		return s
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == literalMark && i+1 < len(s) || s[i] == '\\' && i+1 < len(s) &&
-			strings.IndexByte("\\`*_{}[]<>()#+-.!|~", s[i+1]) >= 0 {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// entity is a character reference of HTML.
-var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
-
-// decodeEntities decodes visible characters. Decoded punctuation of ASCII is no markup.
-func decodeEntities(s string) string {
-	if !strings.Contains(s, "&") {
-		return s
-	}
-	return entity.ReplaceAllStringFunc(s, func(ref string) string {
-		if ref == "&nbsp;" {
+	return escape.ReplaceAllStringFunc(s, func(found string) string {
+		switch {
+		case found[0] == '\\':
+			return found[1:]
+		case found == "&nbsp;":
 			return " "
 		}
-		text := html.UnescapeString(ref)
+		text := html.UnescapeString(found)
 		r, n := utf8.DecodeRuneInString(text)
-		switch {
-		case n != len(text) || !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError || sanitize.Invisible(r):
-			return ref
-		case r < utf8.RuneSelf:
-			return string(literalMark) + text
+		if n != len(text) || !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError || sanitize.Invisible(r) {
+			return found
 		}
 		return text
 	})
