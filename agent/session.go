@@ -331,7 +331,7 @@ func (s *session) outputs(kept *conversation.Session) (output string, read []str
 	}
 	if kept == nil {
 		if s.scratch == nil {
-			if s.scratch, err = tempdir.Make(); err != nil {
+			if s.scratch, err = tempdir.Make(""); err != nil {
 				return "", nil, err
 			}
 		}

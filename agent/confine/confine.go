@@ -80,7 +80,7 @@ func New(config Config, facts sandbox.Facts) *Confiner {
 func (c *Confiner) open() error {
 	c.start.Do(func() {
 		var err error
-		if c.temp, err = tempdir.Make(); err != nil {
+		if c.temp, err = tempdir.Make(""); err != nil {
 			c.broken = err
 			return
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
+	"os"
 	"slices"
 	"syscall"
 
@@ -132,14 +132,8 @@ type staged struct {
 
 // unstage gives back what did not come into the project, and removes copies.
 func (s *Step) unstage() error {
-	if len(s.staged) == 0 {
-		return nil
-	}
 	q, err := s.j.openQuarantine(false)
-	if err != nil {
-		return err
-	}
-	var errs []error
+	errs := []error{err}
 	for _, one := range s.staged {
 		errs = append(errs, q.giveBack(one))
 	}
@@ -294,8 +288,13 @@ func (s *Step) leftLocked(back []Change) error {
 	return s.j.files.log.append(lines...)
 }
 
+// damaged is the error of a copy that holds something else than was written.
+func damaged(path string) error {
+	return fmt.Errorf("its copy is damaged: without %s the rest can be restored", path)
+}
+
 // openKept opens the content that a path shall have from what is kept.
-func (j *Journal) openKept(c Change) (io.ReadCloser, error) {
+func (j *Journal) openKept(c Change) (*os.File, error) {
 	if !j.files.objects.has(c.After.Hash) {
 		if q, err := j.openQuarantine(false); err != nil {
 			return nil, err

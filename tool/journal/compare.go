@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 )
@@ -22,8 +21,7 @@ func (s *Step) seen() ([]Change, error) {
 	var changes []Change
 	var errs []error
 	hashes := map[string]string{}
-	was := peersIn(s.tree, pairs, func(p pair) *entry { return p.before })
-	is := peersIn(sc.next, pairs, func(p pair) *entry { return p.after })
+	was, is := peersIn(s.tree), peersIn(sc.next)
 	for _, p := range pairs {
 		c, err := s.compare(p)
 		c.Before.Peer, c.After.Peer = was.of(p.path, p.before), is.of(p.path, p.after)
@@ -104,29 +102,21 @@ func (s *Step) compare(p pair) (c Change, err error) {
 
 type inode struct{ dev, inode uint64 }
 
-func inodeOf(e *entry) inode { return inode{e.stat.dev, e.stat.inode} }
-
-// peers are the paths of files that have several.
+// peers are the paths of the files in a tree that have several names, in order.
 type peers map[inode][]string
 
-// peersIn looks in a tree for the other paths of files that have several.
-func peersIn(t tree, pairs []pair, which func(pair) *entry) peers {
+func peersIn(t tree) peers {
 	all := peers{}
-	for _, p := range pairs {
-		if e := which(p); e != nil && e.stat.kind() == File && e.stat.links > 1 {
-			all[inodeOf(e)] = nil
-		}
-	}
-	if len(all) == 0 {
-		return all
-	}
-	for _, dir := range slices.Sorted(maps.Keys(t)) {
-		for i := range t[dir].entries {
-			e := &t[dir].entries[i]
-			if paths, ok := all[inodeOf(e)]; ok && e.stat.kind() == File {
-				all[inodeOf(e)] = append(paths, join(dir, e.name))
+	for dir, f := range t {
+		for i := range f.entries {
+			if e := &f.entries[i]; e.stat.links > 1 && e.stat.kind() == File {
+				file := inode{e.stat.dev, e.stat.inode}
+				all[file] = append(all[file], join(dir, e.name))
 			}
 		}
+	}
+	for _, paths := range all {
+		slices.Sort(paths)
 	}
 	return all
 }
@@ -136,7 +126,7 @@ func (p peers) of(path string, e *entry) string {
 	if e == nil {
 		return ""
 	}
-	for _, peer := range p[inodeOf(e)] {
+	for _, peer := range p[inode{e.stat.dev, e.stat.inode}] {
 		if peer != path {
 			return peer
 		}

@@ -179,12 +179,11 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	report.Step = s.ID
 	lacks, err := s.Before(then.Paths...)
 	report.Cannot = append(report.Cannot, lacks...)
-	var beyond []string
 	if err == nil {
-		beyond, err = s.keepOriginals(ctx, ops)
+		err = s.keepOriginals(ctx, ops)
 	}
 	if err != nil {
-		return report, errors.Join(err, s.abandon(), j.files.objects.forget(beyond))
+		return report, errors.Join(err, s.abandon())
 	}
 	report.Done, err = s.land(ctx, ops, func(left []Lack) error {
 		report.Left = append(report.Left, left...)
@@ -196,7 +195,7 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	if err == nil {
 		err = j.forgetOriginals(ops)
 	}
-	return report, errors.Join(err, j.files.objects.forget(beyond))
+	return report, err
 }
 
 // addTo notes in the log directories outside the project that paths may lie in from now on.
@@ -252,47 +251,44 @@ func (j *Journal) heldIn(dir string) (paths []string) {
 	return paths
 }
 
-// forgetOriginals removes the originals that there is no space for.
+// forgetOriginals removes the originals that there is no space for, once the layer is
+// applied: until then a kill must not lose them.
 func (j *Journal) forgetOriginals(ops []Change) error {
 	q, err := j.openQuarantine(false)
-	if err != nil || q == nil {
-		return err
-	}
-	var errs []error
+	errs := []error{err}
 	for _, op := range ops {
-		if !op.Kept && op.Before.Kind == File {
-			errs = append(errs, q.giveBack(staged{inode: op.Before.Stamp.Inode}))
+		if op.Kept || op.Before.Kind != File {
+			continue
+		}
+		errs = append(errs, q.giveBack(staged{inode: op.Before.Stamp.Inode}))
+		shared := func(other Change) bool { return other.Kept && other.Before.Hash == op.Before.Hash }
+		if !slices.ContainsFunc(ops, shared) {
+			errs = append(errs, j.files.objects.forget(op.Before.Hash))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // keepOriginals keeps what the changes will replace or delete and cannot be moved into
-// the quarantine. beyond are the hashes of those that there is no space for, to be
-// forgotten when the layer is applied: until then a kill must not lose them.
-func (s *Step) keepOriginals(ctx context.Context, ops []Change) (beyond []string, err error) {
-	objects := s.j.files.objects
+// the quarantine.
+func (s *Step) keepOriginals(ctx context.Context, ops []Change) error {
 	for i, op := range ops {
 		if op.Before.Kind != File || s.j.movable(op.Path) {
 			continue
 		}
 		if op.Before.Size > s.j.cfg.MaxSession {
-			return beyond, fmt.Errorf("%s can be neither moved nor kept: %s", op.Path, TooLarge)
+			return fmt.Errorf("%s can be neither moved nor kept: %s", op.Path, TooLarge)
 		}
-		last := objects.count()
 		now, err := s.j.look(ctx, op.Path, keepForce)
-		if !op.Kept {
-			beyond = append(beyond, objects.since(last)...)
-		}
 		if err != nil {
-			return beyond, err
+			return err
 		}
 		if !same(now, op.Before) {
-			return beyond, ErrConflict
+			return ErrConflict
 		}
 		ops[i].Before = now
 	}
-	return beyond, nil
+	return nil
 }
 
 // stageNew brings a file of the layer into the quarantine, and keeps its content where it

@@ -28,7 +28,7 @@ func (r *restore) swap(op Change, now State) error {
 	slot, mode, ok := q.find(op.After)
 	if !ok && r.returning[op.Path] { // whatever was written to it since
 		var h held
-		h, ok = q.lies(op.After)
+		h, ok = q.lies(op.After.Stamp.Inode)
 		slot, mode = h.slot, op.After.Mode
 	}
 	if !ok {
@@ -336,7 +336,7 @@ func (r *restore) release() {
 
 // copy writes the content that is expected, without the holes of a file.
 func (r *restore) copy(dest *os.File, op Change) error {
-	var from io.ReadCloser
+	var from *os.File
 	var err error
 	if r.from == nil || r.j.kept(op.After) {
 		from, err = r.j.openKept(op)
@@ -347,15 +347,15 @@ func (r *restore) copy(dest *os.File, op Change) error {
 		return err
 	}
 	defer from.Close()
-	if file, ok := from.(*os.File); ok && op.After.Size > maxRead {
-		return copySparse(r.ctx, dest, file, op.After.Size)
+	if op.After.Size > maxRead && op.After.Hash == "" {
+		return copySparse(r.ctx, dest, from, op.After.Size)
 	}
 	h := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(dest, h), reader{r.ctx, from}); err != nil {
 		return err
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); op.After.Hash != "" && op.After.Hash != sum {
-		return fmt.Errorf("its content is not the one expected (%.12s, not %.12s)", sum, op.After.Hash)
+		return damaged(from.Name())
 	}
 	return nil
 }

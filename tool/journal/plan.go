@@ -338,5 +338,9 @@ func (j *Journal) Content(s State) ([]byte, error) {
 		return nil, err
 	}
 	defer from.Close()
-	return io.ReadAll(from)
+	data, err := io.ReadAll(from)
+	if err == nil && s.Hash != "" && s.Hash != hashOf(data) {
+		err = damaged(from.Name())
+	}
+	return data, err
 }

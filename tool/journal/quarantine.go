@@ -2,11 +2,8 @@ package journal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -194,9 +191,9 @@ func (q *quarantine) used() int64 {
 }
 
 // find returns the slot that a thing lies in as it was, and its mode, which alone may
-// differ: that of a file with other names stays as it is. A nil quarantine holds nothing.
+// differ: that of a file with other names stays as it is.
 func (q *quarantine) find(s State) (slot string, mode fs.FileMode, ok bool) {
-	h, ok := q.lies(s)
+	h, ok := q.lies(s.Stamp.Inode)
 	if !ok {
 		return "", 0, false
 	}
@@ -205,6 +202,10 @@ func (q *quarantine) find(s State) (slot string, mode fs.FileMode, ok bool) {
 	if err != nil || now.Kind != s.Kind || now.Stamp.Inode != s.Stamp.Inode || st.links > 1 && now.Mode != s.Mode ||
 		s.Kind == File && (now.Size != s.Size || s.Stamp.Mtime != 0 && now.Stamp.Mtime != s.Stamp.Mtime) {
 		return "", 0, false
+	}
+	if s.Kind == Link { // A file system gives the inode of what it deleted to the next new link.
+		target, err := readlinkAt(int(q.dir.Fd()), h.slot)
+		return h.slot, now.Mode, err == nil && target == s.Target
 	}
 	if h.hash == "" && s.Hash != "" {
 		read, err := q.look(context.Background(), h.slot, true)
@@ -222,14 +223,15 @@ func (q *quarantine) has(s State) bool {
 	return ok
 }
 
-// lies returns what is known of a thing that lies there, whatever became of it.
-func (q *quarantine) lies(s State) (h held, ok bool) {
-	if q == nil || s.Stamp.Inode == 0 {
+// lies returns what is known of a thing that lies there, whatever became of it. A nil
+// quarantine holds nothing.
+func (q *quarantine) lies(inode uint64) (h held, ok bool) {
+	if q == nil || inode == 0 {
 		return h, false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	h, ok = q.held[s.Stamp.Inode]
+	h, ok = q.held[inode]
 	return h, ok
 }
 
@@ -265,11 +267,8 @@ func (q *quarantine) look(ctx context.Context, slot string, hash bool) (State, e
 			return s, err
 		}
 		defer f.Close()
-		h := sha256.New()
-		if _, err := io.Copy(h, reader{ctx, f}); err != nil {
-			return s, err
-		}
-		s.Hash = hex.EncodeToString(h.Sum(nil))
+		s.Hash, err = readHash(ctx, f)
+		return s, err
 	}
 	return s, err
 }
@@ -328,9 +327,7 @@ func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
 // to where it came from, and a copy is removed. What has come into the project lies here no
 // more.
 func (q *quarantine) giveBack(one staged) error {
-	q.mu.Lock()
-	h, ok := q.held[one.inode]
-	q.mu.Unlock()
+	h, ok := q.lies(one.inode)
 	if !ok {
 		return nil
 	}
@@ -368,7 +365,7 @@ func (j *Journal) Late() (yours []string, err error) {
 		return nil, err
 	}
 	for _, c := range out {
-		h, there := q.lies(c.Before)
+		h, there := q.lies(c.Before.Stamp.Inode)
 		if c.Before.Kind != File || !there || q.has(c.Before) {
 			continue
 		}

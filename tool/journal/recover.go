@@ -220,7 +220,7 @@ func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Chan
 		if err != nil {
 			return nil, nil, err
 		}
-		_, held := q.lies(op.After)
+		_, held := q.lies(op.After.Stamp.Inode)
 		ok := held && returning[op.Path] || op.From != "" || j.kept(op.After)
 		if !ok { // it may be there already, or still
 			now, err := j.look(j.life, op.Path, hashOnly)

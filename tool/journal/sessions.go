@@ -264,31 +264,24 @@ func copyContents(from, to string) error {
 	if err := errors.Join(err, os.WriteFile(filepath.Join(to, logName), text, 0o600)); err != nil {
 		return err
 	}
-	noPoint := func(string) error { return nil }
-	kept, err := openStore(filepath.Join(from, objectsName), defaultMaxSession, noPoint)
-	if err != nil {
-		return err
-	}
-	defer kept.close()
-	s, err := openStore(filepath.Join(to, objectsName), defaultMaxSession, noPoint)
+	s, err := openStore(filepath.Join(to, objectsName), defaultMaxSession, func(string) error { return nil })
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	for hash, size := range kept.sizes { // A content is never changed, so both journals can name one file.
-		if os.Link(kept.path(hash), s.path(hash)) == nil {
-			s.sizes[hash] = size
-			s.used += size
+	objects := filepath.Join(from, objectsName)
+	entries, err := os.ReadDir(objects)
+	for _, e := range entries { // A content is never changed, so both journals can name one file.
+		path := filepath.Join(objects, e.Name())
+		if e.Name() == partName || os.Link(path, s.path(e.Name())) == nil {
 			continue
 		}
-		from, err := kept.open(hash)
-		if err != nil {
-			return err
-		}
-		_, err = s.write(from, hash, true)
-		if err = errors.Join(err, from.Close()); err != nil {
-			return err
-		}
+		data, readErr := os.ReadFile(path)
+		_, putErr := s.put(data, true)
+		err = errors.Join(err, readErr, putErr)
+	}
+	if err != nil {
+		return err
 	}
 	past, err := readPast(from)
 	if err != nil {

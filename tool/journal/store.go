@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -37,9 +36,8 @@ type store struct {
 
 	mu       sync.Mutex
 	sizes    map[string]int64
-	used     int64    // It counts bytes, those to be written too.
-	added    []string // This process added these, in order.
-	unsynced []string
+	used     int64             // It counts bytes, those to be written too.
+	unsynced []string          // This process added these contents.
 	later    map[string][]byte // These are to be written.
 	waiting  int64             // how many bytes that is
 
@@ -188,7 +186,7 @@ func (s *store) write(r io.Reader, hash string, force bool) (string, error) {
 	}
 	s.sizes[hash] = size
 	s.used += size
-	s.added, s.unsynced = append(s.added, hash), append(s.unsynced, hash)
+	s.unsynced = append(s.unsynced, hash)
 	return hash, nil
 }
 
@@ -236,58 +234,26 @@ func (s *store) bytes() int64 {
 	return s.used
 }
 
-// count is how many contents this process has added.
-func (s *store) count() int { return len(s.since(0)) }
-
-// since are the contents that this process has added after the first n.
-func (s *store) since(n int) []string {
-	s.flush()
+// forget removes a content, if it is kept.
+func (s *store) forget(hash string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.added[n:len(s.added):len(s.added)]
-}
-
-func (s *store) forget(hashes []string) (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, hash := range hashes {
-		err = errors.Join(err, os.Remove(s.path(hash)))
-		s.used -= s.sizes[hash]
-		delete(s.sizes, hash)
+	size, kept := s.sizes[hash]
+	if !kept {
+		return nil
 	}
-	return err
+	s.used -= size
+	delete(s.sizes, hash)
+	return os.Remove(s.path(hash))
 }
 
-// open opens the content with the hash. Its end is an error if the disk gave back
-// something else than was written.
-func (s *store) open(hash string) (io.ReadCloser, error) {
+// open opens the content with the hash. Its reader compares that with what it reads.
+func (s *store) open(hash string) (*os.File, error) {
 	if !s.written(hash) {
 		return nil, fmt.Errorf("content %.12s is not kept", hash)
 	}
-	f, err := os.Open(s.path(hash))
-	if err != nil {
-		return nil, err
-	}
-	return &checkedFile{f, sha256.New(), hash}, nil
+	return os.Open(s.path(hash))
 }
-
-// checkedFile compares the hash of what was read at its end.
-type checkedFile struct {
-	file *os.File
-	hash hash.Hash
-	want string
-}
-
-func (c *checkedFile) Read(p []byte) (int, error) {
-	n, err := c.file.Read(p)
-	c.hash.Write(p[:n])
-	if errors.Is(err, io.EOF) && hex.EncodeToString(c.hash.Sum(nil)) != c.want {
-		return n, fmt.Errorf("its copy is damaged: without %s the rest can be restored", c.file.Name())
-	}
-	return n, err
-}
-
-func (c *checkedFile) Close() error { return c.file.Close() }
 
 // sync brings to the disk what was added since the last time.
 func (s *store) sync() error {

@@ -167,7 +167,7 @@ func TestLayersOfAKilledSessionAreRemoved(t *testing.T) {
 	var left string
 	s, _ := open(t, func(c *Config) {
 		c.Layers = filepath.Join(c.Temp, "state")
-		left = filepath.Join(c.Layers, "session-1", "1", "work", "work")
+		left = filepath.Join(c.Layers, "artoo-session-1", "1", "work", "work")
 		for _, err := range []error{os.MkdirAll(left, 0o700), os.Chmod(left, 0)} {
 			if err != nil {
 				t.Fatal(err)
@@ -175,13 +175,13 @@ func TestLayersOfAKilledSessionAreRemoved(t *testing.T) {
 		}
 	})
 	list, err := os.ReadDir(s.config.Layers)
-	if err != nil || len(list) != 2 {
+	if err != nil || len(list) != 1 {
 		t.Errorf("there is %v, %v", list, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if list, err = os.ReadDir(s.config.Layers); err != nil || len(list) != 1 {
+	if list, err = os.ReadDir(s.config.Layers); err != nil || len(list) != 0 {
 		t.Errorf("after the end there is %v, %v", list, err)
 	}
 }

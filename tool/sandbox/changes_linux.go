@@ -8,13 +8,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/tempdir"
 )
 
 // Changes reads what the command did on its layer. It is called once, after Wait. An
@@ -54,26 +58,9 @@ func (p *Process) Discard() error {
 	case memory != nil:
 		return memory.Close()
 	case room != "":
-		return removeClosed(room)
+		return tempdir.RemoveAll(room)
 	}
 	return nil
-}
-
-// removeClosed removes a tree in which the command, or overlay, closed directories to their owner.
-func removeClosed(path string) error {
-	walk := func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o700 == 0o700 {
-				return nil
-			}
-			return os.Chmod(path, 0o700)
-		}
-		return err
-	}
-	if err := filepath.WalkDir(path, walk); err != nil {
-		return err
-	}
-	return os.RemoveAll(path)
 }
 
 // spot is a name in an open directory. No way to it leads through a link.
@@ -82,8 +69,12 @@ type spot struct {
 	name string
 }
 
-func (s spot) open(flags int) (int, error) {
-	return unix.Openat(s.dir, s.name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func (s spot) open(flags int) (*os.File, error) {
+	fd, err := unix.Openat(s.dir, s.name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), s.name), nil
 }
 
 // reopen lets artoo read a file, and read and empty a directory, that the command closed.
@@ -191,25 +182,26 @@ func (d *differ) dir(upper, lower spot, now Change) error {
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: now.Path, Err: err}
 	}
-	defer unix.Close(above)
-	below := -1
-	if now.Before.Mode.IsDir() && now.Before.Exists() {
-		if below, err = lower.open(unix.O_DIRECTORY); err != nil {
-			return &fs.PathError{Op: "open", Path: now.Path, Err: err}
-		}
-		defer unix.Close(below)
-	}
-	list, err := readNames(above)
+	defer above.Close()
+	list, err := above.Readdirnames(-1)
 	if err != nil {
 		return &fs.PathError{Op: "read", Path: now.Path, Err: err}
 	}
-	if below >= 0 && opaque(above) {
-		if err := d.rest(below, now.Path, list); err != nil {
-			return err
+	fd, below := int(above.Fd()), -1
+	if now.Before.Mode.IsDir() && now.Before.Exists() {
+		dir, err := lower.open(unix.O_DIRECTORY)
+		if err != nil {
+			return &fs.PathError{Op: "open", Path: now.Path, Err: err}
+		}
+		defer dir.Close()
+		if below = int(dir.Fd()); isOpaque("/proc/self/fd/" + strconv.Itoa(fd)) {
+			if err := d.rest(dir, now.Path, list); err != nil {
+				return err
+			}
 		}
 	}
 	for _, name := range list {
-		if err := d.entry(spot{above, name}, spot{below, name}, now.Path+"/"+name, now.Before.Moved); err != nil {
+		if err := d.entry(spot{fd, name}, spot{below, name}, now.Path+"/"+name, now.Before.Moved); err != nil {
 			return err
 		}
 	}
@@ -235,13 +227,13 @@ func (d *differ) held(lower spot, path string) error {
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer unix.Close(below)
+	defer below.Close()
 	return d.rest(below, path, nil)
 }
 
 // rest lists what of a directory is gone: all but what is kept.
-func (d *differ) rest(below int, path string, kept []string) error {
-	list, err := readNames(below)
+func (d *differ) rest(below *os.File, path string, kept []string) error {
+	list, err := below.Readdirnames(-1)
 	if err != nil {
 		return &fs.PathError{Op: "read", Path: path, Err: err}
 	}
@@ -250,7 +242,7 @@ func (d *differ) rest(below int, path string, kept []string) error {
 		if _, there := slices.BinarySearch(kept, name); there {
 			continue
 		}
-		lower, inner := spot{below, name}, path+"/"+name
+		lower, inner := spot{int(below.Fd()), name}, path+"/"+name
 		before, err := d.below(lower, inner)
 		if err != nil {
 			return err
@@ -309,77 +301,37 @@ func (d *differ) content(upper, lower spot, now *Change) (differs bool, err erro
 	if err != nil {
 		return false, err
 	}
-	defer unix.Close(below)
+	defer below.Close()
 	written, err := upper.open(0)
 	if err != nil {
 		return false, err
 	}
-	defer unix.Close(written)
+	defer written.Close()
 	half := len(d.buffer) / 2
 	for left := now.Size; left > 0; left -= int64(half) {
-		if err := d.ctx.Err(); err != nil {
-			return false, err
+		was, is := d.buffer[:min(left, int64(half))], d.buffer[half:][:min(left, int64(half))]
+		_, err = io.ReadFull(below, was)
+		_, writtenErr := io.ReadFull(written, is)
+		if err = errors.Join(d.ctx.Err(), err, writtenErr); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return true, nil // it became shorter meanwhile
 		}
-		n, err := fill(below, d.buffer[:half])
-		if err != nil {
-			return false, err
-		}
-		m, err := fill(written, d.buffer[half:])
-		if err != nil || !bytes.Equal(d.buffer[:n], d.buffer[half:half+m]) {
+		if err != nil || !bytes.Equal(was, is) {
 			return true, err
 		}
 	}
 	return false, nil
 }
 
-// fill reads until p is full or the file ends.
-func fill(fd int, p []byte) (n int, err error) {
-	for n < len(p) {
-		m, err := unix.Read(fd, p[n:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || m == 0 {
-			return n, err
-		}
-		n += m
-	}
-	return n, nil
-}
-
 // copiedUp reports whether an entry of the written side was made of one below. Where
 // there is none any more, the command moved it in the layer or someone else removed it.
 func copiedUp(upper spot) bool {
-	fd, err := upper.open(unix.O_NONBLOCK)
+	file, err := upper.open(unix.O_NONBLOCK)
 	if err != nil {
 		return false
 	}
-	defer unix.Close(fd)
-	_, err = unix.Fgetxattr(fd, "user.overlay.origin", nil)
+	defer file.Close()
+	_, err = unix.Fgetxattr(int(file.Fd()), "user.overlay.origin", nil)
 	return err == nil
-}
-
-// opaque reports whether a directory of the written side covers the one below.
-func opaque(fd int) bool {
-	value := make([]byte, 8)
-	n, err := unix.Fgetxattr(fd, "user.overlay.opaque", value)
-	return err == nil && n == 1 && value[0] == 'y'
-}
-
-// readNames lists an open directory.
-func readNames(fd int) ([]string, error) {
-	var list []string
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := unix.ReadDirent(fd, buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return list, err
-		}
-		_, _, list = unix.ParseDirent(buf[:n], -1, list)
-	}
 }
 
 // modes are what bits of the kernel's modes mean, the types of files first.

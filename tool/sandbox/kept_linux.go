@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/tempdir"
 )
 
 // claimRoom makes the session's directory for layers, and removes those of ended sessions.
@@ -29,35 +31,13 @@ func (s *Sandbox) claimRoom() error {
 	if err != nil {
 		return err
 	}
-	// While a session makes its directory and locks it, none takes it for a left one.
-	gate, err := lock(filepath.Join(layers, "lock"), unix.LOCK_EX)
-	if err != nil {
+	if err := tempdir.Sweep(layers); err != nil {
 		return err
 	}
-	left, err := filepath.Glob(filepath.Join(layers, "session-*"))
-	if err == nil {
-		var room string
-		if room, err = os.MkdirTemp(layers, "session-"); err == nil {
-			s.room, err = lock(filepath.Join(room, "lock"), unix.LOCK_EX)
-			spread(room)
-		}
+	if s.room, err = tempdir.Make(layers); err == nil {
+		spread(s.room.Path)
 	}
-	if err = errors.Join(err, gate.Close()); err != nil {
-		return err
-	}
-	for _, dir := range left {
-		file, err := lock(filepath.Join(dir, "lock"), unix.LOCK_EX|unix.LOCK_NB)
-		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
-			continue // its session works, or another removes it
-		}
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(removeClosed(dir), file.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // topDir is FS_TOPDIR_FL of linux/fs.h.
@@ -78,13 +58,13 @@ func spread(dir string) {
 	}
 }
 
-// lock opens a file and locks it.
-func lock(path string, how int) (*os.File, error) {
+// lock opens a file and locks it. It does not wait.
+func lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), how); err != nil {
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		file.Close()
 		return nil, err
 	}
@@ -102,7 +82,7 @@ func (s *Sandbox) claim(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		file, err := lock(filepath.Join(own, "lock"), unix.LOCK_EX|unix.LOCK_NB)
+		file, err := lock(filepath.Join(own, "lock"))
 		if err == nil {
 			s.locks = append(s.locks, file)
 			return own, nil
@@ -157,7 +137,7 @@ func (s *Sandbox) refresh(kept, original, rel string) (there bool, err error) {
 	}
 	var st, now unix.Stat_t
 	if err := unix.Lstat(original, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return false, removeClosed(kept)
+		return false, tempdir.RemoveAll(kept)
 	}
 	for _, entry := range entries {
 		below := filepath.Join(rel, entry.Name())
@@ -332,7 +312,7 @@ func (m merger) merge(from, to string) error {
 		return nil
 	}
 	if there && (isDir(old) || isDir(st)) {
-		if err := removeClosed(to); err != nil {
+		if err := tempdir.RemoveAll(to); err != nil {
 			return err
 		}
 	}
@@ -362,45 +342,44 @@ func newer(a, b unix.Timespec) bool { return a.Sec > b.Sec || a.Sec == b.Sec && 
 // opaqueName is the attribute of a directory that covers the one below.
 const opaqueName = "user.overlay.opaque"
 
-// isOpaque is opaque by path.
+// isOpaque reports whether a directory of the written side covers the one below.
 func isOpaque(path string) bool {
 	value := make([]byte, 8)
-	n, err := unix.Lgetxattr(path, opaqueName, value)
+	n, err := unix.Getxattr(path, opaqueName, value)
 	return err == nil && n == 1 && value[0] == 'y'
 }
 
 // copyEntry copies an entry to another file system, with its mode and times.
 func copyEntry(from, to string, st unix.Stat_t) error {
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		if err := os.Mkdir(to, 0o700); err != nil {
-			return err
-		}
-		if isOpaque(from) {
-			if err := unix.Setxattr(to, opaqueName, []byte{'y'}, 0); err != nil {
-				return &fs.PathError{Op: "setxattr", Path: to, Err: err}
-			}
-		}
-		if err := (merger{}).below(from, to); err != nil {
-			return err
-		}
-		return os.Chtimes(to, time.Time{}, time.Unix(st.Mtim.Unix()))
+	kind := st.Mode & unix.S_IFMT
+	if kind == unix.S_IFREG {
+		return copyContent(from, to, st)
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	switch kind {
 	case unix.S_IFLNK:
 		target, err := os.Readlink(from)
 		if err != nil {
 			return err
 		}
-		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		return os.Symlink(target, to)
 	case unix.S_IFCHR:
-		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		return unix.Mknod(to, unix.S_IFCHR, 0)
 	}
-	return copyContent(from, to, st)
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	if isOpaque(from) {
+		if err := unix.Setxattr(to, opaqueName, []byte{'y'}, 0); err != nil {
+			return &fs.PathError{Op: "setxattr", Path: to, Err: err}
+		}
+	}
+	if err := (merger{}).below(from, to); err != nil {
+		return err
+	}
+	return os.Chtimes(to, time.Time{}, time.Unix(st.Mtim.Unix()))
 }
 
 // copyContent copies a file beside the other one, and puts it in its place.

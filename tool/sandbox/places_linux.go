@@ -99,7 +99,7 @@ func (s *Sandbox) locate() (places, error) {
 		return strings.Count(a.To, "/") - strings.Count(b.To, "/")
 	})
 	seen := slices.Concat(p.read, p.layered)
-	for _, dir := range append([]string{filepath.Dir(filepath.Dir(s.room.Name())), s.kept}, s.ownCaches...) {
+	for _, dir := range append([]string{filepath.Dir(s.room.Path), s.kept}, s.ownCaches...) {
 		if within(dir, seen) {
 			p.own = append(p.own, dir)
 		}

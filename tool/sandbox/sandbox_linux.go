@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"artoo/tool/sandbox/launcher"
+	"artoo/tool/tempdir"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,10 +38,10 @@ type Sandbox struct {
 	facts  Facts
 	places places
 
-	where  string   // layers lie: launcher.OnDisk, launcher.InMemory, "" for nowhere
-	why    string   // nowhere
-	room   *os.File // locks the directory of what commands write, on disk
-	kept   string   // the directory of what is kept of the project's caches, or ""
+	where  string       // layers lie: launcher.OnDisk, launcher.InMemory, "" for nowhere
+	why    string       // nowhere
+	room   *tempdir.Dir // what commands write lies there, on disk; nil with Landlock or nothing
+	kept   string       // the directory of what is kept of the project's caches, or ""
 	mu     sync.Mutex
 	socket *net.UnixConn
 	pid    int
@@ -69,7 +70,7 @@ func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 		setup.Steps, setup.Ports = s.places.steps, config.Loopback
 		setup.Home, setup.Scratch, setup.Kept = s.places.home, s.places.scratch, s.kept
 		if s.room != nil && !config.inMemory {
-			setup.Disk = filepath.Dir(s.room.Name())
+			setup.Disk = s.room.Path
 		}
 	}
 	if err := s.start(ctx, setup); err != nil {
@@ -224,7 +225,7 @@ func (s *Sandbox) Close() error {
 		lock.Close()
 	}
 	if s.room != nil {
-		err = errors.Join(err, removeClosed(filepath.Dir(s.room.Name())), s.room.Close())
+		err = errors.Join(err, s.room.Remove())
 	}
 	return err
 }
@@ -283,7 +284,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 		p.memory = files[0]
 		p.room = "/proc/self/fd/" + strconv.Itoa(int(p.memory.Fd()))
 	} else if said.Where != "" {
-		p.room = filepath.Join(filepath.Dir(s.room.Name()), said.Where)
+		p.room = filepath.Join(s.room.Path, said.Where)
 	}
 	s.commands.Go(p.attend)
 	if s.writes(options) {
@@ -344,11 +345,11 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 }
 
 // sizes are how much a command may write, and how much of the disk stays free.
-func (l Limits) sizes(room *os.File, where string) (layer, free int64) {
+func (l Limits) sizes(room *tempdir.Dir, where string) (layer, free int64) {
 	const gb = 1 << 30
 	layer, free = gb, 2*gb
 	var st unix.Statfs_t
-	if room != nil && unix.Fstatfs(int(room.Fd()), &st) == nil {
+	if room != nil && unix.Statfs(room.Path, &st) == nil {
 		if where == launcher.OnDisk {
 			layer = max(8*gb, int64(st.Bavail)*st.Bsize/4/gb*gb)
 		}

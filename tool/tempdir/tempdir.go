@@ -1,5 +1,5 @@
-// Package tempdir makes the temporary directories of a session. The kernel's lock on one
-// ends with its process, so that what a killed artoo left is told from what is in use.
+// Package tempdir makes the directories of a session. The kernel's lock on one ends with
+// its process, so that what a killed artoo left is told from what is in use.
 package tempdir
 
 import (
@@ -24,10 +24,10 @@ type Dir struct {
 	lock *os.File // nil where the file system has no locks: what is left there stays
 }
 
-// Make makes a directory in the system's place for temporary files.
-func Make() (*Dir, error) {
+// Make makes a directory in another; "" is the system's place for temporary files.
+func Make(parent string) (*Dir, error) {
 	for {
-		path, err := os.MkdirTemp("", prefix)
+		path, err := os.MkdirTemp(parent, prefix)
 		if err != nil {
 			return nil, err
 		}
@@ -41,17 +41,17 @@ func Make() (*Dir, error) {
 
 // Remove removes the directory with all that it holds.
 func (d *Dir) Remove() error {
-	err := removeAll(d.Path)
+	err := RemoveAll(d.Path)
 	if d.lock != nil {
 		err = errors.Join(err, d.lock.Close())
 	}
 	return err
 }
 
-// Sweep removes the directories of this user whose process was killed. What it meets
-// that is none, or is in use, it leaves alone.
-func Sweep() error {
-	entries, err := os.ReadDir(os.TempDir())
+// Sweep removes the directories in parent that are this user's and whose process was
+// killed. What it meets that is none, or is in use, it leaves alone.
+func Sweep(parent string) error {
+	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,12 @@ func Sweep() error {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
-		path := filepath.Join(os.TempDir(), e.Name())
+		path := filepath.Join(parent, e.Name())
 		lock, err := lockDir(path)
 		if err != nil {
 			continue // it is in use, gone or another user's
 		}
-		errs = append(errs, removeAll(path), lock.Close())
+		errs = append(errs, RemoveAll(path), lock.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -108,9 +108,10 @@ func lockDir(path string) (lock *os.File, err error) {
 	return dir, nil
 }
 
-// removeAll removes a directory. The kernel leaves the work directory of a layer without
-// any permission, which keeps all but root from looking into it.
-func removeAll(dir string) error {
+// RemoveAll removes a directory, also where directories in it are closed to their owner. The
+// kernel leaves the work directory of a layer without any permission, which keeps all but
+// root from looking into it.
+func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

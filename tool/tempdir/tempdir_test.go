@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEMPDIR_TO_BE_KILLED") == "" {
 		os.Exit(m.Run())
 	}
-	dir, err := Make()
+	dir, err := Make("")
 	if err == nil {
 		_, err = os.Stdout.WriteString(dir.Path)
 	}
@@ -40,7 +40,7 @@ func there(t *testing.T, path string) bool {
 func TestOnlyWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	live, err := Make()
+	live, err := Make("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestOnlyWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Sweep(); err != nil {
+	if err := Sweep(os.TempDir()); err != nil {
 		t.Error(err)
 	}
 	if there(t, left) {
@@ -87,14 +87,14 @@ func TestADirectoryIsNeverSweptFromItsProcess(t *testing.T) {
 				return
 			default:
 			}
-			if err := Sweep(); err != nil {
+			if err := Sweep(os.TempDir()); err != nil {
 				swept <- err
 				return
 			}
 		}
 	}()
 	for range 300 {
-		dir, err := Make()
+		dir, err := Make("")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func (a *app) open(ctx context.Context) (err error) {
 // sweep removes meanwhile what killed artoos left among temporary files.
 func (a *app) sweep() {
 	swept := make(chan error, 1)
-	go func() { swept <- tempdir.Sweep() }()
+	go func() { swept <- tempdir.Sweep(os.TempDir()) }()
 	a.found.closers = append(a.found.closers, func() {
 		if err := <-swept; err != nil {
 			a.warn("what a killed artoo left in " + os.TempDir() + " could not be removed: " + err.Error())

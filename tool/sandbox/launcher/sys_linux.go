@@ -118,11 +118,11 @@ func makePlace(path string, dir bool) error {
 	if dir {
 		return mkdirAll(path)
 	}
-	return makeFile(path, 0o644)
+	return makeFile(path, "", 0o644)
 }
 
-// makeFile makes an empty file where there is none.
-func makeFile(path string, mode uint32) error {
+// makeFile makes a file with a short text where there is none.
+func makeFile(path, text string, mode uint32) error {
 	if err := mkdirAll(dirOf(path)); err != nil {
 		return err
 	}
@@ -133,23 +133,9 @@ func makeFile(path string, mode uint32) error {
 	if err != nil {
 		return err
 	}
-	return unix.Close(fd)
-}
-
-func writeFile(path, data string) error {
-	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC|unix.O_CLOEXEC, 0o644)
-	if err != nil {
-		return err
-	}
 	defer unix.Close(fd)
-	for data != "" {
-		n, err := unix.Write(fd, []byte(data))
-		if err != nil {
-			return err
-		}
-		data = data[n:]
-	}
-	return nil
+	_, err = unix.Write(fd, []byte(text))
+	return err
 }
 
 // readFile reads a small file, such as those of /proc.

@@ -65,8 +65,14 @@ func (s *server) perform() error {
 func perform(step Step) error {
 	to := newRoot + step.To
 	switch step.Op {
+	case OpDir, OpTemp, OpTerminal, OpProc:
+		if err := mkdirAll(to); err != nil {
+			return err
+		}
+	}
+	switch step.Op {
 	case OpDir:
-		return mkdirAll(to)
+		return nil
 	case OpLink:
 		if err := mkdirAll(dirOf(to)); err != nil {
 			return err
@@ -77,14 +83,8 @@ func perform(step Step) error {
 	case OpFile:
 		return bindText(step.Data, to)
 	case OpTemp:
-		if err := mkdirAll(to); err != nil {
-			return err
-		}
 		return unix.Mount("tmpfs", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, step.Data)
 	case OpTerminal:
-		if err := mkdirAll(to); err != nil {
-			return err
-		}
 		return unix.Mount("devpts", to, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, step.Data)
 	case OpProc:
 		return mountProc(step, to)
@@ -126,10 +126,10 @@ func bind(from, to, op string) error {
 // bindText puts a read-only file of its own over a path.
 func bindText(text, to string) error {
 	const scratch = "/text"
-	if err := writeFile(scratch, text); err != nil {
+	if err := makeFile(scratch, text, 0o644); err != nil {
 		return err
 	}
-	if err := makeFile(to, 0o644); err != nil {
+	if err := makeFile(to, "", 0o644); err != nil {
 		return err
 	}
 	if err := unix.Mount(scratch, to, "", unix.MS_BIND, ""); err != nil {
@@ -144,9 +144,6 @@ func bindText(text, to string) error {
 // mountProc mounts the launcher's own processes. Where the kernel does not let it,
 // since the proc that is there is itself covered in part, that one is shown.
 func mountProc(step Step, to string) error {
-	if err := mkdirAll(to); err != nil {
-		return err
-	}
 	if step.From == "" {
 		return unix.Mount("proc", to, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
@@ -251,7 +248,7 @@ func (s *server) makeOwn() error {
 	if err := unix.Mount("tmpfs", void, "tmpfs", flags, "mode=755,size=64k"); err != nil {
 		return err
 	}
-	if err := makeFile(void+"/file", 0); err != nil {
+	if err := makeFile(void+"/file", "", 0); err != nil {
 		return err
 	}
 	if err := unix.Mkdir(void+"/dir", 0); err != nil {
