@@ -67,7 +67,7 @@ func (w *world) run(c provider.ToolCall) provider.ToolResult {
 	text, err := w.real(c)
 	r.Text = text
 	if err != nil {
-		r.Text, r.IsError = strings.TrimSpace(text+"\n"+err.Error()), true
+		r.Text, r.IsError = strings.TrimSpace(text+"\n["+err.Error()+"]"), true
 	}
 	return r
 }
@@ -243,15 +243,7 @@ func scriptTests() []scriptTest {
 		{"all-goes-well", func(t *testing.T, w *world) {}, true, "go test ./... passes after the edit of till.go"},
 		{"no-edit-tool", func(t *testing.T, w *world) { without(w, "edit") }, false,
 			"go test ./... fails, and till.go was not edited"},
-		{"no-bash-tool", func(t *testing.T, w *world) { without(w, "bash") }, false,
-			"till.go was edited, but no check could be run after it"},
-		{"no-read-tool", func(t *testing.T, w *world) { without(w, "read") },
-			true, "go test ./... passes after the edit of till.go"},
-		{"no-tools", func(t *testing.T, w *world) { w.tools = nil }, false, "till.go was not edited"},
-		{"glob-for-ls", func(t *testing.T, w *world) {
-			w.tools[0] = "glob"
-			w.refuse("glob", "Not run: this call was denied.")
-		}, true, "go test ./... passes after the edit of till.go"},
+		{"no-bash-tool", func(t *testing.T, w *world) { without(w, "bash") }, false, "till.go was not edited"},
 		{"edit-denied", func(t *testing.T, w *world) { w.refuse("edit", denied) }, false,
 			"the edit of till.go failed: Not run: this call was denied."},
 		{"bash-denied", func(t *testing.T, w *world) { w.refuse("bash", denied) }, false,
@@ -278,8 +270,6 @@ func scriptTests() []scriptTest {
 			mend(t, w)
 			w.refuse("bash", "--- FAIL: TestOther (0.00s)\nFAIL\nexit status 1")
 		}, false, "go test ./... fails, and till.go was not edited"},
-		{"another-file", func(t *testing.T, w *world) { w.write(t, source, "package till\n") }, false,
-			"till.go was not edited"},
 		{"still-failing", func(t *testing.T, w *world) {
 			w.refuse("bash",
 				"--- FAIL: TestTotal (0.00s)\n    till_test.go:18: a ``` b: Total is 1, want 2\nFAIL\nexit status 1")
@@ -456,21 +446,6 @@ func TestOnlyItsOwnCallsAreScripted(t *testing.T) {
 	} {
 		if Scripted(c) {
 			t.Errorf("%s %s is taken for its own", c.Name, c.Input)
-		}
-	}
-}
-
-func TestExitCode(t *testing.T) {
-	for text, want := range map[string]int{
-		"boom\nexit status 127": 127, "exit 1 in 0.2s": 1, "Exit code: 2": 2, "exited with 3": 3,
-		"Not run: this call was denied.": -1, "": -1, "exit": -1, "the exit is at the other end of hall 5": -1,
-	} {
-		code, ok := exitCode(text)
-		if !ok {
-			code = -1
-		}
-		if code != want {
-			t.Errorf("%q: %d, want %d", text, code, want)
 		}
 	}
 }

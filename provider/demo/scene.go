@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"artoo/provider"
@@ -16,7 +15,6 @@ type scene struct {
 	spoken  bool      // the user said something in the middle of it
 	init    bool      // the user asked for an AGENTS.md, which is no part of the script
 	calls   int       // all calls so far, for ids
-	listed  bool      // the directory was listed, or that was refused
 	look    *exchange // the file was read, or that was refused
 	checks  []exchange
 	edit    *exchange
@@ -76,8 +74,6 @@ func asksForInit(m provider.Message) bool {
 
 func (s *scene) add(x exchange) {
 	switch x.call.Name {
-	case "ls", "glob":
-		s.listed = true
 	case "read":
 		s.look = &x
 	case "edit":
@@ -102,15 +98,14 @@ const (
 
 func (x exchange) verdict() verdict {
 	text := x.result.Text
-	code, ran := exitCode(text)
 	switch {
 	case !x.result.IsError:
 		return passed
-	case x.command() == shellCheck && ran && code == 1: // grep found nothing
-		return failed
 	case strings.Contains(text, "--- FAIL"):
 		return failed
-	case ran || strings.Contains(text, "not found"):
+	case x.command() == shellCheck && strings.Contains(text, "[exit status 1]"): // grep found nothing
+		return failed
+	case strings.Contains(text, "exit status"):
 		return useless
 	}
 	return unknown
@@ -124,26 +119,6 @@ func (x exchange) command() string {
 		return ""
 	}
 	return in.Command
-}
-
-// exitCode finds a command's exit status in the words of the tool.
-func exitCode(text string) (code int, ok bool) {
-	i := strings.LastIndex(strings.ToLower(text), "exit")
-	if i < 0 {
-		return 0, false
-	}
-	rest := text[i:min(len(text), i+24)]
-	digit := func(r rune) bool { return r >= '0' && r <= '9' }
-	start := strings.IndexFunc(rest, digit)
-	if start < 0 {
-		return 0, false
-	}
-	number := rest[start:]
-	if end := strings.IndexFunc(number, func(r rune) bool { return !digit(r) }); end >= 0 {
-		number = number[:end]
-	}
-	code, err := strconv.Atoi(number)
-	return code, err == nil
 }
 
 func last(checks []exchange) (x exchange, v verdict) {

@@ -1,10 +1,10 @@
 package demo
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"artoo/provider"
@@ -32,32 +32,33 @@ func (s scene) next(tools offered) move {
 }
 
 func (s scene) act(tools offered) move {
-	if calls := s.looking(tools); len(calls) > 0 {
-		return s.hello(calls)
-	}
-	if s.edit != nil {
-		return s.afterEdit(tools)
-	}
-	if s.look != nil {
-		if s.look.result.IsError {
-			return s.end("Not fixed", "I could not read `"+source+"`: "+quote(s.look.result.Text),
-				"I do not change a file I have not seen, so I stop here.")
+	for _, name := range []string{"ls", "read", "bash"} {
+		if !tools[name] {
+			return s.end("Not fixed", "I have no `"+name+"` tool in this run, so I stop here.")
 		}
-		if !strings.Contains(s.look.result.Text, wrong) {
-			return s.end("Not fixed", "`"+source+"` is not the file I know. It begins with "+quote(s.look.result.Text),
-				"I am a script and have no other plan, so I stop here.")
-		}
+	}
+	switch {
+	case s.look == nil:
+		return s.hello()
+	case s.edit != nil:
+		return s.afterEdit()
+	case s.look.result.IsError:
+		return s.end("Not fixed", "I could not read `"+source+"`: "+quote(s.look.result.Text),
+			"I do not change a file I have not seen, so I stop here.")
 	}
 	x, v := last(s.checks)
+	fixed := strings.Contains(s.look.result.Text, right)
 	switch {
-	case len(s.checks) == 0 && tools["bash"]:
-		return s.run(goCheck, s.greet(s.guess()+" **The test decides**, so I run it."))
+	case len(s.checks) == 0 && fixed:
+		return s.run(goCheck, "I see nothing wrong in `Total`. **The test decides**, so I run it.")
+	case len(s.checks) == 0:
+		return s.run(goCheck, "One line of `Total` looks odd, but a guess is no finding. **The test decides**, so I run it.")
 	case v == passed:
 		return s.end("Nothing to fix", "`"+x.command()+"` passes as it is.", "I changed nothing.")
 	case v == useless && x.command() == goCheck:
 		return s.run(shellCheck, "The test cannot run here. The shell said:\n\n"+block(tail(x.result.Text, 3))+
 			"\n\nIt takes a working [Go](https://go.dev). I go on with a plainer check: is the price multiplied by the count anywhere?")
-	case s.fixed():
+	case fixed:
 		return s.end("Not fixed", "`"+source+"` already has the line I would write, yet no check has passed.",
 			"I am a script and have no other plan, so I stop here.")
 	case !tools["edit"]:
@@ -67,27 +68,10 @@ func (s scene) act(tools offered) move {
 	return s.change(x, v)
 }
 
-// looking lists the calls that are still needed to see what is there.
-func (s scene) looking(tools offered) []provider.ToolCall {
-	if s.edit != nil {
-		return nil
-	}
-	var calls []provider.ToolCall
-	switch {
-	case s.listed:
-	case tools["ls"]:
-		calls = append(calls, s.call(0, "ls", map[string]any{"path": "."}))
-	case tools["glob"]:
-		calls = append(calls, s.call(0, "glob", map[string]any{"pattern": "*"}))
-	}
-	if s.look == nil && tools["read"] {
-		calls = append(calls, s.call(len(calls), "read", map[string]any{"path": source}))
-	}
-	return calls
-}
-
-func (s scene) hello(calls []provider.ToolCall) move {
-	m := move{text: s.greet("First I look at what is here."), calls: calls}
+// hello looks at what is there.
+func (s scene) hello() move {
+	m := move{text: s.greet("First I look at what is here."),
+		calls: []provider.ToolCall{s.call(0, "ls", lsInput), s.call(1, "read", readInput)}}
 	if s.fresh {
 		m.reasoning = "A failing test in a small directory. I should look before I change anything: list the files and read the source."
 	}
@@ -101,21 +85,6 @@ func (s scene) greet(text string) string {
 	return "Hello! I am the **scripted demo** of artoo. There is no model behind me and I need no network, but the tools below are real, and so are the files.\n\n" + text
 }
 
-func (s scene) guess() string {
-	switch {
-	case s.look == nil:
-		return "I have no `read` tool in this run."
-	case s.fixed():
-		return "I see nothing wrong in `Total`."
-	}
-	return "One line of `Total` looks odd, but a guess is no finding."
-}
-
-// fixed reports whether the file that was read is already right.
-func (s scene) fixed() bool {
-	return s.look != nil && strings.Contains(s.look.result.Text, right)
-}
-
 func (s scene) change(x exchange, v verdict) move {
 	var b strings.Builder
 	switch {
@@ -123,44 +92,36 @@ func (s scene) change(x exchange, v verdict) move {
 		b.WriteString("The test fails, and it says where:\n\n" + block(failures(x.result.Text)) + "\n\n")
 	case v == failed:
 		b.WriteString("Nothing found, so the count is never used.\n\n")
-	case len(s.checks) == 0:
-		b.WriteString(s.greet("I have no `bash` tool in this run, so I cannot run the test.\n\n"))
 	default:
 		b.WriteString("The check was not run: " + quote(x.result.Text) + "\n\n")
 	}
 	b.WriteString("`Total` adds the price of each item *once*, however many were bought. I change that one line.")
-	return move{text: b.String(), calls: []provider.ToolCall{s.call(0, "edit", theEdit())}}
+	return move{text: b.String(), calls: []provider.ToolCall{s.call(0, "edit", editInput)}}
 }
 
-func theEdit() map[string]any {
-	return map[string]any{"path": source, "edits": []map[string]any{{"old_string": wrong, "new_string": right}}}
-}
+// The inputs of the script's calls.
+const (
+	lsInput   = `{"path":"."}`
+	readInput = `{"path":"` + source + `"}`
+	editInput = `{"edits":[{"new_string":"` + right + `","old_string":"` + wrong + `"}],"path":"` + source + `"}`
+)
+
+func bashInput(command string) string { return `{"command":` + strconv.Quote(command) + `}` }
 
 // Scripted reports whether the script makes this very call.
 func Scripted(c provider.ToolCall) bool {
-	var inputs []map[string]any
-	switch c.Name {
-	case "ls":
-		inputs = []map[string]any{{"path": "."}}
-	case "glob":
-		inputs = []map[string]any{{"pattern": "*"}}
-	case "read":
-		inputs = []map[string]any{{"path": source}}
-	case "edit":
-		inputs = []map[string]any{theEdit()}
-	case "bash":
-		inputs = []map[string]any{{"command": goCheck}, {"command": shellCheck}}
-	}
-	return slices.ContainsFunc(inputs, func(in map[string]any) bool { return bytes.Equal(encode(in), c.Input) })
+	inputs := map[string][]string{"ls": {lsInput}, "read": {readInput}, "edit": {editInput},
+		"bash": {bashInput(goCheck), bashInput(shellCheck)}}
+	return slices.Contains(inputs[c.Name], string(c.Input))
 }
 
-func (s scene) afterEdit(tools offered) move {
+func (s scene) afterEdit() move {
 	if s.edit.result.IsError {
 		return s.end("Not fixed", "The edit was not made: "+quote(s.edit.result.Text),
 			"I stop here; `"+source+"` is as it was.")
 	}
 	x, v := last(s.checks)
-	if len(s.recheck) == 0 && v == failed && tools["bash"] {
+	if len(s.recheck) == 0 && v == failed {
 		return s.run(x.command(), "Edited. Now the same check once more.")
 	}
 	x, v = last(s.recheck)
@@ -227,20 +188,12 @@ const further = "I am a script, not a model, and my part is over: I cannot answe
 	"`/help` lists what you can type here."
 
 func (s scene) run(command, text string) move {
-	return move{text: text, calls: []provider.ToolCall{s.call(0, "bash", map[string]any{"command": command})}}
+	return move{text: text, calls: []provider.ToolCall{s.call(0, "bash", bashInput(command))}}
 }
 
 // call makes the nth call of a reply, from 0.
-func (s scene) call(n int, name string, input map[string]any) provider.ToolCall {
-	return provider.ToolCall{ID: fmt.Sprintf("demo_%d", s.calls+n+1), Name: name, Input: encode(input)}
-}
-
-func encode(input map[string]any) json.RawMessage {
-	raw, err := provider.Marshal(input)
-	if err != nil {
-		panic(fmt.Sprintf("demo: %v", err)) // only strings and maps: a mistake in this file
-	}
-	return raw
+func (s scene) call(n int, name, input string) provider.ToolCall {
+	return provider.ToolCall{ID: fmt.Sprintf("demo_%d", s.calls+n+1), Name: name, Input: json.RawMessage(input)}
 }
 
 // failures picks the lines of a test's output that say what was expected.
