@@ -114,15 +114,17 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts
 		return "", errors.Join(err, r.Close())
 	}
 	close(started)
-	exited, copied := make(chan struct{}), make(chan struct{})
+	var exited atomic.Bool
+	copied := make(chan struct{})
 	go func() {
 		defer t.prompt.Guard()
 		defer close(copied)
-		t.copyShell(r, out, exited)
+		t.copyShell(r, out, &exited)
 	}()
 	err = command.Wait()
 	close(over)
-	close(exited)
+	exited.Store(true)
+	t.complain(r.SetReadDeadline(time.Now().Add(shellPipeWait))) // of the read that has begun
 	t.awaitShown(out, copied, keys)
 	t.complain(r.Close())
 	if command.ProcessState != nil {
@@ -343,46 +345,20 @@ const (
 
 // copyShell shows what is read from r, until its end. Once the command has exited others may
 // still hold the pipe: it waits shellPipeWait for more, without the time the terminal takes.
-func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited <-chan struct{}) {
-	chunks, stop := make(chan []byte), make(chan struct{})
-	defer close(stop)
-	go func() {
-		defer t.prompt.Guard()
-		defer close(chunks)
-		for {
-			b := make([]byte, 32<<10)
-			n, err := r.Read(b)
-			if n > 0 {
-				select {
-				case chunks <- b[:n]:
-				case <-stop:
-					return
-				}
-			}
-			if err != nil { // the end of the pipe, or ours
-				return
-			}
-		}
-	}()
-	var late <-chan time.Time
+func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited *atomic.Bool) {
+	b := make([]byte, 32<<10)
 	for left, rest := shellPipeWait, shellPipeRest; rest > 0; {
-		asked := time.Now()
-		if exited == nil {
-			late = time.After(left)
+		began, over := time.Now(), exited.Load()
+		if over {
+			t.complain(r.SetReadDeadline(began.Add(left)))
 		}
-		select {
-		case p, ok := <-chunks:
-			if !ok {
-				return
-			}
-			if exited == nil {
-				left -= time.Since(asked)
-				rest -= len(p)
-			}
-			_, _ = out.Write(p) // cannot fail
-		case <-exited:
-			exited = nil
-		case <-late:
+		n, err := r.Read(b)
+		if over {
+			left -= time.Since(began)
+			rest -= n
+		}
+		_, _ = out.Write(b[:n]) // cannot fail
+		if err != nil {         // the end of the pipe, or of the wait
 			return
 		}
 	}

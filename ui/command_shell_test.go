@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -235,10 +236,10 @@ func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 		_, _ = w.WriteString(shellPiece())
 		_ = w.Close()
 	}()
-	exited := make(chan struct{})
-	close(exited)
+	var exited atomic.Bool
+	exited.Store(true)
 	out.begin()
-	k.term.copyShell(r, out, exited)
+	k.term.copyShell(r, out, &exited)
 	out.end()
 	if shown.String() != shellPiece() {
 		t.Errorf("%d bytes are shown", shown.Len())
@@ -263,11 +264,12 @@ func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *test
 		_, _ = w.WriteString(shellPiece())
 		_ = w.Close()
 	}()
-	exited, copied, interrupted := make(chan struct{}), make(chan struct{}), make(interrupts, 1)
-	close(exited)
+	var exited atomic.Bool
+	exited.Store(true)
+	copied, interrupted := make(chan struct{}), make(interrupts, 1)
 	interrupted.add()
 	out.begin()
-	go func() { defer close(copied); k.term.copyShell(r, out, exited) }()
+	go func() { defer close(copied); k.term.copyShell(r, out, &exited) }()
 	k.term.awaitShown(out, copied, interrupted)
 	out.end()
 	if draws != 1 { // the one that was held up, of which Discard throws away the rest

@@ -7,6 +7,7 @@ package demo
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // How fast the script speaks.
 const (
 	thinking = 400 * time.Millisecond // before the first piece of a reply
-	between  = 25 * time.Millisecond  // two pieces
+	between  = 15 * time.Millisecond  // two pieces
 )
 
 // Provider plays the script. Its state is the history of each request, so that
@@ -91,19 +92,9 @@ func (p *Provider) say(ctx context.Context, m move, yield func(provider.Event, e
 	return true
 }
 
+// pieces are the words of a text.
 func pieces(text string) []string {
-	var all []string
-	start := 0
-	for i := range len(text) {
-		if (text[i] == ' ' || text[i] == '\n') && i-start >= 8 {
-			all = append(all, text[start:i+1])
-			start = i + 1
-		}
-	}
-	if start < len(text) {
-		all = append(all, text[start:])
-	}
-	return all
+	return slices.DeleteFunc(strings.SplitAfter(text, " "), func(piece string) bool { return piece == "" })
 }
 
 // size guesses tokens: four bytes make one.
