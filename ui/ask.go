@@ -245,23 +245,17 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 	t.showNotifyTrouble()
 	at := t.asker()
 	at.notify = t.opt.Notify
-	yes, err := trust(t.Screen, t.opt.Trust.Question).ask(ctx, at)
+	yes, err := yesOrNo(t.Screen, t.opt.Trust.Question).ask(ctx, at)
 	if err != nil {
 		return nil // the end of the input ends the conversation at its prompt
 	}
 	return t.opt.Trust.Answered(yes)
 }
 
-func trust(s *screen.Screen, q screen.TrustQuestion) dialogue[bool] {
-	d := yesNo(confirmation[bool](s, q))
-	d.decided = func(yes bool) { s.Confirmed(q, yes) }
-	return d
-}
-
 // TrustOnTTY asks the question on the controlling terminal, which the screen's Err must be;
 // agent.ErrNobody without one.
 func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
-	return onTTY(s, nil, func(at asker) (bool, error) { return trust(s, q).ask(ctx, at) })
+	return onTTY(s, nil, func(at asker) (bool, error) { return yesOrNo(s, q).ask(ctx, at) })
 }
 
 func (t *Terminal) asker() asker {

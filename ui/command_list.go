@@ -22,14 +22,6 @@ import (
 
 func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
 
-func firstLine(text string) string {
-	first, rest, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if more && strings.TrimSpace(rest) != "" {
-		return first + " …"
-	}
-	return first
-}
-
 func (t *Terminal) columns(rows [][]string) { columns(t.Screen, rows) }
 
 func columns(s *screen.Screen, rows [][]string) {

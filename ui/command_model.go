@@ -148,7 +148,7 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 			return err
 		}
 	}
-	if err := t.opt.Program.SwitchModel(ctx, found.Provider+"/"+found.Model); err != nil {
+	if err := t.opt.Program.SwitchModel(found.Provider + "/" + found.Model); err != nil {
 		return err
 	}
 	t.showModel()
@@ -188,11 +188,8 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 	list := t.opt.Program.Models()
 	if len(list) < 2 {
 		var err error
-		if list, err = t.opt.Program.AskModels(ctx); err != nil {
-			t.Note(oneLine(err.Error()))
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if list, err = t.askModels(ctx); err != nil {
+			return err
 		}
 	}
 	c := choices{title: oneLine("model: " + now.String() + "; known of " + now.Name + ":")}
@@ -203,7 +200,7 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 	if err != nil || i == nothingChosen {
 		return err
 	}
-	if err := t.opt.Program.SwitchModel(ctx, now.Name+"/"+list[i].ID); err != nil {
+	if err := t.opt.Program.SwitchModel(now.Name + "/" + list[i].ID); err != nil {
 		return err
 	}
 	t.showModel()
@@ -212,14 +209,23 @@ func chooseModel(ctx context.Context, t *Terminal) error {
 
 func (t *Terminal) showModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
 
-// listModels is /model list.
-func listModels(ctx context.Context, t *Terminal) error {
+// askModels asks the provider; why it could not be asked is shown.
+func (t *Terminal) askModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	list, err := t.opt.Program.AskModels(ctx)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		t.Note(oneLine(err.Error()))
+	}
+	return list, nil
+}
+
+// listModels is /model list.
+func listModels(ctx context.Context, t *Terminal) error {
+	list, err := t.askModels(ctx)
+	if err != nil {
+		return err
 	}
 	if len(list) == 0 {
 		t.Note("no models are known; any name may be given")
@@ -248,11 +254,7 @@ func completeModels(t *Terminal, arg string) []prompt.Candidate {
 
 func runProvider(ctx context.Context, t *Terminal, name string) error {
 	if name != "" {
-		if err := t.opt.Program.SwitchProvider(ctx, name); err != nil {
-			return err
-		}
-		t.showModel()
-		return nil
+		return runModel(ctx, t, name+"/")
 	}
 	list, err := t.opt.Program.Providers()
 	t.Note("now " + oneLine(t.opt.Agent.Model().String()) +

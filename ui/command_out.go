@@ -89,7 +89,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	if arg == "list" {
 		var rows [][]string
 		for i, o := range list {
-			rows = append(rows, []string{strconv.Itoa(i + 1), oneLine(o.verb), oneLine(firstLine(o.object)),
+			rows = append(rows, []string{strconv.Itoa(i + 1), oneLine(o.verb), oneLine(sizes.Head(o.object)),
 				oneLine(o.summary)})
 		}
 		t.columns(rows)
@@ -107,7 +107,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	if why != "" {
 		t.Note(why)
 	}
-	head := oneLine(o.verb + " " + firstLine(o.object))
+	head := oneLine(o.verb + " " + sizes.Head(o.object))
 	return t.page(head + "\n\n" + sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code) + "\n")
 }
 
@@ -131,7 +131,7 @@ func (o output) whole() (text, why string) {
 func completeOutputs(t *Terminal, _ string) []prompt.Candidate {
 	all := []prompt.Candidate{{Text: "list", Help: "the last calls"}}
 	for i, o := range t.outputs.all() {
-		all = append(all, prompt.Candidate{Text: strconv.Itoa(i + 1), Help: o.verb + " " + firstLine(o.object)})
+		all = append(all, prompt.Candidate{Text: strconv.Itoa(i + 1), Help: o.verb + " " + sizes.Head(o.object)})
 	}
 	return all
 }

@@ -28,7 +28,7 @@ func (t *Terminal) queued(q *prompt.Queue, l prompt.Line) bool {
 	}
 	name, arg := cutWord(l.Text)
 	if !q.InTurn() || l.Literal || name != "/queue" {
-		t.Queued(firstLine(l.Text))
+		t.Queued(text.Head(l.Text))
 		return false
 	}
 	if err := (queue{q, t.Screen}).run(arg); err != nil {
@@ -65,7 +65,7 @@ func (q queue) run(arg string) error {
 		return err
 	}
 	l := q.Lines()[i]
-	first := firstLine(l.Text)
+	first := text.Head(l.Text)
 	said := "dropped: "
 	if what == "edit" {
 		if said = "taken back, it is in the next prompt: "; !q.Prefill(prompt.Draft{Text: l.Text, Pasted: l.Pasted}) {
@@ -86,7 +86,7 @@ func (q queue) show() {
 		if l.Now {
 			when = "at the next step: "
 		}
-		q.screen.Row(strconv.Itoa(i+1)+"  ", when+oneLine(firstLine(l.Text)))
+		q.screen.Row(strconv.Itoa(i+1)+"  ", when+oneLine(text.Head(l.Text)))
 	}
 }
 
@@ -114,7 +114,7 @@ func (q queue) sendNow(which string) error {
 		}
 		if !q.steers(one) {
 			return fmt.Errorf("only a message can reach the model during a turn, this waits for its end: %s",
-				firstLine(q.Lines()[one].Text))
+				text.Head(q.Lines()[one].Text))
 		}
 	}
 	marked := false
@@ -122,7 +122,7 @@ func (q queue) sendNow(which string) error {
 		if (one < 0 || i == one) && q.steers(i) {
 			l := &q.Lines()[i]
 			l.Now, marked = true, true
-			q.screen.Note("sent at the next step, or else when the turn ends: " + oneLine(firstLine(l.Text)))
+			q.screen.Note("sent at the next step, or else when the turn ends: " + oneLine(text.Head(l.Text)))
 		}
 	}
 	if !marked {

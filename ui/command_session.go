@@ -62,7 +62,7 @@ func (t *Terminal) sessionChoices(rows []conversation.Info) choices {
 	c := choices{title: "sessions of " + oneLine(t.opt.Agent.Env().Dir),
 		prompt: "number, or part of ID, name or title (Enter: stay here): "}
 	for _, r := range rows {
-		title := firstLine(r.First)
+		title := text.Head(r.First)
 		if r.Name != "" {
 			title = "[" + r.Name + "] " + title
 		}
@@ -163,7 +163,7 @@ func completeSessions(t *Terminal, _ string) []prompt.Candidate {
 		if r.Name != "" {
 			all = append(all, prompt.Candidate{Text: r.Name, Help: r.ID})
 		}
-		all = append(all, prompt.Candidate{Text: r.ID, Help: age(t.opt.Clock.Now().Sub(r.Updated)) + ", " + firstLine(r.First)})
+		all = append(all, prompt.Candidate{Text: r.ID, Help: age(t.opt.Clock.Now().Sub(r.Updated)) + ", " + text.Head(r.First)})
 	}
 	return all
 }
@@ -283,25 +283,12 @@ func tail(text string, n int) (last string, before int) {
 		return strings.Join(lines, "\n"), 0
 	}
 	before = len(lines) - n
-	fence := ""
-	for _, l := range lines[:before] {
-		l = strings.TrimSpace(l)
-		switch mark := fenceMark(l); {
-		case fence == "" && len(mark) >= 3:
-			fence = l
-		case fence != "" && mark == l && strings.HasPrefix(l, fenceMark(fence)):
-			fence = ""
-		}
-	}
+	fence := export.OpenFence(strings.Join(lines[:before], "\n"))
 	lines = lines[before:]
 	if fence != "" {
 		lines = append([]string{fence}, lines...)
 	}
 	return strings.Join(lines, "\n"), before
-}
-
-func fenceMark(l string) string {
-	return l[:len(l)-len(strings.TrimLeft(l, "`~"))]
 }
 
 func age(d time.Duration) string {

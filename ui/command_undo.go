@@ -75,7 +75,7 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 			return fmt.Errorf("%q is not the number of a turn", arg)
 		}
 		if turns = []int{n}; !slices.Contains(u.Journal.Turns(), n) {
-			return fmt.Errorf("turn %d has nothing to undo; turns with changes: %s", n, turnList(u.Journal.Turns()))
+			return fmt.Errorf("turn %d has nothing to undo; turns with changes: %s", n, cmp.Or(numbers(u.Journal.Turns()), "none"))
 		}
 	}
 	changes := u.Journal.Diff(turns...)
@@ -93,17 +93,6 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 		return nil
 	}
 	return t.page(all)
-}
-
-func turnList(turns []int) string {
-	var names []string
-	for _, n := range turns {
-		names = append(names, strconv.Itoa(n))
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 // completeTurns and completeCount run while a turn may: only the journal is asked.

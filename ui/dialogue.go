@@ -157,6 +157,13 @@ func yesNo(d dialogue[bool]) dialogue[bool] {
 	return d
 }
 
+// yesOrNo is the dialogue about a question that a yes or a no decides.
+func yesOrNo(s *screen.Screen, q screen.YesNo) dialogue[bool] {
+	d := yesNo(confirmation[bool](s, q))
+	d.decided = func(yes bool) { s.Confirmed(q, yes) }
+	return d
+}
+
 // keyOf is the key that stands for an answer; n also for those that decide nothing.
 func keyOf(a agent.Answer, m meaning) string {
 	if m == edits {

@@ -24,11 +24,14 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	if end.err != nil || interrupted {
 		back = t.unqueue()
 	}
-	outcome := screen.OutcomeDone
+	outcome, words := screen.OutcomeDone, 0
+	if end.response != nil {
+		words = len(strings.Fields(end.response.Text))
+	}
 	switch {
 	case interrupted:
 		outcome = screen.OutcomeStopped
-		t.Stopped(wordCount(end.response), len(t.returned))
+		t.Stopped(words, len(t.returned))
 	case errors.Is(end.err, agent.ErrStopped):
 		outcome = screen.OutcomeStopped
 		t.Note("turn stopped")
@@ -69,13 +72,6 @@ func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took ti
 	}
 	info.Line = t.statusLine(info)
 	t.Status(info)
-}
-
-func wordCount(r *agent.Response) int {
-	if r == nil {
-		return 0
-	}
-	return len(strings.Fields(r.Text))
 }
 
 // unqueue puts queued lines into the next prompts, one each; it returns those that cannot be
@@ -190,19 +186,15 @@ func notifyCommand() dialogue[string] {
 			if err == nil {
 				_, err = exec.LookPath(words[0])
 			}
-			if err != nil {
-				return "", unclear, cannotRun(err)
+			switch {
+			case errors.Is(err, exec.ErrNotFound):
+				return "", unclear, "no such program; the text of the notification becomes its last argument"
+			case err != nil:
+				return "", unclear, err.Error()
 			}
 			return strings.TrimSpace(text), grants, ""
 		},
 	}
-}
-
-func cannotRun(err error) string {
-	if errors.Is(err, exec.ErrNotFound) {
-		return "no such program; the text of the notification becomes its last argument"
-	}
-	return err.Error()
 }
 
 func (t *Terminal) busy() (busy bool) {

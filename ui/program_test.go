@@ -142,23 +142,20 @@ func (p *testProgram) Providers() ([]config.Choice, error) {
 }
 
 func (p *testProgram) FindModel(_ context.Context, name string) (FoundModel, error) {
-	if p.find == nil {
+	switch owner, whole := strings.CutSuffix(name, "/"); {
+	case whole && owner != "openai":
+		return FoundModel{}, errors.New("there is no provider " + owner)
+	case whole:
+		return FoundModel{Provider: owner, Model: "gpt", Known: true}, nil
+	case p.find == nil:
 		return FoundModel{Provider: p.agent.Model().Name, Model: name, Known: true}, nil
 	}
 	return p.find(name)
 }
 
-func (p *testProgram) SwitchModel(_ context.Context, name string) error {
+func (p *testProgram) SwitchModel(name string) error {
 	prov, name, _ := strings.Cut(name, "/")
 	p.agent.SwitchModel(testModel(prov, name))
-	return nil
-}
-
-func (p *testProgram) SwitchProvider(_ context.Context, name string) error {
-	if name != "openai" {
-		return errors.New("there is no provider " + name)
-	}
-	p.agent.SwitchModel(testModel(name, "gpt"))
 	return nil
 }
 

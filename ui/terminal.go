@@ -365,8 +365,8 @@ type Program interface {
 	// AskModels asks the provider first. The error says why it could not be
 	// asked; the list then is that of Models.
 	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
-	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or a
-	// provider's usual one. The provider is asked where it is not known otherwise. The error
+	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or
+	// for PROVIDER or PROVIDER/ its usual one. The provider is asked where it is not known otherwise. The error
 	// says why nothing can be meant.
 	FindModel(ctx context.Context, name string) (FoundModel, error)
 	// Providers lists the providers that could answer, each with the model that a
@@ -374,9 +374,7 @@ type Program interface {
 	Providers() ([]config.Choice, error)
 	// SwitchModel makes the agent's model another one, of another provider if the
 	// name has one before a slash. The reasoning effort stays as it is.
-	SwitchModel(ctx context.Context, name string) error
-	// SwitchProvider changes to the model that a provider means.
-	SwitchProvider(ctx context.Context, name string) error
+	SwitchModel(name string) error
 	// Settings are the settings in the order of the help, as they are now.
 	Settings() []config.Value
 	// Doctor looks at what artoo needs and tells what it finds; tell's error, or

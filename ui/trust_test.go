@@ -42,7 +42,7 @@ func TestTrustIsGivenByATypedYesOnceAllWasShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var err, out bytes.Buffer
 			s := screen.New(screen.Options{Out: &out, Err: &err, Conversation: true})
-			yes, failed := trust(s, test.q).ask(t.Context(), asker{Screen: s,
+			yes, failed := yesOrNo(s, test.q).ask(t.Context(), asker{Screen: s,
 				ask: func(_ context.Context, q prompt.Question) (prompt.Line, error) {
 					if !strings.HasPrefix(q.Label.Text, "approve: trust what /src/shop brings? ") {
 						t.Errorf("asked %q", q.Label.Text)

@@ -35,31 +35,20 @@ func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
 	return onTTY(u.Screen, nil, func(at asker) (bool, error) { return u.ask(ctx, p, at) })
 }
 
-// Show prints what the plan says without asking.
-func (u Undo) Show(p journal.Plan) { u.Screen.Confirm(u.question(p)) }
-
-// Decided prints that it is done without having been asked.
-func (u Undo) Decided(p journal.Plan, yes bool) { u.Screen.Confirmed(u.question(p), yes) }
-
 // ask asks about a plan, twice where the repository has moved on.
 func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err error) {
-	q := u.question(p)
-	yes, err = u.dialogue(q).ask(ctx, at)
+	q := u.Question(p)
+	yes, err = yesOrNo(u.Screen, q).ask(ctx, at)
 	if err != nil || !yes || !p.HeadMoved {
 		return yes, err
 	}
 	q.Head = "HEAD has moved since; restored files belong to the earlier commit"
 	q.Steps, q.Rows, q.Object = nil, nil, q.Object+" across that"
-	return u.dialogue(q).ask(ctx, at)
+	return yesOrNo(u.Screen, q).ask(ctx, at)
 }
 
-func (u Undo) dialogue(q screen.UndoQuestion) dialogue[bool] {
-	d := yesNo(confirmation[bool](u.Screen, q))
-	d.decided = func(yes bool) { u.Screen.Confirmed(q, yes) }
-	return d
-}
-
-func (u Undo) question(p journal.Plan) screen.UndoQuestion {
+// Question is what is asked about a plan.
+func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 	q := screen.UndoQuestion{Verb: "undo", Object: u.turns(p.Turns), Head: "nothing would change"}
 	if p.Redo {
 		q.Verb = "redo"
@@ -152,14 +141,10 @@ func stepNames(steps []journal.StepInfo) []string {
 }
 
 func (u Undo) turns(turns []int) string {
-	var names []string
-	for _, n := range turns {
-		names = append(names, strconv.Itoa(n))
-	}
 	last := turns[len(turns)-1]
-	name := "turn " + names[0]
+	name := "turn " + numbers(turns)
 	if len(turns) > 1 {
-		name = "turns " + strings.Join(names, ", ")
+		name = "turns " + numbers(turns)
 	}
 	if u.Said == nil || u.Said(last) == "" {
 		return name
@@ -169,7 +154,16 @@ func (u Undo) turns(turns []int) string {
 	} else {
 		name += ":"
 	}
-	return fmt.Sprintf(`%s "%s"`, name, strings.TrimSpace(firstLine(u.Said(last))))
+	return fmt.Sprintf(`%s "%s"`, name, strings.TrimSpace(text.Head(u.Said(last))))
+}
+
+// numbers lists turns by their numbers.
+func numbers(turns []int) string {
+	var names []string
+	for _, n := range turns {
+		names = append(names, strconv.Itoa(n))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Effect says in a few words what becomes of a path, for a machine: deleted,

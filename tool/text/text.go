@@ -16,6 +16,15 @@ func FirstLine(s string) string {
 	return strings.TrimSpace(line)
 }
 
+// Head is FirstLine with a mark behind it where there is more.
+func Head(s string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if more {
+		first += " …"
+	}
+	return first
+}
+
 // Clip is s, or its first n-1 characters with "…" behind them where it has more than n (at least 1).
 func Clip(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {

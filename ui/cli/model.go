@@ -162,7 +162,7 @@ func (a *app) pulledModel(name string) string {
 }
 
 // SwitchModel implements ui.Program.
-func (a *app) SwitchModel(_ context.Context, name string) error {
+func (a *app) SwitchModel(name string) error {
 	choice := a.choiceOf(name)
 	model, err := a.model(choice)
 	if err != nil {
@@ -192,18 +192,6 @@ func (a *app) usual(name string) string {
 		}
 	}
 	return a.defaultModel(name)
-}
-
-// SwitchProvider implements ui.Program.
-func (a *app) SwitchProvider(ctx context.Context, name string) error {
-	if !a.cfg.IsProvider(name) {
-		return errors.New("there is no provider " + name)
-	}
-	choice, err := a.usualOf(name)
-	if err != nil {
-		return err
-	}
-	return a.SwitchModel(ctx, choice.Provider+"/"+choice.Model)
 }
 
 // usualOf is what the name of a provider alone means.

@@ -261,8 +261,12 @@ func (a *app) serve(ctx context.Context, name string) error {
 func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error) {
 	choice := a.choiceOf(name)
 	ids, _ := a.ids(choice.Provider)
-	if a.cfg.IsProvider(name) && !slices.Contains(ids, name) {
-		usual, err := a.usualOf(name)
+	owner, alone := strings.CutSuffix(name, "/")
+	switch known := a.cfg.IsProvider(owner); {
+	case alone && !known:
+		return ui.FoundModel{}, errors.New("there is no provider " + owner)
+	case known && !slices.Contains(ids, name):
+		usual, err := a.usualOf(owner)
 		return ui.FoundModel{Provider: usual.Provider, Model: usual.Model, Known: err == nil}, err
 	}
 	found := ui.FoundModel{Provider: choice.Provider, Model: choice.Model}

@@ -407,7 +407,8 @@ func (a trustCommand) askToTrust(ctx context.Context) error {
 			return err
 		}
 	}
-	yes, err := a.answerTrust(ctx, q, "artoo trust --yes, once you have looked")
+	yes, err := a.confirm("trust", q, *a.yes, "artoo trust --yes, once you have looked",
+		func() (bool, error) { return ui.TrustOnTTY(ctx, a.screen, q) })
 	if err == nil && yes && !*a.yes {
 		err = accept()
 	}
@@ -427,27 +428,11 @@ func (a trustCommand) askToRun(ctx context.Context, store trust.Store) error {
 		a.screen.Line(sanitize.Text(a.project.Root, sanitize.Line) + " is trusted to run its own programs")
 		return nil
 	}
-	yes, err := a.answerTrust(ctx, screen.TrustQuestion{Dir: a.project.Root, Run: true}, "artoo trust --run --yes")
+	q := screen.TrustQuestion{Dir: a.project.Root, Run: true}
+	yes, err := a.confirm("trust", q, *a.yes, "artoo trust --run --yes",
+		func() (bool, error) { return ui.TrustOnTTY(ctx, a.screen, q) })
 	if err != nil || !yes {
 		return err
 	}
 	return a.trustPrograms()
-}
-
-// answerTrust shows and asks a question, unless --yes answers it; hint is for who cannot be asked.
-func (a trustCommand) answerTrust(ctx context.Context, q screen.TrustQuestion, hint string) (bool, error) {
-	nobody := fail(agent.KindApproval, "trust", agent.ErrNobody, hint)
-	switch {
-	case *a.yes:
-		a.screen.Confirm(q)
-		a.screen.Confirmed(q, true)
-		return true, nil
-	case !a.streams.watched:
-		return false, nobody
-	}
-	yes, err := ui.TrustOnTTY(ctx, a.screen, q)
-	if errors.Is(err, agent.ErrNobody) {
-		return false, nobody
-	}
-	return yes, err
 }

@@ -206,27 +206,35 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 
 // approveUndo asks, unless given, which counts --yes, answers as many questions as there are.
 func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given int) (yes bool, err error) {
-	hint := "artoo undo --yes"
+	if len(p.Restore) == 0 {
+		return true, nil
+	}
+	hint, questions := "artoo undo --yes", 1
 	if p.HeadMoved {
-		hint += " --yes"
+		hint, questions = "artoo undo --yes --yes", 2
 	}
-	nobody := fail(agent.KindApproval, "undo", agent.ErrNobody, hint)
-	switch {
-	case len(p.Restore) == 0:
+	ask := func() (bool, error) { return u.OnTTY(ctx, p) }
+	if given > 0 {
+		ask = nil
+	}
+	return a.confirm("undo", u.Question(p), given >= questions, hint, ask)
+}
+
+// confirm asks a question on the terminal, unless given, which is --yes, answers it. ask is nil
+// where nothing may be asked; hint is for who cannot be asked.
+func (a *app) confirm(what string, q screen.YesNo, given bool, hint string, ask func() (bool, error)) (bool, error) {
+	if ask != nil && !given && a.streams.watched {
+		if yes, err := ask(); !errors.Is(err, agent.ErrNobody) {
+			return yes, err
+		}
+		return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
+	}
+	a.screen.Confirm(q)
+	a.screen.Confirmed(q, given)
+	if given {
 		return true, nil
-	case given > 1 || given == 1 && !p.HeadMoved:
-		u.Show(p)
-		u.Decided(p, true)
-		return true, nil
-	case given == 1 || !a.streams.watched:
-		u.Show(p)
-		u.Decided(p, false)
-		return false, nobody
 	}
-	if yes, err = u.OnTTY(ctx, p); errors.Is(err, agent.ErrNobody) {
-		return false, nobody
-	}
-	return yes, err
+	return false, fail(agent.KindApproval, what, agent.ErrNobody, hint)
 }
 
 // changedTurn is a turn of a session that changed something.

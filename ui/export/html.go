@@ -16,6 +16,7 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -34,7 +35,7 @@ func HTML(w io.Writer, s Session) error {
 		"heading":  said.heading,
 		"object":   (*item).object,
 		"describe": describe,
-		"first":    firstOf,
+		"first":    text.Head,
 		"empty":    func(text string) bool { return strings.TrimSpace(text) == "" },
 		"lines":    func(text string) bool { return strings.Contains(text, "\n") },
 		"line":     func(text string) string { return html.EscapeString(sanitize.Text(text, sanitize.Line)) },

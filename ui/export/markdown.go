@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -91,24 +92,35 @@ func (p *page) item(m said, it *item) {
 
 // closeFence ends a code block that an answer left open: it would take in all that follows.
 func closeFence(text string) string {
-	fence := ""
+	if fence := OpenFence(text); fence != "" {
+		return text + "\n" + runOf(fence)
+	}
+	return text
+}
+
+// OpenFence is the line that opens the code block in which a Markdown text ends, "" outside of one.
+func OpenFence(text string) string {
+	open := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, mark := range []string{"`", "~"} {
-			run := line[:len(line)-len(strings.TrimLeft(line, mark))]
-			switch {
-			case len(run) < 3:
-			case fence == "" && (mark == "~" || !strings.Contains(line[len(run):], mark)):
-				fence = run
-			case fence != "" && run == line && strings.HasPrefix(run, fence):
-				fence = ""
-			}
+		run := runOf(line)
+		switch {
+		case len(run) < 3:
+		case open == "" && (run[0] == '~' || !strings.Contains(line[len(run):], "`")):
+			open = line
+		case open != "" && run == line && strings.HasPrefix(run, runOf(open)):
+			open = ""
 		}
 	}
-	if fence == "" {
-		return text
+	return open
+}
+
+// runOf is the run of backticks or tildes that a line begins with.
+func runOf(line string) string {
+	if line == "" || line[0] != '`' && line[0] != '~' {
+		return ""
 	}
-	return text + "\n" + fence
+	return line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
 }
 
 func (p *page) call(c *item) {
@@ -135,26 +147,17 @@ func (p *page) call(c *item) {
 }
 
 func callLine(c *item) string {
-	text := "**" + sanitize.Text(c.Name, sanitize.Line) + "**"
+	line := "**" + sanitize.Text(c.Name, sanitize.Line) + "**"
 	if object := c.object(); object != "" {
-		text += " " + InlineCode(firstOf(object))
+		line += " " + InlineCode(text.Head(object))
 	}
 	switch {
 	case c.Result == nil:
-		text += ", no result"
+		line += ", no result"
 	case c.Result.IsError:
-		text += ", failed"
+		line += ", failed"
 	}
-	return text
-}
-
-// firstOf is the first line of a text, with a mark if there are more.
-func firstOf(text string) string {
-	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if more {
-		first += " …"
-	}
-	return first
+	return line
 }
 
 // fenced writes a text that nothing in it can end.

@@ -89,7 +89,7 @@ func hint(denied ...agent.Denial) string {
 			way = "artoo trust --run --yes"
 		case d.Code == permission.RuleAsks, d.Code == permission.RuleMayDeny, d.Rule == "":
 		case !strings.ContainsFunc(d.Rule, func(r rune) bool { return !unicode.IsPrint(r) }):
-			list, way = &rules, " --allow "+ShellQuote(d.Rule)
+			list, way = &rules, " --allow '"+strings.ReplaceAll(d.Rule, "'", `'\''`)+"'"
 		}
 		if !slices.Contains(*list, way) && len(rules)+len(ways) < mostHints {
 			*list = append(*list, way)
@@ -308,9 +308,4 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	default:
 		c.event(noticeEvent{"notice", n.Kind, n.Text})
 	}
-}
-
-// ShellQuote quotes a word for a POSIX shell.
-func ShellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -301,14 +301,6 @@ func TestStdoutThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestShellQuote(t *testing.T) {
-	for in, want := range map[string]string{"": `''`, "a b": `'a b'`, "it's": `'it'\''s'`, "$x\n": "'$x\n'"} {
-		if got := ShellQuote(in); got != want {
-			t.Errorf("%q is quoted as %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestTheLiveOutputInEventsIsBounded(t *testing.T) {
 	var out, err bytes.Buffer
 	c := &callbacks{Screen: screen.New(screen.Options{Out: &out, Err: &err}),

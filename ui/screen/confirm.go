@@ -15,6 +15,12 @@ type Confirmation interface {
 	keys() [][2]string         // the answers, each with what it means; "" goes on with the one above
 }
 
+// YesNo is a Confirmation that a yes or a no decides.
+type YesNo interface {
+	Confirmation
+	decided(yes bool) string // what is printed of the answer
+}
+
 // Keys are the keys that answer a question, except for the question mark.
 func Keys(q Confirmation) (keys []string) {
 	for _, row := range q.keys() {
@@ -56,7 +62,7 @@ func (s *Screen) ConfirmHelp(q Confirmation) {
 }
 
 // Confirmed prints whether the user said yes.
-func (s *Screen) Confirmed(q interface{ decided(yes bool) string }, yes bool) {
+func (s *Screen) Confirmed(q YesNo, yes bool) {
 	s.do(func() {
 		s.endAsking()
 		s.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes))))
