@@ -103,7 +103,7 @@ func TestTheRightsHoldForADay(t *testing.T) {
 			kinds[strings.ReplaceAll(strings.TrimSpace(line), " / ", " | ")] = kind
 		}
 	}
-	p := dayPolicy(t, ModeAsk, false)
+	p, lines := dayPolicy(t, ModeAsk, false), linesOf(t, "day.txt")
 	secret := filepath.Join(p.Root, ".env")
 	for name, can := range confinements {
 		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
@@ -119,14 +119,14 @@ func TestTheRightsHoldForADay(t *testing.T) {
 				if denied {
 					putFile(t, secret, "X=1\n")
 				}
-				for _, line := range linesOf(t, "day.txt") {
+				rights := map[bool]Rights{true: p.Rights(true), false: p.Rights(false)}
+				for _, line := range lines {
 					kind := kinds[line]
 					if kind == "reading" && denied {
 						continue // those that read the denied file are asked about
 					}
 					d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root})
-					for _, headless := range []bool{false, true} {
-						r := p.Rights(headless)
+					for headless, r := range rights {
 						want := map[string]Fate{"reading": r.Reading, "system": r.Commands, "loss": r.Commands, "outside": r.Outside, "": r.Own}[kind]
 						if kind == "loss" && !can.Layer && want == Unasked && mode != ModePlan {
 							want = r.fate(Ask)

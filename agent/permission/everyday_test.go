@@ -1,11 +1,16 @@
 package permission
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestEverydayLinesRunUnaskedUnderARuleForEveryCommand has what an agent runs
 // all day, with variables, substitutions and loops.
 func TestEverydayLinesRunUnaskedUnderARuleForEveryCommand(t *testing.T) {
+	empty := t.TempDir() + "/" // whatever stands in /tmp would be overwritten
 	for _, line := range linesOf(t, "everyday.txt") {
+		line = strings.ReplaceAll(line, "/tmp/", empty)
 		if got := testPolicy(t, ModeAsk, "bash", "", "").Decide("bash", run(line)); got.Verdict != Run {
 			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
 		}

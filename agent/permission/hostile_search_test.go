@@ -44,6 +44,19 @@ func TestAnObjectNamedByItsIDIsNotLeftOutByAPathspec(t *testing.T) {
 		"git grep . master -- . ':!sub/.env'")
 }
 
+// A file that was staged once stays in the object store, whatever the index says later.
+func TestGitShowsNoContentOfADeniedFileUnasked(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
+	shown := []string{"git show 1a2b3c4", "git cat-file -p 1a2b3c4", "git diff --cached", "git grep --cached SECRET"}
+	wantEffect(t, p, Run, shown...)
+	gitIn(t, root, "add", "-f", ".env")
+	gitIn(t, root, "rm", "-q", "--cached", ".env")
+	wantEffect(t, p, Ask, shown...)
+	wantEffect(t, p, Ask, "git for-each-ref --format=%(raw)", "git tag --list '--format=%(*raw)'", "git branch --format '%(raw:size)'")
+	wantEffect(t, p, Run, "git show --stat master", "git log --oneline", "git for-each-ref '--format=%(refname)'")
+}
+
 func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	wantEffect(t, p, Run, "git log --help", "git -C sub status --help")

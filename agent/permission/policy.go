@@ -6,6 +6,7 @@ package permission
 import (
 	"cmp"
 	"strings"
+	"sync"
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
@@ -37,10 +38,14 @@ type Policy struct {
 	guarded *guardedOnce        // during one decision
 }
 
-// deciding is the policy for one decision, which looks at git's configuration once.
+// deciding is the policy for one decision, which looks at git's configuration and for denied
+// files once.
 func (p *Policy) deciding() *Policy {
 	own := *p
 	own.guarded = &guardedOnce{guard: p.World.Guard}
+	if own.Files != nil {
+		own.denied = sync.OnceValues(own.Files.Denied)
+	}
 	return &own
 }
 

@@ -42,8 +42,10 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
-		signed := strings.Contains(w, "%G") || strings.Contains(w, "%(signature") || strings.Contains(w, "%(contents:sig")
-		if option && badGitOption(w) || signed { // git runs a program for a signature
+		// Git runs a program for a signature; what a ref leads to may be any file's content.
+		format := slices.ContainsFunc([]string{"%G", "%(signature", "%(contents:sig", "%(raw", "%(*raw"},
+			func(field string) bool { return strings.Contains(w, field) })
+		if option && badGitOption(w) || format {
 			return "the option " + w + " of git can write, execute or leave the repository"
 		}
 		if _, leaves := leavesOut(w); leaves && ended {

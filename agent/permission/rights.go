@@ -132,8 +132,10 @@ type Confinement struct {
 // holds is what confines the commands now: where they could read denied files, little runs unasked.
 func (p *Policy) holds() Confinement {
 	can := p.Confinement
-	if can.Shows && !can.Layer && (p.World.mayRead([]string{p.Root}, ".", true) != "" || p.TrackedSecret() != "") {
-		can.First, can.Auto = false, false
+	if can.Shows && !can.Layer {
+		if denied, err := p.Denied(); err != nil || len(denied) > 0 || p.TrackedSecret() != "" {
+			can.First, can.Auto = false, false
+		}
 	}
 	return can
 }

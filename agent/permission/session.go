@@ -126,12 +126,17 @@ type World struct {
 	Environ []string // the environment of commands
 	Guard   *Guard   // finds guarded files whose names do not show it; may be nil
 	Secrets *facts.Histories
+
+	denied func() ([]string, error) // during one decision
 }
 
 // Denied lists the files that no command may see, as they are now.
 func (w *World) Denied() ([]string, error) {
-	if w.Files == nil {
+	switch {
+	case w.Files == nil:
 		return nil, nil
+	case w.denied != nil:
+		return w.denied()
 	}
 	return w.Files.Denied()
 }
@@ -192,7 +197,7 @@ func (w World) gitRuns(dir string) (why string) {
 	return ""
 }
 
-// gitSecrets lists the denied files, absolute, that git in dir tracks or did track.
+// gitSecrets lists the denied files, absolute, that git in dir tracks, did track or has stored.
 func (w World) gitSecrets(dir string) ([]string, error) {
 	if w.Files == nil || w.Secrets == nil {
 		return nil, nil
@@ -201,7 +206,11 @@ func (w World) gitSecrets(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.Secrets.Secrets(found, w.Environ)
+	denied, err := w.Denied()
+	if err != nil {
+		return nil, err
+	}
+	return w.Secrets.Secrets(found, w.Environ, denied)
 }
 
 // gitHooks names the hooks that git in dir would run.

@@ -205,7 +205,7 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 		}
 	}
 	var histories project.Histories
-	names, err := histories.Secrets(project.Project{Root: w.root, Dir: w.root, Git: true}, os.Environ())
+	names, err := histories.Secrets(project.Project{Root: w.root, Dir: w.root, Git: true}, os.Environ(), nil)
 	if err != nil || strings.Contains(strings.Join(names, " "), "testdata/id_rsa") ||
 		!strings.Contains(strings.Join(names, " "), "lib/id_rsa") {
 		t.Errorf("git could show %q, %v", names, err)

@@ -5,8 +5,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"os/exec"
@@ -141,4 +143,11 @@ func SafeEnviron(environ []string) []string {
 	}
 	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
 		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")
+}
+
+// ObjectID is the name that git gives an object of a kind, such as blob, by its hash.
+func ObjectID(sum hash.Hash, kind string, data []byte) string {
+	fmt.Fprintf(sum, "%s %d\x00", kind, len(data))
+	sum.Write(data)
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -1,11 +1,15 @@
 package project
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +27,8 @@ const historyTime = 2 * time.Second
 
 var errHistory = errors.New("the repository's history could not be looked through for secrets in time")
 
-// Histories knows which files of the deny list stand in the index or the history
-// of repositories, and keeps that until a ref, a reflog or the index changes.
+// Histories knows which files of the deny list stand in the index, the history or the object
+// store of repositories, and keeps that until one of them changes.
 // The zero value is ready; safe for concurrent use.
 type Histories struct {
 	mu   sync.Mutex
@@ -32,17 +36,18 @@ type Histories struct {
 }
 
 type history struct {
-	state uint64 // hashes refs, reflogs and the index as they were
+	state uint64 // hashes refs, reflogs, the index, the store and the denied files as they were
 	names []string
 	err   error
 }
 
 // Secrets lists the files of the deny list, absolute and sorted, that git in the
 // project could show: those that the index holds, or a commit that a ref, a
-// reflog or a stash reaches. The error says that it cannot be told. environ is
-// the environment that commands get; git's own programs must be known to be off
-// (Project.GitRuns).
-func (h *Histories) Secrets(p Project, environ []string) ([]string, error) {
+// reflog or a stash reaches, and those of denied whose present content is in the
+// object store. denied are the absolute denied files that are there. The error says
+// that it cannot be told. environ is the environment that commands get; git's own
+// programs must be known to be off (Project.GitRuns).
+func (h *Histories) Secrets(p Project, environ, denied []string) ([]string, error) {
 	if !p.Git {
 		return nil, nil
 	}
@@ -50,13 +55,13 @@ func (h *Histories) Secrets(p Project, environ []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := historyState(dir, common)
+	state := historyState(dir, common, denied)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if kept, ok := h.kept[p.Root]; ok && kept.state == state {
 		return kept.names, kept.err
 	}
-	names, err := p.historySecrets(dir, environ)
+	names, err := p.historySecrets(dir, environ, denied)
 	if h.kept == nil {
 		h.kept = map[string]history{}
 	}
@@ -64,11 +69,21 @@ func (h *Histories) Secrets(p Project, environ []string) ([]string, error) {
 	return names, err
 }
 
-// historyState sums up what tells that there are other commits.
-func historyState(dir, common string) uint64 {
+// historyState sums up what tells that there are other commits, objects or denied files.
+func historyState(dir, common string, denied []string) uint64 {
 	sum := fnv.New64a()
 	note := func(path string, info fs.FileInfo) {
 		fmt.Fprintln(sum, path, info.Size(), info.ModTime().UnixNano())
+	}
+	// A new object changes the time of a directory in objects.
+	objects, _ := fs.Glob(os.DirFS(common), "objects/*") // The pattern is valid.
+	for i, name := range objects {
+		objects[i] = filepath.Join(common, name)
+	}
+	for _, path := range slices.Concat(objects, denied) {
+		if info, err := os.Lstat(path); err == nil {
+			note(path, info)
+		}
 	}
 	for _, base := range []string{dir, common} {
 		for _, name := range []string{"HEAD", "index", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "shallow"} {
@@ -91,7 +106,7 @@ func historyState(dir, common string) uint64 {
 	return sum.Sum64()
 }
 
-func (p Project) historySecrets(dir string, environ []string) (names []string, err error) {
+func (p Project) historySecrets(dir string, environ, denied []string) (names []string, err error) {
 	tracked, err := p.trackedSecrets()
 	if err != nil {
 		return nil, err
@@ -113,11 +128,56 @@ func (p Project) historySecrets(dir string, environ []string) (names []string, e
 	if err != nil && exists(filepath.Join(dir, "HEAD")) { // Git recognises a repository by its HEAD.
 		return nil, errHistory
 	}
+	if names, err = p.stored(ctx, environ, denied); err != nil {
+		return nil, errHistory
+	}
 	for name := range found {
 		names = append(names, filepath.Join(p.Root, filepath.FromSlash(name)))
 	}
 	slices.Sort(names)
-	return names, nil
+	return slices.Compact(names), nil
+}
+
+// stored lists those of the denied files whose content is in the object store, except what
+// the index holds under a name that may be read too.
+func (p Project) stored(ctx context.Context, environ, denied []string) ([]string, error) {
+	files := map[string]string{} // by the ids that git gives their contents, with either line end
+	for _, path := range denied {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > mostHashed {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // Git could not have read it either.
+		}
+		for _, content := range [][]byte{data, bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))} {
+			files[git.ObjectID(sha1.New(), "blob", content)] = path
+			files[git.ObjectID(sha256.New(), "blob", content)] = path
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	held := map[string]string{}
+	store := git.Git{Dir: p.Root, Env: git.SafeEnviron(environ)}
+	ids := strings.Join(slices.Collect(maps.Keys(files)), "\n")
+	if err := store.Run(ctx, strings.NewReader(ids), '\n', func(line string) error {
+		if id, kind, _ := strings.Cut(line, " "); kind == "blob" {
+			held[id] = files[id]
+		}
+		return nil
+	}, "cat-file", "--batch-check=%(objectname) %(objecttype)"); err != nil || len(held) == 0 {
+		return nil, err
+	}
+	err := git.Run(ctx, environ, p.Root, p.Root, func(entry string) error {
+		place, name, _ := strings.Cut(entry, "\t")
+		if !p.secretHere(name) && !slices.Contains(denied, filepath.Join(p.Root, filepath.FromSlash(name))) {
+			delete(held, strings.Fields(place)[1])
+		}
+		return nil
+	}, "ls-files", "-s", "-z")
+	return slices.Collect(maps.Values(held)), err
 }
 
 // leadsOut returns an error when a file of git's own is a link out of its

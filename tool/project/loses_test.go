@@ -64,9 +64,10 @@ func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
 		}
 	}
 	h := new(Histories)
+	var denied []string // files that are there
 	expect := func(want ...string) {
 		t.Helper()
-		names, err := h.Secrets(Project{Root: root, Dir: root, Git: true}, environ)
+		names, err := h.Secrets(Project{Root: root, Dir: root, Git: true}, environ, denied)
 		if err != nil {
 			t.Error(err)
 		}
@@ -92,6 +93,24 @@ func TestHistoryIsLookedThroughForSecrets(t *testing.T) {
 	expect("sub/.env")
 	mkfile(t, filepath.Join(root, ".netrc"), "x")
 	do("stash", "-q", "-u")
+	expect(".netrc", "sub/.env")
+
+	env := filepath.Join(root, ".env")
+	denied = []string{env}
+	mkfile(t, env, "SECRET=1\n")
+	expect(".netrc", "sub/.env")
+	do("add", "-f", ".env")
+	do("rm", "-q", "--cached", ".env") // only the object store has its content now
+	expect(".env", ".netrc", "sub/.env")
+	mkfile(t, env, "SECRET=2\n")
+	expect(".netrc", "sub/.env")
+	do("hash-object", "-w", ".env")
+	expect(".env", ".netrc", "sub/.env")
+	mkfile(t, env, "SECRET=1\r\n") // git stores it with other line ends
+	expect(".env", ".netrc", "sub/.env")
+	mkfile(t, filepath.Join(root, ".env.example"), "SECRET=3\n")
+	do("add", ".env.example")
+	mkfile(t, env, "SECRET=3\n") // as anyone may read it
 	expect(".netrc", "sub/.env")
 }
 

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"artoo/tool/git"
 )
 
 // format is how a repository names objects.
@@ -208,14 +210,7 @@ func exists(path string) bool {
 }
 
 // blob is the id of content.
-func (f format) blob(data []byte) string { return f.id("blob", data) }
+func (f format) blob(data []byte) string { return git.ObjectID(f.hash(), "blob", data) }
 
 // emptyTree is the id of a tree without entries, which git knows without storing it.
-func (f format) emptyTree() string { return f.id("tree", nil) }
-
-func (f format) id(kind string, data []byte) string {
-	sum := f.hash()
-	fmt.Fprintf(sum, "%s %d\x00", kind, len(data))
-	sum.Write(data)
-	return hex.EncodeToString(sum.Sum(nil))
-}
+func (f format) emptyTree() string { return git.ObjectID(f.hash(), "tree", nil) }
