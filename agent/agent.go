@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -242,6 +243,14 @@ func (a *Agent) Tools() []tool.Tool {
 // OutputDir is the directory for long outputs of the present session, "" for none.
 func (a *Agent) OutputDir() string { return a.session.outputDir() }
 
+// BackgroundCommand is a command that goes on after its call.
+type BackgroundCommand struct {
+	ID, Line string
+	Began    time.Time
+	Runs     bool
+	End      string // how it ended, in words; "" while it runs
+}
+
 // Background lists the background commands of the present session, the oldest first.
 func (a *Agent) Background() (list []BackgroundCommand) {
 	if a.session.opt.Env.Jobs == nil {
@@ -296,3 +305,155 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 
 // HasEnded reports whether a background command has ended that was not looked at yet.
 func (a *Agent) HasEnded() bool { return a.background.hasEnded() }
+
+// open puts a session into the agent: conversation, system prompt, files. A nil session begins a
+// new one.
+func (a *Agent) open(s *conversation.Session) error {
+	if begin := a.session.opt.Secrets.Begin; begin != nil {
+		if err := begin(s); err != nil {
+			return err
+		}
+	}
+	w := a.session.opt.Workspace
+	if w != nil && a.session.opt.Env.Files == nil { // The rights depend on the denied files.
+		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, nil); err != nil {
+			return err
+		}
+	}
+	system, settings, instructions := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
+	if w != nil {
+		var cut bool
+		var err error
+		if instructions, cut, err = w.instructions(); err != nil {
+			return err
+		}
+		if cut {
+			a.session.notify("the instruction files are longer than 32 KB together; the rest was left out")
+		}
+		system = w.systemPrompt(settings, instructions, a.session.opt.Env.Environ)
+	}
+	if s == nil && !a.session.opt.Sessions.Ephemeral {
+		s = a.session.opt.Sessions.Store.Create(conversation.Header{
+			CWD: a.session.opt.Env.Dir, Version: a.session.opt.Sessions.Version, Provider: a.session.model.Name, Model: a.session.model.Defaults.Model,
+			System: system, Headless: w != nil && w.Headless,
+		})
+	}
+	if s != nil {
+		if begun := a.session.opt.Secrets.Begun; begun != nil {
+			begun(s)
+		}
+		for _, n := range s.Notices() {
+			a.session.notify(n)
+		}
+		if s.Header().System != "" {
+			// The session began with this prompt, and the provider's cache with it.
+			system = s.Header().System
+		}
+	}
+	output, read, err := a.session.outputs(s)
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, read); err != nil {
+			return err
+		}
+	}
+	a.session.lookForKinds()
+	a.session.opt.Env.PageMax = a.session.pageMax
+	a.session.turns = nil
+	a.session.compaction, a.session.unsummed = "", 0
+	a.session.todo = nil
+	if s != nil {
+		a.session.todo = a.session.todoOf(s.Messages())
+	}
+	a.session.conv = conversation.New(conversation.Config{
+		MaxContextTokens: a.session.budget(), ToolResultMaxChars: a.session.opt.ToolResultMaxChars, OutputDir: output,
+		Mask: a.session.opt.Secrets.Mask,
+	}, s)
+	a.session.system = system
+	a.session.sessionID = ""
+	if s != nil {
+		a.session.sessionID = s.ID()
+	}
+	a.session.conv.SetOverhead(a.session.system, a.session.specs)
+	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
+	return a.keeper.openJournal()
+}
+
+// ContextUse counts tokens.
+type ContextUse struct {
+	Used     int // Used is an estimate for the next request.
+	Budget   int // Budget bounds the history; 0 for unlimited.
+	Window   int // Window is 0 when unknown.
+	Free     int
+	Messages int
+	Parts    []ContextPart // Their sum is about Used.
+}
+
+// ContextPart is a part of what the model is sent.
+type ContextPart struct {
+	Name   string
+	Tokens int
+}
+
+// Context tells how full the context is.
+func (a *Agent) Context() ContextUse {
+	c := a.session.conv
+	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,
+		Messages: c.MessageCount()}
+	parts, sum := a.contextParts()
+	for _, p := range parts {
+		if p.Tokens > 0 {
+			info.Parts = append(info.Parts, ContextPart{p.Name, int(int64(p.Tokens) * int64(info.Used) / int64(sum))})
+		}
+	}
+	info.Free = max(info.Budget-info.Used, 0)
+	return info
+}
+
+// contextParts are the parts of the next request as they are estimated one by one,
+// and their sum.
+func (a *Agent) contextParts() (parts []ContextPart, sum int) {
+	conv, sizes := a.session.conv, map[string]int{}
+	for _, spec := range a.session.specs() {
+		sizes["tools"] += conv.ToolTokens(spec)
+	}
+	for _, i := range a.notes.instructions {
+		if strings.Contains(a.session.system, strings.TrimSpace(i.Text)) {
+			sizes["instructions"] += conv.TextTokens(i.Text)
+		}
+	}
+	sizes["system prompt"] = max(conv.TextTokens(a.session.system)-sizes["instructions"], 0)
+	for _, m := range conv.Messages() {
+		for _, p := range m.Parts {
+			kind := "answers and reasoning"
+			if m.Role == provider.RoleUser {
+				kind = "your messages"
+			}
+			switch p := p.(type) {
+			case provider.ToolCall:
+				kind = "tool calls"
+			case provider.ToolResult:
+				kind = "images"
+				text := p
+				text.Images = nil
+				sizes["tool results"] += conv.PartTokens(text)
+				sizes[kind] -= conv.PartTokens(text)
+			case provider.Image:
+				kind = "images"
+			case provider.Text:
+				if p.Note == provider.NoteSummary {
+					kind = "summary"
+				}
+			}
+			sizes[kind] += conv.PartTokens(p)
+		}
+	}
+	for _, name := range []string{"system prompt", "instructions", "tools", "your messages", "summary", "answers and reasoning",
+		"tool calls", "tool results", "images"} {
+		parts = append(parts, ContextPart{name, sizes[name]})
+		sum += sizes[name]
+	}
+	return parts, max(sum, 1)
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -326,4 +327,19 @@ func (c *calls) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 		lost = cmp.Or(lost, c.finish(p))
 	}
 	return lost
+}
+
+// offerFor offers the tools for files like these from the next request on. They stay: a change of
+// the tools costs the provider's cache.
+func (s *session) offerFor(cb *serial, paths []string) {
+	for _, path := range paths {
+		kind := strings.ToLower(filepath.Ext(path))
+		at := slices.IndexFunc(s.opt.Tools, func(o tool.Tool) bool { return o.For != "" && o.For == kind })
+		if at < 0 || slices.Contains(s.kinds, kind) {
+			continue
+		}
+		s.kinds = append(s.kinds, kind)
+		s.conv.SetOverhead(s.system, s.specs)
+		cb.notice(NoticeInfo, offeredNow(s.opt.Tools[at].Name))
+	}
 }

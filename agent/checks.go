@@ -16,6 +16,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/environ"
 	"artoo/tool/lsp"
 	"artoo/tool/shell"
 )
@@ -123,6 +124,20 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 		return fmt.Sprintf("%s\n%s", exitWords(end.Exit), said), nil
 	}
 	return said, nil
+}
+
+// hidden lists what else a command must not see: git's objects where they hold denied files,
+// unless it only reads.
+func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
+	w := c.session.opt.Workspace
+	if reads || w == nil || !w.Project.Git || c.session.opt.Policy.TrackedSecret() == "" {
+		return nil, nil
+	}
+	store, err := w.Project.ObjectStore()
+	// go build asks git for the commit, for which there is no store.
+	flags := strings.TrimSpace(environ.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
+	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
+	return []string{store}, err
 }
 
 func exitWords(e shell.Exit) string {

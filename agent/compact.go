@@ -242,7 +242,7 @@ func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, 
 func (s *summarizer) request(ctx context.Context, tokens int) (string, error) {
 	ask := s.ask
 	for {
-		reply, err := s.reply(ctx, tokens, ask)
+		reply, err := s.query(ctx, tokens, ask)
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !e.Elsewhere && e.Window > 0 {
 			s.requests.takeWindow(e.Window)
 		}
@@ -264,10 +264,10 @@ func (s *summarizer) request(ctx context.Context, tokens int) (string, error) {
 	}
 }
 
-// reply makes one request. It begins as those of the conversation do, so that the provider's cache
+// query makes one request. It begins as those of the conversation do, so that the provider's cache
 // serves. Calls are only forbidden once the model made some: another tool_choice loses Anthropic's
 // cache.
-func (s *summarizer) reply(ctx context.Context, tokens int, ask string) (provider.Done, error) {
+func (s *summarizer) query(ctx context.Context, tokens int, ask string) (provider.Done, error) {
 	s.requests.money.aside = max(tokens, 1)
 	limit := s.requests.replyLimitOf(s.requests.withThinking(s.requests.session.model.Defaults))
 	if window := s.requests.window(); window > 0 {

@@ -81,37 +81,11 @@ func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
 	return confined, err
 }
 
-// judging is the policy that judges a command: of the mode then and now, the stricter one holds.
-func (c *calls) judging(p *pending) *permission.Policy {
-	policy := *c.session.opt.Policy
-	for _, mode := range modes {
-		if mode == p.mode || mode == policy.Mode {
-			policy.Mode = mode
-			break
-		}
-	}
-	return &policy
-}
-
 func (c *calls) runsOwn(p *pending) bool {
 	policy := c.session.opt.Policy
 	return p.decision.Place != permission.PlaceReadOnly &&
 		(len(p.decision.Own) > 0 || policy.TrustsPrograms || policy.Mode == permission.ModeAuto ||
 			p.decision.Covers >= permission.Content || p.decision.Place == permission.PlaceBackground)
-}
-
-// hidden lists what else a command must not see: git's objects where they hold denied files,
-// unless it only reads.
-func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
-	w := c.session.opt.Workspace
-	if reads || w == nil || !w.Project.Git || c.session.opt.Policy.TrackedSecret() == "" {
-		return nil, nil
-	}
-	store, err := w.Project.ObjectStore()
-	// go build asks git for the commit, for which there is no store.
-	flags := strings.TrimSpace(environ.Variable(cmd.Env)("GOFLAGS") + " -buildvcs=false")
-	cmd.Env = append(slices.Clip(cmd.Env), "GOFLAGS="+flags)
-	return []string{store}, err
 }
 
 // layerTakesLong is how long a command runs on a layer before the user is warned that a question

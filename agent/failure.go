@@ -213,3 +213,13 @@ func because(reason string) string {
 	}
 	return ": " + reason
 }
+
+func capFailure(why, hint string) error {
+	return &Failure{Kind: KindCap, Err: errors.New(why), Hint: hint}
+}
+
+// executable reports whether a path is a program, to be run by someone.
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

@@ -1,20 +1,12 @@
 package agent
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"artoo/tool/atomicfile"
-	"artoo/tool/edit"
-	"artoo/tool/files"
 )
 
 // instructionsLimit bounds all instruction files together, in bytes, as other agents do.
@@ -172,111 +164,5 @@ func (w *Workspace) guide(known []instruction) func(touched []string) string {
 	}
 }
 
-// Memory is a line that the user would have in the instructions of later sessions.
-type Memory struct {
-	Path          string // Path of the instruction file, absolute.
-	Diff          string // Diff is unsanitised.
-	before, after []byte // before is nil where there is no file
-}
-
-// PlanMemory plans adding a line to the nearest instruction file: that of the working directory
-// or above it, else a new AGENTS.md in the project root, else the user's own. It changes nothing.
-func (a *Agent) PlanMemory(text string) (Memory, error) {
-	w := a.session.opt.Workspace
-	if w == nil {
-		return Memory{}, errors.New("there is no project whose instructions could be added to")
-	}
-	path, err := w.nearestInstructions()
-	if err != nil {
-		return Memory{}, err
-	}
-	m := Memory{Path: path}
-	if m.before, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return m, err
-	}
-	if !utf8.Valid(m.before) {
-		return m, fmt.Errorf("%s is no text in UTF-8", path)
-	}
-	if m.after = withLine(m.before, text); len(m.after) > instructionsLimit {
-		return m, fmt.Errorf("%s would have more than the %d KB that are read of instructions", path, instructionsLimit>>10)
-	}
-	name := path
-	if rel, err := filepath.Rel(w.Project.Root, path); err == nil && filepath.IsLocal(rel) {
-		name = rel
-	}
-	m.Diff, err = edit.DiffFiles(name, m.before, m.after, m.before != nil, true)
-	return m, err
-}
-
-// nearestInstructions is the file that a line is added to; a link is followed.
-func (w *Workspace) nearestInstructions() (string, error) {
-	base, dirs := w.Project.Root, downTo(w.Project.Root, w.Project.Dir)
-	if w.NoProject {
-		if base, dirs = w.ConfigDir, []string{"."}; base == "" {
-			return "", errors.New("the project's instructions are not read, and there is no directory for the user's own")
-		}
-	}
-	for _, dir := range slices.Backward(dirs) {
-		_, path, err := firstInstruction(base, dir, 1)
-		if err != nil {
-			return "", err
-		}
-		if path != "" {
-			return filepath.EvalSymlinks(path)
-		}
-	}
-	path := filepath.Join(base, "AGENTS.md")
-	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("%s leads elsewhere, or is no file", path)
-	}
-	return path, nil
-}
-
-func withLine(before []byte, text string) []byte {
-	end := "\n"
-	if bytes.Contains(before, []byte("\r\n")) {
-		end = "\r\n"
-	}
-	kept := bytes.TrimRight(before, " \t\r\n")
-	after := bytes.Clone(kept)
-	if len(kept) > 0 {
-		after = append(after, end...)
-		last := strings.TrimSpace(string(kept[bytes.LastIndexByte(kept, '\n')+1:]))
-		if !strings.HasPrefix(last, "- ") && !strings.HasPrefix(last, "* ") {
-			after = append(after, end...)
-		}
-	}
-	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
-}
-
-// Remember does what was planned. Undo knows it as a change of the next turn, which also tells
-// the model.
-func (a *Agent) Remember(m Memory) error {
-	now, err := os.ReadFile(m.Path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if !bytes.Equal(now, m.before) {
-		return fmt.Errorf("%s was changed meanwhile: nothing is written", m.Path)
-	}
-	if a.keeper.journal == nil {
-		return a.writeMemory(m)
-	}
-	step := a.keeper.journal.Begin(a.session.turnNumber()+1, "remember "+filepath.Base(m.Path))
-	if _, err := step.Before(m.Path); err != nil {
-		_, ended := step.End()
-		return errors.Join(err, ended)
-	}
-	err = a.writeMemory(m)
-	_, ended := step.End()
-	return errors.Join(err, ended)
-}
-
-func (a *Agent) writeMemory(m Memory) error {
-	if w := a.session.opt.Workspace; !w.NoProject {
-		planned := files.StateWith(m.before) // looked at once more, right before the file is replaced
-		_, err := a.session.opt.Env.Files.WriteFileAtomic(m.Path, m.after, &planned)
-		return err
-	}
-	return atomicfile.Write(m.Path, m.after, 0o600)
-}
+// instruction is one instructions file.
+type instruction struct{ Path, Text string }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/agent/permission"
 	"artoo/tool"
@@ -17,6 +18,7 @@ import (
 	"artoo/tool/journal"
 	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
+	"artoo/tool/shell"
 	"artoo/tool/text"
 )
 
@@ -70,6 +72,18 @@ func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, 
 		result.Text = "[the user withholds the output of this command, and discarded its changes" + because(why) + "]\n"
 	}
 	return false, stop
+}
+
+// judging is the policy that judges a command: of the mode then and now, the stricter one holds.
+func (c *calls) judging(p *pending) *permission.Policy {
+	policy := *c.session.opt.Policy
+	for _, mode := range modes {
+		if mode == p.mode || mode == policy.Mode {
+			policy.Mode = mode
+			break
+		}
+	}
+	return &policy
 }
 
 func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
@@ -260,4 +274,67 @@ func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
 		}
 	}
 	return edit.DiffFiles(name, before, after, c.Before.Exists(), c.Kind != sandbox.Deleted)
+}
+
+// longestNaming is how long the changes of an interrupted command may take to be read.
+const longestNaming = 500 * time.Millisecond
+
+func (c *calls) giveUp(p *pending) {
+	if _, err := p.discard(c.session.opt.Policy); err != nil {
+		c.cb.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
+	}
+}
+
+// discard gives up the layer of a command that ran on one, and returns what is lost. A crash is
+// the error.
+func (p *pending) discard(policy *permission.Policy) (permission.Judgement, error) {
+	return guard(func() (lost permission.Judgement, err error) {
+		if p.confined == nil || p.decision.Place != permission.PlaceLayer {
+			return lost, nil
+		}
+		select {
+		case <-p.confined.Done():
+		default:
+			return lost, nil // it never ended, and its layer goes with the sandbox
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), longestNaming)
+		defer cancel()
+		changes, err := p.confined.Changes(ctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			lost.Effects.By = map[permission.What][]permission.Entry{permission.Never: {{Path: "more changes than could be listed in time"}}}
+			return lost, nil
+		case err != nil:
+			return lost, err
+		}
+		defer func() { err = errors.Join(err, changes.Discard(false)) }()
+		return p.unjudged(policy, changes), nil
+	})
+}
+
+// unjudged is what a command did that is discarded in any case. Git's data is not looked into.
+func (p *pending) unjudged(policy *permission.Policy, changes Changes) permission.Judgement {
+	ofGit := func(path string) bool {
+		rel, err := filepath.Rel(policy.Root, path)
+		return err == nil && repository.GitData(filepath.ToSlash(rel))
+	}
+	list, facts := changes.List(), permission.Facts{Repository: ofGit}
+	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {
+		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
+	}
+	j := policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
+	j.Verdict = permission.Refuse
+	return j
+}
+
+// unlessDone says why a command on a layer counts for nothing, "" for one that ended by itself.
+func (p *pending) unlessDone(result *tool.Result) string {
+	limit := p.confined.Limit()
+	switch {
+	case limit != "":
+		return limit
+	case result.Stopped, p.job != nil && p.job.Result().Stop != shell.StopNone:
+		return "it was ended before it was done"
+	}
+	return ""
 }

@@ -356,9 +356,6 @@ type promptInfo struct {
 	Instructions []instruction // the AGENTS.md texts, already read
 }
 
-// instruction is one instructions file.
-type instruction struct{ Path, Text string }
-
 // promptText is the prompt with places for what differs.
 //
 //go:embed prompt.md

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/provider"
 	"artoo/tool"
 )
 
@@ -200,19 +199,6 @@ func (t *turn) runTodo(p *pending) (tool.Result, error) {
 	return tool.Result{Text: "The plan is kept and shown: " + todoSummary(in.Items) + ".", Summary: "kept"}, nil
 }
 
-type todoItem struct {
-	Text   string `json:"text"`
-	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
-}
-
-type todoInput struct {
-	Items []todoItem `json:"items"`
-}
-
-// todoWords are the statuses as the user reads them. The second row is what other programs call them.
-var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
-	"completed": "done", "cancelled": "dropped"}
-
 func todoTool() tool.Tool {
 	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true,
 		Description: "Show the user the plan of a task of several steps. Send all items each time, in order; " +
@@ -242,33 +228,4 @@ func todoSummary(items []todoItem) string {
 		}
 	}
 	return fmt.Sprintf("%d of %d done", done, of)
-}
-
-// todoOf is the newest plan in a history.
-func (s *session) todoOf(history []provider.Message) []todoItem {
-	for _, m := range slices.Backward(history) {
-		for _, c := range slices.Backward(m.Calls()) {
-			found := tool.Find(s.opt.Tools, c.Name)
-			if found == nil || !found.ByLoop() || found.Name != "todo" || found.Check(c.Input) != nil {
-				continue
-			}
-			if in, err := tool.Decode[todoInput](*found, c.Input); err == nil {
-				return in.Items
-			}
-		}
-	}
-	return nil
-}
-
-// remindTodo gives the plan again when the call that made it is no longer sent.
-func (s *session) remindTodo() error {
-	open := slices.ContainsFunc(s.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
-	if !open || slices.Equal(s.todoOf(s.conv.Messages()), s.todo) {
-		return nil
-	}
-	text := "Your plan, as it stands:"
-	for _, item := range s.todo {
-		text += "\n- " + todoWords[item.Status] + ": " + item.Text
-	}
-	return s.conv.Remind(text)
 }

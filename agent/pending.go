@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -296,3 +297,62 @@ func rowsOf(e permission.Effects) string { return text.UpTo(mostNamed, e.Short()
 
 // mostNamed is how many of the changes are named in a line of text.
 const mostNamed = 20
+
+// backgroundCalls are calls whose command goes on in the background, or has ended there unseen.
+type backgroundCalls struct {
+	mu    sync.Mutex
+	calls []*pending
+
+	watches   sync.WaitGroup // Watches end with the background commands that they look after.
+	abandoned sync.WaitGroup // calls that run, or were given up and are still being killed
+}
+
+func (l *backgroundCalls) add(p *pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, p)
+}
+
+func (l *backgroundCalls) confines(line string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return line != "" && slices.ContainsFunc(l.calls, func(p *pending) bool { return p.job.Line == line && p.confined != nil })
+}
+
+// ended removes those that have ended.
+func (l *backgroundCalls) ended() (calls []*pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = slices.DeleteFunc(l.calls, func(p *pending) bool {
+		if !p.job.Runs() {
+			calls = append(calls, p)
+			return true
+		}
+		return false
+	})
+	return calls
+}
+
+func (l *backgroundCalls) hasEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.calls, func(p *pending) bool { return !p.job.Runs() })
+}
+
+func (l *backgroundCalls) running() []*pending {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.calls), func(p *pending) bool { return !p.job.Runs() })
+}
+
+// protectRunning protects the files that a landing replaced from background commands.
+func (b *backgroundCalls) protectRunning(cb *serial) {
+	for _, p := range b.running() {
+		if p.confined == nil {
+			continue
+		}
+		if err := p.confined.Protect(); err != nil {
+			cb.notice(NoticeWarning, "background command "+p.job.ID+" may write files that programs run automatically: "+err.Error())
+		}
+	}
+}

@@ -14,14 +14,6 @@ import (
 	"artoo/tool/text"
 )
 
-// attempt is what the next request for the present reply does otherwise than the first one.
-type attempt struct {
-	made      [counters]int // how often each counter's requests were made again
-	maxTokens int           // goes over the reply limit, 0 for that
-	nudge     string        // is said besides, and no part of the history
-	paused    bool          // ends with the reply that the server paused, as it is
-}
-
 // ending is how a request ended: with a reply, or with an error.
 type ending struct {
 	reply provider.Done
@@ -50,25 +42,6 @@ type retry struct {
 	// the request's own.
 	giveUp func(*requests, ending) error
 }
-
-type counter int
-
-const (
-	byImages counter = iota
-	byTrim
-	byNudge
-	byTruncation
-	byPause
-	counters
-)
-
-type keep int
-
-const (
-	keepNone keep = iota // its text is void once a new one comes
-	keepText             // its calls and its reasoning are void
-	keepAll
-)
 
 // retries is all that is requested again; the first row whose cause holds counts. A provider may
 // also try again within a request (provider.Retry events). Calls are never made again by artoo.

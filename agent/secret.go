@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -78,4 +79,36 @@ func maskable(output string) int {
 		end = min(end, at)
 	}
 	return end
+}
+
+// maskedFile is a file with marks in place of keys. It is made when the first text comes.
+type maskedFile struct {
+	name string
+	text heldText
+	file *os.File
+}
+
+func (f *maskedFile) Write(p []byte) (int, error) {
+	return len(p), f.write(f.text.add(p))
+}
+
+func (f *maskedFile) write(text string) (err error) {
+	if text == "" {
+		return nil
+	}
+	if f.file == nil {
+		if f.file, err = os.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return err
+		}
+	}
+	_, err = f.file.WriteString(text)
+	return err
+}
+
+func (f *maskedFile) Close() error {
+	err := f.write(f.text.rest())
+	if f.file == nil {
+		return err
+	}
+	return f.file.Close()
 }

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -113,4 +115,74 @@ func (o *liveOutput) close() {
 		o.show(rest)
 	}
 	o.closed = true
+}
+
+// runClock enforces MaxTime over all turns of a run. It stands still while anyone waits for the user.
+type runClock struct {
+	session *session
+	cancel  context.CancelCauseFunc
+
+	mu     sync.Mutex
+	timer  *time.Timer // nil without a limit
+	since  time.Time
+	paused int // so many wait for the user
+}
+
+func (s *session) startClock(ctx context.Context) (context.Context, *runClock) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &runClock{session: s, cancel: cancel, since: time.Now()}
+	if s.opt.Limits.MaxTime > 0 {
+		c.timer = time.AfterFunc(s.opt.Limits.MaxTime-s.elapsed, func() { cancel(c.failure()) })
+	}
+	return ctx, c
+}
+
+func (c *runClock) failure() error {
+	return capFailure(fmt.Sprintf("the run's %s are over", c.session.opt.Limits.MaxTime),
+		c.session.goOn("", "a higher --max-time"))
+}
+
+func (c *runClock) over() error {
+	if limit := c.session.opt.Limits.MaxTime; limit > 0 && c.elapsed() >= limit {
+		return c.failure()
+	}
+	return nil
+}
+
+func (c *runClock) elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused > 0 {
+		return c.session.elapsed
+	}
+	return c.session.elapsed + time.Since(c.since)
+}
+
+func (c *runClock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused++; c.paused > 1 {
+		return
+	}
+	c.session.elapsed += time.Since(c.since)
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+func (c *runClock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused--; c.paused > 0 {
+		return
+	}
+	c.since = time.Now()
+	if c.timer != nil {
+		c.timer.Reset(c.session.opt.Limits.MaxTime - c.session.elapsed)
+	}
+}
+
+func (c *runClock) stop() {
+	c.pause()
+	c.cancel(nil)
 }

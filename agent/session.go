@@ -3,8 +3,10 @@ package agent
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/search"
+	"artoo/tool/shell"
 	"artoo/tool/tempdir"
 )
 
@@ -145,21 +148,6 @@ func (s *session) takeFound() {
 	}
 	s.kinds, s.looking = append(s.kinds, <-s.looking...), nil
 	s.conv.SetOverhead(s.system, s.specs)
-}
-
-// offerFor offers the tools for files like these from the next request on. They stay: a change of
-// the tools costs the provider's cache.
-func (s *session) offerFor(cb *serial, paths []string) {
-	for _, path := range paths {
-		kind := strings.ToLower(filepath.Ext(path))
-		at := slices.IndexFunc(s.opt.Tools, func(o tool.Tool) bool { return o.For != "" && o.For == kind })
-		if at < 0 || slices.Contains(s.kinds, kind) {
-			continue
-		}
-		s.kinds = append(s.kinds, kind)
-		s.conv.SetOverhead(s.system, s.specs)
-		cb.notice(NoticeInfo, offeredNow(s.opt.Tools[at].Name))
-	}
 }
 
 func offeredNow(name string) string {
@@ -387,3 +375,74 @@ const (
 	leastMessage = 200
 	replyShare   = 4 // a reply reserves at most this part of the window
 )
+
+type todoItem struct {
+	Text   string `json:"text"`
+	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
+}
+
+// todoWords are the statuses as the user reads them. The second row is what other programs call them.
+var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped",
+	"completed": "done", "cancelled": "dropped"}
+
+type todoInput struct {
+	Items []todoItem `json:"items"`
+}
+
+// todoOf is the newest plan in a history.
+func (s *session) todoOf(history []provider.Message) []todoItem {
+	for _, m := range slices.Backward(history) {
+		for _, c := range slices.Backward(m.Calls()) {
+			found := tool.Find(s.opt.Tools, c.Name)
+			if found == nil || !found.ByLoop() || found.Name != "todo" || found.Check(c.Input) != nil {
+				continue
+			}
+			if in, err := tool.Decode[todoInput](*found, c.Input); err == nil {
+				return in.Items
+			}
+		}
+	}
+	return nil
+}
+
+// remindTodo gives the plan again when the call that made it is no longer sent.
+func (s *session) remindTodo() error {
+	open := slices.ContainsFunc(s.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
+	if !open || slices.Equal(s.todoOf(s.conv.Messages()), s.todo) {
+		return nil
+	}
+	text := "Your plan, as it stands:"
+	for _, item := range s.todo {
+		text += "\n- " + todoWords[item.Status] + ": " + item.Text
+	}
+	return s.conv.Remind(text)
+}
+
+// beginBackground lets commands go on in the background, where the model can watch them.
+func (s *session) beginBackground() {
+	if slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == "shell" }) {
+		s.opt.Env.Jobs = &shell.Jobs{Keep: s.keepOutput}
+	}
+}
+
+// once reports whether the agent is sent one message alone: in a headless run, and as a sub-agent.
+func (s *session) once() bool {
+	w := s.opt.Workspace
+	return s.parent != nil || w != nil && w.Headless
+}
+
+func (s *session) keepOutput(id string) (io.WriteCloser, string, error) {
+	dir := s.outputDir()
+	if dir == "" {
+		return nil, "", nil
+	}
+	name := filepath.Join(dir, "background-"+id+"-"+rand.Text()[:6]+".txt")
+	return &maskedFile{name: name, text: heldText{mask: s.masked}}, name, nil
+}
+
+func (s *session) goOn(when, hint string) string {
+	if s.sessionID == "" {
+		return hint
+	}
+	return `artoo -c "go on"` + when + ", or " + hint
+}

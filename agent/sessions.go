@@ -193,81 +193,6 @@ func (a *Agent) DropRule(rule string) error {
 	return nil
 }
 
-// open puts a session into the agent: conversation, system prompt, files. A nil session begins a
-// new one.
-func (a *Agent) open(s *conversation.Session) error {
-	if begin := a.session.opt.Secrets.Begin; begin != nil {
-		if err := begin(s); err != nil {
-			return err
-		}
-	}
-	w := a.session.opt.Workspace
-	if w != nil && a.session.opt.Env.Files == nil { // The rights depend on the denied files.
-		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, nil); err != nil {
-			return err
-		}
-	}
-	system, settings, instructions := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
-	if w != nil {
-		var cut bool
-		var err error
-		if instructions, cut, err = w.instructions(); err != nil {
-			return err
-		}
-		if cut {
-			a.session.notify("the instruction files are longer than 32 KB together; the rest was left out")
-		}
-		system = w.systemPrompt(settings, instructions, a.session.opt.Env.Environ)
-	}
-	if s == nil && !a.session.opt.Sessions.Ephemeral {
-		s = a.session.opt.Sessions.Store.Create(conversation.Header{
-			CWD: a.session.opt.Env.Dir, Version: a.session.opt.Sessions.Version, Provider: a.session.model.Name, Model: a.session.model.Defaults.Model,
-			System: system, Headless: w != nil && w.Headless,
-		})
-	}
-	if s != nil {
-		if begun := a.session.opt.Secrets.Begun; begun != nil {
-			begun(s)
-		}
-		for _, n := range s.Notices() {
-			a.session.notify(n)
-		}
-		if s.Header().System != "" {
-			// The session began with this prompt, and the provider's cache with it.
-			system = s.Header().System
-		}
-	}
-	output, read, err := a.session.outputs(s)
-	if err != nil {
-		return err
-	}
-	if w != nil {
-		if err := w.openFiles(a.session.opt.Env, a.session.opt.Policy, read); err != nil {
-			return err
-		}
-	}
-	a.session.lookForKinds()
-	a.session.opt.Env.PageMax = a.session.pageMax
-	a.session.turns = nil
-	a.session.compaction, a.session.unsummed = "", 0
-	a.session.todo = nil
-	if s != nil {
-		a.session.todo = a.session.todoOf(s.Messages())
-	}
-	a.session.conv = conversation.New(conversation.Config{
-		MaxContextTokens: a.session.budget(), ToolResultMaxChars: a.session.opt.ToolResultMaxChars, OutputDir: output,
-		Mask: a.session.opt.Secrets.Mask,
-	}, s)
-	a.session.system = system
-	a.session.sessionID = ""
-	if s != nil {
-		a.session.sessionID = s.ID()
-	}
-	a.session.conv.SetOverhead(a.session.system, a.session.specs)
-	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
-	return a.keeper.openJournal()
-}
-
 // Resumed is what the user should see again when a session goes on.
 type Resumed struct {
 	ID      string
@@ -464,3 +389,52 @@ func (a *Agent) Uncompact() (string, error) {
 	}
 	return text, a.session.conv.Sync()
 }
+
+// Cost counts the whole session where there is a file, else this run, of which it
+// does not know the requests.
+func (a *Agent) Cost() conversation.Totals {
+	if s := a.session.conv.Session(); s != nil {
+		return s.Totals()
+	}
+	usage, cost := a.Spent()
+	return conversation.Totals{Usage: usage, CostUSD: cost}
+}
+
+// Spent is the run's usage and cost; the cost is nil when a price is unknown.
+func (a *Agent) Spent() (provider.Usage, *float64) { return a.spent.sum() }
+
+// Spend counts time that a front end used for the run before the first turn.
+func (a *Agent) Spend(elapsed time.Duration) { a.session.elapsed += elapsed }
+
+// Today is what all runs of the user have spent on the present local day (2006-01-02),
+// in US dollars as far as prices are known; ok is false where nobody counts it.
+func (a *Agent) Today() (date string, spent float64, ok bool) {
+	if a.session.opt.Ledger == nil {
+		return "", 0, false
+	}
+	date, spent, err := a.session.opt.Ledger.Today()
+	return date, spent, err == nil
+}
+
+// Left is what the caps leave of money, in US dollars, and of tokens; 0 where
+// there is no cap. It is for a provider that can keep them within a request, and
+// to be called by it only.
+func (a *Agent) Left() (money float64, tokens int) {
+	l := a.session.opt.Limits
+	used, spent := a.spent.usedFor(a.session)
+	if l.MaxCost > 0 {
+		money = max(l.MaxCost-spent, leastMoney)
+	}
+	if day := a.spent.pendingOf(a.session).day; l.DailyCost > 0 && day != nil {
+		if granted := max(day.Granted, leastMoney); money == 0 || granted < money {
+			money = granted
+		}
+	}
+	if l.MaxTotalTokens > 0 {
+		tokens = max(l.MaxTotalTokens-used, 1)
+	}
+	return money, tokens
+}
+
+// leastMoney is what is left where nothing is, since 0 would be no cap.
+const leastMoney = 1e-6

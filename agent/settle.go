@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +12,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
-	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
-	"artoo/tool/shell"
 )
 
 // settle says what comes of a command that ran confined: what it did on a layer is judged, and
@@ -85,69 +82,6 @@ func (c *calls) settleConfined(ctx context.Context, p *pending, result *tool.Res
 
 // longestJudging is how long the effects of a command may take to be read and judged.
 var longestJudging = 10 * time.Second
-
-// longestNaming is how long the changes of an interrupted command may take to be read.
-const longestNaming = 500 * time.Millisecond
-
-func (c *calls) giveUp(p *pending) {
-	if _, err := p.discard(c.session.opt.Policy); err != nil {
-		c.cb.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
-	}
-}
-
-// discard gives up the layer of a command that ran on one, and returns what is lost. A crash is
-// the error.
-func (p *pending) discard(policy *permission.Policy) (permission.Judgement, error) {
-	return guard(func() (lost permission.Judgement, err error) {
-		if p.confined == nil || p.decision.Place != permission.PlaceLayer {
-			return lost, nil
-		}
-		select {
-		case <-p.confined.Done():
-		default:
-			return lost, nil // it never ended, and its layer goes with the sandbox
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), longestNaming)
-		defer cancel()
-		changes, err := p.confined.Changes(ctx)
-		switch {
-		case errors.Is(err, context.DeadlineExceeded):
-			lost.Effects.By = map[permission.What][]permission.Entry{permission.Never: {{Path: "more changes than could be listed in time"}}}
-			return lost, nil
-		case err != nil:
-			return lost, err
-		}
-		defer func() { err = errors.Join(err, changes.Discard(false)) }()
-		return p.unjudged(policy, changes), nil
-	})
-}
-
-// unjudged is what a command did that is discarded in any case. Git's data is not looked into.
-func (p *pending) unjudged(policy *permission.Policy, changes Changes) permission.Judgement {
-	ofGit := func(path string) bool {
-		rel, err := filepath.Rel(policy.Root, path)
-		return err == nil && repository.GitData(filepath.ToSlash(rel))
-	}
-	list, facts := changes.List(), permission.Facts{Repository: ofGit}
-	if slices.ContainsFunc(list, func(c sandbox.Change) bool { return ofGit(c.Path) }) {
-		facts.Git = []permission.GitRow{{Class: permission.Content, Text: "data of the repository"}}
-	}
-	j := policy.Judge(context.Background(), p.call.Access, p.decision, list, facts)
-	j.Verdict = permission.Refuse
-	return j
-}
-
-// unlessDone says why a command on a layer counts for nothing, "" for one that ended by itself.
-func (p *pending) unlessDone(result *tool.Result) string {
-	limit := p.confined.Limit()
-	switch {
-	case limit != "":
-		return limit
-	case result.Stopped, p.job != nil && p.job.Result().Stop != shell.StopNone:
-		return "it was ended before it was done"
-	}
-	return ""
-}
 
 // offerSandbox asks whether a command that was tried read-only runs again on the project itself.
 func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Result) error {

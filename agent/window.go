@@ -200,3 +200,30 @@ type requests struct {
 	notes   []provider.Part // artoo sent these notes with the user's message.
 	perChar float64         // bytes of a character of the user's message
 }
+
+// attempt is what the next request for the present reply does otherwise than the first one.
+type attempt struct {
+	made      [counters]int // how often each counter's requests were made again
+	maxTokens int           // goes over the reply limit, 0 for that
+	nudge     string        // is said besides, and no part of the history
+	paused    bool          // ends with the reply that the server paused, as it is
+}
+
+type counter int
+
+const (
+	byImages counter = iota
+	byTrim
+	byNudge
+	byTruncation
+	byPause
+	counters
+)
+
+type keep int
+
+const (
+	keepNone keep = iota // its text is void once a new one comes
+	keepText             // its calls and its reasoning are void
+	keepAll
+)
