@@ -219,13 +219,7 @@ func (c *changes) List() []sandbox.Change { return c.Entries }
 func (c *changes) Stays() []string { return c.Changes.Stays }
 
 // Path names files where they lie: the journal copies what it cannot rename.
-func (c *changes) Path(change sandbox.Change) string {
-	at, err := c.Changes.File(change)
-	if err != nil {
-		return ""
-	}
-	return at
-}
+func (c *changes) Path(change sandbox.Change) string { return c.Changes.File(change) }
 
 // Discard throws the layer away; further calls do nothing.
 func (c *changes) Discard(keepCaches bool) error {

@@ -94,14 +94,13 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 		if !ok {
 			continue
 		}
-		all, err := j.allBelow(rel)
-		if err != nil {
-			return err
-		}
-		for _, path := range all {
-			s.before[path] = State{}
-			lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: path, Before: &State{}})
-		}
+		_ = filepath.WalkDir(Abs(j.cfg.Root, rel), func(path string, _ fs.DirEntry, err error) error {
+			if rel, ok := j.below(path); ok && err == nil {
+				s.before[rel] = State{}
+				lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: rel, Before: &State{}})
+			}
+			return nil // What is gone, or cannot be listed, is not recorded.
+		})
 	}
 	if len(lines) == 0 {
 		return nil
@@ -111,23 +110,4 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 	}
 	_, err := s.End()
 	return err
-}
-
-func (j *Journal) allBelow(path string) (all []string, err error) {
-	now, err := j.look(j.life, path, stampOnly)
-	if err != nil || now.Kind == Absent {
-		return nil, err
-	}
-	if all = []string{path}; now.Kind != Folder {
-		return all, nil
-	}
-	entries, err := j.list(path)
-	for _, e := range entries {
-		more, err := j.allBelow(join(path, e.name))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
-	}
-	return all, err
 }

@@ -3,11 +3,12 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/names"
 )
 
 // Step is one thing that changes files, from what they were to what came of
@@ -112,30 +113,23 @@ func (j *Journal) named(path string) (name string, ok bool) {
 // resolve returns what the journal calls an absolute path whose directories are freed of
 // links, and those of them that are missing.
 func (j *Journal) resolve(path string) (name string, missing []string, err error) {
-	real, last := filepath.Split(path)
-	var below []string
-	for {
-		found, err := filepath.EvalSymlinks(real)
-		if err == nil {
-			real = found
-			break
-		}
-		if real = filepath.Clean(real); !errors.Is(err, fs.ErrNotExist) || real == filepath.Dir(real) {
-			return "", nil, err
-		}
-		below = append(below, filepath.Base(real))
-		real = filepath.Dir(real)
-	}
-	for _, one := range slices.Backward(below) {
-		real = filepath.Join(real, one)
-		if name, ok := j.named(real); ok {
-			missing = append(missing, name)
-		}
-	}
-	name, ok := j.named(filepath.Join(real, last))
+	dir, last := filepath.Split(path)
+	dir = names.Real(dir)
+	name, ok := j.named(filepath.Join(dir, last))
 	if !ok {
 		return "", nil, fmt.Errorf("%s lies outside the project", path)
 	}
+	for ; ; dir = filepath.Dir(dir) {
+		above, ok := j.named(dir)
+		if !ok {
+			break
+		}
+		if _, err := j.place.lstat(above); err == nil {
+			break
+		}
+		missing = append(missing, above)
+	}
+	slices.Reverse(missing)
 	return name, missing, nil
 }
 

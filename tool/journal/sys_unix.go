@@ -229,14 +229,10 @@ func statOf(st *unix.Stat_t) stat {
 	default:
 		mode |= fs.ModeIrregular // a device, FIFO or socket: never read, never restored
 	}
-	if bits&unix.S_ISUID != 0 {
-		mode |= fs.ModeSetuid
-	}
-	if bits&unix.S_ISGID != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if bits&unix.S_ISVTX != 0 {
-		mode |= fs.ModeSticky
+	for _, special := range specialBits {
+		if bits&special.bit != 0 {
+			mode |= special.mode
+		}
 	}
 	return stat{mode: mode, links: uint32(st.Nlink), uid: st.Uid, gid: st.Gid, inode: uint64(st.Ino),
 		dev:  uint64(st.Dev),
@@ -262,11 +258,17 @@ func createAt(dir int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// specialBits are those of the kernel's modes that permissions are not.
+var specialBits = []struct {
+	bit  uint32
+	mode fs.FileMode
+}{{unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, fs.ModeSetgid}, {unix.S_ISVTX, fs.ModeSticky}}
+
 func bits(mode fs.FileMode) (bits uint32) {
 	bits = uint32(mode.Perm())
-	for flag, bit := range map[fs.FileMode]uint32{fs.ModeSetuid: unix.S_ISUID, fs.ModeSetgid: unix.S_ISGID, fs.ModeSticky: unix.S_ISVTX} {
-		if mode&flag != 0 {
-			bits |= bit
+	for _, special := range specialBits {
+		if mode&special.mode != 0 {
+			bits |= special.bit
 		}
 	}
 	return bits

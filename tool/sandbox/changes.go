@@ -22,23 +22,20 @@ type Changes struct {
 
 // Open opens the new content of a regular file that Entries lists.
 func (c *Changes) Open(change Change) (*os.File, error) {
-	if change.of != c || !change.Mode.IsRegular() || change.Kind == Deleted {
+	path := c.File(change)
+	if path == "" || !change.Mode.IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
 	}
-	return os.Open(c.at(change))
+	return os.Open(path)
 }
 
 // File is the path of what is now there of a change: a file, a directory or a link of
-// the layer. Where the layer lies on the project's file system it can be moved from
-// there into the project.
-func (c *Changes) File(change Change) (string, error) {
+// the layer; "" where nothing is. Where the layer lies on the project's file system it can
+// be moved from there into the project.
+func (c *Changes) File(change Change) string {
 	if change.of != c || change.Kind == Deleted {
-		return "", &fs.PathError{Op: "find", Path: change.Path, Err: fs.ErrInvalid}
+		return ""
 	}
-	return c.at(change), nil
-}
-
-func (c *Changes) at(change Change) string {
 	return filepath.Join(c.room, upperName(change.root), change.Path[len(c.roots[change.root]):])
 }
 
@@ -87,7 +84,6 @@ type Before struct {
 	Mode    fs.FileMode
 	Size    int64
 	Target  string
-	Dev     uint64
 	Inode   uint64
 	Changed time.Time // ctime
 	// Moved says that it changed or went after the command began: the layer may be of neither state.

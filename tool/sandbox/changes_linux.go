@@ -105,6 +105,10 @@ type differ struct {
 	entries []Change
 }
 
+func (d *differ) change(path string, mode fs.FileMode, before Before) Change {
+	return Change{Path: path, Dir: d.changes.roots[d.root], Mode: mode, Before: before, of: d.changes, root: d.root}
+}
+
 // entry compares one entry of the written side with the one below. moved says that the
 // directory below changed after the command began.
 func (d *differ) entry(upper, lower spot, path string, moved bool) error {
@@ -122,15 +126,15 @@ func (d *differ) entry(upper, lower spot, path string, moved bool) error {
 	if err != nil {
 		return err
 	}
+	now := d.change(path, modeOf(st.Mode), before)
 	if d.hidden[path] && (st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0) {
-		d.entries = append(d.entries, Change{Path: path, Dir: d.changes.roots[d.root], Kind: Created, Mode: modeOf(st.Mode),
-			Hidden: true, of: d.changes, root: d.root})
+		now.Kind, now.Hidden = Created, true
+		d.entries = append(d.entries, now)
 		return nil
 	}
 	if err := upper.reopen(st.Mode); err != nil {
 		return &fs.PathError{Op: "chmod", Path: path, Err: err}
 	}
-	now := Change{Path: path, Dir: d.changes.roots[d.root], Mode: modeOf(st.Mode), Before: before, of: d.changes, root: d.root}
 	switch {
 	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0:
 		if before.Exists() {
@@ -212,8 +216,9 @@ func (d *differ) dir(upper, lower spot, now Change) error {
 // holds what the command could not see stays.
 func (d *differ) deleted(lower spot, path string, before Before) error {
 	if !d.above[path] {
-		d.entries = append(d.entries, Change{Path: path, Dir: d.changes.roots[d.root], Kind: Deleted,
-			Mode: before.Mode, Before: before, of: d.changes, root: d.root})
+		gone := d.change(path, before.Mode, before)
+		gone.Kind = Deleted
+		d.entries = append(d.entries, gone)
 	}
 	if !before.Mode.IsDir() {
 		return nil
@@ -273,7 +278,7 @@ func (d *differ) below(lower spot, path string) (Before, error) {
 	if err != nil {
 		return Before{}, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
-	before := Before{Mode: modeOf(st.Mode), Dev: uint64(st.Dev), Inode: st.Ino, Changed: time.Unix(st.Ctim.Unix())}
+	before := Before{Mode: modeOf(st.Mode), Inode: st.Ino, Changed: time.Unix(st.Ctim.Unix())}
 	before.Moved = before.Changed.After(d.begun)
 	switch before.Mode.Type() {
 	case 0:

@@ -93,11 +93,11 @@ func TestWhatALineClosedCanBeMovedFromItsLayer(t *testing.T) {
 	}
 	defer changes.Discard()
 	for _, c := range changes.Entries {
-		from, err := changes.File(c)
-		if err == nil && c.Mode.IsRegular() {
-			file, openErr := changes.Open(c)
-			if err = openErr; err == nil {
-				err = errors.Join(file.Close(), os.Rename(from, filepath.Join(root, filepath.Base(c.Path))))
+		var err error
+		if c.Mode.IsRegular() {
+			var file *os.File
+			if file, err = changes.Open(c); err == nil {
+				err = errors.Join(file.Close(), os.Rename(changes.File(c), filepath.Join(root, filepath.Base(c.Path))))
 			}
 		}
 		if err != nil || c.Mode.Perm()&0o222 != 0 && c.Path != filepath.Join(root, "o/f") {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/tool/names"
 	"artoo/tool/sandbox/launcher"
 )
 
@@ -138,10 +139,7 @@ func outermost(dirs []string) ([]string, error) {
 
 // within reports whether a path is one of the directories or lies below one.
 func within(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool {
-		rest, ok := strings.CutPrefix(path, dir)
-		return ok && (rest == "" || rest[0] == '/' || dir == "/")
-	})
+	return slices.ContainsFunc(dirs, func(dir string) bool { return names.Within(dir, path) })
 }
 
 // systemSteps show the system's own directories, and the links that lead to them.

@@ -136,7 +136,7 @@ func keep(file, key string, facts Facts) {
 // probe tries namespaces, then what else there is.
 func probe(ctx context.Context, news func()) Facts {
 	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
-		Still: true, EndsProcesses: true}
+		Still: true}
 	err := try(ctx, news, facts, Options{})
 	if err != nil && strings.Contains(err.Error(), "proc /proc") {
 		facts.HidesProcess = false

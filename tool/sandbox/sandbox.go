@@ -164,14 +164,13 @@ const (
 
 // Facts are what this machine can confine; with Facts.For also for a project's directories.
 type Facts struct {
-	Mechanism     Mechanism
-	Layer         bool // a command can run on a copy-on-write layer
-	Network       bool // the network is out of reach, addresses of this machine included
-	HidesFiles    bool // denied files are gone, and what was not granted cannot be read
-	HidesProcess  bool // other processes cannot be seen
-	Still         bool // a read-only command changes nothing: no file except temporary ones, and no other process
-	EndsProcesses bool // the kernel itself ends what a command leaves behind
-	Missing       []Lack
+	Mechanism    Mechanism
+	Layer        bool // a command can run on a copy-on-write layer
+	Network      bool // the network is out of reach, addresses of this machine included
+	HidesFiles   bool // denied files are gone, and what was not granted cannot be read
+	HidesProcess bool // other processes cannot be seen
+	Still        bool // a read-only command changes nothing: no file except temporary ones, and no other process
+	Missing      []Lack
 }
 
 // Lack is one thing that is not to be had here.

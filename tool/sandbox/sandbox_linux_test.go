@@ -22,8 +22,7 @@ func open(t testing.TB, change func(*Config)) (*Sandbox, string) {
 	return openWith(t, namespaceFacts, change)
 }
 
-var namespaceFacts = Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
-	EndsProcesses: true}
+var namespaceFacts = Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true}
 
 // openWith makes one of another mechanism.
 func openWith(t testing.TB, facts Facts, change func(*Config)) (*Sandbox, string) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -163,8 +164,9 @@ func (h *historyFile) locked(f func() error) (err error) {
 	return f()
 }
 
+// complain warns once. A full disk is left to the session to report, whose file lies there too.
 func (h *historyFile) complain(err error) {
-	if !h.warned && h.warn != nil {
+	if !h.warned && h.warn != nil && !errors.Is(err, syscall.ENOSPC) {
 		h.warned = true
 		h.warn(fmt.Sprintf("history: %v", err))
 	}

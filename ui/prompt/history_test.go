@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,7 @@ func TestHistoryThatCannotBeKept(t *testing.T) {
 	}
 	var warned []string
 	h := &historyFile{path: filepath.Join(file, "history"), warn: func(text string) { warned = append(warned, text) }}
+	h.complain(&os.PathError{Op: "write", Path: h.path, Err: syscall.ENOSPC})
 	h.load()
 	h.add("one")
 	h.add("two")

@@ -38,15 +38,15 @@ type job struct {
 	over    chan struct{} // closed when the first process is gone
 	ended   bool          // the first process is gone and its number may be another's
 	limit   string
-	denials map[denial]int
-	walled  int // how many of them were said; of watch
+	denials map[Denial]int // The keys say no number.
+	walled  int            // how many of them were said; of watch
 }
 
 // line runs one command, from its frame to its exit.
 func (s *server) line(socket int, stdio [3]int) {
 	defer unix.Close(socket)
 	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, rules: -1, files: -1,
-		full: map[place]bool{}, over: make(chan struct{}), denials: map[denial]int{}}
+		full: map[place]bool{}, over: make(chan struct{}), denials: map[Denial]int{}}
 	body, _, err := readFrame(socket)
 	if err == nil {
 		err = Decode(body, &j.Line)
@@ -340,7 +340,7 @@ func (j *job) attend() {
 	j.hearing.Wait()
 	j.addCounted()
 	if j.ReadOnly && j.listener < 0 && status != 0 {
-		j.denied(denial{wall: WallWrite}) // no one heard what it tried
+		j.denied(Denial{Wall: WallWrite}) // no one heard what it tried
 	}
 	j.lastLook(unix.WaitStatus(status))
 	j.say(Answer{Say: SayExit, Status: int(status), Stopped: stopped, Limit: j.limit, Denials: j.listDenials()})
@@ -390,7 +390,7 @@ func (j *job) await() (status uint32, stopped int) {
 
 // settleDead reaps the first process, and ends what it left where no namespace does.
 func (j *job) settleDead() {
-	_, _ = waitFor(j.first)
+	waitFor(j.first)
 	close(j.over)
 	runtime.KeepAlive(j.born)
 	runtime.KeepAlive(j.keep)
@@ -403,12 +403,9 @@ func (j *job) settleDead() {
 }
 
 // waitFor is wait4, as often as it takes.
-func waitFor(pid int) (int, error) {
-	for {
-		got, err := unix.Wait4(pid, nil, 0, nil)
-		if err != unix.EINTR {
-			return got, err
-		}
+func waitFor(pid int) {
+	for err := error(unix.EINTR); err == unix.EINTR; {
+		_, err = unix.Wait4(pid, nil, 0, nil)
 	}
 }
 

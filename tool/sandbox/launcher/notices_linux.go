@@ -50,7 +50,7 @@ func (j *job) hear() {
 			j.denied(d)
 		} else {
 			a.error, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE // the kernel decides
-			if d.wall != "" {
+			if d.Wall != "" {
 				j.denied(d)
 			}
 		}
@@ -60,7 +60,7 @@ func (j *job) hear() {
 }
 
 // judge says which wall a call meets, and whether the filter refuses it, or the kernel will.
-func (j *job) judge(n notification) (d denial, refused bool) {
+func (j *job) judge(n notification) (d Denial, refused bool) {
 	switch uint32(n.number) {
 	case unix.SYS_EXECVE:
 		return j.judgeExec(n, noDir, 0), false
@@ -76,11 +76,11 @@ func (j *job) judge(n notification) (d denial, refused bool) {
 			return j.judgeEntry(n, w), false
 		}
 	}
-	return denial{wall: wallOf(n)}, true
+	return Denial{Wall: wallOf(n)}, true
 }
 
 // judgeExec notices a program that lies where nothing may be executed.
-func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
+func (j *job) judgeExec(n notification, dir, arg int) (d Denial) {
 	path, ok := j.pathOf(n, dir, arg)
 	if !ok {
 		return d
@@ -96,7 +96,7 @@ func (j *job) judgeExec(n notification, dir, arg int) (d denial) {
 		st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o111 == 0 || mount.Flags&unix.MS_NOEXEC == 0 {
 		return d
 	}
-	return denial{WallExec, path}
+	return Denial{Wall: WallExec, Path: path}
 }
 
 // openOf opens a path for its place alone, as the process sees it that made a call.
@@ -112,7 +112,7 @@ func openOf(n notification, path string) (int, error) {
 // judgeWrite notices what a command changes of the project where that is mounted
 // read-only: the kernel refuses it. A program that makes what is there, or removes what is
 // not, gets another answer, and misses nothing.
-func (j *job) judgeWrite(n notification, w writer) (d denial) {
+func (j *job) judgeWrite(n notification, w writer) (d Denial) {
 	path, ok := j.pathOf(n, w.dir, w.path)
 	if !ok {
 		return d
@@ -153,13 +153,13 @@ func (j *job) judgeWrite(n notification, w writer) (d denial) {
 		return d
 	}
 	if slices.ContainsFunc(j.Protected, func(p string) bool { return inside(real, p) }) {
-		return denial{WallGuarded, real}
+		return Denial{Wall: WallGuarded, Path: real}
 	}
-	return denial{WallWrite, real}
+	return Denial{Wall: WallWrite, Path: real}
 }
 
 // judgeEntry notices a new name in a directory where Landlock allows none.
-func (j *job) judgeEntry(n notification, w writer) (d denial) {
+func (j *job) judgeEntry(n notification, w writer) (d Denial) {
 	path, ok := j.pathOf(n, w.dir, w.path)
 	if !ok || w.old {
 		return d
@@ -169,7 +169,7 @@ func (j *job) judgeEntry(n notification, w writer) (d denial) {
 		!j.full[place{uint64(st.Dev), st.Ino}] {
 		return d
 	}
-	return denial{WallEntry, path}
+	return Denial{Wall: WallEntry, Path: path}
 }
 
 // pathOf is the path among the arguments of a call, made absolute.
@@ -224,9 +224,6 @@ func textOf(memory string, at uint64) (string, bool) {
 	return "", false
 }
 
-// denial is a wall, and the path that met it where that is known.
-type denial struct{ wall, path string }
-
 func wallOf(n notification) string {
 	switch n.number {
 	case unix.SYS_SOCKET:
@@ -244,11 +241,11 @@ func wallOf(n notification) string {
 	return WallNamespace
 }
 
-func (j *job) denied(d denial) {
+func (j *job) denied(d Denial) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if _, there := j.denials[d]; !there && len(j.denials) >= maxDenials {
-		d.path = ""
+		d.Path = ""
 	}
 	j.denials[d]++
 }

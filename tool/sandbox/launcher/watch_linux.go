@@ -113,7 +113,7 @@ func (j *job) lastLook(status unix.WaitStatus) {
 		j.limit = bytes(j.Size) + " in one file"
 	}
 	for _, path := range j.homeFiles("", nil) {
-		j.denials[denial{WallHome, path}]++
+		j.denials[Denial{Wall: WallHome, Path: path}]++
 	}
 }
 
@@ -260,7 +260,8 @@ func (j *job) sayDenials() {
 // listDenials lists the denials. The lock is held.
 func (j *job) listDenials() (denials []Denial) {
 	for d, n := range j.denials {
-		denials = append(denials, Denial{d.wall, d.path, n})
+		d.N = n
+		denials = append(denials, d)
 	}
 	return denials
 }
@@ -277,11 +278,11 @@ func (j *job) addCounted() {
 	defer j.counters.Unlock()
 	unroutable, opened, refused := network()
 	if n := unroutable - j.counters.unroutable; n > 0 {
-		j.denials[denial{wall: WallNetwork}] += n
+		j.denials[Denial{Wall: WallNetwork}] += n
 	}
 	// Who waits for a server of its own is refused first, and then not.
 	if n := refused - j.counters.refused; n > 0 && n == opened-j.counters.opened {
-		j.denials[denial{wall: WallLoopback}] += n
+		j.denials[Denial{Wall: WallLoopback}] += n
 	}
 	j.counters.unroutable = max(unroutable, j.counters.unroutable)
 	j.counters.opened, j.counters.refused = opened, refused
@@ -337,13 +338,10 @@ func sameNamespace(first int) []int {
 	return list
 }
 
+// namespaceOf names the namespace of a process; "" where it has ended.
 func namespaceOf(pid int) string {
-	buf := make([]byte, 64)
-	n, err := unix.Readlink("/proc/"+strconv.Itoa(pid)+"/ns/pid", buf)
-	if err != nil {
-		return "" // it has ended
-	}
-	return string(buf[:n])
+	name, _ := readLink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
+	return name
 }
 
 // processes are the numbers of all processes.
@@ -444,7 +442,7 @@ func (s *server) killStrays() {
 			for _, below := range append(descendants(pid), pid) {
 				_ = unix.Kill(below, unix.SIGKILL)
 			}
-			_, _ = waitFor(pid)
+			waitFor(pid)
 		}
 	}
 }
