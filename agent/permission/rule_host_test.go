@@ -26,7 +26,7 @@ func TestRulesForHosts(t *testing.T) {
 		{"web_fetch(*.localhost)", "", "", "a.localhost:80", Run, false},
 		{"web_fetch(localhost)", "", "", "localhost:8080", Run, true},
 		{"web_fetch(127.0.0.1:8080)", "", "", "127.0.0.1:8080", Run, true},
-		{"web_fetch(0x7f.1)", "", "", "127.0.0.1:8080", Run, true},
+		{"web_fetch(127.0.0.1)", "", "", "127.0.0.1:8080", Run, true},
 		{"web_fetch(127.0.0.1:8080)", "", "", "127.0.0.1:8081", Ask, false},
 		{"web_fetch([::1])", "", "", "[::1]:80", Run, true},
 		{"web_fetch(wiki.lan:443)", "web_fetch", "", "wiki.lan:443", Ask, true},

@@ -199,55 +199,18 @@ func showBinary(t files.Place, r io.Reader, size int64, kind string) (tool.Resul
 	return result, nil
 }
 
-// hugeLine ends the reading of a large file: no line of a text is so long.
-const hugeLine = 64 << 20
+// hugeLine is where the reading of a file ends, in bytes: no line of one that can be edited is so long.
+const hugeLine = 16 << 20
 
-var errHugeLine = errors.New("a line is too long")
-
-// lineReader reads lines of any length in little memory.
-type lineReader struct {
-	r *bufio.Reader
-}
-
-// rawLine is one line without its end.
-type rawLine struct {
-	text       []byte // at most about maxLine bytes, valid until the next line is read
-	cut        int    // how many more bytes there were
-	ended, ret bool
-}
-
-// next returns io.EOF when nothing is left, and errHugeLine.
-func (l lineReader) next() (rawLine, error) {
-	var line rawLine
-	var tail byte // the last byte before the end
-	for n := 0; ; {
-		piece, err := l.r.ReadSlice('\n')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
-			return line, err
-		}
-		if len(piece) == 0 && n == 0 {
-			return line, io.EOF
-		}
-		if n += len(piece); n > hugeLine {
-			return line, errHugeLine
-		}
-		line.ended = bytes.HasSuffix(piece, []byte("\n"))
-		piece = bytes.TrimSuffix(piece, []byte("\n"))
-		if len(piece) > 0 {
-			tail = piece[len(piece)-1]
-		}
-		keep := min(len(piece), max(0, maxLine+utf8.UTFMax-len(line.text)))
-		line.text = append(line.text, piece[:keep]...)
-		line.cut += len(piece) - keep
-		if err == nil || errors.Is(err, io.EOF) {
-			break
-		}
+// wholeLines is bufio.ScanLines with the ends of the lines.
+func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if end := bytes.IndexByte(data, '\n') + 1; end > 0 {
+		return end, data[:end], nil
 	}
-	line.ret = line.ended && tail == '\r'
-	if line.ret && line.cut == 0 {
-		line.text = line.text[:len(line.text)-1]
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
 	}
-	return line, nil
+	return 0, nil, nil
 }
 
 // page is what showText collects.
@@ -273,9 +236,10 @@ func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, 
 		buffered = bufio.NewReaderSize(transform.NewReader(buffered, wide.NewDecoder()), 64<<10)
 	}
 	var p page
-	err := p.fill(lineReader{buffered}, in, whole)
+	err := p.fill(buffered, in, whole)
+	huge := errors.Is(err, bufio.ErrTooLong)
 	switch {
-	case errors.Is(err, errHugeLine):
+	case huge:
 		p.more = true
 	case err != nil:
 		return tool.Result{}, t.Errorf(err, "")
@@ -290,27 +254,27 @@ func showText(t files.Place, r io.Reader, size int64, in readInput, whole bool, 
 	case p.first == 0:
 		return tool.Result{}, t.Errorf(nil, "offset %d is past the end: there are %s", in.Offset, text.Count(p.lines, "line"))
 	}
-	return p.result(size, set, whole, errors.Is(err, errHugeLine)), nil
+	return p.result(size, set, whole, huge), nil
 }
 
 // fill reads lines and keeps those that were asked for.
-func (p *page) fill(r lineReader, in readInput, whole bool) error {
-	for {
-		line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+func (p *page) fill(r io.Reader, in readInput, whole bool) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), hugeLine)
+	lines.Split(wholeLines)
+	for lines.Scan() {
+		line, ended := bytes.CutSuffix(lines.Bytes(), []byte("\n"))
 		p.lines++
-		p.crlf = p.crlf || line.ret
-		p.lf = p.lf || line.ended && !line.ret
-		p.partial = !line.ended
+		p.partial = !ended
+		if bare, ret := bytes.CutSuffix(line, []byte("\r")); ended && ret {
+			line, p.crlf = bare, true
+		} else if ended {
+			p.lf = true
+		}
 		if p.lines < in.Offset {
 			continue
 		}
-		full := p.lines-in.Offset >= in.Limit || p.first > 0 && p.body.Len()+len(line.text) > in.bytes
+		full := p.lines-in.Offset >= in.Limit || p.first > 0 && p.body.Len()+min(len(line), maxLine) > in.bytes
 		if p.more = p.more || full; p.more {
 			if !whole {
 				p.lines--
@@ -318,11 +282,10 @@ func (p *page) fill(r lineReader, in readInput, whole bool) error {
 			}
 			continue
 		}
-		shown, cut := text.CutLine(string(line.text), maxLine)
+		shown, cut := text.CutLine(string(line), maxLine)
 		if mark := in.marks[p.lines]; mark != "" {
-			shown, cut, line.cut = mark, 0, 0
+			shown, cut = mark, 0
 		}
-		cut += line.cut
 		p.bad = p.bad || !utf8.ValidString(shown)
 		text.WriteLine(&p.body, p.lines, shown, cut)
 		if cut == 0 {
@@ -333,6 +296,7 @@ func (p *page) fill(r lineReader, in readInput, whole bool) error {
 		}
 		p.last = p.lines
 	}
+	return lines.Err()
 }
 
 // result puts the notes under the lines.

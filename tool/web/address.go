@@ -89,8 +89,8 @@ func canonicalPort(text string) (string, error) {
 }
 
 // canonicalHost is a host as names are looked up, or an IP address in its one
-// spelling: some programs take 0x7f.1 or 2130706433 for 127.0.0.1, a proxy may be
-// one of them.
+// spelling. It refuses others: some programs take 0x7f.1 or 2130706433 for 127.0.0.1,
+// and a proxy may be one of them.
 func canonicalHost(host string) (string, error) {
 	if strings.Contains(host, ":") {
 		a, err := netip.ParseAddr(host)
@@ -106,54 +106,17 @@ func canonicalHost(host string) (string, error) {
 		return "", fmt.Errorf("%.60q is no host", host)
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	if !numeric(last) {
+	if strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x") {
 		return name, nil
 	}
-	a, ok := looseIPv4(name)
-	if !ok {
+	a, err := netip.ParseAddr(name) // no name ends in a number (url.spec.whatwg.org)
+	if err != nil {
 		return "", fmt.Errorf("%.60q is no host", host)
 	}
 	return a.String(), nil
 }
 
 const hostRunes = "abcdefghijklmnopqrstuvwxyz0123456789-_."
-
-// numeric reports whether a label makes a host an IPv4 address (url.spec.whatwg.org, "ends in a
-// number").
-func numeric(label string) bool {
-	if strings.Trim(label, "0123456789") == "" {
-		return true
-	}
-	hex, ok := strings.CutPrefix(label, "0x")
-	return ok && strings.Trim(hex, "0123456789abcdef") == ""
-}
-
-// looseIPv4 reads an address of one to four numbers, decimal, octal or hexadecimal, as inet_aton does.
-func looseIPv4(host string) (a netip.Addr, ok bool) {
-	parts := strings.Split(host, ".")
-	if len(parts) > 4 {
-		return a, false
-	}
-	var all uint64
-	for i, part := range parts {
-		bits := 8
-		if i == len(parts)-1 {
-			bits = 8 * (4 - i)
-		}
-		base := 10
-		if hex, yes := strings.CutPrefix(part, "0x"); yes {
-			base, part = 16, cmp.Or(hex, "0")
-		} else if len(part) > 1 && part[0] == '0' {
-			base = 8
-		}
-		n, err := strconv.ParseUint(part, base, 32)
-		if err != nil || n >= 1<<bits {
-			return a, false
-		}
-		all = all<<bits | n
-	}
-	return netip.AddrFrom4([4]byte{byte(all >> 24), byte(all >> 16), byte(all >> 8), byte(all)}), true
-}
 
 // SplitHost parts a host from its port, "" for none. An IPv6 address may have brackets.
 func SplitHost(text string) (host, port string) {
