@@ -183,65 +183,41 @@ func (t Text) Takes(s string) error {
 // not overlap. Lines that stay keep their line ends; a new line takes that of
 // the line it replaces, or of the one before.
 func (t Text) Apply(edits []udiff.Edit) Text {
-	out := Text{Charset: t.Charset}
 	var body strings.Builder
-	done, line := 0, 0 // how far body and crlf have been taken over
-	keep := func(to int) {
-		kept := t.Body[done:to]
-		body.WriteString(kept)
+	crlf := []bool{}   // an empty one is still a file with \r\n as line end, for later edits
+	done, line := 0, 0 // how far Body and Crlf have been taken over
+	replace := func(to int, with string, ends func(old []bool, i int) bool) {
+		n := strings.Count(t.Body[done:to], "\n")
 		if t.Crlf != nil {
-			n := strings.Count(kept, "\n")
-			out.Crlf = append(out.Crlf, t.Crlf[line:line+n]...)
-			line += n
+			for i := range strings.Count(with, "\n") {
+				crlf = append(crlf, ends(t.Crlf[line:line+n], i))
+			}
 		}
-		done = to
+		body.WriteString(with)
+		done, line = to, line+n
+	}
+	keep := func(to int) {
+		replace(to, t.Body[done:to], func(old []bool, i int) bool { return old[i] })
 	}
 	for _, e := range edits {
-		keep(e.Start)
-		body.WriteString(e.New)
-		if t.Crlf != nil {
-			old := t.Body[e.Start:e.End]
-			n := strings.Count(old, "\n")
-			out.Crlf = append(out.Crlf, t.endsOf(line, n, old, e.New)...)
-			line += n
+		for _, d := range udiff.Lines(t.Body[e.Start:e.End], e.New) {
+			keep(e.Start + d.Start)
+			replace(e.Start+d.End, d.New, func(old []bool, i int) bool {
+				switch {
+				case i < len(old):
+					return old[i]
+				case len(crlf) > 0:
+					return crlf[len(crlf)-1]
+				}
+				return len(t.Crlf) == 0 || t.Crlf[0]
+			})
 		}
-		done = e.End
+		keep(e.End)
 	}
 	keep(len(t.Body))
-	if t.Crlf != nil && out.Crlf == nil {
-		out.Crlf = []bool{} // still a file with \r\n as line end, for later edits
+	out := Text{Charset: t.Charset, Body: body.String()}
+	if t.Crlf != nil {
+		out.Crlf = crlf
 	}
-	out.Body = body.String()
 	return out
-}
-
-// endsOf chooses the line ends of the replacement for old, whose n line ends begin with number first.
-func (t Text) endsOf(first, n int, old, replacement string) []bool {
-	m := strings.Count(replacement, "\n")
-	ends := make([]bool, m)
-	before := t.Crlf[first : first+n]
-	oldLines, newLines := strings.SplitAfter(old, "\n"), strings.SplitAfter(replacement, "\n")
-	same := 0 // lines both begin with
-	for same < min(n, m) && oldLines[same] == newLines[same] {
-		same++
-	}
-	tail := 0 // lines both end with
-	for tail < min(n, m)-same && oldLines[n-1-tail] == newLines[m-1-tail] {
-		tail++
-	}
-	for i := range ends {
-		switch {
-		case m-i <= tail:
-			ends[i] = before[n-(m-i)]
-		case i < n-tail:
-			ends[i] = before[i]
-		case i > 0:
-			ends[i] = ends[i-1]
-		case first > 0:
-			ends[i] = t.Crlf[first-1]
-		default:
-			ends[i] = len(t.Crlf) == 0 || t.Crlf[0]
-		}
-	}
-	return ends
 }

@@ -3,8 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -37,22 +35,20 @@ const nameBatch = 4096
 // prefix: by name, what is ignored last, limit at most. Case counts only if
 // something matches with it. Hidden ones are left out unless the prefix begins
 // with a dot; .git, what is denied or leads out, and names that do not stay on a
-// line always are. Nothing below dir is read. When ctx ends the entries that
-// were read by then count.
+// line always are. Nothing below dir is read.
 func Names(ctx context.Context, f *files.Files, dir, prefix string, limit int) ([]Entry, error) {
 	t, err := f.Resolve(dir, false)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := entriesBeginning(ctx, t, prefix)
+	entries, _, err := t.ReadDir(MaxListed)
 	if err != nil {
 		return nil, err
 	}
 	w := walker{ctx: ctx, files: f, dir: t.Abs}
 	rules := w.rulesAbove().with(f, t.Abs, [3]bool{true, true, true})
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	var names, ignored []Entry
-	for _, e := range entries {
+	for _, e := range beginning(entries, prefix) {
 		if no, _ := rules.ignores(filepath.ToSlash(filepath.Join(t.Abs, e.Name())), e.IsDir()); no {
 			ignored = append(ignored, Entry{Path: e.Name(), Ignored: true})
 		} else {
@@ -76,42 +72,24 @@ func present(f *files.Files, dir string, names []Entry, limit int) (kept []Entry
 	return kept
 }
 
-// begins reads the entries that begin with prefix, maxEntriesRead and a batch of
-// them at most: more would take too long to sort.
-func entriesBeginning(ctx context.Context, t files.Place, prefix string) ([]fs.DirEntry, error) {
-	dir, info, err := t.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	if !info.IsDir() {
-		return nil, t.Errorf(nil, "is not a directory")
-	}
+// beginning are the entries whose names begin with prefix, by name.
+func beginning(entries []fs.DirEntry, prefix string) []fs.DirEntry {
 	folded := strings.ToLower(prefix)
 	var exact, other []fs.DirEntry
-	for ctx.Err() == nil && len(exact)+len(other) < MaxEntriesRead {
-		entries, err := dir.ReadDir(nameBatch)
-		for _, e := range entries {
-			name := e.Name()
-			switch {
-			case !typeable(name), strings.HasPrefix(name, ".") && !strings.HasPrefix(prefix, "."):
-			case strings.HasPrefix(name, prefix):
-				exact = append(exact, e)
-			case strings.HasPrefix(strings.ToLower(name), folded):
-				other = append(other, e)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, t.Errorf(err, "")
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case !typeable(name), strings.HasPrefix(name, ".") && !strings.HasPrefix(prefix, "."):
+		case strings.HasPrefix(name, prefix):
+			exact = append(exact, e)
+		case strings.HasPrefix(strings.ToLower(name), folded):
+			other = append(other, e)
 		}
 	}
 	if len(exact) > 0 {
-		return exact, nil
+		return exact
 	}
-	return other, nil
+	return other
 }
 
 // typeable reports whether a name, other than .git, can stand in a line of text.
