@@ -210,7 +210,7 @@ func (c *Conversation) replay(history []entry) {
 // replayTrim applies a recorded trim or compaction. Its estimate counts if no usage was read before it.
 func (c *Conversation) replayTrim(id string, r compactRecord) {
 	if c.cfg.Mask != nil {
-		r.trimRecord, r.Summary = maskedTrim(r.trimRecord, c.cfg.Mask), c.cfg.Mask(r.Summary)
+		r = maskedCompact(r, c.cfg.Mask)
 	}
 	items := withSummary(replay(c.items, r.trimRecord), id, r)
 	if r.Done != nil {
@@ -339,26 +339,17 @@ func maskedValue(value any, mask func(string) string) any {
 	return value
 }
 
-// maskedTrim is the trim without keys in what it puts in the place of others.
-func maskedTrim(r trimRecord, mask func(string) string) trimRecord {
-	r.Edits, r.Notes = slices.Clone(r.Edits), slices.Clone(r.Notes)
-	for i := range r.Edits {
-		r.Edits[i].Text = mask(r.Edits[i].Text)
+// maskedCompact is the record without keys in what it puts in the place of others.
+func maskedCompact(r compactRecord, mask func(string) string) compactRecord {
+	line, err := provider.Marshal(r)
+	if err != nil {
+		return r
 	}
-	for i := range r.Notes {
-		r.Notes[i].Text = mask(r.Notes[i].Text)
-	}
-	if r.Done != nil {
-		did := *r.Done
-		did.Commands = slices.Clone(did.Commands)
-		for i := range did.Commands {
-			did.Commands[i].Line = mask(did.Commands[i].Line)
+	if masked := maskedInput(line, mask); !bytes.Equal(masked, line) {
+		out := compactRecord{partial: r.partial}
+		if json.Unmarshal(masked, &out) == nil {
+			return out
 		}
-		did.Decided = slices.Clone(did.Decided)
-		for i := range did.Decided {
-			did.Decided[i] = mask(did.Decided[i])
-		}
-		r.Done = &did
 	}
 	return r
 }

@@ -69,9 +69,8 @@ func shownImage(data []byte, kind string, size int64, name string) (tool.Result,
 // readImage makes of a PNG, JPEG, GIF or WebP what models can be shown: the
 // first frame, upright, no larger than need be, and without what the file says
 // beside the image, such as where it was taken. An image that is small enough
-// keeps its very pixels, but for WebP, which not every server reads; one that
-// cannot be decoded is an error, because a model's API would refuse the whole
-// conversation for it.
+// keeps its very pixels, but for WebP, which not every server reads. One that
+// cannot be decoded is an error: a model's API would refuse the whole conversation.
 func readImage(data []byte, kind string) (picture, error) {
 	decode, config := png.Decode, png.DecodeConfig
 	switch kind {
@@ -106,8 +105,8 @@ func readImage(data []byte, kind string) (picture, error) {
 	img = upright(img, turn)
 	p := picture{width: img.Bounds().Dx(), height: img.Bounds().Dy()}
 	p.shownW, p.shownH = p.width, p.height
-	if max(p.width, p.height) <= imageEdge && turn == 1 {
-		if bare := stripped(data, kind); bare != nil && len(bare) <= imageBytes {
+	if kind == "image/jpeg" && turn == 1 && max(p.width, p.height) <= imageEdge {
+		if bare := strippedJPEG(data); bare != nil && len(bare) <= imageBytes {
 			p.Image = tool.Image{MediaType: kind, Data: bare}
 			return p, nil
 		}
@@ -217,43 +216,6 @@ func OwnImage(ctx context.Context, f *files.Files, path string) (tool.Result, er
 		err = errNoImage
 	}
 	return result, err
-}
-
-// stripped is the file with its image only, pixel for pixel; nil where it has to be written again.
-func stripped(data []byte, kind string) []byte {
-	switch kind {
-	case "image/png":
-		return strippedPNG(data)
-	case "image/jpeg":
-		return strippedJPEG(data)
-	}
-	return nil
-}
-
-const pngHead = "\x89PNG\r\n\x1a\n"
-
-// strippedPNG keeps the chunks that say how the image looks.
-func strippedPNG(data []byte) []byte {
-	rest, ok := bytes.CutPrefix(data, []byte(pngHead))
-	if !ok {
-		return nil
-	}
-	out := append(make([]byte, 0, len(data)), pngHead...)
-	for len(rest) >= 12 {
-		n := binary.BigEndian.Uint32(rest)
-		if uint64(n)+12 > uint64(len(rest)) {
-			return nil
-		}
-		chunk := rest[:n+12]
-		rest = rest[n+12:]
-		switch name := string(chunk[4:8]); name {
-		case "IHDR", "PLTE", "IDAT", "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "sBIT":
-			out = append(out, chunk...)
-		case "IEND":
-			return append(out, chunk...)
-		}
-	}
-	return nil
 }
 
 const (

@@ -174,7 +174,7 @@ func TestReadImages(t *testing.T) {
 		w := newFileWorld(t, map[string]string{"sub/image": data})
 		result := w.ok(Read(), in{"path": "sub/image"})
 		want := tool.Image{MediaType: kind, Data: []byte(data)}
-		if kind == "image/webp" {
+		if kind != "image/jpeg" {
 			shown, _ := mustRead(t, []byte(data), kind)
 			want = shown.Image
 		}

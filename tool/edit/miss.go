@@ -117,19 +117,21 @@ func nearestLines(lines, wanted []string) int {
 	if most > 0 {
 		return max(0, best)
 	}
-	if len(lines) > likeLines {
-		return -1
-	}
-	// No line is the same: the one most like the longest wanted line.
+	// No line is the same: the one with the most words of the longest wanted line, half of them at least.
 	longest := slices.MaxFunc(wanted, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-	pairs := pairsOf(longest)
-	alike := 0.5
+	words := strings.FieldsFunc(longest[:min(len(longest), likeMax)], func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	most = (len(words) - 1) / 2
 	for i, line := range lines {
-		if len(line) < len(longest)/4 {
-			continue // too short to be half alike
+		n := 0
+		for _, word := range words {
+			if strings.Contains(line, word) {
+				n++
+			}
 		}
-		if d := dice(pairs, line); d > alike {
-			best, alike = i, d
+		if n > most {
+			best, most = i, n
 		}
 	}
 	if best < 0 {
@@ -138,38 +140,8 @@ func nearestLines(lines, wanted []string) int {
 	return max(0, best-slices.Index(wanted, longest))
 }
 
-// likeMax is how much of a line is compared when none is the same, likeLines
-// how many lines a file may have for it: this takes some 5 µs a line.
-const (
-	likeMax   = 400
-	likeLines = 50_000
-)
-
-// pairsOf counts the pairs of neighbouring bytes in s without white space.
-func pairsOf(s string) map[[2]byte]int {
-	s = joinSpaces(s[:min(len(s), likeMax)])
-	pairs := map[[2]byte]int{}
-	for i := 1; i < len(s); i++ {
-		pairs[[2]byte{s[i-1], s[i]}]++
-	}
-	return pairs
-}
-
-// dice is the Sørensen-Dice coefficient of pairs and those of a line, from 0 to 1.
-func dice(pairs map[[2]byte]int, line string) float64 {
-	common, total := 0, 0
-	for p, n := range pairsOf(line) {
-		common += min(n, pairs[p])
-		total += n
-	}
-	for _, n := range pairs {
-		total += n
-	}
-	if total == 0 {
-		return 0
-	}
-	return 2 * float64(common) / float64(total)
-}
+// likeMax is how many bytes of a line are compared when none is the same, and shown.
+const likeMax = 400
 
 // showLines writes n lines from index at with their numbers, at most 12.
 func showLines(lines []string, at, n int) string {

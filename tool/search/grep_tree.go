@@ -48,13 +48,10 @@ type NamedHits struct {
 
 // treeSearch searches the files of a listing side by side.
 type treeSearch struct {
-	files  *files.Files
-	inside func(body string) map[int]string
-	dir    string // absolute
-	proto  lineSearch
-	limit  int // matches shown, or with first, files
-	// timeout is when the search ends before all files were looked at.
-	timeout time.Duration
+	Query
+	files   *files.Files
+	top     files.Place
+	timeout time.Duration // the search ends then, even if not all files were looked at
 }
 
 // fileResult is what came of a file, but for those in which nothing was found.
@@ -64,22 +61,19 @@ type fileResult struct {
 	err  error
 }
 
-// search looks at files, which are relative to dir, in their order.
-func (t *treeSearch) search(ctx context.Context, files []File) (Hits, error) {
-	var all Hits
+// search looks at files, which are relative to the top, in their order.
+func (t *treeSearch) search(ctx context.Context, files []File) (all Hits, err error) {
 	inner, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	results, err := t.results(inner, files)
+	results := t.results(inner, files)
 	if err := ctx.Err(); err != nil {
 		return all, err
 	}
-	if err != nil {
-		return all, err
-	}
+	limit := t.options.Limit
 	for _, r := range results {
-		all.add(files[r.at].Name, r, t.limit, t.proto.first)
+		all.add(files[r.at].Name, r, t.options)
 		// Whatever the workers did meanwhile: the answer is the same each time.
-		all.More = all.More || all.Shown >= t.limit && r.at < len(files)-1
+		all.More = all.More || all.Shown >= limit && r.at < len(files)-1
 	}
 	all.TimedOut = inner.Err() != nil
 	return all, nil
@@ -87,23 +81,17 @@ func (t *treeSearch) search(ctx context.Context, files []File) (Hits, error) {
 
 // results searches files until enough is found, in groups of one directory. Groups are
 // begun in order: with enough found, those that are under way hold the first matches.
-func (t *treeSearch) results(ctx context.Context, files []File) ([]fileResult, error) {
-	top, err := t.files.Resolve(t.dir, false)
-	if err == nil {
-		err = top.Refused()
-	}
-	if err != nil {
-		return nil, err
-	}
+func (t *treeSearch) results(ctx context.Context, files []File) []fileResult {
 	groups := groupByDir(files)
 	found := make([][]fileResult, workers())
 	searchers := make([]fileSearch, len(found))
 	var count atomic.Int64
-	enough := func() bool { return ctx.Err() != nil || count.Load() >= int64(t.limit) }
+	enough := func() bool { return ctx.Err() != nil || count.Load() >= int64(t.options.Limit) }
 	inOrder(len(groups), len(found), enough, func(worker, i int) {
 		s := &searchers[worker]
 		if s.files == nil {
-			*s = fileSearch{files: t.files, inside: t.inside, lines: t.proto, chain: dirChain{at: top}}
+			*s = t.fileSearch(t.files)
+			s.chain.at = t.top
 			s.lines.quit, s.lines.patience = true, grepFileTimeout
 		}
 		from := len(found[worker])
@@ -117,7 +105,7 @@ func (t *treeSearch) results(ctx context.Context, files []File) ([]fileResult, e
 	}
 	all := slices.Concat(found...)
 	slices.SortFunc(all, func(a, b fileResult) int { return a.at - b.at })
-	return all, nil
+	return all
 }
 
 // span is a run of a listing, to excluded.
@@ -150,10 +138,10 @@ func (t *treeSearch) group(ctx context.Context, s *fileSearch, files []File, g s
 		}
 		return found
 	}
-	count := 0
-	for at := g.from; at < g.to && count < t.limit && ctx.Err() == nil; at++ {
+	count, limit := 0, t.options.Limit
+	for at := g.from; at < g.to && count < limit && ctx.Err() == nil; at++ {
 		base := path.Base(files[at].Name)
-		hits, err := s.inDir(ctx, dir, base, filepath.Join(s.chain.at.Abs, below, base), t.limit)
+		hits, err := s.inDir(ctx, dir, base, filepath.Join(t.top.Abs, below, base), limit)
 		if hits.count > 0 || err != nil && !leftOut(err) {
 			found = append(found, fileResult{at, hits, err})
 			count += hits.count
@@ -165,7 +153,8 @@ func (t *treeSearch) group(ctx context.Context, s *fileSearch, files []File, g s
 var errSlow = errors.New("takes too long")
 
 // add takes up a file's hits, as far as the limit allows.
-func (all *Hits) add(name string, r fileResult, limit int, filesOnly bool) {
+func (all *Hits) add(name string, r fileResult, options QueryOptions) {
+	left := options.Limit - all.Shown
 	switch {
 	case errors.Is(r.err, errTooBig):
 		all.TooBig = append(all.TooBig, name)
@@ -174,7 +163,7 @@ func (all *Hits) add(name string, r fileResult, limit int, filesOnly bool) {
 	case r.err != nil && !leftOut(r.err):
 		all.Unread++
 	}
-	all.More = all.More || r.hits.more || r.hits.count > limit-all.Shown
+	all.More = all.More || r.hits.more || r.hits.count > left
 	if r.hits.count == 0 {
 		return
 	}
@@ -182,11 +171,10 @@ func (all *Hits) add(name string, r fileResult, limit int, filesOnly bool) {
 		all.Binary = append(all.Binary, name)
 	}
 	all.Total += r.hits.count
-	left := limit - all.Shown
 	if left <= 0 {
 		return
 	}
-	if filesOnly {
+	if options.FilesOnly {
 		all.Shown++
 		all.Files = append(all.Files, NamedHits{Name: name})
 		return
@@ -248,13 +236,14 @@ func NewQuery(pattern string, options QueryOptions) (q Query, err error) {
 	return q, err
 }
 
-func (q Query) lines() lineSearch {
-	return lineSearch{pattern: q.pattern, context: q.options.Context, first: q.options.FilesOnly}
+func (q Query) fileSearch(files *files.Files) fileSearch {
+	return fileSearch{files: files, inside: q.options.Inside,
+		lines: lineSearch{pattern: q.pattern, context: q.options.Context, first: q.options.FilesOnly}}
 }
 
 // File searches one file, whatever its name and size. The error continues a sentence about it.
 func (q Query) File(ctx context.Context, files *files.Files, place files.Place) (Hits, error) {
-	s := fileSearch{files: files, inside: q.options.Inside, lines: q.lines()}
+	s := q.fileSearch(files)
 	inner, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	hits, err := s.file(inner, place.Abs, q.options.Limit)
@@ -268,7 +257,7 @@ func (q Query) File(ctx context.Context, files *files.Files, place files.Place) 
 	default:
 		return all, fmt.Errorf("cannot be searched: %w", err)
 	}
-	all.add("", fileResult{hits: hits}, q.options.Limit, q.options.FilesOnly)
+	all.add("", fileResult{hits: hits}, q.options)
 	return all, nil
 }
 
@@ -284,7 +273,7 @@ func (q Query) Tree(ctx context.Context, files *files.Files, place files.Place) 
 		return Hits{Passed: all.looked}, nil
 	}
 	slices.SortFunc(all.Files, byName)
-	t := treeSearch{files: files, inside: q.options.Inside, dir: place.Abs, proto: q.lines(), limit: q.options.Limit, timeout: Timeout}
+	t := treeSearch{Query: q, files: files, top: place, timeout: Timeout}
 	hits, err := t.search(ctx, all.Files)
 	hits.Cut = all.More
 	return hits, err

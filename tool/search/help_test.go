@@ -16,6 +16,15 @@ type world struct {
 }
 
 // treeEnv makes a project of the given files, whose names use slashes.
+func (w *world) top(t *testing.T) files.Place {
+	t.Helper()
+	top, err := w.Files.Resolve(w.Dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
 func treeEnv(t testing.TB, tree map[string]string) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -48,7 +48,7 @@ func TestASearchEndsWhenItsTimeIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	search := treeSearch{files: env.Files, dir: env.Dir, proto: q.lines(), limit: 5, timeout: 1}
+	search := treeSearch{Query: q, files: env.Files, top: env.top(t), timeout: 1}
 	if all, err := search.search(t.Context(), []File{{Name: "a"}}); err != nil || !all.TimedOut {
 		t.Errorf("%+v: %v", all, err)
 	}
@@ -90,7 +90,7 @@ func TestASearchStopsAtItsLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := q.lines()
+		s := q.fileSearch(nil).lines
 		endless := io.MultiReader(strings.NewReader(strings.Repeat("x\n", 10)), neverEnding{})
 		hits, err := s.search(t.Context(), endless, 3)
 		if err != nil || hits.count != 3 || !hits.more || len(hits.lines) != 4 {
