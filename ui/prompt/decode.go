@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -196,12 +197,8 @@ func (d *decoder) stepEscape(silent bool) int {
 	switch b[1] {
 	case 0x1b:
 		return d.stepTwoEscapes(silent)
-	case '[':
-		return d.stepCSI()
-	case 'O':
-		return d.stepSS3()
-	case ']', 'P', 'X', '^', '_': // OSC, DCS, SOS, PM, APC: replies nobody asked for
-		return stringLength(b)
+	case '[', 'O', ']', 'P', 'X', '^', '_':
+		return d.stepSequence()
 	}
 	if !utf8.FullRune(b[1:]) {
 		return 0
@@ -234,30 +231,38 @@ func (d *decoder) stepTwoEscapes(silent bool) int {
 	return 1
 }
 
-func (d *decoder) stepCSI() int {
+// sequenceBody is a sequence before the byte that ends it: CSI (the function keys of the Linux
+// console have one byte more), SS3, and strings (OSC, DCS, SOS, PM, APC: replies nobody asked
+// for).
+var sequenceBody = regexp.MustCompile(`^\x1b(?:\[\[?[ -?]*|O[0-9;]*|[\]PX^_][^\x03\x07\x18\x1b]*)`)
+
+func (d *decoder) stepSequence() int {
 	b := d.rest
-	i := 2
-	if len(b) > 2 && b[2] == '[' { // the Linux console's function keys have one byte more
-		i = 3
-	}
-	for ; i < len(b); i++ {
-		switch {
-		case b[i] < 0x20 || b[i] == 0x7f:
-			return i // broken off; the control byte is a key of its own
-		case b[i] >= 0x80:
-			return i + 1
-		case b[i] >= 0x40:
-			d.csi(string(b[2:i]), b[i])
-			return i + 1
+	n := len(sequenceBody.Find(b))
+	if n == len(b) {
+		if n > maxSequence {
+			return n
 		}
+		return 0
 	}
-	if i > maxSequence {
-		return i
+	isKey := b[1] == '[' || b[1] == 'O'
+	switch end := b[n]; {
+	case isKey && (end < 0x20 || end == 0x7f):
+		return n // broken off; the control byte is a key of its own
+	case isKey && end < 0x80:
+		d.sequence(string(b[2:n]), end)
+	case isKey:
+	case end == 0x1b && n+1 == len(b):
+		return 0
+	case end == 0x1b && b[n+1] == '\\':
+		return n + 2
+	case end == 0x1b || end == 0x03: // a stray introducer cannot take the keyboard away
+		return n
 	}
-	return 0
+	return n + 1
 }
 
-func (d *decoder) csi(params string, final byte) {
+func (d *decoder) sequence(params string, final byte) {
 	switch {
 	case final == '~' && params == "200":
 		d.pasting, d.paste = true, nil
@@ -307,48 +312,6 @@ func (d *decoder) stepCoded(code, modifiers string) {
 	default:
 		d.stepControl(byte(c))
 	}
-}
-
-func (d *decoder) stepSS3() int {
-	b := d.rest
-	for i := 2; i < len(b); i++ {
-		switch {
-		case b[i] >= '0' && b[i] <= '9' || b[i] == ';':
-		case b[i] < 0x20 || b[i] == 0x7f:
-			return i
-		default:
-			if kind, ok := sequenceKey(string(b[2:i]), b[i]); ok && b[i] < 0x80 {
-				d.add(kind, "")
-			}
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// stringLength finds the end of a string sequence. Esc and Ctrl-C break it off, so that a stray
-// introducer cannot take the keyboard away.
-func stringLength(b []byte) int {
-	for i := 2; i < len(b); i++ {
-		switch b[i] {
-		case 0x07, 0x18:
-			return i + 1
-		case 0x03:
-			return i
-		case 0x1b:
-			switch {
-			case i+1 == len(b):
-				return 0
-			case b[i+1] == '\\':
-				return i + 2
-			}
-			return i
-		}
-	}
-	if len(b) > maxSequence {
-		return len(b)
-	}
-	return 0
 }
 
 func (d *decoder) stepPaste() int {
