@@ -95,17 +95,12 @@ func (w *work) waited(d time.Duration) {
 }
 
 func (lay *layout) activity(what doing, tool string, bytes int) string {
-	text, spoken := string(what), lay.opt.Profile == Spoken
-	if tool = line(tool); tool != "" && spoken {
-		text += ", " + tool
-	} else if tool != "" {
-		text += " (" + tool + ")"
+	text := string(what)
+	if tool = line(tool); tool != "" {
+		text += lay.words(" ("+tool+")", ", "+tool)
 	}
-	switch {
-	case bytes > 0 && spoken:
-		text += ", " + spokenSize(bytes)
-	case bytes > 0:
-		text += ", " + kilobytes(bytes)
+	if bytes > 0 {
+		text += ", " + lay.words(kilobytes(bytes), spokenSize(bytes))
 	}
 	return text
 }
@@ -261,10 +256,7 @@ func (b busy) due() time.Time {
 }
 
 func (lay *layout) still(doing string, since time.Duration) string {
-	if lay.opt.Profile == Spoken {
-		return "still " + doing + ", " + lay.spanWords(since)
-	}
-	return fmt.Sprintf("still %s (%s)", doing, span(since))
+	return "still " + doing + lay.words(" ("+span(since)+")", ", "+lay.spanWords(since))
 }
 
 // span is a duration in words of the transcript: 4s, 2m05s, 1h02m.

@@ -44,12 +44,8 @@ func (lay *layout) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
 	first = lay.oneLine(sanitize.Text(lay.path(first), sanitize.Line))
-	switch n := strings.Count(rest, "\n") + 1; {
-	case !more || listed(c):
-	case lay.opt.Profile == Spoken:
-		first += ", and " + texts.Count(n, "more line")
-	default:
-		first += fmt.Sprintf(" %s %s", lay.ellipsis(), texts.Count(n, "more line"))
+	if more && !listed(c) {
+		first += lay.words(" "+lay.ellipsis()+" ", ", and ") + texts.Count(strings.Count(rest, "\n")+1, "more line")
 	}
 	return lay.ascii(first)
 }

@@ -142,7 +142,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		}
 		switch {
 		case run.decision == applied && !failed:
-			s.print(s.layout.appliedLine(call))
+			s.print(s.layout.decidedLine("applied once"+s.layout.words("  "+s.layout.object(call), ""), 0))
 		case run.started && s.lastRun == call.ID && len(s.work.calls) == 0:
 			s.print(s.layout.ranLine(call, text, ink))
 		default:

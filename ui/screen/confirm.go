@@ -65,7 +65,7 @@ func (s *Screen) ConfirmHelp(q Confirmation) {
 func (s *Screen) Confirmed(q YesNo, yes bool) {
 	s.do(func() {
 		s.endAsking()
-		s.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes))))
+		s.must(s.layout.decidedLine(s.layout.ascii(q.decided(yes)), 0))
 	})
 }
 
@@ -73,12 +73,10 @@ func (s *Screen) Confirmed(q YesNo, yes bool) {
 var enterMeansNo = [2]string{"?", "this text; Enter alone means no"}
 
 func (lay *layout) keyRows(rows [][2]string) string {
-	if lay.opt.Profile == Spoken {
-		return lay.spokenKeys(rows)
-	}
 	var b strings.Builder
 	for _, r := range rows {
-		b.WriteString(lay.wrap(line(r[1]), fmt.Sprintf("  %-3s ", r[0]), "      "))
+		text := line(r[1])
+		b.WriteString(lay.wrap(lay.words(text, text+"."), lay.words(fmt.Sprintf("  %-3s ", r[0]), spokenKey(r[0])+": "), "      "))
 	}
 	return b.String()
 }

@@ -78,11 +78,11 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		rule := line(cmp.Or(a.Rule, q.Rule))
 		if q.Kind == agent.QuestionPlan {
 			r.decision = final
-			s.must(s.layout.decidedLine(planDecided(q, a)))
+			s.must(s.layout.decidedLine(planDecided(q, a), 0))
 			return
 		}
 		if q.Kind == agent.QuestionChanges {
-			s.must(s.layout.decidedLine(keptOrNot(q, a)))
+			s.must(s.layout.decidedLine(keptOrNot(q, a), 0))
 			return
 		}
 		text, ink, own := "", style(0), q.OwnPrograms() && a.Rule == ""
@@ -114,7 +114,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		if len(a.Input) > 0 && r.decision != denied {
 			text += ", as edited"
 		}
-		s.must(s.layout.decidedIn(text, ink))
+		s.must(s.layout.decidedLine(text, ink))
 	})
 }
 
@@ -143,29 +143,14 @@ func keptOrNot(q agent.Question, a agent.Answer) string {
 
 // decidedLine is a decision in the transcript. It begins as its question does, so that nothing
 // else can look like it.
-func (lay *layout) decidedLine(text string) string { return lay.decidedIn(text, 0) }
-
-func (lay *layout) decidedIn(text string, ink style) string {
-	if lay.opt.Profile == Spoken {
-		text = strings.TrimRight(text, ".") + "."
-	}
-	rows := lay.wrap(text, approve, lay.hanging())
+func (lay *layout) decidedLine(text string, ink style) string {
+	rows := lay.wrap(lay.words(text, strings.TrimRight(text, ".")+"."), approve, lay.before(""))
 	return string(ours) + lay.ink(promptStyle).Sprint(approve) + lay.painted(rows[len(approve):], ink)
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.
 func (lay *layout) remark(hint string) string {
-	if lay.opt.Profile == Spoken {
-		return "; " + hint
-	}
-	return "   (" + hint + ")"
-}
-
-func (lay *layout) appliedLine(c agent.Call) string {
-	if lay.opt.Profile == Spoken {
-		return lay.decidedLine("applied once")
-	}
-	return lay.decidedLine("applied once  " + lay.object(c))
+	return lay.words("   ("+hint+")", "; "+hint)
 }
 
 // Waited is how long questions have stood open since the screen was made.

@@ -13,7 +13,7 @@ import (
 // change shows the line of a call that changes a file, then its diff.
 func (b *asking) change(q Approval) {
 	s, a := b.lay, q.Call.Access
-	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
+	verb, path := callVerb(q.Call), b.oneRow(s.path(a.Object))
 	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)
 	if s.opt.Profile == Spoken {
 		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), texts.Count(a.Added, "line"),
@@ -38,15 +38,10 @@ func (b *asking) diff(lines []string) { b.rows(b.diffRows(lines)) }
 
 func (b *asking) diffRows(lines []string) (rows []string) {
 	s := b.lay
-	inks := map[style]*color.Color{}
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
 		if b.cut {
-			st := diffStyle(l, namesFile(lines, i))
-			if inks[st] == nil {
-				inks[st] = s.ink(st)
-			}
-			folded = colored(inks[st], folded)
+			folded = colored(s.ink(diffStyle(l, namesFile(lines, i))), folded)
 		}
 		rows = append(rows, folded...)
 	}

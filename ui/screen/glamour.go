@@ -108,13 +108,12 @@ func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
 		}
 		return glamourstyle.StyleBlock{StylePrimitive: look}
 	}
-	token, none, line, margin := "> ", "", "-", uint(2)
 	code := p.primitive(codeStyle, on)
 	if !on {
 		code.Prefix, code.Suffix = "`", "`"
 	}
 	return glamourstyle.StyleConfig{
-		BlockQuote: glamourstyle.StyleBlock{Indent: ptr(uint(1)), IndentToken: &token},
+		BlockQuote: glamourstyle.StyleBlock{Indent: new(uint(1)), IndentToken: new("> ")},
 		List:       glamourstyle.StyleList{LevelIndent: 2},
 		H1:         heading(1), H2: heading(2), H3: heading(3), H4: heading(4), H5: heading(5), H6: heading(6),
 		Strikethrough:  glamourstyle.StylePrimitive{Prefix: "~~", Suffix: "~~"},
@@ -127,12 +126,10 @@ func (p *Palette) glamour(on bool) glamourstyle.StyleConfig {
 		Link:           glamourstyle.StylePrimitive{Prefix: "(", Suffix: ")"},
 		Image:          glamourstyle.StylePrimitive{Prefix: "(", Suffix: ")"},
 		Code:           glamourstyle.StyleBlock{StylePrimitive: code},
-		CodeBlock:      glamourstyle.StyleCodeBlock{StyleBlock: glamourstyle.StyleBlock{Margin: &margin}},
-		Table:          glamourstyle.StyleTable{ColumnSeparator: &none, CenterSeparator: &none, RowSeparator: &line},
+		CodeBlock:      glamourstyle.StyleCodeBlock{StyleBlock: glamourstyle.StyleBlock{Margin: new(uint(2))}},
+		Table:          glamourstyle.StyleTable{ColumnSeparator: new(""), CenterSeparator: new(""), RowSeparator: new("-")},
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // primitive is a set of styles as glamour writes them before and behind a text.
 func (p *Palette) primitive(s style, on bool) (out glamourstyle.StylePrimitive) {

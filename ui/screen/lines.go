@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -127,25 +126,22 @@ func (lay *layout) path(p string) string {
 	if rel, ok := below(p, lay.opt.Root); ok && rel != "" {
 		return rel
 	}
+	return lay.home(p)
+}
+
+func (lay *layout) home(p string) string {
 	if rel, ok := below(p, lay.opt.Home); ok {
 		return strings.TrimSuffix("~/"+rel, "/")
 	}
 	return p
 }
 
+// below is a path relative to a directory above it, or "" for the directory itself. Nothing is
+// below the root.
 func below(p, dir string) (string, bool) {
-	dir = strings.TrimRight(dir, "/")
-	if dir == "" {
-		return "", false
-	}
-	if p == dir {
-		return "", true
-	}
-	rel, ok := strings.CutPrefix(p, dir)
-	if !ok || !os.IsPathSeparator(rel[0]) {
-		return "", false
-	}
-	return rel[1:], true
+	dir = strings.TrimRight(dir, "/") + "/"
+	rel, ok := strings.CutPrefix(p+"/", dir)
+	return strings.TrimSuffix(rel, "/"), ok && dir != "/"
 }
 
 func (s *Screen) printCall(c agent.Call, result string, ink style) {

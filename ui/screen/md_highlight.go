@@ -103,16 +103,13 @@ func (h *highlighter) read(line string) (spans []token, open, ok bool) {
 		text.WriteString(t.Value)
 		value := t.Value[min(max(-at, 0), len(t.Value)):]
 		at += len(t.Value)
-		open = len(value) > 1 && strings.HasSuffix(value, "\n") && goesOn(t.Type)
+		open = len(value) > 1 && strings.HasSuffix(value, "\n") &&
+			(t.Type.InSubCategory(chroma.LiteralString) || t.Type == chroma.CommentMultiline || t.Type == chroma.Comment)
 		if value = strings.TrimSuffix(value, "\n"); value != "" {
 			spans = append(spans, token{text: value, style: tokenStyle(t.Type)})
 		}
 	}
 	return joinSpans(spans), open, text.String() == h.context+line+"\n" // some lexers change their text
-}
-
-func goesOn(t chroma.TokenType) bool {
-	return t.InSubCategory(chroma.LiteralString) || t == chroma.CommentMultiline || t == chroma.Comment
 }
 
 // tokenStyle is the style of a token: few, and those that read on black and on white.

@@ -184,7 +184,7 @@ func (m *Markdown) clearWord() {
 }
 
 func (m *Markdown) putWords(run string) {
-	run = unmark(run)
+	run = strings.ReplaceAll(run, string(literalMark), "")
 	for i, text := range strings.Split(sanitize.Text(run, sanitize.Prose), " ") {
 		if i > 0 {
 			m.held.spaces++
@@ -194,8 +194,6 @@ func (m *Markdown) putWords(run string) {
 		}
 	}
 }
-
-func unmark(s string) string { return strings.ReplaceAll(s, string(literalMark), "") }
 
 func (m *Markdown) place(w word) {
 	width := w.cells()

@@ -120,20 +120,11 @@ func clampWidth(w int) int {
 // reports, else 80; never less than 10 nor more than 1000. size may be nil and returns 0 when
 // it does not know.
 func WidthDecision(env func(string) string, size func() int) int {
-	if n := positive(env("COLUMNS")); n > 0 {
-		return clampWidth(n)
+	if n, err := strconv.ParseUint(env("COLUMNS"), 10, 20); err == nil && n > 0 {
+		return clampWidth(int(n))
 	}
 	if size == nil {
 		return 80
 	}
 	return clampWidth(size())
-}
-
-// positive is the number in a variable, 0 where it is no positive number.
-func positive(s string) int {
-	n, err := strconv.ParseUint(s, 10, 20)
-	if err != nil {
-		return 0
-	}
-	return int(n)
 }

@@ -214,12 +214,7 @@ func (lay *layout) cut(text string, n int) string {
 	return displaywidth.TruncateString(text, max(n, 1), lay.ellipsis())
 }
 
-func (lay *layout) ellipsis() string {
-	if lay.opt.UTF8 {
-		return "…"
-	}
-	return "..."
-}
+func (lay *layout) ellipsis() string { return lay.glyph("…", "...") }
 
 func commonPrefix(a, b string) int {
 	n := 0

@@ -61,7 +61,9 @@ func (q Approval) show(b *asking) {
 	case a.Command != "":
 		b.what = "command"
 		b.command(q)
-		b.typedTo(q)
+		if a.To != "" {
+			b.remark("to " + b.oneRow(a.To)) // the running command that text is typed to
+		}
 		if dir := lay.elsewhere(q); dir != "" && a.To == "" && (!b.cut || !strings.Contains(lay.askLine(q), " in "+dir+"?")) {
 			b.remark("in " + dir)
 		}
@@ -164,11 +166,14 @@ func (b *asking) remark(text string) {
 	}
 }
 
+// safe are the lines of a text, each safe to show, with what they hide counted.
 func (b *asking) safe(text string, where sanitize.Context) []string {
-	lines, seen := safeLines(text, where)
+	z := sanitize.Stream{Where: where}
+	lines := strings.Split(text, "\n")
 	for i, l := range lines {
-		lines[i] = b.lay.heard(l)
+		lines[i] = b.lay.heard(z.Write(l) + z.Close())
 	}
+	seen := z.Hidden()
 	b.seen.Marks += seen.Marks
 	b.seen.Others += seen.Others
 	return lines
@@ -195,38 +200,18 @@ func (b *asking) command(q Approval) {
 	}
 }
 
-// typedTo names the running command that text is typed to.
-func (b *asking) typedTo(q Approval) {
-	if to := strings.Join(b.safe(q.Call.Access.To, sanitize.Line), "^J"); to != "" {
-		b.remark("to " + to)
-	}
-}
-
 // other shows a call's object, and its whole input where that says more.
 func (b *asking) other(q Approval) {
 	a := q.Call.Access
-	object := strings.Join(b.safe(a.Object, sanitize.Line), "^J")
+	object := b.oneRow(a.Object)
 	verb := callVerb(q.Call)
 	rows := b.lay.fold([]string{object}, b.lay.head(verb, ""), body, b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
 	var pretty bytes.Buffer
 	whole := a.Kind == tool.KindNetwork && a.Object != ""
 	if !whole && json.Indent(&pretty, q.Call.Input, "", "  ") == nil && pretty.Len() > len("{}") {
-		text, before := pretty.String(), body
-		if b.lay.opt.Profile == Spoken {
-			text, before = spokenInput(q.Call.Input), ""
-		}
+		text, before := b.lay.words(pretty.String(), spokenInput(q.Call.Input)), b.lay.bodyIndent()
 		rows = append(rows, b.lay.fold(b.safe(text, sanitize.Line), before, before, b.cut)...)
 	}
 	b.rows(rows)
-}
-
-// safeLines sanitises text line by line.
-func safeLines(text string, where sanitize.Context) ([]string, sanitize.Hidden) {
-	z := sanitize.Stream{Where: where}
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = z.Write(l) + z.Close()
-	}
-	return lines, z.Hidden()
 }

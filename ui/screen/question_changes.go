@@ -36,16 +36,11 @@ const (
 
 func (b *asking) changedText(diff string) {
 	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
-	spoken := b.lay.opt.Profile == Spoken
 	switch n := len(b.diffRows(lines)); {
 	case b.cut && n > mostDiffRows:
 		b.left = true
-		shows := "shows"
-		if spoken {
-			shows = "reads"
-		}
-		b.remark(texts.Count(n, "row") + " of changed text: p " + shows + " all, and only then y counts")
-	case !spoken:
+		b.remark(texts.Count(n, "row") + " of changed text: p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+	case b.lay.opt.Profile != Spoken:
 		b.diff(lines)
 	case !b.cut:
 		b.lay.spokenDiff(&b.Builder, lines)

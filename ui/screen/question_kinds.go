@@ -38,19 +38,15 @@ func (s *Screen) Choice(q agent.Question) string {
 		Approval{q}.begin(s)
 		s.must(s.layout.prose(q.Text, s.layout.before("question: ")) + s.layout.numbered(q.Choices))
 	})
-	switch n := len(q.Choices); {
-	case q.Kind == agent.QuestionCompact && s.opt.Profile == Spoken:
-		return answering + fmt.Sprintf("Type a number from 1 to %d. Enter trims. ", n)
+	n, words := len(q.Choices), s.layout.words
+	switch {
 	case q.Kind == agent.QuestionCompact:
-		return answering + fmt.Sprintf("[1-%d] (trim) ", n)
-	case n > 0 && s.opt.Profile == Spoken:
-		return answering + fmt.Sprintf("Type a number from 1 to %d, or your own words. Enter means none. ", n)
+		return answering + fmt.Sprintf(words("[1-%d] (trim) ", "Type a number from 1 to %d. Enter trims. "), n)
 	case n > 0:
-		return answering + fmt.Sprintf("[1-%d, or your words] (none) ", n)
-	case s.opt.Profile == Spoken:
-		return answering + "Type your answer. Enter means none. "
+		return answering + fmt.Sprintf(words("[1-%d, or your words] (none) ",
+			"Type a number from 1 to %d, or your own words. Enter means none. "), n)
 	}
-	return answering + "[your words] (none) "
+	return answering + words("[your words] (none) ", "Type your answer. Enter means none. ")
 }
 
 // numbered are choices with their numbers.
@@ -85,8 +81,6 @@ func (s *Screen) Offer(text string, choices []string) (prompt string) {
 		s.must(s.layout.note(text) + s.layout.numbered(choices))
 	})
 	n, last := len(choices), choices[len(choices)-1]
-	if s.opt.Profile == Spoken {
-		return answering + fmt.Sprintf("which one? Type a number from 1 to %d. Enter means %s. ", n, last)
-	}
-	return answering + fmt.Sprintf("which one? [1-%d] (%s) ", n, last)
+	choose := s.layout.words("[1-%d] (%s) ", "Type a number from 1 to %d. Enter means %s. ")
+	return answering + "which one? " + fmt.Sprintf(choose, n, last)
 }

@@ -144,10 +144,3 @@ func (lay *layout) middle(text string, n int) string {
 	}
 	return strings.TrimRight(head, " ") + gap + strings.TrimLeft(strings.Join(tail[from:], ""), " ")
 }
-
-func (lay *layout) home(p string) string {
-	if rel, ok := below(p, lay.opt.Home); ok {
-		return strings.TrimSuffix("~/"+rel, "/")
-	}
-	return p
-}

@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"fmt"
 	"strings"
 
 	texts "artoo/tool/text"
@@ -30,22 +29,15 @@ func (b *asking) rows(rows []string) {
 			b.WriteString(r + "\n")
 		case i == headRows:
 			b.left = true
-			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.lay.ellipsis(),
-				texts.Count(more, "more row"))
-			if b.lay.opt.Profile == Spoken {
-				text = texts.Count(more, "more row") + ". p reads all, and only then y, a and capital A count."
-			}
+			count := texts.Count(more, "more row")
+			text := b.lay.words(b.lay.ellipsis()+" "+count+"; p shows all, and only then y, a and A count",
+				count+". p reads all, and only then y, a and capital A count.")
 			b.WriteString(b.lay.wrap(text, b.lay.bodyIndent(), b.lay.bodyIndent()))
 		}
 	}
 }
 
-func (lay *layout) bodyIndent() string {
-	if lay.opt.Profile == Spoken {
-		return ""
-	}
-	return body
-}
+func (lay *layout) bodyIndent() string { return lay.words(body, "") }
 
 func (b *asking) dimmed(head, verb string) string {
 	if !b.cut || b.lay.opt.Profile == Spoken {
@@ -91,12 +83,7 @@ func (lay *layout) fold(lines []string, first, next string, cut bool) []string {
 }
 
 // foldMark stands in a column of its own.
-func (lay *layout) foldMark() string {
-	if lay.opt.UTF8 {
-		return "\u21aa "
-	}
-	return "> "
-}
+func (lay *layout) foldMark() string { return lay.glyph("\u21aa ", "> ") }
 
 // foldLine appends the rows of one line. The last column stays free: what a terminal does there
 // differs.

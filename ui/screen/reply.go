@@ -5,12 +5,7 @@ import "strings"
 const spokenAnswer = "artoo: "
 
 // answerLabel stands before an answer.
-func (lay *layout) answerLabel() string {
-	if lay.opt.Profile == Spoken {
-		return spokenAnswer
-	}
-	return ""
-}
+func (lay *layout) answerLabel() string { return lay.words("", spokenAnswer) }
 
 type plainReply struct {
 	open     bool

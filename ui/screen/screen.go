@@ -135,6 +135,22 @@ func New(opt Options) *Screen {
 	return s
 }
 
+// words are those of a transcript that is seen, or of one that is heard.
+func (lay *layout) words(seen, heard string) string {
+	if lay.opt.Profile == Spoken {
+		return heard
+	}
+	return seen
+}
+
+// glyph is a sign, or what stands for it where the locale names no UTF-8.
+func (lay *layout) glyph(sign, ascii string) string {
+	if lay.opt.UTF8 {
+		return sign
+	}
+	return ascii
+}
+
 func (lay *layout) same() bool { return lay.opt.OutTTY && lay.opt.ErrTTY }
 
 // seen reports whether an answer on Out may be read between the lines of Err.

@@ -109,14 +109,6 @@ func spokenInput(input []byte) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func (lay *layout) spokenKeys(rows [][2]string) string {
-	var b strings.Builder
-	for _, r := range rows {
-		b.WriteString(lay.wrap(spokenKey(r[0])+": "+line(r[1])+".", "", ""))
-	}
-	return b.String()
-}
-
 // spokenKey names capitals and marks, since a voice makes no difference between a and A.
 func spokenKey(key string) string {
 	switch key {

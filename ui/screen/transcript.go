@@ -55,7 +55,7 @@ func (s *Screen) Banner(i BannerInfo) {
 		}
 		var rows strings.Builder
 		for _, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
-			rows.WriteString(s.layout.wrap(strings.TrimSuffix(l, "\n"), "", s.layout.hanging()))
+			rows.WriteString(s.layout.wrap(strings.TrimSuffix(l, "\n"), "", s.layout.before("")))
 		}
 		s.print(rows.String())
 		if !s.opt.Quiet {
@@ -97,12 +97,7 @@ func (s *Screen) Text(text string) {
 	s.do(func() { s.aside(s.layout.prose(text, s.layout.before(""))) })
 }
 
-func (lay *layout) before(label string) string {
-	if lay.opt.Profile == Spoken {
-		return label
-	}
-	return margin
-}
+func (lay *layout) before(label string) string { return lay.words(margin, label) }
 
 // Block prints a text from column 0 as it is, set apart by blank lines from answers and
 // prompts.

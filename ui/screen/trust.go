@@ -75,10 +75,7 @@ func (q TrustQuestion) decided(yes bool) string {
 
 func (b *asking) trust(head string, lines []string) {
 	b.remark(head)
-	indent := b.lay.bodyIndent() + "  "
-	if b.lay.opt.Profile == Spoken {
-		indent = ""
-	}
+	indent := b.lay.words(body+"  ", "")
 	b.rows(b.lay.fold(b.safe(strings.Join(lines, "\n"), sanitize.Line), indent, indent, true))
 }
 

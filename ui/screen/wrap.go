@@ -75,8 +75,6 @@ func (lay *layout) wrapWords(text, first, next string, wordEnd func(text string)
 	return b.String() + "\n"
 }
 
-func (lay *layout) hanging() string { return lay.before("") }
-
 func (lay *layout) labelled(before, label, text string) string {
 	rows := lay.wrap(label+" "+text, before, margin)
 	return before + lay.ink(errorStyle).Sprint(label) + rows[len(before)+len(label):]
