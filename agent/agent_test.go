@@ -138,6 +138,22 @@ func send(t *testing.T, a *agent.Agent, cb agent.Callbacks, text string) (*agent
 	return a.SendMessage(t.Context(), text, cb)
 }
 
+// must fails the test where something that it only needs did not work.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustSend is send for a turn that ends without an error.
+func mustSend(t *testing.T, a *agent.Agent, cb agent.Callbacks, text string) *agent.Response {
+	t.Helper()
+	r, err := send(t, a, cb, text)
+	must(t, err)
+	return r
+}
+
 func history(a *agent.Agent) []string {
 	var lines []string
 	for _, m := range a.Conversation().Messages() {
@@ -176,10 +192,7 @@ func TestATurnWithTools(t *testing.T) {
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
 	a.Opt().Concurrency = 1
 	cb := &recorder{}
-	r, err := send(t, a, cb, "why?")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustSend(t, a, cb, "why?")
 	wantLines(t, cb.lines, "thinking", "thinking done", "text let me see", "call c1 0/2", "call c2 1/2",
 		"result c1 ok", "result c2 ok", "thinking", "thinking done", "text it is ", "text so")
 	wantLines(t, history(a), "user why?", "assistant let me see call:c1 call:c2",
@@ -224,9 +237,7 @@ func TestReadersRunSideBySideAndWritersDoNot(t *testing.T) {
 	a := newAgent(p, look, change)
 	a.Opt().Policy.Mode = permission.ModeEdits
 	cb := &recorder{}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	wantLines(t, history(a)[2:], "tool result:r1 error=false 1", "tool result:r2 error=false 2",
 		"tool result:w1 error=false 3", "tool result:w2 error=false 4", "assistant ok")
 	if cb.broken {
@@ -246,10 +257,7 @@ func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
 		fake.ToolCall("g", "run", `{"arg":"make"}`)), fake.Say("sorry")}}
 	a := newAgent(p, bad, fails, makeTool("run", tool.KindRun, nil))
 	cb := &recorder{}
-	r, err := send(t, a, cb, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustSend(t, a, cb, "go")
 	got := history(a)[2:]
 	for i, want := range []string{
 		`result:a error=true There is no tool "nothing_like_it". The tools are: crash, fails, run.`,

@@ -121,9 +121,7 @@ func TestTooLongIsTrimmedOnceAndAskedOnce(t *testing.T) {
 		p.Steps = append(append(p.Steps, fake.Say("read it all")), c.steps...)
 		a := newAgent(p, makeTool("look", tool.KindRead,
 			func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: big}, nil }))
-		if _, err := send(t, a, &recorder{}, "read"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "read")
 		cb := &recorder{}
 		_, err := send(t, a, cb, "and now")
 		if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
@@ -143,9 +141,7 @@ func TestTooLongIsTrimmedOnceAndAskedOnce(t *testing.T) {
 func size(t *testing.T, r provider.Request) int {
 	t.Helper()
 	data, err := json.Marshal(r.Messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return len(data)
 }
 

@@ -31,23 +31,17 @@ func TestABackgroundCommandOutlivesItsTurnAndTheModelIsToldItsEndOnce(t *testing
 		fake.Say("it runs"),
 		fake.Call("c2", "bash", `{"command":"awk 1 /dev/null; sed -n 1p /dev/null"}`), fake.Say("ok"),
 		fake.Call("c3", "bash", `{"command":"pwd"}`), fake.Say("ok"))
-	if _, err := send(t, a, cb, "start it"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "start it")
 	if got := toolResults(a)[0]; !strings.Contains(got, "up\n[it runs in the background as 1") {
 		t.Fatal(got)
 	}
 	if list := a.Background(); len(list) != 1 || !list[0].Runs || !strings.HasPrefix(list[0].Line, "echo up") {
 		t.Fatalf("%+v", list)
 	}
-	if err := os.WriteFile(filepath.Join(a.Env().Dir, "gate"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(a.Env().Dir, "gate"), nil, 0o600))
 	<-a.Env().Jobs.Find("1").Done()
 	for _, text := range []string{"go on", "and on"} {
-		if _, err := send(t, a, cb, text); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, text)
 	}
 	told := strings.Join(history(a), "\n")
 	if n := strings.Count(told, "[background command 1 has ended: exit 3 in "); n != 1 {
@@ -64,9 +58,7 @@ func TestALayerRunsBesideABackgroundCommand(t *testing.T) {
 		fake.Call("c1", "bash", `{"command":"touch up; sleep 600","background":true}`),
 		fake.Call("c2", "bash", `{"command":"sed -i s/1/2/ /dev/null"}`), fake.Call("c3", "shell", `{"action":"kill"}`),
 		fake.Say("ok"))
-	if _, err := send(t, a, cb, "start it"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "start it")
 	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionApproval {
 		t.Errorf("asked %+v", cb.asked)
 	}
@@ -80,9 +72,7 @@ func TestABackgroundCommandIsHeldAgainAfterALanding(t *testing.T) {
 	a := c.scripted(t, permission.ModeEdits,
 		fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`),
 		fake.Call("c2", "bash", `{"command":"uniq a.txt"}`), fake.Say("ok"))
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	if c.landed(t) != 1 || c.protects != 1 {
 		t.Errorf("landed %d, protected %d times: %v", c.landed(t), c.protects, toolResults(a))
 	}
@@ -94,9 +84,7 @@ func TestWhatIsTypedToACommandIsAsked(t *testing.T) {
 		fake.Call("c1", "bash", `{"command":"cat","background":true}`),
 		fake.Call("c2", "shell", `{"input":"one"}`), fake.Call("c3", "shell", `{"input":"two"}`),
 		fake.Call("c4", "shell", `{"input":"git reset --hard"}`), fake.Say("ok"))
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if len(cb.asked) != 1 || cb.asked[0].Rule != "shell" {
 		t.Errorf("asked %+v", cb.asked)
 	}
@@ -110,9 +98,7 @@ func TestBackgroundCommandsEndWithTheirSession(t *testing.T) {
 	c, cb := &confinement{trusted: true}, &recorder{}
 	a := c.scripted(t, permission.ModeAuto,
 		fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`), fake.Say("ok"))
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	job := a.Env().Jobs.Find("1")
 	if _, err := a.Clear(); err != nil {
 		t.Fatal(err)
@@ -143,9 +129,7 @@ func TestCommandsThatOnlyReadRunSideBySideAndAnswerInOrder(t *testing.T) {
 	a := m.scripted(t, permission.ModeAsk, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"echo one"}`),
 		fake.ToolCall("c2", "bash", `{"command":"echo two"}`)), fake.Say("ok"))
 	a.Confine(m)
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	got := toolResults(a)
 	if len(got) != 2 || !strings.Contains(got[0], "one") || !strings.Contains(got[1], "two") {
 		t.Errorf("%q", got)
@@ -181,9 +165,7 @@ func TestABackgroundCommandThatMayNotWriteStartsAgainWithTheWholeProject(t *test
 		t.Run(row.name, func(t *testing.T) {
 			c, a := wholeAgent(t, row.mode, row.line)
 			cb := &recorder{answers: row.answers}
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 			told := strings.Join(toolResults(a), "\n")
 			if len(cb.asked) != len(row.answers) || !strings.Contains(told, row.text) {
 				t.Errorf("asked %+v: %s", cb.asked, told)
@@ -210,17 +192,11 @@ func TestAnEndedBackgroundCommandStartsAgainWithTheWholeProject(t *testing.T) {
 	c, a := wholeAgent(t, permission.ModeAuto, "echo up; until test -e gate; do sleep 0.02; done; exit 3")
 	c.refusesWrites = false
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	c.refusesWrites = true
-	if err := os.WriteFile(filepath.Join(a.Env().Dir, "gate"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(a.Env().Dir, "gate"), nil, 0o600))
 	<-a.Env().Jobs.Find("1").Done()
-	if _, err := send(t, a, cb, "go on"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go on")
 	told := strings.Join(history(a), "\n")
 	if len(cb.asked) != 1 || len(c.lines) < 2 || !c.lines[1].Whole || !strings.Contains(told, "[confined: read-only: /x]\n[it was started again") {
 		t.Errorf("asked %+v, started %+v: %s", cb.asked, c.lines, told)
@@ -232,9 +208,7 @@ func TestTheIDOfACommandThatWasStartedAgainNamesTheNewOne(t *testing.T) {
 	c := &confinement{trusted: true, refusesWrites: true}
 	a := c.scripted(t, permission.ModeAuto, fake.Call("c1", "bash", `{"command":"echo up; sleep 600","background":true}`),
 		fake.Call("c2", "shell", `{"action":"wait","id":"1"}`), fake.Say("ok"))
-	if _, err := send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go")
 	if got := toolResults(a); !strings.Contains(got[1], "[it was started again as 2]") {
 		t.Errorf("%q", got)
 	}
@@ -244,9 +218,7 @@ func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
 	c, a := wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(r.Denied) != 1 || r.Denied[0].Reason != "read-only: /x" || r.Denied[0].Rule != "bash(echo up; exit 3)" || !r.Denied[0].Nobody {
 		t.Errorf("denied %+v", r.Denied)
 	}
@@ -265,9 +237,7 @@ func TestWhereNoOneCanAnswerARefusedWriteIsDenied(t *testing.T) {
 	// The rule that is named is a yes.
 	c, a = wholeAgent(t, permission.ModeAuto, "echo up; exit 3")
 	rule, err := permission.ParseRule("bash(echo up; exit 3)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.Policy().AllowRules = append(a.Policy().AllowRules, rule)
 	if r, err = send(t, a, &recorder{}, "go"); err != nil || len(r.Denied) != 0 || len(c.lines) != 2 || !c.lines[1].Whole {
 		t.Errorf("denied %+v, started %+v, %v", r.Denied, c.lines, err)

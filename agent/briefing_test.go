@@ -27,9 +27,7 @@ func newAgentIn(t *testing.T, root string, p provider.Provider, change func(*age
 		change(&opt)
 	}
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -42,9 +40,7 @@ func newAgentIn(t *testing.T, root string, p provider.Provider, change func(*age
 func realDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -63,9 +59,7 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 			fake.Call("5", "read", `{"path":"cart/deep/b.go"}`), fake.Say("ok"),
 		}}
 		a := newAgentIn(t, root, p, func(o *agent.Options) { o.Workspace.NoProject = noProject })
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		got := map[string]string{}
 		for _, m := range a.Conversation().Messages() {
 			for _, part := range m.Parts {
@@ -94,29 +88,19 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 	root := realDir(t)
 	a := newAgentIn(t, root, newScript("one", "two", "three"), nil)
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	if lines := history(a); lines[0] != "user go" {
 		t.Errorf("a new session begins with %q", lines[0])
 	}
 	again := func(change func()) string {
 		t.Helper()
 		id := a.SessionID()
-		if err := a.Conversation().Session().Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Conversation().Session().Close())
 		change()
 		s, err := a.Opt().Sessions.Store.Open(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Open(s); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := send(t, a, &recorder{}, "on"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, a.Open(s))
+		mustSend(t, a, &recorder{}, "on")
 		lines := history(a)
 		return lines[len(lines)-2]
 	}
@@ -147,22 +131,16 @@ func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
 		t.Errorf("%s", a.System())
 	}
 	for range 2 {
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 	}
 	note := "(Git, as the session begins: No commits yet on trunk, 1 file changed:\n?? a.txt)"
 	wantLines(t, history(a), "user go "+note, "assistant one", "user go", "assistant two")
 	old, err := a.Clear()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := a.Resume(old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := send(t, a, &recorder{}, "on"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "on")
 	wantLines(t, history(a), "user go "+note, "assistant one", "user go", "assistant two", "user on", "assistant three")
 	if turns := agent.UserTurns(a.Conversation().Messages()[:1]); turns[0] != "go" {
 		t.Errorf("the note counts as the user's words: %q", turns)

@@ -21,9 +21,7 @@ import (
 func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 	path := filepath.Join("testdata", "calls.txt")
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tools := append(builtin.Tools(builtin.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), builtin.WebSearch(&web.Engine{Name: "brave"}))
 	tools = append(tools, agent.OwnTools([]agent.SubAgent{{Name: "review"}})...)
 	var got strings.Builder
@@ -38,9 +36,7 @@ func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got.String()), 0o644))
 	}
 	if diff := cmp.Diff(string(data), got.String()); diff != "" && !*update {
 		t.Error(diff)
@@ -62,8 +58,6 @@ func answered(t *testing.T, tools []tool.Tool, name string, input json.RawMessag
 		return "! " + err.Error()
 	}
 	mended, err := tool.Decode[json.RawMessage](*found, input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found.Name + " " + string(mended)
 }

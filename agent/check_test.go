@@ -18,9 +18,7 @@ import (
 func checked(t *testing.T, c *confinement, layer bool, file string, checks ...agent.Check) (text string, cb *recorder) {
 	t.Helper()
 	files, err := files.Open(files.Config{Root: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	opt := testOptions(&fake.Provider{Steps: []fake.Step{
 		fake.Calls(fake.ToolCall("c1", "write", `{"path":"`+file+`","content":"x\n"}`)), fake.Say("ok")}}, builtin.Write())
@@ -32,13 +30,9 @@ func checked(t *testing.T, c *confinement, layer bool, file string, checks ...ag
 		opt.Sandbox = c
 	}
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cb = &recorder{}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	for _, line := range history(a) {
 		if strings.HasPrefix(line, "tool ") {
 			text = line

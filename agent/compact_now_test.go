@@ -22,9 +22,7 @@ func grow(t *testing.T, c *compacting, n int) {
 		}
 		return fake.Call(fmt.Sprint("g", calls), "look", fmt.Sprintf(`{"arg":"%d"}`, calls))
 	}
-	if _, err := send(t, c.Agent, &recorder{}, "look around"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, c.Agent, &recorder{}, "look around")
 	c.model.Then = then
 }
 
@@ -69,13 +67,9 @@ func TestWhatEndsIsOnTheDisk(t *testing.T) {
 	}
 	written := 0
 	for _, step := range steps {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, step.do())
 		data, err := os.ReadFile(c.Conversation().Session().Path())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 		if last := lines[len(lines)-1]; len(lines) <= written || !strings.HasPrefix(last, `{"type":"turn"`) {
 			t.Errorf("%s: the last of %d lines is %.60s", step.name, len(lines), last)
@@ -162,9 +156,7 @@ func TestASummaryReadsTheCache(t *testing.T) {
 			step.Usage = provider.Usage{CacheRead: held, Input: 9000 - held, Output: 10}
 			return step
 		}
-		if _, err := send(t, c.Agent, &recorder{}, "end"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, c.Agent, &recorder{}, "end")
 		cb := &recorder{}
 		if _, err := c.Compact(t.Context(), "", cb); err != nil || len(cb.told(agent.NoticeCompacted)) != 1 {
 			t.Fatalf("%v, told %+v", err, cb.notices)
@@ -202,9 +194,7 @@ func TestACodingCLISumsUpNothing(t *testing.T) {
 	c := newCompacting(t, 8000, agent.CompactAuto, summary())
 	c.Asked().Rules = func(string) string { return "runs its own tools" }
 	c.model.Then = untilFull(c)
-	if _, err := send(t, c.Agent, &recorder{}, "do it all"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, c.Agent, &recorder{}, "do it all")
 	cb := &recorder{}
 	if _, err := c.Compact(t.Context(), "", cb); err != nil {
 		t.Fatal(err)

@@ -64,9 +64,7 @@ func newCompacting(t *testing.T, budget int, mode agent.Compaction, summaries ..
 	opt.Sessions = agent.Sessions{Store: conversation.Store{Dir: t.TempDir()}}
 	opt.Env.Dir = t.TempDir()
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -154,9 +152,7 @@ func TestAFullBudgetIsSummedUp(t *testing.T) {
 func encodedMessage(t *testing.T, m provider.Message) string {
 	t.Helper()
 	raw, err := provider.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(raw)
 }
 
@@ -297,9 +293,7 @@ func TestTheUserChoosesAtAFullBudget(t *testing.T) {
 			c := newCompacting(t, 8000, test.mode, summary())
 			c.model.Then = untilFull(c)
 			cb := &recorder{answers: test.answers}
-			if _, err := send(t, c.Agent, cb, "do it all"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, c.Agent, cb, "do it all")
 			if len(cb.asked) != test.asked || len(cb.asked) > 0 && (cb.asked[0].Kind != agent.QuestionCompact ||
 				!strings.Contains(cb.asked[0].Text, "the context is full: about") || len(cb.asked[0].Choices) != 4) {
 				t.Errorf("asked %+v", cb.asked)

@@ -149,24 +149,16 @@ func (c *confinement) prepare(t *testing.T, root string) {
 			continue
 		}
 		if change.Kind != sandbox.Created {
-			if err := os.WriteFile(change.Path, []byte("1"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(change.Path, []byte("1"), 0o644))
 			info, err := os.Stat(change.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			since, err := names.Changed(change.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			change.Before = sandbox.Before{Mode: 0o644, Size: 1, Inode: info.Sys().(*syscall.Stat_t).Ino, Changed: since}
 		}
 		if change.Kind != sandbox.Deleted {
 			change.Size = 1
-			if err := os.WriteFile(filepath.Join(c.upper, filepath.Base(name)), []byte("2"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(c.upper, filepath.Base(name)), []byte("2"), 0o644))
 		}
 	}
 }
@@ -176,10 +168,7 @@ func (c *confinement) prepare(t *testing.T, root string) {
 func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *recorder) (string, *agent.Response) {
 	t.Helper()
 	a := c.agent(t, line, mode)
-	r, err := send(t, a, cb, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustSend(t, a, cb, "go")
 	for _, l := range history(a) {
 		if strings.HasPrefix(l, "tool ") {
 			return l, r
@@ -207,9 +196,7 @@ func (c *confinement) options(t *testing.T, mode permission.Mode, steps ...fake.
 	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Bash(builtin.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), builtin.Shell())
 	dir := t.TempDir()
 	files, err := files.Open(files.Config{Root: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(), TrustsPrograms: c.trusted,
@@ -453,13 +440,8 @@ func TestAGuardedFileStaysOnlyAfterAYes(t *testing.T) {
 		c, cb := &confinement{trusted: true}, &recorder{answers: row.answers}
 		a := c.agent(t, "sh build.sh", permission.ModeAuto)
 		a.Policy().Confinement.Layer = false
-		if err := os.WriteFile(filepath.Join(c.root, "build.sh"), []byte("echo x > .envrc"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		r, err := send(t, a, cb, "go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(c.root, "build.sh"), []byte("echo x > .envrc"), 0o644))
+		r := mustSend(t, a, cb, "go")
 		result := strings.Join(history(a), "\n")
 		_, statErr := os.Stat(filepath.Join(c.root, ".envrc"))
 		if len(cb.asked) != 1 || !cb.asked[0].Effects.There || (statErr == nil) != row.stays ||
@@ -527,9 +509,7 @@ func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 			var paths []string
 			for _, change := range a.Journal().Diff() {
 				paths = append(paths, change.Path)
@@ -544,9 +524,7 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 	home, tools := t.TempDir(), t.TempDir()
 	for path, mode := range map[string]fs.FileMode{filepath.Join(home, ".myrc"): 0o600, filepath.Join(home, ".other"): 0o600,
 		filepath.Join(tools, "artoo-test-tool"): 0o755} {
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte("#!/bin/sh\n"), mode))
 	}
 	tool := "artoo-test-tool is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory " + tools
 	for line, want := range map[string]string{
@@ -568,14 +546,10 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 		a := c.agent(t, line, permission.ModePlan)
 		c.list = nil
 		modules := filepath.Join(c.root, "node_modules")
-		if err := os.Symlink(home, modules); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(home, modules))
 		c.hides = []string{filepath.Join(home, ".myrc"), filepath.Join(home, ".other"), tools, filepath.Join(c.root, ".secret"), modules}
 		a.Env().Environ = []string{"PATH=" + os.Getenv("PATH") + ":" + tools, "HOME=" + home}
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		got := ""
 		for said := range strings.Lines(toolResults(a)[0]) {
 			if _, rest, ok := strings.Cut(said, "[confined: "); ok {
@@ -600,27 +574,19 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 			fake.Call("c1", "bash", `{"command":"echo up; until test -e gate; do sleep 0.02; done","background":true}`), fake.Say("ok"), fake.Say("ok"))
 		moved := make(chan string, 10)
 		a.Opt().Notice = func(text string) { moved <- text }
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		envrc := filepath.Join(c.root, ".envrc")
-		if err := os.WriteFile(envrc, []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(envrc, []byte("x"), 0o644))
 		if text := <-moved; !strings.Contains(text, "moved away") || !strings.Contains(text, ".envrc") {
 			t.Errorf("the user is told %q", text)
 		}
 		if _, err := os.Lstat(envrc); err == nil {
 			t.Error("it is still there")
 		}
-		if err := os.WriteFile(filepath.Join(c.root, "gate"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(c.root, "gate"), nil, 0o644))
 		<-a.Env().Jobs.Find("1").Done()
 		cb := &recorder{answers: row.answers}
-		if _, err := send(t, a, cb, "go on"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, "go on")
 		data, err := os.ReadFile(envrc)
 		if len(cb.asked) != 1 || !slices.Equal(madeIn(cb.asked[0]), []string{".envrc"}) || (err == nil) != row.stays ||
 			row.stays && string(data) != "x" {
@@ -643,9 +609,7 @@ func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
 		"ln -s ../.github/workflows dist/w; ln -s ../.git/hooks dist/h"
 	a := c.scripted(t, permission.ModeAuto, fake.Call("c1", "bash", `{"command":"`+line+`","background":true}`), fake.Say("ok"))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if len(cb.asked) != 2 || !slices.Equal(madeIn(cb.asked[1]), []string{"dist/h", "dist/out", "dist/w"}) {
 		t.Fatalf("asked %+v", cb.asked)
 	}
@@ -665,9 +629,7 @@ func TestANewEntryBesideGitIsOfferedOutside(t *testing.T) {
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	a := c.agent(t, "mkdir dist && exit 1", permission.ModeAuto)
 	a.Policy().Confinement.Layer = false
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionOutside || !strings.Contains(cb.asked[0].Reason, "no new entries beside .git") ||
 		c.places()[0] != permission.PlaceSandbox || !strings.Contains(toolResults(a)[0], "ran once more outside") {
 		t.Errorf("asked %+v, places %v: %v", cb.asked, c.places(), toolResults(a))

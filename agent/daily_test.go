@@ -75,9 +75,7 @@ func TestADaysCapWaitsForWhatOtherRunsLeave(t *testing.T) {
 		other := ledger.Open(dir, time.Now)
 		defer other.Close()
 		hold, err := other.Reserve(ledger.Spent{}, 0, 0.049, 0.05)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		go func() {
 			<-time.After(30 * time.Second) // of fake time
 			if err := hold.Release(); err != nil {
@@ -85,9 +83,7 @@ func TestADaysCapWaitsForWhatOtherRunsLeave(t *testing.T) {
 			}
 		}()
 		began, p := time.Now(), always(provider.Usage{Output: 10})
-		if _, err := send(t, daily(t, p, dir, 0.05), &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, daily(t, p, dir, 0.05), &recorder{}, "go")
 		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
 			t.Errorf("waited %s", took)
 		}
@@ -121,9 +117,7 @@ func TestTriesThatFailedCountForTheDay(t *testing.T) {
 
 func TestNothingIsAskedWhereTheDayCannotBeCounted(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "ledger")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(blocked, nil, 0o600))
 	p := always(provider.Usage{})
 	_, err := send(t, daily(t, p, blocked, 1), &recorder{}, "go")
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindConfig || len(p.Requests()) > 0 {

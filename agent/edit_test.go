@@ -41,9 +41,7 @@ func TestAnEditedCallIsAskedAgain(t *testing.T) {
 			a.Opt().Policy.AllowRules = []permission.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
 			a.Opt().Policy.DenyRules = []permission.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
 			cb := &recorder{answers: c.answers}
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 			var asked []string
 			for _, q := range cb.asked {
 				asked = append(asked, q.Call.Access.Command)
@@ -81,9 +79,7 @@ func TestAQuestionKnowsWhichRulesCoverIt(t *testing.T) {
 			t.Errorf("asking took the rules %v", rules)
 		}
 	}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if len(cb.asked) != 1 {
 		t.Fatalf("%d questions", len(cb.asked))
 	}

@@ -35,9 +35,7 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 			a.Asked().Info.Context = 10_000
 			a.Hold(conversation.New(conversation.Config{MaxContextTokens: 9000}, nil))
 			for i := 0; a.Conversation().EstimatedTokens() < 7500; i++ {
-				if _, err := send(t, a, &recorder{}, fmt.Sprint(i, strings.Repeat(" more of it", 150))); err != nil {
-					t.Fatal(err)
-				}
+				mustSend(t, a, &recorder{}, fmt.Sprint(i, strings.Repeat(" more of it", 150)))
 			}
 			most = int(float64(last) * c.fits)
 			before := len(p.Requests())
@@ -106,9 +104,7 @@ func TestNoReplyAtAllNearTheWindowIsAnOverflow(t *testing.T) {
 				a.Asked().Info.Context = c.window
 				a.Hold(conversation.New(conversation.Config{MaxContextTokens: c.window - 1000}, nil))
 				for i := 0; a.Conversation().EstimatedTokens() < 7500; i++ {
-					if _, err := send(t, a, &recorder{}, fmt.Sprint(i, strings.Repeat(" more of it", 150))); err != nil {
-						t.Fatal(err)
-					}
+					mustSend(t, a, &recorder{}, fmt.Sprint(i, strings.Repeat(" more of it", 150)))
 				}
 				if most = 0; c.fits {
 					most = last * 9 / 10
@@ -131,9 +127,7 @@ func TestNothingFarFromTheWindowIsNotTrimmed(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{{}, fake.Say("ok")}}
 	a := newAgent(p)
 	cb := &recorder{}
-	if _, err := send(t, a, cb, strings.Repeat("some words ", 500)); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, strings.Repeat("some words ", 500))
 	for _, n := range cb.notices {
 		if n.Kind == agent.NoticeTrimmed {
 			t.Errorf("told %+v", n)

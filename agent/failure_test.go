@@ -125,13 +125,9 @@ func sessionErrors(t *testing.T) (unwritable, missing, readOnly error) {
 	t.Helper()
 	store := conversation.Store{Dir: t.TempDir()}
 	s := store.Create(conversation.Header{})
-	if err := conversation.New(conversation.Config{}, s).Append(provider.UserText("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conversation.New(conversation.Config{}, s).Append(provider.UserText("x")))
 	read, err := store.Read(s.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	readOnly = conversation.New(conversation.Config{}, read).Append(provider.UserText("x"))
 	_, missing = store.Open("0") // no id has a 0
 	elsewhere := conversation.Store{Dir: filepath.Join(s.Path(), "a file is in the way")}.Create(conversation.Header{})

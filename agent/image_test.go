@@ -58,9 +58,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 		if step.text != "still?" { // nobody says it again after the refusal
 			a.Asked().Info.Images = step.sees
 		}
-		if _, err := send(t, a, cb, step.text); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, step.text)
 	}
 	for i, want := range [][2]int{{1, 0}, {2, 0}, {0, 2}, {2, 0}, {2, 0}, {0, 2}, {0, 2}} {
 		if images, sentences := sent(p.Requests()[i]); images != want[0] || sentences != want[1] {

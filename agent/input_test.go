@@ -52,8 +52,6 @@ func TestACallOfASubAgentIsReportedWhileItIsWritten(t *testing.T) {
 		"count it": {fake.Call("x", "look", `{"arg":"a"}`), fake.Say("there are three")},
 	}, nil, makeTool("look", tool.KindRead, nil))
 	cb := &writing{}
-	if _, err := send(t, made(t, opt), cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, made(t, opt), cb, "go")
 	wantLines(t, cb.lines[2:6], `writing "task" 0: 52`, "call t1 0/1", `writing "look" 0: 11task 1t1`, "call t1/x 0/1")
 }

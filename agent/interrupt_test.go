@@ -203,9 +203,7 @@ func TestInterruptKeepsThePartialText(t *testing.T) {
 	if r.Text != "half a sentence" {
 		t.Errorf("partial %q", r.Text)
 	}
-	if _, err := send(t, a, cb, "go on"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go on")
 	wantLines(t, history(a), "user go", "assistant partial half a sentence", "user go on", "assistant ok")
 }
 

@@ -101,9 +101,7 @@ func TestASaveThatCameTooLateIsBroughtBack(t *testing.T) {
 		a := c.scripted(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"awk 1"}`)),
 			fake.Step{Func: save}, fake.Say("ok"))
 		cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
-		if _, err := send(t, a, cb, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, "go")
 		data, err := os.ReadFile(filepath.Join(c.root, "a.txt.yours"))
 		if err != nil || string(data) != "saved" || c.landed(t) != 1 {
 			t.Errorf("%q, %v; landed %d", data, err, c.landed(t))
@@ -119,17 +117,11 @@ func TestAChangeOfAFileWithoutPermissionsLands(t *testing.T) {
 	for _, kind := range []sandbox.Kind{sandbox.Modified, sandbox.Deleted} {
 		c := &confinement{list: []sandbox.Change{{Path: "a.txt", Kind: kind, Mode: 0o644}}}
 		a := c.agent(t, "awk 1", permission.ModeEdits)
-		if err := os.Chmod(c.list[0].Path, 0); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(c.list[0].Path, 0))
 		since, err := names.Changed(c.list[0].Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.list[0].Before.Mode, c.list[0].Before.Changed = 0, since
-		if _, err := send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go")
 		if c.landed(t) != 1 {
 			t.Errorf("%v: it did not land: %v", kind, history(a))
 		}
@@ -141,9 +133,7 @@ func TestAChangeSinceTheLineBeganIsAConflict(t *testing.T) {
 	c := &confinement{list: changed("a.txt")}
 	a := c.scripted(t, permission.ModeEdits, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"awk 1"}`)), fake.Say("ok"))
 	c.list[0].Before.Moved = true
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	if result := strings.Join(history(a), "\n"); c.landed(t) > 0 || !strings.Contains(result, "nothing was applied") {
 		t.Errorf("landed %d: %s", c.landed(t), result)
 	}

@@ -33,17 +33,11 @@ func TestMain(m *testing.M) {
 func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string) {
 	t.Helper()
 	files, err := files.Open(files.Config{Root: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	if err := os.WriteFile(filepath.Join(files.Root(), "a.x"), []byte("one\nold bad\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(files.Root(), "a.x"), []byte("one\nold bad\n"), 0o600))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	servers := lsp.New(lsp.Config{Root: files.Root(), Environ: append(os.Environ(), lsptest.Kind+"="+kind),
 		Start: shell.StartHere, Servers: []lsp.Server{{Name: "scripted", Command: []string{self}, Files: []string{".x"}}},
 		Patience: 10 * time.Second})
@@ -52,12 +46,8 @@ func askServer(t *testing.T, kind string, calls ...fake.Step) (results []string)
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files, LSP: servers}
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root()}
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	mustSend(t, a, &recorder{}, "go")
 	for _, line := range history(a) {
 		if strings.HasPrefix(line, "tool ") {
 			results = append(results, line)

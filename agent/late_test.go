@@ -129,9 +129,7 @@ func TestTheStricterModeHoldsForALineThatRuns(t *testing.T) {
 			a.Env().ShellTimeout = 0
 			a.Confine(startsThen{c, func() { a.Policy().Mode = row.end; open(t, a)() }})
 			cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 			if c.landed(t) > 0 != row.lands || len(cb.asked) != row.asks || c.discarded != 1 {
 				t.Errorf("landed %d, asked %+v, discarded %d: %s", c.landed(t), cb.asked, c.discarded, toolResults(a))
 			}
@@ -143,14 +141,10 @@ func TestTheStricterModeHoldsForALineThatRuns(t *testing.T) {
 func TestALineThatEndsBetweenTurnsIsJudgedWithTheNextMessage(t *testing.T) {
 	a, c := lateAgent(t, permission.ModeAsk, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	open(t, a)()
 	<-a.Env().Jobs.Find("1").Done()
-	if _, err := send(t, a, cb, "and now?"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "and now?")
 	if told := strings.Join(history(a), "\n"); c.landed(t) != 1 || len(cb.asked) != 1 ||
 		!strings.Contains(told, "its changes were applied: files: 1 modified") {
 		t.Errorf("landed %d, asked %d: %s", c.landed(t), len(cb.asked), told)
@@ -185,10 +179,7 @@ func TestALineThatIsEndedIsDiscardedAndNamed(t *testing.T) {
 				row.set(a, c)
 			}
 			cb := &recorder{}
-			r, err := send(t, a, cb, "go")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := mustSend(t, a, cb, "go")
 			got := strings.Join(toolResults(a), "\n")
 			if c.landed(t) > 0 || c.discarded != 1 || c.kept != 0 || len(cb.asked) > 0 ||
 				!strings.Contains(got, "[changes discarded: "+row.why+" "+named+"]") {
@@ -243,9 +234,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 	for mode, asks := range map[permission.Mode]int{permission.ModeAuto: 0, permission.ModeAsk: 1} {
 		a, c := lateAgent(t, mode, fake.Call("c1", "bash", lateLine), fake.Say("it runs"), fake.Say("ok"))
 		cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
-		if _, err := send(t, a, cb, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, "go")
 		if a.HasEnded() {
 			t.Error("it has not ended")
 		}
@@ -257,9 +246,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 		if err := a.Settle(t.Context(), cb); err != nil || c.landed(t) != 1 || len(cb.asked) != asks || a.HasEnded() {
 			t.Errorf("%s: %v, landed %d, asked %d", mode, err, c.landed(t), len(cb.asked))
 		}
-		if _, err := send(t, a, cb, "and now?"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, "and now?")
 		if told := strings.Join(history(a), "\n"); strings.Count(told, "its changes were applied: files: 1 modified") != 1 {
 			t.Errorf("%s: the model is told %s", mode, told)
 		}
@@ -273,9 +260,7 @@ func TestTheEndOfASessionNamesWhatItsLinesLose(t *testing.T) {
 		a, c := lateAgent(t, permission.ModeAuto, fake.Call("c1", "bash", lateLine), fake.Say("it runs"))
 		said := ""
 		a.Opt().Notice = func(text string) { said += text + "\n" }
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		if ended {
 			open(t, a)()
 			<-a.Env().Jobs.Find("1").Done()
@@ -309,10 +294,7 @@ func TestAHeadlessRunNamesWhatItsLinesLose(t *testing.T) {
 		if row.ended {
 			cb.do["c1"] = func() { open(t, a)(); <-a.Env().Jobs.Find("1").Done() }
 		}
-		r, err := send(t, a, cb, "go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustSend(t, a, cb, "go")
 		named := len(r.Denied) == 1 && strings.Contains(r.Denied[0].Reason, row.why) && r.Denied[0].Changes[0] == "modified: a.txt"
 		if c.landed(t) != row.landed || c.discarded != 1 || named != (row.why != "") {
 			t.Errorf("%+v: landed %d, discarded %d, denied %+v", row, c.landed(t), c.discarded, r.Denied)

@@ -270,9 +270,7 @@ func TestTheSameResultIsNoticedOnce(t *testing.T) {
 		return fake.Call(fmt.Sprint("c", steps), "look", `{"arg":"x"}`)
 	}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	if told := strings.Count(strings.Join(history(a), "\n"), "has now given the same result 5 times"); told != 1 {
 		t.Errorf("told %d times", told)
 	}
@@ -285,9 +283,7 @@ func TestThinkingComesOnTop(t *testing.T) {
 		a := newAgent(p)
 		a.Asked().Info = provider.ModelInfo{Context: 200_000, MaxOutput: 64_000, Reasoning: true}
 		a.Asked().Defaults.MaxTokens, a.Asked().Defaults.Effort = 8000, effort
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		if r, _ := p.Last(); r.MaxTokens != want {
 			t.Errorf("%q: the reply may have %d tokens, want %d", effort, r.MaxTokens, want)
 		}
@@ -311,9 +307,7 @@ func TestCapsBoundTheReply(t *testing.T) {
 		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
 		a := newAgent(p)
 		a.Opt().Limits, a.Asked().Defaults.MaxTokens = c.limits, c.reply
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		if r, _ := p.Last(); r.MaxTokens > c.most || r.MaxTokens < c.most-60 {
 			t.Errorf("%s: the reply may have %d tokens, want about %d", c.name, r.MaxTokens, c.most)
 		}

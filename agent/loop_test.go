@@ -51,9 +51,7 @@ func TestNothingIsToldAfterAPanicOfTheFrontEnd(t *testing.T) {
 
 func TestASessionThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	for _, c := range []struct {
 		moment   string
 		requests int
@@ -187,9 +185,7 @@ func TestOutputAfterTheEndIsDropped(t *testing.T) {
 		return fake.Say("ok")
 	}}}}, look)
 	cb := &recorder{}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if n, err := io.WriteString(late, "even later"); n != 10 || err != nil {
 		t.Errorf("a late write: %d, %v", n, err)
 	}
@@ -207,9 +203,7 @@ func TestAResultIsToldAsTheModelGetsIt(t *testing.T) {
 	a.Hold(conversation.New(conversation.Config{ToolResultMaxChars: 500, OutputDir: t.TempDir()}, nil))
 	var told agent.CallResult
 	cb := &results{told: &told}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	kept, err := os.ReadFile(told.File)
 	if err != nil || string(kept) != long {
 		t.Errorf("file %q: %d bytes, %v", told.File, len(kept), err)
@@ -253,9 +247,7 @@ func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
 	a := newAgent(&fake.Provider{Steps: []fake.Step{{Model: "claude-opus-9", Text: []string{"x"}}}})
 	a.Asked().Defaults.Model = "default"
 	cb := &recorder{}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if len(cb.notices) != 1 || cb.notices[0].Kind != agent.NoticeModel ||
 		cb.notices[0].Text != "answered by claude-opus-9" {
 		t.Errorf("%+v", cb.notices)
@@ -285,9 +277,7 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 		a.Asked().Defaults.Model = c.asked
 		cb := &recorder{}
 		for range 2 {
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 		}
 		if told := slices.ContainsFunc(cb.notices,
 			func(n agent.Notice) bool { return n.Kind == agent.NoticeModel }); told != c.told {
@@ -350,10 +340,7 @@ func TestTheAnsweringModelIsShown(t *testing.T) {
 	step.Model = "other-9"
 	step.Usage = provider.Usage{Input: 1, Output: 1}
 	a := newAgent(&fake.Provider{Steps: []fake.Step{step}})
-	r, err := send(t, a, &recorder{}, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustSend(t, a, &recorder{}, "go")
 	if r.Model != "other-9" || r.Requests[0].Model != "other-9" {
 		t.Errorf("model %q, of the request %q", r.Model, r.Requests[0].Model)
 	}

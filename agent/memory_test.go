@@ -14,9 +14,7 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "notes.md")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(outside, "mine\n")
 	for name, row := range map[string]struct {
@@ -33,9 +31,7 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			path := filepath.Join(dir, "AGENTS.md")
 			if row.file != "" {
 				path = filepath.Join(dir, row.file)
@@ -55,12 +51,8 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := a.Remember(m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, a.Remember(m))
 			if got, err := os.ReadFile(path); err != nil || string(got) != row.after {
 				t.Errorf("%q, %v", got, err)
 			}

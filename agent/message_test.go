@@ -37,9 +37,7 @@ func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
 	if req, _ = p.Last(); req.Options != (provider.Options{Model: "m", MaxTokens: 200}) {
 		t.Errorf("what is unset is not the default's: %+v", req.Options)
 	}
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	if req, _ = p.Last(); req.Options != (provider.Options{Model: "m", MaxTokens: 1000}) ||
 		a.Model().Info.Context != 100_000 || a.Conversation().Budget() != 50_000 {
 		t.Errorf("the next message is asked with %+v, window %d, budget %d", req.Options, a.Model().Info.Context,
@@ -97,9 +95,7 @@ func TestSteeringReachesTheModelAtTheNextStep(t *testing.T) {
 		asked++
 		return said[asked-1]
 	}}, &recorder{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, m := range a.Conversation().Messages() {
 		got = append(got, string(m.Role)+" "+m.Text())

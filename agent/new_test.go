@@ -59,9 +59,7 @@ func TestAnAgentNeedsNoMoreThanAModelAndWhereSessionsAreKept(t *testing.T) {
 		Tools:    []tool.Tool{makeTool("touch", tool.KindWrite, nil)},
 		Sessions: agent.Sessions{Ephemeral: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cb := &recorder{}
 	if r, err := send(t, a, cb, "go"); err != nil || r.Text != "done" {
 		t.Errorf("%+v, %v", r, err)
@@ -88,14 +86,10 @@ func TestAGuessDoesNotUndoWhatATurnLearned(t *testing.T) {
 		return info, nil
 	}
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	turn := func() (bool, int) {
 		t.Helper()
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		return a.Model().Info.Images, a.Conversation().Budget()
 	}
 	if sees, budget := turn(); !sees || budget != 39_000 {

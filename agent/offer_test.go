@@ -47,9 +47,7 @@ func TestAToolForFilesIsOfferedWhereTheyAre(t *testing.T) {
 		})
 		cb := &recorder{}
 		for range 2 {
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 		}
 		var got []bool
 		for _, r := range p.Requests() {
@@ -82,9 +80,7 @@ func TestANotebookIsEditedByTheNameOfAnotherProgram(t *testing.T) {
 		o.Tools = []tool.Tool{builtin.Read(), builtin.NotebookEdit()}
 		o.Policy.Mode = "edits"
 	})
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	got, err := os.ReadFile(filepath.Join(root, ".hidden", "n.ipynb"))
 	if want := `{"cells":[{"cell_type":"raw","source":"y"}]}`; err != nil || string(got) != want {
 		t.Errorf("%v, %s", err, got)

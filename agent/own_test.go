@@ -43,9 +43,7 @@ func TestAPlanIsApprovedInOneOfTwoModesOrNot(t *testing.T) {
 			p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "ExitPlanMode", `{"plan":"# Plan\n\n1. a"}`), fake.Say("ok")}}
 			a := newAgent(p, makeTool("change", tool.KindWrite, nil))
 			a.Opt().PlanTools = ownTools(agent.ExitPlan)
-			if err := a.SetMode(permission.ModePlan); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.SetMode(permission.ModePlan))
 			cb := &recorder{answers: []agent.Answer{row.answer}}
 			if _, err := send(t, a, cb, "go"); !errors.Is(err, row.err) {
 				t.Fatal(err)
@@ -67,12 +65,8 @@ func TestTheToolThatEndsPlanModeIsOfferedOnceItIsOn(t *testing.T) {
 	a.Opt().PlanTools = ownTools(agent.ExitPlan)
 	cb := &recorder{}
 	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModePlan, permission.ModeEdits} {
-		if err := a.SetMode(mode); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := send(t, a, cb, "go"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.SetMode(mode))
+		mustSend(t, a, cb, "go")
 	}
 	var all []string
 	for _, req := range p.Requests() {
@@ -104,10 +98,7 @@ func TestTheModelMayBeginPlanMode(t *testing.T) {
 		fake.Say("ok")}}
 	a := newAgent(p, append(ownTools("enter_plan_mode", agent.ExitPlan), makeTool("change", tool.KindWrite, nil))...)
 	a.Opt().Policy.Mode = permission.ModeEdits
-	r, err := send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustSend(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go")
 	h := history(a)
 	if len(r.Denied) != 1 || a.Policy().Mode != permission.ModeEdits || !strings.Contains(h[2], "The approval mode is now plan") ||
 		!strings.Contains(h[6], "approved the plan") || !strings.Contains(h[8], "plan mode is not on") {
@@ -130,9 +121,7 @@ func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "AskUserQuestion", row.input), fake.Say("ok")}}
 			a, cb := newAgent(p, ownTools("ask_user")...), &recorder{answers: []agent.Answer{row.answer}}
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 			if len(cb.asked) != 1 || cb.asked[0].Text != row.text || len(cb.asked[0].Choices) != row.n ||
 				!strings.Contains(history(a)[2], row.result) {
 				t.Errorf("asked %+v: %s", cb.asked, history(a)[2])
@@ -152,9 +141,7 @@ func TestThePlanOfALongTaskIsShownAsItChanges(t *testing.T) {
 		fake.Say("ok")}}
 	a := newAgent(p, ownTools("todo")...)
 	var objects []string
-	if _, err := send(t, a, &callsHeard{each: func(c agent.Call) { objects = append(objects, c.Access.Object) }}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &callsHeard{each: func(c agent.Call) { objects = append(objects, c.Access.Object) }}, "go")
 	wantLines(t, objects[:2], "1 of 2 done\ndone: read\ndoing: write", "2 of 3 done\ndone: write\nto do: test")
 	if h := history(a)[6]; !strings.Contains(h, `"perhaps" is no status: pending, in_progress, done or dropped`) {
 		t.Error(h)
@@ -177,9 +164,7 @@ func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
 	p := &fake.Provider{Steps: append(steps, fake.Say("ok"))}
 	a := newAgent(p, append(ownTools("todo"), makeTool("look", tool.KindRead, nil))...)
 	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 12000}, nil))
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	req, _ := p.Last()
 	n := 0
 	for _, m := range req.Messages {

@@ -23,9 +23,7 @@ func TestAPageIsNotCutOnceMore(t *testing.T) {
 			return tool.Result{Text: long, Paged: paged}, nil
 		})
 		a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("c1", "read", `{}`), fake.Say("ok")}}, reader)
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		got := a.Conversation().Messages()[2].Parts[0].(provider.ToolResult).Text
 		if (got == long) != paged {
 			t.Errorf("paged %v: %d of %d bytes", paged, len(got), len(long))
@@ -49,9 +47,7 @@ func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
 			o.MaxContextTokens, o.ToolResultMaxChars = c.budget, c.limit
 		})
 		input, err := json.Marshal(map[string]any{"path": "long.txt", "limit": 20_000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, err := builtin.Read().Run(t.Context(), a.Env(), input, io.Discard)
 		if err != nil || len(r.Text) < c.least || len(r.Text) > c.most {
 			t.Errorf("budget %d, limit %d: %d bytes, %v", c.budget, c.limit, len(r.Text), err)

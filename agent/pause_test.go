@@ -15,9 +15,7 @@ func TestAPausedReplyIsSentBackUnchanged(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{pause, fake.Say("done"), fake.Say("more")}, Lenient: true}
 	a := newAgent(p)
 	for _, text := range []string{"go", "and now"} {
-		if _, err := send(t, a, &recorder{}, text); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, text)
 	}
 	requests := p.Requests()
 	sent := requests[1].Messages

@@ -31,9 +31,7 @@ func TestACallIsPlannedAgainOnlyAfterSomethingMayHaveChanged(t *testing.T) {
 	a := newAgent(&fake.Provider{Steps: []fake.Step{calls, fake.Say("done")}}, planCounting(plans, "read", tool.KindRead),
 		planCounting(plans, "write", tool.KindWrite))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	want := map[string]int{"first read": 1, "second read": 1, "first write": 1, "second write": 2, "last read": 2}
 	if !maps.Equal(plans, want) {
 		t.Errorf("planned %v, want %v", plans, want)
@@ -51,9 +49,7 @@ func TestACallIsPlannedAgainAfterAQuestion(t *testing.T) {
 		planCounting(plans, "write", tool.KindWrite))
 	a.Opt().Policy.AskRules = rules(t, "read")
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if want := map[string]int{"read": 1, "write": 2}; len(cb.asked) != 2 || !maps.Equal(plans, want) {
 		t.Errorf("asked %d times, planned %v, want %v", len(cb.asked), plans, want)
 	}

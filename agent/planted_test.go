@@ -201,15 +201,11 @@ func TestAPlantedPanicIsThatCallsError(t *testing.T) {
 			opt.Sessions = agent.Sessions{Store: store}
 			for name, text := range map[string]string{"build.sh": "echo x > .envrc", "gate": "", "dir/x": "x"} {
 				at := filepath.Join(opt.Policy.Root, name)
-				if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 				if name == "gate" && strings.HasPrefix(place.name, "the end of") {
 					continue
 				}
-				if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(at, []byte(text), 0o600))
 			}
 			a := made(t, opt)
 			cb := &atResult{recorder: &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, do: map[string]func(){}}
@@ -229,9 +225,7 @@ func TestAPlantedPanicIsThatCallsError(t *testing.T) {
 				a.Env().ShellTimeout = 50e6
 				cb.do["c1"] = func() { open(t, a)(); <-a.Env().Jobs.Find("1").Done() }
 			}
-			if _, err := send(t, a, cb, "go"); err != nil {
-				t.Fatal(err)
-			}
+			mustSend(t, a, cb, "go")
 			results := toolResults(a)
 			told := place.told
 			if told == "" {

@@ -15,9 +15,7 @@ import (
 // does.
 func TestThePolicyInARealProject(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := filepath.Join(base, "p")
 	write(t, "x", base, "outside")
 	write(t, "x", root, "a.go")
@@ -32,9 +30,7 @@ func TestThePolicyInARealProject(t *testing.T) {
 	link(t, base, root, "out")
 	link(t, filepath.Join("..", "web"), root, "sub", "web")
 	files, err := files.Open(files.Config{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer files.Close()
 	policy := &permission.Policy{Mode: permission.ModeAsk, Root: root,
 		World: permission.World{Files: files, Environ: os.Environ(), Secrets: new(project.Histories)}}
@@ -69,9 +65,7 @@ func TestThePolicyInARealProject(t *testing.T) {
 	write(t, "[core]\n\tfsmonitor = ./x\n", root, ".git", "config")
 	check(map[string]permission.Verdict{"git status": permission.Ask, "cd sub && git log": permission.Ask,
 		"git -C sub log": permission.Ask, "cat a.go": permission.Run})
-	if err := os.Remove(filepath.Join(root, ".git", "config")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(root, ".git", "config")))
 	write(t, "ref: x", root, "sub", "HEAD")
 	check(map[string]permission.Verdict{"git status": permission.Run, "cd sub && git log": permission.Ask})
 }

@@ -25,14 +25,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -60,9 +56,7 @@ func rules(t *testing.T, words ...string) []permission.Rule {
 	var list []permission.Rule
 	for _, w := range words {
 		r, err := permission.ParseRule(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		list = append(list, r)
 	}
 	return list
@@ -181,9 +175,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		t.Errorf("%d default tools, want 9", len(body.Tools))
 	}
 	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(data) > most*9/10 {
 		for _, s := range body.Tools {
 			t.Logf("%s: description %d, schema %d", s.Name, len(s.Description), len(s.Schema))
@@ -196,12 +188,8 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 func write(t *testing.T, text string, path ...string) {
 	t.Helper()
 	p := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(p), 0o755))
+	must(t, os.WriteFile(p, []byte(text), 0o644))
 }
 
 func link(t *testing.T, to string, path ...string) {
@@ -213,9 +201,7 @@ func link(t *testing.T, to string, path ...string) {
 
 func TestInstructions(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config, root := filepath.Join(base, "config"), filepath.Join(base, "p")
 	write(t, "mine", config, "AGENTS.md")
 	write(t, "secret", base, "secret.md")
@@ -230,9 +216,7 @@ func TestInstructions(t *testing.T) {
 	write(t, "PASSWORD=x", root, "env", ".env")
 	write(t, "shared", root, "docs", "agents.MD")
 	for _, dir := range []string{"none", "out", "outdir", "env", "in", "loop", "gone"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	link(t, filepath.Join("..", "..", "secret.md"), root, "out", "AGENTS.md")
 	link(t, base, root, "outdir", "away")
@@ -300,9 +284,7 @@ func TestInstructionsAreCutAt32KB(t *testing.T) {
 		write(t, c.first, root, "AGENTS.md")
 		write(t, c.second, root, "d", "AGENTS.md")
 		list, cut, err := agent.Instructions("", root, filepath.Join(root, "d"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var sizes []int
 		for _, i := range list {
 			sizes = append(sizes, len(i.Text))
@@ -339,13 +321,9 @@ func TestInstructionsNote(t *testing.T) {
 
 func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
 	a := newAgent(newScript("ok", "ok"))
-	if err := a.SetMode(permission.ModePlan); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.SetMode(permission.ModePlan))
 	for range 2 {
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 	}
 	wantLines(t, history(a), "user go "+a.ModeNote(permission.ModePlan), "assistant ok", "user go", "assistant ok")
 }
@@ -354,13 +332,9 @@ func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
 func TestThePromptNamesThePrograms(t *testing.T) {
 	bin := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"go": 0o755, "rg": 0o755, "node": 0o644} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode))
 	}
-	if err := os.Mkdir(filepath.Join(bin, "cargo"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(bin, "cargo"), 0o755))
 	for path, want := range map[string]string{
 		"/nowhere:" + bin: "go, rg, no python3, no node, no cargo",
 		"":                "no python3, no node, no go, no cargo, no rg",

@@ -171,9 +171,7 @@ func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
 			s.interrupt = cancel
 			cb := &storyteller{&recorder{}, s}
 			if session != nil && s.chance(8) {
-				if err := session.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, session.Close())
 			}
 			r, err := a.SendMessage(ctx, fmt.Sprint("message ", turn), cb)
 			a.Close()

@@ -63,9 +63,7 @@ func (s situation) restrict(t *testing.T, p *permission.Policy) {
 		p.Root = cmp.Or(p.Root, t.TempDir())
 		write(t, "X=1", p.Root, ".env")
 		files, err := files.Open(files.Config{Root: p.Root})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { files.Close() })
 		p.World.Files = files
 	}
@@ -133,10 +131,7 @@ func (s situation) play(t *testing.T, name, input, changes string) permission.Fa
 	if !s.headless {
 		cb.answers = make([]agent.Answer, 5) // each is no
 	}
-	response, err := send(t, a, cb, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := mustSend(t, a, cb, "go")
 	switch {
 	case len(cb.asked) > 0 && !s.headless:
 		return permission.Asked

@@ -138,9 +138,7 @@ func TestABlankReplyShowsNoBlanks(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("\n", " \n"), fake.Say("\n", "  o", "k\n")}}
 	cb := &recorder{}
 	a := newAgent(p)
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	shown := ""
 	for _, line := range cb.lines {
 		if text, ok := strings.CutPrefix(line, "text "); ok {

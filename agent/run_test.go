@@ -38,9 +38,7 @@ func TestNothingRunsWhoseOriginalsCannotBeKept(t *testing.T) {
 			return j, errors.Join(err, os.RemoveAll(state), os.WriteFile(state, nil, 0o600))
 		}
 		a := made(t, opt)
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		_, err := os.Stat(filepath.Join(opt.Policy.Root, "made"))
 		if got := toolResults(a)[0]; ran || err == nil || len(c.lines) > 0 || !strings.Contains(got, "error=true Not run: ") {
 			t.Errorf("%s: ran %v, made %v, started %d: %s", call.Name, ran, err, len(c.lines), got)
@@ -83,9 +81,7 @@ func TestTheLayerOfACallThatFailsIsDiscarded(t *testing.T) {
 		return tool.Result{Text: "late"}, nil
 	}))
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := a.SendMessage(ctx, "go", &recorder{})
 	if !errors.Is(err, context.Canceled) || len(r.Denied) != 1 || !strings.Contains(toolResults(a)[0], "its changes are discarded") {
 		t.Errorf("%v, denied %+v: %s", err, r.Denied, toolResults(a))
@@ -99,9 +95,7 @@ func TestTheLayerOfACallThatFailsIsDiscarded(t *testing.T) {
 // After an answer that stops the turn no call of the same moment is asked about.
 func TestAStopAtACallAsksAboutNoneBesideIt(t *testing.T) {
 	asks, err := permission.ParseRule("read")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("c1", "look", `{"arg":"x"}`), fake.ToolCall("c2", "look", `{"arg":"y"}`))}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
 	a.Opt().Policy.AskRules = []permission.Rule{asks}
@@ -127,9 +121,7 @@ func TestASubAgentsCallIsPlannedOnWhatIsThereThen(t *testing.T) {
 		"go":   {fake.Calls(task("t1", "work")), fake.Say("ok")},
 		"work": {fake.Call("s1", "look", `{}`), fake.Say("done")},
 	}, nil, look)
-	if _, err := send(t, made(t, opt), &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, made(t, opt), &recorder{}, "go")
 	last := c.heard["work"][1].Messages
 	if result := last[len(last)-1].Parts[0].(provider.ToolResult); !result.IsError || !strings.Contains(result.Text, "it became a link") {
 		t.Errorf("%+v", result)
@@ -185,9 +177,7 @@ func TestCommandsThatNoLongerOnlyReadRunOneAfterAnother(t *testing.T) {
 	write(t, "x", opt.Policy.Root, "gate")
 	a := made(t, opt)
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.Yes}}}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if c.max != 1 || len(c.lines) != 2 || c.places()[0] == permission.PlaceReadOnly {
 		t.Errorf("%d at a time, %d in %v: %s", c.max, len(c.lines), c.places(), toolResults(a))
 	}

@@ -60,9 +60,7 @@ func TestKeysAreMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, err := json.Marshal(a.Conversation().Messages())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	told := strings.Join(r.lines, "\n")
 	for _, text := range []string{string(kept), told} {
 		if strings.Contains(text, "abcdef") {
@@ -196,9 +194,7 @@ func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
 			Input: json.RawMessage(`{"arg":"‹secret:1a2b3c4d5e6f›"}`)}}}, {Text: []string{"done"}}}}, put)
 		a.Opt().Env.Secrets = func(string) []tool.Secret { return nil }
 		rule, err := permission.ParseRule("write")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.Opt().Policy.Mode, a.Opt().Policy.AllowRules = permission.ModeEdits, []permission.Rule{rule}
 		if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
 			t.Fatal(err)

@@ -172,9 +172,7 @@ func (c *crashStory) check(t *testing.T) {
 	c.open = nil
 	did := c.lines(t, "effects")
 	infos, err := c.store().List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	told := c.lines(t, "told")
 	if len(infos) == 0 {
 		if len(did)+len(told) > 0 {
@@ -183,20 +181,14 @@ func (c *crashStory) check(t *testing.T) {
 		return
 	}
 	s, err := c.store().Open(infos[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	model := &fake.Provider{Steps: []fake.Step{fake.Say("gone on")}} // refuses a history that a wire would
 	a, err := c.agent(model, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := a.SendMessage(t.Context(), "go on", agent.NopCallbacks{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Conversation().Session().Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Conversation().Session().Close())
 	if now := c.lines(t, "effects"); !slices.Equal(now, did) {
 		t.Errorf("done before it went on %q, and after it %q", did, now)
 	}
@@ -207,9 +199,7 @@ func (c *crashStory) check(t *testing.T) {
 func (c *crashStory) holds(t *testing.T, id string, did, told []string) {
 	t.Helper()
 	whole, err := c.store().Read(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range whole.Notices() {
 		if strings.Contains(n, "cannot be read") || strings.Contains(n, "broke off and is left out") {
 			t.Errorf("told again: %s", n)

@@ -62,9 +62,7 @@ func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
 	a, model := newSessions(t, fake.Say("1"), fake.Say("2"), fake.Say("3"), fake.Say("4"), fake.Say("5"))
 	set := func(m permission.Mode) {
 		t.Helper()
-		if err := a.SetMode(m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.SetMode(m))
 	}
 	saying(t, a, "one")
 	set(permission.ModePlan)
@@ -81,9 +79,7 @@ func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	old, _, err := a.Fork(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	saying(t, a, "four")
 	if got := lastUser(t, model); len(got) != 1 {
 		t.Errorf("the fork was told again: %q", got)
@@ -106,9 +102,7 @@ func TestTheAgentDropsRulesWithTheSession(t *testing.T) {
 	allow := func() {
 		t.Helper()
 		access := tool.Access{Kind: tool.KindRun, Command: "make", Dir: a.Env().Dir}
-		if err := a.Policy().AllowInSession("bash(make)", "bash", access); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Policy().AllowInSession("bash(make)", "bash", access))
 	}
 	allow()
 	if err := a.DropRule("bash(ls)"); err == nil {
@@ -183,21 +177,15 @@ func TestTheAgentTellsWhatChanged(t *testing.T) {
 		fake.Call("c6", "write", `{"path":"sub/made","content":"x"}`), fake.Say("done"), fake.Say("again"))
 	a.Policy().Mode = permission.ModeEdits
 	for _, name := range []string{"kept", "changed", "gone", "other"} {
-		if err := os.WriteFile(filepath.Join(a.Env().Dir, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(a.Env().Dir, name), []byte("x"), 0o600))
 	}
 	saying(t, a, "read them", provider.Text{Text: "I ran a command myself"})
 	old, err := a.Clear()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	come := func() *agent.Resumed {
 		t.Helper()
 		r, err := a.Resume(old)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	if r := come(); r.Changed != nil || r.User != "read them" {
@@ -205,13 +193,9 @@ func TestTheAgentTellsWhatChanged(t *testing.T) {
 	}
 	later := time.Now().Add(time.Hour)
 	for _, name := range []string{"changed", "sub/made", "other"} {
-		if err := os.Chtimes(filepath.Join(a.Env().Dir, name), later, later); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(filepath.Join(a.Env().Dir, name), later, later))
 	}
-	if err := os.Remove(filepath.Join(a.Env().Dir, "gone")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(a.Env().Dir, "gone")))
 	if _, err := a.Clear(); err != nil {
 		t.Fatal(err)
 	}
@@ -226,9 +210,7 @@ func TestTheAgentAFreshForkIsASession(t *testing.T) {
 	a, _ := newSessions(t, fake.Say("first answer"))
 	saying(t, a, "one")
 	old, _, err := a.Fork(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if saved, err := a.Saved(); err != nil || len(saved.Messages()) != 2 {
 		t.Errorf("saved %v, %v", saved, err)
 	}
@@ -265,15 +247,9 @@ func TestALinkToOutputsStays(t *testing.T) {
 	a, _ := newSessions(t, fake.Say("1"))
 	saying(t, a, "one")
 	output := a.OutputDir()
-	if err := os.Remove(output); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(t.TempDir(), output); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(output))
+	must(t, os.Symlink(t.TempDir(), output))
+	must(t, a.Close())
 	if _, err := os.Lstat(output); err != nil {
 		t.Error(err)
 	}
@@ -302,9 +278,7 @@ func onFullDisk(t *testing.T, holding *string, tools []tool.Tool, steps ...fake.
 func lastLine(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return lines[len(lines)-1]
 }

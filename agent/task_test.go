@@ -69,9 +69,7 @@ func withTasks(script map[string][]fake.Step, agents []agent.SubAgent, tools ...
 func made(t *testing.T, opt agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -86,10 +84,7 @@ func TestASubAgentWorksInAConversationOfItsOwn(t *testing.T) {
 		"count it": {used(fake.Call("x", "look", `{"arg":"a"}`)), used(fake.Say("there are three"))},
 	}, nil, makeTool("look", tool.KindRead, nil))
 	a, cb := made(t, opt), &recorder{}
-	r, err := send(t, a, cb, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustSend(t, a, cb, "go")
 	wantLines(t, history(a), "user go", "assistant call:t1", "tool result:t1 error=false there are three", "assistant three")
 	wantLines(t, cb.lines, "thinking", "thinking done", "call t1 0/1", "call t1/x 0/1", "result t1/x ok", "result t1 ok",
 		"thinking", "thinking done", "text three")
@@ -134,9 +129,7 @@ func TestSubAgentsOfOneReplyWorkSideBySideUpToTheLimit(t *testing.T) {
 		opt, _ := withTasks(script, nil, look)
 		opt.Concurrency = 2
 		a := made(t, opt)
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "go")
 		if most != 2 {
 			t.Errorf("%d at a time, want 2", most)
 		}
@@ -163,9 +156,7 @@ func TestTheQuestionsOfSubAgentsCarryTheirNameAndTheirRulesEndWithThem(t *testin
 			cb.answers[0].Verdict = agent.YesForSession
 		}
 	}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	var names []string
 	for _, q := range cb.asked {
 		names = append(names, q.Call.Agent+" "+q.Call.ID)
@@ -264,9 +255,7 @@ func TestWhatASubAgentDidIsToldWhenItFails(t *testing.T) {
 		"one": {fake.Call("x", "look", `{"arg":"a"}`), fake.Fail(provider.KindInvalid)},
 	}, nil, makeTool("look", tool.KindRead, nil))
 	a, cb := made(t, opt), &recorder{}
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	result := history(a)[2]
 	for _, want := range []string{"error=true", "did not come to an end", "scripted failure", "- look a: fine"} {
 		if !strings.Contains(result, want) {
@@ -289,9 +278,7 @@ func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
 	opt.Tools = append([]tool.Tool{makeTool("look", tool.KindRead, nil), makeTool("change", tool.KindWrite, nil)},
 		agent.OwnTools(opt.SubAgents)...)
 	a := made(t, opt)
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	req := other.heard["one"][0]
 	if req.Model != "small" || len(req.Tools) != 1 || req.Tools[0].Name != "look" || !strings.Contains(req.System, "be strict") {
 		t.Errorf("it was sent %s, %v, %q", req.Model, req.Tools, req.System)
@@ -311,18 +298,14 @@ func TestASubAgentByNameHasItsOwnModelToolsAndPrompt(t *testing.T) {
 // transcript is in the output directory of the session.
 func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opt, _ := withTasks(map[string][]fake.Step{
 		"go":  {fake.Calls(task("t1", "one"), task("t2", "two")), fake.Say("all")},
 		"one": {fake.Call("x", "write", `{"path":"one.txt","content":"1\n"}`), fake.Say("ok")},
 		"two": {fake.Call("x", "write", `{"path":"two.txt","content":"2\n"}`), fake.Say("ok")},
 	}, nil, builtin.Write())
 	files, err := files.Open(files.Config{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	opt.Env, opt.Policy = &tool.Env{Dir: root, Files: files}, &permission.Policy{Mode: permission.ModeEdits, Root: root}
 	state := t.TempDir()
@@ -332,9 +315,7 @@ func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 	opt.Sessions = agent.Sessions{}
 	opt.Sessions.Store.Dir = filepath.Join(state, "sessions")
 	a := made(t, opt)
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, "go")
 	transcripts, _ := filepath.Glob(filepath.Join(a.OutputDir(), "*.jsonl"))
 	if len(transcripts) != 2 {
 		t.Errorf("%d transcripts in %s", len(transcripts), a.OutputDir())
@@ -343,9 +324,7 @@ func TestWhatSubAgentsChangeIsTakenBackWithTheTurn(t *testing.T) {
 		t.Error("the session's cost does not count sub-agents")
 	}
 	plan, err := a.Journal().Plan(t.Context(), 1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	report, err := a.Journal().Apply(t.Context(), plan)
 	if err != nil || len(report.Done) != 2 {
 		t.Errorf("%v, %+v", err, report)

@@ -41,10 +41,7 @@ func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
 			c, cb := &confinement{denials: row.denials}, &recorder{answers: row.answers}
 			a := c.agent(t, "uniq none; exit 3", row.mode)
 			a.Policy().Confinement.Layer, a.Policy().Confinement.First = false, true
-			r, err := send(t, a, cb, "go")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := mustSend(t, a, cb, "go")
 			result := strings.Join(history(a), "\n")
 			if !slices.Equal(c.places(), row.places) || len(cb.asked) < row.asked || row.asked == 0 && len(cb.asked) > 0 ||
 				!strings.Contains(result, row.text) {
@@ -66,9 +63,7 @@ func TestWhatCannotBeTriedIsAskedAbout(t *testing.T) {
 	cb := &recorder{answers: []agent.Answer{{}}}
 	a := c.agent(t, "uniq none; echo ran", permission.ModeAsk)
 	a.Policy().Confinement.Layer, a.Policy().Confinement.First = false, true
-	if _, err := send(t, a, cb, "go"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "go")
 	if result := strings.Join(history(a), "\n"); len(cb.asked) != 1 || strings.Contains(result, "\nran") {
 		t.Errorf("asked %d times: %s", len(cb.asked), result)
 	}

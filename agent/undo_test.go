@@ -26,28 +26,20 @@ func inJournal(t *testing.T, steps ...fake.Step) (*agent.Agent, string) {
 func inJournalAt(t *testing.T, state string, steps ...fake.Step) (*agent.Agent, string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opt := testOptions(&fake.Provider{Steps: steps}, builtin.Write(), builtin.Bash(builtin.BashOptions{Path: shell.Find()}))
 	files, err := files.Open(files.Config{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	opt.Env = &tool.Env{Dir: root, Files: files}
 	rule, err := permission.ParseRule("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: root, AllowRules: []permission.Rule{rule}}
 	opt.Journal = func(session, _ string) (*journal.Journal, error) {
 		return journal.Open(journal.Config{Dir: journal.Dir(state, root, session), Root: root})
 	}
 	a, err := agent.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -63,21 +55,15 @@ func TestATurnIsTakenBack(t *testing.T) {
 		fake.Calls(fake.ToolCall("c1", "write", `{"path":"a.txt","content":"one\n"}`),
 			fake.ToolCall("c2", "bash", `{"command":"echo two > b.txt; mkdir d; mv kept.txt d/"}`)), fake.Say("ok"),
 		fake.Calls(fake.ToolCall("c3", "bash", `{"command":"rm -r d a.txt"}`)), fake.Say("ok"), fake.Say("I see"))
-	if err := os.WriteFile(filepath.Join(root, "kept.txt"), []byte("the user's"), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(root, "kept.txt"), []byte("the user's"), 0o640))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	for _, text := range []string{"first", "second"} {
-		if _, err := send(t, a, cb, text); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, text)
 	}
 	undo := func(expected ...string) {
 		t.Helper()
 		plan, err := a.Journal().Plan(t.Context(), 1, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		report, err := a.Journal().Apply(t.Context(), plan)
 		if err != nil || len(report.Left) > 0 || len(report.Cannot) > 0 {
 			t.Fatalf("%v: left %v, cannot %v", err, report.Left, report.Cannot)
@@ -90,9 +76,7 @@ func TestATurnIsTakenBack(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wantLines(t, names, expected...)
 	}
 	undo("a.txt", "b.txt", "d", "d/kept.txt")
@@ -100,9 +84,7 @@ func TestATurnIsTakenBack(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(root, "kept.txt")); err != nil || string(data) != "the user's" {
 		t.Errorf("%q, %v", data, err)
 	}
-	if _, err := send(t, a, cb, "what now?"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "what now?")
 	if all := strings.Join(history(a), "\n"); !strings.Contains(all, "(The user undid changes of yours") ||
 		!strings.Contains(all, "kept.txt") {
 		t.Errorf("the model is not told:\n%s", all)
@@ -115,15 +97,9 @@ func TestAQuestionThatIsAnsweredWithNoKeepsNothing(t *testing.T) {
 		fake.Calls(fake.ToolCall("c2", "bash", `{"command":"echo x > new.txt"}`)), fake.Say("ok"))
 	a.Policy().Confinement = permission.Confinement{}
 	cb := &recorder{answers: []agent.Answer{{}}}
-	if _, err := send(t, a, cb, "first"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "mine.txt"), []byte("the user's"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := send(t, a, cb, "second"); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, cb, "first")
+	must(t, os.WriteFile(filepath.Join(root, "mine.txt"), []byte("the user's"), 0o600))
+	mustSend(t, a, cb, "second")
 	for _, c := range a.Journal().Diff() {
 		if c.Path != "new.txt" {
 			t.Errorf("%s counts as the agent's", c.Path)

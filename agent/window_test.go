@@ -72,9 +72,7 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 	a.Asked().Info.Context = 20_000
 	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 15_000, OutputDir: t.TempDir()}, nil))
 	for i := range 12 {
-		if _, err := send(t, a, &recorder{}, fmt.Sprint("message ", i, strings.Repeat(" more", 200))); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, fmt.Sprint("message ", i, strings.Repeat(" more", 200)))
 	}
 	was := strings.Join(history(a), "\n")
 	then := p.Then
@@ -103,9 +101,7 @@ func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 			Status: 413, InBytes: true, Hint: "fewer images"}}
 	}}
 	a := newAgent(p)
-	if _, err := send(t, a, &recorder{}, strings.Repeat("a few words ", 50)); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, a, &recorder{}, strings.Repeat("a few words ", 50))
 	before := a.Conversation().EstimatedTokens()
 	_, err := send(t, a, &recorder{}, "more")
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images; "+conversation.HintFull ||
@@ -139,9 +135,7 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 	yes, no := agent.Answer{Verdict: agent.Yes}, agent.Answer{}
 	cb := &recorder{answers: []agent.Answer{yes, yes, no, yes}}
 	for _, text := range []string{"do it", "and then", "and then", "and now"} {
-		if _, err := send(t, a, cb, text); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, cb, text)
 	}
 	req, _ := p.Last()
 	want := "do it[What you did and answered next was left out to save room. In all that was left out so far you changed week.go, /p/../elsewhere.go, and you ran make test (exit 1), and the user decided: make refused was refused, and you said: 3 other texts / step 3 words words words words words words words words words words words words words words words words words words word….]"
@@ -155,16 +149,12 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	a := newAgent(narrow(t, 2000, 1))
 	a.Asked().Info.Context = 2000
 	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1500}, nil))
-	if err := a.SetMode(permission.ModePlan); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.SetMode(permission.ModePlan))
 	if _, err := send(t, a, &recorder{}, strings.Repeat("much ", 2000)); err == nil {
 		t.Fatal("it was sent")
 	}
 	for range 2 {
-		if _, err := send(t, a, &recorder{}, "short"); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, a, &recorder{}, "short")
 	}
 	wantLines(t, history(a), "user short "+a.ModeNote(permission.ModePlan), "assistant noted", "user short",
 		"assistant noted")

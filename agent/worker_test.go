@@ -45,16 +45,12 @@ func put(t *testing.T, root, name, text string) {
 func undone(t *testing.T, a *agent.Agent, path string) string {
 	t.Helper()
 	plan, err := a.Journal().Plan(t.Context(), 1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := a.Journal().Apply(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 

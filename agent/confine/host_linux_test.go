@@ -41,17 +41,13 @@ func beKilled() int {
 
 func TestNothingThatRanOutsideOutlivesAnArtooThatIsKilled(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "host")
 	cmd.Stdout, cmd.Stderr = w, w
 	err = cmd.Start()
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := ""
 	for buf := make([]byte, 100); !strings.Contains(said, "started\n"); {
 		n, err := r.Read(buf)
@@ -60,12 +56,8 @@ func TestNothingThatRanOutsideOutlivesAnArtooThatIsKilled(t *testing.T) {
 		}
 		said += string(buf[:n])
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
+	must(t, r.SetReadDeadline(time.Now().Add(30 * time.Second)))
 	if rest, err := io.ReadAll(r); err != nil {
 		t.Errorf("something lives on and holds the output open: %v, after %q", err, rest)
 	}

@@ -43,20 +43,14 @@ type trial struct {
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tr := &trial{base: base, root: filepath.Join(base, "project"), reached: make(chan string, 100),
 		last: map[string]string{}, limit: time.Second}
 	for name, text := range map[string]string{
@@ -78,15 +72,11 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	tr.replace = strings.NewReplacer("@OUT@", filepath.Join(base, "outside"), "@HOME@", home, "@PORT@", port,
 		"@SOCKET@", abstract)
 	files, err := files.Open(files.Config{Root: tr.root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
 	found, err := project.Find(tr.root, "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	world := permission.World{Files: files, Environ: environ, Guard: permission.NewGuard(found), Secrets: new(project.Histories)}
 	if tr.store, err = found.ObjectStore(); err != nil {
 		t.Fatal(err)
@@ -121,9 +111,7 @@ func (tr *trial) git(t *testing.T, args ...string) {
 func (tr *trial) listen(t *testing.T, network, address string) (port string) {
 	t.Helper()
 	l, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -162,9 +150,7 @@ func (tr *trial) state(t *testing.T, dirs ...string) string {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return b.String()
 }
@@ -172,9 +158,7 @@ func (tr *trial) state(t *testing.T, dirs ...string) string {
 // run runs a line of bash in a place, as long as it may, and returns its output.
 func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	t.Helper()
-	if err := tr.script.Truncate(0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tr.script.Truncate(0))
 	if _, err := tr.script.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
@@ -201,9 +185,7 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	}
 	tr.settle(t, line, place, confined)
 	out, err := os.ReadFile(tr.script.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }
 
@@ -218,9 +200,7 @@ func (tr *trial) settle(t *testing.T, line string, place permission.Place, confi
 			}
 			return // one that ended at a limit has none
 		}
-		if err := changes.Discard(false); err != nil {
-			t.Fatal(err)
-		}
+		must(t, changes.Discard(false))
 	}
 }
 
@@ -277,9 +257,7 @@ func factsHere(t *testing.T) (sandbox.Facts, bool) {
 func lines(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
@@ -364,7 +342,5 @@ func TestWhatPassesChangesNothing(t *testing.T) {
 
 func link(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.Link(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(from, to))
 }

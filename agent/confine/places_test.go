@@ -14,13 +14,9 @@ func TestNoSpellingOfTheHomeMakesItAToolchain(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{"bin", ".dotnet/corefx/cryptography", ".dotnet/sdk", ".local/share/uv/credentials",
 		".local/share/uv/python"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
-	if err := os.Symlink(".", filepath.Join(home, "self")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(".", filepath.Join(home, "self")))
 	path := home + "/self:" + home + "/:" + home + "/bin/..:" + home + "//bin:" + home + "/."
 	got := Config{Config: sandbox.Config{Home: home, Root: filepath.Join(home, "project")}, Environ: []string{"PATH=" + path}}.toolchains()
 	slices.Sort(got)
@@ -51,5 +47,13 @@ func TestCachesLieWhereVariablesSay(t *testing.T) {
 				t.Errorf("%s: the cache %s is at %s, not %s", c.environ, c.name, cache.Path, c.want)
 			}
 		}
+	}
+}
+
+// must fails the test where something that it only needs did not work.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -17,9 +17,7 @@ func TestALanguageServerBuildsBesideTheProject(t *testing.T) {
 		return
 	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root, home := filepath.Join(base, "project"), filepath.Join(base, "home")
 	put(t, filepath.Join(root, "Cargo.toml"), "")
 	put(t, filepath.Join(home, ".profile"), "")

@@ -66,9 +66,7 @@ func spent(usd float64) Spent {
 func process(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
@@ -79,9 +77,7 @@ func process(t *testing.T, env ...string) *exec.Cmd {
 func sum(t *testing.T, l *Ledger) float64 {
 	t.Helper()
 	_, usd, err := l.Today()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return usd
 }
 
@@ -94,16 +90,12 @@ func TestEightProcessesShareOneDaysMoney(t *testing.T) {
 	for i := range out {
 		cmd := process(t, "LEDGER_SPENDER="+dir)
 		cmd.Stdout = &out[i]
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		all = append(all, cmd)
 	}
 	total := 0
 	for i, cmd := range all {
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Wait())
 		n, err := strconv.Atoi(strings.TrimSpace(out[i].String()))
 		if err != nil {
 			t.Fatalf("process %d: %s", i, out[i].String())
@@ -125,17 +117,11 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	other := process(t, "LEDGER_SPENDER="+dir, "LEDGER_HOLD=1")
 	in, err := other.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	out, err := other.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, other.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "reserved\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -145,9 +131,7 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	if full, ok := errors.AsType[*FullError](err); !ok || !near(full.Held, 0.9) || full.Spent != 0 {
 		t.Fatalf("while it runs: %v", err)
 	}
-	if err := other.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.Process.Kill())
 	_ = other.Wait() // it was killed
 	r, err := l.Reserve(spent(0.01), 0.2, 0.2, 1)
 	if err != nil || !near(r.Day, 0.01) {
@@ -169,9 +153,7 @@ func TestARequestGetsWhatIsLeft(t *testing.T) {
 	if _, err := l.Reserve(spent(0.1), 0.2, 0.7, 1); err == nil {
 		t.Error("a third one was granted")
 	}
-	if err := errors.Join(first.Settle(spent(0.15)), first.Settle(spent(5)), second.Release(), second.Release()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(first.Settle(spent(0.15)), first.Settle(spent(5)), second.Release(), second.Release()))
 	third, err := l.Reserve(spent(0.1), 0.2, math.Inf(1), 1)
 	if err != nil || !near(third.Granted, 0.85) || !near(third.Day, 0.15) {
 		t.Fatal(third, err)
@@ -191,17 +173,13 @@ func TestWhatNobodyCapsIsCountedForThoseWhoDo(t *testing.T) {
 	defer free.Close()
 	defer capped.Close()
 	r, err := free.Reserve(spent(0.1), 0, 0.9, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c, err := capped.Reserve(spent(0), 0, 1, 1); err != nil || !near(c.Granted, 0.1) {
 		t.Fatal(c, err)
 	} else if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Settle(spent(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Settle(spent(2)))
 	if _, err := capped.Reserve(spent(0), 0, 1, 1); err == nil {
 		t.Error("a day that is spent was granted more")
 	}
@@ -214,17 +192,13 @@ func TestADayIsTheOneOnWhichARequestBegan(t *testing.T) {
 	l := Open(dir, func() time.Time { return now })
 	defer l.Close()
 	late, err := l.Reserve(spent(0.1), 0, 0.9, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now = now.Add(2 * time.Minute)
 	next, err := l.Reserve(spent(0.1), 0, 0.9, 1)
 	if err != nil || next.Day != 0 {
 		t.Fatal(next, err)
 	}
-	if err := errors.Join(late.Settle(spent(0.8)), next.Settle(spent(0.3))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(late.Settle(spent(0.8)), next.Settle(spent(0.3))))
 	for date, want := range map[string]float64{"2026-03-01": 0.8, "2026-03-02": 0.3} {
 		got, err := Read(dir, date)
 		if err != nil || len(got) != 1 || *got[0].CostUSD != want {
@@ -247,22 +221,16 @@ func TestATornLineCostsNoOtherLine(t *testing.T) {
 		if err == nil {
 			err = r.Settle(spent(usd))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	spend(0.25)
 	name := filepath.Join(dir, time.Now().Format(time.DateOnly)+dayExt)
 	file, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := file.WriteString(`{"type":"spent","id":"x","cost_u`); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, file.Close())
 	spend(0.5)
 	if usd := sum(t, l); !near(usd, 0.75) {
 		t.Errorf("$%v", usd)
@@ -278,10 +246,16 @@ func TestATornLineCostsNoOtherLine(t *testing.T) {
 
 func TestALedgerThatCannotBeWrittenIsAnError(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "ledger")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(blocked, nil, 0o600))
 	if _, err := Open(blocked, time.Now).Reserve(spent(0), 0, 1, 1); err == nil {
 		t.Error("reserved in a file that is no directory")
+	}
+}
+
+// must fails the test where something that it only needs did not work.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

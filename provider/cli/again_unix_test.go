@@ -17,9 +17,7 @@ import (
 func plays(t *testing.T, file string) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return "cat " + dir + "/testdata/" + file + ".jsonl\n"
 }
 

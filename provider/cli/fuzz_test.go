@@ -49,9 +49,7 @@ func FuzzEvents(f *testing.F) {
 			}
 			r.reply.finish()
 			m, err := r.reply.message(name, "m", session{ID: r.reply.session})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := provider.Marshal(m); err != nil {
 				t.Error(err)
 			}
@@ -60,4 +58,12 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 	})
+}
+
+// must fails the test where something that it only needs did not work.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

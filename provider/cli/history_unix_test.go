@@ -20,13 +20,9 @@ func TestSessionIsResumedAfterItWasSaved(t *testing.T) {
 	first := s.ask(user("1"))
 	first.want(t, "Hello.")
 	line, err := json.Marshal(first.done.Message)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var saved provider.Message
-	if err := json.Unmarshal(line, &saved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(line, &saved))
 	history := provider.Repair([]provider.Message{user("1"), saved, user("2")})
 	s.ask(history...).want(t, "Hello.")
 	if args := s.given("args", 2); !strings.Contains(args, "\n--resume=s-1\n") {
@@ -283,9 +279,7 @@ func TestCaptures(t *testing.T) {
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			dir, err := os.Getwd()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			file := dir + "/testdata/" + c.file
 			s := newStandIn(t, c.name, "cat "+file+".jsonl; cat "+file+".stderr >&2; exit $(cat "+file+".rc)\n")
 			o := s.ask(user("hi"))

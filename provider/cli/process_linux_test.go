@@ -56,9 +56,7 @@ func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
 		if _, ok := e.(provider.TextDelta); ok {
 			other = exec.Command("sleep", "100")
 			other.Env, other.SysProcAttr = []string{}, &syscall.SysProcAttr{Setpgid: true}
-			if err := other.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, other.Start())
 		}
 	}).want(t, "Hello.")
 	if took := time.Since(began); took > 10*time.Second { // less than two on an idle machine
@@ -76,16 +74,12 @@ func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
 func TestArtoosEnvironmentReachesNoTool(t *testing.T) {
 	t.Setenv("ARTOO_TEST_KEY", "secret")
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	cmd := exec.Command("/bin/sh", "-c", "env")
 	cmd.Stdout = out
 	p, err := start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	<-p.done
 	if data, err := os.ReadFile(out.Name()); err != nil || strings.Contains(string(data), "secret") {
 		t.Errorf("%s %v", data, err)

@@ -21,12 +21,8 @@ const geminiGreets = "cat <<'END'\n" + geminiInit + `
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // In each mode the settings, hooks and servers that a tool takes are its user's.
@@ -41,9 +37,7 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 		c := newStandIn(t, CodexName, events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 		real := c.cli.Dir
 		c.cli.Dir = filepath.Join(t.TempDir(), `a "link"`)
-		if err := os.Symlink(real, c.cli.Dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(real, c.cli.Dir))
 		c.cli.Mode = func() string { return mode }
 		c.ask(user("hi")).want(t, "Hello.")
 		for _, dir := range []string{tomlString(c.cli.Dir), tomlString(names.Real(real))} {

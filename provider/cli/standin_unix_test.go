@@ -38,9 +38,7 @@ env >$DIR/env.$N
 cat >$DIR/stdin.$N
 `
 	program := filepath.Join(bin, dialectOf(name).program)
-	if err := os.WriteFile(program, []byte(head+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(program, []byte(head+script), 0o700))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := &standIn{t: t, dir: dir}
 	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), timeouts: &timeouts{quiet: time.Minute,

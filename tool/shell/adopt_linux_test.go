@@ -18,9 +18,7 @@ import (
 func mustRun(t *testing.T, line string) Result {
 	t.Helper()
 	got, err := newCommand(t, line, io.Discard).Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -29,9 +27,7 @@ func mustRun(t *testing.T, line string) Result {
 func TestNoOrphanIsLeft(t *testing.T) {
 	mustRun(t, `for i in 1 2 3 4 5 6 7 8; do (setsid true & true & sleep 600 &); done`)
 	all, err := everyProcess()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, q := range all {
 		if q.Parent == os.Getpid() && q.Session != ownSession() {
 			t.Errorf("%+v is still there", q)
@@ -49,9 +45,7 @@ func TestNoOrphanIsLeft(t *testing.T) {
 func TestTheShellOfACommandBesideIsNoOrphan(t *testing.T) {
 	start := func() *processTree {
 		p, err := startTree(exec.Command("sleep", "600"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return p
 	}
 	end := func(p *processTree) {
@@ -72,9 +66,7 @@ func TestTheShellOfACommandBesideIsNoOrphan(t *testing.T) {
 // mark: it is stopped all the same, and not taken for what a command beside left.
 func TestAProcessThatBecomesAnotherIsStopped(t *testing.T) {
 	beside, err := startTree(exec.Command("sleep", "600"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if stopped, left := beside.KillAll(); stopped != 0 || left != 0 {
 			t.Errorf("the command beside it had %d processes stopped, %d left", stopped, left)
@@ -83,9 +75,7 @@ func TestAProcessThatBecomesAnotherIsStopped(t *testing.T) {
 		beside.Release()
 	}()
 	again := filepath.Join(t.TempDir(), "again")
-	if err := os.WriteFile(again, []byte("#!/bin/sh\n:>>began\nexec \"$0\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(again, []byte("#!/bin/sh\n:>>began\nexec \"$0\"\n"), 0o700))
 	for range 40 {
 		c := newCommand(t, "(setsid "+again+" >/dev/null 2>&1 &); until test -e began; do :; done", io.Discard)
 		if got, err := c.Run(t.Context()); err != nil || got.Stopped != 1 {
@@ -100,9 +90,7 @@ func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	before.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	ended := exec.Command("true")
 	for _, c := range []*exec.Cmd{before, ended} {
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Start())
 	}
 	mustRun(t, "(setsid true &)")
 	one, two := Process{PID: 7, Began: 3}, Process{PID: 8, Began: 3}
@@ -155,24 +143,18 @@ func TestOutputHeldFromOutside(t *testing.T) {
 	if _, err := io.WriteString(pipe, "late"); err == nil {
 		t.Error("the pipe is still read")
 	}
-	if err := pipe.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pipe.Close())
 }
 
 // What belongs to another user cannot be stopped, and is not said to be.
 func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
 	cmd := exec.Command(Find(), "-c", "sleep 600 & sleep 601 & echo ready")
 	out, in, err := os.Pipe() // StdoutPipe's would be closed when the shell ends, read or not
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	cmd.Stdout = in
 	p, err := startTree(cmd)
-	if err := errors.Join(err, in.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, in.Close()))
 	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
 		t.Fatal(err)
 	}

@@ -283,3 +283,11 @@ func TestALineThatIsWrittenOverIsShownAnew(t *testing.T) {
 		}
 	})
 }
+
+// must fails the test where something that it only needs did not work.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

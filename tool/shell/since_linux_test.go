@@ -17,13 +17,9 @@ func TestListQuickCommand(t *testing.T) {
 	}
 	cmd := exec.Command(shell, "-c", "sleep 60 & sleep 60 & echo ready; wait")
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := startTree(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		p.KillAll()
 		<-p.done
@@ -35,9 +31,7 @@ func TestListQuickCommand(t *testing.T) {
 	pids := func() (ours, all []int) {
 		t.Helper()
 		list, err := p.list()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, q := range list {
 			all = append(all, q.PID)
 		}
@@ -81,9 +75,7 @@ func TestIsThread(t *testing.T) {
 		t.Error("a process is taken for a thread")
 	}
 	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	threads := 0
 	for _, task := range tasks {
 		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+strings.Repeat(" 0", 20))); ok &&
