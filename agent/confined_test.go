@@ -565,6 +565,7 @@ func TestWhatIsHiddenIsNamedWhereItMattered(t *testing.T) {
 // What a background command makes moves away while it runs, and is asked about: a yes
 // brings it back.
 func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
+	agent.LookEvery(t, 50*time.Millisecond)
 	for _, row := range []struct {
 		answers []agent.Answer
 		stays   bool

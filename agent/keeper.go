@@ -358,7 +358,7 @@ func (m *madeGuarded) look() (effects permission.Effects, paths []string, err er
 }
 
 // lookEvery is the time between two looks: what both find moves, as no tool or landing claimed it.
-const lookEvery = 800 * time.Millisecond
+var lookEvery = 800 * time.Millisecond
 
 // watch moves what the command makes until it ends. A look that takes long waits ten times as long.
 func (m *madeGuarded) watch(c confine.Confined) {
