@@ -57,7 +57,7 @@ func TestNothingThatRanOutsideOutlivesAnArtooThatIsKilled(t *testing.T) {
 		said += string(buf[:n])
 	}
 	must(t, cmd.Process.Kill())
-	must(t, r.SetReadDeadline(time.Now().Add(30 * time.Second)))
+	must(t, r.SetReadDeadline(time.Now().Add(30*time.Second)))
 	if rest, err := io.ReadAll(r); err != nil {
 		t.Errorf("something lives on and holds the output open: %v, after %q", err, rest)
 	}
