@@ -213,8 +213,16 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
 	a.lastWords()
 	a.watchQuit()
+	in := headless.Stdin{
+		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash,
+		Patient: a.streams.watched, Wait: time.Duration(a.cfg.StdinWait),
+		Max: int64(a.cfg.StdinMax), Notice: func(text string) { a.screen.Note(text) },
+	}
+	if a.cfg.MaxTime > 0 {
+		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
+	}
 	if err := a.open(ctx); err != nil {
-		return err
+		return cmp.Or(in.Missing(ctx), err)
 	}
 	defer a.close()
 	if line := a.ignored(); line != "" {
@@ -227,14 +235,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	for _, note := range message.Notes {
 		a.screen.Note(note)
 	}
-	in := headless.Stdin{
-		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: message.Text, Dash: dash,
-		Patient: a.streams.watched, Wait: time.Duration(a.cfg.StdinWait),
-		Max: int64(a.cfg.StdinMax), Dir: a.agent.OutputDir(), Notice: func(text string) { a.screen.Note(text) },
-	}
-	if a.cfg.MaxTime > 0 {
-		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
-	}
+	in.Prompt, in.Dir = message.Text, a.agent.OutputDir()
 	input, err := in.Read(ctx)
 	if err != nil {
 		return err

@@ -116,6 +116,21 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 	return in.message(s.Prompt)
 }
 
+// Missing is the failure of a run that has neither prompt nor input, and nil where there is one or
+// the other, or the input does not end within Wait. It takes the input.
+func (s Stdin) Missing(ctx context.Context) error {
+	if strings.TrimSpace(s.Prompt) != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	defer cancel()
+	s.Max = inlineLimit // more is input in any case
+	if _, err := s.Read(ctx); errors.Is(err, errNoPrompt) {
+		return err
+	}
+	return nil
+}
+
 // receive takes the input in, to its end. skipped reports that none came in time.
 func (s Stdin) receive(ctx context.Context, in *intake) (skipped bool, err error) {
 	wanted := s.Dash || s.Prompt == "" || s.regular()
@@ -201,8 +216,10 @@ func (s Stdin) regular() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+var errNoPrompt = errors.New("no prompt")
+
 func noPrompt() error {
-	return &agent.Failure{Kind: agent.KindUsage, Err: errors.New("no prompt"),
+	return &agent.Failure{Kind: agent.KindUsage, Err: errNoPrompt,
 		Hint: `artoo -p "what you want", or pipe it in: echo "what you want" | artoo`}
 }
 
