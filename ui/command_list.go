@@ -143,15 +143,6 @@ func costText(c conversation.Totals) string {
 	return fmt.Sprintf("%s, %s, %s", screen.Count(c.Requests, "request"), usage(c.Usage), money)
 }
 
-func runStatus(_ context.Context, t *Terminal, _ string) error {
-	rows := status(t.opt.Agent, t.opt.Program.Confined()[0])
-	for _, row := range rows {
-		row[1] = oneLine(row[1])
-	}
-	t.columns(rows)
-	return nil
-}
-
 func usage(u provider.Usage) string {
 	text := conversation.Tokens(u.Input) + " in"
 	if u.CacheRead > 0 || u.CacheWrite > 0 {
@@ -167,8 +158,8 @@ func usage(u provider.Usage) string {
 	return text
 }
 
-// status are the rows of /status.
-func status(a *agent.Agent, sandbox string) [][]string {
+func runStatus(_ context.Context, t *Terminal, _ string) error {
+	a := t.opt.Agent
 	model := a.Model()
 	dir := a.Env().Dir
 	if branch := a.Branch(); branch != "" {
@@ -186,7 +177,7 @@ func status(a *agent.Agent, sandbox string) [][]string {
 		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's own")},
 		{"directory", dir},
 		{"approval", approvalText(a)},
-		{"sandbox", strings.TrimPrefix(sandbox, "sandbox: ")},
+		{"sandbox", strings.TrimPrefix(t.opt.Program.Confined()[0], "sandbox: ")},
 		{"session", session},
 		{"context", contextText(a.Context())},
 		{"cost", costText(a.Cost())},
@@ -199,7 +190,11 @@ func status(a *agent.Agent, sandbox string) [][]string {
 		}
 		rows = append(rows, []string{"background " + c.ID, state + ": " + c.Line})
 	}
-	return rows
+	for _, row := range rows {
+		row[1] = oneLine(row[1])
+	}
+	t.columns(rows)
+	return nil
 }
 
 func limits(l agent.Limits) string {

@@ -4,23 +4,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"artoo/provider"
 	"artoo/tool/shell"
-	"artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
-// shellKeep is how many characters of an output the model gets when nothing else is set.
-const shellKeep = 10_000
+// How many bytes of an output the model gets when nothing else is set, and at least.
+const (
+	shellKeep = 10_000
+	leastKept = 16
+)
 
 func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell(ctx, "!"+arg) }
 
@@ -189,7 +189,7 @@ type shellOutput struct {
 
 	mu     sync.Mutex
 	clean  *shell.Cleaner
-	keep   excerpt
+	keep   *shell.Spool
 	shown  string // the part of the open line that is on the screen
 	inRow  bool   // the cursor stands behind text
 	opened bool
@@ -200,8 +200,8 @@ type shellOutput struct {
 	hidden atomic.Bool // nothing more is shown
 }
 
-func newShellOutput(t *Terminal, max int) *shellOutput {
-	o := &shellOutput{Terminal: t, draw: t.Draw, keep: excerpt{max: max}, ended: make(chan struct{})}
+func newShellOutput(t *Terminal, most int) *shellOutput {
+	o := &shellOutput{Terminal: t, draw: t.Draw, keep: shell.NewSpool(max(most, leastKept)), ended: make(chan struct{})}
 	o.clean = shell.NewCleaner(cleanLines{o})
 	return o
 }
@@ -291,49 +291,7 @@ func (l cleanLines) Write(p []byte) (int, error) {
 		l.show(string(p))
 		l.shown = ""
 	}
-	l.keep.write(p)
-	return len(p), nil
-}
-
-// excerpt keeps the first and the last part of a text, half of max characters each.
-type excerpt struct {
-	max        int
-	head, tail []byte
-	total      int // bytes of the whole text
-}
-
-func (e *excerpt) write(p []byte) {
-	e.total += len(p)
-	most := (e.max + 1) / 2 * utf8.UTFMax
-	n := min(most-len(e.head), len(p))
-	e.head = append(e.head, p[:n]...)
-	e.tail = append(e.tail, p[n:]...)
-	if over := len(e.tail) - most; over > 0 {
-		e.tail = append(e.tail[:0], e.tail[over:]...)
-	}
-}
-
-func (e *excerpt) String() string {
-	head, tail := string(e.head), string(e.tail)
-	if e.total == len(head)+len(tail) {
-		head += tail
-		tail = head
-		if utf8.RuneCountInString(head) <= e.max {
-			return strings.ToValidUTF8(head, "\ufffd")
-		}
-	}
-	first, last := []rune(head), []rune(tail)
-	head = string(first[:min(len(first), e.max/2)])
-	tail = string(last[max(len(last)-e.max+e.max/2, 0):])
-	head = text.CutLines(head+"\n", len(head))
-	if i := strings.IndexByte(tail, '\n') + 1; i <= len(tail)/2 {
-		tail = tail[i:]
-	}
-	gap := "\n"
-	if strings.HasSuffix(head, "\n") {
-		gap = ""
-	}
-	return fmt.Sprintf("%s%s[... %d bytes left out here ...]\n%s", head, gap, e.total-len(head)-len(tail), tail)
+	return l.keep.Write(p)
 }
 
 const (

@@ -80,7 +80,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	output := newSpool(maxOutput)
+	output := NewSpool(maxOutput)
 	r, err := c.begin(output, c.Live)
 	if err != nil {
 		return Result{}, err

@@ -229,7 +229,7 @@ func (in *intake) tell(r *record) {
 }
 
 // handOver has what comes go to a record, with what came so far, and returns that.
-func (in *intake) handOver(output *spool, to *record) []byte {
+func (in *intake) handOver(output *Spool, to *record) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	so := output.take()

@@ -90,7 +90,7 @@ func (js *Jobs) Start(c *Command) (*Job, error) {
 
 // take has a command go on in the background, and returns its output so far. job is nil where it
 // cannot.
-func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration) (so []byte, job *Job) {
+func (js *Jobs) take(r *running, output *Spool, line string, limit time.Duration) (so []byte, job *Job) {
 	if limit <= 0 {
 		return nil, nil
 	}

@@ -111,7 +111,7 @@ func FuzzCleaner(f *testing.F) {
 }
 
 func TestSpool(t *testing.T) {
-	s := newSpool(8 << 10)
+	s := NewSpool(8 << 10)
 	var all strings.Builder
 	for i := range 3000 {
 		line := strings.Repeat(string(rune('a'+i%26)), 9) + "\n"
@@ -135,7 +135,7 @@ func TestSpool(t *testing.T) {
 	if want := all.Len() - len(head) - len(tail); s.dropped != want || !strings.HasPrefix(mark, "2") {
 		t.Errorf("dropped %d, want %d; mark %q", s.dropped, want, mark)
 	}
-	small := newSpool(maxOutput)
+	small := NewSpool(maxOutput)
 	small.Write([]byte("a\xffb"))
 	if got := small.String(); got != "a\ufffdb" {
 		t.Errorf("%q", got)

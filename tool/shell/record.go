@@ -19,8 +19,8 @@ type record struct {
 	name   string
 	room   int   // bytes that may still go to the file
 	err    error // why the file is not whole
-	unread *spool
-	past   *spool // the lines that no wait has found, whether they were read or not
+	unread *Spool
+	past   *Spool // the lines that no wait has found, whether they were read or not
 	open   string // the line that has not ended
 	shown  string
 	found  string
@@ -87,7 +87,7 @@ func (r *record) read() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	text := r.unread.String()
-	r.unread = newSpool(maxUnread)
+	r.unread = NewSpool(maxUnread)
 	if r.open != r.shown {
 		r.shown = r.open
 		text += r.open
@@ -104,7 +104,7 @@ func (r *record) peek() string {
 
 // newRecord makes one that keeps no file.
 func newRecord() *record {
-	return &record{unread: newSpool(maxUnread), past: newSpool(maxUnread), room: maxOutput}
+	return &record{unread: NewSpool(maxUnread), past: NewSpool(maxUnread), room: maxOutput}
 }
 
 // await has a watch look at what was not read, then at what no wait has found, then at what comes.
@@ -133,7 +133,7 @@ func (r *record) await(w *watch) (end func()) {
 func (r *record) spend(pattern *regexp.Regexp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	past := newSpool(maxUnread)
+	past := NewSpool(maxUnread)
 	for line := range strings.Lines(r.past.String()) {
 		if !pattern.MatchString(strings.TrimSuffix(line, "\n")) {
 			_, _ = past.Write([]byte(line))

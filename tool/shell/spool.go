@@ -16,10 +16,10 @@ const (
 	spoolRoom = 4 << 10
 )
 
-// spool keeps the first and the last part of what is written to it, in one piece of
+// Spool keeps the first and the last part of what is written to it, in one piece of
 // memory: what comes when it is full takes the place of the oldest block behind the
 // first half.
-type spool struct {
+type Spool struct {
 	kept    []byte
 	first   int // bytes of the first block: all others are longer
 	block   int // bytes of the others
@@ -28,19 +28,19 @@ type spool struct {
 	dropped int // bytes
 }
 
-// newSpool keeps max bytes at most, half of them from the beginning.
-func newSpool(max int) *spool {
+// NewSpool keeps max bytes at most, half of them from the beginning.
+func NewSpool(max int) *Spool {
 	block := min(spoolBlock, max/4)
-	s := &spool{block: block, first: min(block, 4<<10)}
+	s := &Spool{block: block, first: min(block, 4<<10)}
 	s.most = s.first + (max-s.first)/block*block
 	return s
 }
 
 // head is the number of bytes that are never dropped.
-func (s *spool) head() int { return s.first + (s.most-s.first)/s.block/2*s.block }
+func (s *Spool) head() int { return s.first + (s.most-s.first)/s.block/2*s.block }
 
 // Write implements io.Writer; it cannot fail.
-func (s *spool) Write(p []byte) (int, error) {
+func (s *Spool) Write(p []byte) (int, error) {
 	room := min(s.most-len(s.kept), len(p))
 	if room > 0 {
 		s.grow(len(s.kept) + room)
@@ -60,7 +60,7 @@ func (s *spool) Write(p []byte) (int, error) {
 // grow makes room for so many bytes. Most output is short; for what is longer than that there
 // is room for all at once, since memory that is not written to is not taken from the system,
 // and what was copied from stays there until it is collected.
-func (s *spool) grow(size int) {
+func (s *Spool) grow(size int) {
 	room := max(cap(s.kept), s.first)
 	for room < size {
 		room *= 16
@@ -74,7 +74,7 @@ func (s *spool) grow(size int) {
 }
 
 // drop makes the oldest block the one that is written to.
-func (s *spool) drop() {
+func (s *Spool) drop() {
 	if s.dropped == 0 || s.end == len(s.kept) {
 		s.end = s.head()
 	}
@@ -84,12 +84,12 @@ func (s *spool) drop() {
 }
 
 // missing says what is not there between the head and the tail.
-func (s *spool) missing() string {
+func (s *Spool) missing() string {
 	return fmt.Sprintf("\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
 }
 
 // String is what was kept, with a line for what is missing, in valid UTF-8.
-func (s *spool) String() string {
+func (s *Spool) String() string {
 	if s.dropped == 0 {
 		return string(toValid(s.kept))
 	}
@@ -99,7 +99,7 @@ func (s *spool) String() string {
 }
 
 // take is String in the memory of the spool, which must not be used any more.
-func (s *spool) take() []byte {
+func (s *Spool) take() []byte {
 	text := s.kept
 	if s.dropped > 0 {
 		head, newer := s.head(), s.at-s.head()

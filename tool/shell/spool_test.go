@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// blocks is a spool as simple as can be: a list of blocks, of which the oldest behind the
+// blocks is a Spool as simple as can be: a list of blocks, of which the oldest behind the
 // first half is dropped when one more would be too many.
 type blocks struct {
 	max, size, first int
@@ -61,7 +61,7 @@ func TestASpoolKeepsWhatAListOfBlocksWould(t *testing.T) {
 		if round%100 == 0 {
 			most = spoolBlock*4 + random.IntN(spoolBlock*3)
 		}
-		want, got := &blocks{max: most}, newSpool(most)
+		want, got := &blocks{max: most}, NewSpool(most)
 		for left := random.IntN(4 * most); left > 0; {
 			p := make([]byte, min(left, 1+random.IntN(max(most/2, 1))))
 			for i := range p {
@@ -93,7 +93,7 @@ func TestPiecesOfAnOutputDoNotMatter(t *testing.T) {
 			text = append(text, parts[random.IntN(len(parts))]...)
 		}
 		outcome := func(pipe *bytes.Reader, byByte bool) string {
-			output := newSpool(200_000)
+			output := NewSpool(200_000)
 			in := newIntake(output)
 			if byByte {
 				in.read(iotest.OneByteReader(pipe))
@@ -118,7 +118,7 @@ func TestPiecesOfAnOutputDoNotMatter(t *testing.T) {
 
 // A gigabyte is kept in the memory that is kept of it, whatever is said behind it.
 func TestWhatIsTakenOfASpoolHasRoomBehindIt(t *testing.T) {
-	s := newSpool(maxOutput)
+	s := NewSpool(maxOutput)
 	chunk := bytes.Repeat([]byte("all work and no play\n"), 10_000)
 	allocated := testing.AllocsPerRun(1, func() {
 		for range 300 {
@@ -128,7 +128,7 @@ func TestWhatIsTakenOfASpoolHasRoomBehindIt(t *testing.T) {
 		}
 	})
 	if allocated > 2 {
-		t.Errorf("%v pieces of memory for a spool that is full", allocated)
+		t.Errorf("%v pieces of memory for a Spool that is full", allocated)
 	}
 	text := s.take()
 	if room := cap(text) - len(text); room < spoolRoom/2 || len(text) < maxOutput-2*spoolBlock {

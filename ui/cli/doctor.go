@@ -195,7 +195,7 @@ func localServer(chosen string) *doctor.LocalServer {
 
 // doctorServer is a provider's server; key also says where the key came from.
 func (a *app) doctorServer(name string, key func(context.Context) (string, string, error)) (*doctor.Server, error) {
-	server, err := a.server(name)
+	server, _, err := a.server(name)
 	if err != nil {
 		return nil, err
 	}

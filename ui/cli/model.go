@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"artoo/agent"
@@ -25,7 +24,6 @@ type found struct {
 	earlier  map[string]string               // model by provider, of those switched away from
 	several  string                          // says which of a server's models was taken
 	served   map[string][]provider.ModelInfo // the lists of servers, by provider
-	keys     sync.Map                        // *config.KeySource by provider, of the wire made last
 	closers  []func()                        // wait for the processes of providers
 	oldPrice bool                            // the user was warned of a price that is old
 }
@@ -119,7 +117,7 @@ func (a *app) probe() string {
 }
 
 func (a *app) answers(name string) bool {
-	p, err := a.wire(config.Choice{Provider: name})
+	p, _, err := a.wire(config.Choice{Provider: name})
 	if err != nil {
 		return false
 	}
@@ -222,7 +220,7 @@ func (a *app) Providers() ([]config.Choice, error) {
 
 // model makes the provider that answers for a model, with what is known of it.
 func (a *app) model(choice config.Choice) (agent.Model, error) {
-	wire, err := a.wire(choice)
+	wire, keys, err := a.wire(choice)
 	if err != nil {
 		return agent.Model{}, err
 	}
@@ -233,7 +231,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	}
 	m := agent.Model{
 		Provider: &provider.Retrier{
-			Provider: wire, MaxTime: cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1), NewKey: a.newKey(choice.Provider),
+			Provider: wire, MaxTime: cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1), NewKey: keys.Renew,
 		},
 		Name: choice.Provider,
 		Defaults: provider.Options{
@@ -269,12 +267,6 @@ func (a *app) warnOfOldPrice(m provider.ModelInfo) {
 	a.found.oldPrice = true
 	a.warn(fmt.Sprintf("the price of %s is %d days old, and the cap on money counts by it; artoo models --update takes newer ones",
 		m.ID, int(age/(24*time.Hour))))
-}
-
-// newKey looks for another key of the provider whose wire was made last.
-func (a *app) newKey(name string) func(ctx context.Context, since time.Time) bool {
-	keys, _ := a.found.keys.Load(name)
-	return keys.(*config.KeySource).Renew
 }
 
 // mustAsk reports whether the server has to be asked what a model can do: where

@@ -19,22 +19,22 @@ import (
 	"artoo/provider/transport"
 )
 
-// wire makes the provider that speaks the chosen one's protocol.
-func (a *app) wire(choice config.Choice) (provider.Provider, error) {
-	server, err := a.server(choice.Provider)
+// wire makes the provider that speaks the chosen one's protocol, and finds its keys.
+func (a *app) wire(choice config.Choice) (provider.Provider, *config.KeySource, error) {
+	server, keys, err := a.server(choice.Provider)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if a.scripted != nil {
-		return a.scripted, nil
+		return a.scripted, keys, nil
 	}
 	made := registry.Settings{Server: server, Window: a.window(choice), Pace: a.pace()}
-	if f, _ := provider.FactsOf(choice.Provider); f.Program != "" {
+	if isProgram(choice.Provider) {
 		if made.CLI, err = a.codingCLI(choice.Provider); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return registry.New(made), nil
+	return registry.New(made), keys, nil
 }
 
 // window is the context to ask a server for, 0 where the user says nothing.
@@ -60,10 +60,10 @@ func localAddress(address string) bool {
 }
 
 // server is what the settings say of a provider's server.
-func (a *app) server(name string) (provider.Server, error) {
+func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 	address, source, err := a.cfg.Endpoint(name)
 	if err != nil {
-		return provider.Server{}, err
+		return provider.Server{}, nil, err
 	}
 	if source != "" && strings.ContainsAny(source, " /.") { // a file; else a variable
 		source = "base_url in " + source
@@ -82,12 +82,11 @@ func (a *app) server(name string) (provider.Server, error) {
 		headers[k] = v.Reveal()
 	}
 	keys := a.cfg.KeySource(name)
-	a.found.keys.Store(name, keys)
 	return provider.Server{
 		Form: a.cfg.Form(name), Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
 		Idle: idle, RequestTimeout: time.Duration(a.cfg.RequestTimeout), Local: local, Setting: source,
 		Catalog: a.catalog,
-	}, nil
+	}, keys, nil
 }
 
 // codingCLI is what an installed coding CLI is run with.
@@ -101,14 +100,11 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 		Mode:         func() string { return string(a.agent.Policy().Mode) },
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
+		MaxRetry:     cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1), Catalog: a.catalog,
+		Caps: a.caps, Reads: a.longInput, Trusted: a.trustsNow,
 	}
-	c.MaxRetry = cmp.Or(time.Duration(a.cfg.MaxRetryTime), -1)
-	c.Catalog = a.catalog
-	c.Caps, c.Reads, c.Trusted = a.caps, a.longInput, a.trustsNow
 	if a.cfg.IsSet("idle_timeout") {
-		if c.Idle = time.Duration(a.cfg.IdleTimeout); c.Idle == 0 {
-			c.Idle = -1
-		}
+		c.Idle = cmp.Or(time.Duration(a.cfg.IdleTimeout), -1)
 	}
 	c.Environ, c.Withheld = cli.Environ(name, a.environ, os.Environ(), a.cfg.PassEnv)
 	if err := c.Check(); err != nil {

@@ -155,7 +155,7 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 	case f.Key == provider.KeyNever: // nor a server
 		return nil, nil
 	}
-	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
+	wire, _, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
 	if err != nil {
 		return nil, err
 	}

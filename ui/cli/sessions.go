@@ -31,6 +31,7 @@ type sessionsCommand struct {
 	format *string
 	older  *string
 	store  conversation.Store
+	age    time.Duration // --older as a duration, 0 where it was not given
 }
 
 func newSessions(a *app) *cobra.Command {
@@ -94,7 +95,7 @@ func (s *sessionsCommand) open(verb string, words []string) error {
 	case *s.older != "" && (verb != "rm" || len(words) > 0):
 		return usage("sessions", "--older stands with rm, without an ID", "artoo sessions rm --older 30d")
 	}
-	if _, err := s.age(); err != nil {
+	if err := s.readAge(*s.older); err != nil {
 		return err
 	}
 	if err := s.load(false, false); err != nil {
@@ -204,33 +205,33 @@ func matchLine(m conversation.Match) string {
 		sanitize.Text(m.Text, sanitize.Line))
 }
 
-// age is what --older names, 0 where it was not given.
-func (s *sessionsCommand) age() (time.Duration, error) {
-	text := *s.older
+// readAge understands --older.
+func (s *sessionsCommand) readAge(text string) (err error) {
 	if text == "" {
-		return 0, nil
+		return nil
 	}
-	age, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		age = time.Duration(n) * 24 * time.Hour
+		s.age = time.Duration(n) * 24 * time.Hour
+	} else {
+		s.age, err = time.ParseDuration(text)
 	}
-	if err != nil || age <= 0 {
-		return 0, usage("sessions rm", "--older "+text+" is no age", "artoo sessions rm --older 30d, or 12h")
+	if err != nil || s.age <= 0 {
+		return usage("sessions rm", "--older "+text+" is no age", "artoo sessions rm --older 30d, or 12h")
 	}
-	return age, nil
+	return nil
 }
 
 // remove is `artoo sessions rm`: the sessions with their outputs, and their undo journals.
 func (s *sessionsCommand) remove(ids []string) error {
-	if older, _ := s.age(); older > 0 { // open has looked at it
+	if s.age > 0 {
 		list, err := s.store.List()
 		if err != nil {
 			return err
 		}
 		for _, info := range list {
-			if time.Since(info.Updated) > older {
+			if time.Since(info.Updated) > s.age {
 				ids = append(ids, info.ID)
 			}
 		}
