@@ -72,13 +72,11 @@ func TestWhatIsClosedToItsOwnerIsTakenBack(t *testing.T) {
 	t.Cleanup(func() { p.opened() })
 	for range 2 {
 		p.reopen()
-		plan, err := p.Plan(t.Context(), 1, false)
-		p.ok(err)
+		plan := p.planned(1, false)
 		if len(plan.Left)+len(plan.Cannot) > 0 {
 			t.Errorf("left: %v, cannot: %v", plan.Left, plan.Cannot)
 		}
-		_, err = p.Apply(t.Context(), plan)
-		p.ok(err)
+		p.applied(plan)
 		p.same(start)
 		p.reopen()
 		p.redo(1)

@@ -53,16 +53,10 @@ func TestWhatIsNotCoveredIsListed(t *testing.T) {
 		"later/one": "1\n", ".git/HEAD": "ref: refs/heads/other\n"} {
 		p.write(path, content)
 	}
-	changed, err := s.End()
-	p.ok(err)
-	var names []string
-	for _, c := range changed.Changes {
-		names = append(names, c.Path)
-	}
-	expect(t, "changed", names, ".env", "large", "small")
+	changed := p.ended(s)
+	expect(t, "changed", allPaths(changed.Changes), ".env", "large", "small")
 	expect(t, "cannot be undone", paths(changed.Lacks), ".env", "large")
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	expect(t, "the plan cannot", paths(plan.Cannot), ".env", "large")
 	if len(plan.Restore) != 1 || plan.Restore[0].Path != "small" {
 		t.Errorf("the plan restores %v", plan.Restore)
@@ -86,8 +80,7 @@ func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
 		t.Errorf("a is kept already: %v", lacks)
 	}
 	p.write("a", strings.Repeat("c", 3000))
-	_, err = s.End()
-	p.ok(err)
+	p.ended(s)
 	s = p.Begin(3, "edit a")
 	lacks, err = s.Before("a")
 	p.ok(err)
@@ -95,13 +88,11 @@ func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
 		t.Errorf("lacks: %v", lacks)
 	}
 	p.write("a", "d")
-	changed, err := s.End()
-	p.ok(err)
+	changed := p.ended(s)
 	if why(changed.Lacks)["a"] != NoSpace {
 		t.Errorf("cannot be undone: %v", changed.Lacks)
 	}
-	plan, err := p.Plan(context.Background(), 3, false)
-	p.ok(err)
+	plan := p.planned(3, false)
 	if len(plan.Restore) != 0 || why(plan.Cannot)["a"] != NoSpace {
 		t.Errorf("plan: %+v", plan)
 	}
@@ -125,8 +116,7 @@ func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
 		t.Errorf("lacks: %v", got)
 	}
 	p.write("a", "changed")
-	_, err := s.End()
-	p.ok(err)
+	p.ended(s)
 	p.cfg.Budget = time.Minute
 	p.reopen()
 	changed := p.command(2, func() { p.write("b/c", "changed") })
@@ -170,8 +160,7 @@ func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
 		}
 	}
 	p.write("alias/real", "changed\n")
-	changed, err := s.End()
-	p.ok(err)
+	changed := p.ended(s)
 	var all []string
 	for _, c := range changed.Changes {
 		all = append(all, c.Path)
@@ -184,13 +173,8 @@ func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
 func TestWhatThereWasNoTimeToLookAtIsKeptAsItWasBefore(t *testing.T) {
 	for name, end := range map[string]func(*project, *Step){
 		"undo": func(p *project, s *Step) {
-			changed, err := s.End()
-			p.ok(err)
-			var all []string
-			for _, c := range changed.Changes {
-				all = append(all, c.Path)
-			}
-			expect(p.t, "changed", all, "a", "d/b")
+			changed := p.ended(s)
+			expect(p.t, "changed", allPaths(changed.Changes), "a", "d/b")
 			p.undo(1)
 		},
 		"recovery": func(p *project, _ *Step) {

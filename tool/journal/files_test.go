@@ -141,12 +141,11 @@ func TestADamagedContentIsNotRestored(t *testing.T) {
 		p.ok(os.WriteFile(path, []byte(damaged), 0o600))
 		p.Journal = nil
 		p.reopen()
-		plan, err := p.Plan(context.Background(), 1, false)
-		p.ok(err)
+		plan := p.planned(1, false)
 		if damaged == "" && len(plan.Cannot) == 1 && plan.Cannot[0].Why == Lost {
 			continue
 		}
-		_, err = p.Apply(context.Background(), plan)
+		_, err := p.Apply(context.Background(), plan)
 		if err == nil || !strings.Contains(err.Error(), "a: ") || !strings.Contains(err.Error(), path) || p.look()["a"] != "-rw-r--r-- second\n" {
 			t.Errorf("%q was restored: %v, %q", damaged, err, p.look()["a"])
 		}
@@ -176,8 +175,7 @@ func TestTheTreeInTheLogIsTheOneThatWasSeen(t *testing.T) {
 	}
 	p.ok(os.Remove(p.path("d/b")))
 	s := p.Begin(4, "run")
-	_, err := s.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(s)
 	p.write("late", "x")
 	p.command(5, func() { p.write("later", "x") })
 	for step, want := range map[int]tree{s.ID: s.tree, 0: p.tree} {
@@ -187,8 +185,7 @@ func TestTheTreeInTheLogIsTheOneThatWasSeen(t *testing.T) {
 			t.Errorf("step %d: %v, not %v", step, got, want)
 		}
 	}
-	_, err = s.End()
-	p.ok(err)
+	p.ended(s)
 }
 
 // Paths in the log may be any bytes, other words are made valid.

@@ -43,7 +43,7 @@ func newProject(t *testing.T, files map[string]string) *project {
 func (p *project) reopen() {
 	p.t.Helper()
 	if p.Journal != nil {
-		p.ok(p.Close())
+		p.shut()
 	}
 	j, err := Open(p.cfg)
 	p.ok(err)
@@ -55,6 +55,27 @@ func (p *project) ok(err error) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+func (p *project) planned(n int, redo bool) Plan {
+	p.t.Helper()
+	plan, err := p.Plan(p.t.Context(), n, redo)
+	p.ok(err)
+	return plan
+}
+
+func (p *project) applied(plan Plan) Report {
+	p.t.Helper()
+	report, err := p.Apply(p.t.Context(), plan)
+	p.ok(err)
+	return report
+}
+
+func (p *project) ended(s *Step) Changed {
+	p.t.Helper()
+	changed, err := s.End()
+	p.ok(err)
+	return changed
 }
 
 func (p *project) path(rel string) string { return filepath.Join(p.root, rel) }
@@ -140,12 +161,9 @@ func (p *project) same(want map[string]string) {
 func (p *project) command(turn int, f func()) Changed {
 	p.t.Helper()
 	s := p.Begin(turn, "run")
-	_, err := s.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(s)
 	f()
-	changed, err := s.End()
-	p.ok(err)
-	return changed
+	return p.ended(s)
 }
 
 // edit is a step of a tool that writes a file.
@@ -159,21 +177,33 @@ func (p *project) edit(turn int, rel, content string) Changed {
 	}
 	p.ok(os.MkdirAll(filepath.Dir(p.path(rel)), 0o755))
 	p.ok(os.WriteFile(p.path(rel), []byte(content), 0o644))
-	changed, err := s.End()
-	p.ok(err)
-	return changed
+	return p.ended(s)
 }
 
 func (p *project) undo(n int) Report { p.t.Helper(); return p.takeBack(n, false) }
 func (p *project) redo(n int) Report { p.t.Helper(); return p.takeBack(n, true) }
 
+// backAndForth takes the last turn back and brings it back, twice.
+func (p *project) backAndForth(start, end map[string]string) {
+	p.t.Helper()
+	for range 2 {
+		p.undo(1)
+		p.same(start)
+		p.redo(1)
+		p.same(end)
+	}
+}
+
+// shut closes the journal, to be opened again.
+func (p *project) shut() {
+	p.t.Helper()
+	p.ok(p.Close())
+	p.Journal = nil
+}
+
 func (p *project) takeBack(n int, redo bool) Report {
 	p.t.Helper()
-	plan, err := p.Plan(context.Background(), n, redo)
-	p.ok(err)
-	report, err := p.Apply(context.Background(), plan)
-	p.ok(err)
-	return report
+	return p.applied(p.planned(n, redo))
 }
 
 func TestAnEditIsTakenBackAndBroughtBack(t *testing.T) {

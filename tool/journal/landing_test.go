@@ -178,10 +178,7 @@ func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 	p.same(start)
 	p.ok(land(nil))
 	end := p.look()
-	p.undo(1)
-	p.same(start)
-	p.redo(1)
-	p.same(end)
+	p.backAndForth(start, end)
 }
 
 // A file that somebody has open for writing is not replaced: what they write would be
@@ -267,8 +264,7 @@ func TestAnUndoEndsWithItsContext(t *testing.T) {
 		t.Errorf("the plan: %v", err)
 	}
 	for at := 1; at < 8; at++ {
-		plan, err := p.Plan(t.Context(), 1, false)
-		p.ok(err)
+		plan := p.planned(1, false)
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		p.Journal.at = func(string) error {

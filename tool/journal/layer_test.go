@@ -196,8 +196,7 @@ func TestAnOriginalWithoutSpaceIsNamedBeforehand(t *testing.T) {
 			t.Errorf("%s takes %d bytes", path, len(what))
 		}
 	}
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	expect(t, "the plan cannot", paths(plan.Cannot), "large")
 	p.undo(1)
 	p.same(map[string]string{".": "drwxr-xr-x", "small": "-rw-r--r-- s\n"})
@@ -255,14 +254,12 @@ func TestUndoByParts(t *testing.T) {
 	}
 	apply := func(n int, redo bool, left ...string) {
 		t.Helper()
-		plan, err := p.Plan(t.Context(), n, redo)
-		p.ok(err)
+		plan := p.planned(n, redo)
 		var names []string
 		for _, l := range plan.Left {
 			names = append(names, l.Path)
 		}
-		report, err := p.Apply(t.Context(), plan)
-		p.ok(err)
+		report := p.applied(plan)
 		if !slices.Equal(names, left) || len(report.Left) > 0 {
 			t.Fatalf("left %q, then %v", names, report.Left)
 		}

@@ -79,10 +79,9 @@ func TestLandingsOfTwoProcessesFollowEachOther(t *testing.T) {
 		p := newProject(t, map[string]string{"a": "1\n"})
 		p.locked()
 		p.edit(1, "a", "2\n")
-		plan, err := p.Plan(t.Context(), 1, false)
-		p.ok(err)
+		plan := p.planned(1, false)
 		other, stdin, out := p.other("")
-		_, err = out.ReadString('\n')
+		_, err := out.ReadString('\n')
 		p.ok(err)
 		p.wait = 20 * time.Millisecond
 		for what, land := range map[string]func(context.Context) error{

@@ -52,8 +52,7 @@ func TestACrashOfAWorkerIsTheCallersCrash(t *testing.T) {
 				t.Fatalf("%v, and %v", crashed, err)
 			}
 			planted = false
-			_, err = s.End()
-			p.ok(err)
+			p.ended(s)
 			before := p.look()
 			p.command(2, func() { p.write("d7/e/f", "changed\n") })
 			p.undo(1)

@@ -53,12 +53,7 @@ func TestARenamedDirectoryIsRenamedBack(t *testing.T) {
 	p, start := renamed(t)
 	p.command(1, func() { p.ok(os.Rename(p.path("d"), p.path("d2"))) })
 	end := p.look()
-	for range 2 {
-		p.undo(1)
-		p.same(start)
-		p.redo(1)
-		p.same(end)
-	}
+	p.backAndForth(start, end)
 	p.quarantines()
 	p.undo(1)
 	p.same(start)
@@ -74,12 +69,7 @@ func TestARenameIsTakenBackWithWhatWasChangedThen(t *testing.T) {
 		p.ok(os.Rename(p.path("d2/big"), p.path("d2/bigger")))
 	})
 	end := p.look()
-	p.undo(1)
-	p.same(start)
-	p.redo(1)
-	p.same(end)
-	p.undo(1)
-	p.same(start)
+	p.backAndForth(start, end)
 }
 
 // Where the user has gone on in the new directory, files go back one by one, and what is
@@ -89,14 +79,12 @@ func TestTheUsersFilesInARenamedDirectoryStay(t *testing.T) {
 	p.command(1, func() { p.ok(os.Rename(p.path("d"), p.path("d2"))) })
 	p.write("d2/theirs", "theirs\n")
 	p.write("d2/x", "theirs\n")
-	plan, err := p.Plan(t.Context(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	left := paths(plan.Left)
 	if !slices.Contains(left, "d2") || !slices.Contains(left, "d2/x") {
 		t.Errorf("left %v", left)
 	}
-	_, err = p.Apply(t.Context(), plan)
-	p.ok(err)
+	p.applied(plan)
 	got := p.look()
 	for path, want := range map[string]string{"d/.env": "KEY=1\n", "d/big": strings.Repeat("big\n", 2000),
 		"d/lib/a": "a\n", "d2/theirs": "theirs\n", "d2/x": "theirs\n", "d/lib/.git/HEAD": "unpushed\n", "d2/out/o": "o\n"} {
@@ -114,14 +102,12 @@ func TestWhatIsNotKeptStaysAndIsListed(t *testing.T) {
 		p.write("new/big", strings.Repeat("new\n", 2000))
 		p.write("new/small", "s\n")
 	})
-	plan, err := p.Plan(t.Context(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	got := why(plan.Left)
 	if got["new/.env"] != IsDenied || got["new/big"] != TooLarge || got["new"] != NotEmpty {
 		t.Errorf("left %v", plan.Left)
 	}
-	_, err = p.Apply(t.Context(), plan)
-	p.ok(err)
+	p.applied(plan)
 	now := p.look()
 	if now["new/.env"] == "" || now["new/big"] == "" || now["new/small"] != "" {
 		t.Errorf("now %v", now)
@@ -140,8 +126,7 @@ func TestAnotherFileOfTheSameContentIsTheUsers(t *testing.T) {
 		p.ok(os.WriteFile(p.path("theirs"), data, 0o644))
 		p.ok(os.Rename(p.path("theirs"), p.path(path)))
 	}
-	plan, err := p.Plan(t.Context(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	expect(t, "left", paths(plan.Left), "a", "new")
 	if len(plan.Restore) > 0 {
 		t.Errorf("restored would be %v", plan.Restore)
@@ -188,8 +173,7 @@ func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 	plan, err := p.PlanStep(t.Context(), report.Step)
 	p.ok(err)
 	expect(t, "left", paths(plan.Left), "clone")
-	_, err = p.Apply(t.Context(), plan)
-	p.ok(err)
+	p.applied(plan)
 	if got := p.look(); got["clone"] != "-rw-r--r-- theirs\n" || got[".envrc"] == "" {
 		t.Errorf("now %v", got)
 	}
@@ -203,16 +187,14 @@ func TestACopyHoldsWhatIsInQuarantine(t *testing.T) {
 		LayerChange{Path: "b", Before: p.now("b")})
 	p.ok(err)
 	from := p.cfg.Dir
-	p.ok(p.Close())
-	p.Journal, p.cfg.Dir = nil, filepath.Join(filepath.Dir(from), "s2")
+	p.shut()
+	p.cfg.Dir = filepath.Join(filepath.Dir(from), "s2")
 	p.ok(Copy(from, p.cfg.Dir))
 	p.reopen()
 	p.undo(1)
 	p.same(start)
 }
 
-// Where the journal lies on another file system, the quarantine lies in git's directory
-// or beside the project.
 // onAnotherFileSystem makes a directory on a file system that is not the one of temporary
 // files; "" where there is none.
 func onAnotherFileSystem(t *testing.T) string {
@@ -237,6 +219,8 @@ func onAnotherFileSystem(t *testing.T) string {
 	return ""
 }
 
+// Where the journal lies on another file system, the quarantine lies in git's directory
+// or beside the project.
 func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 	state := onAnotherFileSystem(t)
 	if state == "" {
@@ -277,8 +261,8 @@ func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 func TestAJournalThatHoldsWhatMayBeTheUsersStays(t *testing.T) {
 	p := newProject(t, map[string]string{".envrc": "use x\n"})
 	start, state := p.look(), t.TempDir()
-	p.ok(p.Close())
-	p.Journal, p.cfg.Dir = nil, Dir(state, p.root, Ephemeral+"1")
+	p.shut()
+	p.cfg.Dir = Dir(state, p.root, Ephemeral+"1")
 	p.reopen()
 	report, err := p.Quarantine(1, "what others run", ".envrc")
 	p.ok(err)

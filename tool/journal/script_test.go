@@ -90,8 +90,7 @@ func script(t *testing.T, seed uint64) {
 		}
 		return
 	}
-	report, err := p.Apply(t.Context(), plan)
-	p.ok(err)
+	report := p.applied(plan)
 	now, held := p.look(), p.quarantinedNow()
 	somewhere := slices.Collect(func(yield func(string) bool) {
 		for _, what := range now {
@@ -115,10 +114,8 @@ func script(t *testing.T, seed uint64) {
 	if len(named) > 0 {
 		return
 	}
-	plan, err = p.Plan(t.Context(), 1, true)
-	p.ok(err)
-	_, err = p.Apply(t.Context(), plan)
-	p.ok(err)
+	plan = p.planned(1, true)
+	p.applied(plan)
 	if d := difference(p.look(), end); d != "" {
 		t.Errorf("%v: brought back: %s", said, d)
 	}

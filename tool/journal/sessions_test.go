@@ -33,8 +33,7 @@ func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
 		p.edit(1, "file of "+id, id+"\n")
 		if id == "two" {
 			s := p.Begin(2, "run")
-			_, err := s.Snapshot(context.Background())
-			p.ok(err)
+			p.snapshot(s)
 			p.write("b", "half done\n")
 			p.die()
 		}
@@ -80,8 +79,7 @@ func TestARunThatWasCutOffStaysUntilItIsUndone(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
 	start := p.look()
 	s := p.BeginRun(1, "claude-cli")
-	_, err := s.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(s)
 	p.write("a", "done\n")
 	p.write("new", "done\n")
 	p.ok(os.Rename(p.path("b"), p.path("moved")))
@@ -106,8 +104,7 @@ func TestARunThatWasCutOffStaysUntilItIsUndone(t *testing.T) {
 func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
 	s := p.Begin(1, "run")
-	_, err := s.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(s)
 	p.write("a", "cut off\n")
 	p.die()
 	// The user goes on an hour later: the log is that old.
@@ -128,8 +125,7 @@ func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
 func TestTheLogIsTouchedWhileAStepIsOpen(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n"})
 	s := p.Begin(1, "run")
-	_, err := s.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(s)
 	log := filepath.Join(p.cfg.Dir, logName)
 	old := time.Now().Add(-time.Hour)
 	p.ok(os.Chtimes(log, old, old))
@@ -148,8 +144,7 @@ func TestTheLogIsTouchedWhileAStepIsOpen(t *testing.T) {
 			t.Fatal("there was none for a minute")
 		}
 	}
-	_, err = s.End()
-	p.ok(err)
+	p.ended(s)
 }
 
 func TestTheDiffOfATurnIsKept(t *testing.T) {
@@ -232,10 +227,8 @@ func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
 	_, err = s.Before("both")
 	p.ok(err)
 	p.write("both", "3\n")
-	_, err = s.End()
-	p.ok(err)
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	p.ended(s)
+	plan := p.planned(1, false)
 	if len(plan.Restore) != 1 || plan.Restore[0].Path != "mine" || len(plan.Left) != 1 ||
 		plan.Left[0].Path != "both" || plan.Left[0].Why != ChangedSince {
 		t.Errorf("restored would be %v, left %v", plan.Restore, plan.Left)
@@ -254,52 +247,22 @@ func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
 // A session that is a copy of another can take back what was changed before, and
 // what it does then is its own.
 func TestACopyTakesBackWhatItsSourceChanged(t *testing.T) {
-	root, state := t.TempDir(), t.TempDir()
-	from, to := filepath.Join(state, "one"), filepath.Join(state, "two")
-	open := func(dir string) *Journal {
-		j, err := Open(Config{Dir: dir, Root: root})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return j
-	}
-	file := filepath.Join(root, "a")
-	j := open(from)
-	s := j.Begin(1, "write a")
-	if _, err := s.Before("a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("new"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.End(); err != nil {
-		t.Fatal(err)
-	}
+	p := newProject(t, nil)
+	start := p.look()
+	p.edit(1, "a", "new\n")
+	from, to := p.cfg.Dir, p.cfg.Dir+"2"
 	if err := Copy(from, to); !errors.Is(err, ErrInUse) {
 		t.Errorf("a journal in use was copied: %v", err)
 	}
-	if err := errors.Join(j.Close(), Copy(from, to), Copy(filepath.Join(state, "none"), filepath.Join(state, "three"))); err != nil {
-		t.Fatal(err)
-	}
-	j = open(to)
-	p, err := j.Plan(context.Background(), 1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.Apply(context.Background(), p); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a is still there: %v", err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j = open(from)
-	if turns := j.Turns(); len(turns) != 1 {
+	p.ok(errors.Join(p.Close(), Copy(from, to), Copy(from+"3", from+"4")))
+	p.Journal = nil
+	p.cfg.Dir = to
+	p.reopen()
+	p.undo(1)
+	p.same(start)
+	p.cfg.Dir = from
+	p.reopen()
+	if turns := p.Turns(); len(turns) != 1 {
 		t.Errorf("the source knows of turns %v", turns)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

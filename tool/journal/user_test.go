@@ -36,11 +36,9 @@ func TestWhatTheUserChangedSinceIsLeftAlone(t *testing.T) {
 	p.write("c", "the user's\n")
 	p.write("made/theirs", "the user's\n")
 	p.write("d", "the user's file\n")
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	expect(t, "left alone", paths(plan.Left), "b", "c", "d", "d/x", "made")
-	report, err := p.Apply(context.Background(), plan)
-	p.ok(err)
+	report := p.applied(plan)
 	if len(report.Left) > 0 {
 		t.Errorf("left by Apply: %v", report.Left)
 	}
@@ -54,11 +52,9 @@ func TestAnEditBetweenTwoStepsStopsAtTheUsers(t *testing.T) {
 	p.edit(1, "a", "2\n")
 	p.write("a", "the user's\n")
 	p.edit(2, "a", "3\n")
-	plan, err := p.Plan(context.Background(), 2, false)
-	p.ok(err)
+	plan := p.planned(2, false)
 	expect(t, "left alone", paths(plan.Left), "a")
-	_, err = p.Apply(context.Background(), plan)
-	p.ok(err)
+	p.applied(plan)
 	if got := p.look()["a"]; !strings.HasSuffix(got, "the user's\n") {
 		t.Errorf("a is %q", got)
 	}
@@ -70,13 +66,11 @@ func TestWhatTheUserTookBackThemselvesIsNoConflict(t *testing.T) {
 	p.edit(1, "a", "2\n")
 	p.edit(1, "b", "2\n")
 	p.write("a", "1\n")
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	if len(plan.Left) > 0 || len(plan.Restore) != 1 {
 		t.Errorf("left %v, restore %v", plan.Left, plan.Restore)
 	}
-	_, err = p.Apply(context.Background(), plan)
-	p.ok(err)
+	p.applied(plan)
 	p.same(start)
 }
 
@@ -84,11 +78,9 @@ func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	p.edit(1, "a", "2\n")
 	p.edit(1, "b", "2\n")
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	p.write("a", "the user's\n")
-	report, err := p.Apply(context.Background(), plan)
-	p.ok(err)
+	report := p.applied(plan)
 	expect(t, "left", paths(report.Left), "a")
 	if got := p.look(); !strings.HasSuffix(got["a"], "the user's\n") || !strings.HasSuffix(got["b"], " 1\n") {
 		t.Errorf("now: %q", got)
@@ -98,8 +90,7 @@ func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
 func TestAPlanIsStaleOnceSomethingElseWasRecorded(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n"})
 	p.edit(1, "a", "2\n")
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	p.edit(2, "a", "3\n")
 	if _, err := p.Apply(context.Background(), plan); !errors.Is(err, ErrStale) {
 		t.Errorf("the error is %v", err)
@@ -122,8 +113,7 @@ func TestUndoCountsTurnsThatChangedSomething(t *testing.T) {
 	p.edit(1, "b", "b\n")
 	p.command(2, func() {})
 	p.edit(3, "c", "c\n")
-	plan, err := p.Plan(context.Background(), 2, false)
-	p.ok(err)
+	plan := p.planned(2, false)
 	if !slices.Equal(plan.Turns, []int{3, 1}) || len(plan.Steps) != 3 {
 		t.Errorf("turns %v, steps %v", plan.Turns, plan.Steps)
 	}
@@ -138,15 +128,13 @@ func TestAMovedHeadIsInThePlan(t *testing.T) {
 	p.cfg.Head = func() (string, string) { return head, busy }
 	p.reopen()
 	p.edit(1, "a", "2\n")
-	plan, err := p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan := p.planned(1, false)
 	if plan.HeadMoved || plan.Busy != "" {
 		t.Errorf("plan: %+v", plan)
 	}
 	head, busy = "main 2222", "rebase"
 	p.reopen()
-	plan, err = p.Plan(context.Background(), 1, false)
-	p.ok(err)
+	plan = p.planned(1, false)
 	if !plan.HeadMoved || plan.Busy != "rebase" {
 		t.Errorf("plan: %+v", plan)
 	}
@@ -156,20 +144,17 @@ func TestAToolsOwnPathsAreNotTakenForTheCommands(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	start := p.look()
 	command := p.Begin(1, "run")
-	_, err := command.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(command)
 	p.write("b", "the command's\n")
 	tool := p.Begin(1, "edit a")
-	_, err = tool.Before("a")
+	_, err := tool.Before("a")
 	p.ok(err)
 	p.write("a", "the tool's\n")
-	ran, err := command.End()
-	p.ok(err)
+	ran := p.ended(command)
 	if len(ran.Changes) != 1 || ran.Changes[0].Path != "b" {
 		t.Errorf("the command changed %v", ran.Changes)
 	}
-	_, err = tool.End()
-	p.ok(err)
+	p.ended(tool)
 	p.undo(1)
 	p.same(start)
 }
@@ -178,18 +163,14 @@ func TestCommandsThatOverlapAreTakenBack(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
 	start := p.look()
 	one, two := p.Begin(1, "one"), p.Begin(1, "two")
-	_, err := one.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(one)
 	p.write("a", "2\n")
-	_, err = two.Snapshot(context.Background())
-	p.ok(err)
+	p.snapshot(two)
 	p.write("a", "3\n")
 	p.write("b", "2\n")
-	_, err = one.End()
-	p.ok(err)
+	p.ended(one)
 	p.write("a", "4\n")
-	_, err = two.End()
-	p.ok(err)
+	p.ended(two)
 	p.undo(1)
 	p.same(start)
 }
@@ -201,8 +182,7 @@ func TestARenameThatChangesOnlyTheCaseIsTakenBack(t *testing.T) {
 	_, err := s.Before("README", "Readme")
 	p.ok(err)
 	p.ok(os.Rename(p.path("README"), p.path("Readme")))
-	_, err = s.End()
-	p.ok(err)
+	p.ended(s)
 	p.command(2, func() { p.ok(os.Rename(p.path("Dir"), p.path("dir"))) })
 	end := p.look()
 	p.undo(2)
@@ -233,10 +213,7 @@ func TestADirectoryThatMayNotBeWrittenToIsRestored(t *testing.T) {
 		p.ok(os.Chmod(p.path("open"), 0o500))
 	})
 	end := p.look()
-	p.undo(1)
-	p.same(start)
-	p.redo(1)
-	p.same(end)
+	p.backAndForth(start, end)
 	p.undo(1)
 	p.same(start)
 }

@@ -23,7 +23,7 @@ import (
 // Process is a command that runs. Any goroutine may call its methods, also after the end.
 type Process struct {
 	sandbox *Sandbox
-	socket  *net.UnixConn
+	socket  channel
 	begun   time.Time
 	line    launcher.Line
 	room    string // the directory of what it writes of its own, or ""
@@ -50,7 +50,7 @@ func (p *Process) Wait() (Exit, error) {
 // attend hears the launcher until the command's end. Caches are kept of one without changes.
 func (p *Process) attend() {
 	defer close(p.done)
-	defer p.socket.Close()
+	defer p.socket.file.Close()
 	p.exit, p.err = p.hear()
 	if p.err != nil {
 		<-p.sandbox.ended // nothing writes any more
@@ -74,7 +74,7 @@ func (p *Process) attend() {
 // hear reads frames until the one that tells the end.
 func (p *Process) hear() (Exit, error) {
 	for {
-		said, _, err := receive(p.socket)
+		said, _, err := p.socket.receive()
 		if err != nil {
 			return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 		}
@@ -202,7 +202,7 @@ func (p *Process) Protect() error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.socket.Write(launcher.Encode(launcher.Order{Protect: true, Denied: denied, Protected: protected})); err != nil {
+	if err := p.socket.send(launcher.Order{Protect: true, Denied: denied, Protected: protected}); err != nil {
 		<-p.done // the socket is closed at the end
 		return nil
 	}
@@ -241,8 +241,7 @@ func (p *Process) guard() {
 
 // Signal sends a signal to the command and all it started.
 func (p *Process) Signal(signal syscall.Signal) error {
-	_, err := p.socket.Write(launcher.Encode(launcher.Order{Signal: int(signal)}))
-	return err
+	return p.socket.send(launcher.Order{Signal: int(signal)})
 }
 
 // Kill ends the command and all it started at once.

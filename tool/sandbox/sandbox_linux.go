@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -43,7 +42,7 @@ type Sandbox struct {
 	room   *tempdir.Dir // what commands write lies there, on disk; nil with Landlock or nothing
 	kept   string       // the directory of what is kept of the project's caches, or ""
 	mu     sync.Mutex
-	socket *net.UnixConn
+	socket channel
 	pid    int
 	ended  chan struct{} // closed when the launcher has
 	locks  []*os.File
@@ -95,7 +94,7 @@ func (l Limits) orDefault() Limits {
 
 // start starts the launcher and waits until it is ready.
 func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
-	ours, theirs, err := socketPair()
+	ours, theirs, err := newChannel()
 	if err != nil {
 		return err
 	}
@@ -115,28 +114,23 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 		close(s.ended)
 		return err
 	}
-	deadline := time.Now().Add(patience)
-	if until, ok := ctx.Deadline(); ok && until.Before(deadline) {
-		deadline = until
-	}
-	if err := s.socket.SetDeadline(deadline); err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = s.socket.SetDeadline(time.Unix(1, 0)) }) // it may be closed already
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = s.socket.end() }) // it may be closed already
 	defer stop()
-	if _, err := s.socket.Write(launcher.Encode(setup)); err != nil {
-		return err
+	if err := s.socket.send(setup); err != nil {
+		return errors.Join(ctx.Err(), err)
 	}
-	said, files, err := receive(s.socket)
+	said, files, err := s.socket.receive()
 	if err != nil {
-		return fmt.Errorf("the launcher ended: %w", err)
+		return fmt.Errorf("the launcher ended: %w", cmp.Or(ctx.Err(), err))
 	}
 	if said.Say != launcher.SayReady {
 		return errors.New(said.Why)
 	}
 	s.where, s.why = said.Where, said.Why
 	s.open(files)
-	return s.socket.SetDeadline(time.Time{})
+	return nil
 }
 
 // parent starts the launcher and waits for it on one thread: the kernel ends both together.
@@ -215,10 +209,10 @@ func (s *Sandbox) Close() error {
 	for _, door := range s.doors {
 		door.Close()
 	}
-	if s.socket == nil {
+	if s.socket.file == nil {
 		return nil
 	}
-	err := s.socket.Close()
+	err := s.socket.file.Close()
 	<-s.ended
 	s.commands.Wait()
 	for _, lock := range s.locks {
@@ -250,7 +244,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 		return nil, err
 	}
 	defer closeNull()
-	ours, theirs, err := socketPair()
+	ours, theirs, err := newChannel()
 	if err != nil {
 		return nil, err
 	}
@@ -260,24 +254,24 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 	}
 	p := &Process{sandbox: s, socket: ours, begun: time.Now(), line: line, done: make(chan struct{}), answers: make(chan error)}
 	s.mu.Lock()
-	_, _, err = s.socket.WriteMsgUnix(launcher.Encode(struct{}{}), unix.UnixRights(fds...), nil)
+	err = s.socket.send(struct{}{}, fds...)
 	s.mu.Unlock()
 	theirs.Close()
 	runtime.KeepAlive(streams)
 	if err == nil {
-		_, err = ours.Write(launcher.Encode(line))
+		err = ours.send(line)
 	}
 	var said launcher.Answer
 	var files []*os.File
 	if err == nil {
-		said, files, err = receive(ours)
+		said, files, err = ours.receive()
 	}
 	if err != nil {
-		ours.Close()
+		ours.file.Close()
 		return nil, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 	}
 	if said.Say != launcher.SayStarted {
-		ours.Close()
+		ours.file.Close()
 		return nil, errors.New("sandbox: " + said.Why)
 	}
 	if len(files) == 1 {
@@ -401,63 +395,48 @@ func streamsOf(cmd *exec.Cmd) (streams []*os.File, closeNull func(), err error) 
 	return streams, func() { null.Close() }, nil
 }
 
-// socketPair makes two ends of a stream: one for this process, one to pass on.
-func socketPair() (*net.UnixConn, *os.File, error) {
+// channel is this process's end of a socket to the launcher.
+type channel struct{ file *os.File }
+
+// newChannel also returns the other end, to be passed on.
+func newChannel() (ours channel, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, err
+		return channel{}, nil, err
 	}
-	theirs := os.NewFile(uintptr(fds[1]), "launcher's end")
-	mine := os.NewFile(uintptr(fds[0]), "own end")
-	defer mine.Close()
-	conn, err := net.FileConn(mine)
+	return channel{os.NewFile(uintptr(fds[0]), "own end")}, os.NewFile(uintptr(fds[1]), "launcher's end"), nil
+}
+
+// use calls f with the descriptor, which stays open that long.
+func (c channel) use(f func(fd int) error) error {
+	raw, err := c.file.SyscallConn()
 	if err != nil {
-		theirs.Close()
-		return nil, nil, err
+		return err
 	}
-	return conn.(*net.UnixConn), theirs, nil
+	var result error
+	if err := raw.Control(func(fd uintptr) { result = f(int(fd)) }); err != nil {
+		return err
+	}
+	return result
+}
+
+func (c channel) send(message any, fds ...int) error {
+	return c.use(func(fd int) error { return launcher.WriteFrame(fd, message, fds...) })
 }
 
 // receive reads an answer, and the files that came with it.
-func receive(conn *net.UnixConn) (said launcher.Answer, files []*os.File, err error) {
-	head := make([]byte, 4)
-	oob := make([]byte, unix.CmsgSpace(4*32))
-	n, oobn, _, _, err := conn.ReadMsgUnix(head, oob)
-	if err == nil {
-		files, err = filesOf(oob[:oobn])
-	}
-	if err == nil {
-		_, err = io.ReadFull(conn, head[n:])
-	}
-	if err != nil {
-		return said, files, err
-	}
-	size, err := launcher.Length(head)
-	if err != nil {
-		return said, files, err
-	}
-	body := make([]byte, size)
-	if _, err := io.ReadFull(conn, body); err != nil {
-		return said, files, err
-	}
-	return said, files, launcher.Decode(body, &said)
-}
-
-func filesOf(oob []byte) ([]*os.File, error) {
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, err
-	}
-	var files []*os.File
-	for i := range messages {
-		fds, err := unix.ParseUnixRights(&messages[i])
-		if err != nil {
-			return files, err
-		}
+func (c channel) receive() (said launcher.Answer, files []*os.File, err error) {
+	err = c.use(func(fd int) error {
+		fds, err := launcher.ReadFrame(fd, &said)
 		for _, fd := range fds {
-			unix.CloseOnExec(fd)
 			files = append(files, os.NewFile(uintptr(fd), "from the launcher"))
 		}
-	}
-	return files, nil
+		return err
+	})
+	return said, files, err
+}
+
+// end has whoever waits at either end go on.
+func (c channel) end() error {
+	return c.use(func(fd int) error { return unix.Shutdown(fd, unix.SHUT_RDWR) })
 }

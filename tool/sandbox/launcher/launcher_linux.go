@@ -58,10 +58,7 @@ func serve() int {
 	if err := s.reserve(); err != nil {
 		return 1
 	}
-	body, _, err := readFrame(s.socket)
-	if err == nil {
-		err = Decode(body, &s.setup)
-	}
+	_, err := ReadFrame(s.socket, &s.setup)
 	var listening []int
 	ready := Answer{Say: SayReady}
 	if err == nil {
@@ -74,17 +71,17 @@ func serve() int {
 		}
 	}
 	if err != nil {
-		_ = writeFrame(s.socket, Encode(Answer{Say: SayFailed, Why: err.Error()})) // the exit status says as much
+		_ = WriteFrame(s.socket, Answer{Say: SayFailed, Why: err.Error()}) // the exit status says as much
 		return 1
 	}
-	if err := writeFrame(s.socket, Encode(ready), listening...); err != nil {
+	if err := WriteFrame(s.socket, ready, listening...); err != nil {
 		return 1
 	}
 	for _, fd := range listening {
 		unix.Close(fd)
 	}
 	for {
-		_, fds, err := readFrame(s.socket)
+		fds, err := ReadFrame(s.socket, &struct{}{})
 		if err != nil {
 			s.end()
 			return 0

@@ -47,10 +47,7 @@ func (s *server) line(socket int, stdio [3]int) {
 	defer unix.Close(socket)
 	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, rules: -1, files: -1,
 		full: map[place]bool{}, over: make(chan struct{}), denials: map[Denial]int{}}
-	body, _, err := readFrame(socket)
-	if err == nil {
-		err = Decode(body, &j.Line)
-	}
+	_, err := ReadFrame(socket, &j.Line)
 	if err == nil {
 		err = j.start()
 	}
@@ -353,7 +350,7 @@ func (j *job) attend() {
 func (j *job) say(answer Answer, fds ...int) {
 	j.saying.Lock()
 	defer j.saying.Unlock()
-	_ = writeFrame(j.socket, Encode(answer), fds...)
+	_ = WriteFrame(j.socket, answer, fds...)
 }
 
 // await waits for the first process. What the command leaves behind has Grace to end.
@@ -412,13 +409,9 @@ func waitFor(pid int) {
 // obey does what the other side says, until it goes away: then the command ends.
 func (j *job) obey() {
 	for {
-		body, _, err := readFrame(j.socket)
-		if err != nil {
-			j.end("")
-			return
-		}
 		var order Order
-		switch err := Decode(body, &order); {
+		_, err := ReadFrame(j.socket, &order)
+		switch {
 		case err == nil && !order.Protect:
 			j.signal(syscall.Signal(order.Signal))
 		case err == nil && j.files >= 0:

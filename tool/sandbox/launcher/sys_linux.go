@@ -3,6 +3,7 @@
 package launcher
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -171,45 +172,48 @@ func names(path string) ([]string, error) {
 	}
 }
 
-// readFrame reads a frame and the descriptors that came with it. At the end of
-// the stream the error is EPIPE.
-func readFrame(fd int) (body []byte, fds []int, err error) {
+// ReadFrame reads a frame into a message, and the descriptors that came with it. At the end
+// of the stream the error is EPIPE.
+func ReadFrame(fd int, message any) (fds []int, err error) {
 	head := make([]byte, 4)
-	oob := make([]byte, unix.CmsgSpace(16*4))
-	n, oobn, _, _, err := recvmsg(fd, head, oob)
+	oob := make([]byte, unix.CmsgSpace(32*4))
+	n, oobn, err := recvmsg(fd, head, oob)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if n == 0 {
-		return nil, nil, unix.EPIPE
+		return nil, unix.EPIPE
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i := range messages {
 		got, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		fds = append(fds, got...)
 	}
 	if err := readFull(fd, head[n:]); err != nil {
-		return nil, fds, err
+		return fds, err
 	}
-	size, err := Length(head)
-	if err != nil {
-		return nil, fds, err
+	size := binary.LittleEndian.Uint32(head)
+	if size > maxFrame {
+		return fds, errFrame
 	}
-	body = make([]byte, size)
-	return body, fds, readFull(fd, body)
+	body := make([]byte, size)
+	if err := readFull(fd, body); err != nil {
+		return fds, err
+	}
+	return fds, Decode(body, message)
 }
 
-func recvmsg(fd int, p, oob []byte) (n, oobn, flags int, from unix.Sockaddr, err error) {
+func recvmsg(fd int, p, oob []byte) (n, oobn int, err error) {
 	for {
-		n, oobn, flags, from, err = unix.Recvmsg(fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+		n, oobn, _, _, err = unix.Recvmsg(fd, p, oob, unix.MSG_CMSG_CLOEXEC)
 		if err != unix.EINTR {
-			return n, oobn, flags, from, err
+			return n, oobn, err
 		}
 	}
 }
@@ -231,8 +235,9 @@ func readFull(fd int, p []byte) error {
 	return nil
 }
 
-// writeFrame writes a frame whole, descriptors with its first byte.
-func writeFrame(fd int, frame []byte, fds ...int) error {
+// WriteFrame writes the frame of a message whole, descriptors with its first byte.
+func WriteFrame(fd int, message any, fds ...int) error {
+	frame := Encode(message)
 	var oob []byte
 	if len(fds) > 0 {
 		oob = unix.UnixRights(fds...)

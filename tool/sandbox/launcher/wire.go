@@ -56,15 +56,6 @@ func appendValue(frame []byte, v reflect.Value) []byte {
 	return frame
 }
 
-// Length is how many bytes follow the four that a frame begins with.
-func Length(head []byte) (int, error) {
-	n := int64(binary.LittleEndian.Uint32(head))
-	if n > maxFrame {
-		return 0, errFrame
-	}
-	return int(n), nil
-}
-
 // Decode reads a frame, without its length, into a message of the type it was made of.
 func Decode(body []byte, message any) error {
 	rest, ok := decode(body, reflect.ValueOf(message).Elem())
