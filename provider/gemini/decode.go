@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -13,9 +12,7 @@ import (
 // decoder gathers one reply. Each event is a whole response with new parts.
 type decoder struct {
 	wire.Reply
-	open   *wire.Piece // a call whose arguments come in pieces
-	pieces object      // the arguments so far
-	stop   string      // the word for the end
+	stop   string // the word for the end
 	detail string
 }
 
@@ -49,7 +46,7 @@ type replyCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
 	Args   json.RawMessage `json:"args"`
-	Pieces []piece         `json:"partialArgs"`
+	Pieces json.RawMessage `json:"partialArgs"`
 	GoesOn bool            `json:"willContinue"`
 }
 
@@ -171,39 +168,20 @@ func (d *decoder) grow(p *replyPart) {
 	}
 }
 
-// call takes a call, whole or the next piece of one, as Vertex sends it on demand.
+// call takes a call. Arguments in pieces, which Vertex sends on demand, are not asked for: the model
+// is told that they could not be read.
 func (d *decoder) call(c *replyCall, signature string) {
-	goesOn := c.Name == "" && d.open != nil
-	if !goesOn {
-		if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
-			return // the end of pieces that had ended
-		}
-		d.endCall()
-		d.open = &wire.Piece{Form: wire.FormCall, ID: c.ID, Name: c.Name, Opaque: signature}
-		d.Parts = append(d.Parts, d.open)
+	if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
+		return // a further piece, or the end of them
 	}
-	before := d.pieces.size
-	d.pieces.addAll(c.Pieces)
-	if len(c.Args) > 0 {
-		d.open.Text.Reset()
-		d.open.Text.WriteString(wire.Text(c.Args))
+	p := &wire.Piece{Form: wire.FormCall, ID: c.ID, Name: c.Name, Opaque: signature}
+	p.Text.WriteString(wire.Text(c.Args))
+	if c.GoesOn || wire.Present(c.Pieces) {
+		p.Text.WriteString("the arguments came in pieces")
 	}
-	d.Called(d.open.Name, slices.Index(d.Parts, d.open), len(c.Args)+d.pieces.size-before)
-	if !c.GoesOn {
-		d.endCall()
-	}
+	d.Called(c.Name, len(d.Parts), len(c.Args))
+	d.Parts = append(d.Parts, p)
 }
-
-// endCall gives a call the arguments that came in pieces, unless they came whole.
-func (d *decoder) endCall() {
-	if d.open != nil && d.open.Text.Len() == 0 {
-		d.open.Text.WriteString(d.pieces.json())
-	}
-	d.open, d.pieces = nil, object{}
-}
-
-// Held implements wire.Decoder. Arguments in pieces are counted as they come.
-func (d *decoder) Held() int { return d.Reply.Held() + d.pieces.size }
 
 // formThought marks a thought: a text part that says that it is one.
 const formThought = "thought"
@@ -218,7 +196,6 @@ func (d *decoder) Done() (provider.Done, error) {
 		// A slip of these models: the same request mostly gets an answer.
 		return done, &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the model answered with nothing"}
 	}
-	d.endCall()
 	done.Message = d.Message(d.Gathered())
 	done.Stop = wire.Stop(d.stop, len(done.Message.Calls()) > 0)
 	if done.Stop == provider.StopRefusal && done.Detail == "" {

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 
@@ -132,7 +133,7 @@ func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 		case wire.SchemaNone:
 			continue
 		case wire.SchemaPlain:
-			d.Parameters = wire.Subset(t.Schema, wire.Google)
+			d.Parameters = bytes.Replace(wire.Subset(t.Schema), []byte(`"properties":{},`), nil, 1) // empty ones are refused
 		default:
 			d.JSONSchema = wire.Schema(t.Schema)
 		}

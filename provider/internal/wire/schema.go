@@ -21,36 +21,23 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	return provider.CleanJSON(raw)
 }
 
-// Vocabulary is a subset of JSON Schema.
-type Vocabulary int
-
-// The subsets.
-const (
-	// Common is what every server understands, also one that makes a grammar of it.
-	Common Vocabulary = iota
-	// Google is what the Gemini API takes in "parameters": it refuses all other words, a
-	// schema without a type, anything beside a choice, and empty properties.
-	Google
-)
-
-// Subset rewrites a JSON Schema in the words of a vocabulary, with an object at the root. What
-// they cannot say is dropped: the call's input is checked against the whole schema later. The
-// result depends only on the schema.
-func Subset(schema json.RawMessage, words Vocabulary) json.RawMessage {
-	s := subsetter{google: words == Google, open: map[string]bool{"#": true}}
-	dec := json.NewDecoder(bytes.NewReader(provider.CleanJSON(schema)))
-	dec.UseNumber()
-	if dec.Decode(&s.root) != nil {
+// Subset rewrites a JSON Schema, with an object at the root, in the words that every server
+// understands, also one that makes a grammar of it, or that refuses all other words, a schema
+// without a type, anything beside a choice, or empty properties below the root. What they cannot
+// say is dropped: the call's input is checked against the whole schema later. The result depends
+// only on the schema.
+func Subset(schema json.RawMessage) json.RawMessage {
+	s := subsetter{open: map[string]bool{"#": true}}
+	if json.Unmarshal(provider.CleanJSON(schema), &s.root) != nil {
 		s.root = nil
 	}
 	flat, choices := s.flatten(s.root)
 	for _, c := range choices { // what they say of the properties is better than nothing
 		merge(flat, map[string]any{"properties": c["properties"]})
 	}
-	delete(flat, "nullable")
 	delete(flat, "enum")
 	out := s.typed(flat, "object", 0)
-	if out["properties"] == nil && !s.google {
+	if out["properties"] == nil {
 		out["properties"] = map[string]any{}
 	}
 	raw, err := provider.Marshal(out) // keys come out sorted: the same bytes each time
@@ -61,10 +48,9 @@ func Subset(schema json.RawMessage, words Vocabulary) json.RawMessage {
 }
 
 type subsetter struct {
-	google bool
-	root   map[string]any
-	open   map[string]bool // references being followed: schemas may refer to themselves
-	nodes  int
+	root  map[string]any
+	open  map[string]bool // references being followed: schemas may refer to themselves
+	nodes int
 }
 
 // How large a schema may become when its references are written out, in schemas
@@ -87,9 +73,6 @@ func (s *subsetter) node(value any, depth int) map[string]any {
 	if kind, ok := flat["type"].(string); ok {
 		kinds = []string{kind}
 	}
-	if slices.Contains(kinds, "null") && len(kinds) > 1 {
-		flat["nullable"] = true
-	}
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "null" })
 	var list []any
 	for _, c := range choices {
@@ -98,8 +81,7 @@ func (s *subsetter) node(value any, depth int) map[string]any {
 	if len(list) == 0 && len(kinds) < 2 {
 		return s.typed(flat, kindOf(flat, kinds), depth)
 	}
-	out := s.words(flat, "title", "description", "nullable")
-	delete(flat, "nullable")
+	out := described(flat)
 	if len(list) == 0 {
 		for _, kind := range kinds {
 			list = append(list, s.typed(flat, kind, depth))
@@ -146,9 +128,7 @@ func (s *subsetter) flatten(in map[string]any) (flat map[string]any, choices []m
 		var parts []map[string]any
 		for _, v := range list {
 			part, _ := v.(map[string]any)
-			if part["type"] == "null" {
-				flat["nullable"] = true
-			} else if len(part) > 0 {
+			if part["type"] != "null" && len(part) > 0 {
 				parts = append(parts, part)
 			}
 		}
@@ -203,16 +183,13 @@ func merge(flat, more map[string]any) {
 
 // typed writes a schema as one of a single type, with the words that go with that.
 func (s *subsetter) typed(flat map[string]any, kind string, depth int) map[string]any {
-	if enum := texts(flat["enum"]); len(enum) > 0 && s.google {
-		out := s.words(flat, "title", "description", "nullable", "pattern", "minLength", "maxLength")
+	out := described(flat)
+	all, _ := flat["enum"].([]any)
+	if enum := texts(all); len(enum) > 0 && len(enum) == len(all) {
 		out["type"], out["enum"] = "string", enum
 		return out
 	}
-	out := s.words(flat, append([]string{"title", "description", "nullable"}, wordsOf[kind]...)...)
 	out["type"] = kind
-	if enum, _ := flat["enum"].([]any); len(enum) > 0 && !s.google {
-		out["enum"] = enum
-	}
 	switch kind {
 	case "array":
 		out["items"] = s.node(flat["items"], depth+1)
@@ -230,77 +207,26 @@ func (s *subsetter) typed(flat map[string]any, kind string, depth int) map[strin
 		if len(required) > 0 {
 			out["required"] = slices.Compact(required)
 		}
-	case "integer", "number":
-		for key, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
-			n, ok := flat[key].(json.Number)
-			whole, err := n.Int64()
-			switch {
-			case !ok || !s.google || out[limit] != nil:
-			case kind == "integer" && err == nil && limit == "minimum":
-				out[limit] = whole + 1
-			case kind == "integer" && err == nil:
-				out[limit] = whole - 1
-			default:
-				out[limit] = n
-			}
-		}
 	}
 	return out
 }
 
-// wordsOf are the words of Google's subset that go with a type, apart from schemas in it.
-var wordsOf = map[string][]string{
-	"string":  {"format", "pattern", "minLength", "maxLength"},
-	"integer": {"format", "minimum", "maximum"},
-	"number":  {"format", "minimum", "maximum"},
-	"array":   {"minItems", "maxItems"},
-	"object":  {"minProperties", "maxProperties"},
-}
-
-// formats are those that Google knows, with their types.
-var formats = []string{"string date-time", "string enum", "integer int32", "integer int64", "number float", "number double"}
-
-// words are those of a schema that the server reads, as they stand there.
-func (s *subsetter) words(flat map[string]any, keys ...string) map[string]any {
+// described is a schema with nothing but the description of another, if that has one.
+func described(flat map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, key := range keys {
-		value := flat[key]
-		_, isNumber := value.(json.Number)
-		text, isText := value.(string)
-		_, isBool := value.(bool)
-		var fits bool
-		switch key {
-		case "description":
-			fits = isText
-		case "title", "pattern":
-			fits = isText && s.google
-		case "format":
-			kind, _ := flat["type"].(string)
-			fits = s.google && slices.Contains(formats, kind+" "+text)
-		case "nullable":
-			fits = isBool && s.google
-		default:
-			fits = isNumber && s.google
-		}
-		if fits {
-			out[key] = value
-		}
+	if text, ok := flat["description"].(string); ok {
+		out["description"] = text
 	}
 	return out
 }
 
-// texts are the strings of a list; numbers and truth values are written out.
+// texts are the strings of a list.
 func texts(value any) []string {
 	list, _ := value.([]any)
 	var out []string
 	for _, v := range list {
-		switch v := v.(type) {
-		case string:
-			out = append(out, v)
-		case json.Number:
-			out = append(out, v.String())
-		case bool:
-			out = append(out, map[bool]string{true: "true", false: "false"}[v])
+		if text, ok := v.(string); ok {
+			out = append(out, text)
 		}
 	}
 	return out
