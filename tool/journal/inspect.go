@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/text"
 )
 
 // keeping says what look does with a content.
@@ -169,7 +171,7 @@ func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping)
 			hash, err = j.files.objects.put(data, k == keepForce)
 		}
 	default:
-		hash, err = j.files.objects.write(reader{ctx, f}, "", k == keepForce)
+		hash, err = j.files.objects.write(text.Reader(ctx, f), "", k == keepForce)
 		if info, statErr := f.Stat(); err == nil && (statErr != nil || info.Size() != st.size) {
 			return "", errUnsteady
 		}
@@ -192,7 +194,7 @@ func ignoreNoSpace(err error) error {
 
 func readHash(ctx context.Context, r io.Reader) (string, error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, reader{ctx, r}); err != nil {
+	if _, err := io.Copy(h, text.Reader(ctx, r)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -277,19 +279,6 @@ func (j *Journal) hasAllNames(st stat) bool {
 // is known by what the file system says of it; so nothing ever reads 900 GB of hole.
 const maxRead = 64 << 20
 
-// reader ends with the context.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
-
 // copySparse copies the first size bytes of a file to an empty one, holes as holes.
 func copySparse(ctx context.Context, to, from *os.File, size int64) error {
 	if err := to.Truncate(size); err != nil {
@@ -300,7 +289,7 @@ func copySparse(ctx context.Context, to, from *os.File, size int64) error {
 		if err != nil {
 			return err
 		}
-		part := reader{ctx, io.NewSectionReader(from, start, end-start)}
+		part := text.Reader(ctx, io.NewSectionReader(from, start, end-start))
 		if n, err := io.Copy(io.NewOffsetWriter(to, start), part); err != nil {
 			return err
 		} else if n < end-start {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/text"
 )
 
 // swap puts what lies in the quarantine in the place of what is at a path, which comes
@@ -351,7 +353,7 @@ func (r *restore) copy(dest *os.File, op Change) error {
 		return copySparse(r.ctx, dest, from, op.After.Size)
 	}
 	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(dest, h), reader{r.ctx, from}); err != nil {
+	if _, err := io.Copy(io.MultiWriter(dest, h), text.Reader(r.ctx, from)); err != nil {
 		return err
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); op.After.Hash != "" && op.After.Hash != sum {

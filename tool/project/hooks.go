@@ -3,9 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"artoo/tool/environ"
 	"artoo/tool/git"
 	"artoo/tool/names"
 )
@@ -60,15 +57,38 @@ func bareShape(dir, name string, file bool) bool {
 	return false
 }
 
+// hooksKept is how long an answer of git's on its hooks counts where the repository's own
+// configuration stays as it is: meanwhile only the user, or a call that was approved, can have
+// changed another file that git reads for it.
+const hooksKept = time.Second
+
 // HookFinder returns a func that lists the directories that core.hooksPath names, in
 // whichever file of git's configuration; without git there are none. Git itself is
-// asked, for 4 ms, since the answer must not be an old one, but only where something
-// that git reads for its answer has changed. Any goroutine may call the func.
+// asked, for 4 ms, unless it was a moment ago. Any goroutine may call the func.
 func (p Project) HookFinder() func() []string {
-	f := &hookFinder{root: p.Root}
-	return func() (dirs []string) {
-		// As they are written, and without links.
-		for _, to := range f.find() {
+	var mu sync.Mutex
+	var asked time.Time // zero where the answer is not kept
+	var config names.Stamp
+	var dirs []string
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		_, common, err := git.Dirs(p.Root)
+		if err != nil {
+			common = filepath.Join(p.Root, ".git") // which may be made
+		}
+		// What the file is comes before what git says of it: a change between the two is seen
+		// the next time.
+		now, settled := names.StampAt(filepath.Join(common, "config"))
+		if time.Since(asked) < hooksKept && now == config {
+			return dirs
+		}
+		asked, config, dirs = time.Now(), now, nil
+		said, includes, err := askHookDirs(p.Root)
+		if err != nil || !settled || includes {
+			asked = time.Time{}
+		}
+		for _, to := range said { // as they are written, and without links
 			to = git.SeenFrom(p.Root, to)
 			dirs = append(dirs, names.Real(to), filepath.Clean(to))
 		}
@@ -76,97 +96,18 @@ func (p Project) HookFinder() func() []string {
 	}
 }
 
-// hookFinder keeps what git said of core.hooksPath, as long as nothing that git reads
-// for it has changed.
-type hookFinder struct {
-	root string
-
-	mu    sync.Mutex
-	asked time.Time
-	files map[string]names.Stamp // nil where the answer is not kept
-	dirs  []string
-}
-
-// hooksKept is how long an answer counts: git may have been built to read a file of the
-// system's that is not among those that are looked at.
-const hooksKept = time.Second
-
-// find returns the values of core.hooksPath, nil where git says nothing.
-func (f *hookFinder) find() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	changed := func(path string) bool {
-		now, _ := names.StampAt(path)
-		return now != f.files[path]
-	}
-	if f.files != nil && time.Since(f.asked) < hooksKept && !slices.ContainsFunc(slices.Collect(maps.Keys(f.files)), changed) {
-		return f.dirs
-	}
-	// What the files are comes before what git says of them: a change between the two
-	// is seen the next time.
-	f.asked = time.Now()
-	paths, known := configFiles(f.root)
-	files := map[string]names.Stamp{}
-	for _, path := range paths {
-		stamp, settled := names.StampAt(path)
-		files[path], known = stamp, known && settled
-	}
-	dirs, from, err := askHookDirs(f.root)
-	for _, origin := range from {
-		path, isFile := strings.CutPrefix(origin, "file:")
-		_, looked := files[git.SeenFrom(f.root, path)]
-		known = known && isFile && looked
-	}
-	f.files, f.dirs = files, dirs
-	if err != nil || !known {
-		f.files = nil
-	}
-	return f.dirs
-}
-
-// askHookDirs asks git in root for the values of core.hooksPath, and for what holds them or
-// includes other files. The error says that git gave no answer.
-func askHookDirs(root string) (dirs, from []string, err error) {
-	pieces, err := git.UserConfig(nil, root, "--type=path", "--show-origin", "--get-regexp",
-		`^(core\.hookspath|include(if\..*)?\.path)$`)
-	for pair := range slices.Chunk(pieces, 2) {
-		key, value, _ := strings.Cut(pair[len(pair)-1], "\n")
-		if key != "core.hookspath" {
-			from = append(from, "an include")
-			continue
-		}
-		dirs, from = append(dirs, value), append(from, pair[0])
-	}
-	return dirs, from, err
-}
-
-// configFiles are the files, there or not, by which git in root finds its configuration:
-// the system's, the user's, and those that make a repository of a directory. known is false
-// where it may have other ones.
-func configFiles(root string) (paths []string, known bool) {
-	variable := environ.Variable(os.Environ())
-	home := variable("HOME")
-	paths = []string{"/etc/gitconfig", variable("GIT_CONFIG_SYSTEM"), variable("GIT_CONFIG_GLOBAL"),
-		filepath.Join(home, ".gitconfig"), filepath.Join(cmp.Or(variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config")}
-	if program, err := exec.LookPath("git"); err == nil {
-		for _, program := range []string{program, names.Real(program)} {
-			paths = append(paths, filepath.Join(filepath.Dir(filepath.Dir(program)), "etc", "gitconfig"))
+// askHookDirs asks git in root for the values of core.hooksPath, and whether a file of its
+// configuration includes others. The error says that git gave no answer.
+func askHookDirs(root string) (dirs []string, includes bool, err error) {
+	pieces, err := git.UserConfig(nil, root, "--type=path", "--get-regexp", `^(core\.hookspath|include(if\..*)?\.path)$`)
+	for _, piece := range pieces {
+		if key, value, _ := strings.Cut(piece, "\n"); key == "core.hookspath" {
+			dirs = append(dirs, value)
+		} else {
+			includes = true
 		}
 	}
-	known = variable("GIT_DIR")+variable("GIT_COMMON_DIR")+variable("GIT_CONFIG") == ""
-	for dir := range git.LooksIn(root) {
-		own := filepath.Join(dir, ".git")
-		if info, err := os.Lstat(own); err == nil && !info.IsDir() {
-			known = false // it leads elsewhere
-		}
-		for _, at := range []string{dir, own} { // The directory itself may be a bare repository.
-			known = known && !exists(filepath.Join(at, "commondir"))
-			for name := range strings.FieldsSeq("HEAD config config.worktree commondir objects refs") {
-				paths = append(paths, filepath.Join(at, name))
-			}
-		}
-	}
-	return paths, known
+	return dirs, includes, err
 }
 
 // HooksIn names the hooks that git in dir would run: executable files of the

@@ -6,97 +6,51 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"artoo/tool/names"
 )
 
-// Whatever changes in what git reads, the answer is the one that git gives.
+// Whatever changes in the repository's configuration, the answer is the one that git gives, and
+// an answer does not count for long where something else changes.
 func TestHookDirsThatAreKeptAreThoseThatGitTells(t *testing.T) {
-	base := realTemp(t)
-	home, top := filepath.Join(base, "home"), filepath.Join(base, "above", "p")
+	home, top := realTemp(t), realTemp(t)
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv("GIT_CONFIG_SYSTEM", filepath.Join(base, "system"))
-	mkfile(t, filepath.Join(top, "main.go"), "package main\n")
-	f := &hookFinder{root: top}
-	// settle asks until the answer is kept, or reports that it never is.
-	settle := func(step string) bool {
-		for deadline := time.Now().Add(4 * coarseEnough); time.Now().Before(deadline); {
-			got := f.find()
-			said, _, _ := askHookDirs(top)
-			if !slices.Equal(got, said) {
-				t.Fatalf("%s: %q, and git says %q", step, got, said)
-			}
-			if f.files != nil {
-				return true
-			}
-		}
-		return false
-	}
-	write := func(path, text string) func() {
-		return func() { mkfile(t, filepath.Join(base, path), text) }
-	}
+	t.Setenv("GIT_CONFIG_SYSTEM", filepath.Join(home, "system"))
+	config := filepath.Join(top, ".git", "config")
+	find := Project{Root: top}.HookFinder()
+	write := func(path, text string) func() { return func() { mkfile(t, path, text) } }
 	const hooks = "[core]\n\thooksPath = "
 	for _, step := range []struct {
-		what   string
-		do     func()
-		unkept bool
+		what string
+		do   func()
+		want string // below top, "" for none
 	}{
-		{"nothing", func() {}, false},
-		{"the user's file", write("home/.gitconfig", hooks+"~/own\n"), false},
-		{"the user's other file", write("home/.config/git/config", hooks+"/else\n"), false},
-		{"the system's file", write("system", hooks+"/system\n"), false},
-		{"a repository", func() { mkrepo(t, top) }, false},
-		{"its configuration", write("above/p/.git/config", hooks+"one\n"), false},
-		{"as many bytes", write("above/p/.git/config", hooks+"two\n"), false},
+		{"no repository", func() {}, ""},
+		{"a repository", func() { mkrepo(t, top) }, ""},
+		{"its configuration", write(config, hooks+"one\n"), "one"},
+		{"as many bytes", write(config, hooks+"two\n"), "two"},
 		{"another file in its place", func() {
-			write("above/p/.git/config.lock", hooks+"six\n")()
-			if err := os.Rename(filepath.Join(top, ".git", "config.lock"), filepath.Join(top, ".git", "config")); err != nil {
+			mkfile(t, config+".lock", hooks+"six\n")
+			if err := os.Rename(config+".lock", config); err != nil {
 				t.Fatal(err)
 			}
-		}, false},
-		{"none any more", func() {
-			if err := os.Remove(filepath.Join(top, ".git", "HEAD")); err != nil {
-				t.Fatal(err)
-			}
-		}, false},
-		{"a repository above", func() {
-			mkrepo(t, filepath.Join(base, "above"))
-			write("above/.git/config", hooks+"higher\n")()
-		}, false},
+		}, "six"},
 		{"a file that another includes", func() {
-			write("home/.gitconfig", "[include]\n\tpath = more\n")()
-			write("home/more", hooks+"/included\n")()
-		}, true},
-		{"no such file any more", write("home/.gitconfig", "[user]\n\tname = me\n"), false},
-		{"a .git that leads elsewhere", func() {
-			if err := os.Rename(filepath.Join(top, ".git"), filepath.Join(base, "elsewhere")); err != nil {
-				t.Fatal(err)
-			}
-			write("elsewhere/HEAD", "ref: refs/heads/main\n")()
-			write("above/p/.git", "gitdir: "+filepath.Join(base, "elsewhere")+"\n")()
-		}, true},
+			mkfile(t, filepath.Join(top, "more"), hooks+"in\n")
+			mkfile(t, config, "[include]\n\tpath = ../more\n")
+		}, "in"},
+		{"that file", write(filepath.Join(top, "more"), hooks+"on\n"), "on"},
+		{"no such file any more", write(config, "[core]\n\tbare = false\n"), ""},
+		{"the user's file", func() {
+			mkfile(t, filepath.Join(home, ".gitconfig"), hooks+"own\n")
+			<-time.After(hooksKept)
+		}, "own"},
 	} {
 		step.do()
-		if kept := settle(step.what); kept == step.unkept {
-			t.Errorf("%s: the answer is kept: %t", step.what, kept)
-		}
-	}
-}
-
-// coarseEnough is longer than a file of a usual file system counts as just changed.
-const coarseEnough = 100 * time.Millisecond
-
-func TestAnAnswerOnHookDirsDoesNotCountForever(t *testing.T) {
-	f := &hookFinder{root: realTemp(t)}
-	for range 2 {
-		f.find()
-		f.files, f.dirs = map[string]names.Stamp{}, []string{"old"}
-		if f.asked = time.Now(); len(f.find()) == 0 {
-			t.Error("an answer of now does not count")
-		}
-		if f.asked = time.Now().Add(-hooksKept); len(f.find()) != 0 {
-			t.Error("an old answer counts")
+		for range 2 { // asked, and perhaps kept
+			got := find()
+			if (step.want == "") != (len(got) == 0) || step.want != "" && !slices.Contains(got, filepath.Join(top, step.want)) {
+				t.Errorf("%s: %q, expected %q", step.what, got, step.want)
+			}
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"artoo/tool/text"
 )
 
 // commit is one that no ref reached before the line.
@@ -236,7 +238,7 @@ func (j *judge) store(ctx context.Context, path string) (stored, error) {
 	default:
 		s.mode = "100644"
 	}
-	data, err := io.ReadAll(io.LimitReader(reader{ctx, f}, mostFile+1))
+	data, err := io.ReadAll(io.LimitReader(text.Reader(ctx, f), mostFile+1))
 	if err != nil || len(data) > mostFile {
 		return stored{}, err
 	}

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"artoo/tool/git"
+	"artoo/tool/text"
 )
 
 // format is how a repository names objects.
@@ -62,7 +63,7 @@ func (v *View) takeObject(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = v.format.check(id, io.TeeReader(reader{ctx, from}, to))
+	err = v.format.check(id, io.TeeReader(text.Reader(ctx, from), to))
 	if err := errors.Join(err, to.Close()); err == nil {
 		v.made[id] = true
 		return nil
@@ -142,19 +143,6 @@ func damaged(err error) error {
 		return err
 	}
 	return errObject
-}
-
-// reader ends with its context.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // kinds asks git for the types of objects; those that the view lacks have none.

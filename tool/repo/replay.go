@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/text"
 )
 
 // plan is what Replay does.
@@ -271,7 +273,7 @@ func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error 
 		return err
 	}
 	defer from.Close()
-	if _, err := io.Copy(lock, reader{ctx, from}); err != nil {
+	if _, err := io.Copy(lock, text.Reader(ctx, from)); err != nil {
 		return err
 	}
 	return lock.Sync()

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -153,4 +154,19 @@ func UpTo(n int, names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
+}
+
+// Reader reads what r does until ctx ends.
+func Reader(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
+
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
 }
