@@ -17,7 +17,6 @@ import (
 // Guard finds the auto-executed files of a project, links of such names and what they lead to. Any
 // goroutine may call its methods.
 type Guard struct {
-	roots  []string
 	git    facts.Project
 	hooks  func() []string // directories that git's configuration names
 	finder *names.Finder
@@ -30,7 +29,7 @@ type Guard struct {
 
 // NewGuard makes a Guard for what is below a project's root.
 func NewGuard(project facts.Project) *Guard {
-	g := &Guard{roots: []string{project.Root}, git: project, hooks: project.HookFinder()}
+	g := &Guard{git: project, hooks: project.HookFinder()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
 	g.finder = names.New(func(at string, kind fs.FileMode) (found, descend bool) {
 		if g.is(at) {
@@ -42,18 +41,16 @@ func NewGuard(project facts.Project) *Guard {
 }
 
 func (g *Guard) is(at string) bool {
-	return slices.ContainsFunc(g.roots, func(root string) bool {
-		rel, err := filepath.Rel(root, at)
-		by, _ := autoExecutedBy(rel)
-		return err == nil && filepath.IsLocal(rel) && by != ""
-	})
+	rel, inside := names.Relative(g.git.Root, at)
+	by, _ := autoExecutedBy(rel)
+	return inside && by != ""
 }
 
 // GuardedFiles are what a Guard found at one time.
 type GuardedFiles struct {
 	// Paths are the guarded files, links and directories, absolute and sorted.
 	Paths []string
-	// Outside are files with a name that lies outside the roots.
+	// Outside are files with a name that lies outside the root.
 	Outside []string
 
 	links []string            // symbolic links in directories that a command writes
@@ -63,7 +60,7 @@ type GuardedFiles struct {
 
 // Look finds what is guarded now, and the links in directories that a command writes.
 func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
-	all, err := g.finder.Find(g.roots...)
+	all, err := g.finder.Find(g.git.Root)
 	links, linkErr := g.links.Find(writes...)
 	if err = cmp.Or(err, linkErr); err != nil {
 		return GuardedFiles{}, err
@@ -81,8 +78,7 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 	}
 	found.Outside = g.gathered(names.Outside(found.Outside))
 	for _, dir := range g.hooks() {
-		inside := slices.ContainsFunc(g.roots, func(root string) bool { return dir != root && names.Within(root, dir) })
-		if inside && exists(dir) {
+		if root := g.git.Root; dir != root && names.Within(root, dir) && exists(dir) {
 			found.Paths = append(found.Paths, dir)
 		}
 	}
@@ -180,22 +176,14 @@ func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
 // maxOutside bounds the paths that lead outside and become read-only one by one: each costs a mount.
 const maxOutside = 500
 
-// gathered names the directories of paths, the deepest first, until there are few enough.
+// gathered names the directories of paths, and those above, until there are few enough. What
+// lies in the root itself stays.
 func (g *Guard) gathered(paths []string) []string {
-	depth := func(path string) int { return strings.Count(path, string(filepath.Separator)) }
-	for len(paths) > maxOutside {
-		deepest := 0
-		for _, path := range paths {
-			if !slices.Contains(g.roots, filepath.Dir(path)) {
-				deepest = max(deepest, depth(path))
-			}
-		}
-		if deepest == 0 {
-			break // so much in the root itself
-		}
+	for further := true; further && len(paths) > maxOutside; {
+		further = false
 		for i, path := range paths {
-			if depth(path) == deepest {
-				paths[i] = filepath.Dir(path)
+			if dir := filepath.Dir(path); dir != g.git.Root {
+				paths[i], further = dir, true
 			}
 		}
 		slices.Sort(paths)

@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool/names"
+	facts "artoo/tool/project"
 )
 
 // builders are programs that run the project's, with subcommands where it is only for some.
@@ -195,7 +196,7 @@ func (p *Policy) destroys(s line.Command) (what string) {
 	}
 	for _, w := range s.Replaces() {
 		for _, file := range p.places(s, w.Text) {
-			if lost := p.World.loses(file); lost != "" {
+			if lost := facts.Loses(p.Environ, file); lost != "" {
 				return lost
 			}
 		}

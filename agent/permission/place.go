@@ -7,6 +7,7 @@ import (
 
 	"artoo/agent/permission/line"
 	"artoo/tool"
+	facts "artoo/tool/project"
 )
 
 // place says where a line runs, and what it runs there of the project's own.
@@ -177,7 +178,7 @@ func (p *Policy) signs(s line.Command, sub string, words []string) string {
 		return "gpg"
 	}
 	for _, dir := range s.Dirs {
-		if program := p.World.gitSigns(dir); program != "" {
+		if program := facts.GitSigns(p.Environ, dir); program != "" {
 			return program
 		}
 	}

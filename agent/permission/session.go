@@ -215,28 +215,9 @@ func (w World) gitSecrets(dir string) ([]string, error) {
 
 // gitHooks names the hooks that git in dir would run.
 func (w World) gitHooks(dir string) []string {
-	if w.Files == nil {
-		return nil
-	}
 	var dirs []string
 	if w.Guard != nil {
 		dirs = w.Guard.hooks()
 	}
 	return facts.HooksIn(dir, dirs)
-}
-
-// gitSigns names the program by which git in dir would sign a commit, "" for none.
-func (w World) gitSigns(dir string) string {
-	if w.Files == nil {
-		return ""
-	}
-	return facts.GitSigns(w.Environ, dir)
-}
-
-// loses says what is lost when the file at an absolute path is replaced, "" for nothing.
-func (w World) loses(path string) string {
-	if w.Files == nil {
-		return ""
-	}
-	return facts.Loses(w.Environ, path)
 }
