@@ -4,6 +4,7 @@
 package line
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -53,9 +54,9 @@ func (s Shell) Kind() string {
 
 // Parse reads a line that shell runs in dir, "" where that is not known.
 func Parse(text, dir string, shell Shell) Line {
-	at := place{}
+	var at []string
 	if dir != "" {
-		at = place{[]string{dir}, []string{dir}}
+		at = []string{dir}
 	}
 	kind := shell.Kind()
 	if languages(kind) == nil {
@@ -85,26 +86,54 @@ func languages(kind string) []syntax.LangVariant {
 	return nil
 }
 
-// read reads a line in the languages of its shell, with a walker like w for each. ok is false where the
+// read reads a line in the languages of its shell, with walkers like w. ok is false where the
 // shell may see other commands.
-func read(text string, at place, w walker) (commands []Command, ok bool) {
+func read(text string, at []string, w walker) (commands []Command, ok bool) {
 	if w.depth > mostScripts || !legible(text) {
 		return nil, false
 	}
-	ok = true
+	w.text, ok = text, true
 	for i, variant := range languages(w.kind) {
 		file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(text), "")
 		if err != nil {
 			ok = false
 			continue
 		}
-		w := &walker{text: text, kind: w.kind, variant: variant, depth: w.depth, certain: w.certain, ok: true,
-			items: map[string]Word{}, values: map[string][]Word{}, round: certainly}
-		w.list(file.Stmts, at)
-		w.runTexts(at)
-		ok = ok && w.ok
-		if i == 0 || !reflect.DeepEqual(w.commands, commands) {
-			commands = append(commands, w.commands...)
+		found, sees := w.readings(file, at)
+		ok = ok && sees
+		if i == 0 || !reflect.DeepEqual(found, commands) {
+			commands = append(commands, found...)
+		}
+	}
+	return commands, ok
+}
+
+// readings are the commands of a file as it stands, and then further ones by the values that it
+// gives its variables: each reading takes another one.
+func (w walker) readings(file *syntax.File, at []string) (commands []Command, ok bool) {
+	ok = true
+	seen := map[string]bool{}
+	values := min(1, strings.Count(w.text, "{")) // braces too are only guessed
+	for round := certainly; round < min(values, mostValues>>w.depth); round++ {
+		r := w
+		r.ok, r.round, r.items, r.values = true, round, map[string]Word{}, map[string][]Word{}
+		r.certain = w.certain && round == certainly
+		r.list(file.Stmts, at)
+		if round == certainly {
+			r.runTexts(at)
+		}
+		ok = ok && r.ok
+		for _, of := range r.values {
+			values = max(values, len(of))
+		}
+		for _, c := range r.commands {
+			alike := c
+			alike.Certain = false
+			key := fmt.Sprintf("%#v", alike)
+			if round == certainly || !seen[key] {
+				commands = append(commands, c)
+			}
+			seen[key] = true
 		}
 	}
 	return commands, ok

@@ -26,14 +26,14 @@ func TestALineIsReadIntoItsCommands(t *testing.T) {
 		"ls -la && cat 'a b' | wc":     {"ls -la @/p", "cat 'a b' @/p", "wc @/p"},
 		"cd sub && cat a; pwd":         {"cd sub @/p", "cat a @/p/sub", "pwd @/p/sub,/p"},
 		"cd $x; cat a":                 {"cd $x @/p", "cat a @"},
-		"x=sub; cd $x && cat a > $x/b": {"x=sub @/p", "cd $x @/p", "?cd sub @/p", "cat a > $x/b @", "?cat a > sub/b @/p/sub"},
+		"x=sub; cd $x && cat a > $x/b": {"x=sub @/p", "cd $x @/p", "cat a > $x/b @", "?cd sub @/p", "?cat a > sub/b @/p/sub"},
 		"timeout 5 sh -c 'rm a'":       {"rm a  (by sh) @", "sh -c 'rm a'  (by timeout) @/p"},
 		"timeout 5 bash -c 'rm a'":     {"rm a  (by bash) @/p"},
 		"echo $(date) > out":           {"date @/p", "echo $(date) > out @/p"},
 		"echo 'rm a' | bash":           {"echo 'rm a' @/p", "bash @/p", "?rm a @/p"},
 		"for f in a b; do rm $f; done": {"rm a @/p", "rm b @/p"},
 		"find . -exec rm {} +":         {"find . -exec rm {} + @/p", "rm {} @"},
-		"x=rm; x=ls; $x -r a":          {"x=rm @/p", "x=ls @/p", "$x -r a @/p", "?rm -r a @/p", "?ls -r a @/p", "?rm @/p", "?ls @/p"},
+		"x=rm; x=ls; $x -r a":          {"x=rm @/p", "x=ls @/p", "$x -r a @/p", "?rm @/p", "?ls @/p", "?rm -r a @/p", "?ls -r a @/p"},
 	} {
 		read := line.Parse(text, "/p", line.Shell{})
 		if got := shown(read); !slices.Equal(got, want) || read.Problem != "" {

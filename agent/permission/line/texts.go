@@ -18,7 +18,7 @@ type texts struct {
 }
 
 // runTexts collects the commands of texts that the line may run, as seen from its end.
-func (w *walker) runTexts(at place) {
+func (w *walker) runTexts(at []string) {
 	if w.later.expands {
 		w.mayRunTexts(at, w.later.values...)
 	}
@@ -28,7 +28,7 @@ func (w *walker) runTexts(at place) {
 }
 
 // mayRunTexts collects the commands of texts that the line may run.
-func (w *walker) mayRunTexts(at place, texts ...string) {
+func (w *walker) mayRunTexts(at []string, texts ...string) {
 	for _, text := range texts {
 		if text != w.text { // no text holds itself
 			commands, _ := read(text, at, walker{kind: w.kind, depth: w.depth + 1})
@@ -39,7 +39,10 @@ func (w *walker) mayRunTexts(at place, texts ...string) {
 
 // mayRun looks for texts in a command that may be run: by itself, by a shell, or later. It serves rules
 // that deny or ask, and so sees rather too many commands.
-func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at place) {
+func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at []string) {
+	if w.round != certainly {
+		return // the certain reading has seen them
+	}
 	if len(c.Args) > 0 && len(c.Args[0].Parts) > 0 {
 		_, expands := c.Args[0].Parts[0].(*syntax.ParamExp)
 		w.later.expands = w.later.expands || expands
@@ -61,7 +64,7 @@ func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at pla
 		case "hash":
 			if p := slices.Index(rest, "-p"); p >= 0 && p+1 < len(rest) {
 				program := Word{Text: rest[p+1], Known: rest[p+1] != ""}
-				w.commands = append(w.commands, Command{Words: []Word{program}, Dirs: at.guess})
+				w.commands = append(w.commands, Command{Words: []Word{program}, Dirs: at})
 			}
 		case "echo", "printf":
 			w.later.given = append(w.later.given, strings.Join(rest, " "))
@@ -97,7 +100,7 @@ func (w *walker) mayRun(c *syntax.CallExpr, redirects []*syntax.Redirect, at pla
 }
 
 // evaluated looks at words with a subscript, in which some commands run substitutions.
-func (w *walker) evaluated(at place, words []string) {
+func (w *walker) evaluated(at []string, words []string) {
 	for _, word := range words {
 		if strings.Contains(word, "[") && strings.ContainsAny(word, "$`") {
 			w.mayRunTexts(at, ": "+word)
@@ -120,7 +123,7 @@ func (w *walker) declared(node syntax.Node) {
 		switch n.(type) {
 		case *syntax.SglQuoted, *syntax.DblQuoted:
 			if quoted := w.part(n.(syntax.WordPart), true); quoted.Known {
-				w.evaluated(place{}, []string{quoted.Text})
+				w.evaluated(nil, []string{quoted.Text})
 			}
 		}
 		return true
@@ -147,14 +150,14 @@ const mostRounds = 32
 
 // loop walks a for loop, in which its variable stands for one known item after the other. It is a
 // variable like any other: a loop over PATH decides which programs run.
-func (w *walker) loop(c *syntax.ForClause, at place) ends {
+func (w *walker) loop(c *syntax.ForClause, at []string) ends {
 	words, ok := c.Loop.(*syntax.WordIter)
 	if ok {
 		w.mayBeAnything(words.Name.Value)
 	}
 	if !ok || c.Select || !words.InPos.IsValid() || !ownVariable(words.Name.Value) {
 		w.compound(c)
-		w.nested(c, place{})
+		w.nested(c, nil)
 		return ends{}
 	}
 	items, name := []Word{}, words.Name.Value
@@ -165,8 +168,9 @@ func (w *walker) loop(c *syntax.ForClause, at place) ends {
 		w.nested(item, at)
 		word := w.literal(item)
 		items = append(items, word)
-		if !word.Known {
-			w.guessItem(name, item)
+		if !word.Known { // braces and variables may give the loop's variable these values
+			w.values[name] = append(w.values[name], slices.DeleteFunc(Each(w.expanded(item), w.literal),
+				func(value Word) bool { return !value.Known })...)
 		}
 	}
 	before, outer := len(w.commands), w.items
@@ -179,27 +183,14 @@ func (w *walker) loop(c *syntax.ForClause, at place) ends {
 		} else if len(w.values[name]) == 0 && !slices.ContainsFunc(items, func(i Word) bool { return i.Known }) {
 			w.items[name] = Word{} // numbers and the like
 		}
-		if after := w.list(c.Do, at).any(); !after.is(at) { // a cd in it
-			w.commands, at = w.commands[:before], place{}
+		if after := w.list(c.Do, at).any(); !slices.Equal(after, at) { // a cd in it
+			w.commands, at = w.commands[:before], nil
 			w.list(c.Do, at)
 		}
 	}
 	w.items = maps.Clone(outer)
 	delete(w.items, name)
 	return ends{at, at}
-}
-
-// guessItem gives a loop's variable the values that an item may have.
-func (w *walker) guessItem(name string, item *syntax.Word) {
-	round := w.round
-	for w.round = range mostValues {
-		for _, value := range Each(w.expanded(item), w.literal) {
-			if value.Known && !slices.Contains(w.values[name], value) {
-				w.values[name] = append(w.values[name], value)
-			}
-		}
-	}
-	w.round = round
 }
 
 // rounds are the values with which a loop is walked: one for all where an item is not known.
@@ -221,14 +212,12 @@ func (w *walker) rounds(c *syntax.ForClause, name string, items []Word) []Word {
 }
 
 // test collects a test of bash's own as a command of its words.
-func (w *walker) test(c *syntax.TestClause, redirects []*syntax.Redirect, at place) {
+func (w *walker) test(c *syntax.TestClause, redirects []*syntax.Redirect, at []string) {
 	w.nested(c, at)
-	w.emit(at, w.append, func(dirs []string) Command {
-		s := w.redirects(redirects, dirs)
-		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(c)
-		s.Words = slices.Concat(operator("[["), w.testWords(c.X), operator("]]"))
-		return s
-	})
+	s := w.redirects(redirects, at)
+	s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(c)
+	s.Words = slices.Concat(operator("[["), w.testWords(c.X), operator("]]"))
+	w.append(s)
 }
 
 func operator(text string) []Word { return []Word{{Text: text, Known: true}} }

@@ -2,7 +2,6 @@ package line
 
 import (
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 // mostDirs bounds the directories of a command: more count as not known.
 const mostDirs = 16
 
-// certainly is the round in which the values that a line gives its variables do not count.
+// certainly is the reading of a line in which the values that it gives its variables do not count.
 const certainly = -1
 
 // A walker collects the simple commands of a line, and follows where each may run.
@@ -20,34 +19,21 @@ type walker struct {
 	commands []Command
 	text     string
 	kind     string // the kind of shell that runs the line
-	variant  syntax.LangVariant
-	certain  bool // the commands that it finds are certain
-	depth    int  // of scripts within scripts
+	certain  bool   // the commands that it finds are certain
+	depth    int    // of scripts within scripts
 	ok       bool
 
 	items  map[string]Word   // loop variables, with the item that each stands for
 	values map[string][]Word // the values that the line has given its variables so far
-	round  int               // which of the values stands for its variable, or certainly
+	round  int               // which of the values stands for its variable in this reading, or certainly
 	walked int               // rounds of loops
 	later  texts
 }
 
-// A place is the directories in which a command may run: those that are certain, and those that
-// the values of variables lead to. nil stands for "not known".
-type place struct{ sure, guess []string }
+// ends are the directories a statement may leave the shell in; nil stands for "not known".
+type ends struct{ success, failure []string }
 
-func (p place) union(other place) place {
-	return place{union(p.sure, other.sure), union(p.guess, other.guess)}
-}
-
-func (p place) is(other place) bool { return same(p.sure, other.sure) && same(p.guess, other.guess) }
-
-func same(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
-
-// ends are the directories a statement may leave the shell in.
-type ends struct{ success, failure place }
-
-func (e ends) any() place { return e.success.union(e.failure) }
+func (e ends) any() []string { return union(e.success, e.failure) }
 
 // union joins two sets of directories; nil stands for "not known".
 func union(a, b []string) []string {
@@ -66,7 +52,7 @@ func union(a, b []string) []string {
 	return out
 }
 
-func (w *walker) list(stmts []*syntax.Stmt, at place) ends {
+func (w *walker) list(stmts []*syntax.Stmt, at []string) ends {
 	e := ends{at, at}
 	for i, s := range stmts {
 		if i > 0 {
@@ -77,7 +63,7 @@ func (w *walker) list(stmts []*syntax.Stmt, at place) ends {
 	return e
 }
 
-func (w *walker) statement(s *syntax.Stmt, at place) ends {
+func (w *walker) statement(s *syntax.Stmt, at []string) ends {
 	still := ends{at, at}
 	for _, r := range s.Redirs {
 		w.nested(r, at)
@@ -85,13 +71,11 @@ func (w *walker) statement(s *syntax.Stmt, at place) ends {
 	call, isCall := s.Cmd.(*syntax.CallExpr)
 	test, isTest := s.Cmd.(*syntax.TestClause)
 	if len(s.Redirs) > 0 && !isCall && !isTest {
-		w.emit(at, w.append, func(dirs []string) Command {
-			c := w.redirects(s.Redirs, dirs)
-			if len(c.Outputs) > 0 || len(c.Inputs) > 0 || c.SetsVariables || c.UnsafeExpansion {
-				c.Words, c.Compound = []Word{{Text: w.source(s)}}, true
-			}
-			return c
-		})
+		c := w.redirects(s.Redirs, at)
+		if len(c.Outputs) > 0 || len(c.Inputs) > 0 || c.SetsVariables || c.UnsafeExpansion {
+			c.Words, c.Compound = []Word{{Text: w.source(s)}}, true
+			w.append(c)
+		}
 	}
 	e := still
 	switch c := s.Cmd.(type) {
@@ -111,8 +95,8 @@ func (w *walker) statement(s *syntax.Stmt, at place) ends {
 			e = w.statement(c.Stmt, at)
 		}
 	case *syntax.WhileClause:
-		w.list(c.Cond, place{})
-		w.list(c.Do, place{})
+		w.list(c.Cond, nil)
+		w.list(c.Do, nil)
 		e = ends{}
 	case *syntax.ForClause:
 		e = w.loop(c, at)
@@ -122,7 +106,7 @@ func (w *walker) statement(s *syntax.Stmt, at place) ends {
 		// Arithmetic, declarations and functions can run commands or change what later ones mean.
 		w.compound(s.Cmd)
 		w.declared(s.Cmd)
-		w.nested(s.Cmd, place{})
+		w.nested(s.Cmd, nil)
 		e = ends{}
 	}
 	if s.Background || s.Coprocess || s.Disown {
@@ -134,23 +118,23 @@ func (w *walker) statement(s *syntax.Stmt, at place) ends {
 	return e
 }
 
-func (w *walker) binary(c *syntax.BinaryCmd, at place) ends {
+func (w *walker) binary(c *syntax.BinaryCmd, at []string) ends {
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.statement(c.X, at)
 		y := w.statement(c.Y, x.success)
-		return ends{y.success, x.failure.union(y.failure)}
+		return ends{y.success, union(x.failure, y.failure)}
 	case syntax.OrStmt:
 		x := w.statement(c.X, at)
 		y := w.statement(c.Y, x.failure)
-		return ends{x.success.union(y.success), y.failure}
+		return ends{union(x.success, y.success), y.failure}
 	}
 	w.statement(c.X, at) // the parts of a pipe are shells of their own
 	w.statement(c.Y, at)
 	return ends{at, at}
 }
 
-func (w *walker) branches(c *syntax.IfClause, at place) ends {
+func (w *walker) branches(c *syntax.IfClause, at []string) ends {
 	if c == nil {
 		return ends{at, at}
 	}
@@ -160,16 +144,14 @@ func (w *walker) branches(c *syntax.IfClause, at place) ends {
 	cond := w.list(c.Cond, at)
 	then := w.list(c.Then, cond.success)
 	other := w.branches(c.Else, cond.failure)
-	return ends{then.success.union(other.success), then.failure.union(other.failure)}
+	return ends{union(then.success, other.success), union(then.failure, other.failure)}
 }
 
 // append adds a command as it is. It leaves the shell where it was.
-func (w *walker) append(c Command) (success, failure []string) {
-	if len(c.Words) > 0 {
-		c.Certain = w.certain
-		w.commands = append(w.commands, c)
-	}
-	return c.Dirs, c.Dirs
+func (w *walker) append(c Command) ends {
+	c.Certain = w.certain
+	w.commands = append(w.commands, c)
+	return ends{c.Dirs, c.Dirs}
 }
 
 // compound adds a construct that is no simple command under its first word.
@@ -178,40 +160,8 @@ func (w *walker) compound(node syntax.Node) {
 	w.append(Command{Words: []Word{{Text: text, Known: true}}, Compound: true})
 }
 
-// emit adds the command that build makes, and those that it could be by the line's variables.
-func (w *walker) emit(at place, add func(Command) (success, failure []string), build func(dirs []string) Command) ends {
-	sure := build(at.sure)
-	success, failure := add(sure)
-	e := ends{place{success, success}, place{failure, failure}}
-	rounds := 1
-	for _, of := range w.values {
-		rounds = max(rounds, min(len(of), mostValues))
-	}
-	certain, first, known := w.certain, true, []Command{}
-	if same(at.sure, at.guess) {
-		known = append(known, sure)
-	}
-	w.certain = false
-	for w.round = range rounds {
-		guess := build(at.guess)
-		if slices.ContainsFunc(known, func(c Command) bool { return reflect.DeepEqual(c, guess) }) {
-			continue
-		}
-		known = append(known, guess)
-		round := w.round
-		success, failure := add(guess)
-		if w.round = round; first {
-			e.success.guess, e.failure.guess, first = success, failure, false
-			continue
-		}
-		e.success.guess, e.failure.guess = union(e.success.guess, success), union(e.failure.guess, failure)
-	}
-	w.certain, w.round = certain, certainly
-	return e
-}
-
 // nested walks the substitutions in a node.
-func (w *walker) nested(node syntax.Node, at place) {
+func (w *walker) nested(node syntax.Node, at []string) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -232,7 +182,7 @@ func (w *walker) nested(node syntax.Node, at place) {
 }
 
 // call collects a simple command and what its words start.
-func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at place) ends {
+func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at []string) ends {
 	for _, a := range c.Assigns {
 		w.nested(a, at)
 		w.assign(a)
@@ -241,25 +191,20 @@ func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at place
 		w.nested(arg, at)
 	}
 	w.mayRun(c, redirects, at)
-	add := w.add
-	if len(c.Args) == 0 {
-		add = w.append
+	s := w.redirects(redirects, at)
+	s.SetsVariables = s.SetsVariables || len(c.Assigns) > 0
+	for _, a := range c.Assigns {
+		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(a)
 	}
-	return w.emit(at, add, func(dirs []string) Command {
-		s := w.redirects(redirects, dirs)
-		s.SetsVariables = s.SetsVariables || len(c.Assigns) > 0
-		for _, a := range c.Assigns {
-			s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(a)
-		}
-		for _, arg := range c.Args {
-			s.Words = append(s.Words, Each(w.expanded(arg), w.literal)...)
-			s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(arg)
-		}
-		if len(s.Words) == 0 {
-			s.Words, s.Compound = []Word{{Text: w.source(c)}}, true
-		}
-		return s
-	})
+	for _, arg := range c.Args {
+		s.Words = append(s.Words, Each(w.expanded(arg), w.literal)...)
+		s.UnsafeExpansion = s.UnsafeExpansion || unsafeExpansion(arg)
+	}
+	if len(s.Words) == 0 {
+		s.Words, s.Compound = []Word{{Text: w.source(c)}}, true
+		return w.append(s)
+	}
+	return w.add(s)
 }
 
 // redirects is a command without words that runs in dirs with these redirections.
@@ -330,18 +275,18 @@ func (w *walker) hereDocument(c *Command, r *syntax.Redirect, end Word) {
 
 // add adds a command, follows cd, and opens wrappers: the commands that they run count,
 // not the wrappers themselves, except for rules that deny or ask.
-func (w *walker) add(c Command) (success, failure []string) {
+func (w *walker) add(c Command) ends {
 	inner, script, how := unwrap(c)
 	if how != wrapsNothing && !OfSystem(c.Name()) {
 		w.append(c) // ./sudo is a program of its own
 	}
 	switch how {
 	case wrapsCommand:
-		success, failure := w.add(inner)
+		e := w.add(inner)
 		if c.Name() == "command" || c.Name() == "builtin" {
-			return success, failure
+			return e
 		}
-		return c.Dirs, c.Dirs
+		return ends{c.Dirs, c.Dirs}
 	case wrapsScript, wrapsForeign:
 		return w.script(c, inner, script, how)
 	case wrapsUnseen:
@@ -352,11 +297,11 @@ func (w *walker) add(c Command) (success, failure []string) {
 	w.given(c)
 	switch name := c.Name(); {
 	case name == "cd":
-		return follow(c), c.Dirs
+		return ends{follow(c), c.Dirs}
 	case c.ChangesShell() && name != "test" && name != "[":
-		return nil, nil
+		return ends{}
 	}
-	return c.Dirs, c.Dirs
+	return ends{c.Dirs, c.Dirs}
 }
 
 // found collects the commands that find would start.

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// mostValues bounds how many values of one variable are tried.
+// mostValues bounds how many values of one variable are tried; half as many in each script within another.
 const mostValues = 8
 
 // literal is the word as far as it is known. Tildes and braces make it unknown, globs do not.
@@ -90,7 +90,7 @@ func (w *walker) variable(p *syntax.ParamExp, quoted bool) Word {
 	return Word{Harmless: true}
 }
 
-// value is what stands for a variable in this round: a loop's item, or a value of the line.
+// value is what stands for a variable in this reading: a loop's item, or a value of the line.
 func (w *walker) value(name string) (value Word, ok bool) {
 	if value, ok = w.items[name]; ok || w.round == certainly {
 		return value, ok
@@ -107,10 +107,7 @@ func (w *walker) assign(a *syntax.Assign) {
 	if a.Name == nil || a.Naked {
 		return
 	}
-	of, round := w.values[a.Name.Value], w.round
-	w.round = max(mostValues, len(of)) // the last values
-	value := w.literal(a.Value)
-	w.round = round
+	of, value := w.values[a.Name.Value], w.literal(a.Value)
 	value.Known = value.Known || a.Value == nil && a.Array == nil // x=
 	switch before := (Word{}); {
 	case !a.Append:

@@ -205,7 +205,7 @@ func shellScript(words []Word) (script string, how wrapping) {
 }
 
 // script walks the line that a shell is given.
-func (w *walker) script(c, inner Command, script string, how wrapping) (success, failure []string) {
+func (w *walker) script(c, inner Command, script string, how wrapping) ends {
 	kind := c.Base()
 	if kind == "eval" {
 		kind = w.kind
@@ -217,7 +217,7 @@ func (w *walker) script(c, inner Command, script string, how wrapping) (success,
 		return w.append(c)
 	}
 	before := len(w.commands)
-	commands, ok := read(script, place{inner.Dirs, inner.Dirs}, walker{kind: w.kind, depth: w.depth + 1, certain: w.certain})
+	commands, ok := read(script, inner.Dirs, walker{kind: w.kind, depth: w.depth + 1, certain: w.certain})
 	w.ok = w.ok && ok
 	for _, found := range commands {
 		w.commands = append(w.commands, found.within(inner))
@@ -226,9 +226,9 @@ func (w *walker) script(c, inner Command, script string, how wrapping) (success,
 		w.append(c)
 	}
 	if c.Name() == "eval" {
-		return nil, nil
+		return ends{}
 	}
-	return c.Dirs, c.Dirs
+	return ends{c.Dirs, c.Dirs}
 }
 
 // within is a command of a script with what surrounds the script.
@@ -246,7 +246,7 @@ func (c Command) within(outer Command) Command {
 // unlike collects the commands of a text that is not for this shell, or not for now: for
 // rules that deny or ask, and for what is always asked.
 func (w *walker) unlike(script string, outer Command) {
-	commands, _ := read(script, place{}, walker{kind: "sh", depth: w.depth + 1, certain: w.certain})
+	commands, _ := read(script, nil, walker{kind: "sh", depth: w.depth + 1, certain: w.certain})
 	for _, found := range commands {
 		found = found.within(outer)
 		found.Compound = true
