@@ -76,8 +76,13 @@ func (c *canvas) show(start, want layout) {
 	c.write(b.String())
 }
 
+// pen stands where the cursor does.
+func (c *canvas) pen(b *strings.Builder) pen {
+	return pen{b: b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+}
+
 func (c *canvas) draw(b *strings.Builder, want layout) {
-	p := pen{b: b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+	p := c.pen(b)
 	for i, r := range want.rows {
 		old := row{}
 		if i < len(c.now.rows) {
@@ -99,7 +104,7 @@ func (c *canvas) end(mark string) {
 		return
 	}
 	var b strings.Builder
-	p := pen{b: &b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+	p := c.pen(&b)
 	last := len(c.now.rows) - 1
 	p.to(last, c.now.rows[last].width)
 	b.WriteString(mark + c.off() + "\n")
@@ -127,7 +132,7 @@ func (c *canvas) erase() {
 		return
 	}
 	var b strings.Builder
-	p := pen{b: &b, row: c.now.row, col: c.now.col, rows: len(c.now.rows)}
+	p := c.pen(&b)
 	p.to(0, 0)
 	b.WriteString("\x1b[J" + c.off())
 	c.close()

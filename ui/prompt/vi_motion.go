@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"slices"
 	"unicode"
 )
 
@@ -163,28 +162,17 @@ func (v *vi) vertical(e *editor, r rune) bool {
 }
 
 func rightBy(line []rune, pos, n int) int {
-	if n <= 0 {
-		return pos
+	for end := lineEnd(line, pos); n > 0 && pos < end; n-- {
+		pos = min(clusterRight(line, pos), end)
 	}
-	end := lineEnd(line, pos)
-	for at := range clusterEnds(line[pos:end]) {
-		if n--; n == 0 {
-			return pos + at
-		}
-	}
-	return end
+	return pos
 }
 
 func leftBy(line []rune, pos, n int) int {
-	start := lineStart(line, pos)
-	ends := slices.Collect(clusterEnds(line[start:pos]))
-	if n <= 0 {
-		return pos
+	for start := lineStart(line, pos); n > 0 && pos > start; n-- {
+		pos = clusterLeft(line, pos)
 	}
-	if n >= len(ends) {
-		return start
-	}
-	return start + ends[len(ends)-1-n]
+	return pos
 }
 
 func firstInLine(line []rune, pos int) int {
