@@ -85,19 +85,15 @@ func TestMarkdownOfOneKind(t *testing.T) {
 		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)},
 			{Spoken: true}} {
 			var b strings.Builder
-			opt.Out = &b
+			opt.Out = to(&b)
 			m := nearlyColored(opt, 32<<10)
 			late := 0
 			for i := 0; i < len(src); i += 4096 {
 				part := src[i:min(i+4096, len(src))]
-				if _, err := m.WriteString(part); err != nil {
-					t.Fatal(err)
-				}
+				m.Add(part)
 				late = max(late, i+len(part)-b.Len())
 			}
-			if err := m.Close(); err != nil {
-				t.Fatal(err)
-			}
+			m.Close()
 			got := b.String()
 			if !utf8.ValidString(got) {
 				t.Errorf("%s: broken UTF-8", name)

@@ -1,9 +1,6 @@
 package screen
 
 import (
-	"io"
-	"strings"
-
 	"github.com/yuin/goldmark/parser"
 
 	"artoo/ui/sanitize"
@@ -11,9 +8,9 @@ import (
 
 // MarkdownOptions say where rendered text goes and how it looks.
 type MarkdownOptions struct {
-	Out   io.Writer  // takes the rendered bytes, at most one Write per call; never nil
-	Width func() int // cells of a row, read at the start of each block; nil means 80
-	Color bool       // bold, italic and struck-out by SGR sequences
+	Out   func([]byte) // takes the rendered bytes, at most once per call, and keeps none
+	Width func() int   // cells of a row, read at the start of each block; nil means 80
+	Color bool         // bold, italic and struck-out by SGR sequences
 	// Palette is how code and diffs look; may be nil.
 	Palette *Palette
 	// Links makes the address of a link that leads to the web one to click on
@@ -37,7 +34,6 @@ type MarkdownOptions struct {
 type Markdown struct {
 	opt   MarkdownOptions
 	clean sanitize.Stream
-	err   error
 	row   row
 	held  heldWords
 
@@ -91,68 +87,52 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 
 // RenderMarkdown renders a whole text.
 func RenderMarkdown(text string, opt MarkdownOptions) string {
-	var b strings.Builder
-	opt.Out = &b
 	m := NewMarkdown(opt)
-	m.text(text) // a strings.Builder takes everything
+	m.feed(m.clean.Write(text))
 	m.end()
-	b.Write(m.row.buf)
-	return b.String()
+	return string(m.row.buf)
 }
 
-// WriteString takes the next piece of the reply. The error is Out's.
-func (m *Markdown) WriteString(s string) (int, error) {
-	m.text(s)
-	return len(s), m.flush()
+// Add takes the next piece of the reply.
+func (m *Markdown) Add(text string) {
+	m.feed(m.clean.Write(text))
+	m.flush()
 }
 
 // Break ends the current row, so that something else can be printed. The reply goes on in a new
 // row, behind the label again; a sentence that is held back goes there whole.
-func (m *Markdown) Break() error {
-	if m.opt.Spoken {
-		return m.breakSpoken()
-	}
-	if m.row.col > 0 {
+func (m *Markdown) Break() {
+	switch {
+	case m.opt.Spoken:
+		m.breakSpoken()
+		return
+	case m.row.col > 0:
 		m.row.newline()
 	}
-	return m.flush()
+	m.flush()
 }
 
-// Column is the cell the next character would stand in.
-func (m *Markdown) Column() int { return m.row.col }
-
-// Room is how many cells the open row has left.
-func (m *Markdown) Room() int { return m.row.guard.width - m.row.guard.col }
-
-// Style is the sequence that the open row's style begins with.
-func (m *Markdown) Style() string { return m.opt.Palette.begin(m.row.style) }
-
 // Close writes what was held back and ends the row.
-func (m *Markdown) Close() error {
+func (m *Markdown) Close() {
 	m.end()
 	m.row.said = len(m.row.buf)
-	return m.flush()
+	m.flush()
 }
 
 // flush writes rendered text, spoken text up to the end of a sentence.
-func (m *Markdown) flush() error {
+func (m *Markdown) flush() {
 	n := len(m.row.buf)
 	if m.opt.Spoken {
 		n = m.row.said
 	}
 	n = m.row.guard.safe(n)
-	if n > 0 && m.err == nil {
-		_, m.err = m.opt.Out.Write(m.row.buf[:n])
+	if n > 0 {
+		m.opt.Out(m.row.buf[:n])
 		m.speech.spoke, m.speech.midRow = true, m.row.buf[n-1] != '\n'
 	}
 	m.row.buf = append(m.row.buf[:0], m.row.buf[n:]...)
 	m.row.said = max(m.row.said-n, 0)
 	m.row.guard.cut(n)
-	return m.err
-}
-
-func (m *Markdown) text(s string) {
-	m.feed(m.clean.Write(s))
 }
 
 func (m *Markdown) end() {

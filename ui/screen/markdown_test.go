@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -20,25 +21,22 @@ func readTour(t testing.TB) string {
 	return strings.ReplaceAll(string(b), "\r\n", "\n")
 }
 
+func to(w io.Writer) func([]byte) { return func(p []byte) { _, _ = w.Write(p) } }
+
 // pieces renders text that arrives in pieces.
 func pieces(t testing.TB, opt MarkdownOptions, parts ...string) string {
 	t.Helper()
 	var b strings.Builder
-	opt.Out = &b
-	write(t, NewMarkdown(opt), parts...)
+	opt.Out = to(&b)
+	write(NewMarkdown(opt), parts...)
 	return b.String()
 }
 
-func write(t testing.TB, m *Markdown, parts ...string) {
-	t.Helper()
+func write(m *Markdown, parts ...string) {
 	for _, p := range parts {
-		if _, err := m.WriteString(p); err != nil {
-			t.Fatal(err)
-		}
+		m.Add(p)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	m.Close()
 }
 
 // nearlyColored is a Markdown that has colored code already and has so many bytes
@@ -144,21 +142,15 @@ func TestABreakOnlyAddsRowEnds(t *testing.T) {
 	want := strings.Fields(sgr.ReplaceAllString(pieces(t, MarkdownOptions{}, src), ""))
 	for _, every := range []int{3, 17, 101} {
 		var b strings.Builder
-		m := NewMarkdown(MarkdownOptions{Out: &b})
+		m := NewMarkdown(MarkdownOptions{Out: to(&b)})
 		for i := 0; i < len(src); i += every {
-			if _, err := m.WriteString(src[i:min(i+every, len(src))]); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Break(); err != nil {
-				t.Fatal(err)
-			}
-			if m.Column() != 0 {
+			m.Add(src[i:min(i+every, len(src))])
+			m.Break()
+			if m.row.col != 0 {
 				t.Fatal("the row is still open")
 			}
 		}
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
+		m.Close()
 		// A break may part a quote's row, which repeats its mark.
 		got := strings.ReplaceAll(strings.Join(strings.Fields(b.String()), ""), ">", "")
 		if diff := cmp.Diff(strings.ReplaceAll(strings.Join(want, ""), ">", ""), got); diff != "" {
@@ -181,10 +173,8 @@ func TestAFinishedWordIsShownAtOnce(t *testing.T) {
 		"这是中文":                                "这是中",
 	} {
 		var b strings.Builder
-		m := NewMarkdown(MarkdownOptions{Out: &b})
-		if _, err := m.WriteString(src); err != nil {
-			t.Fatal(err)
-		}
+		m := NewMarkdown(MarkdownOptions{Out: to(&b)})
+		m.Add(src)
 		if got := b.String(); !strings.HasPrefix(got, shown) {
 			t.Errorf("after %q: shown %q, want %q", src, got, shown)
 		}
@@ -208,14 +198,8 @@ func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
 		opt := MarkdownOptions{Color: test.color, Width: func() int { return 26 }}
 		for _, pieces := range [][]string{{test.src}, strings.Split(test.src, "")} {
 			var b strings.Builder
-			opt.Out = &b
-			m := NewMarkdown(opt)
-			for _, p := range pieces {
-				_, _ = m.WriteString(p) // a strings.Builder takes everything
-			}
-			if err := m.Close(); err != nil {
-				t.Fatal(err)
-			}
+			opt.Out = to(&b)
+			write(NewMarkdown(opt), pieces...)
 			if got := b.String(); !strings.HasPrefix(got, test.want) {
 				t.Errorf("%q, colour %v: got %q, want %q", test.src, test.color, got, test.want)
 			}
@@ -260,10 +244,8 @@ func TestTablesFitTheWidth(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	m := NewMarkdown(MarkdownOptions{Out: &b})
-	if _, err := m.WriteString(src(40)); err != nil {
-		t.Fatal(err)
-	}
+	m := NewMarkdown(MarkdownOptions{Out: to(&b)})
+	m.Add(src(40))
 	if b.Len() > 0 {
 		t.Errorf("shown before its end: %q", b.String())
 	}
@@ -280,18 +262,12 @@ func TestTablesFitTheWidth(t *testing.T) {
 func TestWidthIsReadAtEachBlock(t *testing.T) {
 	width := 80
 	var b strings.Builder
-	m := NewMarkdown(MarkdownOptions{Out: &b, Width: func() int { return width }})
+	m := NewMarkdown(MarkdownOptions{Out: to(&b), Width: func() int { return width }})
 	text := strings.TrimSpace(strings.Repeat("word ", 30))
-	if _, err := m.WriteString(text[:60]); err != nil {
-		t.Fatal(err)
-	}
+	m.Add(text[:60])
 	width = 40
-	if _, err := m.WriteString(text[60:] + "\n\n" + text); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	m.Add(text[60:] + "\n\n" + text)
+	m.Close()
 	first, second, _ := strings.Cut(b.String(), "\n\n")
 	if !strings.HasPrefix(first, text[:79]+"\n") || !strings.HasPrefix(second, text[:39]+"\n") {
 		t.Errorf("got %q", b.String())

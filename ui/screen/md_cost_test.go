@@ -61,15 +61,11 @@ func renderTime(t *testing.T, unit, sep string, size int) time.Duration {
 	src := strings.Repeat(unit, 200)
 	src = strings.Repeat(src+sep, size/len(src))
 	begin := time.Now()
-	m := NewMarkdown(MarkdownOptions{Out: &strings.Builder{}, Color: true, Width: wide(1000)})
+	m := NewMarkdown(MarkdownOptions{Out: to(&strings.Builder{}), Color: true, Width: wide(1000)})
 	for i := 0; i < len(src); i += 20 {
-		if _, err := m.WriteString(src[i:min(i+20, len(src))]); err != nil {
-			t.Fatal(err)
-		}
+		m.Add(src[i:min(i+20, len(src))])
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	m.Close()
 	return time.Since(begin)
 }
 
@@ -94,15 +90,11 @@ func BenchmarkMarkdown2MB(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {
-				m := NewMarkdown(MarkdownOptions{Out: &strings.Builder{}, Color: true})
+				m := NewMarkdown(MarkdownOptions{Out: to(&strings.Builder{}), Color: true})
 				for i := 0; i < len(src); i += 20 {
-					if _, err := m.WriteString(src[i:min(i+20, len(src))]); err != nil {
-						b.Fatal(err)
-					}
+					m.Add(src[i:min(i+20, len(src))])
 				}
-				if err := m.Close(); err != nil {
-					b.Fatal(err)
-				}
+				m.Close()
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestCodeBeyondTheBoundsHasNoColors(t *testing.T) {
 	}{"many lines": {"if x == 'y' { return }", 200}, "a long line": {strings.Repeat("if x; ", 1000), 2}} {
 		src := "```go\n" + strings.Repeat(c.line+"\n", c.lines) + "```\n"
 		var b strings.Builder
-		write(t, nearlyColored(MarkdownOptions{Color: true, Out: &b}, 32<<10), src)
+		write(nearlyColored(MarkdownOptions{Color: true, Out: to(&b)}, 32<<10), src)
 		out := b.String()
 		if bare := sgr.ReplaceAllString(out, ""); bare != src {
 			t.Errorf("%s: the text is another", name)

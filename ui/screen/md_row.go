@@ -28,6 +28,9 @@ func (r *row) measure() {
 	}
 }
 
+// room is how many cells the open row has left.
+func (r *row) room() int { return r.guard.width - r.guard.col }
+
 func (r *row) newline() {
 	r.setStyle(0)
 	r.buf = append(r.buf, '\n')

@@ -94,11 +94,11 @@ func (m *Markdown) sentenceEnded() {
 
 // breakSpoken ends the row with the last whole sentence; what is held back goes to the next
 // row, behind the label.
-func (m *Markdown) breakSpoken() error {
-	err := m.flush()
+func (m *Markdown) breakSpoken() {
+	m.flush()
 	if m.speech.midRow {
 		m.speech.midRow = false
-		_, err = m.opt.Out.Write([]byte("\n"))
+		m.opt.Out([]byte("\n"))
 	}
 	switch held := string(m.row.buf); {
 	case held == "":
@@ -108,7 +108,6 @@ func (m *Markdown) breakSpoken() error {
 		m.row.buf = append(append(m.row.buf[:0], m.opt.Label...), strings.TrimLeft(held, " ")...)
 		m.row.guard.trust(cells(string(m.row.buf)))
 	}
-	return err
 }
 
 // endsSentence reports whether the last word of text ends a sentence, and is no abbreviation

@@ -46,7 +46,7 @@ func (s *Screen) spin() {
 	sp.PreUpdate = g.update
 	s.progress = progress{gate: g, behind: !s.open.rowIsFree(), painted: s.opt.Now()}
 	if s.progress.behind {
-		s.progress.style = s.open.md.Style()
+		s.progress.style = s.layout.opt.Palette.begin(s.open.md.row.style)
 	}
 	g.stop = s.opt.Spin(sp)
 }
@@ -97,7 +97,7 @@ const (
 // mayPaint reports whether the cursor stands on a free line, or behind text that leaves room.
 func (s *Screen) mayPaint() bool {
 	return !s.paused && !s.asking && !s.prompt && len(s.outputs.pending) == 0 &&
-		(s.work.busy.doing != "" || len(s.work.calls) > 0) && (s.open.rowIsFree() || s.open.md.Room() >= roomBehind)
+		(s.work.busy.doing != "" || len(s.work.calls) > 0) && (s.open.rowIsFree() || s.open.md.row.room() >= roomBehind)
 }
 
 // nextSpin is when the progress line begins; zero for never, and while it stands.
@@ -158,10 +158,10 @@ func (p progress) wipe() string {
 
 func (s *Screen) progressText(now time.Time, width int) (prefix, suffix string) {
 	if s.progress.behind {
-		if took := passed(now.Sub(s.outputs.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.Room() {
+		if took := passed(now.Sub(s.outputs.flushed)); took != "" && len("  x ")+cells(took) < s.open.md.row.room() {
 			return "  ", " " + took
 		}
-		if s.open.md.Room() > roomBehind {
+		if s.open.md.row.room() > roomBehind {
 			return "  ", ""
 		}
 		return " ", ""
@@ -233,7 +233,7 @@ func (s *Screen) Pause() {
 	s.do(func() {
 		s.paused = true
 		s.hideProgress()
-		if s.open.replying() && s.layout.same() && s.open.md.Column() > 0 {
+		if s.open.replying() && s.layout.same() && s.open.md.row.col > 0 {
 			s.breakRow()
 		}
 	})

@@ -23,10 +23,8 @@ type openReply struct {
 	heldVoid bool
 }
 
-type replyOut struct{ s *Screen }
-
-func (w replyOut) Write(p []byte) (int, error) {
-	s := w.s
+// show puts rendered text of an answer on the terminal.
+func (s *Screen) show(p []byte) {
 	s.work.visible(s.opt.Now())
 	if !s.open.shown {
 		s.open.shown = true
@@ -39,12 +37,11 @@ func (w replyOut) Write(p []byte) (int, error) {
 	}
 	s.hideProgress()
 	s.outputs.pending = append(s.outputs.pending, p...)
-	return len(p), nil
 }
 
 func (o *openReply) replying() bool { return o.md != nil && o.shown || o.plain.open }
 
-func (o *openReply) rowIsFree() bool { return (o.md == nil || o.md.Column() == 0) && !o.plain.open }
+func (o *openReply) rowIsFree() bool { return (o.md == nil || o.md.row.col == 0) && !o.plain.open }
 
 func (s *Screen) reply(text string) {
 	switch {
@@ -61,10 +58,10 @@ func (s *Screen) reply(text string) {
 	}
 	if s.open.md == nil {
 		opt := s.layout.markdown(s.opt.OutColor, s.layout.answerLabel())
-		opt.Out = replyOut{s}
+		opt.Out = s.show
 		s.open.md = NewMarkdown(opt)
 	}
-	s.open.md.WriteString(text) // replyOut never fails; outputs keeps write errors
+	s.open.md.Add(text)
 	if now := s.opt.Now(); now.Sub(s.outputs.flushed) >= interval {
 		s.outputs.flush(now)
 	}
