@@ -132,14 +132,15 @@ func (a *prompter) trustPrograms(forever bool) {
 			break
 		}
 	}
-	switch {
-	case !forever:
-	case a.calls.session.opt.TrustPrograms == nil:
-		a.calls.cb.notice(NoticeWarning, "trust cannot be saved here; it holds for this session")
-	default:
-		if err := a.calls.session.opt.TrustPrograms(); err != nil {
-			a.calls.cb.notice(NoticeWarning, "the project is trusted for this session only: "+err.Error())
-		}
+	if !forever {
+		return
+	}
+	err := errors.New("trust cannot be saved here")
+	if save := a.calls.session.opt.TrustPrograms; save != nil {
+		err = save()
+	}
+	if err != nil {
+		a.calls.cb.notice(NoticeWarning, "the project is trusted for this session only: "+err.Error())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"artoo/agent"
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 )
@@ -115,7 +116,7 @@ type meeting struct {
 	both sync.WaitGroup
 }
 
-func (m *meeting) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
+func (m *meeting) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error) {
 	m.both.Done()
 	m.both.Wait()
 	m.mu.Lock()

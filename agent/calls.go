@@ -15,6 +15,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/text"
 )
 
 // run gives every call of a reply exactly one result, in the model's order. Neighbouring calls that
@@ -94,7 +95,7 @@ func (c *calls) brokenInput(call provider.ToolCall) string {
 	if remark := c.session.tooLarge[call.ID]; remark != "" {
 		why = remark + " (write less at once)"
 	}
-	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, preview(raw, 300))
+	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, text.Clip(raw, 300))
 }
 
 // sideBySide is how many of the next calls run together: one, or all that read or are sub-agents' work.

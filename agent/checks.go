@@ -14,11 +14,13 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/environ"
 	"artoo/tool/lsp"
 	"artoo/tool/shell"
+	"artoo/tool/text"
 )
 
 const (
@@ -91,14 +93,14 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	}
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir, cmd.Env = c.session.opt.Policy.Root, slices.Clone(c.env.Environ)
-	var confined Confined
+	var confined confine.Confined
 	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
 		Start: func(cmd *exec.Cmd) (shell.Started, error) {
 			hidden, err := c.hidden(cmd, false)
 			if err != nil {
 				return nil, err
 			}
-			started, err := c.session.opt.Sandbox.Start(cmd, Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
+			started, err := c.session.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceDiscarded, Exec: true, Hidden: hidden})
 			confined = started
 			return started, err
 		}}
@@ -115,7 +117,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	}
 	said := strings.TrimSpace(string(end.Output))
 	if len(said) > maxFindings {
-		said = preview(said, maxFindings) + "\n(and more)"
+		said = text.Clip(said, maxFindings) + "\n(and more)"
 	}
 	switch {
 	case end.Stop == shell.StopTimeout:
@@ -199,7 +201,7 @@ func (c *calls) problemText(f lsp.Found) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n[%s: %s %s:\n", f.Server, what, name)
 	for _, p := range f.Problems[:min(len(f.Problems), maxProblems)] {
-		fmt.Fprintf(&b, "%s\n", preview(p.String(), 400))
+		fmt.Fprintf(&b, "%s\n", text.Clip(p.String(), 400))
 	}
 	if more := len(f.Problems) - maxProblems; more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)

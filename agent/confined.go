@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
@@ -32,7 +33,7 @@ func (c *calls) environment(p *pending) *tool.Env {
 		env.Jobs = nil
 	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
-		confined, err := guard(func() (Confined, error) { return c.startConfined(cmd, p) })
+		confined, err := guard(func() (confine.Confined, error) { return c.startConfined(cmd, p) })
 		switch {
 		case err == nil:
 			p.confined = confined
@@ -53,9 +54,9 @@ func (c *calls) environment(p *pending) *tool.Env {
 	return &env
 }
 
-func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (Confined, error) {
+func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (confine.Confined, error) {
 	place := p.decision.Place
-	line := Line{Place: place, Exec: c.runsOwn(p)}
+	line := confine.Line{Place: place, Exec: c.runsOwn(p)}
 	var err error
 	if line.Hidden, err = c.hidden(cmd, p.readsAlone()); err != nil {
 		return nil, err
@@ -308,7 +309,7 @@ func (c *calls) shown(path, home string) string {
 }
 
 // hiddenProgram is the directory that would show a program of PATH; "" where none is hidden.
-func hiddenProgram(c Confined, path []string, name string) (hidden string) {
+func hiddenProgram(c confine.Confined, path []string, name string) (hidden string) {
 	for _, dir := range path {
 		at := filepath.Join(dir, name)
 		if !executable(at) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -30,7 +31,7 @@ import (
 // confinement is a sandbox for the loop alone: commands run on the host, and their
 // effects on a layer are what the test says: each path held "1", and holds "2" there.
 type confinement struct {
-	lines   []agent.Line
+	lines   []confine.Line
 	list    []sandbox.Change // by paths relative to the project
 	denials []sandbox.Denial
 	limit   string
@@ -51,10 +52,10 @@ type confinement struct {
 type confinedCommand struct {
 	shell.Started
 	*confinement
-	line agent.Line
+	line confine.Line
 }
 
-func (c *confinement) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
+func (c *confinement) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error) {
 	c.crashes("start")
 	c.lines = append(c.lines, line)
 	if err := c.fails[line.Place]; err != nil {
@@ -88,7 +89,7 @@ func (c confinedCommand) Protect() error {
 }
 func (c confinedCommand) Limit() string  { c.crashes("limit"); return c.limit }
 func (c confinedCommand) Discard() error { return c.confinement.Discard(false) }
-func (c confinedCommand) Changes(ctx context.Context) (agent.Changes, error) {
+func (c confinedCommand) Changes(ctx context.Context) (confine.Changes, error) {
 	c.crashes("changes")
 	if c.confinement.read != nil {
 		c.confinement.read(ctx)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/sourcegraph/conc/panics"
@@ -156,18 +155,7 @@ func defaultHint(kind Kind, err error) string {
 // ErrStopped ends a turn that the user stopped at a question.
 var ErrStopped = errors.New("stopped by the user")
 
-// preview cuts s at n bytes, on a rune's border.
-func preview(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return text.Cut(s, n) + "…"
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return preview(line, 120)
-}
+func firstLine(s string) string { return text.Clip(text.FirstLine(s), 120) }
 
 // guard turns a panic into an error: a tool's bug is the tool's error.
 func guard[T any](f func() (T, error)) (v T, err error) {
@@ -177,7 +165,7 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 			if of, ok := r.(*panics.Recovered); ok { // a goroutine that it waited for
 				crashed, stack = of.Value, of.Stack
 			}
-			err = &crash{crashed, preview(string(stack), 1500)}
+			err = &crash{crashed, text.Clip(string(stack), 1500)}
 		}
 	}()
 	return f()

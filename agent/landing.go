@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/edit"
@@ -24,7 +25,7 @@ import (
 
 // judge decides about what a line did on a layer, asks, and lands what may land, until within
 // ends. landed says that the line's effects, or none, count. The error ends the turn.
-func (c *calls) judge(ctx, within context.Context, p *pending, changes Changes, result *tool.Result) (landed bool, err error) {
+func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.Changes, result *tool.Result) (landed bool, err error) {
 	git, err := c.gitEffects(within, changes)
 	if err != nil && within.Err() == nil {
 		c.loses(p, "git's part of them cannot be read: "+err.Error(), result)
@@ -86,7 +87,7 @@ func (c *calls) judging(p *pending) *permission.Policy {
 	return &policy
 }
 
-func (c *calls) land(ctx context.Context, p *pending, changes Changes, git *gitEffects, j permission.Judgement,
+func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, git *gitEffects, j permission.Judgement,
 	result *tool.Result) bool {
 	if stays := changes.Stays(); len(stays) > 0 {
 		c.warn(result, "not deleted, since commands cannot see it: "+text.UpTo(mostNamed, c.session.namesOf(stays)))
@@ -169,7 +170,7 @@ func discardOf(p *pending, j permission.Judgement, why string, nobody bool) (d *
 		said + " (" + text.UpTo(mostNamed, rows) + ")"
 }
 
-func (c *calls) facts(ctx context.Context, changes Changes, git *gitEffects) permission.Facts {
+func (c *calls) facts(ctx context.Context, changes confine.Changes, git *gitEffects) permission.Facts {
 	facts := permission.Facts{Made: func(change sandbox.Change) bool { return c.keeper.made.has(change.Path) }, Git: git.rows, Repository: git.has}
 	if c.keeper.journal != nil {
 		facts.Kept = c.keeper.journal.Holds
@@ -211,7 +212,7 @@ const (
 )
 
 // diffOf is a unified diff of some of the changes; what is not text is named by type and size.
-func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Change) string {
+func diffOf(ctx context.Context, root string, changes confine.Changes, some []sandbox.Change) string {
 	name := func(path string) string {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
@@ -246,7 +247,7 @@ func diffOf(ctx context.Context, root string, changes Changes, some []sandbox.Ch
 	return b.String()
 }
 
-func diffOfOne(name string, changes Changes, c sandbox.Change) (string, error) {
+func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, error) {
 	if c.Kind == sandbox.Mode || !c.Mode.IsRegular() { // A deleted file has the mode that it had.
 		return "", nil // The change is reported by name.
 	}
@@ -313,7 +314,7 @@ func (p *pending) discard(policy *permission.Policy) (permission.Judgement, erro
 }
 
 // unjudged is what a command did that is discarded in any case. Git's data is not looked into.
-func (p *pending) unjudged(policy *permission.Policy, changes Changes) permission.Judgement {
+func (p *pending) unjudged(policy *permission.Policy, changes confine.Changes) permission.Judgement {
 	ofGit := func(path string) bool {
 		rel, err := filepath.Rel(policy.Root, path)
 		return err == nil && repository.GitData(filepath.ToSlash(rel))

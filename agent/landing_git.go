@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool/git"
 	"artoo/tool/names"
@@ -64,7 +65,7 @@ func (g *gitEffects) close() (err error) {
 
 // gitEffects looks at what a line did to each repository that it changed. A new repository has no view:
 // its files are judged one by one.
-func (c *calls) gitEffects(ctx context.Context, changes Changes) (g *gitEffects, err error) {
+func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *gitEffects, err error) {
 	g = &gitEffects{}
 	defer func() {
 		if err != nil {
@@ -197,7 +198,7 @@ func moduleOf(dir, path string) string {
 }
 
 // workTree is a repository's work tree as it will be once the line's files have landed.
-func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes Changes) repo.WorkTree {
+func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sandbox.Change, changes confine.Changes) repo.WorkTree {
 	var ignored []string
 	asked := false
 	return repo.WorkTree{

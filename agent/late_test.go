@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool/project"
@@ -308,7 +309,7 @@ type startsThen struct {
 	then func()
 }
 
-func (s startsThen) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
+func (s startsThen) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error) {
 	confined, err := s.confinement.Start(cmd, line)
 	s.then()
 	return confined, err

@@ -107,11 +107,9 @@ func (a *Agent) Remember(m Memory) error {
 		return a.writeMemory(m)
 	}
 	step := a.keeper.journal.Begin(a.session.turnNumber()+1, "remember "+filepath.Base(m.Path))
-	if _, err := step.Before(m.Path); err != nil {
-		_, ended := step.End()
-		return errors.Join(err, ended)
+	if _, err = step.Before(m.Path); err == nil {
+		err = a.writeMemory(m)
 	}
-	err = a.writeMemory(m)
 	_, ended := step.End()
 	return errors.Join(err, ended)
 }

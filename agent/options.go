@@ -189,13 +189,6 @@ type Sandbox interface {
 	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
 }
 
-// Line, Confined and Changes are those of the package that implements Sandbox.
-type (
-	Line     = confine.Line
-	Confined = confine.Confined
-	Changes  = confine.Changes
-)
-
 // Check is a command of the user's that looks at files after a tool changed them.
 type Check struct {
 	// Glob is of paths below the project's root, with slashes; one without a slash is of names in

@@ -28,19 +28,12 @@ func (t *turn) announce(p *pending) {
 
 // runOwn runs a call of one of OwnTools.
 func (t *turn) runOwn(ctx context.Context, p *pending) (tool.Result, error) {
-	switch p.tool.Name {
-	case "task":
-		return t.runTask(ctx, p)
-	case "todo":
-		return t.runTodo(p)
-	case AskUser:
-		return t.runAskUser(ctx, p)
-	case "enter_plan_mode":
-		return t.runEnterPlan()
-	case ExitPlan:
-		return t.runExitPlan(ctx, p)
+	run := map[string]func(*turn, context.Context, *pending) (tool.Result, error){"task": (*turn).runTask, "todo": (*turn).runTodo,
+		AskUser: (*turn).runAskUser, "enter_plan_mode": (*turn).runEnterPlan, ExitPlan: (*turn).runExitPlan}[p.tool.Name]
+	if run == nil {
+		return tool.Result{}, fmt.Errorf("no one runs the tool %s here", p.tool.Name)
 	}
-	return tool.Result{}, fmt.Errorf("no one runs the tool %s here", p.tool.Name)
+	return run(t, ctx, p)
 }
 
 type askUserInput struct {
@@ -122,7 +115,7 @@ func (a *Agent) BeforePlan() permission.Mode {
 }
 
 // runEnterPlan puts plan mode in force. It only takes away, so nobody is asked.
-func (t *turn) runEnterPlan() (tool.Result, error) {
+func (t *turn) runEnterPlan(context.Context, *pending) (tool.Result, error) {
 	if t.session.opt.Policy.Mode == permission.ModePlan {
 		return tool.Result{Text: "Plan mode is on already.", Summary: "on already"}, nil
 	}
@@ -190,7 +183,7 @@ func (t *turn) showTodo(p *pending) {
 	p.call.Access.Object = strings.Join(lines, "\n")
 }
 
-func (t *turn) runTodo(p *pending) (tool.Result, error) {
+func (t *turn) runTodo(_ context.Context, p *pending) (tool.Result, error) {
 	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
 	if err != nil {
 		return tool.Result{}, err

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
@@ -35,15 +36,15 @@ type pending struct {
 
 	asks       *prompter // All calls of a reply share it.
 	decision   permission.Decision
-	mode       permission.Mode // The decision was made in this mode.
-	confined   Confined        // the command, once it was started confined
-	made       *madeGuarded    // It watches for auto-executed files that the command makes on the project itself; nil elsewhere.
-	refused    error           // why it could not be started where it was decided
-	live       *liveOutput     // shows what it prints while it runs
-	job        *shell.Job      // the command that it left running in the background; nil for none
-	kept       bool            // a step of the journal ends with it
-	ownChanges func()          // tells the files that what changed by now was its doing; nil for none
-	run        *callRun        // its goroutine; nil before it runs
+	mode       permission.Mode  // The decision was made in this mode.
+	confined   confine.Confined // the command, once it was started confined
+	made       *madeGuarded     // It watches for auto-executed files that the command makes on the project itself; nil elsewhere.
+	refused    error            // why it could not be started where it was decided
+	live       *liveOutput      // shows what it prints while it runs
+	job        *shell.Job       // the command that it left running in the background; nil for none
+	kept       bool             // a step of the journal ends with it
+	ownChanges func()           // tells the files that what changed by now was its doing; nil for none
+	run        *callRun         // its goroutine; nil before it runs
 
 	stop           error              // the answer to a question about what it did ends the turn
 	whole          permission.Verdict // whether a background command may write the whole project; "" before that is asked

@@ -335,7 +335,7 @@ func (r *requests) oversized(c provider.ToolCall) provider.ToolCall {
 		r.session.tooLarge = map[string]string{}
 	}
 	r.session.tooLarge[c.ID] = fmt.Sprintf("has %d bytes, more than the context has room for", len(whole))
-	c.Input, c.Raw = json.RawMessage("{}"), preview(whole, 300)
+	c.Input, c.Raw = json.RawMessage("{}"), text.Clip(whole, 300)
 	return c
 }
 

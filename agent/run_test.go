@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"artoo/agent"
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -136,12 +137,12 @@ type counting struct {
 }
 
 type counted struct {
-	agent.Confined
+	confine.Confined
 	of   *counting
 	once sync.Once
 }
 
-func (c *counting) Start(cmd *exec.Cmd, line agent.Line) (agent.Confined, error) {
+func (c *counting) Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.runs++; c.runs > c.max {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
 	"artoo/tool/builtin"
@@ -154,7 +155,7 @@ func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) 
 }
 
 // metWall says in words that a command met a wall; "" where it did not.
-func metWall(c Confined, wall string) string {
+func metWall(c confine.Confined, wall string) string {
 	for _, d := range c.Denials() {
 		if d.Wall == wall {
 			return d.What

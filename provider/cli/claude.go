@@ -27,7 +27,7 @@ var claude = dialect{
 		return &claudeEvents{calls: map[string]string{}, why: map[string]string{}, used: map[string]provider.Usage{},
 			streams: map[string]string{}}
 	},
-	remark:    func(stderr string) string { return lineWith(stderr, "claude: ", "[claude-code:unrecognized_model]") },
+	remark:    "[claude-code:unrecognized_model]",
 	args:      claudeArgs,
 	effort:    "max",
 	keepsCaps: true,

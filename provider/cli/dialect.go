@@ -39,7 +39,7 @@ type dialect struct {
 	guard   func(prompt string) string // keeps the text from being taken for commands
 	https   map[int]int                // exit statuses that are HTTP's, cut to a byte
 	exits   map[int]provider.ErrorKind // exit statuses that tell the kind
-	remark  func(stderr string) string // the line of a good run's stderr to show the user; may be ""
+	remark  string                     // words of a line of a good run's stderr to show the user; may be ""
 }
 
 type call struct {

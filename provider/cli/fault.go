@@ -10,8 +10,6 @@ import (
 	"artoo/provider"
 )
 
-const mostMessage = 1000 // bytes of an error's text
-
 // The words of a failure's kind; the first that fits decides, + joins words that must all occur.
 var kindWords = []struct {
 	kind  provider.ErrorKind
@@ -118,11 +116,7 @@ func ending(state *os.ProcessState) string {
 
 // failed makes the error of a failure by its kind, its text, then its status.
 func (r *run) failed(f *failure, stderr string) *provider.Error {
-	text := f.text
-	if len(text) > mostMessage {
-		text = strings.ToValidUTF8(text[:mostMessage], "") + "…"
-	}
-	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(text)), "."), "", nil)
+	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(f.text)), "."), "", nil)
 	e.Status, e.Code, e.RequestID = f.status, f.code, r.reply.session
 	e.Usage, e.RetryAfter = r.spent(), f.after
 	words := strings.ToLower(f.text + " " + f.code)
@@ -208,16 +202,6 @@ func (r *run) reason(stderr string) string {
 		}
 	}
 	return cmp.Or(found, lastLine(stderr))
-}
-
-// lineWith is the first line that has what in it, behind a label, or "".
-func lineWith(text, label, what string) string {
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, what) {
-			return label + strings.TrimSpace(line)
-		}
-	}
-	return ""
 }
 
 // lastLine is the last line that is not just a place in a trace or a wait for input.

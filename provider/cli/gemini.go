@@ -46,7 +46,7 @@ var gemini = dialect{
 		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig,
 		53: provider.KindCap, 55: provider.KindConfig,
 	},
-	remark: func(stderr string) string { return lineWith(stderr, "gemini: ", "Approval mode overridden") },
+	remark: "Approval mode overridden",
 }
 
 // geminiPolicy denies what changes something: the user's settings may allow it.

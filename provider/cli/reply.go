@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"artoo/provider"
+	"artoo/tool/text"
 )
 
 const (
@@ -211,15 +211,6 @@ func (r *reply) message(name, model string, s session) (provider.Message, error)
 	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}, err
 }
 
-func oneLine(text string) string {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
-	line, rest, _ := strings.Cut(text, "\n")
-	line = strings.TrimSpace(line)
-	if utf8.RuneCountInString(line) > mostStep {
-		line, rest = string([]rune(line)[:mostStep]), "more"
-	}
-	if strings.TrimSpace(rest) != "" {
-		line += " …"
-	}
-	return line
+func oneLine(said string) string {
+	return text.Clip(text.Head(strings.ToValidUTF8(said, "\uFFFD")), mostStep)
 }

@@ -290,8 +290,11 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 		}
 		return err
 	}
-	if r.dialect.remark != nil {
-		rep.notify(r.dialect.remark(stderr))
+	for line := range strings.Lines(stderr) {
+		if r.dialect.remark != "" && strings.Contains(line, r.dialect.remark) {
+			rep.notify(r.dialect.program + ": " + strings.TrimSpace(line))
+			break
+		}
 	}
 	rep.finish()
 	if over := r.passed(p); over != nil {

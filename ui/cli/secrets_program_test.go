@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/config"
 	"artoo/provider"
@@ -132,7 +133,7 @@ func (a *app) runConfined(ctx context.Context, line string, layer bool) (string,
 	if err != nil {
 		return "", err
 	}
-	started, err := box.Start(cmd, agent.Line{Place: place, Exec: true, Hidden: []string{store}})
+	started, err := box.Start(cmd, confine.Line{Place: place, Exec: true, Hidden: []string{store}})
 	if err != nil {
 		return "", err
 	}
