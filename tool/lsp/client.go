@@ -334,7 +334,7 @@ func (c *client) found(ctx context.Context, path string, version int) (list []Pr
 		c.mu.Unlock()
 		select {
 		case <-published:
-		case <-c.conn.gone:
+		case <-c.conn.life.Done():
 			return nil, false
 		case <-ctx.Done():
 			return nil, false

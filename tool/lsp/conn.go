@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/textproto"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,24 +21,14 @@ const maxFrame = 32 << 20
 // errGone is a server that has ended or writes what is no protocol.
 var errGone = errors.New("the language server has ended")
 
-// frame is a message of JSON-RPC 2.0 that was read; a notification has no id, a response no
-// method.
+// frame is a message of JSON-RPC 2.0; a notification has no id, a response no method.
 type frame struct {
-	ID     json.RawMessage
-	Method string
-	Params json.RawMessage
-	Result json.RawMessage
-	Error  *rpcError
-}
-
-// message is one that is sent.
-type message struct {
-	Version string    `json:"jsonrpc"`
-	ID      any       `json:"id,omitempty"`
-	Method  string    `json:"method,omitempty"`
-	Params  any       `json:"params,omitempty"`
-	Result  any       `json:"result,omitempty"`
-	Error   *rpcError `json:"error,omitempty"`
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
 }
 
 type rpcError struct {
@@ -48,17 +38,15 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return e.Message }
 
-// conn speaks JSON-RPC with a server, framed as the Language Server Protocol has it:
-// header lines, an empty one, as many bytes as Content-Length says. No kept library
-// speaks it over pipes of a process that somebody else started, which a confined one is.
+// conn speaks JSON-RPC with a server, framed as the Language Server Protocol has it.
 type conn struct {
 	notified func(method string, params json.RawMessage)             // called one after another
 	asked    func(method string, params json.RawMessage) (any, bool) // answers what the server asks; false for no such method
 	writes   chan []byte                                             // frames on their way: a server that does not read holds nobody up
-	gone     chan struct{}                                           // closed when nothing more will come
+	life     context.Context                                         // done when nothing more will come; its cause says why
+	end      context.CancelCauseFunc
 
 	mu      sync.Mutex
-	why     error
 	last    int64
 	waiting map[int64]chan frame
 }
@@ -67,9 +55,9 @@ type conn struct {
 const maxWrites = 256
 
 func newConn(w io.Writer, r io.Reader, notified func(string, json.RawMessage), asked func(string, json.RawMessage) (any, bool)) *conn {
-	c := &conn{notified: notified, asked: asked, writes: make(chan []byte, maxWrites), gone: make(chan struct{}),
-		waiting: map[int64]chan frame{}}
-	go c.run(func() error { return c.read(bufio.NewReader(r)) })
+	c := &conn{notified: notified, asked: asked, writes: make(chan []byte, maxWrites), waiting: map[int64]chan frame{}}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	go c.run(func() error { return c.read(&io.LimitedReader{R: r}) })
 	go c.run(func() error { return c.write(w) })
 	return c
 }
@@ -83,16 +71,6 @@ func (c *conn) run(direction func() error) {
 	c.end(fmt.Errorf("%w: %w", errGone, err))
 }
 
-// end says that nothing more will come, and why.
-func (c *conn) end(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.why == nil {
-		c.why = why
-		close(c.gone)
-	}
-}
-
 func (c *conn) write(w io.Writer) error {
 	for {
 		select {
@@ -100,16 +78,31 @@ func (c *conn) write(w io.Writer) error {
 			if _, err := w.Write(f); err != nil {
 				return err
 			}
-		case <-c.gone:
+		case <-c.life.Done():
 			return errGone
 		}
 	}
 }
 
-func (c *conn) read(r *bufio.Reader) error {
+// read reads messages, none of which may be longer than maxFrame.
+func (c *conn) read(bounded *io.LimitedReader) error {
+	r := textproto.NewReader(bufio.NewReader(bounded))
 	for {
-		f, err := readFrame(r)
+		bounded.N = maxFrame
+		head, err := r.ReadMIMEHeader()
 		if err != nil {
+			return err
+		}
+		length, err := strconv.ParseUint(head.Get("Content-Length"), 10, 32)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(io.LimitReader(r.R, int64(length)))
+		if err != nil {
+			return err
+		}
+		var f frame
+		if err := json.Unmarshal(body, &f); err != nil {
 			return err
 		}
 		switch {
@@ -121,37 +114,6 @@ func (c *conn) read(r *bufio.Reader) error {
 			c.reply(f)
 		}
 	}
-}
-
-// readFrame reads one message.
-func readFrame(r *bufio.Reader) (f frame, err error) {
-	length := -1
-	for lines := 0; ; lines++ {
-		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return f, err
-		}
-		text := strings.TrimRight(string(line), "\r\n")
-		if text == "" {
-			break
-		}
-		if name, value, ok := strings.Cut(text, ":"); ok && strings.EqualFold(strings.TrimSpace(name), "content-length") {
-			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
-				return f, fmt.Errorf("a Content-Length of %.40q", value)
-			}
-		}
-		if lines == 20 {
-			return f, errors.New("what it writes is not the Language Server Protocol")
-		}
-	}
-	if length < 0 || length > maxFrame {
-		return f, fmt.Errorf("a message of %d bytes", length)
-	}
-	body := make([]byte, length)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return f, err
-	}
-	return f, json.Unmarshal(body, &f)
 }
 
 // answered hands a response to the call that waits for it.
@@ -169,28 +131,28 @@ func (c *conn) answered(f frame) {
 }
 
 func (c *conn) reply(f frame) {
-	result, ok := c.asked(f.Method, f.Params)
-	switch {
-	case !ok:
-		c.send(message{ID: f.ID, Error: &rpcError{Code: -32601, Message: "no such method"}})
-	case result == nil:
-		c.send(message{ID: f.ID, Result: json.RawMessage("null")})
-	default:
-		c.send(message{ID: f.ID, Result: result})
+	if result, ok := c.asked(f.Method, f.Params); ok {
+		c.send(frame{ID: f.ID, Result: raw(result)})
+	} else {
+		c.send(frame{ID: f.ID, Error: &rpcError{Code: -32601, Message: "no such method"}})
 	}
 }
 
-// send puts a message on its way. A server that does not read its input is given up.
-func (c *conn) send(m message) {
-	m.Version = "2.0"
-	body, err := json.Marshal(m)
+// raw is JSON of what artoo itself makes, which can always be written.
+func raw(v any) json.RawMessage {
+	body, err := json.Marshal(v)
 	if err != nil {
-		c.end(err)
-		return
+		panic(err)
 	}
+	return body
+}
+
+// send puts a message on its way. A server that does not read its input is given up.
+func (c *conn) send(f frame) {
+	f.Version = "2.0"
+	body := raw(f)
 	select {
-	case c.writes <- append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(body)), body...):
-	case <-c.gone:
+	case c.writes <- fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body):
 	default:
 		c.end(fmt.Errorf("%w: it does not read what it is sent", errGone))
 	}
@@ -198,7 +160,7 @@ func (c *conn) send(m message) {
 
 // notify tells the server something.
 func (c *conn) notify(method string, params any) {
-	c.send(message{Method: method, Params: params})
+	c.send(frame{Method: method, Params: raw(params)})
 }
 
 const (
@@ -212,15 +174,13 @@ const (
 // call asks the server and waits for the answer, which goes to result.
 func (c *conn) call(ctx context.Context, method string, params, result any) (err error) {
 	for range maxAsked {
-		var answer *rpcError
-		if err = c.ask(ctx, method, params, result); !errors.As(err, &answer) || answer.Code != contentModified {
+		err = c.ask(ctx, method, params, result)
+		if answer, ok := errors.AsType[*rpcError](err); !ok || answer.Code != contentModified {
 			return err
 		}
-		pause := time.NewTimer(askAgain)
 		select {
-		case <-pause.C:
+		case <-time.After(askAgain):
 		case <-ctx.Done():
-			pause.Stop()
 			return context.Cause(ctx)
 		}
 	}
@@ -235,17 +195,15 @@ func (c *conn) ask(ctx context.Context, method string, params, result any) error
 	number := c.last
 	c.waiting[number] = reply
 	c.mu.Unlock()
-	c.send(message{ID: number, Method: method, Params: params})
+	c.send(frame{ID: raw(number), Method: method, Params: raw(params)})
 	select {
 	case f := <-reply:
 		if f.Error != nil {
 			return f.Error
 		}
 		return json.Unmarshal(f.Result, result)
-	case <-c.gone:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.why
+	case <-c.life.Done():
+		return context.Cause(c.life)
 	case <-ctx.Done():
 		c.mu.Lock()
 		delete(c.waiting, number)
