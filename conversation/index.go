@@ -198,11 +198,15 @@ const (
 	remindedOld = `,"parts":[{"type":"text","text":"` + unmarkedReminder
 )
 
+var kindOfType = map[string]kind{
+	typeSession: kindSession, typeMessage: kindMessage, typeUsage: kindUsage, typeTrim: kindTrim, typeNote: kindNote,
+	typeTurn: kindTurn, typeCompact: kindCompact, typeUncompact: kindUncompact,
+}
+
 func (b beginning) kindOf() kind {
-	switch string(b.kind) {
-	case typeSession:
-		return kindSession
-	case typeMessage:
+	k := kindOfType[string(b.kind)]
+	switch k {
+	case kindMessage:
 		// The time stands before the message and has no quotes in it.
 		_, after, _ := bytes.Cut(b.rest[len(timeField):], []byte{'"'})
 		said, ok := bytes.CutPrefix(after, []byte(userMessage))
@@ -212,27 +216,15 @@ func (b beginning) kindOf() kind {
 		if bytes.HasPrefix(after, []byte(toolMessage)) {
 			return kindTool
 		}
-		return kindMessage
-	case typeUsage:
-		return kindUsage
-	case typeTrim:
-		return kindTrim
-	case typeNote:
+	case kindNote:
 		if bytes.Contains(b.rest, []byte(`"kind":"`+NoteTorn+`"`)) {
 			return kindTorn
 		}
 		if bytes.Contains(b.rest, []byte(`"kind":"`+noteName+`"`)) {
 			return kindName
 		}
-		return kindNote
-	case typeTurn:
-		return kindTurn
-	case typeCompact:
-		return kindCompact
-	case typeUncompact:
-		return kindUncompact
 	}
-	return kindUnknown
+	return k
 }
 
 // canonical is the line as the encoder writes it, for one that somebody else wrote.

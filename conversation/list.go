@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -50,13 +51,7 @@ const (
 
 // List describes all sessions, the last written first, from the beginning and end of each file,
 // or the whole where that does not suffice. Broken files are listed with what is known.
-func (st Store) List() ([]Info, error) {
-	files, err := st.files()
-	if err != nil {
-		return nil, err
-	}
-	return describeAll(files), nil
-}
+func (st Store) List() ([]Info, error) { return st.Recent(math.MaxInt) }
 
 // Recent is the newest n sessions, newest first, as List describes them.
 func (st Store) Recent(n int) ([]Info, error) {

@@ -177,14 +177,3 @@ func (c *Conversation) Cost() *float64 {
 	}
 	return t.CostUSD
 }
-
-// CacheHitRate is the cached share of all that was sent, 0 to 1.
-func (c *Conversation) CacheHitRate() float64 { return c.Totals().CacheHitRate() }
-
-// CacheHitRate is that of the requests.
-func (t Totals) CacheHitRate() float64 {
-	if t.Usage.Prompt() == 0 {
-		return 0
-	}
-	return float64(t.Usage.CacheRead) / float64(t.Usage.Prompt())
-}

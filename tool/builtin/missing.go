@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,37 +66,22 @@ const nearNames = 4
 
 // nearest returns the names most like name, best first; directories end in a slash.
 func nearest(name string, others []string) []string {
-	type scored struct {
-		name string
-		off  int
-	}
-	var near []scored
 	folded := names.Fold(name)
 	stem := strings.TrimSuffix(folded, filepath.Ext(folded))
 	limit := max(2, len([]rune(folded))/3)
+	off := map[string]int{}
 	for _, n := range others {
 		other := names.Fold(strings.TrimSuffix(n, "/"))
-		off := spelling.Distance(folded, other, limit)
-		if off > limit {
-			switch {
-			case stem != "" && stem == strings.TrimSuffix(other, filepath.Ext(other)):
-			case len(stem) >= 3 && strings.Contains(other, stem):
-			default:
-				continue
-			}
-			off = limit
+		switch distance := spelling.Distance(folded, other, limit); {
+		case distance <= limit:
+			off[n] = distance
+		case stem != "" && stem == strings.TrimSuffix(other, filepath.Ext(other)),
+			len(stem) >= 3 && strings.Contains(other, stem):
+			off[n] = limit
 		}
-		near = append(near, scored{n, off})
 	}
-	slices.SortFunc(near, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.name, b.name))
-	})
-	near = near[:min(len(near), nearNames)]
-	best := make([]string, len(near))
-	for i, s := range near {
-		best[i] = s.name
-	}
-	return best
+	near := slices.SortedFunc(maps.Keys(off), func(a, b string) int { return cmp.Or(off[a]-off[b], cmp.Compare(a, b)) })
+	return near[:min(len(near), nearNames)]
 }
 
 // elsewhereTimeout bounds the search for a missing file in other directories.

@@ -41,7 +41,7 @@ type fileSearch struct {
 
 // file searches the file at an absolute path, whatever its size. It may return a *RefusedError.
 func (s *fileSearch) file(ctx context.Context, abs string, keep int) (fileHits, error) {
-	f, _, err := openRegular(s.files, abs)
+	f, err := s.files.Open(abs)
 	if err != nil {
 		return fileHits{}, err
 	}
@@ -217,23 +217,14 @@ func (s *fileSearch) hideHits(abs string, hits fileHits) error {
 	if !suspect || s.inside == nil {
 		return nil
 	}
-	file, info, err := openRegular(s.files, abs)
-	if err != nil {
+	text, err := s.files.Source(abs)
+	switch {
+	case errors.Is(err, files.ErrTooLarge), len(text) > maxInside:
+		return nil
+	case err != nil:
 		return err
 	}
-	defer file.Close()
-	if info.Size() > maxInside {
-		return nil
-	}
-	raw, err := io.ReadAll(io.LimitReader(file, maxInside))
-	if err != nil {
-		return err
-	}
-	text, err := files.Decode(raw)
-	if err != nil {
-		return nil
-	}
-	marks := s.inside(text.Body)
+	marks := s.inside(text)
 	for i, line := range hits.lines {
 		if mark := marks[line.Num]; mark != "" {
 			hits.lines[i].Text = mark

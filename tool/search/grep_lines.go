@@ -57,16 +57,6 @@ type lineSearch struct {
 	line  int // number of the line at seen
 }
 
-// search reads r until it has keep matches with their context.
-func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHits, error) {
-	s.begin(keep)
-	have, ended, err := s.fill(r, 0)
-	if err != nil {
-		return s.hits, err
-	}
-	return s.from(ctx, r, 0, have, ended)
-}
-
 // begin makes ready for the next file.
 func (s *lineSearch) begin(keep int) {
 	if s.buf == nil {

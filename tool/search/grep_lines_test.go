@@ -1,7 +1,9 @@
 package search
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -45,6 +47,16 @@ func slowSearch(re *regexp.Regexp, text string, context, keep int) string {
 	return b.String()
 }
 
+// searchIn searches what r holds, as a file of a tree is searched.
+func searchIn(ctx context.Context, s *lineSearch, r io.Reader, keep int) (fileHits, error) {
+	s.begin(keep)
+	have, ended, err := s.fill(r, 0)
+	if err != nil {
+		return s.hits, err
+	}
+	return s.from(ctx, r, 0, have, ended)
+}
+
 func TestLineSearchAgainstTheSimpleWay(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	patterns := []string{"ab", "a|bc", "(?i)AB|c", "^b", "c$", "^$", "[ab]c+", "(ab|ba)c?", "a.*c", "(?i)ſ",
@@ -69,7 +81,7 @@ func TestLineSearchAgainstTheSimpleWay(t *testing.T) {
 		context, keep := random.IntN(4), random.IntN(6)
 		// A buffer that holds a few lines only, so that all happens at its edges.
 		s := lineSearch{pattern: compiled, context: context, buf: make([]byte, 70+random.IntN(60))}
-		hits, err := s.search(t.Context(), strings.NewReader(text), keep)
+		hits, err := searchIn(t.Context(), &s, strings.NewReader(text), keep)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 
@@ -36,10 +35,9 @@ const (
 type ignoreRules []ignoreRule
 
 // parseIgnore reads an ignore file of the absolute directory dir. Invalid lines never match, as in git.
-func parseIgnore(dir string, data []byte, fold bool) ignoreRules {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+func parseIgnore(dir, text string, fold bool) ignoreRules {
 	var rules ignoreRules
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		if fold {
 			line = names.Fold(line)

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +10,6 @@ import (
 	"artoo/tool/files"
 	"artoo/tool/git"
 )
-
-// maxIgnoreFile is where reading an ignore file stops, in bytes.
-const maxIgnoreFile = 1 << 20
 
 // ignoreFiles are the names of ignore files, git's first; a later one outweighs those before it.
 func ignoreFiles() [3]string { return [3]string{".gitignore", ".ignore", ".rgignore"} }
@@ -62,8 +58,8 @@ func (s *ignoreSet) ignoresAny(top, abs string) bool {
 func (s ignoreSet) with(files *files.Files, abs string, has [3]bool) ignoreSet {
 	for i, name := range ignoreFiles() {
 		if has[i] {
-			data := readIgnoreFile(files, filepath.Join(abs, name))
-			s.lists[i] = append(slices.Clip(s.lists[i]), parseIgnore(abs, data, s.fold && i == 0)...)
+			text, _ := files.Source(filepath.Join(abs, name)) // what cannot be read ignores nothing
+			s.lists[i] = append(slices.Clip(s.lists[i]), parseIgnore(abs, text, s.fold && i == 0)...)
 		}
 	}
 	return s
@@ -79,7 +75,7 @@ func (s ignoreSet) inRepository(top string) ignoreSet {
 	s.top, s.fold, s.rest = top, user.fold, false
 	// What cannot be read excludes nothing.
 	own, _ := git.ReadSome(filepath.Join(common, "info", "exclude"))
-	s.lists[0] = append(user.rules(top), parseIgnore(top, []byte(own), s.fold)...)
+	s.lists[0] = append(user.rules(top), parseIgnore(top, own, s.fold)...)
 	return s
 }
 
@@ -87,20 +83,6 @@ func (s ignoreSet) inRepository(top string) ignoreSet {
 func (s ignoreSet) outside(dir string) ignoreSet {
 	s.lists[0] = gitExcludes().rules(dir)
 	return s
-}
-
-// readIgnoreFile reads one ignore file; one that may not be read is empty.
-func readIgnoreFile(files *files.Files, abs string) []byte {
-	f, _, err := openRegular(files, abs)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 // gitUser is what git's configuration says of ignoring.
@@ -151,7 +133,7 @@ func (u gitUser) rules(top string) ignoreRules {
 	if err != nil {
 		return nil // most have none
 	}
-	return parseIgnore(top, []byte(text), u.fold)
+	return parseIgnore(top, text, u.fold)
 }
 
 // gitPath expands ~; other paths that are not absolute mean nothing here.

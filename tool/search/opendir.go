@@ -114,30 +114,6 @@ func (f *searchFile) is(info fs.FileInfo) bool {
 
 var errNotRegular = errors.New("not a regular file")
 
-// openRegular opens a regular file. It looks first: opening a FIFO would wait for a writer.
-func openRegular(files *files.Files, abs string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Lstat(abs)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errNotRegular
-	}
-	f, err := files.Open(abs)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err = f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
 // dirChain keeps the directories open that lead to the last one that was asked for:
 // the next one is most often beside it or just below, and takes one call of the
 // system to open, where the whole way took two for each part of it. No link is

@@ -92,7 +92,7 @@ func TestASearchStopsAtItsLimit(t *testing.T) {
 		}
 		s := q.fileSearch(nil).lines
 		endless := io.MultiReader(strings.NewReader(strings.Repeat("x\n", 10)), neverEnding{})
-		hits, err := s.search(t.Context(), endless, 3)
+		hits, err := searchIn(t.Context(), &s, endless, 3)
 		if err != nil || hits.count != 3 || !hits.more || len(hits.lines) != 4 {
 			t.Errorf("%s: %+v %v", pattern, hits, err)
 		}
