@@ -1,8 +1,10 @@
 package anthropic
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -36,6 +38,11 @@ type family struct {
 
 func isClaude(model string) bool { return parseFamily(model).claude }
 
+// numbers finds the first number of an ID behind claude, with the one that may follow; no date.
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^0-9a-z])(\d{1,2})(?:[^0-9a-z](\d{1,2}))?(?:[^0-9]|$)`)
+})
+
 // parseFamily reads ids such as claude-3-7-sonnet-20250219, claude-opus-4-6,
 // anthropic/claude-sonnet-4.5, us.anthropic.claude-haiku-4-5-20251001-v1:0.
 func parseFamily(model string) family {
@@ -44,26 +51,14 @@ func parseFamily(model string) family {
 	if !found {
 		return f
 	}
-	words := strings.FieldsFunc(rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-	numbers := 0
-	for _, w := range words {
-		n, err := strconv.Atoi(w)
-		switch {
-		case err == nil && n < 100 && numbers == 0:
-			f.major = n
-			numbers++
-		case err == nil && n < 100 && numbers == 1:
-			f.minor = n
-			numbers++
-		case err == nil:
-			numbers = 2 // a date ends the version
-		case w == "opus" || w == "sonnet" || w == "haiku" || w == "mythos" || w == "fable":
-			f.name = w
-		default:
-			if f.name != "" && f.major > 0 {
-				numbers = 2 // "v1", "thinking": what follows is no version
-			}
+	for _, name := range []string{"opus", "sonnet", "haiku", "mythos", "fable"} {
+		if strings.Contains(rest, name) {
+			f.name = name
 		}
+	}
+	if found := numbers().FindStringSubmatch(rest); found != nil {
+		f.major, _ = strconv.Atoi(found[1]) // digits only; a missing minor is 0
+		f.minor, _ = strconv.Atoi(found[2])
 	}
 	return f
 }

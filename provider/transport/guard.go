@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -26,7 +26,7 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err := known(ctx, host); err != nil {
 		return nil, err
 	}
-	var server refused
+	var refused atomic.Pointer[Error] // the first refusal: a resolver asks several servers at a time
 	guarded := *g.dialer
 	guarded.ControlContext = g.control
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -35,14 +35,16 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 		}
 		plain := net.Dialer{ControlContext: g.control}
 		conn, err := plain.DialContext(ctx, network, address)
-		server.note(err)
+		if e, ok := errors.AsType[*Error](err); ok {
+			refused.CompareAndSwap(nil, e)
+		}
 		return conn, err
 	}
 	guarded.Resolver = &net.Resolver{PreferGo: true, Dial: dial}
 	conn, err := guarded.DialContext(ctx, network, address)
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		// The resolver keeps only the words of an error.
-		if e := server.get(); e != nil {
+		if e := refused.Load(); e != nil {
 			return nil, &Error{Kind: e.Kind, What: e.What, Hint: e.Hint,
 				Err: fmt.Errorf("%s cannot be looked up, the name server is outside: %w", host, e.Err)}
 		}
@@ -75,26 +77,6 @@ func ofThisNetwork(host string) bool {
 		return true
 	}
 	return last == host || strings.HasSuffix(host, ".home.arpa")
-}
-
-// refused keeps the first refusal; a resolver asks several servers at a time.
-type refused struct {
-	mu  sync.Mutex
-	err *Error
-}
-
-func (r *refused) note(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil {
-		errors.As(err, &r.err)
-	}
-}
-
-func (r *refused) get() *Error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
 }
 
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {

@@ -48,7 +48,7 @@ func newCall(ctx context.Context, e Endpoint) *call {
 	if e.RequestTimeout > 0 {
 		c.ctx, c.stopTimer = context.WithTimeoutCause(limited, e.RequestTimeout, errRequestTimeout)
 	}
-	c.watchdog = newWatchdog(idleLimit(e), cancel)
+	c.watchdog = &watchdog{limit: idleLimit(e), cancel: cancel}
 	return c
 }
 
@@ -65,7 +65,7 @@ func idleLimit(e Endpoint) time.Duration {
 
 // close ends the request. The context goes first: closing a stalled HTTP/2 stream would wait.
 func (c *call) close() {
-	c.watchdog.stop()
+	c.watchdog.wait(0)
 	if c.settled != nil {
 		c.settled.Stop()
 	}
@@ -105,14 +105,15 @@ func (c *call) post(r Request) error {
 		c.resendable(hr)
 	}
 	c.secrets = redact.OfRequest(r.Secret, hr.Header, hr.URL)
-	c.watchdog.start()
+	c.watchdog.wait(2 * c.watchdog.limit)
 	resp, err := c.client().Do(hr)
 	if err != nil {
 		return err
 	}
 	c.resp = resp
 	c.requestID = requestID(resp.Header)
-	c.body = bufio.NewReaderSize(&watched{src: resp.Body, watchdog: c.watchdog}, 4096)
+	c.watchdog.Reader = resp.Body
+	c.body = bufio.NewReaderSize(c.watchdog, 4096)
 	if resp.StatusCode/100 != 2 {
 		return c.statusError()
 	}

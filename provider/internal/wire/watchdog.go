@@ -25,95 +25,60 @@ func (e idleError) Error() string {
 // Is makes a silence a deadline that passed.
 func (e idleError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// watchdog cancels a request that is silent for too long while somebody waits for a byte.
+// watchdog is a body that cancels its request when it is silent for too long while somebody reads.
 type watchdog struct {
-	cancel context.CancelCauseFunc
+	io.Reader // the body, once it has begun
+	limit     time.Duration // 0 = no limit
+	cancel    context.CancelCauseFunc
+	begun     bool // a byte has come
 
 	mu    sync.Mutex
-	limit time.Duration // 0 = no limit
-	timer *time.Timer
-	armed time.Time
-	first bool // no byte has come yet
-	on    bool
+	timer *time.Timer // nil while nobody waits
 }
 
-func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc) *watchdog {
-	return &watchdog{cancel: cancel, limit: limit, first: true}
-}
-
-// start begins the wait for the first byte, which may take twice as long as any later one.
-func (w *watchdog) start() {
+// wait begins a wait of at most d for the next byte, in place of the one before; 0 ends it.
+func (w *watchdog) wait(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.limit > 0 {
-		w.arm(2 * w.limit)
-	}
-}
-
-// wait is called before a read, got after it with the bytes it brought.
-func (w *watchdog) wait() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.first && w.limit > 0 {
-		w.arm(w.limit)
-	}
-}
-
-func (w *watchdog) got(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if n > 0 {
-		w.first = false
-	}
-	if !w.first && w.timer != nil {
-		w.timer.Stop()
-		w.on = false
-	}
-}
-
-func (w *watchdog) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.on = false
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.arm(d)
 }
 
 func (w *watchdog) arm(d time.Duration) {
-	w.armed, w.on = time.Now(), true
 	if w.timer != nil {
 		w.timer.Stop()
+		w.timer = nil
 	}
-	w.timer = time.AfterFunc(d, func() { w.fire(d) })
-}
-
-// fire ends the request, unless the process was stopped meanwhile (Ctrl-Z): then it waits again.
-func (w *watchdog) fire(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.on {
+	if d == 0 {
 		return
 	}
-	if late := time.Since(w.armed) - d; late > time.Second {
-		w.arm(d)
-		return
-	}
-	idle := idleError{after: d}
-	if w.first {
+	armed, idle := time.Now(), idleError{after: d}
+	if d > w.limit {
 		idle.limit = w.limit
 	}
-	w.cancel(idle)
+	var own *time.Timer
+	own = time.AfterFunc(d, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch {
+		case w.timer != own: // a byte came meanwhile
+		case time.Since(armed)-d > time.Second: // the process was stopped (Ctrl-Z)
+			w.arm(d)
+		default:
+			w.cancel(idle)
+		}
+	})
+	w.timer = own
 }
 
-type watched struct {
-	src      io.Reader
-	watchdog *watchdog
-}
-
-func (r *watched) Read(p []byte) (int, error) {
-	r.watchdog.wait()
-	n, err := r.src.Read(p)
-	r.watchdog.got(n)
+// Read implements io.Reader. The wait for the first byte goes on from call to call: it began with
+// the request, and may take twice as long.
+func (w *watchdog) Read(p []byte) (int, error) {
+	if w.begun {
+		w.wait(w.limit)
+	}
+	n, err := w.Reader.Read(p)
+	if w.begun = w.begun || n > 0; w.begun {
+		w.wait(0)
+	}
 	return n, err
 }
