@@ -130,12 +130,8 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	if err == nil {
 		err = wire.Decode(data, &m)
 	}
-	if e := wire.Failure(data); e != nil && (err != nil || kind.Type != "message") {
-		return nil, e
-	}
 	if err != nil || kind.Type != "message" {
-		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no message: " + string(data),
-			Err: err}
+		return nil, wire.NoReply("message", data, err)
 	}
 	d.start(&m)
 	for i := range m.Content {

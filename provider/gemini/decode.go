@@ -76,8 +76,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 		return d.Pending, err
 	}
 	if len(d.Parts) == 0 && d.stop == "" {
-		return nil, &provider.Error{Kind: provider.KindProvider,
-			Message: "the reply is no answer of a model: " + string(data)}
+		return nil, wire.NoReply("answer of a model", data, nil)
 	}
 	if d.stop == "" && data[0] == '{' {
 		d.stop = "STOP" // a whole document needs no word that it ended

@@ -105,11 +105,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	if err == nil && len(c.Choices) > 0 {
 		return d.Pending, d.takeWhole(&c, data)
 	}
-	if e := wire.Failure(data); e != nil {
-		return nil, e
-	}
-	return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no completion: " + string(data),
-		Err: err}
+	return nil, wire.NoReply("completion", data, err)
 }
 
 func (d *decoder) takeWhole(c *chunk, data []byte) error {

@@ -14,11 +14,8 @@ type responsesDecoder struct {
 	most int // tokens that the reply was asked to have at most, 0 for no limit
 
 	items        []*outputItem
-	byIndex      map[int]*outputItem    // the place in the output; the surer key
-	byID         map[string]*outputItem // some gateways give an item another id in each event, others send no index
-	newest       map[string]*outputItem // the newest item of a kind
-	spoken       *outputItem            // the newest with text for the user
-	stop         string                 // why the reply ended; "" while it has not
+	spoken       *outputItem // the newest with text for the user
+	stop         string      // why the reply ended; "" while it has not
 	refusal      strings.Builder
 	begun        bool
 	unrecognized []string // kinds of items that were left out
@@ -111,11 +108,7 @@ func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
 	var r responsesReply
 	err := wire.Decode(data, &r)
 	if err != nil || r.Status == "" || r.Object != "response" {
-		if e := wire.Failure(data); e != nil {
-			return nil, e
-		}
-		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no response: " + string(data),
-			Err: err}
+		return nil, wire.NoReply("response", data, err)
 	}
 	d.start(&r)
 	switch r.Status {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -20,8 +21,10 @@ type outputItem struct {
 	section section         // section of the last piece of reasoning
 	refused bool
 	done    bool
-	// How events speak of it: by an index, and whether its start was told.
-	indexed, announced bool
+	// How events speak of it: by the place in the output, -1 where none is named, and the newest ID.
+	index     int
+	id        string
+	announced bool // its start was told
 }
 
 // section is a part of an item's reasoning: one of its summaries, or of its texts.
@@ -50,65 +53,63 @@ type itemPart struct {
 }
 
 // find is the item of an event, by index, ID, or as the newest open one of its kind; or a new one.
-// An index that all items share is ignored.
+// Beside an index the ID, of which some gateways make another in each event, counts for an item
+// without one, or where items of several kinds share the index.
 func (d *responsesDecoder) find(index *int, id, kind string) *outputItem {
-	var o *outputItem
 	shared := false
-	if index != nil {
-		if o = d.byIndex[*index]; o != nil && !o.fits(kind) {
-			o, shared = nil, true
-		}
-	}
-	if o == nil && id != "" {
-		if known := d.byID[id]; known != nil && known.fits(kind) && (index == nil || shared || !known.indexed) {
-			o = known
-		}
-	}
-	if o == nil && index == nil && id == "" {
-		if newest := d.newest[kind]; newest != nil && !newest.done {
-			return newest
+	o := d.newest(func(o *outputItem) bool {
+		here := index != nil && o.index == *index
+		shared = shared || here && !o.fits(kind)
+		return here && o.fits(kind)
+	})
+	switch {
+	case o != nil:
+	case id != "":
+		o = d.newest(func(o *outputItem) bool {
+			return o.isCalled(id) && o.fits(kind) && (index == nil || shared || o.index < 0)
+		})
+	case index == nil:
+		if o = d.newest(func(o *outputItem) bool { return o.kind == kind }); o != nil && o.done {
+			o = nil
 		}
 	}
 	if o == nil {
 		o = d.begin(kind)
 	}
-	d.bind(o, index, id)
+	if index != nil {
+		o.index = *index
+	}
+	o.id = cmp.Or(id, o.id)
 	return o
 }
 
 func (o *outputItem) fits(kind string) bool { return o.kind == kind || o.kind == "" }
 
-func (d *responsesDecoder) begin(kind string) *outputItem {
-	o := &outputItem{kind: kind}
-	d.items = append(d.items, o)
-	if d.newest == nil {
-		d.byIndex, d.byID, d.newest = map[int]*outputItem{}, map[string]*outputItem{}, map[string]*outputItem{}
+func (o *outputItem) isCalled(id string) bool { return id != "" && (o.id == id || o.mark.ID == id) }
+
+// newest is the newest item of which is is true, or nil.
+func (d *responsesDecoder) newest(is func(*outputItem) bool) *outputItem {
+	for _, o := range slices.Backward(d.items) {
+		if is(o) {
+			return o
+		}
 	}
-	d.newest[kind] = o
-	return o
+	return nil
 }
 
-// bind makes an item the one that an index and an id stand for from now on.
-func (d *responsesDecoder) bind(o *outputItem, index *int, id string) {
-	if index != nil {
-		d.byIndex[*index] = o
-		o.indexed = true
-	}
-	if id != "" {
-		d.byID[id] = o
-	}
+func (d *responsesDecoder) begin(kind string) *outputItem {
+	o := &outputItem{kind: kind, index: -1}
+	d.items = append(d.items, o)
+	return o
 }
 
 // added is the item that an event begins: a new one, unless a delta came before.
 func (d *responsesDecoder) added(index *int, it *itemHead) *outputItem {
-	known := d.byIndex != nil && index != nil && d.byIndex[*index] != nil || it.ID != "" && d.byID[it.ID] != nil
-	var o *outputItem
-	if known {
-		o = d.find(index, it.ID, it.Type)
-	}
-	if o == nil || o.announced && o.mark.ID != it.ID {
+	o := d.find(index, it.ID, it.Type)
+	if o.announced && (it.ID == "" || o.mark.ID != it.ID) {
+		old := o
 		o = d.begin(it.Type)
-		d.bind(o, index, it.ID)
+		o.index, o.id = old.index, it.ID
 	}
 	o.announced = true
 	return o
@@ -239,24 +240,16 @@ func (d *responsesDecoder) reasoning(o *outputItem, at section, s string) {
 
 // complete takes of a finished response the items that the stream lacked or left open.
 func (d *responsesDecoder) complete(output []json.RawMessage) {
-	byCall, kinds := map[string]*outputItem{}, map[string]bool{}
 	streamed := d.items
-	for _, o := range streamed {
-		byCall[o.callID] = o
-		kinds[o.kind] = true
-	}
-	delete(byCall, "")
 	for n, raw := range output {
 		var it itemHead
 		if wire.Decode(raw, &it) != nil {
 			continue
 		}
-		o := byCall[it.CallID]
+		o := d.match(n, &it, streamed)
 		if o == nil {
-			o = d.match(n, &it, streamed)
-		}
-		if o == nil {
-			if kinds[it.Type] && it.Type != "function_call" {
+			seen := slices.ContainsFunc(streamed, func(o *outputItem) bool { return o.kind == it.Type })
+			if seen && it.Type != "function_call" {
 				continue // most likely one that was seen under another id
 			}
 			o = d.begin(it.Type)
@@ -270,13 +263,16 @@ func (d *responsesDecoder) complete(output []json.RawMessage) {
 
 // match finds the streamed item that the n-th one of the output repeats.
 func (d *responsesDecoder) match(n int, it *itemHead, streamed []*outputItem) *outputItem {
-	if o := d.byID[it.ID]; o != nil && o.kind == it.Type {
-		return o
+	for _, is := range []func(*outputItem) bool{
+		func(o *outputItem) bool { return o.callID != "" && o.callID == it.CallID },
+		func(o *outputItem) bool { return o.kind == it.Type && o.isCalled(it.ID) },
+		func(o *outputItem) bool { return o.kind == it.Type && o.index == n },
+	} {
+		if o := d.newest(is); o != nil {
+			return o
+		}
 	}
-	if o := d.byIndex[n]; o != nil && o.kind == it.Type {
-		return o
-	}
-	if len(d.byIndex) == 0 && n < len(streamed) && streamed[n].kind == it.Type {
+	if n < len(streamed) && streamed[n].kind == it.Type && streamed[n].index < 0 {
 		return streamed[n]
 	}
 	return nil

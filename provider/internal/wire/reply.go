@@ -208,6 +208,14 @@ func Nonsense(what string, err error) *provider.Error {
 	return &provider.Error{Kind: provider.KindProvider, Message: what + " makes no sense: " + err.Error(), Err: err}
 }
 
+// NoReply is the error of a document that is not what a reply is: the server's own, if it reports one.
+func NoReply(what string, data []byte, err error) *provider.Error {
+	if e := Failure(data); e != nil {
+		return e
+	}
+	return &provider.Error{Kind: provider.KindProvider, Message: "the reply is no " + what + ": " + string(data), Err: err}
+}
+
 // Reported is the error in an event's field "error", or nil. It is never nil where surely is set.
 func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
 	if !surely && !Present(field) {

@@ -27,7 +27,7 @@ func (e idleError) Is(target error) bool { return target == context.DeadlineExce
 
 // watchdog is a body that cancels its request when it is silent for too long while somebody reads.
 type watchdog struct {
-	io.Reader // the body, once it has begun
+	io.Reader               // the body, once it has begun
 	limit     time.Duration // 0 = no limit
 	cancel    context.CancelCauseFunc
 	begun     bool // a byte has come
