@@ -34,15 +34,15 @@ type Policy struct {
 	TrustsPrograms bool
 
 	session []Rule
-	kept    map[string][]string // changes on layers that were approved for lines in this session
-	guarded *guardedOnce        // during one decision
+	kept    map[string][]string      // changes on layers that were approved for lines in this session
+	guarded func(path string) string // why a file is guarded; set during one decision
 }
 
 // deciding is the policy for one decision, which looks at git's configuration and for denied
 // files once.
 func (p *Policy) deciding() *Policy {
 	own := *p
-	own.guarded = &guardedOnce{guard: p.World.Guard}
+	own.guarded = p.Guard.once()
 	if own.Files != nil {
 		own.denied = sync.OnceValues(own.Files.Denied)
 	}

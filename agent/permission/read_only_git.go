@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -172,4 +173,170 @@ func summary(w string) bool {
 			--follow --tags --branches --remotes --first-parent --cached --staged -i -E -F -- --topo-order
 			--date-order --diff-filter --no-color --color --skip --left-right --cherry-pick --ancestry-path
 			--full-history`, name)
+}
+
+// gitCommands are git's commands of the @read group, in the order of their documentation.
+func gitCommands() []string {
+	return strings.Split(`status|log|diff|show|blame|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|merge-base|`+
+		`describe|shortlog|name-rev|cherry|branch|tag|remote|stash list|stash show|reflog|reflog show|config|`+
+		`show-ref|for-each-ref|symbolic-ref|count-objects|check-ignore|worktree list|version`, "|")
+}
+
+// gitWrites are the options by which git's commands of the @read group do more than read.
+var gitWrites = map[string]string{
+	"branch": `-d -D -m -M -c -C -f -u -t --delete --move --copy --force --set-upstream-to --unset-upstream --track
+		--no-track --edit-description --create-reflog --no-list --no-points-at`,
+	"tag": `-a -s -u -m -F -e -d -f -v --annotate --sign --local-user --message --file --edit --delete --force --verify
+		--cleanup --trailer --create-reflog --no-points-at`,
+	"symbolic-ref": "-d -m --delete",
+	"grep":         "-f -O",
+	"blame":        "-S",
+	"ls-files":     "-X",
+}
+
+// gitMayWrite finds the word by which a git command does more than read, "" for none.
+func gitMayWrite(sub string, words []string) (bad string) {
+	for i, w := range words {
+		if line.HasOption(w, gitWrites[sub]) || strings.HasPrefix(sub, "reflog") &&
+			(i == 0 && !line.IsOption(w) || line.In("expire delete drop write migrate", w)) {
+			return w
+		}
+	}
+	operands := slices.DeleteFunc(slices.Clone(words), line.IsOption)
+	switch {
+	case sub == "config":
+		return gitConfigWrites(words)
+	case sub == "remote" && len(operands) > 0 && (words[0] != "get-url" || len(operands) != 2),
+		(sub == "branch" || sub == "tag") && len(operands) > 0 && !listsRefs(sub, words):
+		return operands[0]
+	case sub == "symbolic-ref" && len(operands) > 1:
+		return operands[1]
+	}
+	return ""
+}
+
+// listsRefs reports whether an option makes git branch or git tag list, and is not the value of
+// another.
+func listsRefs(sub string, words []string) bool {
+	value := false
+	for _, w := range words {
+		switch {
+		case w == "--":
+			return false
+		case !value && (line.HasOption(w, "--list --contains --no-contains --merged --no-merged --points-at") ||
+			sub == "tag" && line.HasOption(w, "-l")):
+			return true
+		}
+		value = line.HasOption(w, "--sort --format") && !strings.Contains(w, "=")
+	}
+	return false
+}
+
+// gitConfigWrites finds the word by which git config does more than print a value without secrets.
+func gitConfigWrites(words []string) (bad string) {
+	if len(words) > 0 && words[0] == "get" {
+		words = words[1:]
+	}
+	key := ""
+	for _, w := range words {
+		option, _, _ := strings.Cut(w, "=")
+		switch {
+		case line.IsOption(w) && !line.In(`-z --get --get-all --local --global --system --worktree --show-origin --show-scope
+				--null --name-only --bool --int --path --type --includes --no-includes --all`, option), !line.IsOption(w) && key != "":
+			return w
+		case !line.IsOption(w):
+			key = w
+		}
+	}
+	lower := strings.ToLower(key)
+	private := slices.ContainsFunc(strings.Fields("token secret extraheader credential pass key cookie auth"),
+		func(part string) bool { return strings.Contains(lower, part) })
+	switch {
+	case key == "":
+		return "without a key"
+	case private && lower != "user.signingkey" || !strings.Contains(lower, ".") || strings.HasPrefix(lower, "url."):
+		return key
+	}
+	return ""
+}
+
+// gitOnlyNamed reports whether every plain word names a file of a commit.
+func gitOnlyNamed(words []string) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+		_, path, _ := strings.Cut(w, ":")
+		return line.IsOption(w) || path == ""
+	})
+}
+
+// secretShown says which denied file a command would show that its pathspecs do not leave out.
+func (p *Policy) secretShown(dir string, words []string) (why string) {
+	names, err := p.World.gitSecrets(dir)
+	if err != nil {
+		return err.Error()
+	}
+	include, exclude := pathspecs(dir, words)
+	for _, name := range names {
+		if covers(include, name) && !covers(exclude, name) {
+			rel, err := filepath.Rel(dir, name)
+			if err != nil {
+				rel = name
+			}
+			return "it can show " + rel + ", which the repository holds and which may hold secrets (-- . ':!" +
+				filepath.ToSlash(rel) + "' leaves it out)"
+		}
+	}
+	return ""
+}
+
+// pathspecs are the places that a git command is for, and those it leaves out, absolute, with * for any
+// characters. Only what stands behind -- is surely one, and none holds for objects.
+func pathspecs(dir string, words []string) (include, exclude []string) {
+	at := slices.Index(words, "--")
+	if at >= 0 && !slices.ContainsFunc(words[:at], func(w string) bool {
+		return !line.IsOption(w) && (hasObjectID(w) || strings.Contains(w, ":"))
+	}) {
+		for _, w := range words[at+1:] {
+			if out, ok := leavesOut(w); ok {
+				exclude = append(exclude, filepath.Join(dir, out))
+			} else {
+				include = append(include, line.PathsFrom([]string{dir}, w)...)
+			}
+		}
+	}
+	if len(include) == 0 {
+		include = []string{"*"}
+	}
+	return include, exclude
+}
+
+// hasObjectID reports whether a revision may name an object by its id, as 1a2b3c4, 1a2b3c4^{} and
+// x-g1a2b3c4 do: it may be a file's.
+func hasObjectID(w string) bool {
+	return !line.IsOption(w) && slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(w), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	}), func(part string) bool {
+		part = strings.TrimPrefix(part, "g")
+		return len(part) >= 4 && strings.Trim(part, "0123456789abcdef") == ""
+	})
+}
+
+// leavesOut is what a pathspec leaves out, as far as it is a plain one.
+func leavesOut(w string) (what string, ok bool) {
+	for _, magic := range []string{":(exclude)", ":!", ":^"} {
+		if rest, cut := strings.CutPrefix(w, magic); cut {
+			return rest, rest != "" && strings.Trim(rest, line.WordCharacters+"*") == "" &&
+				!strings.ContainsAny(rest[:1], "/:!^") && !strings.Contains(rest, "..")
+		}
+	}
+	return "", false
+}
+
+// covers reports whether one of the places is a path, holds it, or may fit it.
+func covers(places []string, path string) bool {
+	const slash = string(filepath.Separator)
+	return slices.ContainsFunc(places, func(place string) bool {
+		fits := patternWord{Text: strings.ReplaceAll(place, "*", wildcard)}
+		return place == path || strings.HasPrefix(path, strings.TrimSuffix(place, slash)+slash) ||
+			strings.ContainsAny(place, "?[") || fits.matches(path, true)
+	})
 }

@@ -36,9 +36,8 @@ const maxIndexes = 16
 type indexList struct {
 	size  int64
 	mtime time.Time
-	names []string // once done is closed
-	crash *panics.Recovered
-	done  chan struct{}
+	names func() []string // reads them once, and panics each time where that panicked
+	done  chan struct{}   // is closed once they are read
 }
 
 // Of lists the names that the index of the work tree at top holds, as Start does.
@@ -64,9 +63,12 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 		if n.now == nil || len(n.now) >= maxIndexes {
 			n.now = map[string]*indexList{}
 		}
-		list = &indexList{size: info.Size(), mtime: info.ModTime(), done: make(chan struct{})}
+		list = &indexList{info.Size(), info.ModTime(), sync.OnceValue(func() []string { return indexed(top) }), make(chan struct{})}
 		n.now[path] = list
-		go list.read(top)
+		go func() {
+			defer close(list.done)
+			_ = panics.Try(func() { list.names() }) // who waits has the panic
+		}()
 	}
 	return func() []string {
 		select {
@@ -78,22 +80,17 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 				return nil
 			}
 		}
-		if list.crash != nil {
-			panic(list.crash)
-		}
-		return list.names
+		return list.names()
 	}
 }
 
-func (l *indexList) read(top string) {
-	defer close(l.done)
-	l.crash = panics.Try(func() {
-		err := EachIndexed(top, func(name string, _ bool) error {
-			l.names = append(l.names, name)
-			return nil
-		})
-		if err != nil {
-			l.names = nil
-		}
-	})
+// indexed lists the names that the index of the work tree at top holds, none where git cannot say.
+func indexed(top string) (names []string) {
+	if err := EachIndexed(top, func(name string, _ bool) error {
+		names = append(names, name)
+		return nil
+	}); err != nil {
+		return nil
+	}
+	return names
 }

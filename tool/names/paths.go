@@ -1,6 +1,7 @@
 package names
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -46,6 +47,12 @@ func Relative(dir, path string) (rel string, ok bool) {
 func Within(dir, path string) bool {
 	_, ok := Relative(dir, path)
 	return ok
+}
+
+// Exists reports whether something is at a path. A link is, wherever it leads.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Fold brings names together that some file system takes for one: letters of either

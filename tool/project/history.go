@@ -106,14 +106,15 @@ func historyState(dir, common string, denied []string) uint64 {
 	return sum.Sum64()
 }
 
-func (p Project) historySecrets(dir string, environ, denied []string) (names []string, err error) {
-	tracked, err := p.trackedSecrets()
-	if err != nil {
+func (p Project) historySecrets(dir string, environ, denied []string) (secrets []string, err error) {
+	found := map[string]bool{} // by names relative to the top, with slashes
+	if err := git.EachIndexed(p.Root, func(name string, _ bool) error {
+		if p.secretHere(name) && !files.MayBeTestKey(name) { // it is tracked: see Files.testKey
+			found[name] = true
+		}
+		return nil
+	}); err != nil {
 		return nil, err
-	}
-	found := map[string]bool{}
-	for _, name := range tracked {
-		found[name] = true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
 	defer cancel()
@@ -125,17 +126,17 @@ func (p Project) historySecrets(dir string, environ, denied []string) (names []s
 	}, "--no-replace-objects", "-c", "log.showRoot=true", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
 		"-c", "diff.renames=false", "log", "--all", "--reflog", "--ignore-missing", "-z", "--format=", "--name-only", "-c",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-	if err != nil && exists(filepath.Join(dir, "HEAD")) { // Git recognises a repository by its HEAD.
+	if err != nil && names.Exists(filepath.Join(dir, "HEAD")) { // Git recognises a repository by its HEAD.
 		return nil, errHistory
 	}
-	if names, err = p.stored(ctx, environ, denied); err != nil {
+	if secrets, err = p.stored(ctx, environ, denied); err != nil {
 		return nil, errHistory
 	}
 	for name := range found {
-		names = append(names, filepath.Join(p.Root, filepath.FromSlash(name)))
+		secrets = append(secrets, filepath.Join(p.Root, filepath.FromSlash(name)))
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	slices.Sort(secrets)
+	return slices.Compact(secrets), nil
 }
 
 // stored lists those of the denied files whose content is in the object store, except what
@@ -184,7 +185,7 @@ func (p Project) stored(ctx context.Context, environ, denied []string) ([]string
 // directory, or objects come from another repository: git would show what is
 // there.
 func leadsOut(dir string) error {
-	if exists(filepath.Join(dir, "objects", "info", "alternates")) {
+	if names.Exists(filepath.Join(dir, "objects", "info", "alternates")) {
 		return errors.New("the repository takes objects from another one (objects/info/alternates)")
 	}
 	real, err := filepath.EvalSymlinks(dir)
@@ -212,9 +213,4 @@ func leadsOut(dir string) error {
 		}
 		return nil
 	})
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

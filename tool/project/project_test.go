@@ -316,9 +316,9 @@ func TestGitRuns(t *testing.T) {
 // tracksSecret is an error that names the first file of the deny list in an
 // index, or says why that cannot be told.
 func tracksSecret(p Project) error {
-	names, err := p.trackedSecrets()
+	names, err := new(Histories).Secrets(p, os.Environ(), nil)
 	if err == nil && len(names) > 0 {
-		err = errors.New("tracks " + names[0])
+		err = errors.New("tracks " + strings.TrimPrefix(names[0], p.Root+"/"))
 	}
 	return err
 }

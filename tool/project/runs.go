@@ -39,18 +39,6 @@ func (p Project) GitRuns() error {
 	return workTreeRuns(p.Root, 0)
 }
 
-// trackedSecrets lists the files of the deny list that the index of a repository
-// holds, with slashes and relative to its top.
-func (p Project) trackedSecrets() (names []string, err error) {
-	err = git.EachIndexed(p.Root, func(name string, _ bool) error {
-		if p.secretHere(name) && !files.MayBeTestKey(name) { // it is tracked: see Files.testKey
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names, err
-}
-
 // secretHere reports whether a name within the project is on the deny list.
 func (p Project) secretHere(name string) bool {
 	folded := names.Fold(name)

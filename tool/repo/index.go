@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/tool/names"
 	"artoo/tool/text"
 )
 
@@ -45,7 +46,7 @@ func (v *View) copyIndexes(ctx context.Context) error {
 		}
 	}
 	for path, c := range v.changed {
-		if name, ok := below(v.r.GitDir, path); ok && strings.HasPrefix(name, "sharedindex.") && !c.Gone && !exists(path) {
+		if name, ok := below(v.r.GitDir, path); ok && strings.HasPrefix(name, "sharedindex.") && !c.Gone && !names.Exists(path) {
 			if err := v.copyFile(ctx, "git/"+name, path, v.open); err != nil {
 				return err
 			}
@@ -147,8 +148,8 @@ func validPath(path string) bool {
 // IsIndex reports whether a path, absolute, is the index of a git directory.
 func IsIndex(path string) bool {
 	dir := filepath.Dir(path)
-	return filepath.Base(path) == "index" && exists(filepath.Join(dir, "HEAD")) &&
-		(exists(filepath.Join(dir, "objects")) || exists(filepath.Join(dir, "commondir")))
+	return filepath.Base(path) == "index" && names.Exists(filepath.Join(dir, "HEAD")) &&
+		(names.Exists(filepath.Join(dir, "objects")) || names.Exists(filepath.Join(dir, "commondir")))
 }
 
 // MergeIndex makes in an index of the git directory gitDir, which holds now, the changes

@@ -192,11 +192,6 @@ func (v *View) reached(ctx context.Context, tips []string) (ids []string, err er
 // exited reports whether git ran and failed.
 func exited(err error) bool { return errors.As(err, new(*exec.ExitError)) }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // blob is the id of content.
 func (f format) blob(data []byte) string { return git.ObjectID(f.hash(), "blob", data) }
 

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -172,30 +171,18 @@ func (v *View) storeObjects(ctx context.Context) error {
 
 // apart parts the refs that must go before another can come, as x before x/y: git does
 // not take both at once.
-func apart(moves []move) [2][]move {
-	var first, rest []move
-	made := map[string]bool{} // the names of new refs, and the directories above them
-	names := map[string]bool{}
+func apart(moves []move) (parts [2][]move) {
 	for _, m := range moves {
-		if m.from == "" {
-			names[m.name] = true
-			for at := path.Dir(m.name); at != "."; at = path.Dir(at) {
-				made[at] = true
-			}
-		}
-	}
-	for _, m := range moves {
-		inWay := made[m.name]
-		for at := path.Dir(m.name); at != "."; at = path.Dir(at) {
-			inWay = inWay || names[at]
-		}
-		if m.to == "" && inWay {
-			first = append(first, m)
+		inWay := m.to == "" && slices.ContainsFunc(moves, func(n move) bool {
+			return n.from == "" && (strings.HasPrefix(n.name, m.name+"/") || strings.HasPrefix(m.name, n.name+"/"))
+		})
+		if inWay {
+			parts[0] = append(parts[0], m)
 		} else {
-			rest = append(rest, m)
+			parts[1] = append(parts[1], m)
 		}
 	}
-	return [2][]move{first, rest}
+	return parts
 }
 
 // moveRefs has git lock the refs, compare them with their old values and move them: all or

@@ -110,7 +110,7 @@ func (v *View) sortObject(name, path string, c Change) {
 		}
 		return
 	}
-	there := exists(path)
+	there := names.Exists(path)
 	switch {
 	case c.Gone:
 		if there {
