@@ -39,10 +39,11 @@ func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	end := n
+	for end > max(n-utf8.UTFMax, 0) && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:n]
+	return s[:end]
 }
 
 // CutLines is at most the first n bytes of s, to the end of a line in their second half.
@@ -75,6 +76,14 @@ func Count(n int, noun string) string {
 	return Grouped(n) + " " + noun + "s"
 }
 
+// Counted is a number as models read it, without commas, with its noun: "1 entry", "1204 entries".
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
 // Grouped writes n in decimal, with commas between thousands.
 func Grouped(n int) string {
 	if n < 0 {
@@ -103,14 +112,8 @@ func Bytes(n int64) string {
 
 // CutLine shortens a line to about limit bytes and tells how many were left out.
 func CutLine(line string, limit int) (kept string, cut int) {
-	if len(line) <= limit {
-		return line, 0
-	}
-	end := limit
-	for end > limit-utf8.UTFMax && !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return line[:end], len(line) - end
+	kept = Cut(line, limit)
+	return kept, len(line) - len(kept)
 }
 
 // WriteLine writes a line of a file as models see it; cut bytes were left out of the text.
@@ -134,13 +137,6 @@ func Printable(name string) string {
 		}
 	}
 	return name
-}
-
-func Counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 func IsASCII(s string) bool {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -34,7 +36,9 @@ func (kb *keyboard) completeLine() {
 	}
 	text := kb.ed.text()
 	c := kb.opt.Complete(text, kb.ed.cursor())
-	candidates := slices.DeleteFunc(slices.Clone(c.Candidates), func(c Candidate) bool { return !isLineText(c.Text) })
+	candidates := slices.DeleteFunc(slices.Clone(c.Candidates), func(c Candidate) bool {
+		return c.Text == "" || !utf8.ValidString(c.Text) || strings.ContainsFunc(c.Text, unicode.IsControl) // no user could type it
+	})
 	if len(candidates) == 0 || c.From < 0 || c.To < c.From || c.To > len(text) {
 		kb.canvas.beep()
 		return
@@ -51,16 +55,6 @@ func (kb *keyboard) completeLine() {
 	default:
 		kb.above(func() { kb.list(candidates) })
 	}
-}
-
-// isLineText says whether the user could have typed text.
-func isLineText(text string) bool {
-	for i, r := range text {
-		if !isTypable(r, len(text[i:])) {
-			return false
-		}
-	}
-	return text != ""
 }
 
 func commonText(candidates []Candidate) string {

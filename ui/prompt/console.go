@@ -163,7 +163,7 @@ func (p *Prompt) wait(ctx context.Context, w *request) (Line, error) {
 func (p *Prompt) start(w *request) {
 	switch {
 	case !w.question && len(p.queue.lines) > 0 && w.initial.Text == "":
-		w.reply <- result{line: p.queue.remove(0)}
+		w.reply <- result{line: p.queue.Remove(func(i int, _ Line) bool { return i == 0 })[0]}
 	case p.ending != nil:
 		w.reply <- result{err: p.ending}
 	case w.question && p.queue.bytes > maxQueued:
@@ -318,10 +318,6 @@ func (p *Prompt) Lend(heard func(), f func() error) error {
 // the kernel and the runtime may hand it to us after the child has died of it.
 const lateSignals = 200 * time.Millisecond
 
-func (p *Prompt) childs() bool {
-	return p.lent || time.Since(p.returned) < lateSignals
-}
-
 func (p *Prompt) signal(s os.Signal) {
 	switch s {
 	case syscall.SIGWINCH:
@@ -332,7 +328,7 @@ func (p *Prompt) signal(s os.Signal) {
 		p.continued()
 	case syscall.SIGINT, syscall.SIGQUIT:
 		switch {
-		case p.childs():
+		case p.lent || time.Since(p.returned) < lateSignals:
 			if s == syscall.SIGINT && p.overheard != nil {
 				p.overheard()
 			}

@@ -2,9 +2,11 @@ package prompt
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -42,17 +44,14 @@ type decoder struct {
 }
 
 func (d *decoder) feed(chunk []byte) []key {
-	if d.pasting && isCtrlC(chunk) {
-		return append(d.endPaste(), key{kind: keyInterrupt}) // a Ctrl-C by itself was typed, not pasted
+	if d.pasting { // a Ctrl-C by itself was typed, not pasted
+		if keys := (&decoder{}).feed(chunk); len(keys) == 1 && keys[0].kind == keyInterrupt {
+			return append(d.endPaste(), keys[0])
+		}
 	}
 	d.closed = false
 	d.rest = append(d.rest, chunk...)
 	return d.run(false)
-}
-
-func isCtrlC(chunk []byte) bool {
-	keys := (&decoder{}).feed(chunk)
-	return len(keys) == 1 && keys[0] == key{kind: keyInterrupt}
 }
 
 // wait is how long the input may stay silent before expire has to be called; 0 for ever.
@@ -127,7 +126,7 @@ func (d *decoder) add(kind keyKind, text string) {
 		return
 	}
 	if d.meta {
-		kind = metaSequence(kind)
+		kind = cmp.Or(metaSequences[kind], kind)
 	}
 	d.keys = append(d.keys, key{kind: kind, text: text})
 }
@@ -169,7 +168,7 @@ func (d *decoder) stepText() int {
 		}
 		r, size := utf8.DecodeRune(d.rest[n:])
 		n += size
-		if isTypable(r, size) {
+		if invalid := r == utf8.RuneError && size == 1; !invalid && !unicode.IsControl(r) {
 			text = append(text, r)
 		}
 	}
@@ -177,12 +176,6 @@ func (d *decoder) stepText() int {
 		d.add(keyText, string(text))
 	}
 	return n
-}
-
-func isTypable(r rune, size int) bool {
-	invalid := r == utf8.RuneError && size == 1
-	control := r < 0x20 || r >= 0x7f && r < 0xa0
-	return !invalid && !control
 }
 
 func (d *decoder) stepEscape(silent bool) int {
@@ -333,7 +326,7 @@ func (d *decoder) stepPaste() int {
 func cleanPaste(raw []byte) string {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || isTypable(r, 2) {
+		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
 			return r
 		}
 		return -1

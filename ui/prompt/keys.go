@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -47,19 +48,6 @@ const (
 	keyOutput       // Ctrl-O
 	keyEdit         // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
 )
-
-// metaSequence is the meaning of Alt and a key that sends a sequence.
-func metaSequence(kind keyKind) keyKind {
-	switch kind {
-	case keyLeft:
-		return keyWordLeft
-	case keyRight:
-		return keyWordRight
-	case keyDelete:
-		return keyKillWordRight
-	}
-	return kind
-}
 
 // key is one decoded key.
 type key struct {
@@ -177,6 +165,9 @@ var sequenceKeys = map[string]keyKind{
 	"3~": keyDelete, "5~": keyPrev, "6~": keyNext, "Z": keyMode, "M": keyEnter,
 }
 
+// metaSequences are the meanings of Alt and a key that sends a sequence, where they differ.
+var metaSequences = map[keyKind]keyKind{keyLeft: keyWordLeft, keyRight: keyWordRight, keyDelete: keyKillWordRight}
+
 // sequenceKey is the meaning of a sequence, given what stands between its introducer and its
 // final byte.
 func sequenceKey(params string, final byte) (keyKind, bool) {
@@ -187,7 +178,7 @@ func sequenceKey(params string, final byte) (keyKind, bool) {
 	}
 	kind, ok := sequenceKeys[name]
 	if m := modifiersOf(modifier); m == ctrl || m == alt || !more && arg == "5" { // rxvt leaves the 1 out
-		kind = metaSequence(kind)
+		kind = cmp.Or(metaSequences[kind], kind)
 	}
 	return kind, ok && (kind != keyEnter || params == "") // the keypad's Enter in application mode
 }

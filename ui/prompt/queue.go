@@ -20,13 +20,6 @@ func (q *Queue) Typed() bool { return q.prompt.Typed() }
 // InTurn reports whether a turn runs.
 func (q *Queue) InTurn() bool { return q.prompt.interrupt != nil }
 
-func (q *Queue) remove(i int) Line {
-	l := q.lines[i]
-	q.bytes -= len(l.Text)
-	q.lines = append(q.lines[:i:i], q.lines[i+1:]...)
-	return l
-}
-
 // Remove takes out and returns the lines that match.
 func (q *Queue) Remove(match func(i int, l Line) bool) (removed []Line) {
 	var kept []Line

@@ -151,14 +151,12 @@ func (v *vi) vertical(e *editor, r rune) bool {
 	if r == 'k' {
 		kind = keyUp
 	}
-	done := false
-	for range v.take() {
-		if !e.do(kind) {
-			break
-		}
-		done = true
+	n := v.take()
+	left := n
+	for left > 0 && e.do(kind) {
+		left--
 	}
-	return done
+	return left < n
 }
 
 func rightBy(line []rune, pos, n int) int {

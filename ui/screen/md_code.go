@@ -23,12 +23,20 @@ const maxHeld = 1 << 10
 func (m *Markdown) openFence(o opening, line string) {
 	c := line[o.at]
 	n := len(line[o.at:]) - len(strings.TrimLeft(line[o.at:], line[o.at:o.at+1]))
-	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted, diff: isDiff(line[o.at+n:])}
+	info := line[o.at+n:]
+	lang := append(strings.Fields(info), "")[0]
+	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted,
+		diff: strings.EqualFold(lang, "diff") || strings.EqualFold(lang, "patch")}
 	switch {
 	case m.opt.Spoken:
-		m.holdCode(line[o.at+n:])
+		if lang != "" && len(lang) <= maxLang {
+			lang = " " + sanitize.Text(lang, sanitize.Line)
+		} else {
+			lang = ""
+		}
+		m.speech.code = heldCode{open: true, lang: lang}
 	case m.opt.Color && !o.quoted && !m.fence.diff:
-		m.fence.colors = newHighlighter(line[o.at+n:], &m.colored)
+		m.fence.colors = newHighlighter(info, &m.colored)
 	}
 }
 
@@ -49,11 +57,6 @@ func (f fence) closes(line string) bool {
 // line arrives, its beginning decides.
 func (f fence) left(line string) bool {
 	return f.quoted && !strings.HasPrefix(strings.TrimLeft(line[:min(len(line), maxHeld+1)], " "), ">")
-}
-
-func isDiff(info string) bool {
-	words := strings.Fields(info)
-	return len(words) > 0 && (strings.EqualFold(words[0], "diff") || strings.EqualFold(words[0], "patch"))
 }
 
 func (f fence) lineStyle(line string) style {

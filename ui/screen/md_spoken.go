@@ -29,14 +29,6 @@ type heldCode struct {
 
 const maxLang = 40
 
-func (m *Markdown) holdCode(info string) {
-	lang := ""
-	if words := strings.Fields(info); len(words) > 0 && len(words[0]) <= maxLang {
-		lang = " " + sanitize.Text(words[0], sanitize.Line)
-	}
-	m.speech.code = heldCode{open: true, lang: lang}
-}
-
 func (m *Markdown) flushCode() {
 	if !m.speech.code.open {
 		return

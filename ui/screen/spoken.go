@@ -3,6 +3,7 @@ package screen
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -92,18 +93,13 @@ func spokenInput(input []byte) string {
 	}
 	var b strings.Builder
 	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return string(input)
-		}
 		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		name, err := d.Token()
+		if err = errors.Join(err, d.Decode(&value)); err != nil {
 			return string(input)
 		}
 		text := string(value)
-		if value[0] == '"' && json.Unmarshal(value, &text) != nil {
-			return string(input)
-		}
+		_ = json.Unmarshal(value, &text) // what is no string stays JSON
 		fmt.Fprintf(&b, "%v: %s\n", name, text)
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -23,21 +23,13 @@ type BannerInfo struct {
 func (s *Screen) Banner(i BannerInfo) {
 	s.do(func() {
 		var b strings.Builder
-		dir := sanitize.Text(s.layout.home(i.Dir), sanitize.Line)
-		if s.opt.Profile == Spoken {
-			b.WriteString("Screen reader mode: on" + spokenWhy(i.Why) + ".\n")
-			fmt.Fprintf(&b, "artoo %s, model %s, directory %s", line(i.Version), line(i.Model), dir)
-			if i.Branch != "" {
-				fmt.Fprintf(&b, ", branch %s", line(i.Branch))
-			}
-			b.WriteString(".\n")
-		} else {
-			fmt.Fprintf(&b, "artoo %s  %s  %s", line(i.Version), line(i.Model), dir)
-			if i.Branch != "" {
-				fmt.Fprintf(&b, " (%s)", line(i.Branch))
-			}
-			b.WriteString("\n")
+		words, branch := s.layout.words, line(i.Branch)
+		if branch != "" {
+			branch = words(" ("+branch+")", ", branch "+branch)
 		}
+		b.WriteString(words("", "Screen reader mode: on"+spokenWhy(i.Why)+".\n"))
+		fmt.Fprintf(&b, words("artoo %s  %s  %s%s\n", "artoo %s, model %s, directory %s%s.\n"), line(i.Version), line(i.Model),
+			sanitize.Text(s.layout.home(i.Dir), sanitize.Line), branch)
 		switch s.opt.Profile {
 		case Plain:
 			fmt.Fprintf(&b, "Plain terminal (%s): no colours, no line editing. /help for commands.\n",
@@ -48,10 +40,8 @@ func (s *Screen) Banner(i BannerInfo) {
 			b.WriteString("/help for commands. Ctrl-C stops a turn, Ctrl-D leaves.\n")
 		}
 		for _, n := range i.Notes {
-			if n = line(n); s.opt.Profile == Spoken {
-				n = "note: " + strings.TrimRight(n, ".") + "."
-			}
-			b.WriteString(n + "\n")
+			n = line(n)
+			b.WriteString(words(n, "note: "+strings.TrimRight(n, ".")+".") + "\n")
 		}
 		var rows strings.Builder
 		for _, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
