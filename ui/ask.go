@@ -58,10 +58,11 @@ func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q ag
 		}
 		return onTTY(s, notify, func(at asker) (agent.Answer, error) {
 			return approval(s, q, func() ([]byte, error) {
-				if !isCommand(q.Call) {
+				fields := commandFields(q.Call)
+				if fields == nil {
 					return nil, errors.New("only a command can be edited here; n REASON tells the model what to change")
 				}
-				return editCommand(q.Call, func(string) (string, error) {
+				return editCommand(q.Call, fields, func(string) (string, error) {
 					l, err := at.ask(ctx, prompt.Question{Label: prompt.Label{Text: newCommand}})
 					return l.Text, err
 				})
@@ -170,8 +171,8 @@ func callInput(call agent.Call) string {
 // editCall lets the user change a call: its command, or else its whole input. It returns nil
 // when nothing was changed.
 func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error) {
-	if isCommand(call) {
-		return editCommand(call, func(command string) (string, error) {
+	if fields := commandFields(call); fields != nil {
+		return editCommand(call, fields, func(command string) (string, error) {
 			text, err := t.editText(ctx, command, ".sh")
 			if errors.Is(err, errNoEditor) {
 				return t.editLine(ctx, command)
@@ -189,19 +190,18 @@ func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error
 	return []byte(text), nil
 }
 
-// isCommand reports whether what a call runs is one field of its input.
-func isCommand(call agent.Call) bool {
+// commandFields is the input of a call whose command is one of its fields, nil for another.
+func commandFields(call agent.Call) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
-	return call.Access.Command != "" && json.Unmarshal(call.Input, &fields) == nil && fields["command"] != nil
+	if call.Access.Command == "" || json.Unmarshal(call.Input, &fields) != nil || fields["command"] == nil {
+		return nil
+	}
+	return fields
 }
 
-// editCommand changes the command of a call by edit. It returns nil when the command stays, or
-// is empty.
-func editCommand(call agent.Call, edit func(command string) (string, error)) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(call.Input, &fields); err != nil {
-		return nil, err
-	}
+// editCommand changes the command of a call, whose input these fields are, by edit. It returns
+// nil when the command stays, or is empty.
+func editCommand(call agent.Call, fields map[string]json.RawMessage, edit func(command string) (string, error)) ([]byte, error) {
 	text, err := edit(call.Access.Command)
 	text = strings.TrimRight(text, "\n")
 	if err != nil || text == call.Access.Command || strings.TrimSpace(text) == "" {

@@ -99,9 +99,7 @@ func TestOnlyAYesApproves(t *testing.T) {
 	k.send("yes")
 	k.expect("yes")
 	k.send("\r")
-	if a := wanted(k, answers); a.Verdict != agent.Yes {
-		t.Errorf("got %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 }
 
 // What follows n, a and A reaches the agent; no answer is kept in the history.
@@ -113,10 +111,7 @@ func TestAnswersWithWords(t *testing.T) {
 		"q":                {Verdict: agent.StopTurn},
 	} {
 		k, answers, _ := startAsking(t, nil)
-		k.clock.advance(quiet)
-		k.send(keys)
-		k.expect(keys)
-		k.send("\r")
+		k.answerWith(keys)
 		if diff := cmp.Diff(want, wanted(k, answers)); diff != "" {
 			t.Errorf("%q: %s", keys, diff)
 		}
@@ -151,10 +146,7 @@ func TestPastedTextNeverApproves(t *testing.T) {
 		k.expect("(n) ")
 		none(k, answers)
 		none(k, errs)
-		k.clock.advance(quiet)
-		k.send("y")
-		k.expect("y")
-		k.send("\r")
+		k.answerWith("y")
 		if a := wanted(k, answers); a.Verdict != agent.Yes {
 			t.Errorf("%s: then a typed yes gave %+v", name, a)
 		}
@@ -256,9 +248,7 @@ func TestTypeAheadIsNoAnswer(t *testing.T) {
 	k.send("n")
 	k.expect("n")
 	k.send("\r")
-	if a := wanted(k, answers); a.Verdict != agent.No {
-		t.Errorf("got %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.No})
 	k.expect(pasteOn + "you: yay al") // nothing is lost
 }
 
@@ -282,19 +272,12 @@ func TestEnteredTypeAheadIsAMessage(t *testing.T) {
 	none(k, answers)
 	k.clock.advance(quiet)
 	k.send("\r")
-	if a := wanted(k, answers); a.Verdict != agent.No {
-		t.Errorf("got %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.No})
 	wanted(k, ready) // the queued line is the next message
-	if diff := cmp.Diff([]string{"do it", "y"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("do it", "y")
 	goOn <- struct{}{}
 	k.expect("(n) ")
-	k.clock.advance(quiet)
-	k.send("q")
-	k.expect("q")
-	k.send("\r")
+	k.answerWith("q")
 	wanted(k, answers)
 }
 
@@ -312,10 +295,7 @@ func TestEditTheCommand(t *testing.T) {
 	editor := script(t, `stty size >/dev/null; printf 'rm -r "build/tmp"\n' >"$1"; stty raw -echo`)
 	k, answers, _ := startAsking(t,
 		func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
-	k.clock.advance(quiet)
-	k.send("e")
-	k.expect("e")
-	k.send("\r")
+	k.answerWith("e")
 	a := wanted(k, answers)
 	if diff := cmp.Diff(agent.Answer{Input: []byte(`{"command":"rm -r \"build/tmp\""}`)}, a); diff != "" {
 		t.Error(diff)
@@ -327,18 +307,10 @@ func TestEditTheCommand(t *testing.T) {
 
 func TestEditWithoutEditor(t *testing.T) {
 	k, answers, _ := startAsking(t, nil)
-	k.clock.advance(quiet)
-	k.send("e")
-	k.expect("e")
-	k.send("\r")
+	k.answerWith("e")
 	k.expect("command: rm -r build")
-	k.clock.advance(quiet)
-	k.send("2")
-	k.expect("2")
-	k.send("\r")
-	if diff := cmp.Diff(agent.Answer{Input: []byte(`{"command":"rm -r build2"}`)}, wanted(k, answers)); diff != "" {
-		t.Error(diff)
-	}
+	k.answerWith("2")
+	k.isAnswer(answers, agent.Answer{Input: []byte(`{"command":"rm -r build2"}`)})
 }
 
 // The pager gets the whole text and, where the user set nothing, options of its own.
@@ -349,10 +321,7 @@ func TestAPagerShowsWhatIsLong(t *testing.T) {
 		o.Pager = pager
 		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "LESS=-S"}
 	})
-	k.clock.advance(quiet)
-	k.send("p")
-	k.expect("p")
-	k.send("\r")
+	k.answerWith("p")
 	k.expect("(n) ")
 	data, err := os.ReadFile(out)
 	if err != nil {
@@ -369,10 +338,7 @@ func TestAPagerShowsWhatIsLong(t *testing.T) {
 
 func TestQuestionHelpAsksAgain(t *testing.T) {
 	k, answers, _ := startAsking(t, nil)
-	k.clock.advance(quiet)
-	k.send("?")
-	k.expect("?")
-	k.send("\r")
+	k.answerWith("?")
 	k.expect("Enter alone means no")
 	k.expect("(n) ")
 	none(k, answers)

@@ -62,7 +62,7 @@ func commands() []command {
 			run: runUndo, complete: completeCount},
 		{name: "redo", args: "[N]", help: "redo undone turns", run: runRedo},
 		{name: "diff", args: "[TURN]", help: "the changes", run: runDiff, complete: completeTurns},
-		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in the editor", run: runEdit},
+		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in an editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
 			run: runOut, complete: completeOutputs},
@@ -76,7 +76,7 @@ func commands() []command {
 			complete: oneOf("all")},
 		{name: "doctor", help: "check the setup", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "log requests", run: runDebug, complete: oneOf("on", "off")},
-		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize old turns", run: runCompact},
+		{name: "compact", aliases: []string{"compress"}, args: "[KEEP]", help: "summarize history", run: runCompact},
 		{name: "uncompact", help: "undo /compact", run: runUncompact},
 		{name: "memory", instead: "the model reads AGENTS.md; #TEXT adds a line to it, /init writes one"},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
@@ -196,15 +196,11 @@ func runHelp(_ context.Context, t *Terminal, topic string) error {
 	return nil
 }
 
-// The layout of the page of commands: how wide a command and its arguments are, one of two
-// columns, and a terminal with two.
-const (
-	helpUse     = 17
-	helpCells   = 39
-	helpColumns = 2*helpCells + 2
-)
+// helpColumns is the width of a terminal that shows the page of commands in two columns, which
+// makes it 24 rows long.
+const helpColumns = 80
 
-// helpCommands lists the commands, in two columns where they fit: the page has 24 rows then.
+// helpCommands lists the commands, in two columns where they fit.
 func (t *Terminal) helpCommands() {
 	var rows [][]string
 	for _, c := range commands() {
@@ -212,26 +208,18 @@ func (t *Terminal) helpCommands() {
 			rows = append(rows, []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
 		}
 	}
-	if cols, _ := t.opt.Size(); t.opt.Profile == screen.Spoken || cols < helpColumns {
-		t.columns(rows)
-	} else {
+	if cols, _ := t.opt.Size(); t.opt.Profile != screen.Spoken && cols >= helpColumns {
 		half := (len(rows) + 1) / 2
-		for i, row := range rows[:half] {
-			text := helpCell(row)
-			if half+i < len(rows) {
-				text += strings.Repeat(" ", max(helpCells-len(text), 1)) + helpCell(rows[half+i])
-			}
-			t.Line("  " + text)
+		for i, right := range rows[half:] {
+			rows[i] = append(rows[i], right...)
 		}
+		rows = rows[:half]
 	}
+	t.columns(rows)
 	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
 	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
 	t.Text("Input during a turn is queued; /queue now sends it at the next step")
 	t.Text("#TEXT adds a line to AGENTS.md. More: /help keys, /help approvals")
-}
-
-func helpCell(row []string) string {
-	return row[0] + strings.Repeat(" ", max(helpUse-len(row[0]), 0)+1) + row[1]
 }
 
 func helpKeys() [][]string {

@@ -72,9 +72,7 @@ func TestTheLineIsEdited(t *testing.T) {
 	if err := k.term.act(t.Context(), prompt.Line{Action: prompt.Compose, Text: "a line\nof two"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"a line\nof two\n and more"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("a line\nof two\n and more")
 	k.expect("you: a line\r\n     of two\r\n      and more")
 }
 
@@ -102,9 +100,7 @@ func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
 	if err := k.term.act(t.Context(), prompt.Line{Action: prompt.Compose, Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"editor ,,,mine"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("editor ,,,mine")
 	if err := k.term.page("text\n"); err != nil {
 		t.Error(err)
 	}

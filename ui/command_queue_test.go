@@ -80,9 +80,7 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	k.send("\r")
 	goOn <- struct{}{}
 	k.await(k.answer, 0, "answer to six\n")
-	if diff := cmp.Diff([]string{"one", "six"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "six")
 }
 
 // A message that is sent now reaches the model before the turn ends and leaves the
@@ -134,9 +132,7 @@ func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"three", "four"}, steered); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two")
 }
 
 func TestQueueAtThePrompt(t *testing.T) {
@@ -156,9 +152,7 @@ func TestQueueOfAScript(t *testing.T) {
 	k.send("/queue\nlater\n\n/queue drop all\n")
 	k.eof()
 	k.end()
-	if diff := cmp.Diff([]string{"later"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("later")
 }
 
 // What was queued keeps its meaning when its time comes.
@@ -174,9 +168,7 @@ func TestQueuedCommandsRunInTheirTurn(t *testing.T) {
 	k.expect("no tool was called yet")
 	goOn <- struct{}{}
 	k.await(k.answer, 0, "answer to two\n")
-	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two")
 	if got, err := os.ReadFile(made); string(got) != "ran\n" || err != nil {
 		t.Errorf("the command wrote %q, %v", got, err)
 	}
@@ -201,7 +193,5 @@ func TestQueueOnASimpleTerminal(t *testing.T) {
 	wanted(k, inTurn)
 	goOn <- struct{}{}
 	k.expect("you: ")
-	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two")
 }

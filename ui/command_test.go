@@ -157,10 +157,6 @@ func TestHelpFitsAScreen(t *testing.T) {
 	for _, c := range commands() {
 		if c.run != nil {
 			all = append(all, "/"+c.name+" ")
-			row := []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help}
-			if len(row[0]) > helpUse || len(helpCell(row)) >= helpCells {
-				t.Errorf("%q does not fit its column", row)
-			}
 		}
 	}
 	for page, wants := range map[string][]string{
@@ -177,12 +173,18 @@ func TestHelpFitsAScreen(t *testing.T) {
 		if len(lines) > 23 {
 			t.Errorf("%s has %d lines", page, len(lines))
 		}
+		column := 0
 		for _, l := range lines {
 			if len(l) > 80 {
 				t.Errorf("%s: %d columns: %q", page, len(l), l)
 			}
-			if i := strings.LastIndex(l, "  /"); page == "/help" && i > 2 && i+2 != 2+helpCells {
-				t.Errorf("a column begins at %d: %q", i+2, l)
+			if i := strings.LastIndex(l, "  /"); page == "/help" && i > 2 {
+				if column == 0 {
+					column = i
+				}
+				if i != column {
+					t.Errorf("a column begins at %d, not at %d: %q", i, column, l)
+				}
 			}
 		}
 		for _, want := range wants {
@@ -300,9 +302,7 @@ func TestFirstMessage(t *testing.T) {
 	k.send("then this\n")
 	k.eof()
 	k.end()
-	if diff := cmp.Diff([]string{"/quit is what?", "then this"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("/quit is what?", "then this")
 }
 
 func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
@@ -314,14 +314,10 @@ func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
 	}}, nil)
 	k.send("one\ntwo\n")
 	k.eof()
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 	k.expect("artoo: it broke")
 	k.expect("try: again later")
-	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two")
 }
 
 // Who talks has no flags: what a hint says of them is done by a command.

@@ -3,7 +3,6 @@
 package ui
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,9 +33,7 @@ func fullAgent(t *testing.T, steps ...fake.Step) (*agent.Agent, *fake.Provider) 
 // typed before it.
 func TestTheUserIsAskedAtAFullBudget(t *testing.T) {
 	a, model := fullAgent(t, fake.Say("## Goal\ng\n## Decisions\nd\n## Files\nf\n## State\ns\n## Next\nn"), fake.Say("gone on"))
-	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-		return a.SendMessage(ctx, text, cb)
-	}}, nil)
+	k := startPTY(t, &sender{play: sendTo(a)}, nil)
 	k.expect("you: ")
 	k.enter("go on")
 	k.expect("the context is full: about ")
@@ -61,9 +58,7 @@ func TestNoSummaryWithoutAnAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, model := fullAgent(t, fake.Say("gone on"))
 			before := a.Conversation().MessageCount()
-			k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-				return a.SendMessage(ctx, text, cb)
-			}}, nil)
+			k := startPTY(t, &sender{play: sendTo(a)}, nil)
 			k.expect("you: ")
 			k.enter("go on")
 			k.expect("answer: [1-4] (trim) ")

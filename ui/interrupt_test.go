@@ -3,14 +3,13 @@
 package ui
 
 import (
-	"artoo/agent"
-	"artoo/ui/prompt"
 	"context"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"artoo/agent"
+	"artoo/ui/prompt"
 )
 
 // Ctrl-C stops the turn, and the prompt is back within a second.
@@ -55,9 +54,7 @@ func TestATurnThatDoesNotEnd(t *testing.T) {
 	k.expect("stopping")
 	k.clock.advance(2 * time.Second)
 	k.send("\x03")
-	if o := k.end(); o.code != 130 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(130)
 	if before == termios(t, k.tty) {
 		t.Error("the terminal's modes were not given back")
 	}
@@ -117,12 +114,8 @@ func TestCtrlCAtThePrompt(t *testing.T) {
 	k.send("\x03")
 	k.expect("you: ")
 	k.send("\x03")
-	if o := k.end(); o.code != 130 {
-		t.Errorf("ended with %+v", o)
-	}
-	if got := k.sender.messages(); got != nil {
-		t.Errorf("sent %q", got)
-	}
+	k.ends(130)
+	k.wasSent()
 }
 
 // Ctrl-D deletes within a line, does nothing in a turn, and leaves on an empty line.
@@ -149,9 +142,7 @@ func TestCtrlDLeaves(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	k.send("\x04")
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 }
 
 // A terminal that goes away ends the conversation, and what stood in the line is not sent.
@@ -164,12 +155,8 @@ func TestHangUpSendsNoHalfLine(t *testing.T) {
 	if err := k.in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
-	if got := k.sender.messages(); got != nil {
-		t.Errorf("sent %q", got)
-	}
+	k.ends(0)
+	k.wasSent()
 }
 
 // What is typed in a turn is not shown but in one line when entered; that line is sent next, the rest stands at the prompt.
@@ -199,9 +186,7 @@ func TestTypingDuringATurn(t *testing.T) {
 	wanted(k, inTurn)
 	goOn <- struct{}{}
 	k.expect(pasteOn + "you: half")
-	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two")
 	if n := strings.Count(k.status.String(), "queued: two"); n != 1 {
 		t.Errorf("queued was said %d times", n)
 	}
@@ -227,14 +212,10 @@ func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 		k.expect("you: ")
 		k.enter("one")
 		wanted(k, inTurn)
-		k.send("two")
-		k.settle()
-		k.send("\r")
+		k.typeBlind("two")
 		k.expect("queued: two")
 		for _, more := range []string{"/help keys", "!!echo ran"} {
-			k.send(more)
-			k.settle()
-			k.send("\r")
+			k.typeBlind(more)
 			k.expect("queued: " + more)
 		}
 		if how == "error" {
@@ -279,28 +260,18 @@ func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {
 	k.expect("you: ")
 	k.enter("one")
 	wanted(k, inTurn)
-	k.send(pasteBegin + "/quit" + pasteEnd)
-	k.settle()
-	k.send("\r")
+	k.typeBlind(pasteBegin + "/quit" + pasteEnd)
 	k.expect("queued: /quit")
-	k.send("/help keys")
-	k.settle()
-	k.send("\r")
+	k.typeBlind("/help keys")
 	k.expect("queued: /help keys")
-	k.send("/quit")
-	k.settle()
-	k.send("\r")
+	k.typeBlind("/quit")
 	k.expect("queued: /quit")
 	goOn <- struct{}{}
 	wanted(k, inTurn)
 	goOn <- struct{}{}
 	k.expect("Ctrl-C")
-	if o := k.end(); o != (outcome{}) {
-		t.Errorf("ended with %+v", o)
-	}
-	if diff := cmp.Diff([]string{"one", "/quit"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.ends(0)
+	k.wasSent("one", "/quit")
 }
 
 // A Ctrl-C that comes after Enter, but before the turn has begun, stops it all
@@ -322,9 +293,7 @@ func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 			k.send("\x03")
 			k.settle()
 		}
-		k.send("next")
-		k.settle()
-		k.send("\r")
+		k.typeBlind("next")
 		k.expect("queued: next")
 		if early {
 			k.send("\x03")

@@ -48,12 +48,8 @@ func TestLinesOneLineIsOneMessage(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
 	k.send("one\r\ntwo\n\n  \n\"\"\"\nthree\n/quit\n\"\"\"\nfour \\\nfive\n")
 	k.eof()
-	if o := k.end(); o != (outcome{}) {
-		t.Errorf("ended with %+v", o)
-	}
-	if diff := cmp.Diff([]string{"one", "two", "three\n/quit", "four \nfive"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.ends(0)
+	k.wasSent("one", "two", "three\n/quit", "four \nfive")
 	if shown := k.status.String(); strings.ContainsAny(shown, "\x1b\r") {
 		t.Errorf("not plain: %q", shown)
 	}
@@ -72,16 +68,12 @@ func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
 	}}, nil)
 	k.send("do it\ny\nyes\n")
 	k.eof()
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 	none(k, answers)
 	if err := wanted(k, errs); err != agent.ErrNobody {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff([]string{"do it", "y", "yes"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("do it", "y", "yes")
 }
 
 // The same without an end: the next line that comes is the answer.
@@ -98,14 +90,10 @@ func TestLinesTheNextLineAnswers(t *testing.T) {
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
 	none(k, answers)
 	k.send("yes\n")
-	if a := wanted(k, answers); a.Verdict != agent.Yes {
-		t.Errorf("got %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 	k.eof()
 	k.end()
-	if diff := cmp.Diff([]string{"do it", "y", "A"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("do it", "y", "A")
 }
 
 // A line that had begun before the question is not its answer.
@@ -122,14 +110,10 @@ func TestLinesHalfALineIsNoAnswer(t *testing.T) {
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
 	k.send("s\n")
 	k.send("n because\n")
-	if diff := cmp.Diff(agent.Answer{Reason: "because"}, wanted(k, answers)); diff != "" {
-		t.Error(diff)
-	}
+	k.isAnswer(answers, agent.Answer{Reason: "because"})
 	k.eof()
 	k.end()
-	if diff := cmp.Diff([]string{"do it", "yes"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("do it", "yes")
 }
 
 func TestLinesHalfALineIsNotSent(t *testing.T) {
@@ -138,9 +122,7 @@ func TestLinesHalfALineIsNotSent(t *testing.T) {
 	k.eof()
 	k.end()
 	k.expect("not sent")
-	if diff := cmp.Diff([]string{"one"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one")
 }
 
 // A plain terminal: type-ahead is a message, Ctrl-D at a question is no and not
@@ -169,14 +151,10 @@ func TestPlainTerminalQuestions(t *testing.T) {
 	goOn <- struct{}{}
 	k.expect("(n) ")
 	k.answerLine("yes\n")
-	if a := wanted(k, answers); a.Verdict != agent.Yes {
-		t.Errorf("got %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 	k.expect("you: ")
 	k.send("\x04")
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 }
 
 // answerLine types a line at a question on a plain terminal after a while, and
@@ -225,9 +203,7 @@ func TestALineBegunBeforeTheQuestionIsForgotten(t *testing.T) {
 	goOn <- struct{}{}
 	k.expect("(n) ")
 	k.answerLine("\n")
-	if a := wanted(k, answers); a.Verdict != agent.No {
-		t.Errorf("Enter alone means %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.No})
 }
 
 // A line that ends in the moment a question appears was not typed for it.
@@ -241,9 +217,7 @@ func TestALineThatComesAtOnceIsAMessage(t *testing.T) {
 	k.expect("(n) ")
 	none(k, answers)
 	k.answerLine("n\n")
-	if a := wanted(k, answers); a.Verdict != agent.No {
-		t.Errorf("n means %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.No})
 }
 
 // A line that others follow at once was pasted.
@@ -257,9 +231,7 @@ func TestAPasteOfLinesApprovesNothing(t *testing.T) {
 	k.expect("(n) ")
 	none(k, answers)
 	k.answerLine("y\n")
-	if a := wanted(k, answers); a.Verdict != agent.Yes {
-		t.Errorf("y means %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 }
 
 // After Ctrl-Z and fg the shell has written below the prompt.
@@ -271,9 +243,7 @@ func TestAPlainPromptStandsAgainAfterAStop(t *testing.T) {
 	}
 	k.expect("you: ")
 	k.send("\x04")
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 }
 
 func TestPlainTerminalCtrlDInATurn(t *testing.T) {
@@ -293,9 +263,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	wanted(k, ready)
 	goOn <- struct{}{}
 	k.expect("you: ")
-	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two")
 }
 
 // What a script wrote before it could have seen the question is no answer,
@@ -338,9 +306,7 @@ func TestInputMayHaveCarriageReturns(t *testing.T) {
 	k.send("one\r\n\"\"\"\r\ntwo\r\nthree\r\n\"\"\"\r\nfo\rur\r\n")
 	k.eof()
 	k.end()
-	if diff := cmp.Diff([]string{"one", "two\nthree", "fo\nur"}, k.sender.messages()); diff != "" {
-		t.Error(diff)
-	}
+	k.wasSent("one", "two\nthree", "fo\nur")
 	if both := k.status.String() + k.answer.String(); strings.Contains(both, "\r") {
 		t.Errorf("wrote %q", both)
 	}
@@ -376,9 +342,7 @@ func TestAConversationInComint(t *testing.T) {
 	k.send("build\n")
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
 	k.answerLine("n not now\n")
-	if diff := cmp.Diff(agent.Answer{Reason: "not now"}, wanted(k, answers)); diff != "" {
-		t.Error(diff)
-	}
+	k.isAnswer(answers, agent.Answer{Reason: "not now"})
 	k.expect("you: ")
 	k.send("/help\n")
 	k.expect("/quit")
@@ -390,9 +354,7 @@ func TestAConversationInComint(t *testing.T) {
 		t.Errorf("the modes changed: %+v, were %+v", got, before)
 	}
 	k.send("\x04")
-	if o := k.end(); o != (outcome{}) {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 	if shown := k.status.String(); strings.ContainsAny(shown, "\x1b\r\x07") {
 		t.Errorf("comint got %q", shown)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"github.com/google/go-cmp/cmp"
+
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
@@ -331,6 +333,22 @@ func (k *talk) settle() {
 		if time.Now().After(deadline) {
 			k.Fatalf("%d of %d bytes were taken", taken, k.sent.Load())
 		}
+	}
+}
+
+// ends waits for the end of the conversation, with a code and no error.
+func (k *talk) ends(code int) {
+	k.Helper()
+	if o := k.end(); o != (outcome{code: code}) {
+		k.Errorf("ended with %+v", o)
+	}
+}
+
+// wasSent compares the messages that the agent got.
+func (k *talk) wasSent(want ...string) {
+	k.Helper()
+	if diff := cmp.Diff(want, k.sender.messages()); diff != "" {
+		k.Error(diff)
 	}
 }
 

@@ -86,6 +86,21 @@ func (k *talk) answerWith(text string) {
 	k.send("\r")
 }
 
+// isAnswer waits for the answer to a question.
+func (k *talk) isAnswer(answers <-chan agent.Answer, want agent.Answer) {
+	k.Helper()
+	if diff := cmp.Diff(want, wanted(k, answers)); diff != "" {
+		k.Error(diff)
+	}
+}
+
+// sendTo plays the turns of an agent.
+func sendTo(a *agent.Agent) func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+	return func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		return a.SendMessage(ctx, text, cb)
+	}
+}
+
 // Three calls of one reply are asked about one after another; one is edited and
 // asked again, one refused with a reason, one ends the turn. Each decision is
 // printed.
@@ -100,9 +115,7 @@ func TestQuestionsComeOneByOne(t *testing.T) {
 			fake.ToolCall("b", "bash", `{"command":"make b"}`), fake.ToolCall("c", "bash", `{"command":"make c"}`)),
 		fake.Say("done"))
 	editor := script(t, `printf 'make edited\n' >"$1"`)
-	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-		return a.SendMessage(ctx, text, cb)
-	}}, func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
+	k := startPTY(t, &sender{play: sendTo(a)}, func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
 	k.expect("you: ")
 	k.enter("do it")
 	k.expect("make a")
@@ -151,9 +164,7 @@ func TestALastingYesNamesItsRule(t *testing.T) {
 		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`)),
 		fake.Calls(fake.ToolCall("b", "bash", `{"command":"make b; touch x"}`)),
 		fake.Calls(fake.ToolCall("c", "bash", `{"command":"make c"}`)), fake.Say("done"))
-	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-		return a.SendMessage(ctx, text, cb)
-	}}, nil)
+	k := startPTY(t, &sender{play: sendTo(a)}, nil)
 	k.expect("you: ")
 	k.enter("do it")
 	for _, wrong := range []string{"a bash(ninja:*)", "A bash(ninja:*)", "a bash(", "A make", "a write(**)"} {
@@ -204,9 +215,7 @@ func TestLinesAskAgainToo(t *testing.T) {
 	k.expect("rm -r build") // there is no pager here: it is printed
 	k.expect("(n) ")
 	k.send("n use rmdir\n")
-	if diff := cmp.Diff(agent.Answer{Reason: "use rmdir"}, wanted(k, answers)); diff != "" {
-		t.Error(diff)
-	}
+	k.isAnswer(answers, agent.Answer{Reason: "use rmdir"})
 	none(k, errs)
 }
 
@@ -215,9 +224,7 @@ func TestThePartialAnswerIsKept(t *testing.T) {
 	endless := fake.Say("three words so", " far", " and on")
 	endless.Gate, endless.GateAfter = fake.NewGate(), 3
 	a, model := agentWith(nil, endless, fake.Say("well"))
-	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-		return a.SendMessage(ctx, text, cb)
-	}}, nil)
+	k := startPTY(t, &sender{play: sendTo(a)}, nil)
 	k.expect("you: ")
 	k.enter("tell me")
 	wanted(k, endless.Gate.Reached())
@@ -364,7 +371,5 @@ func TestNothingUnseenIsAllowed(t *testing.T) {
 	k.expect("rm -rf /")
 	k.expect("(n) ")
 	k.answerWith("y")
-	if a := wanted(k, answers); a.Verdict != agent.Yes {
-		t.Errorf("answered %+v", a)
-	}
+	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
 }

@@ -26,9 +26,7 @@ func TestAnswersAndChromeAreApart(t *testing.T) {
 	k.await(k.answer, 0, "answer to why?\n")
 	k.expect("you: ")
 	k.send("\x04")
-	if o := k.end(); o != (outcome{}) {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 	if strings.Contains(k.status.String(), "answer to") {
 		t.Errorf("the answer is among the status: %q", k.status)
 	}
@@ -80,9 +78,7 @@ func TestPlainTouchesNothing(t *testing.T) {
 	k.await(k.answer, 0, "answer to arrow\n")
 	k.expect("you: ")
 	k.send("\x04")
-	if o := k.end(); o.code != 0 {
-		t.Errorf("ended with %+v", o)
-	}
+	k.ends(0)
 	if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
 		t.Errorf("the modes are not as they were: %s", diff)
 	}
@@ -249,9 +245,7 @@ func TestSizesThatAreNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.expect("you: ")
-		k.send("ab\x1b[D\x1b[Dc日本")
-		k.settle()
-		k.send("\r")
+		k.typeBlind("ab\x1b[D\x1b[Dc日本")
 		k.await(k.answer, 0, "answer to c日本ab\n")
 		k.expect(pasteOn + "you: ")
 		k.send("\x04")

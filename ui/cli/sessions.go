@@ -39,14 +39,6 @@ func newSessions(a *app) *cobra.Command {
 	s := &sessionsCommand{app: a, json: jsonFlag(c),
 		format: a.textFlag(c, "format", "", "FORMAT", "of export to stdout: md, json or html", "md", "json", "html"),
 		older:  a.textFlag(c, "older", "", "AGE", "of rm: all not written for so long, as 30d or 12h")}
-	list := func(c *cobra.Command, _ []string) error {
-		if err := s.open("list", nil); err != nil {
-			return err
-		}
-		return s.list()
-	}
-	c.RunE = list
-	a.verb(c, "list", nil).RunE = list
 	one := a.words(1, 1, "which session?")
 	verbs := []struct {
 		use     string
@@ -54,6 +46,7 @@ func newSessions(a *app) *cobra.Command {
 		offered cobra.CompletionFunc
 		run     func(words []string) error
 	}{
+		{"list", a.words(0, 0, ""), nil, s.list},
 		{"show ID", one, a.offerKnown(1, "resume"), func(words []string) error { return s.write(words, true) }},
 		{"export ID [FILE]", a.words(1, 2, "which session?"), a.offerKnown(1, "resume"),
 			func(words []string) error { return s.write(words, false) }},
@@ -72,6 +65,9 @@ func newSessions(a *app) *cobra.Command {
 		verb.Args = v.args
 		if v.offered != nil {
 			verb.ValidArgsFunction = v.offered
+		}
+		if name == "list" { // which it is without a verb too
+			c.RunE = verb.RunE
 		}
 	}
 	return c
@@ -106,7 +102,7 @@ func (s *sessionsCommand) open(verb string, words []string) error {
 	return err
 }
 
-func (s *sessionsCommand) list() error {
+func (s *sessionsCommand) list([]string) error {
 	list, err := s.store.List()
 	if err != nil {
 		return err
