@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -19,8 +19,8 @@ import (
 type Provider struct {
 	provider.Server // BaseURL with or without /v1beta
 
-	learned   wire.Memory
-	described sync.Map // provider.ModelInfo by the name of the model
+	learned wire.Memory
+	facts   listing.Facts
 }
 
 var _ provider.Provider = (*Provider)(nil)

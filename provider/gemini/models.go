@@ -2,14 +2,13 @@ package gemini
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -63,62 +62,38 @@ func (m listed) talks() bool {
 }
 
 func (m listed) info(s provider.Server) provider.ModelInfo {
-	info, _ := s.Catalog.Lookup(s.Name, strings.TrimPrefix(m.Name, "models/"))
-	if m.Title != "" {
-		info.Name = m.Title
-	}
-	if n := wire.Count(m.Input); n > 0 {
-		info.Context, info.ContextFrom = n, provider.Source{Name: provider.FromServer}
-	}
-	if n := wire.Count(m.Output); n > 0 {
-		info.MaxOutput = n
-	}
-	if m.Input > 0 && m.Output > 0 {
-		info.Guess = false
-	}
+	same := listing.Model{ID: strings.TrimPrefix(m.Name, "models/"), Title: m.Title, Input: m.Input, Output: m.Output}
+	info := same.Info(s)
 	info.Reasoning = info.Reasoning || m.Thinking
 	return info
 }
 
 var _ provider.Describer = (*Provider)(nil)
 
-// describeTimeout is how long a description may take: a message waits for it.
-const describeTimeout = 3 * time.Second
-
 // Describe implements provider.Describer with the server's description. Guess stays true if
 // it has none in time; an unreachable server or a refused key is an error.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
-	if info, ok := p.described.Load(model); ok {
-		return info.(provider.ModelInfo), nil
-	}
-	info, _ := p.Catalog.Lookup(p.Name, strings.TrimPrefix(model, "models/"))
-	info.ID = model
-	kind, name := kindOf(model)
-	r, err := p.request(ctx, nil, "v1beta", kind, url.PathEscape(name))
-	if err != nil {
-		return info, err
-	}
-	server := p.Server
-	server.RequestTimeout = describeTimeout
-	data, err := wire.Fetch(ctx, server, r)
-	if e := provider.AsError(err); e != nil {
-		switch {
-		case e.Kind == provider.KindAuth, e.Status == 0 && e.Kind != provider.KindTimeout && e.Kind != provider.KindProvider:
-			return info, err
-		case e.Status == http.StatusNotFound: // it will not say more later
-			p.described.Store(model, info)
+	return p.facts.Once(model, func() (info provider.ModelInfo, settled bool, err error) {
+		info, _ = p.Catalog.Lookup(p.Name, strings.TrimPrefix(model, "models/"))
+		kind, name := kindOf(model)
+		r, err := p.request(ctx, nil, "v1beta", kind, url.PathEscape(name))
+		if err != nil {
+			return info, false, err
 		}
-		return info, nil
-	}
-	var found listed
-	if err := wire.Decode(data, &found); err != nil {
-		return info, nil // a proxy, perhaps, which describes nothing
-	}
-	found.Name = model
-	info = found.info(p.Server)
-	info.ID = model
-	p.described.Store(model, info)
-	return info, nil
+		server := p.Server
+		server.RequestTimeout = listing.DescribeTimeout
+		data, err := wire.Fetch(ctx, server, r)
+		if e := provider.AsError(err); e != nil {
+			settled, err = listing.Silent(e)
+			return info, settled && e.Status >= 400, err // a page of a proxy settles nothing
+		}
+		var found listed
+		if wire.Decode(data, &found) != nil {
+			return info, false, nil // a proxy, perhaps, which describes nothing
+		}
+		found.Name = model
+		return found.info(p.Server), true, nil
+	})
 }
 
 // family is what can be read out of a model's id.

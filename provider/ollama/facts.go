@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -85,21 +86,10 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 		f = answer.facts(model)
 	}
 	f.window = p.window(f.window, f.cloud, answer)
-	if described(failed) {
+	if failed == nil || failed.Status >= 400 && !listing.Passing(failed.Status) { // it will not say more later
 		p.known.models.Store(model, f)
 	}
 	return f, nil
-}
-
-// described reports whether the server said all that it will ever say of a model.
-func described(failed *provider.Error) bool {
-	switch {
-	case failed == nil:
-		return true
-	case failed.Status == http.StatusRequestTimeout, failed.Status == http.StatusTooManyRequests:
-		return false
-	}
-	return failed.Status >= 400 && failed.Status < 499
 }
 
 func (s *show) facts(model string) facts {

@@ -41,23 +41,20 @@ func privateKey(text string, i int) (from, to, end int) {
 		return 0, 0, begin
 	}
 	at := pemEnd().FindStringIndex(rest)
-	if strings.IndexByte(" \r\n\\", rest[0]) < 0 { // a program's: a quote follows, or a bracket
-		if at == nil || !mostlyKey(rest[:at[0]]) {
+	program := strings.IndexByte(" \r\n\\", rest[0]) < 0 // a quote follows, or a bracket
+	switch {
+	case program && (at == nil || !mostlyKey(rest[:at[0]])):
+		return 0, 0, begin
+	case at == nil:
+		n := pemLines(rest)
+		if n == 0 {
 			return 0, 0, begin
 		}
-		return i, begin + at[1], begin + at[1]
+		return i, begin + n, begin + n
+	case !program && pemLines(rest[:at[0]]) == 0:
+		return 0, 0, begin + at[1]
 	}
-	if at != nil {
-		if pemLines(rest[:at[0]]) == 0 {
-			return 0, 0, begin + at[1]
-		}
-		return i, begin + at[1], begin + at[1]
-	}
-	n := pemLines(rest)
-	if n == 0 {
-		return 0, 0, begin
-	}
-	return i, begin + n, begin + n
+	return i, begin + at[1], begin + at[1]
 }
 
 // mostlyKey says whether text is mostly lines of a key, as in a list.
@@ -80,7 +77,7 @@ func pemLines(text string) (n int) {
 	for line := range strings.Lines(text) {
 		at += len(line)
 		bare := strings.TrimSpace(line)
-		if run := longestRun(line); run >= leastPEM || run > 3 && run == len(bare) {
+		if run := len(runOf(line)); run >= leastPEM || run > 3 && run == len(bare) {
 			n = at - len(line) + len(strings.TrimRight(line, "\r\n"))
 		} else if words++; n > 0 || words > 4 {
 			break
@@ -89,24 +86,18 @@ func pemLines(text string) (n int) {
 	return n
 }
 
-// longestRun is how many characters of base64 stand in a row at most.
-func longestRun(text string) int { return len(runOf(text)) }
-
 // runOf is the longest run of characters of base64.
 func runOf(text string) (most string) {
-	from := 0
-	for i := range len(text) + 1 {
-		if i < len(text) {
-			if c := text[i]; c == '+' || c == '/' || c == '=' || wordByte(c) && c != '_' {
-				continue
-			}
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return !base64Rune(r) }) {
+		if len(run) > len(most) {
+			most = run
 		}
-		if i-from > len(most) {
-			most = text[from:i]
-		}
-		from = i + 1
 	}
 	return most
+}
+
+func base64Rune(r rune) bool {
+	return r == '+' || r == '/' || r == '=' || r != '_' && r < 0x80 && wordByte(byte(r))
 }
 
 // privateKeyEnd finds the last lines of a private key whose first ones are not there.
@@ -171,11 +162,4 @@ func encodedKey(text string, i int) (from, to, end int) {
 }
 
 // leadingRun is how many characters of base64 text begins with.
-func leadingRun(text string) int {
-	for i := range len(text) {
-		if c := text[i]; c != '+' && c != '/' && c != '=' && (c == '_' || !wordByte(c)) {
-			return i
-		}
-	}
-	return len(text)
-}
+func leadingRun(text string) int { return len(text) - len(strings.TrimLeftFunc(text, base64Rune)) }

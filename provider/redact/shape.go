@@ -80,12 +80,7 @@ var table = sync.OnceValue(func() *shapes {
 
 // run is how far the characters go of which keys are made.
 func run(text string) int {
-	for i := range len(text) {
-		if c := text[i]; c != '-' && !wordByte(c) {
-			return i
-		}
-	}
-	return len(text)
+	return len(text) - len(strings.TrimLeftFunc(text, func(r rune) bool { return r == '-' || r < 0x80 && wordByte(byte(r)) }))
 }
 
 // name reports whether a suspected key is a name of words: keys have digits among letters.

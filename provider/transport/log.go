@@ -51,11 +51,7 @@ func (l *Log) Record(event, text string) {
 	if event == "request" {
 		l.request.Add(1)
 	}
-	text = redact.Mask(text)
-	cut := len(text) > logLimit
-	if cut {
-		text = strings.ToValidUTF8(text[:logLimit], "")
-	}
+	text, cut := limited(redact.Mask(text))
 	r := record{Event: event, Request: l.request.Load(), Body: text, Cut: cut}
 	if event == "request" {
 		r.Method = "run"
@@ -166,28 +162,20 @@ func requestBody(r *http.Request, keys redact.Known) (text string, cut bool) {
 	if err != nil {
 		return "", false
 	}
-	text = mask(keys, string(data))
-	if cut = len(data) > logLimit; cut {
-		text = text[:wholeRunes([]byte(text[:min(logLimit, len(text))]))]
+	text, cut = limited(mask(keys, string(data)))
+	return text, cut || len(data) > logLimit
+}
+
+// limited is the part of a text that is kept, without a rune that is cut off at its end.
+func limited(text string) (kept string, cut bool) {
+	if len(text) <= logLimit {
+		return text, false
 	}
-	return text, cut
+	return strings.ToValidUTF8(text[:logLimit], ""), true
 }
 
 // longestKey is how far beyond the limit a body is read for the end of a key.
 const longestKey = 8 << 10
-
-// wholeRunes is the length of data without a rune that was cut off at its end.
-func wholeRunes(data []byte) int {
-	for n := len(data); n > len(data)-utf8.UTFMax && n > 0; n-- {
-		if utf8.RuneStart(data[n-1]) {
-			if utf8.FullRune(data[n-1:]) {
-				return len(data)
-			}
-			return n - 1
-		}
-	}
-	return len(data)
-}
 
 // recordedBody writes down a reply as it is read, in whole lines.
 type recordedBody struct {
@@ -222,7 +210,11 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 		b.put(end)
 	case len(b.held) > logLimit:
 		b.held = []byte(b.keys.Hide(string(b.held))) // now only a key's beginning can be left, at the end
-		b.put(wholeRunes(b.held[:max(0, len(b.held)-b.keys.Longest())]))
+		n := max(0, len(b.held)-max(1, b.keys.Longest()))
+		for least := n - utf8.UTFMax; n > max(0, least) && !utf8.RuneStart(b.held[n]); { // a rune stays whole
+			n--
+		}
+		b.put(n)
 	}
 	return n, err
 }

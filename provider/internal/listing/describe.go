@@ -13,8 +13,8 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// describeTimeout is how long a whole description may take: a message waits for it.
-const describeTimeout = 3 * time.Second
+// DescribeTimeout is how long a whole description may take: a message waits for it.
+const DescribeTimeout = 3 * time.Second
 
 // Source is where a list is.
 type Source struct {
@@ -33,15 +33,33 @@ type Facts struct{ known sync.Map }
 // server may know more later. An unreachable server or a refused key is an error, a missing
 // list is not.
 func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.ModelInfo, error) {
+	return f.Once(model, func() (provider.ModelInfo, bool, error) {
+		asking := &asking{Source: s, until: time.Now().Add(DescribeTimeout)}
+		return asking.describe(ctx, model)
+	})
+}
+
+// Once is what ask says of a model, which is kept if it is settled: asking again would tell no more.
+func (f *Facts) Once(model string, ask func() (info provider.ModelInfo, settled bool, err error)) (provider.ModelInfo, error) {
 	if info, ok := f.known.Load(model); ok {
 		return info.(provider.ModelInfo), nil
 	}
-	asking := &asking{Source: s, until: time.Now().Add(describeTimeout)}
-	info, settled, err := asking.describe(ctx, model)
+	info, settled, err := ask()
+	info.ID = model
 	if err == nil && settled {
 		f.known.Store(model, info)
 	}
 	return info, err
+}
+
+// Silent tells a server that says nothing of a model from one that cannot be reached or refuses
+// the key, which is an error.
+func Silent(e *provider.Error) (settled bool, err error) {
+	mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider || e.Kind == provider.KindTimeout
+	if !mute {
+		return false, e
+	}
+	return !Passing(e.Status), nil
 }
 
 type asking struct {
@@ -54,12 +72,8 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 	info, _ = s.Catalog.Lookup(s.Name, model)
 	all, err := s.list(ctx, s.Base, s.Models...)
 	if e := provider.AsError(err); e != nil {
-		mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider ||
-			e.Kind == provider.KindTimeout
-		if !mute {
-			return info, false, err
-		}
-		return info, !passing(e.Status), nil
+		settled, err = Silent(e)
+		return info, settled, err
 	}
 	m, found := pick(all, model)
 	if !found {
@@ -74,15 +88,14 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 		m, settled = s.loaded(ctx, m)
 	}
 	info = m.Info(s.Server)
-	info.ID = model
 	if !info.Guess && max(m.TopProvider.Output, m.Output, m.Reply) <= 0 {
 		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt
 	}
 	return info, settled, nil
 }
 
-// passing reports whether a server that answers with the status may say more later.
-func passing(status int) bool {
+// Passing reports whether a server that answers with the status may say more later.
+func Passing(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
 		status >= 500 && status != http.StatusNotImplemented
 }
