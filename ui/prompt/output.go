@@ -23,7 +23,7 @@ type Output struct {
 	waiting  func() int   // how many bytes it holds, 0 where it does not tell; may be nil
 	reset    string
 	now      func() time.Time
-	throttle *throttle // used by who writes; may be nil
+	throttle *throttle // used by who writes
 
 	mu      sync.Mutex
 	since   time.Time // since when a chunk is written or waits to be; zero between chunks
@@ -37,9 +37,7 @@ type Output struct {
 func NewOutput(out io.Writer, reset string) *Output {
 	o := &Output{out: out, reset: reset, now: time.Now}
 	o.flush, o.waiting = terminalQueue(out)
-	if d := newReadWatcher(out); d != nil {
-		o.throttle = newThrottle(d, o.now)
-	}
+	o.throttle = newThrottle(newReadWatcher(out), o.now)
 	return o
 }
 
@@ -147,8 +145,8 @@ type readWatcher interface {
 }
 
 // throttle keeps little unread by a terminal that reads slowly, so that little stands before
-// the prompt after an interrupt. The window grows while the terminal is seen to be fast. A nil
-// throttle waits for nothing. One goroutine uses it at a time.
+// the prompt after an interrupt. The window grows while the terminal is seen to be fast. One
+// goroutine uses it at a time.
 type throttle struct {
 	reads readWatcher // nil where the system tells nothing
 	now   func() time.Time
@@ -168,7 +166,7 @@ func newThrottle(reads readWatcher, now func() time.Time) *throttle {
 
 // room is how many of n bytes may be written now; 0 after a short wait asks to be asked again.
 func (t *throttle) room(n int) int {
-	if t == nil || t.reads == nil || t.window >= throttleOpen {
+	if t.reads == nil || t.window >= throttleOpen {
 		return n
 	}
 	if t.unread > 0 && t.reads.drained(0) {
@@ -219,7 +217,7 @@ func (t *throttle) read() {
 }
 
 func (t *throttle) wrote(n int, took time.Duration) {
-	if t == nil || t.reads == nil {
+	if t.reads == nil {
 		return
 	}
 	if t.window >= throttleOpen {

@@ -41,18 +41,11 @@ func (s *Screen) must(lines string) {
 	s.opt.Quiet = quiet
 }
 
-func (s *Screen) put(lines string) { s.putAs(lines, false) }
-
-// putAs is put; with asIs the text keeps its characters whatever the locale, as answers do.
-func (s *Screen) putAs(lines string, asIs bool) {
-	if s.opt.Quiet || lines == "" {
-		return
+func (s *Screen) put(lines string) {
+	if !s.opt.Quiet && lines != "" {
+		s.emit(s.layout.ascii(lines))
+		s.last, s.lastRun = status, ""
 	}
-	if !asIs {
-		lines = s.layout.ascii(lines)
-	}
-	s.emit(lines)
-	s.last, s.lastRun = status, ""
 }
 
 // emit writes safe text to Err whatever the settings, marked against forged rows.

@@ -28,11 +28,11 @@ func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []to
 		case *ast.Text:
 			tokens = append(tokens, token{text: sanitize.Text(unescape(string(n.Value(source))), sanitize.Prose), style: st})
 		case *ast.CodeSpan:
-			code := sanitize.Text(codeSource(n, source), sanitize.Code)
+			code := codeSource(n, source)
 			if m.opt.Spoken || m.opt.Color {
-				code = bareCode(code)
+				code = string(n.FirstChild().(*ast.Text).Value(source))
 			}
-			tokens = append(tokens, token{text: code, style: st | codeStyle})
+			tokens = append(tokens, token{text: sanitize.Text(code, sanitize.Code), style: st | codeStyle})
 		case *ast.Emphasis:
 			tokens = append(tokens, m.inline(n, source, st|[]style{italic, bold}[n.Level-1])...)
 		case *extensionast.Strikethrough: // few terminals strike text out: its marks stay
@@ -66,16 +66,6 @@ func (m *Markdown) link(label []token, destination []byte, st style) []token {
 		return label
 	}
 	return append(label, token{text: " (", style: st}, address, token{text: ")", style: st})
-}
-
-// bareCode takes the backticks of a code span away, and the blanks that only part them from
-// others.
-func bareCode(span string) string {
-	text := strings.Trim(span, "`")
-	if n := utf8.RuneCountInString(text); n > 2 && strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
-		text = text[1 : len(text)-1]
-	}
-	return text
 }
 
 // escape is punctuation behind a backslash, or a character reference of HTML.

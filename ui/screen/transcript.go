@@ -104,9 +104,9 @@ func (s *Screen) Markdown(text string) {
 		}
 		s.closeReply()
 		s.gap(answer)
-		s.putAs(rows, true)
 		if rows != "" && !s.opt.Quiet {
-			s.last = answer
+			s.emit(rows) // its characters stay whatever the locale, as those of answers do
+			s.last, s.lastRun = answer, ""
 		}
 	})
 }
