@@ -202,7 +202,7 @@ func noProvider() *NoProvider {
 		}
 	}
 	ways := []string{
-		"artoo login, which asks for a key and keeps it",
+		"artoo login, which asks for an API key and stores it",
 		"set " + orList(keyed(func(f provider.Facts) string { return f.KeyVars[0] })),
 		"start " + orList(servers) + ", or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",

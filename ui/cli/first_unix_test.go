@@ -26,7 +26,7 @@ func TestTheFirstPageFitsANarrowTerminal(t *testing.T) {
 		t.Errorf("%v; the terminal shows\n%s", err, shown)
 	}
 	page, _, found := strings.Cut(shown, "artoo: ")
-	if !found || !strings.Contains(page, "Ways in") || strings.Count(page, "  - ") != 4 {
+	if !found || !strings.Contains(page, "To get started:") || strings.Count(page, "  - ") != 4 {
 		t.Errorf("the terminal shows\n%s", shown)
 	}
 	for row := range strings.Lines(page) {
