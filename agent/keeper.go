@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -226,25 +225,13 @@ func layerChange(root string, c sandbox.Change) journal.LayerChange {
 	}
 	change.Moved = c.Before.Moved && !c.Before.Mode.IsDir()
 	if c.Before.Exists() {
-		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
+		change.Before = journal.State{Kind: journal.KindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
 			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}
 	}
 	if c.Kind != sandbox.Deleted {
-		change.After = journal.State{Kind: kindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
+		change.After = journal.State{Kind: journal.KindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
 	}
 	return change
-}
-
-func kindOf(mode fs.FileMode) journal.Kind {
-	switch {
-	case mode.IsRegular():
-		return journal.File
-	case mode.IsDir():
-		return journal.Folder
-	case mode&fs.ModeSymlink != 0:
-		return journal.Link
-	}
-	return journal.Special
 }
 
 // madeFiles are the files that the session made and that still are as it left them.

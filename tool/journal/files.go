@@ -53,14 +53,14 @@ func (j *Journal) openFiles() error {
 	if err != nil {
 		return errors.Join(err, f.close())
 	}
-	if err := past.died(f); err != nil {
-		return errors.Join(err, f.close())
+	if past.died(f.alive) {
+		err = f.log.append(line{Type: lineDied, Time: f.alive})
 	}
 	for _, dir := range past.added {
 		j.place.add(dir)
 		j.added[dir] = true
 	}
-	if err := j.addTo(f.log, j.cfg.Added); err != nil {
+	if err := errors.Join(err, j.addTo(f.log, j.cfg.Added)); err != nil {
 		return errors.Join(err, f.close())
 	}
 	j.files = f

@@ -46,11 +46,7 @@ func (p *past) add(l line) {
 	case l.Type == lineAdded:
 		p.added = append(p.added, l.Root)
 	case l.Type == lineDied:
-		for _, u := range p.open {
-			if u.died.IsZero() {
-				u.died = l.Time
-			}
-		}
+		p.died(l.Time)
 	case l.Type == lineJournal && l.V > version:
 		p.err = fmt.Errorf("the journal was written by a newer artoo (format %d)", l.V)
 	case l.Type == lineJournal:
@@ -63,6 +59,17 @@ func (p *past) add(l line) {
 	case step != nil:
 		p.addTo(step, l)
 	}
+}
+
+// died notes when the process of the open steps was last alive, and reports whether any
+// of them did not know.
+func (p *past) died(at time.Time) (news bool) {
+	for _, u := range p.open {
+		if u.died.IsZero() {
+			u.died, news = at, true
+		}
+	}
+	return news
 }
 
 func (p *past) addTo(step *unfinished, l line) {
@@ -93,20 +100,6 @@ func (p *past) of(root string) error {
 		return fmt.Errorf("the journal is of another project, %s", p.root)
 	}
 	return p.err
-}
-
-// died notes in the log when the process of the open steps was last alive.
-func (p *past) died(f *files) error {
-	note := false
-	for _, u := range p.open {
-		if u.died.IsZero() {
-			u.died, note = f.alive, true
-		}
-	}
-	if !note {
-		return nil
-	}
-	return f.log.append(line{Type: lineDied, Time: f.alive})
 }
 
 // afterDeath is how long after the last touch of the log a change still counts as the

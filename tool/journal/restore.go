@@ -92,29 +92,22 @@ func (r *restore) run() (done []Change, left []Lack) {
 
 func anyOp(Change) bool { return true }
 
+// each does to the changes what is to be done, as long as there is time.
 func (r *restore) each(ops []Change, which func(Change) bool, do func(Change) error) {
 	for _, op := range ops {
-		if _, given := r.left[op.Path]; !given && which(op) {
-			r.try(op, do)
+		if _, given := r.left[op.Path]; given || !which(op) {
+			continue
+		}
+		err := r.ctx.Err()
+		if err == nil {
+			err = do(op)
+		}
+		if why, ok := errors.AsType[lackError](err); ok {
+			r.left[op.Path] = Lack{Path: op.Path, Why: why.Reason}
+		} else if err != nil {
+			r.left[op.Path] = Lack{Path: op.Path, Why: NotRestored, Err: err}
 		}
 	}
-}
-
-// try does one thing, unless there is no time left for it.
-func (r *restore) try(op Change, do func(Change) error) {
-	err := r.ctx.Err()
-	if err == nil {
-		err = do(op)
-	}
-	if err == nil {
-		return
-	}
-	lack := Lack{Path: op.Path, Why: NotRestored, Err: err}
-	var why lackError
-	if errors.As(err, &why) {
-		lack.Why, lack.Err = why.Reason, nil
-	}
-	r.left[op.Path] = lack
 }
 
 // inParent calls f with the open directory that the path lies in. Where that is not

@@ -189,12 +189,9 @@ func endsUnfinished(path string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	_, _ = file.Seek(-512, io.SeekEnd) // A shorter log is read from its beginning.
+	tail, err := io.ReadAll(file)
 	if err != nil {
-		return false, err
-	}
-	tail := make([]byte, min(info.Size(), 512))
-	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
 	if !bytes.HasSuffix(tail, []byte("\n")) {

@@ -66,17 +66,7 @@ func (s stat) unchanged(now stat) bool {
 	return s == now
 }
 
-func (s stat) kind() Kind {
-	switch {
-	case s.mode.IsRegular():
-		return File
-	case s.mode.IsDir():
-		return Folder
-	case s.mode&fs.ModeSymlink != 0:
-		return Link
-	}
-	return Special
-}
+func (s stat) kind() Kind { return KindOf(s.mode) }
 
 // state is what the stat says by itself.
 func (s stat) state() State {

@@ -85,6 +85,19 @@ const (
 	Special Kind = "special" // a device, FIFO or socket
 )
 
+// KindOf is the kind of what has such a mode.
+func KindOf(mode fs.FileMode) Kind {
+	switch {
+	case mode.IsRegular():
+		return File
+	case mode.IsDir():
+		return Folder
+	case mode&fs.ModeSymlink != 0:
+		return Link
+	}
+	return Special
+}
+
 // State is what was at a path.
 type State struct {
 	Kind Kind `json:"kind,omitempty"`

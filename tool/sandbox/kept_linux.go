@@ -216,7 +216,7 @@ func (s *Sandbox) keepBelow(m merger, upper, kept, rel string) error {
 		below := filepath.Join(rel, entry.Name())
 		switch {
 		case s.isCache(below):
-			if err = makeParents(kept, rel); err == nil {
+			if err = os.MkdirAll(filepath.Join(kept, rel), 0o700); err == nil {
 				err = m.merge(filepath.Join(upper, below), filepath.Join(kept, below))
 			}
 		case entry.IsDir():
@@ -227,27 +227,6 @@ func (s *Sandbox) keepBelow(m merger, upper, kept, rel string) error {
 		}
 	}
 	return nil
-}
-
-// makeParents makes the directories of a path, in the place of what is none.
-func makeParents(base, rel string) error {
-	if rel != "" && rel != "." {
-		if err := makeParents(base, filepath.Dir(rel)); err != nil {
-			return err
-		}
-	}
-	path := filepath.Join(base, rel)
-	info, err := os.Lstat(path)
-	if err == nil && info.IsDir() {
-		return nil
-	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Mkdir(path, 0o700)
 }
 
 // keepUsers merges what a command wrote of the user's caches into artoo's own.

@@ -35,6 +35,8 @@ type server struct {
 
 	caches []cache
 	unix   bool // a command's unix sockets can be held to its own temporary files
+	// sharedProc says that commands see the machine's processes: no other proc could be mounted.
+	sharedProc bool
 
 	rooms atomic.Int32
 	known struct { // commands that run, by their first process
@@ -91,16 +93,6 @@ func serve() int {
 		}
 		go s.line(fds[0], [3]int(fds[1:]))
 	}
-}
-
-// sharedProc reports whether commands see the machine's processes: no other proc could be mounted.
-func (s *server) sharedProc() bool {
-	for _, step := range s.setup.Steps {
-		if step.Op == OpProc {
-			return step.From != ""
-		}
-	}
-	return false
 }
 
 // reserve moves the socket away and occupies the descriptors below firstFree.

@@ -214,7 +214,7 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 
 // ownProc mounts the namespace's processes, its settings read-only: root could write to them.
 func (j *job) ownProc(keep *pins) []call {
-	if j.sharedProc() {
+	if j.sharedProc {
 		return nil
 	}
 	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)

@@ -174,7 +174,7 @@ func (j *job) judgeEntry(n notification, w writer) (d Denial) {
 
 // pathOf is the path among the arguments of a call, made absolute.
 func (j *job) pathOf(n notification, dir, arg int) (path string, ok bool) {
-	if j.setup.Mechanism == "namespaces" && j.sharedProc() {
+	if j.setup.Mechanism == "namespaces" && j.sharedProc {
 		return "", false // its numbers are other ones
 	}
 	proc := "/proc/" + strconv.Itoa(int(n.pid))

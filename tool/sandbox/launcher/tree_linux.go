@@ -57,6 +57,7 @@ func (s *server) perform() error {
 		if err := perform(step); err != nil {
 			return failed(step.Op+" "+step.To, err)
 		}
+		s.sharedProc = s.sharedProc || step.Op == OpProc && step.From != ""
 	}
 	return nil
 }

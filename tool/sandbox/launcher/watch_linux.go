@@ -11,8 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func pause(milliseconds int) { time.Sleep(time.Duration(milliseconds) * time.Millisecond) }
-
 // watchEvery is how often limits are looked at: to name the one that the kernel held, too.
 const watchEvery = 100 * time.Millisecond
 
@@ -421,28 +419,24 @@ func killDescendants(of int) {
 		for _, pid := range list {
 			_ = unix.Kill(pid, unix.SIGKILL) // gone, or another user's and out of reach
 		}
-		pause(2)
+		time.Sleep(2 * time.Millisecond)
 	}
 }
 
 // killStrays kills the launcher's orphans, whose first process was killed. The lock is held.
 func (s *server) killStrays() {
 	own := unix.Getpid()
-	for range 1000 {
-		var strays []int
+	for range 1000 { // The children of one that is killed become the launcher's.
+		found := false
 		for _, pid := range processes() {
 			if parent, _ := parentOf(pid); parent == own && !s.known.first[pid] {
-				strays = append(strays, pid)
+				found = true
+				_ = unix.Kill(pid, unix.SIGKILL) // it has not been waited for: it is there
+				waitFor(pid)
 			}
 		}
-		if len(strays) == 0 {
+		if !found {
 			return
-		}
-		for _, pid := range strays {
-			for _, below := range append(descendants(pid), pid) {
-				_ = unix.Kill(below, unix.SIGKILL)
-			}
-			waitFor(pid)
 		}
 	}
 }
