@@ -16,13 +16,6 @@ import (
 	"artoo/tool/text"
 )
 
-func isAre(n int, unit string) string {
-	if n == 1 {
-		return text.Count(n, unit) + " is"
-	}
-	return text.Count(n, unit) + " are"
-}
-
 func (r *requests) compactNow(ctx context.Context, keep string) error {
 	old := r.session.conv.Old(true)
 	switch {

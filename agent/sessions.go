@@ -382,7 +382,7 @@ func (a *Agent) Uncompact() (string, error) {
 		return "", err
 	}
 	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
-		isAre(did.Messages, "message"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
+		text.Counted(did.Messages, "message is", "messages are"), conversation.Tokens(did.After), conversation.Tokens(did.Before))
 	if a.session.conv.OverBudget() {
 		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
 			conversation.Tokens(a.session.conv.Budget()))

@@ -203,7 +203,7 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 		return nil
 	}
 	if p.whole = permission.Run; runs {
-		p.job.Tell()
+		p.job.Reported()
 		p.job.Stop()
 		<-p.job.Done()
 		if err := c.keepGuarded(ctx, p, result); err != nil {
@@ -271,7 +271,7 @@ func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
 	}
 	for _, p := range c.background.ended() {
 		how := builtin.HowItEnded(p.job.Result())
-		told := !p.job.Tell()
+		told := !p.job.Reported()
 		if !told {
 			said += fmt.Sprintf("[background command %s has ended: %s: %s]\n", p.job.ID, how, firstLine(p.job.Line))
 		}

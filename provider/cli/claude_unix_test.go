@@ -231,7 +231,7 @@ func TestNestedSessionVariables(t *testing.T) {
 
 func TestValuesThatLookLikeOptions(t *testing.T) {
 	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
-		d := dialectOf(name)
+		d := dialects[name]
 		for _, arg := range d.args(call{model: "-x", effort: "high", resume: "abc"}) {
 			if arg == "-x" {
 				t.Errorf("%s: the model is an argument of its own", name)

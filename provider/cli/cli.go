@@ -104,11 +104,11 @@ var usual = timeouts{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.S
 	terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
 // Is reports whether name is one of the providers.
-func Is(name string) bool { return dialectOf(name) != nil }
+func Is(name string) bool { return dialects[name] != nil }
 
 // Check returns a *provider.Error if the tool is not installed. It runs nothing.
 func (c *CLI) Check() error {
-	d := dialectOf(c.Name)
+	d := dialects[c.Name]
 	if d == nil {
 		return c.unknown()
 	}
@@ -119,7 +119,7 @@ func (c *CLI) Check() error {
 // Rules says in one line whose rules hold in a mode; trusted means that the project's
 // settings count.
 func Rules(name, mode string, trusted bool) string {
-	d := dialectOf(name)
+	d := dialects[name]
 	if d == nil {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (c *CLI) waits() timeouts {
 // Stream implements provider.Provider. A cancelled run is interrupted, and may take a moment to end.
 func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
-		d := dialectOf(c.Name)
+		d := dialects[c.Name]
 		if d == nil {
 			yield(nil, c.unknown())
 			return

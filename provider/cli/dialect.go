@@ -59,25 +59,12 @@ type decoder interface {
 	event(r *reply, data []byte)
 }
 
-func dialectOf(name string) *dialect {
-	switch name {
-	case ClaudeName:
-		return &claude
-	case CodexName:
-		return &codex
-	case GeminiName:
-		return &gemini
-	}
-	return nil
-}
+var dialects = map[string]*dialect{ClaudeName: &claude, CodexName: &codex, GeminiName: &gemini}
 
 // Settings are the names of the tools' settings in a project, for the named providers or all.
 func Settings(providers ...string) (names []string) {
-	if len(providers) == 0 {
-		providers = []string{ClaudeName, CodexName, GeminiName}
-	}
-	for _, p := range providers {
-		if d := dialectOf(p); d != nil {
+	for name, d := range dialects {
+		if len(providers) == 0 || slices.Contains(providers, name) {
 			names = append(names, d.settings...)
 		}
 	}
@@ -88,11 +75,12 @@ func Settings(providers ...string) (names []string) {
 // SettingsOf names the tools that find settings under a name, or "".
 func SettingsOf(name string) string {
 	var programs []string
-	for _, p := range []string{ClaudeName, CodexName, GeminiName} {
-		if d := dialectOf(p); slices.Contains(d.settings, name) {
+	for _, d := range dialects {
+		if slices.Contains(d.settings, name) {
 			programs = append(programs, d.program)
 		}
 	}
+	slices.Sort(programs)
 	return strings.Join(programs, ", ")
 }
 
@@ -117,8 +105,7 @@ func versionIn(text string) string {
 
 // TooOld returns the least version and how to get it if a version output is older, else "".
 func TooOld(program, said string) (least, install string) {
-	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
-		d := dialectOf(name)
+	for _, d := range dialects {
 		if version := versionIn(said); d.program == program && version != "" && less(version, d.least) {
 			return d.least, d.install
 		}
@@ -194,7 +181,7 @@ var nested = []string{
 // Environ is the environment of a provider's tool. Its vendor's API keys, which would be charged,
 // are in it only if pass names them; withheld are the others.
 func Environ(name string, scrubbed, all, pass []string) (environ, withheld []string) {
-	d := dialectOf(name)
+	d := dialects[name]
 	if d == nil {
 		return scrubbed, nil
 	}

@@ -28,7 +28,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 			shown, last := "", ""
-			r := &run{CLI: &CLI{Name: name}, dialect: dialectOf(name)}
+			r := &run{CLI: &CLI{Name: name}, dialect: dialects[name]}
 			r.reply = &reply{mayBeStuck: usual.stuck, send: func(e provider.Event) {
 				switch e := e.(type) {
 				case provider.TextDelta:

@@ -155,7 +155,7 @@ func TestModesAndOptions(t *testing.T) {
 		{GeminiName, "edits", "pro", "--approval-mode=auto_edit --model=pro"},
 		{GeminiName, "auto", "", "--approval-mode=auto_edit"},
 	} {
-		r := run{CLI: &CLI{Name: c.name, Mode: func() string { return c.mode }}, dialect: dialectOf(c.name),
+		r := run{CLI: &CLI{Name: c.name, Mode: func() string { return c.mode }}, dialect: dialects[c.name],
 			req: provider.Request{Options: provider.Options{Model: c.model}}}
 		if c.model == "" {
 			r.req.Model = DefaultModel

@@ -37,7 +37,7 @@ for a; do printf '%s\n' "$a"; done >$DIR/args.$N
 env >$DIR/env.$N
 cat >$DIR/stdin.$N
 `
-	program := filepath.Join(bin, dialectOf(name).program)
+	program := filepath.Join(bin, dialects[name].program)
 	must(t, os.WriteFile(program, []byte(head+script), 0o700))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := &standIn{t: t, dir: dir}

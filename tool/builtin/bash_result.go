@@ -195,7 +195,7 @@ func lateResult(end shell.Result, most time.Duration) tool.Result {
 
 // endedResult is of a background command that has ended; said is its unread output.
 func endedResult(job *shell.Job, said, remark string, withheld []string) tool.Result {
-	job.Tell()
+	job.Reported()
 	end := job.Result()
 	end.Output = []byte(said)
 	r := commandResult(end, job.Line, remark, withheld)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -42,23 +43,19 @@ type Job struct {
 	done   chan struct{} // closed when nothing of it is left
 	result Result        // once done is closed
 
-	mu   sync.Mutex
-	told bool // who reads it knows how it ended
-	next string
+	reported atomic.Bool            // who reads it knows how it ended
+	next     atomic.Pointer[string] // nil where nothing was started in its place
 }
 
 // FollowedBy notes the ID of the job that was started in its place.
-func (j *Job) FollowedBy(id string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.next = id
-}
+func (j *Job) FollowedBy(id string) { j.next.Store(&id) }
 
 // Next is the ID of the job that was started in its place, "" for none.
 func (j *Job) Next() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.next
+	if next := j.next.Load(); next != nil {
+		return *next
+	}
+	return ""
 }
 
 // errJobsOver says that a session is over.
@@ -308,11 +305,5 @@ func (j *Job) EndInput() error {
 	return j.input.Close()
 }
 
-// Tell notes that its reader knows how the command ended; it reports whether that is the first time.
-func (j *Job) Tell() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	first := !j.told
-	j.told = true
-	return first
-}
+// Reported notes that its reader knows how the command ended; it returns whether that is the first time.
+func (j *Job) Reported() bool { return !j.reported.Swap(true) }

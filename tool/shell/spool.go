@@ -83,19 +83,13 @@ func (s *Spool) drop() {
 	s.dropped += s.block
 }
 
-// missing says what is not there between the head and the tail.
-func (s *Spool) missing() string {
-	return fmt.Sprintf("\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
-}
+const missing = "\n[%d bytes are missing here: only the first and the last part were kept]\n"
 
 // String is what was kept, with a line for what is missing, in valid UTF-8.
 func (s *Spool) String() string {
-	if s.dropped == 0 {
-		return string(toValid(s.kept))
-	}
-	head := s.head()
-	all := slices.Concat(s.kept[:head], []byte(s.missing()), s.kept[s.end:], s.kept[head:s.at])
-	return string(toValid(all))
+	other := *s
+	other.kept = slices.Clone(s.kept)
+	return string(other.take())
 }
 
 // take is String in the memory of the spool, which must not be used any more.
@@ -109,7 +103,7 @@ func (s *Spool) take() []byte {
 		slices.Reverse(tail[:newer])
 		slices.Reverse(tail[newer:])
 		slices.Reverse(tail)
-		text = slices.Insert(text, head, []byte(s.missing())...)
+		text = slices.Insert(text, head, fmt.Appendf(nil, missing, s.dropped)...)
 	}
 	s.kept = nil
 	return toValid(text)
