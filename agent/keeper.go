@@ -247,7 +247,7 @@ func (m *madeFiles) add(paths ...string) {
 		m.stamps = map[string]names.Stamp{}
 	}
 	for _, path := range paths {
-		m.stamps[path], _ = names.StampAt(path)
+		m.stamps[path] = names.StampAt(path)
 	}
 }
 
@@ -267,7 +267,7 @@ func (m *madeFiles) has(path string) bool {
 	if !known {
 		return false
 	}
-	is, _ := names.StampAt(path)
+	is := names.StampAt(path)
 	return is == was && is != names.Stamp{}
 }
 

@@ -3,7 +3,6 @@ package permission
 import (
 	"cmp"
 	"regexp"
-	"slices"
 	"strings"
 
 	"artoo/agent/permission/line"
@@ -243,17 +242,7 @@ type MissedRule struct {
 	Why    string `json:"why"`
 }
 
-// recorded are the parts of a line as the decision about it reports them.
-func (d Decision) recorded(l parsed, mode Mode) (parts []Part) {
-	for _, s := range l.parts {
-		known := slices.ContainsFunc(parts, func(known Part) bool { return known.Text == s.String() })
-		if s.Certain || s.denies != nil && !known {
-			parts = append(parts, d.part(s, l.tool, mode))
-		}
-	}
-	return parts
-}
-
+// part is what the decision says of one command of a line.
 func (d Decision) part(s *part, name string, mode Mode) Part {
 	made := Part{Text: s.String(), Missed: s.missed}
 	is := func(verdict Verdict, rule *Rule, why string) Part {

@@ -44,17 +44,6 @@ func (p *Policy) place(l parsed, access tool.Access) Decision {
 	return d
 }
 
-// rulesAt are the rules that may allow a line in the decision's place. Outside the sandbox only those
-// for outside count.
-func (p *Policy) rulesAt(d Decision) (all, session []Rule) {
-	all, session = p.allowing(), p.SessionRules()
-	if p.Confinement.Sandbox && d.Place == PlaceHost {
-		inside := func(r Rule) bool { return !r.Outside }
-		all, session = slices.DeleteFunc(all, inside), slices.DeleteFunc(session, inside)
-	}
-	return all, session
-}
-
 // decideProblem decides a line that the shell may take in another way: only a rule for every command
 // covers it, unless something denied, asked or always asked may be hidden in it. On a layer its
 // effects are judged.
@@ -291,7 +280,8 @@ func (p *Policy) ownProgram(s *part) string {
 		return base
 	}
 	words = line.Texts(s.Words[1:])
-	if (line.Interprets(base) || base == ".") && runsProjectCode(s.Command, words) ||
+	tells := slices.ContainsFunc(words, func(w string) bool { return line.In("--version -V -v --help -h", w) })
+	if (line.Interprets(base) || base == ".") && !tells && !inlineCode(s.Command, words) ||
 		line.In("sed gsed awk gawk mawk nawk jq", base) && line.HaveOption(words, "-f --file --from-file") {
 		for _, w := range words {
 			if !line.IsOption(w) {
@@ -318,14 +308,6 @@ func (p *Policy) runByGit(s *part) string {
 		}
 	}
 	return ""
-}
-
-// runsProjectCode reports whether an interpreter runs more than a text that stands in
-// the line: a file, a module or other input.
-func runsProjectCode(s line.Command, words []string) bool {
-	return !inlineCode(s, words) && !slices.ContainsFunc(words, func(w string) bool {
-		return line.In("--version -V -v --help -h", w)
-	})
 }
 
 // inlineCode reports whether an interpreter gets its program as text, and loads no file before. What a

@@ -5,6 +5,7 @@ package permission
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -122,13 +123,22 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	if r, at := p.changedScript(l); d.Verdict == Ask && at != "" {
 		d.Reasons = append([]Reason{{Code: ScriptChanged, Rule: r, Object: at}}, d.Reasons...)
 	}
-	d.Parts = d.recorded(l, p.Mode)
+	for _, s := range l.parts {
+		known := slices.ContainsFunc(d.Parts, func(known Part) bool { return known.Text == s.String() })
+		if s.Certain || s.denies != nil && !known {
+			d.Parts = append(d.Parts, d.part(s, l.tool, p.Mode))
+		}
+	}
 	return d
 }
 
 // decideLine decides over a line that runs in the decision's place.
 func (p *Policy) decideLine(d Decision, l parsed) Decision {
-	rules, session := p.rulesAt(d)
+	rules, session := p.allowing(), p.SessionRules()
+	if p.Confinement.Sandbox && d.Place == PlaceHost {
+		inside := func(r Rule) bool { return !r.Outside } // they let nothing run outside
+		rules, session = slices.DeleteFunc(rules, inside), slices.DeleteFunc(session, inside)
+	}
 	allowed := p.findAllow(l, rules)
 	if l.denies != nil {
 		return Decision{}.by(Refuse, RuleDenies, *l.denies)

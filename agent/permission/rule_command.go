@@ -261,20 +261,18 @@ func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 		for _, v := range variants(words) {
 			m := match{expected: expected, words: v, open: open, wide: true, takesArgs: s.TakesArgs && i == 0, dirs: s.Dirs,
 				base: r.base}
-			hit, unsure := m.compare()
-			if hit {
+			hit, unsure := m.from(0, 0)
+			anywhere, unsureAnywhere := m.optionsAnywhere()
+			if hit || anywhere || m.asText() {
 				return true, false
 			}
-			maybe = maybe || unsure
+			maybe = maybe || unsure || unsureAnywhere
 		}
 	}
-	return false, maybe || s.RunsUnknown || readsScript(s)
-}
-
-// readsScript reports whether a command is a shell whose commands come from its unseen input.
-func readsScript(s line.Command) bool {
+	// A shell without a script takes its commands from its input, which is not seen.
+	shell := line.IsShell(s.Base()) || s.Base() == "fish"
 	given := func(w line.Word) bool { return !line.IsOption(w.Text) }
-	return (line.IsShell(s.Base()) || s.Base() == "fish") && !slices.ContainsFunc(s.Words[1:], given)
+	return false, maybe || s.RunsUnknown || shell && !slices.ContainsFunc(s.Words[1:], given)
 }
 
 // variants are the readings of words: as they are, without options, and without git's own options.
@@ -296,14 +294,6 @@ func variants(words []line.Word) [][]line.Word {
 
 func withoutOptions(words []line.Word) []line.Word {
 	return slices.DeleteFunc(slices.Clone(words), func(w line.Word) bool { return w.Known && line.IsOption(w.Text) })
-}
-
-func (m match) compare() (yes, maybe bool) {
-	if yes, maybe = m.from(0, 0); yes || m.asText() {
-		return true, false
-	}
-	hit, unsure := m.optionsAnywhere()
-	return hit, maybe || unsure
 }
 
 // asText compares both as texts, in which a * of the rule stands for blanks too.

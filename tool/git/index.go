@@ -63,7 +63,16 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 		if n.now == nil || len(n.now) >= maxIndexes {
 			n.now = map[string]*indexList{}
 		}
-		list = &indexList{info.Size(), info.ModTime(), sync.OnceValue(func() []string { return indexed(top) }), make(chan struct{})}
+		list = &indexList{size: info.Size(), mtime: info.ModTime(), done: make(chan struct{})}
+		list.names = sync.OnceValue(func() (names []string) {
+			if err := EachIndexed(top, func(name string, _ bool) error {
+				names = append(names, name)
+				return nil
+			}); err != nil {
+				return nil
+			}
+			return names
+		})
 		n.now[path] = list
 		go func() {
 			defer close(list.done)
@@ -82,15 +91,4 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 		}
 		return list.names()
 	}
-}
-
-// indexed lists the names that the index of the work tree at top holds, none where git cannot say.
-func indexed(top string) (names []string) {
-	if err := EachIndexed(top, func(name string, _ bool) error {
-		names = append(names, name)
-		return nil
-	}); err != nil {
-		return nil
-	}
-	return names
 }

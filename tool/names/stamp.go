@@ -1,10 +1,7 @@
 package names
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,30 +21,17 @@ type Stamp struct {
 	owner   uint32
 }
 
-// coarse is what settled is where the times of files are whole seconds, or two.
-const coarse = 3 * time.Second
-
-// StampAt follows links. isSettled says that a later change has another Stamp.
-func StampAt(path string) (stamp Stamp, isSettled bool) {
-	now := time.Now()
+// StampAt follows links. It is the zero Stamp where nothing can be seen.
+func StampAt(path string) Stamp {
 	var st unix.Stat_t
-	err := unix.Stat(path, &st)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return Stamp{}, true
+	if unix.Stat(path, &st) != nil {
+		return Stamp{}
 	}
-	if err != nil {
-		return Stamp{}, false
+	stamp := Stamp{id: idOf(&st), mode: uint32(st.Mode), owner: st.Uid}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		stamp.size, stamp.changed = st.Size, changedAt(&st).UnixNano()
 	}
-	stamp = Stamp{id: idOf(&st), mode: uint32(st.Mode), owner: st.Uid}
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return stamp, true
-	}
-	changed, wait := changedAt(&st), settled
-	stamp.size, stamp.changed = st.Size, changed.UnixNano()
-	if changed.Nanosecond() == 0 {
-		wait = coarse
-	}
-	return stamp, now.Sub(changed) > wait
+	return stamp
 }
 
 // Changed is when the file at a path, links followed, changed last: no program can set that time.

@@ -22,13 +22,9 @@ func ownWorkTree(top string) bool {
 	if err != nil {
 		return false
 	}
-	return ownedByUser(top) && ownedByUser(filepath.Join(top, ".git")) && ownedByUser(dir) || safeDirectory(top)
-}
-
-// safeDirectory reports whether git works in top although another user owns it,
-// as the user's or the system's safe.directory allows. Where there is no git it
-// does not.
-func safeDirectory(top string) bool {
+	if ownedByUser(top) && ownedByUser(filepath.Join(top, ".git")) && ownedByUser(dir) {
+		return true
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	return git.Run(ctx, os.Environ(), top, top, func(string) error { return nil }, "rev-parse", "--git-dir") == nil

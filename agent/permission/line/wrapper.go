@@ -39,14 +39,6 @@ var wrappers = []wrapper{
 		fakeroot proot firejail bwrap unbuffer rlwrap setarch cpulimit gdb entr toybox`, skip: -1},
 }
 
-func wrapperOf(name string) (wrapper, bool) {
-	i := slices.IndexFunc(wrappers, func(w wrapper) bool { return In(w.names, name) })
-	if i < 0 {
-		return wrapper{}, false
-	}
-	return wrappers[i], true
-}
-
 // How a command runs another one.
 type wrapping int
 
@@ -77,14 +69,14 @@ func unwrap(s Command) (inner Command, script string, how wrapping) {
 		return s, "", wrapsUnseen
 	}
 	inner.Compound = s.Compound || name == "busybox" // its commands are not those of the system
-	w, ok := wrapperOf(name)
-	if !ok {
+	switch i := slices.IndexFunc(wrappers, func(w wrapper) bool { return In(w.names, name) }); {
+	case i < 0:
 		return s, "", wrapsNothing
-	}
-	if w.skip < 0 {
+	case wrappers[i].skip < 0:
 		return s, "", wrapsUnseen
+	default:
+		return open(s, inner, wrappers[i])
 	}
-	return open(s, inner, w)
 }
 
 // open finds the inner command behind a wrapper's own words.
