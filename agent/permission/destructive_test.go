@@ -27,9 +27,7 @@ func TestWhatThrowsWorkAwayIsAskedWhateverTheMode(t *testing.T) {
 		"curl -o .npmrc x", "touch .vscode/tasks.json", "echo x > sub/../.git/config",
 	} {
 		for _, allow := range []string{"bash", "bash(git:*)|bash(cp:*)|bash(tee:*)|bash(sed:*)|bash(rm:*)"} {
-			if got := policy(allow).Decide("bash", run(line)); got.Verdict != Ask {
-				t.Errorf("allow %s: %q: %s (%s)", allow, line, got.Verdict, got.Reason())
-			}
+			lineIs(t, policy(allow), line, Ask)
 		}
 	}
 	for _, c := range []struct{ allow, line string }{
@@ -43,8 +41,6 @@ func TestWhatThrowsWorkAwayIsAskedWhateverTheMode(t *testing.T) {
 		{"bash(git push --force:*)", "git push --force x"}, {"bash(tee .git/info/exclude)", "tee .git/info/exclude"},
 		{"bash(mv:*)", "mv a old.txt"}, {"bash(git clean:*)", "git clean -fd"},
 	} {
-		if got := policy(c.allow).Decide("bash", run(c.line)); got.Verdict != Run {
-			t.Errorf("allow %s: %q: %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
-		}
+		lineIs(t, policy(c.allow), c.line, Run)
 	}
 }

@@ -11,9 +11,7 @@ func TestEverydayLinesRunUnaskedUnderARuleForEveryCommand(t *testing.T) {
 	empty := t.TempDir() + "/" // whatever stands in /tmp would be overwritten
 	for _, line := range linesOf(t, "everyday.txt") {
 		line = strings.ReplaceAll(line, "/tmp/", empty)
-		if got := testPolicy(t, ModeAsk, "bash", "", "").Decide("bash", run(line)); got.Verdict != Run {
-			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, testPolicy(t, ModeAsk, "bash", "", ""), line, Run)
 	}
 }
 
@@ -25,8 +23,6 @@ func TestARuleThatNamesTheCommandCoversWhatIsAlwaysAsked(t *testing.T) {
 		{"bash(git mv -f:*)", "git mv -f a b"}, {"bash(rm:*)", "xargs rm"},
 		{"bash(git checkout-index -f:*)", "git checkout-index -f a"}, {"bash(cp a $(cat to))", "cp a $(cat to)"},
 	} {
-		if got := testPolicy(t, ModeAsk, c.allow, "", "").Decide("bash", run(c.line)); got.Verdict != Run {
-			t.Errorf("allow %s: %q: %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
-		}
+		lineIs(t, testPolicy(t, ModeAsk, c.allow, "", ""), c.line, Run)
 	}
 }

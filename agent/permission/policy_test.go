@@ -86,6 +86,15 @@ func run(command string) tool.Access {
 	return tool.Access{Kind: tool.KindRun, Command: command, Dir: testRoot, Object: command}
 }
 
+// lineIs decides a line and expects a verdict.
+func lineIs(t *testing.T, p *Policy, line string, want Verdict) {
+	t.Helper()
+	if got := p.Decide("bash", run(line)); got.Verdict != want {
+		t.Errorf("%s, %+v, allow %v, ask %v, deny %v: %.80q: %s (%s), want %s", p.Mode, p.Confinement, p.AllowRules, p.AskRules,
+			p.DenyRules, line, got.Verdict, got.Reason(), want)
+	}
+}
+
 // shellLines are lines with what is decided of them under some rules.
 var shellLines = []struct {
 	mode             Mode
@@ -170,10 +179,7 @@ var shellLines = []struct {
 func TestShellLinesAreTakenApart(t *testing.T) {
 	for _, c := range shellLines {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
-		if got := p.Decide("bash", run(c.command)); got.Verdict != c.want {
-			t.Errorf("%s, allow %q ask %q deny %q: %s: got %s (%s), want %s",
-				c.mode, c.allow, c.ask, c.deny, c.command, got.Verdict, got.Reason(), c.want)
-		}
+		lineIs(t, p, c.command, c.want)
 	}
 }
 
@@ -268,9 +274,7 @@ func TestFilesAndModes(t *testing.T) {
 	}
 	noProject := testPolicy(t, ModeAsk, "", "", "")
 	noProject.NoProject = true
-	if got := noProject.Decide("bash", run("ls")).Verdict; got != Ask {
-		t.Errorf("without a project ls was %s, want ask", got)
-	}
+	lineIs(t, noProject, "ls", Ask)
 	noProject.Mode = ModeEdits
 	var refused *ModeError
 	if err := noProject.CheckMode(); !errors.As(err, &refused) || refused.ErrorKind() != "usage" {
@@ -307,9 +311,7 @@ func TestTheNarrowRuleAllowsTheCall(t *testing.T) {
 	if err := p.AllowInSession("bash(make:*)", "bash", run("make x")); err != nil {
 		t.Errorf("a session rule does not beat an ask rule: %v", err)
 	}
-	if got := p.Decide("bash", run("make y")).Verdict; got != Run {
-		t.Errorf("the session rule is forgotten: %s", got)
-	}
+	lineIs(t, p, "make y", Run)
 	for command, want := range map[string]string{
 		"go test ./...":             "bash(go test:*)",
 		"ls && npm run build":       "bash(npm run:*)",

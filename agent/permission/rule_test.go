@@ -145,9 +145,7 @@ func TestDenyRulesMatchWhatCouldBeMeant(t *testing.T) {
 		{"bash(git push:*)", "echo git push", Run},
 	} {
 		p := testPolicy(t, ModeAsk, "bash", "", c.rule)
-		if got := p.Decide("bash", run(c.line)); got.Verdict != c.want {
-			t.Errorf("deny %s: %s: %s (%s), want %s", c.rule, c.line, got.Verdict, got.Reason(), c.want)
-		}
+		lineIs(t, p, c.line, c.want)
 	}
 }
 

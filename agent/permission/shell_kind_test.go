@@ -23,9 +23,7 @@ func TestALineIsParsedForTheShellThatRunsIt(t *testing.T) {
 	} {
 		p := testPolicy(t, ModeAsk, "", "", "")
 		p.Shell.Name = c.shell
-		if got := p.Decide("bash", run(c.line)); got.Verdict != c.want {
-			t.Errorf("%s -c %q: %s (%s), want %s", c.shell, c.line, got.Verdict, got.Reason(), c.want)
-		}
+		lineIs(t, p, c.line, c.want)
 	}
 }
 
@@ -40,20 +38,14 @@ func TestInAnotherLocaleNoLineIsTakenApart(t *testing.T) {
 		}
 		p = testPolicy(t, ModePlan, "", "", "")
 		p.Shell.Locale = "zh_CN.GBK"
-		if got := p.Decide("bash", run(line)); got.Verdict != Refuse {
-			t.Errorf("plan: %q: %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, line, Refuse)
 		p = testPolicy(t, ModeAsk, "bash", "", "")
 		p.Shell.Locale = "zh_CN.GBK"
-		if got := p.Decide("bash", run(line)); got.Verdict != Run {
-			t.Errorf("allow bash: %q: %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, line, Run)
 	}
 	for line, want := range map[string]Verdict{"grep é a": Run, "grep 中 a": Run, "cat '文件'": Run,
 		"ls\u00a0rm": Ask, "ls\u3000-l": Ask, "ls a\u200b": Ask, "ls \xff": Ask, "ls '\x81\\'": Ask} {
-		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Verdict != want {
-			t.Errorf("%q: %s (%s), want %s", line, got.Verdict, got.Reason(), want)
-		}
+		lineIs(t, testPolicy(t, ModeAsk, "", "", ""), line, want)
 	}
 }
 
@@ -66,9 +58,7 @@ func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 		"bash -O dotglob -c 'rm q'", "bash -lc 'rm q'", "BASH_ENV=x bash -c 'rm q'", "alias ls='rm q'",
 		"sh -c \"sh -c 'rm q'\"",
 	} {
-		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Verdict != Refuse {
-			t.Errorf("%q: %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)"), line, Refuse)
 	}
 	for _, line := range []string{"hash -p /bin/rm ls; ls q", "echo 'rm q' | sh", "bash < a", "sh <<< \"$x\"",
 		"ls 'unclosed; r''m q"} {

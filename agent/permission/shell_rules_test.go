@@ -128,18 +128,14 @@ var coveredByARule = []struct{ allow, line string }{
 func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 	for _, c := range askedInSpiteOfARule {
 		p := testPolicy(t, ModeAsk, c.allow, "", "")
-		if got := p.Decide("bash", run(c.line)); got.Verdict != Ask {
-			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, c.line, Ask)
 	}
 	for _, c := range coveredByARule {
 		p := testPolicy(t, ModeAsk, c.allow, "", "")
 		if strings.HasPrefix(c.line, "go list") {
 			p.AllowRules = append(p.AllowRules, Rule{Tool: "bash", Arg: "go list:*", HasArg: true})
 		}
-		if got := p.Decide("bash", run(c.line)); got.Verdict != Run {
-			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, c.line, Run)
 	}
 }
 
@@ -156,9 +152,7 @@ func TestAlwaysThisVeryLine(t *testing.T) {
 		if err := p.AllowInSession(d.Narrow, "bash", run(line)); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
-		if got := p.Decide("bash", run(other)); got.Verdict != Ask {
-			t.Errorf("the rule %s allows %s (%s)", d.Narrow, other, got.Reason())
-		}
+		lineIs(t, p, other, Ask)
 	}
 }
 
@@ -191,38 +185,26 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		{"bash(git push)", "git push"}, {"bash(rm x)", "ls; rm x"}, {"bash(ls && pwd)", "ls && pwd"}, {"*", "ls"},
 		{"bash", "ls"}, {"bash(cat:*)", "cat a"}, {"bash(git diff:*)", "git diff"},
 	} {
-		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Verdict != Refuse {
-			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
-		}
-		if got := testPolicy(t, ModeAsk, "bash", c.rule, "").Decide("bash", run(c.line)); got.Verdict != Ask {
-			t.Errorf("ask %s: %q was %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
-		}
+		lineIs(t, testPolicy(t, ModeAsk, "bash", "", c.rule), c.line, Refuse)
+		lineIs(t, testPolicy(t, ModeAsk, "bash", c.rule, ""), c.line, Ask)
 	}
 	// What cannot be known is asked, not waved through by a rule for all.
 	for _, line := range []string{"$x y", "r$x y", "r? x", "eval \"$x\"", "sh -c \"$x\"", "env -S 'rm x'",
 		"timeout --new 5 rm x", "flock l rm x", "xargs $x",
 		"git $x", "echo push | xargs git", "parallel rm", "bash -ic 'rm x'", "find . -exec {} x +"} {
 		p := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)|bash(git push:*)")
-		if got := p.Decide("bash", run(line)); got.Verdict != Ask {
-			t.Errorf("%q was %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, line, Ask)
 		p = testPolicy(t, ModeAsk, "bash", "bash(rm:*)|bash(git push:*)", "")
-		if got := p.Decide("bash", run(line)); got.Verdict != Ask {
-			t.Errorf("with ask rules %q was %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, line, Ask)
 		p = testPolicy(t, ModeAsk, "bash", "", "")
-		if got := p.Decide("bash", run(line)); got.Verdict != Run {
-			t.Errorf("without deny rules %q was %s (%s)", line, got.Verdict, got.Reason())
-		}
+		lineIs(t, p, line, Run)
 	}
 	for _, c := range []struct{ rule, line string }{
 		{"bash(rm:*)", "rmdir x"}, {"bash(rm:*)", "grep rm x"}, {"bash(rm:*)", "echo 'rm x'"},
 		{"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"}, {"bash(rm:*)", "git rm x"},
 		{"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
 	} {
-		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Verdict != Run {
-			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Verdict, got.Reason())
-		}
+		lineIs(t, testPolicy(t, ModeAsk, "bash", "", c.rule), c.line, Run)
 	}
 }
 
@@ -250,9 +232,7 @@ func TestReadRulesHoldForCommands(t *testing.T) {
 				if want == Refuse && effect == "ask" {
 					want = Ask
 				}
-				if got := p.Decide("bash", run(line)); got.Verdict != want {
-					t.Errorf("%s read(secret/**), %+v: %q was %s (%s), want %s", effect, can, line, got.Verdict, got.Reason(), want)
-				}
+				lineIs(t, p, line, want)
 			}
 		}
 	}
@@ -282,10 +262,7 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 			}
 			p.session = []Rule{r}
 		}
-		if got := p.Decide("bash", run(c.line)); got.Verdict != c.want {
-			t.Errorf("ask %s, session %q: %q was %s (%s), want %s", c.ask, c.session, c.line, got.Verdict,
-				got.Reason(), c.want)
-		}
+		lineIs(t, p, c.line, c.want)
 	}
 }
 
@@ -293,8 +270,6 @@ func TestWithoutAProjectNothingIsFree(t *testing.T) {
 	p := testPolicy(t, ModeAsk, "bash(go test:*)", "", "")
 	p.NoProject = true
 	for line, want := range map[string]Verdict{"ls": Ask, "go test": Run, "ls && go test": Ask, "cd x && go test": Ask} {
-		if got := p.Decide("bash", run(line)); got.Verdict != want {
-			t.Errorf("%q was %s (%s), want %s", line, got.Verdict, got.Reason(), want)
-		}
+		lineIs(t, p, line, want)
 	}
 }
