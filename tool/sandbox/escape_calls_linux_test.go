@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -275,12 +276,17 @@ func writableMounts() error {
 	return clean
 }
 
-// writableSettings opens the kernel's settings to write, and writes nothing.
+// writableSettings opens the kernel's settings to write, and writes nothing. Directories
+// side by side hold the same settings of many things, such as those of each event that can be
+// traced: it opens each setting once.
 func writableSettings() error {
 	var open []string
+	tried := map[[2]string]bool{}
 	for _, root := range []string{"/proc/sys", "/sys/kernel", "/sys/fs", "/sys/power", "/sys/module"} {
 		_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
+			setting := [2]string{filepath.Dir(filepath.Dir(path)), d.Name()}
+			if err == nil && d.Type().IsRegular() && !tried[setting] {
+				tried[setting] = true
 				fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 				if err == nil {
 					unix.Close(fd)
@@ -438,9 +444,11 @@ var escapeVerbs = map[string]func(argument string) error{
 		}
 		return nil
 	},
-	"swap": func(argument string) error { // exchanges two names for a while
+	// "swap" exchanges two names, for as long as the line beside it takes for its tries: each
+	// exchange waits for an answer where writes are judged.
+	"swap": func(argument string) error {
 		a, b, _ := strings.Cut(argument, ":")
-		for range 3000 {
+		for n, end := 0, time.Now().Add(60*time.Millisecond); n < 3000 && time.Now().Before(end); n++ {
 			_ = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE) // the next one may do
 		}
 		return nil
