@@ -17,7 +17,7 @@ FUZZTIME ?= 60s
 # A pinned checker, built once into this directory.
 STATICCHECK = .tools/staticcheck
 
-.PHONY: build run demo picture test test-others test-confining test-race test-tmux test-tokenizer check bench fuzz integration install uninstall module clean
+.PHONY: build run demo picture test test-others test-confining test-lines test-race test-tmux test-tokenizer check bench fuzz integration install uninstall module clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
@@ -37,6 +37,14 @@ TESTS = -p 3 -parallel 4
 # the race detector: minutes of make check. They pass with it too. What they confine
 # lies on a disk, as a user's projects do: the sandbox has rules of its own for /dev/shm.
 CONFINING = ./tool/sandbox/... ./agent/confine
+# A shell's command: the lines that agent/confine tries by the hundred make and remove a layer
+# each. Where root may mount, their project lies in memory too, but not in /dev/shm.
+LAYERS = $${TMPDIR:-/tmp}/artoo-layers-$$(id -u)
+ON_LAYERS = if [ "$$(id -u)" = 0 ] && mkdir -p -m 700 $(LAYERS) 2>/dev/null && [ -O $(LAYERS) ] && \
+		unshare -m mount -t tmpfs artoo $(LAYERS) 2>/dev/null; then \
+		trap 'rmdir $(LAYERS) 2>/dev/null' EXIT; layers=$(LAYERS); \
+		in_memory() { unshare -m sh -c 'mount -t tmpfs artoo "$$0" && TMPDIR="$$0" exec "$$@"' "$$layers" "$$@"; }; \
+	else in_memory() { "$$@"; }; fi
 OTHERS = ./ui/cli ./ui $$($(GO) list ./... | grep -v -e /tool/sandbox -e /agent/confine -e '/ui/cli$$' -e '/ui$$')
 # A shell's command: from here on what tests write is kept in memory, where there is
 # room for it and programs may be started from it: then none of them waits for a disk.
@@ -50,13 +58,16 @@ test: export GOGC ?= 400
 check: export GOGC ?= 400
 
 test:
-	@$(MAKE) --no-print-directory -j2 test-others test-confining
+	@$(MAKE) --no-print-directory -j3 test-others test-confining test-lines
 
 test-others:
 	@$(IN_MEMORY); echo "$(GO) test, except $(CONFINING)"; CGO_ENABLED=0 $(GO) test -timeout 14m $(TESTS) $(OTHERS)
 
 test-confining:
-	CGO_ENABLED=0 $(GO) test -p 2 -parallel 4 -timeout 14m $(CONFINING)
+	CGO_ENABLED=0 $(GO) test -parallel 4 -timeout 14m ./tool/sandbox/...
+
+test-lines:
+	@$(ON_LAYERS); echo "$(GO) test ./agent/confine"; export CGO_ENABLED=0; in_memory $(GO) test -parallel 4 -timeout 14m ./agent/confine
 
 # The tests that look at a real terminal's screen.
 test-tmux:
@@ -87,7 +98,7 @@ check: $(STATICCHECK)
 	$(GO) test -run TestImports .
 	$(GO) vet -tags tmux,integration ./ui/cli ./ui
 	@$(MAKE) --no-print-directory test-tmux test-tokenizer
-	@$(MAKE) --no-print-directory -j2 test-race test-confining
+	@$(MAKE) --no-print-directory -j3 test-race test-confining test-lines
 
 # It makes every byte of work several times slower, and finds nothing in what runs in one
 # goroutine: with -short, tests that try many seeds or much text try a part of them here,
