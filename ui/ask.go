@@ -229,14 +229,6 @@ func (t *Terminal) editLine(ctx context.Context, command string) (string, error)
 	return l.Text, nil
 }
 
-// Trust is the question whether to trust what the repository brings, which a
-// conversation begins with.
-type Trust struct {
-	Question screen.TrustQuestion
-	// Answered is called after a yes or a no. Its error ends the conversation.
-	Answered func(yes bool) error
-}
-
 // askTrust asks the first question, if there is one; no answer asks again the next time.
 func (t *Terminal) askTrust(ctx context.Context) error {
 	if t.opt.Trust == nil {

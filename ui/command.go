@@ -92,6 +92,16 @@ func commands() []command {
 	}
 }
 
+func oneOf(list ...string) func(*Terminal, string) []prompt.Candidate {
+	return func(*Terminal, string) []prompt.Candidate {
+		all := make([]prompt.Candidate, 0, len(list))
+		for _, w := range list {
+			all = append(all, prompt.Candidate{Text: w})
+		}
+		return all
+	}
+}
+
 func findCommand(name string) (command, bool) {
 	for _, c := range commands() {
 		if c.name == name || slices.Contains(c.aliases, name) {

@@ -64,12 +64,6 @@ func sharedText(command, dir, output, how string) string {
 	return b.String() + "[" + how + "]"
 }
 
-func (t *Terminal) takeShared() []provider.Part {
-	parts := t.shared
-	t.shared = nil
-	return parts
-}
-
 const exitedWell = "exit status 0"
 
 // runShell runs a command line with the user's whole environment, and the terminal for its

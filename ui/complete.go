@@ -87,16 +87,6 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-func oneOf(list ...string) func(*Terminal, string) []prompt.Candidate {
-	return func(*Terminal, string) []prompt.Candidate {
-		all := make([]prompt.Candidate, 0, len(list))
-		for _, w := range list {
-			all = append(all, prompt.Candidate{Text: w})
-		}
-		return all
-	}
-}
-
 // How long completing a file name may take, and how many names of a directory and of all below
 // it are proposed.
 const (

@@ -55,17 +55,24 @@ func TestLinesOneLineIsOneMessage(t *testing.T) {
 	}
 }
 
-// All lines are there before the question is: they are messages, and the end
-// of the input is no.
-func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
-	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+// startLinesAsking is a conversation over pipes in which "do it" leads to a question.
+func startLinesAsking(t *testing.T) (k *talk, answers chan agent.Answer, errs chan error) {
+	t.Helper()
+	answers, errs = make(chan agent.Answer, 8), make(chan error, 8)
 	ask := asking("rm -r build", answers, errs)
-	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+	k = startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		if text == "do it" {
 			return ask(ctx, text, cb)
 		}
 		return &agent.Response{}, nil
 	}}, nil)
+	return k, answers, errs
+}
+
+// All lines are there before the question is: they are messages, and the end
+// of the input is no.
+func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
+	k, answers, errs := startLinesAsking(t)
 	k.send("do it\ny\nyes\n")
 	k.eof()
 	k.ends(0)
@@ -78,14 +85,7 @@ func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
 
 // The same without an end: the next line that comes is the answer.
 func TestLinesTheNextLineAnswers(t *testing.T) {
-	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
-	ask := asking("rm -r build", answers, errs)
-	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-		if text == "do it" {
-			return ask(ctx, text, cb)
-		}
-		return &agent.Response{}, nil
-	}}, nil)
+	k, answers, _ := startLinesAsking(t)
 	k.send("do it\ny\nA\n")
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
 	none(k, answers)
@@ -98,14 +98,7 @@ func TestLinesTheNextLineAnswers(t *testing.T) {
 
 // A line that had begun before the question is not its answer.
 func TestLinesHalfALineIsNoAnswer(t *testing.T) {
-	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
-	ask := asking("rm -r build", answers, errs)
-	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
-		if text == "do it" {
-			return ask(ctx, text, cb)
-		}
-		return &agent.Response{}, nil
-	}}, nil)
+	k, answers, _ := startLinesAsking(t)
 	k.send("do it\nye")
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
 	k.send("s\n")

@@ -16,6 +16,11 @@ import (
 	"artoo/ui/screen"
 )
 
+type ended struct {
+	response *agent.Response
+	err      error
+}
+
 // showEnd shows how a turn ended, and what it took. After a bad end queued lines come back to
 // the prompt.
 func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {

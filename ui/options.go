@@ -1,0 +1,143 @@
+package ui
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/ui/doctor"
+	"artoo/ui/prompt"
+	"artoo/ui/screen"
+)
+
+// Terminal is a conversation in a terminal. It implements agent.Callbacks: the
+// screen tells, the terminal asks. Make one with New, call Run once.
+type Terminal struct {
+	*screen.Screen
+	opt      Options
+	prompt   *prompt.Prompt
+	listed   []conversation.Info   // /sessions numbered them
+	initial  prompt.Draft          // for the next prompt
+	returned []prompt.Draft        // for the prompts after it: what was queued and not sent
+	lastInt  time.Time             // when Ctrl-C said how to leave
+	spent    float64               // US dollars, as far as they are known
+	began    atomic.Bool           // there is a prompt
+	lost     atomic.Pointer[error] // why the output that is lost ends the conversation
+	shared   []provider.Part       // commands the user ran, for the next message
+	outputs  outputs               // /out pages them
+}
+
+// Options are what a conversation is made of. Agent, Program, Screen and In have
+// to be set; the rest may stay empty.
+type Options struct {
+	// The terminal. New sets its Screen, Plain, Spoken, Env, Complete, Queued, Output and Kill.
+	prompt.Options
+	// Agent is whose conversation this is: slash commands show and change it
+	// between turns, and a session that it resumed is shown at the start.
+	Agent *agent.Agent
+	// Sender runs the turns; nil is the Agent.
+	Sender  Sender
+	Program Program
+	Screen  *screen.Screen
+	// Profile Plain reads plain lines and leaves the terminal's modes alone.
+	Profile screen.Profile
+	Trust   *Trust // asked before the first message; nil asks nothing
+	First   string // the first message, "" for none
+	// Notify calls the user when a question waits and when a long turn has
+	// ended; nil calls nobody.
+	Notify *Notifier
+	// StatusLine is the command that says the status after each turn; nil for none.
+	StatusLine *StatusLine
+	// Offer offers to be notified, where nothing was set; nil offers nothing.
+	Offer *NotifyOffer
+	// Piped says that answers go somewhere else than to the terminal: then
+	// nothing is paged.
+	Piped bool
+	// Discard throws away what a slow terminal has not shown yet, and reports whether it is
+	// one; called on any goroutine. nil throws nothing away.
+	Discard func() (slow bool, err error)
+	Children
+}
+
+// Children are the programs that run for the user: commands, editor, pager.
+type Children struct {
+	// Environ is the user's environment, as os.Environ gives it. Editor, pager and clipboard
+	// get it without the providers' keys.
+	Environ []string
+	// Path is the PATH of the user's own commands and of the editor, which may lead into
+	// the project; "" is that of Environ.
+	Path string
+	// KeyVariables are the variables that hold a provider's key.
+	KeyVariables []string
+	// Pager is the user's pager command line; "" means PAGER, then less, and cat
+	// none.
+	Pager string
+}
+
+// Sender runs turns; *agent.Agent is one.
+type Sender interface {
+	Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error)
+	// Kill kills what an interrupted turn left running. It is called from any
+	// goroutine.
+	Kill()
+}
+
+// Program is what slash commands need that no agent knows: which models there
+// are, the settings, and artoo's own state. It is called between turns by the
+// goroutine that runs Terminal.Run; Models and Providers also to complete a line,
+// while its prompt stands. Texts it returns may come from outside: they are
+// sanitised before they are shown.
+type Program interface {
+	// Models lists the models known of the present provider, without asking it.
+	Models() []provider.ModelInfo
+	// AskModels asks the provider first. The error says why it could not be
+	// asked; the list then is that of Models.
+	AskModels(ctx context.Context) ([]provider.ModelInfo, error)
+	// FindModel says which model a name means: one of the present provider, PROVIDER/NAME, or
+	// for PROVIDER or PROVIDER/ its usual one. The provider is asked where it is not known otherwise. The error
+	// says why nothing can be meant.
+	FindModel(ctx context.Context, name string) (FoundModel, error)
+	// Providers lists the providers that could answer, each with the model that a
+	// switch to it means.
+	Providers() ([]config.Choice, error)
+	// SwitchModel makes the agent's model another one, of another provider if the
+	// name has one before a slash. The reasoning effort stays as it is.
+	SwitchModel(name string) error
+	// Settings are the settings in the order of the help, as they are now.
+	Settings() []config.Value
+	// Doctor looks at what artoo needs and tells what it finds; tell's error, or
+	// ctx's, ends it.
+	Doctor(ctx context.Context, tell func(doctor.Finding) error) error
+	// Debug turns wire debugging on or off, and says whether it is on; with nil
+	// it only says.
+	Debug(on *bool) bool
+	// Confined says what confines commands, what of it is missing and what commands
+	// reach, one a row.
+	Confined() []string
+}
+
+// FoundModel is what a name that was typed for a model means.
+type FoundModel struct {
+	Provider, Model string
+	Known           bool   // the provider has it
+	Listed          bool   // it is known which models the provider has
+	Nearest         string // the listed model with the most similar name, or ""
+}
+
+// Trust is the question whether to trust what the repository brings, which a
+// conversation begins with.
+type Trust struct {
+	Question screen.TrustQuestion
+	// Answered is called after a yes or a no. Its error ends the conversation.
+	Answered func(yes bool) error
+}
+
+func (t *Terminal) takeShared() []provider.Part {
+	parts := t.shared
+	t.shared = nil
+	return parts
+}
