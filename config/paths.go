@@ -8,27 +8,31 @@ import (
 
 // Paths says where artoo's files live: in XDG base directories, on every system. Only the method
 // that needs an unknown one fails.
-type Paths struct {
-	config, data, state, cache string // "" when unknown
+type Paths struct{ config, data, state, cache base }
+
+// base is an XDG base directory of artoo's.
+type base struct {
+	dir            string // "" when unknown
+	what, variable string // for errors
 }
 
 // FindPaths derives the paths from the environment. As XDG says, only absolute variables count.
 func FindPaths() Paths {
 	home, _ := homeDir()
-	base := func(variable string, below ...string) string {
-		if dir := os.Getenv(variable); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "artoo")
+	find := func(what string, below ...string) base {
+		b := base{what: what, variable: "XDG_" + strings.ToUpper(what) + "_HOME"}
+		if dir := os.Getenv(b.variable); filepath.IsAbs(dir) {
+			b.dir = filepath.Join(dir, "artoo")
+		} else if home != "" {
+			b.dir = filepath.Join(home, filepath.Join(below...), "artoo")
 		}
-		if home == "" {
-			return ""
-		}
-		return filepath.Join(append(append([]string{home}, below...), "artoo")...)
+		return b
 	}
 	return Paths{
-		config: base("XDG_CONFIG_HOME", ".config"),
-		data:   base("XDG_DATA_HOME", ".local", "share"),
-		state:  base("XDG_STATE_HOME", ".local", "state"),
-		cache:  base("XDG_CACHE_HOME", ".cache"),
+		config: find("config", ".config"),
+		data:   find("data", ".local", "share"),
+		state:  find("state", ".local", "state"),
+		cache:  find("cache", ".cache"),
 	}
 }
 
@@ -40,56 +44,47 @@ func homeDir() (string, bool) {
 	return "", false
 }
 
+// path is a path below the directory.
+func (b base) path(below ...string) (string, error) {
+	if b.dir == "" {
+		return "", wrong(kindConfig, b.what+" directory", "neither "+b.variable+" nor HOME is an absolute path",
+			"set HOME, or "+b.variable+", to an absolute path")
+	}
+	return filepath.Join(append([]string{b.dir}, below...)...), nil
+}
+
 // ConfigDir holds the config file, the user's own AGENTS.md and commands.
-func (p Paths) ConfigDir() (string, error) { return known(p.config, "config", "XDG_CONFIG_HOME") }
+func (p Paths) ConfigDir() (string, error) { return p.config.path() }
 
 // DataDir holds the credentials.
-func (p Paths) DataDir() (string, error) { return known(p.data, "data", "XDG_DATA_HOME") }
+func (p Paths) DataDir() (string, error) { return p.data.path() }
 
 // StateDir holds sessions, journal, history and ledger.
-func (p Paths) StateDir() (string, error) { return known(p.state, "state", "XDG_STATE_HOME") }
+func (p Paths) StateDir() (string, error) { return p.state.path() }
 
 // CacheDir holds what can be made again.
-func (p Paths) CacheDir() (string, error) { return known(p.cache, "cache", "XDG_CACHE_HOME") }
+func (p Paths) CacheDir() (string, error) { return p.cache.path() }
 
 // ConfigFile is the config file's default place.
-func (p Paths) ConfigFile() (string, error) {
-	return known(p.config, "config", "XDG_CONFIG_HOME", "config.toml")
-}
+func (p Paths) ConfigFile() (string, error) { return p.config.path("config.toml") }
 
 // Credentials is the file of stored keys.
-func (p Paths) Credentials() (string, error) {
-	return known(p.data, "data", "XDG_DATA_HOME", "credentials.toml")
-}
+func (p Paths) Credentials() (string, error) { return p.data.path("credentials.toml") }
 
 // Sessions is the directory of the session files.
-func (p Paths) Sessions() (string, error) {
-	return known(p.state, "state", "XDG_STATE_HOME", "sessions")
-}
+func (p Paths) Sessions() (string, error) { return p.state.path("sessions") }
 
 // Ledger is the directory of what all runs spent.
-func (p Paths) Ledger() (string, error) { return known(p.state, "state", "XDG_STATE_HOME", "ledger") }
+func (p Paths) Ledger() (string, error) { return p.state.path("ledger") }
 
 // Approved is the file of the scripts that rules were allowed for.
-func (p Paths) Approved() (string, error) {
-	return known(p.state, "state", "XDG_STATE_HOME", "approved.json")
-}
+func (p Paths) Approved() (string, error) { return p.state.path("approved.json") }
 
 // Trust is the file of the projects that are trusted.
-func (p Paths) Trust() (string, error) {
-	return known(p.state, "state", "XDG_STATE_HOME", "trust.json")
-}
+func (p Paths) Trust() (string, error) { return p.state.path("trust.json") }
 
 // History is the file of what was typed at the prompt.
-func (p Paths) History() (string, error) { return known(p.state, "state", "XDG_STATE_HOME", "history") }
-
-func known(dir, what, variable string, below ...string) (string, error) {
-	if dir == "" {
-		return "", wrong(kindConfig, what+" directory", "neither "+variable+" nor HOME is an absolute path",
-			"set HOME, or "+variable+", to an absolute path")
-	}
-	return filepath.Join(append([]string{dir}, below...)...), nil
-}
+func (p Paths) History() (string, error) { return p.state.path("history") }
 
 // shorten writes a path below the home directory with ~.
 func shorten(path string) string {

@@ -148,13 +148,8 @@ func (w *walk) take(name string) error {
 
 // takeDir adds all that is in a directory.
 func (w *walk) takeDir(name string) error {
-	dir, err := w.root.Open(name)
+	entries, err := fs.ReadDir(w.root.FS(), name)
 	if err != nil {
-		return &RefusedError{name, "cannot be read: " + reason(err)}
-	}
-	entries, err := dir.ReadDir(mostEntries + 1)
-	dir.Close()
-	if err != nil && !errors.Is(err, io.EOF) {
 		return &RefusedError{name, "cannot be read: " + reason(err)}
 	}
 	for _, e := range entries {

@@ -20,39 +20,22 @@ const tellingLen = 10
 
 // findLines is the line where wanted stands, which may begin and end within lines; -1 for none.
 func findLines(lines, wanted []string, alike func(string) string) int {
-	seen := make([]string, len(wanted))
-	for i, w := range wanted {
-		seen[i] = alike(w)
+	seen := func(lines []string) string {
+		var b strings.Builder
+		for i, line := range lines {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(alike(line))
+		}
+		return b.String()
 	}
-	if strings.Join(seen, "") == "" {
+	there, part := seen(lines), seen(wanted)
+	at := strings.Index(there, part)
+	if at < 0 || strings.Trim(part, "\n") == "" {
 		return -1
 	}
-	there := make([]string, len(lines))
-	for i, line := range lines {
-		there[i] = alike(line)
-	}
-	last := len(seen) - 1
-	compared := 0
-	for at := 0; at+last < len(lines) && compared < maxCompared; at++ {
-		if last == 0 {
-			if strings.Contains(there[at], seen[0]) {
-				return at
-			}
-			continue
-		}
-		if !strings.HasSuffix(there[at], seen[0]) || !strings.HasPrefix(there[at+last], seen[last]) {
-			continue
-		}
-		i := 1
-		for i < last && there[at+i] == seen[i] {
-			i++
-		}
-		if i >= last {
-			return at
-		}
-		compared += i
-	}
-	return -1
+	return strings.Count(there[:at], "\n")
 }
 
 // maxCompared bounds the search in a file of lines that are all the same, in pairs of lines.

@@ -105,36 +105,28 @@ func Open(cfg Config) (*Files, error) {
 	f := &Files{asked: cfg.Asked, reachLimit: ReachLimit,
 		links: resolver{lstat: os.Lstat, foldCase: runtime.GOOS == "darwin"}}
 	f.finder = sync.OnceValue(f.deniedFinder)
-	add := func(dir string, write bool) error {
-		g, err := f.openGrant(dir, write)
-		if err != nil {
-			f.Close()
-			return &GrantError{Dir: dir, Err: err}
-		}
-		f.grants = append(f.grants, g)
-		return nil
-	}
-	if err := add(cfg.Root, true); err != nil {
-		return nil, err
-	}
-	if err := f.workIn(cfg.Dir); err != nil {
+	if dir, err := f.open(cfg); err != nil {
 		f.Close()
-		return nil, &GrantError{Dir: cfg.Dir, Err: err}
+		return nil, &GrantError{Dir: dir, Err: err}
 	}
-	for i, dir := range slices.Concat(cfg.WriteDirs, cfg.ReadDirs) {
-		if err := add(dir, i < len(cfg.WriteDirs)); err != nil {
-			return nil, err
+	return f, nil
+}
+
+// open opens what the settings grant. With an error it names the directory.
+func (f *Files) open(cfg Config) (dir string, err error) {
+	for i, dir := range slices.Concat([]string{cfg.Root}, cfg.WriteDirs, cfg.ReadDirs) {
+		if err := f.grant(dir, i <= len(cfg.WriteDirs)); err != nil {
+			return dir, err
 		}
 	}
 	for _, path := range cfg.DenyFiles {
 		real, err := f.links.real(filepath.Clean(path))
 		if err != nil {
-			f.Close()
-			return nil, &GrantError{Dir: path, Err: err}
+			return path, err
 		}
 		f.deny = append(f.deny, real)
 	}
-	return f, nil
+	return cfg.Dir, f.workIn(cfg.Dir)
 }
 
 // workIn sets the working directory, which must be in the project.
@@ -157,20 +149,20 @@ func (f *Files) workIn(dir string) error {
 	return nil
 }
 
-func (f *Files) openGrant(dir string, write bool) (*grant, error) {
+func (f *Files) grant(dir string, write bool) error {
 	if !filepath.IsAbs(dir) {
-		return nil, errors.New("is not an absolute path")
+		return errors.New("is not an absolute path")
 	}
 	dir = filepath.Clean(dir)
 	real, err := f.links.real(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root, err := os.OpenRoot(real)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		f.grants = append(f.grants, &grant{given: dir, real: real, root: root, write: write})
 	}
-	return &grant{given: dir, real: real, root: root, write: write}, nil
+	return err
 }
 
 // Close gives the directories back. Calls that still run fail.
