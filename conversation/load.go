@@ -197,7 +197,9 @@ func (l *loader) entries(lines []int32) ([]entry, error) {
 	entries := all[:0]
 	for i, e := range all {
 		if !damaged[i] {
-			l.turn.named(e)
+			if record, ok := e.payload.(*messageRecord); ok {
+				l.turn.named(record.Message)
+			}
 			entries = append(entries, e)
 			continue
 		}
@@ -238,7 +240,6 @@ func (l *loader) notify() {
 	some(l.lost, "line", "the session has %s out of place")
 	some(l.unknown, "line", "skipped %s of the session, of a kind that this artoo does not know")
 	some(unanswered(l.history), "tool call", "the session broke off: %s without a result, which the model sees")
-	some(missingEdits(l.history), "piece", "lost %s of earlier trims to damage in the session")
 }
 
 func unanswered(history []entry) (sum int) {
@@ -260,36 +261,6 @@ func unanswered(history []entry) (sum int) {
 				}
 			}
 		}
-	}
-	return sum
-}
-
-// missingEdits counts the references of trims to what the history does not hold.
-func missingEdits(history []entry) (sum int) {
-	parts := map[string]int{}
-	check := func(id string, part int) {
-		if part >= parts[id] {
-			sum++
-		}
-	}
-	for _, e := range history {
-		if m, ok := e.payload.(*messageRecord); ok {
-			parts[e.ID] = max(1, len(m.Message.Parts))
-		}
-		r := trimOf(e)
-		if r == nil {
-			continue
-		}
-		for _, edit := range r.Edits {
-			check(edit.Message, edit.Part)
-		}
-		for _, n := range r.Notes {
-			check(n.Message, 0)
-		}
-		for _, id := range r.Drop {
-			check(id, 0)
-		}
-		parts[e.ID] = 1 // the summary of a compaction
 	}
 	return sum
 }

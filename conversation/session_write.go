@@ -87,15 +87,11 @@ func (t *turnRecord) add(e entry) {
 	if t.First == "" && record.Message.Role == provider.RoleUser {
 		t.First = firstWords(record.Message)
 	}
-	t.named(e)
+	t.named(record.Message)
 }
 
-func (t *turnRecord) named(e entry) {
-	record, ok := e.payload.(*messageRecord)
-	if !ok {
-		return
-	}
-	if m := record.Message; m.Role == provider.RoleAssistant && m.Model != "" {
+func (t *turnRecord) named(m provider.Message) {
+	if m.Role == provider.RoleAssistant && m.Model != "" {
 		t.Model = m.Model
 		if m.Answered != "" {
 			t.Model = m.Answered

@@ -114,7 +114,7 @@ type pieces struct {
 	quotes                 int // quotes among the signs
 	lines, blanks          int // runs of line ends, of more than one blank
 	accented               int // Latin letters beyond ASCII
-	han, kana, hangul      int
+	wide                   int // Chinese, Japanese and Korean
 	alphabet, letters, odd int // Cyrillic and Greek; other letters; symbols
 }
 
@@ -130,7 +130,7 @@ func sizeOfText(text string) size {
 	latin := 940*p.words + 256*p.more + 76*p.capitals + 1540*p.digits + 585*p.signs + 186*p.moreSigns +
 		163*p.lines + 1400*p.blanks + 1740*p.accented + 1980*p.odd
 	s.tokens[p.content(text)] = (latin + 500) / 1000
-	s.tokens[cjk] += (810*p.han + 840*p.kana + 780*p.hangul + 500) / 1000
+	s.tokens[cjk] += (810*p.wide + 500) / 1000
 	s.tokens[alphabets] += (360*p.alphabet + 510*p.letters + 500) / 1000
 	return s
 }
@@ -196,12 +196,9 @@ func piecesOf(s string) (p pieces) {
 // rune counts a character beyond ASCII.
 func (p *pieces) rune(r rune) {
 	switch {
-	case unicode.Is(unicode.Han, r), r >= 0x3000 && r <= 0x303f, r >= 0xff00 && r <= 0xffef: // includes their punctuation
-		p.han++
-	case unicode.In(r, unicode.Hiragana, unicode.Katakana):
-		p.kana++
-	case unicode.Is(unicode.Hangul, r):
-		p.hangul++
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul),
+		r >= 0x3000 && r <= 0x303f, r >= 0xff00 && r <= 0xffef: // includes their punctuation
+		p.wide++
 	case unicode.Is(unicode.Latin, r):
 		p.accented++
 	case unicode.In(r, unicode.Cyrillic, unicode.Greek):

@@ -199,23 +199,16 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 		return fmt.Sprintf(meant, missing[0]) // cmd is command, not cwd
 	}
 	folded := strings.ReplaceAll(names.Fold(name), "-", "_")
-	best, least := "", 3
-	for _, p := range schema.PropertyOrder {
-		if _, ok := given[p]; ok {
-			continue
-		}
-		off := spelling.Distance(folded, p, least)
-		if strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(p, folded) {
-			off = min(off, 1) // file_path, old_str
-		}
-		if off < least {
-			best, least = p, off
-		}
+	free := slices.DeleteFunc(slices.Clone(schema.PropertyOrder), func(p string) bool { _, ok := given[p]; return ok })
+	likely := func(p string) bool { return strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(p, folded) } // file_path, old_str
+	near := spelling.Nearest(folded, free)
+	if at := slices.IndexFunc(free, likely); near == "" && at >= 0 {
+		near = free[at]
 	}
-	if best == "" {
+	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf(meant, best)
+	return fmt.Sprintf(meant, near)
 }
 
 // properties lists a tool's properties for the end of an error.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"artoo/tool"
 	"artoo/tool/files"
@@ -84,7 +82,7 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 
 // entry is the line of one entry, "" if it has gone.
 func lsLine(t files.Place, entry fs.DirEntry) string {
-	name := quoteName(entry.Name())
+	name := text.Printable(entry.Name())
 	switch {
 	case entry.IsDir():
 		return fmt.Sprintf("%10s  %s/\n", "-", name)
@@ -93,7 +91,7 @@ func lsLine(t files.Place, entry fs.DirEntry) string {
 		if err != nil {
 			return ""
 		}
-		return fmt.Sprintf("%10s  %s -> %s\n", "link", name, quoteName(leads))
+		return fmt.Sprintf("%10s  %s -> %s\n", "link", name, text.Printable(leads))
 	case !entry.Type().IsRegular():
 		kind := strings.Fields(files.Special(entry.Type()))
 		return fmt.Sprintf("%10s  %s\n", kind[len(kind)-1], name)
@@ -103,12 +101,4 @@ func lsLine(t files.Place, entry fs.DirEntry) string {
 		return ""
 	}
 	return fmt.Sprintf("%10d  %s\n", info.Size(), name)
-}
-
-// quoteName quotes a name with control characters: each line is one entry.
-func quoteName(name string) string {
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return strconv.Quote(name)
-	}
-	return strings.ToValidUTF8(name, "�")
 }

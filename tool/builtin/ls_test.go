@@ -56,12 +56,3 @@ func TestLsMany(t *testing.T) {
 		t.Errorf("%d lines, end %q", n, result.Text[len(result.Text)-80:])
 	}
 }
-
-func TestQuoteName(t *testing.T) {
-	for name, want := range map[string]string{"plain": "plain", "a b": "a b", "a\nb": `"a\nb"`,
-		"\x1b[2J": `"\x1b[2J"`, "ä": "ä"} {
-		if got := quoteName(name); got != want {
-			t.Errorf("%q: %s, want %s", name, got, want)
-		}
-	}
-}

@@ -125,7 +125,7 @@ func fetchedText(page web.Page, offset, limit int) tool.Result {
 		body = "# " + page.Title + "\n\n" + body
 	}
 	status := fmt.Sprintf("%d %s", page.Status, http.StatusText(page.Status))
-	head := fmt.Sprintf("%s, %s, %s", shortAddress(page.URL.String()), cmp.Or(page.MediaType, "no type"), status)
+	head := fmt.Sprintf("%s, %s, %s", text.Clip(page.URL.String(), 200), cmp.Or(page.MediaType, "no type"), status)
 	from := min(offset, len(body))
 	for from < len(body) && !utf8.RuneStart(body[from]) {
 		from++
@@ -152,15 +152,6 @@ func fetchedText(page web.Page, offset, limit int) tool.Result {
 		r.Text += fmt.Sprintf("[only the first %s were read]\n", text.Bytes(int64(page.Bytes)))
 	}
 	return r
-}
-
-// shortAddress is an address for a line of a result.
-func shortAddress(address string) string {
-	const most = 200
-	if len(address) > most {
-		return address[:most] + "..."
-	}
-	return address
 }
 
 // fenced is a text of the web between two lines that it cannot contain, for a model.

@@ -42,24 +42,13 @@ func Parse(text string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, errors.New("an address with a user or password is not fetched")
 	}
-	host, err := canonicalHost(u.Hostname())
-	if err != nil {
+	if u.Host, err = ParseHost(u.Host); err != nil {
 		return nil, err
 	}
-	port, err := canonicalPort(u.Port())
-	if err != nil {
-		return nil, err
-	}
-	if bare && Own(host) != "" {
+	if bare && Own(u.Host) != "" {
 		u.Scheme = "http"
 	}
-	u.Host = host
-	if strings.Contains(host, ":") {
-		u.Host = "[" + host + "]"
-	}
-	if port != "" && port != defaultPort(u.Scheme) {
-		u.Host += ":" + port
-	}
+	u.Host = strings.TrimSuffix(u.Host, ":"+defaultPort(u.Scheme))
 	u.Path = cmp.Or(u.Path, "/")
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
