@@ -3,7 +3,6 @@ package conversation
 import (
 	"bytes"
 	"fmt"
-	"github.com/google/go-cmp/cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -61,24 +60,6 @@ func TestAFaultOfReadingIsReturned(t *testing.T) {
 	for _, from := range []int64{0, lineBuffer, 3 * lineBuffer} {
 		if _, _, err := eachLine(failingReader{text, from}, func(place, int, []byte) {}); err != os.ErrDeadlineExceeded {
 			t.Errorf("from %d on: %v", from, err)
-		}
-	}
-}
-
-// TestHeaderWithoutSystem reads what a list says of a header past its system prompt.
-func TestHeaderWithoutSystem(t *testing.T) {
-	h := testHeader()
-	h.V, h.ID, h.ForkOf, h.Headless = 2, "s", "f", true
-	for _, system := range []string{"", "be brief", `say "a" \\`, `\`, `"`} {
-		h.System = system
-		line, err := encodeEntry(entry{head{Type: typeSession, ID: "1", Time: testStore(t).now()}, &h})
-		must(t, err)
-		e, err := decodeEntry(withoutSystem(bytes.TrimSpace(line)))
-		must(t, err)
-		want := h
-		want.System, want.Started = "", e.Time
-		if diff := cmp.Diff(&want, e.payload); diff != "" {
-			t.Errorf("%q: %s", system, diff)
 		}
 	}
 }
