@@ -93,7 +93,7 @@ func (a *Agent) Policy() *permission.Policy { return a.session.opt.Policy }
 // the program ends.
 func (a *Agent) Close() error {
 	a.background.abandoned.Wait()
-	a.keeper.settling.Wait()
+	a.keeper.runs.Wait()
 	a.EndBackground()
 	if a.session.parent != nil { // The journal belongs to the parent.
 		if err := a.keeper.endStep(); err != nil {

@@ -266,7 +266,7 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 		e.result.Text += "[its changes count once it has ended by itself; if it is ended before, they are discarded]\n"
 	case p.job != nil: // it goes on
 	case ran && e.err == nil:
-		p.stop = cmp.Or(p.stop, c.settle(ctx, p, &e.result))
+		p.stop = cmp.Or(p.stop, c.followUp(ctx, p, &e.result))
 		if !e.result.IsError {
 			part(func() { c.check(ctx, p, &e.result) })
 		}

@@ -27,7 +27,7 @@ type keeper struct {
 	lacks    []journal.Lack   // It is set where the step was begun to decide.
 	made     madeFiles        // files that the session made
 	approved madeFiles        // those that tools wrote or the user approved, guarded ones among them
-	settling sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
+	runs     sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
 }
 
 // openJournal opens the journal of the present session. A failure is reported: nothing can be
@@ -59,7 +59,7 @@ func (k *keeper) closeJournal() error {
 	if k.journal == nil {
 		return nil
 	}
-	k.settling.Wait()
+	k.runs.Wait()
 	err := errors.Join(k.endStep(), k.journal.Close())
 	k.journal = nil
 	return err

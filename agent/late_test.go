@@ -244,7 +244,7 @@ func TestALineThatEndsBetweenTurnsIsJudgedByItself(t *testing.T) {
 		if !a.HasEnded() {
 			t.Error("it has ended")
 		}
-		if err := a.Settle(t.Context(), cb); err != nil || c.landed(t) != 1 || len(cb.asked) != asks || a.HasEnded() {
+		if err := a.FollowUp(t.Context(), cb); err != nil || c.landed(t) != 1 || len(cb.asked) != asks || a.HasEnded() {
 			t.Errorf("%s: %v, landed %d, asked %d", mode, err, c.landed(t), len(cb.asked))
 		}
 		mustSend(t, a, cb, "and now?")

@@ -394,7 +394,7 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 	}
 	return func() {
 		report := make(chan string, 1)
-		r.keeper.settling.Go(func() {
+		r.keeper.runs.Go(func() {
 			settle()
 			report <- lostBy(r.keeper.closeStep(step))
 		})
@@ -404,7 +404,7 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 				r.cb.notice(NoticeWarning, text)
 			}
 		case <-time.After(interruptGrace):
-			r.keeper.settling.Go(func() {
+			r.keeper.runs.Go(func() {
 				if text := <-report; text != "" {
 					r.session.notify(text)
 				}

@@ -286,7 +286,7 @@ func (a *Agent) touched(messages []provider.Message) (paths []string) {
 // Journal is the journal of the present session; nil where nothing is kept. It waits for runs
 // that were stopped.
 func (a *Agent) Journal() *journal.Journal {
-	a.keeper.settling.Wait()
+	a.keeper.runs.Wait()
 	return a.keeper.journal
 }
 

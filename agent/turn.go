@@ -304,7 +304,7 @@ func (t *turn) endOnce(ctx context.Context) error {
 	if !t.session.once() {
 		return nil
 	}
-	_, err := t.calls.settleBackground(ctx)
+	_, err := t.calls.followUpBackground(ctx)
 	t.response.Denied = append(t.response.Denied,
 		t.agent.endBackground(func(text string) { t.cb.notice(NoticeWarning, text) })...)
 	return err
@@ -312,7 +312,7 @@ func (t *turn) endOnce(ctx context.Context) error {
 
 // noteBackground has the user's message report commands that ended since the last turn.
 func (t *turn) noteBackground(ctx context.Context) error {
-	said, err := t.calls.settleBackground(ctx)
+	said, err := t.calls.followUpBackground(ctx)
 	if said != "" {
 		t.session.unsent = append(t.session.unsent, provider.Text{Note: provider.NoteBackground,
 			Text: "(In the background: " + strings.TrimSuffix(said, "\n") + ")"})
@@ -332,9 +332,9 @@ func (t *turn) stillRunning() {
 	}
 }
 
-// Settle judges, between two turns, the background commands that have ended. The user's next
+// FollowUp judges, between two turns, the background commands that have ended. The user's next
 // message reports them to the model. The error is as of Send.
-func (a *Agent) Settle(ctx context.Context, cb Callbacks) error {
+func (a *Agent) FollowUp(ctx context.Context, cb Callbacks) error {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	return t.noteBackground(ctx)

@@ -150,7 +150,7 @@ func (t *Terminal) settle(ctx context.Context) error {
 	if !t.opt.Agent.HasEnded() {
 		return nil
 	}
-	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return nil, t.opt.Agent.Settle(ctx, t) })
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) { return nil, t.opt.Agent.FollowUp(ctx, t) })
 }
 
 // nearestCommand is the command whose name or alias is near, or "".

@@ -16,11 +16,11 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// settle says what comes of a command that ran confined: what it did on a layer is judged, and
+// followUp decides what comes of a command that ran confined: what it did on a layer is judged, and
 // what it was denied the user may allow. result is for the model. The error ends the turn. A
 // crash discards the layer.
-func (c *calls) settle(ctx context.Context, p *pending, result *tool.Result) error {
-	stop, err := guard(func() (error, error) { return c.settleConfined(ctx, p, result), nil })
+func (c *calls) followUp(ctx context.Context, p *pending, result *tool.Result) error {
+	stop, err := guard(func() (error, error) { return c.followUpConfined(ctx, p, result), nil })
 	if err != nil {
 		result.Text += "[its changes were discarded: " + err.Error() + "]\n"
 		result.IsError = true
@@ -29,7 +29,7 @@ func (c *calls) settle(ctx context.Context, p *pending, result *tool.Result) err
 	return stop
 }
 
-func (c *calls) settleConfined(ctx context.Context, p *pending, result *tool.Result) error {
+func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.Result) error {
 	if p.confined == nil {
 		return nil
 	}
@@ -121,10 +121,10 @@ func (c *calls) askAgain(ctx context.Context, p *pending, result *tool.Result, r
 		p.final, p.outcome, p.refusal = false, CallResult{}, nil
 		return err
 	}
-	return c.settleAgain(ctx, p, result, "["+ran+"]\n")
+	return c.rerun(ctx, p, result, "["+ran+"]\n")
 }
 
-func (c *calls) settleAgain(ctx context.Context, p *pending, result *tool.Result, said string) error {
+func (c *calls) rerun(ctx context.Context, p *pending, result *tool.Result, said string) error {
 	first := p.job
 	again, err := c.runAgain(ctx, p)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *calls) settleAgain(ctx context.Context, p *pending, result *tool.Result
 	again.Text = said + again.Text
 	*result = again
 	if p.job == nil {
-		return c.settleConfined(ctx, p, result)
+		return c.followUpConfined(ctx, p, result)
 	}
 	if first != nil {
 		first.FollowedBy(p.job.ID)
@@ -210,7 +210,7 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 			return err
 		}
 	}
-	return c.settleAgain(ctx, p, result, result.Text+
+	return c.rerun(ctx, p, result, result.Text+
 		"[it was started again, and may write the whole project except files that programs run automatically]\n")
 }
 
@@ -240,7 +240,7 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 		return nil
 	}
 	p.decision.Place, p.confined = permission.PlaceHost, nil
-	return c.settleAgain(ctx, p, result, "[it failed confined, and ran once more outside, with the user's yes]\n")
+	return c.rerun(ctx, p, result, "[it failed confined, and ran once more outside, with the user's yes]\n")
 }
 
 // nameWalls tells the model what a confined command could not write, meet or see.
@@ -263,9 +263,9 @@ func (c *calls) nameWalls(p *pending, result *tool.Result) {
 	}
 }
 
-// settleBackground settles background commands that have ended, and offers more to those that go
+// followUpBackground decides about background commands that have ended, and offers more to those that go
 // on. said is for the model, "" for nothing; the error ends the turn.
-func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
+func (c *calls) followUpBackground(ctx context.Context) (said string, err error) {
 	if ctx.Err() != nil {
 		return "", nil
 	}
@@ -278,7 +278,7 @@ func (c *calls) settleBackground(ctx context.Context) (said string, err error) {
 		job, result := p.job, tool.Result{}
 		result.IsError = p.decision.Place == permission.PlaceBackground && builtin.Failed(job.Result())
 		p.asks = &prompter{calls: c}
-		err = cmp.Or(err, c.settle(ctx, p, &result))
+		err = cmp.Or(err, c.followUp(ctx, p, &result))
 		said += result.Text
 		if !told || result.Summary != "" {
 			c.cb.notice(NoticeInfo, fmt.Sprintf("background command %s has ended: %s%s", job.ID, how, result.Summary))
@@ -308,7 +308,7 @@ func (c *calls) takeBackground(ctx context.Context, p *pending) {
 	if p.outcome.Status == CallOK && p.call.Access.Kind == tool.KindWrite {
 		c.keeper.approved.add(p.call.Access.Paths...)
 	}
-	said, err := c.settleBackground(ctx)
+	said, err := c.followUpBackground(ctx)
 	p.stop = cmp.Or(p.stop, err)
 	if said != "" {
 		p.outcome.Text = strings.TrimRight(p.outcome.Text, "\n") + "\n" + said
