@@ -148,8 +148,11 @@ func (j *judge) staged(ctx context.Context, s staging, path string) error {
 		j.e.Bookkeeping = append(j.e.Bookkeeping, Row{Kind: Staged, Object: path, Text: "to be added later: " + path})
 	}
 	if indexFlags(was) != indexFlags(now) {
-		j.e.Guarded = append(j.e.Guarded, Row{Kind: IndexFlag, Object: path,
-			Text: path + ": git is to look " + flagText(now) + " at this file"})
+		look := "no more"
+		if indexFlags(now) == "H" {
+			look = "again"
+		}
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: IndexFlag, Object: path, Text: path + ": git is to look " + look + " at this file"})
 	}
 	if was.entries == now.entries {
 		return nil
@@ -247,11 +250,4 @@ func indexFlags(i indexed) string {
 		return "H"
 	}
 	return i.flags
-}
-
-func flagText(i indexed) string {
-	if indexFlags(i) == "H" {
-		return "again"
-	}
-	return "no more"
 }
