@@ -61,17 +61,6 @@ func TestCommandTable(t *testing.T) {
 			t.Errorf("/%s says nothing", name)
 		}
 	}
-	for alias, name := range map[string]string{
-		"?": "help", "bye": "quit", "new": "clear", "reset": "clear", "compress": "compact", "continue": "resume",
-		"usage": "cost", "tokens": "cost",
-		"stats": "cost", "session": "status", "approvals": "permissions", "rewind": "undo", "restore": "undo",
-		"editor": "edit", "e": "edit",
-		"settings": "config", "save": "export", "log": "out",
-	} {
-		if c, ok := findCommand(alias); !ok || c.name != name {
-			t.Errorf("/%s is not /%s", alias, name)
-		}
-	}
 }
 
 // Every command is in the manual, with its other names.

@@ -114,13 +114,6 @@ func (t *Terminal) OnNotice(n agent.Notice) {
 	}
 }
 
-// countFrom begins a turn with what the session has cost by now.
-func (t *Terminal) countFrom() {
-	if cost := t.opt.Agent.Cost().CostUSD; cost != nil {
-		t.spent = *cost
-	}
-}
-
 // offerAfter is how long a turn takes before notifications are offered.
 const offerAfter = 30 * time.Second
 

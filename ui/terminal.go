@@ -159,7 +159,9 @@ func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agen
 	defer cancel(nil)
 	began, waited := t.opt.Clock.Now(), t.Waited()
 	stuck := make(chan struct{}, 1)
-	t.countFrom()
+	if cost := t.opt.Agent.Cost().CostUSD; cost != nil {
+		t.spent = *cost // what the session has cost by now
+	}
 	t.prompt.BeginTurn(t.interrupter(cancel, stuck))
 	done := make(chan ended, 1)
 	go func() {

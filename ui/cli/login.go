@@ -52,9 +52,6 @@ func newLogout(a *app) *cobra.Command {
 }
 
 func (a loginCommand) login(ctx context.Context, name string) error {
-	if err := a.load(false, false); err != nil {
-		return err
-	}
 	name, err := a.keyOwner(ctx, name, "login")
 	if err != nil {
 		return err
@@ -105,9 +102,6 @@ func (a loginCommand) warnOfOtherKey(name string) error {
 }
 
 func (a loginCommand) logout(ctx context.Context, name string) error {
-	if err := a.load(false, false); err != nil {
-		return err
-	}
 	name, err := a.keyOwner(ctx, name, "logout")
 	if err != nil {
 		return err
@@ -128,8 +122,11 @@ func (a loginCommand) logout(ctx context.Context, name string) error {
 	return err
 }
 
-// keyOwner is the provider that is named, chosen or picked by the user.
+// keyOwner reads the settings, and is the provider that is named, chosen or picked by the user.
 func (a loginCommand) keyOwner(ctx context.Context, name, command string) (string, error) {
+	if err := a.load(false, false); err != nil {
+		return "", err
+	}
 	names := slices.DeleteFunc(a.cfg.ProviderNames(), func(name string) bool { return !a.cfg.NeedsKey(name) })
 	switch {
 	case name != "" && !a.cfg.IsProvider(name):
