@@ -269,7 +269,11 @@ func lay(label Label, indent, text string, cursor, cols int) layout {
 		p.put(indent, -1)
 	}
 	p.end()
-	p.embolden(label.Bold)
+	bold := label.Bold
+	for i := range p.rows {
+		p.rows[i].bold = min(bold, len(p.rows[i].text))
+		bold -= p.rows[i].bold
+	}
 	return p.layout
 }
 
@@ -348,13 +352,6 @@ func (p *placer) end() {
 	p.rows = append(p.rows, row{text: p.b.String(), width: p.cells})
 	p.b.Reset()
 	p.cells = 0
-}
-
-func (l layout) embolden(n int) {
-	for i := range l.rows {
-		l.rows[i].bold = min(n, len(l.rows[i].text))
-		n -= l.rows[i].bold
-	}
 }
 
 // clip keeps at most height rows, those around the cursor: going up to rows that have left the

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fatih/color"
-
 	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
@@ -41,7 +39,10 @@ func (b *asking) diffRows(lines []string) (rows []string) {
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
 		if b.cut {
-			folded = colored(s.ink(diffStyle(l, namesFile(lines, i))), folded)
+			ink := s.ink(diffStyle(l, namesFile(lines, i)))
+			for i, row := range folded {
+				folded[i] = ink.Sprint(row)
+			}
 		}
 		rows = append(rows, folded...)
 	}
@@ -53,13 +54,6 @@ func namesFile(lines []string, i int) bool {
 	return i < 2 && (strings.HasPrefix(lines[i], "--- ") || strings.HasPrefix(lines[i], "+++ ")) ||
 		strings.HasPrefix(lines[i], "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") ||
 		i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
-}
-
-func colored(c *color.Color, rows []string) []string {
-	for i, r := range rows {
-		rows[i] = c.Sprint(r)
-	}
-	return rows
 }
 
 // spokenDiff reads the changed lines out, each with its number, below the file's name.

@@ -82,7 +82,9 @@ func (m *Markdown) beginLine(known bool) {
 	case kindIndented:
 		rest = m.beginCode(lead)
 	case kindTable:
-		m.startRow()
+		if m.state = inTable; len(m.table) == 0 {
+			m.tableHead = m.head
+		}
 	default:
 		m.state = inText
 		if o.kind != kindHeading || !m.opt.Spoken && !m.opt.Color {

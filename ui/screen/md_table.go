@@ -7,14 +7,6 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// startRow begins a row of a table, which is held back to the table's end.
-func (m *Markdown) startRow() {
-	if len(m.table) == 0 {
-		m.tableHead = m.head
-	}
-	m.state = inTable
-}
-
 func (m *Markdown) readRow(s string) string {
 	text, rest, whole := strings.Cut(s, "\n")
 	if m.lead = append(m.lead, text...); whole {
@@ -37,7 +29,11 @@ func (m *Markdown) flushTable() {
 	t := table{}
 	if len(rows) < 2 || !t.dashes(rows[1]) {
 		for _, row := range rows {
-			m.textRow(head, row)
+			m.row.started, m.head, m.held.spaces = false, head, 0
+			m.row.labelLine()
+			m.clearWord()
+			m.state = inText
+			m.feed(strings.TrimRight(row, " \t") + "\n")
 		}
 		return
 	}
@@ -74,14 +70,6 @@ func (m *Markdown) flushTable() {
 			}
 		}
 	}
-}
-
-func (m *Markdown) textRow(head, row string) {
-	m.row.started, m.head, m.held.spaces = false, head, 0
-	m.row.labelLine()
-	m.clearWord()
-	m.state = inText
-	m.feed(strings.TrimRight(row, " \t") + "\n")
 }
 
 func (m *Markdown) parseRow(row string) [][]word {

@@ -62,14 +62,7 @@ func (lay *layout) bold(prompt string) int {
 
 func (lay *layout) bolded(prompt string) string {
 	n := lay.bold(prompt)
-	var b strings.Builder
-	for row := range strings.Lines(prompt[:n]) {
-		row, end := strings.CutSuffix(row, "\n")
-		if b.WriteString(lay.ink(promptStyle).Sprint(row)); end {
-			b.WriteByte('\n')
-		}
-	}
-	return b.String() + prompt[n:]
+	return lay.painted(prompt[:n], promptStyle) + prompt[n:]
 }
 
 // Said prints a message of the user as if it had been typed behind a prompt.
