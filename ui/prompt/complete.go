@@ -43,7 +43,11 @@ func (kb *keyboard) completeLine() {
 		kb.canvas.beep()
 		return
 	}
-	typed, common := text[c.From:c.To], commonText(candidates)
+	typed, common := text[c.From:c.To], candidates[0].Text
+	for _, c := range candidates[1:] {
+		n, _ := commonStart(common, c.Text)
+		common = common[:n]
+	}
 	gained := len(common) > len(typed) || len(candidates) == 1 && common != typed
 	switch {
 	case gained:
@@ -55,15 +59,6 @@ func (kb *keyboard) completeLine() {
 	default:
 		kb.above(func() { kb.list(candidates) })
 	}
-}
-
-func commonText(candidates []Candidate) string {
-	common := candidates[0].Text
-	for _, c := range candidates[1:] {
-		n, _ := commonStart(common, c.Text)
-		common = common[:n]
-	}
-	return common
 }
 
 func (kb *keyboard) list(candidates []Candidate) {

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"io"
-	"sync"
 	"time"
 )
 
@@ -25,7 +24,6 @@ type input struct {
 	requests chan func() (again bool) // done between two reads; again: read on after the end of the input
 	quit     chan struct{}
 	ended    chan struct{}
-	once     sync.Once
 }
 
 const readSize = 4096
@@ -97,16 +95,13 @@ func (in *input) deliver(c chunk) bool {
 
 // stop ends the pump; a reader that cannot be waited for ends with the next read.
 func (in *input) stop() error {
-	var err error
-	in.once.Do(func() {
-		close(in.quit)
-		if in.waiter != nil {
-			in.waiter.wake()
-			<-in.ended
-			err = in.waiter.close()
-		}
-	})
-	return err
+	close(in.quit)
+	if in.waiter == nil {
+		return nil
+	}
+	in.waiter.wake()
+	<-in.ended
+	return in.waiter.close()
 }
 
 // pause makes the pump let go of the input until resume is called. Chunks on their way are kept

@@ -185,7 +185,8 @@ func (f *plainReader) gathered() {
 	case g.answer:
 		f.Prompt.finish(result{line: Line{Text: g.lines[0], Burst: g.burst}})
 	case g.short:
-		f.tooLong()
+		f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
+			`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
 		if wanted {
 			f.show()
 		}
@@ -195,11 +196,6 @@ func (f *plainReader) gathered() {
 	default:
 		f.enqueue(g.line())
 	}
-}
-
-func (f *plainReader) tooLong() {
-	f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
-		`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
 }
 
 // lineLimit is how many bytes of a line a terminal gives that hands over whole lines, without

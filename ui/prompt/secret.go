@@ -47,20 +47,16 @@ func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 	signals, stop := watchSignals()
 	defer stop()
 	s.Prompt(prompt)
-	type line struct {
-		text string
-		err  error
-	}
-	came := make(chan line, 1)
+	came := make(chan result, 1)
 	go func() {
 		text, err := ReadPlainLine(in)
-		came <- line{text, err}
+		came <- result{Line{Text: text}, err}
 	}()
 	for {
 		select {
-		case l := <-came:
+		case r := <-came:
 			s.PromptDone()
-			return l.text, errors.Join(l.err, flushInput(in), echo.leave())
+			return r.line.Text, errors.Join(r.err, flushInput(in), echo.leave())
 		case sig := <-signals:
 			if sig == syscall.SIGWINCH {
 				continue

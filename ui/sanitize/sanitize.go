@@ -72,9 +72,10 @@ func SequenceAt(s string) int {
 type Stream struct {
 	Where Context
 
-	held  string // a rune or sequence whose meaning the next bytes decide
-	prev  rune   // the last rune that was let through, for joiners
-	count Hidden
+	Hidden Hidden // what was shown or dropped so far
+
+	held string // a rune or sequence whose meaning the next bytes decide
+	prev rune   // the last rune that was let through, for joiners
 }
 
 // Hidden counts what a reader would not have seen: Marks change the direction of text, Others
@@ -83,9 +84,6 @@ type Hidden struct{ Marks, Others int }
 
 // Total is the sum of both.
 func (h Hidden) Total() int { return h.Marks + h.Others }
-
-// Hidden tells what was shown or dropped so far.
-func (z *Stream) Hidden() Hidden { return z.count }
 
 // Write takes the next piece and returns what can be shown now.
 func (z *Stream) Write(s string) string {
@@ -135,7 +133,7 @@ func (z *Stream) step(b *strings.Builder, s string, last bool) int {
 	case r == utf8.RuneError && n == 1:
 		z.keep(b, utf8.RuneError)
 	case r < 0xa0: // C1: the same commands as ESC and a letter
-		z.count.Others++
+		z.Hidden.Others++
 		z.show(b, "^["+string(r-0x40))
 	case r == zwj && z.Where == Prose && isPictograph(z.prev):
 		next := s[n:]
@@ -169,14 +167,14 @@ func (z *Stream) ascii(b *strings.Builder, s string, last bool) int {
 			return 2
 		}
 	case c == '\n' && z.Where == Line:
-		z.count.Others++
+		z.Hidden.Others++
 		z.show(b, "^J")
 	case c == '\t' && z.Where == Line:
 		z.hide(b, '\t')
 	case c == '\n' || c == '\t' || c >= ' ' && c != 0x7f:
 		z.keep(b, rune(c))
 	default:
-		z.count.Others++
+		z.Hidden.Others++
 		z.show(b, "^"+string(rune(c^0x40)))
 	}
 	return 1
@@ -203,9 +201,9 @@ func (z *Stream) hide(b *strings.Builder, r rune) {
 		z.show(b, fmt.Sprintf("<U+%04X>", r))
 	}
 	if isDirection(r) {
-		z.count.Marks++
+		z.Hidden.Marks++
 	} else {
-		z.count.Others++
+		z.Hidden.Others++
 	}
 }
 

@@ -59,7 +59,7 @@ func TestInvisibleCharactersAreShown(t *testing.T) {
 	z := Stream{Where: Line}
 	z.Write("rm\t-rf \u202e\u2066 \u200b\x1b")
 	z.Close()
-	if got, want := z.Hidden(), (Hidden{Marks: 2, Others: 3}); got != want {
+	if got, want := z.Hidden, (Hidden{Marks: 2, Others: 3}); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
 }

@@ -173,7 +173,7 @@ func (b *asking) safe(text string, where sanitize.Context) []string {
 	for i, l := range lines {
 		lines[i] = b.lay.heard(z.Write(l) + z.Close())
 	}
-	seen := z.Hidden()
+	seen := z.Hidden
 	b.seen.Marks += seen.Marks
 	b.seen.Others += seen.Others
 	return lines

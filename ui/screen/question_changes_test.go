@@ -173,6 +173,11 @@ func (r *rig) layerQuestions() {
 }
 
 func TestLayersAreAskedAboutInEveryProfile(t *testing.T) {
+	goldenOfProfiles(t, "layer-questions.golden", (*rig).layerQuestions)
+}
+
+func goldenOfProfiles(t *testing.T, name string, show func(*rig)) {
+	t.Helper()
 	var all strings.Builder
 	for _, c := range []struct {
 		profile string
@@ -180,10 +185,10 @@ func TestLayersAreAskedAboutInEveryProfile(t *testing.T) {
 	}{{"rich", 80}, {"plain", 40}, {"spoken", 80}} {
 		r := newRig(profiles()[c.profile])
 		r.opt.Width = func() int { return c.width }
-		r.layerQuestions()
+		show(r)
 		fmt.Fprintf(&all, "==> %s, %d columns <==\n%s\n", c.profile, c.width, strings.ReplaceAll(r.err.String(), "\x1b", "␛"))
 	}
-	golden(t, "layer-questions.golden", all.String())
+	golden(t, name, all.String())
 }
 
 // A question about the project's own programs names them, says that they run confined,

@@ -1,8 +1,6 @@
 package screen
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"artoo/agent"
@@ -55,15 +53,5 @@ func (r *rig) ownQuestions() {
 }
 
 func TestPlansAndChoicesAreAskedInEveryProfile(t *testing.T) {
-	var all strings.Builder
-	for _, c := range []struct {
-		profile string
-		width   int
-	}{{"rich", 80}, {"plain", 40}, {"spoken", 80}} {
-		r := newRig(profiles()[c.profile])
-		r.opt.Width = func() int { return c.width }
-		r.ownQuestions()
-		fmt.Fprintf(&all, "==> %s, %d columns <==\n%s\n", c.profile, c.width, strings.ReplaceAll(r.err.String(), "\x1b", "␛"))
-	}
-	golden(t, "own-questions.golden", all.String())
+	goldenOfProfiles(t, "own-questions.golden", (*rig).ownQuestions)
 }

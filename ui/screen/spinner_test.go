@@ -4,6 +4,7 @@ package screen
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -54,14 +55,7 @@ func (w *watched) await(t *testing.T, n int) []string {
 // A Spinner runs while something goes on, and only then; what it writes reaches the terminal
 // as changes of one line, without its colours.
 func TestASpinnerRunsTheProgressLine(t *testing.T) {
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer slave.Close()
-	color.NoColor = false
-	defer func() { color.NoColor = true }()
+	slave := coloredTerminal(t)
 	out := &watched{more: make(chan struct{}, 1)}
 	s := New(Options{Out: out, Err: out, OutTTY: true, ErrTTY: true, Profile: Rich, UTF8: true, Spin: func(sp *spinner.Spinner) func() {
 		sp.WriterFile, sp.Delay = slave, time.Millisecond
@@ -92,14 +86,7 @@ func TestASpinnerRunsTheProgressLine(t *testing.T) {
 // The gate is there for this: a Spinner erases and writes a whole line for each frame, also
 // where one character of it has changed, and colours the frame.
 func TestASpinnerWritesWholeLines(t *testing.T) {
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer slave.Close()
-	color.NoColor = false
-	defer func() { color.NoColor = true }()
+	slave := coloredTerminal(t)
 	out := &watched{more: make(chan struct{}, 1)}
 	sp := spinner.New([]string{"-", "+"}, time.Millisecond, spinner.WithWriter(out), spinner.WithHiddenCursor(false))
 	sp.WriterFile, sp.Prefix = slave, "a long line "
@@ -110,4 +97,20 @@ func TestASpinnerWritesWholeLines(t *testing.T) {
 		!bytes.Contains([]byte(got), []byte("\x1b[37m")) {
 		t.Errorf("it draws only what has changed, or without colour: the gate may go: %q", got)
 	}
+}
+
+// coloredTerminal is a terminal that the libraries color.
+func coloredTerminal(t *testing.T) *os.File {
+	t.Helper()
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	color.NoColor = false
+	t.Cleanup(func() {
+		color.NoColor = true
+		slave.Close()
+		master.Close()
+	})
+	return slave
 }
