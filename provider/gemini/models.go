@@ -3,9 +3,11 @@ package gemini
 import (
 	"context"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
@@ -106,26 +108,23 @@ type family struct {
 
 const newest = 99_99
 
+// numbers finds the first number of an ID behind gemini: major, or major and minor.
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[-_/:])(\d{1,2})(?:\.(\d{1,2}))?(?:[-_/:]|$)`)
+})
+
 func parseFamily(model string) family {
 	_, rest, found := strings.Cut(strings.ToLower(model), "gemini")
 	f := family{gemini: found, version: newest}
-	if !found {
-		return f
-	}
-	words := strings.FieldsFunc(rest, func(r rune) bool { return r == '-' || r == '_' || r == '/' || r == ':' })
-	for _, w := range words {
-		major, minor, _ := strings.Cut(w, ".")
-		n, err := strconv.Atoi(major)
-		switch {
-		case err == nil && f.version == newest && n < 100:
-			m, err := strconv.Atoi(minor)
-			if err != nil || m < 0 || m > 99 {
-				m = 0
-			}
-			f.version = n*100 + m
-		case w == "pro", w == "flash" && f.kind == "", w == "lite":
-			f.kind = w
+	for _, kind := range []string{"flash", "lite", "pro"} {
+		if found && strings.Contains(rest, "-"+kind) {
+			f.kind = kind
 		}
+	}
+	if version := numbers().FindStringSubmatch(rest); version != nil {
+		major, _ := strconv.Atoi(version[1]) // digits only; a missing minor is 0
+		minor, _ := strconv.Atoi(version[2])
+		f.version = major*100 + minor
 	}
 	return f
 }

@@ -17,7 +17,6 @@ type responsesDecoder struct {
 	spoken       *outputItem // the newest with text for the user
 	stop         string      // why the reply ended; "" while it has not
 	refusal      strings.Builder
-	begun        bool
 	unrecognized []string // kinds of items that were left out
 }
 
@@ -86,7 +85,11 @@ func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, e
 	if !strings.HasPrefix(ev.Type, "response.") {
 		return nil, wire.More, nil // pings, and whatever comes
 	}
-	d.start(ev.Response)
+	model := ""
+	if ev.Response != nil {
+		model = ev.Response.Model
+	}
+	d.Begin(model, "")
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		if ev.Response == nil {
@@ -110,24 +113,12 @@ func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
 	if err != nil || r.Status == "" || r.Object != "response" {
 		return nil, wire.NoReply("response", data, err)
 	}
-	d.start(&r)
+	d.Begin(r.Model, "")
 	switch r.Status {
 	case "queued", "in_progress":
 		return d.Pending, nil // the server works on without us: no reply came
 	}
 	return d.Pending, d.finish(&r, "response."+r.Status)
-}
-
-func (d *responsesDecoder) start(r *responsesReply) {
-	if d.begun {
-		return
-	}
-	d.begun = true
-	model := ""
-	if r != nil {
-		model = r.Model
-	}
-	d.Pending = append(d.Pending, provider.Started{Model: model})
 }
 
 func (d *responsesDecoder) take(ev *responsesEvent) {

@@ -214,7 +214,8 @@ func chatTests() []refusalTest {
 // TestTheValidatorRefuses: a validator that likes everything would make every
 // other test worthless.
 func TestTheValidatorRefuses(t *testing.T) {
-	tests := slices.Concat(anthropicTests(), chatTests(), responsesParameterTests(), responsesItemTests())
+	tests := slices.Concat(anthropicTests(), chatTests(), responsesParameterTests(), responsesItemTests(), geminiTests(),
+		ollamaTests())
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			err := providertest.Validate(tc.wire, []byte(tc.body))

@@ -12,14 +12,7 @@ import (
 
 // adapt adds what a row says, and words the notice. Useless numbers change nothing.
 func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notice string) {
-	number := func(name string) int {
-		for _, word := range found[name] {
-			if n, err := strconv.Atoi(word); err == nil {
-				return n
-			}
-		}
-		return 0
-	}
+	number := func(name string) int { return firstNumber(found[name]) }
 	req := x.Request
 	asked := l.ReplyTokens(max(0, req.MaxTokens), len(req.Messages))
 	tokens, told := 0, r.notice

@@ -83,10 +83,6 @@ func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	return provider.CleanJSON(eachOnce(b.Bytes())), true
 }
 
-func isWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
-}
-
 // UniqueIDs gives each call an ID that is not in use. New IDs depend only on the history.
 func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 	used := map[string]bool{}
@@ -152,7 +148,7 @@ func exactly(id string, length int, suffix string) string {
 		word = append(word, '0')
 	}
 	for _, c := range []byte(id) {
-		if isWord(c) && c != '_' && c != '-' {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
 			word = append(word, c)
 		}
 	}

@@ -76,25 +76,20 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 
 // windowNumbers reads the window and the request's size out of an error text, 0 if absent.
 func windowNumbers(text string) (window, requested int) {
-	text = strings.ReplaceAll(text, ",", "")
 	for _, re := range overflowNumbers() {
-		m := re.FindStringSubmatch(text)
-		if m == nil {
-			continue
+		if found, ok := (expressions{re}).find(text); ok {
+			return firstNumber(found["win"]), firstNumber(found["req"])
 		}
-		for i, name := range re.SubexpNames() {
-			n, err := strconv.Atoi(m[i])
-			if err != nil {
-				continue
-			}
-			switch name {
-			case "win":
-				window = n
-			case "req":
-				requested = n
-			}
-		}
-		return window, requested
 	}
 	return 0, 0
+}
+
+// firstNumber is the first of the words that is a number, or 0.
+func firstNumber(words []string) int {
+	for _, word := range words {
+		if n, err := strconv.Atoi(word); err == nil {
+			return n
+		}
+	}
+	return 0
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-
-	"artoo/provider"
 )
 
 func chunkOf(text string) string {
@@ -79,22 +77,5 @@ func TestRefrainGivesUp(t *testing.T) {
 	}
 	if _, _, ok := r.Text(chunkOf("b")); ok {
 		t.Error("it still tries")
-	}
-}
-
-func TestOnlyText(t *testing.T) {
-	for _, c := range []struct {
-		events []provider.Event
-		want   string
-	}{
-		{nil, ""},
-		{[]provider.Event{provider.TextDelta{Text: "a"}}, "a"},
-		{[]provider.Event{provider.ReasoningDelta{Text: "a"}}, ""},
-		{[]provider.Event{provider.Started{}, provider.TextDelta{Text: "a"}}, ""},
-	} {
-		r := Reply{Pending: c.events}
-		if got := r.OnlyText(); got != c.want {
-			t.Errorf("OnlyText(%v) = %q, want %q", c.events, got, c.want)
-		}
 	}
 }
