@@ -155,22 +155,20 @@ func (p *patient) share() float64 { return float64(p.same) / float64(p.bytes) }
 
 // A conversation goes on for as long as the user likes: no request is over the budget,
 // none is refused for what it holds, nearly all of each repeats the one before, and
-// nothing grows. The model hears what it did in what is no longer sent.
+// nothing grows. The model hears what it did in what is no longer sent. make bench takes ten
+// times as many steps.
 func TestLongRuns(t *testing.T) {
 	for _, c := range []struct {
 		window, perTurn, steps, result int
 		share                          float64 // at least, of what repeats the request before
 		every                          int     // so many requests there are at least for one that does not
 	}{
-		{window: 32_768, perTurn: 50, steps: 400, result: 900, share: 0.9, every: 10},
-		{window: 8192, perTurn: 500, steps: 500, result: 900, share: 0.8, every: 8},
-		{window: 4096, perTurn: 500, steps: 500, result: 600, share: 0.8, every: 4}, // ten steps more do not fit
-		{window: 32_768, perTurn: 200, steps: 200, result: 6000, share: 0.8, every: 8},
+		{window: 32_768, perTurn: 50, steps: 200, result: 900, share: 0.9, every: 10},
+		{window: 8192, perTurn: 250, steps: 250, result: 900, share: 0.8, every: 8},
+		{window: 4096, perTurn: 250, steps: 250, result: 600, share: 0.8, every: 4}, // ten steps more do not fit
+		{window: 32_768, perTurn: 100, steps: 100, result: 6000, share: 0.8, every: 8},
 	} {
 		t.Run(fmt.Sprintf("%d tokens, turns of %d, results of %d", c.window, c.perTurn, c.result), func(t *testing.T) {
-			if testing.Short() {
-				c.steps, c.perTurn = c.steps/2, c.perTurn/2
-			}
 			p := &patient{window: c.window, perTurn: c.perTurn, result: c.result}
 			longRun(t, p, c.steps)
 			if p.share() < c.share || p.requests < c.every*p.broken {
