@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -164,9 +163,8 @@ func (h *historyFile) locked(f func() error) (err error) {
 	return f()
 }
 
-// complain warns once. A full disk is left to the session to report, whose file lies there too.
 func (h *historyFile) complain(err error) {
-	if !h.warned && h.warn != nil && !errors.Is(err, syscall.ENOSPC) {
+	if !h.warned && h.warn != nil {
 		h.warned = true
 		h.warn(fmt.Sprintf("history: %v", err))
 	}
