@@ -36,7 +36,7 @@ type confinement struct {
 	denials []sandbox.Denial
 	limit   string
 	hides   []string // paths that commands do not see
-	// refusesWrites has commands meet that wall that may not write the whole project.
+	// refusesWrites denies writes to commands that may not write the whole project.
 	refusesWrites bool
 	discarded     int
 	protects      int // how often a running command was protected again
@@ -75,7 +75,7 @@ func (c *confinement) places() (list []permission.Place) {
 func (c confinedCommand) Denials() []sandbox.Denial {
 	c.crashes("denials")
 	if c.refusesWrites && !c.line.Whole {
-		return []sandbox.Denial{{Wall: sandbox.WallWrite, What: "read-only: /x"}}
+		return []sandbox.Denial{{Kind: sandbox.DenialWrite, What: "read-only: /x"}}
 	}
 	return c.denials
 }
@@ -362,9 +362,9 @@ func TestJudgingEndsInTime(t *testing.T) {
 	}
 }
 
-func TestALineThatFailsAtAWallMayRunOnceMoreOutside(t *testing.T) {
-	wall := []sandbox.Denial{{Wall: "network", What: "no route to another machine"}}
-	c, cb := &confinement{denials: wall}, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+func TestALineThatFailsAtADenialMayRunOnceMoreOutside(t *testing.T) {
+	denials := []sandbox.Denial{{Kind: "network", What: "no route to another machine"}}
+	c, cb := &confinement{denials: denials}, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	result, _ := c.runs(t, "echo again; exit 3", permission.ModeAuto, cb)
 	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionOutside ||
 		!strings.Contains(cb.asked[0].Reason, "no route to another machine") {
@@ -373,17 +373,17 @@ func TestALineThatFailsAtAWallMayRunOnceMoreOutside(t *testing.T) {
 	if len(c.lines) != 1 || c.places()[0] != permission.PlaceLayer || !strings.Contains(result, "ran once more outside") {
 		t.Errorf("places %v: %s", c.places(), result)
 	}
-	c, cb = &confinement{denials: wall}, &recorder{}
+	c, cb = &confinement{denials: denials}, &recorder{}
 	result, r := c.runs(t, "exit 3", permission.ModeAuto, cb)
 	if len(r.Denied) > 0 || !strings.Contains(result, "[confined: no route to another machine]") {
 		t.Errorf("nobody could be asked: denied %v: %s", r.Denied, result)
 	}
 }
 
-// A command that succeeded needed nothing behind the wall; what it lost it cannot know.
-func TestWallsAreNamedWhereTheyMatter(t *testing.T) {
-	c := &confinement{denials: []sandbox.Denial{{Wall: sandbox.WallHome, What: "lost: /h/.x"}, {Wall: sandbox.WallLoopback, What: "own loopback"},
-		{Wall: sandbox.WallNetwork, What: "no route"}, {Wall: sandbox.WallSocket, What: "no sockets"}}}
+// A command that succeeded needed nothing that it was denied; what it lost it cannot know.
+func TestDenialsAreNamedWhereTheyMatter(t *testing.T) {
+	c := &confinement{denials: []sandbox.Denial{{Kind: sandbox.DenialHome, What: "lost: /h/.x"}, {Kind: sandbox.DenialLoopback, What: "own loopback"},
+		{Kind: sandbox.DenialNetwork, What: "no route"}, {Kind: sandbox.DenialSocket, What: "no sockets"}}}
 	for line, want := range map[string]string{
 		"true":   "[confined: lost: /h/.x]",
 		"exit 3": "[confined: lost: /h/.x; own loopback; no route; no sockets]",
@@ -483,7 +483,7 @@ func TestWhatIsForbiddenIsLeftOut(t *testing.T) {
 
 // After an answer that stops the turn nothing more is asked.
 func TestAStopAtOneQuestionAsksNoOther(t *testing.T) {
-	c := &confinement{denials: []sandbox.Denial{{Wall: "network", What: "no route"}}, list: changed("a.txt")}
+	c := &confinement{denials: []sandbox.Denial{{Kind: "network", What: "no route"}}, list: changed("a.txt")}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.StopTurn}, {}}}
 	if _, err := send(t, c.agent(t, "exit 3", permission.ModeAsk), cb, "go"); !errors.Is(err, agent.ErrStopped) {
 		t.Error(err)
@@ -493,13 +493,13 @@ func TestAStopAtOneQuestionAsksNoOther(t *testing.T) {
 	}
 }
 
-// What runs outside after all, because its place was gone or a wall stopped it, can
+// What runs outside after all, because its place was gone or a denial stopped it, can
 // be undone as any other command; what the user does during a question is not its.
 func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
 	for name, c := range map[string]*confinement{
 		"no place": {fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
 			permission.PlaceSandbox: errors.New("no namespaces")}},
-		"a wall": {denials: []sandbox.Denial{{Wall: "network", What: "no route"}}},
+		"a denial": {denials: []sandbox.Denial{{Kind: "network", What: "no route"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mode, line := permission.ModeAuto, "echo x >> made.txt; exit 3"
@@ -625,9 +625,9 @@ func TestLinksThatLeadOutAreNotKeptUnasked(t *testing.T) {
 	}
 }
 
-// Landlock allows no new entry beside .git: the wall is named, and outside is offered.
+// Landlock allows no new entry beside .git: the denial is named, and outside is offered.
 func TestANewEntryBesideGitIsOfferedOutside(t *testing.T) {
-	c := &confinement{trusted: true, denials: []sandbox.Denial{{Wall: sandbox.WallEntry, What: "no new entries beside .git: dist"}}}
+	c := &confinement{trusted: true, denials: []sandbox.Denial{{Kind: sandbox.DenialEntry, What: "no new entries beside .git: dist"}}}
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
 	a := c.agent(t, "mkdir dist && exit 1", permission.ModeAuto)
 	a.Policy().Confinement.Layer = false

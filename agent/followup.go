@@ -38,11 +38,11 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 	}
 	switch p.decision.Place {
 	case permission.PlaceSandbox, permission.PlaceBackground:
-		c.nameWalls(p, result)
+		c.nameDenials(p, result)
 		if err := c.keepGuarded(ctx, p, result); err != nil {
 			return err
 		}
-		if metWall(p.confined, sandbox.WallWrite) != "" {
+		if denialOf(p.confined, sandbox.DenialWrite) != "" {
 			return c.offerWhole(ctx, p, result)
 		}
 		return c.offerOutside(ctx, p, result)
@@ -74,7 +74,7 @@ func (c *calls) followUpConfined(ctx context.Context, p *pending, result *tool.R
 			c.cb.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
 		}
 	}()
-	c.nameWalls(p, result)
+	c.nameDenials(p, result)
 	if landed, err = c.judge(ctx, within, p, changes, result); err != nil {
 		return err
 	}
@@ -89,16 +89,16 @@ func (c *calls) offerSandbox(ctx context.Context, p *pending, result *tool.Resul
 	more := ""
 	for _, d := range p.confined.Denials() {
 		switch {
-		case d.Wall == sandbox.WallExec:
+		case d.Kind == sandbox.DenialExec:
 			more = "tried to run programs of the project"
-		case d.Wall == sandbox.WallWrite && len(d.Paths) > 0:
+		case d.Kind == sandbox.DenialWrite && len(d.Paths) > 0:
 			more = "tried to write " + strings.Join(c.session.namesOf(d.Paths[:min(len(d.Paths), 3)]), ", ")
-		case d.Wall == sandbox.WallWrite:
+		case d.Kind == sandbox.DenialWrite:
 			more = "failed or tried to change files"
 		}
 	}
 	if more == "" || p.readsAlone() || ctx.Err() != nil {
-		c.nameWalls(p, result)
+		c.nameDenials(p, result)
 		return nil
 	}
 	p.decision.Place, p.decision.Verdict = permission.PlaceSandbox, permission.Ask
@@ -145,7 +145,7 @@ func (c *calls) rerun(ctx context.Context, p *pending, result *tool.Result, said
 // offerMore asks about what a line on a layer was denied: the project's own programs, or leaving
 // the sandbox.
 func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
-	if metWall(p.confined, sandbox.WallExec) == "" || c.runsOwn(p) || !result.IsError || ctx.Err() != nil {
+	if denialOf(p.confined, sandbox.DenialExec) == "" || c.runsOwn(p) || !result.IsError || ctx.Err() != nil {
 		return c.offerOutside(ctx, p, result)
 	}
 	p.decision.Own = []string{"programs of the project"}
@@ -154,10 +154,10 @@ func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) 
 		"it was refused the project's own programs, and ran again with the user's yes")
 }
 
-// metWall says in words that a command met a wall; "" where it did not.
-func metWall(c confine.Confined, wall string) string {
+// denialOf describes the denial of a kind that a command met; "" for none.
+func denialOf(c confine.Confined, kind string) string {
 	for _, d := range c.Denials() {
-		if d.Wall == wall {
+		if d.Kind == kind {
 			return d.What
 		}
 	}
@@ -167,29 +167,29 @@ func metWall(c confine.Confined, wall string) string {
 // offerWhole asks whether a background command that may not write what it tried to starts again
 // with the whole project writable. A rule that covers its changes is a yes.
 func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
-	wall, runs := metWall(p.confined, sandbox.WallWrite), p.job != nil && p.job.Runs()
-	if wall == "" || p.whole != "" || ctx.Err() != nil {
+	denial, runs := denialOf(p.confined, sandbox.DenialWrite), p.job != nil && p.job.Runs()
+	if denial == "" || p.whole != "" || ctx.Err() != nil {
 		return nil
 	}
 	if runs && !p.denialNotified {
-		result.Text += "[background command " + p.job.ID + " is confined: " + wall + "]\n"
+		result.Text += "[background command " + p.job.ID + " is confined: " + denial + "]\n"
 	}
 	answer, err := Answer{Verdict: Yes}, error(nil)
 	switch {
 	case !runs && !result.IsError, c.session.opt.Policy.Mode == permission.ModePlan:
 		err = errNotOffered
 	case p.decision.Covers < permission.Content:
-		answer, err = c.askAfter(ctx, p, Question{Kind: QuestionWhole, Reason: wall, Rule: p.decision.Narrow})
+		answer, err = c.askAfter(ctx, p, Question{Kind: QuestionWhole, Reason: denial, Rule: p.decision.Narrow})
 	}
 	if context.Cause(ctx) != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
 		if !p.denialNotified {
-			c.cb.notice(NoticeWarning, "confined: "+wall+": "+firstLine(p.call.Access.Command))
+			c.cb.notice(NoticeWarning, "confined: "+denial+": "+firstLine(p.call.Access.Command))
 		}
 		if p.denialNotified = true; !runs && errors.Is(err, ErrNobody) {
-			c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: wall,
+			c.response.Denied = append(c.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: denial,
 				Rule: p.decision.Narrow, Nobody: true})
 		}
 		return nil
@@ -217,17 +217,17 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 // errNotOffered says that a background command is not to be started again.
 var errNotOffered = errors.New("not offered")
 
-// offerOutside asks whether a command that failed at a wall runs once more on the host.
+// offerOutside asks whether a command that failed at a denial runs once more on the host.
 func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
 	// An empty home refuses nothing by itself; a port can be admitted.
-	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
-		return slices.Contains([]string{sandbox.WallHome, sandbox.WallExec, sandbox.WallLoopback}, d.Wall)
+	denials := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool {
+		return slices.Contains([]string{sandbox.DenialHome, sandbox.DenialExec, sandbox.DenialLoopback}, d.Kind)
 	})
-	if !result.IsError || len(walls) == 0 || c.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
+	if !result.IsError || len(denials) == 0 || c.judging(p).Mode == permission.ModePlan || ctx.Err() != nil {
 		return nil
 	}
 	answer, err := c.askAfter(ctx, p, Question{Kind: QuestionOutside,
-		Reason: "it ran once, confined, and failed at a wall: " + walls[0].What})
+		Reason: "it ran once, confined, and failed: " + denials[0].What})
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
@@ -243,12 +243,12 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 	return c.rerun(ctx, p, result, "[it failed confined, and ran once more outside, with the user's yes]\n")
 }
 
-// nameWalls tells the model what a confined command could not write, meet or see.
-func (c *calls) nameWalls(p *pending, result *tool.Result) {
+// nameDenials reports to the model what a confined command could not write, meet or see.
+func (c *calls) nameDenials(p *pending, result *tool.Result) {
 	var words []string
 	for _, d := range p.confined.Denials() {
-		lost := d.Wall == sandbox.WallHome || d.Wall == sandbox.WallWrite || d.Wall == sandbox.WallGuarded
-		if (lost || result.IsError) && !slices.Contains(words, d.What) && !(p.readsAlone() && d.Wall == sandbox.WallWrite) {
+		lost := d.Kind == sandbox.DenialHome || d.Kind == sandbox.DenialWrite || d.Kind == sandbox.DenialGuarded
+		if (lost || result.IsError) && !slices.Contains(words, d.What) && !(p.readsAlone() && d.Kind == sandbox.DenialWrite) {
 			words = append(words, d.What)
 		}
 	}

@@ -114,7 +114,7 @@ func (s situation) play(t *testing.T, name, input, changes string) permission.Fa
 	case changes != "" && s.can.Layer:
 		c.list = changed(changes)
 	case changes != "":
-		c.denials = []sandbox.Denial{{Wall: sandbox.WallWrite, What: "read-only", Paths: []string{changes}}}
+		c.denials = []sandbox.Denial{{Kind: sandbox.DenialWrite, What: "read-only", Paths: []string{changes}}}
 	}
 	steps := []fake.Step{fake.Calls(fake.ToolCall("c1", name, input)), fake.Say("ok")}
 	if s.sub {

@@ -15,7 +15,7 @@ import (
 // the project itself, and then nothing of the first run counts.
 func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
 	const first, second = permission.PlaceReadOnly, permission.PlaceSandbox
-	write := []sandbox.Denial{{Wall: sandbox.WallWrite, Paths: []string{"a.txt"}}}
+	write := []sandbox.Denial{{Kind: sandbox.DenialWrite, Paths: []string{"a.txt"}}}
 	for _, row := range []struct {
 		name    string
 		denials []sandbox.Denial
@@ -32,9 +32,9 @@ func TestWhatTriesToWriteIsAskedAboutAndRunsAgain(t *testing.T) {
 			"tried to write a.txt; nothing was changed"},
 		{"an attempt, no one answers", write, nil, permission.ModeEdits, []permission.Place{first}, 1, "nothing was changed"},
 		{"an attempt in plan mode", write, nil, permission.ModePlan, []permission.Place{first}, 0, "nothing was changed"},
-		{"a failure that no one saw", []sandbox.Denial{{Wall: sandbox.WallWrite}}, nil, permission.ModeAsk, []permission.Place{first}, 1,
+		{"a failure that no one saw", []sandbox.Denial{{Kind: sandbox.DenialWrite}}, nil, permission.ModeAsk, []permission.Place{first}, 1,
 			"failed or tried to change files"},
-		{"the project's programs", []sandbox.Denial{{Wall: sandbox.WallExec}}, nil, permission.ModeAsk, []permission.Place{first}, 1,
+		{"the project's programs", []sandbox.Denial{{Kind: sandbox.DenialExec}}, nil, permission.ModeAsk, []permission.Place{first}, 1,
 			"tried to run programs of the project"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -81,11 +81,11 @@ func (s commandShell) description() string {
 		" Processes started with & are stopped when the call ends: use background, without &. A command is stopped after" +
 		" its timeout; without one it continues in the background after " +
 		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + "s." +
-		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.walls()
+		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.limits()
 }
 
-// walls tells the model what a confined command does not get.
-func (s commandShell) walls() string {
+// limits describes for the model what a confined command does not get.
+func (s commandShell) limits() string {
 	if !s.Confined {
 		return ""
 	}

@@ -266,9 +266,9 @@ func TestAServerOfALineIsReachedByIt(t *testing.T) {
 	}
 }
 
-func wallsOf(exit Exit) (list []string) {
+func denialsMet(exit Exit) (list []string) {
 	for _, d := range exit.Denials {
-		list = append(list, d.Wall+" "+strings.Join(d.Paths, " "))
+		list = append(list, d.Kind+" "+strings.Join(d.Paths, " "))
 	}
 	return list
 }
@@ -287,7 +287,7 @@ func TestWhatIsLostOfTheHomeIsNamed(t *testing.T) {
 			{"ls -A ~", nil},
 		} {
 			out, exit, p := run(t, s, options, row.line)
-			if got := wallsOf(exit); !slices.Equal(got, row.want) || p.Discard() != nil {
+			if got := denialsMet(exit); !slices.Equal(got, row.want) || p.Discard() != nil {
 				t.Errorf("%s, %s: %q, %q", name, row.line, got, out)
 			}
 		}
@@ -312,19 +312,19 @@ func TestWhatAJobMayNotWriteIsNamed(t *testing.T) {
 	} {
 		options := Options{Job: true, Exec: true, Outputs: []string{filepath.Join(root, "dist")}}
 		out, exit, p := run(t, s, options, row.line)
-		if got := wallsOf(exit); !slices.Equal(got, row.want) || p.Discard() != nil {
+		if got := denialsMet(exit); !slices.Equal(got, row.want) || p.Discard() != nil {
 			t.Errorf("%s: %q, %q", row.line, got, out)
 		}
 	}
 	if out, exit, _ := run(t, s, Options{Job: true, Whole: true}, "echo 2 > src/a.ts; echo 2 > src/new"); exit.Denials != nil {
 		t.Errorf("with the whole project: %q, %+v", out, exit)
 	}
-	if out, exit, _ := run(t, s, Options{Job: true, Whole: true}, "echo 2 > Makefile"); len(exit.Denials) != 1 || exit.Denials[0].Wall != WallGuarded {
+	if out, exit, _ := run(t, s, Options{Job: true, Whole: true}, "echo 2 > Makefile"); len(exit.Denials) != 1 || exit.Denials[0].Kind != DenialGuarded {
 		t.Errorf("with the whole project, of a guarded file: %q, %+v", out, exit)
 	}
 }
 
-// What goes on is known to have met a wall before it ends.
+// The denials of what goes on are known before it ends.
 func TestAJobThatGoesOnSaysWhatItMayNotWrite(t *testing.T) {
 	t.Parallel()
 	s, root := guarding(t)
@@ -336,7 +336,7 @@ func TestAJobThatGoesOnSaysWhatItMayNotWrite(t *testing.T) {
 			t.Fatal("nothing is said")
 		}
 	}
-	if got := wallsOf(Exit{Denials: p.Denials()}); !slices.Equal(got, []string{"write " + root + "/d/new"}) {
+	if got := denialsMet(Exit{Denials: p.Denials()}); !slices.Equal(got, []string{"write " + root + "/d/new"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -360,7 +360,7 @@ func TestAProgramThatMayNotRunOnALayerIsNamed(t *testing.T) {
 		{"ls; cat plain; env true", nil},
 	} {
 		out, exit, p := run(t, s, Options{Layer: true}, row.line)
-		got := wallsOf(exit)
+		got := denialsMet(exit)
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], "/./", "/")
 		}
@@ -392,12 +392,12 @@ func TestLandlockNamesWhereNothingNewIsAllowed(t *testing.T) {
 		{"mkdir d/e; echo 2 > d/new; echo 2 > d/old; cat none", nil},
 	} {
 		out, exit, _ := run(t, s, Options{}, row.line)
-		if got := wallsOf(exit); !slices.Equal(got, row.want) {
+		if got := denialsMet(exit); !slices.Equal(got, row.want) {
 			t.Errorf("%s: %q, %q", row.line, got, out)
 		}
 	}
 	out, exit, _ := run(t, s, Options{ReadOnly: true}, "echo 3 > d/old; cat d/old")
-	if !strings.HasSuffix(out, "2\n") || !slices.Equal(wallsOf(exit), []string{"write " + root + "/d/old"}) {
+	if !strings.HasSuffix(out, "2\n") || !slices.Equal(denialsMet(exit), []string{"write " + root + "/d/old"}) {
 		t.Errorf("reading: %q, %+v", out, exit)
 	}
 }

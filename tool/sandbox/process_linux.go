@@ -146,13 +146,13 @@ func (p *Process) hides(path string) bool {
 	return at.Op != launcher.OpProc && at.From != at.To || within(path, p.line.Denied)
 }
 
-// denialsOf gathers denials by their wall.
+// denialsOf gathers denials by their kind.
 func denialsOf(all []launcher.Denial) (list []Denial) {
 	for _, one := range all {
-		at := slices.IndexFunc(list, func(d Denial) bool { return d.Wall == one.Wall })
+		at := slices.IndexFunc(list, func(d Denial) bool { return d.Kind == one.Kind })
 		if at < 0 {
 			at = len(list)
-			list = append(list, Denial{Wall: one.Wall})
+			list = append(list, Denial{Kind: one.Kind})
 		}
 		d := &list[at]
 		d.N += one.N
@@ -160,11 +160,11 @@ func denialsOf(all []launcher.Denial) (list []Denial) {
 			d.Paths = append(d.Paths, one.Path)
 		}
 	}
-	slices.SortFunc(list, func(a, b Denial) int { return cmp.Compare(a.Wall, b.Wall) })
+	slices.SortFunc(list, func(a, b Denial) int { return cmp.Compare(a.Kind, b.Kind) })
 	for i := range list {
 		d := &list[i]
 		slices.Sort(d.Paths)
-		d.What = wallNames[d.Wall]
+		d.What = denialNames[d.Kind]
 		if len(d.Paths) > 0 {
 			d.What += ": " + strings.Join(d.Paths[:min(len(d.Paths), 3)], ", ")
 		}
@@ -175,18 +175,18 @@ func denialsOf(all []launcher.Denial) (list []Denial) {
 // maxPaths is how many paths a denial names.
 const maxPaths = 10
 
-// wallNames describes each kind of denial.
-var wallNames = map[string]string{
-	WallNetwork:   "there is no network but a loopback of its own",
-	WallLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
-	WallSocket:    "no sockets",
-	WallNamespace: "no new namespaces",
-	WallTrace:     "no looking into other processes",
-	WallHome:      "the home directory is an empty one here; what was written to it is lost",
-	WallExec:      "nothing that the project brings, or that was written here, may be executed",
-	WallEntry:     "no new entries beside .git: only existing directories can be written",
-	WallWrite:     "the project is read-only for a background command",
-	WallGuarded:   "files that programs run automatically are read-only",
+// denialNames describes each kind of denial.
+var denialNames = map[string]string{
+	DenialNetwork:   "there is no network but a loopback of its own",
+	DenialLoopback:  "the loopback here is the session's own; [permissions] loopback = [PORT] admits a port of this machine",
+	DenialSocket:    "no sockets",
+	DenialNamespace: "no new namespaces",
+	DenialTrace:     "no looking into other processes",
+	DenialHome:      "the home directory is an empty one here; what was written to it is lost",
+	DenialExec:      "nothing that the project brings, or that was written here, may be executed",
+	DenialEntry:     "no new entries beside .git: only existing directories can be written",
+	DenialWrite:     "the project is read-only for a background command",
+	DenialGuarded:   "files that programs run automatically are read-only",
 }
 
 // Protect covers what is denied and protected by now, for a command that sees the

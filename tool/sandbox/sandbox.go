@@ -126,9 +126,9 @@ type Exit struct {
 	Denials []Denial // each once
 }
 
-// Denial is one wall that the kernel refused to let a command through.
+// Denial is what the kernel refused a command, of one kind.
 type Denial struct {
-	Wall  string   // one of the Wall constants
+	Kind  string   // one of the constants below
 	What  string   // the refusal in words, such as "no route to another machine"
 	N     int      // how often
 	Paths []string // at most ten, where known
@@ -136,19 +136,19 @@ type Denial struct {
 
 // The kinds of denials.
 const (
-	WallNetwork   = launcher.WallNetwork
-	WallLoopback  = launcher.WallLoopback // no one listened at a port of the loopback
-	WallSocket    = launcher.WallSocket
-	WallNamespace = launcher.WallNamespace
-	WallTrace     = launcher.WallTrace
-	WallHome      = launcher.WallHome  // files were written to the home, and are lost: Paths
-	WallExec      = launcher.WallExec  // programs on a layer without Options.Exec: Paths
-	WallEntry     = launcher.WallEntry // Landlock allows no new entries in a directory that holds what others run: Paths
-	// WallWrite is what a job may not write without Options.Whole, and what a read-only
+	DenialNetwork   = launcher.DenialNetwork
+	DenialLoopback  = launcher.DenialLoopback // no one listened at a port of the loopback
+	DenialSocket    = launcher.DenialSocket
+	DenialNamespace = launcher.DenialNamespace
+	DenialTrace     = launcher.DenialTrace
+	DenialHome      = launcher.DenialHome  // files were written to the home, and are lost: Paths
+	DenialExec      = launcher.DenialExec  // programs on a layer without Options.Exec: Paths
+	DenialEntry     = launcher.DenialEntry // Landlock allows no new entries in a directory that holds what others run: Paths
+	// DenialWrite is what a job may not write without Options.Whole, and what a read-only
 	// command tried to write: Paths. Where the system does not say what it refused, a
 	// read-only command that failed has it without Paths.
-	WallWrite   = launcher.WallWrite
-	WallGuarded = launcher.WallGuarded
+	DenialWrite   = launcher.DenialWrite
+	DenialGuarded = launcher.DenialGuarded
 )
 
 // Mechanism is what of the system confines a command.

@@ -141,7 +141,7 @@ func (p *Process) Wait() (Exit, error) {
 	}
 	exit := Exit{Status: p.cmd.ProcessState.Sys().(syscall.WaitStatus)}
 	if p.still && exit.Status != 0 { // the system does not say what it refused
-		exit.Denials = []Denial{{Wall: WallWrite, What: "it failed where nothing may be written", N: 1}}
+		exit.Denials = []Denial{{Kind: DenialWrite, What: "it failed where nothing may be written", N: 1}}
 	}
 	deadline := time.Now().Add(p.grace)
 	for p.Signal(0) == nil && time.Now().Before(deadline) {

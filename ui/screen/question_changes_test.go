@@ -80,7 +80,7 @@ func TestWhatACommandDidIsShownWhole(t *testing.T) {
 func TestQuestionsOfferOnlyWhatTheyTake(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	changes, outside := changesQuestion(), ask(runCall("1", "npm ci"), 1, 1)
-	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed at a wall: no network"
+	outside.Kind, outside.Reason = agent.QuestionOutside, "it ran once, confined, and failed: no network"
 	if got := r.Question(changes); !strings.HasSuffix(got, "[y,n,n!,p,q,?] (n) ") {
 		t.Errorf("asks %q", got)
 	}

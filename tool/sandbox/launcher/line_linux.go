@@ -34,12 +34,12 @@ type job struct {
 	hearing  sync.WaitGroup
 	saying   sync.Mutex // held while a frame is written
 
-	mu      sync.Mutex
-	over    chan struct{} // closed when the first process is gone
-	ended   bool          // the first process is gone and its number may be another's
-	limit   string
-	denials map[Denial]int // The keys say no number.
-	walled  int            // how many of them were said; of watch
+	mu       sync.Mutex
+	over     chan struct{} // closed when the first process is gone
+	ended    bool          // the first process is gone and its number may be another's
+	limit    string
+	denials  map[Denial]int // The keys say no number.
+	reported int            // how many of them were sent; of watch
 }
 
 // line runs one command, from its frame to its exit.
@@ -337,7 +337,7 @@ func (j *job) attend() {
 	j.hearing.Wait()
 	j.addCounted()
 	if j.ReadOnly && j.listener < 0 && status != 0 {
-		j.denied(Denial{Wall: WallWrite}) // no one heard what it tried
+		j.denied(Denial{Kind: DenialWrite}) // no one heard what it tried
 	}
 	j.lastLook(unix.WaitStatus(status))
 	j.say(Answer{Say: SayExit, Status: int(status), Stopped: stopped, Limit: j.limit, Denials: j.listDenials()})

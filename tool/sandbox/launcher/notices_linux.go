@@ -50,7 +50,7 @@ func (j *job) hear() {
 			j.denied(d)
 		} else {
 			a.error, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE // the kernel decides
-			if d.Wall != "" {
+			if d.Kind != "" {
 				j.denied(d)
 			}
 		}
@@ -59,7 +59,7 @@ func (j *job) hear() {
 	}
 }
 
-// judge says which wall a call meets, and whether the filter refuses it, or the kernel will.
+// judge returns the denial that a call meets, and whether the filter refuses it, or the kernel will.
 func (j *job) judge(n notification) (d Denial, refused bool) {
 	switch uint32(n.number) {
 	case unix.SYS_EXECVE:
@@ -76,7 +76,7 @@ func (j *job) judge(n notification) (d Denial, refused bool) {
 			return j.judgeEntry(n, w), false
 		}
 	}
-	return Denial{Wall: wallOf(n)}, true
+	return Denial{Kind: kindOf(n)}, true
 }
 
 // judgeExec notices a program that lies where nothing may be executed.
@@ -96,7 +96,7 @@ func (j *job) judgeExec(n notification, dir, arg int) (d Denial) {
 		st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o111 == 0 || mount.Flags&unix.MS_NOEXEC == 0 {
 		return d
 	}
-	return Denial{Wall: WallExec, Path: path}
+	return Denial{Kind: DenialExec, Path: path}
 }
 
 // openOf opens a path for its place alone, as the process sees it that made a call.
@@ -153,9 +153,9 @@ func (j *job) judgeWrite(n notification, w writer) (d Denial) {
 		return d
 	}
 	if slices.ContainsFunc(j.Protected, func(p string) bool { return inside(real, p) }) {
-		return Denial{Wall: WallGuarded, Path: real}
+		return Denial{Kind: DenialGuarded, Path: real}
 	}
-	return Denial{Wall: WallWrite, Path: real}
+	return Denial{Kind: DenialWrite, Path: real}
 }
 
 // judgeEntry notices a new name in a directory where Landlock allows none.
@@ -169,7 +169,7 @@ func (j *job) judgeEntry(n notification, w writer) (d Denial) {
 		!j.full[place{uint64(st.Dev), st.Ino}] {
 		return d
 	}
-	return Denial{Wall: WallEntry, Path: path}
+	return Denial{Kind: DenialEntry, Path: path}
 }
 
 // pathOf is the path among the arguments of a call, made absolute.
@@ -224,21 +224,21 @@ func textOf(memory string, at uint64) (string, bool) {
 	return "", false
 }
 
-func wallOf(n notification) string {
+func kindOf(n notification) string {
 	switch n.number {
 	case unix.SYS_SOCKET:
 		switch n.args[0] {
 		case unix.AF_INET, unix.AF_INET6:
-			return WallNetwork
+			return DenialNetwork
 		}
-		return WallSocket
+		return DenialSocket
 	case unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV:
-		return WallTrace
+		return DenialTrace
 	}
 	if n.number == unix.SYS_IOCTL || slices.Contains(attributes, uint32(n.number)) {
-		return WallWrite
+		return DenialWrite
 	}
-	return WallNamespace
+	return DenialNamespace
 }
 
 func (j *job) denied(d Denial) {

@@ -111,7 +111,7 @@ func (j *job) lastLook(status unix.WaitStatus) {
 		j.limit = bytes(j.Size) + " in one file"
 	}
 	for _, path := range j.homeFiles("", nil) {
-		j.denials[Denial{Wall: WallHome, Path: path}]++
+		j.denials[Denial{Kind: DenialHome, Path: path}]++
 	}
 }
 
@@ -207,7 +207,7 @@ func (j *job) reached(u usage) string {
 // unnoticed are directories of the home in which programs keep what no one misses.
 var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.npm/_update-notifier-last-checked", "/.cargo/.global-cache"}
 
-// maxNamed is how many paths of a wall are named.
+// maxNamed is how many paths of a denial are named.
 const maxNamed = 10
 
 // homeFiles adds the files that the command wrote to its home, which are lost.
@@ -249,8 +249,8 @@ func (j *job) sayDenials() {
 	j.mu.Lock()
 	n, denials := len(j.denials), j.listDenials()
 	j.mu.Unlock()
-	if n > j.walled {
-		j.walled = n
+	if n > j.reported {
+		j.reported = n
 		j.say(Answer{Say: SayDenials, Denials: denials})
 	}
 }
@@ -276,11 +276,11 @@ func (j *job) addCounted() {
 	defer j.counters.Unlock()
 	unroutable, opened, refused := network()
 	if n := unroutable - j.counters.unroutable; n > 0 {
-		j.denials[Denial{Wall: WallNetwork}] += n
+		j.denials[Denial{Kind: DenialNetwork}] += n
 	}
 	// Who waits for a server of its own is refused first, and then not.
 	if n := refused - j.counters.refused; n > 0 && n == opened-j.counters.opened {
-		j.denials[Denial{Wall: WallLoopback}] += n
+		j.denials[Denial{Kind: DenialLoopback}] += n
 	}
 	j.counters.unroutable = max(unroutable, j.counters.unroutable)
 	j.counters.opened, j.counters.refused = opened, refused

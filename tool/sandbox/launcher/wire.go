@@ -169,9 +169,9 @@ type Answer struct {
 	Denials []Denial // so far; of SayExit and SayDenials
 }
 
-// Denial is a wall, and the path that met it where that is known.
+// Denial is a refused act, with its path where that is known.
 type Denial struct {
-	Wall, Path string
+	Kind, Path string
 	N          int // how often
 }
 
@@ -194,14 +194,14 @@ const (
 
 // The kinds of denials.
 const (
-	WallNetwork   = "network"
-	WallLoopback  = "loopback"
-	WallSocket    = "socket"
-	WallNamespace = "namespace"
-	WallTrace     = "trace"
-	WallHome      = "home"
-	WallExec      = "exec"
-	WallEntry     = "entry"
-	WallWrite     = "write"
-	WallGuarded   = "guarded"
+	DenialNetwork   = "network"
+	DenialLoopback  = "loopback"
+	DenialSocket    = "socket"
+	DenialNamespace = "namespace"
+	DenialTrace     = "trace"
+	DenialHome      = "home"
+	DenialExec      = "exec"
+	DenialEntry     = "entry"
+	DenialWrite     = "write"
+	DenialGuarded   = "guarded"
 )

@@ -125,7 +125,7 @@ func TestTheLoopbackIsTheSessionsOwn(t *testing.T) {
 	line := "exec 3<>/dev/tcp/127.0.0.1/" + strconv.Itoa(port) + " && cat <&3"
 	s, _ := open(t, nil)
 	out, exit := bash(t, s, Options{}, line)
-	named := slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallLoopback && d.N == 1 })
+	named := slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Kind == DenialLoopback && d.N == 1 })
 	if exit.Status == 0 || !named {
 		t.Errorf("it ended with %+v and printed %q", exit, out)
 	}
@@ -183,15 +183,15 @@ func bash(t *testing.T, s *Sandbox, options Options, line string) (string, Exit)
 	return out, exit
 }
 
-func TestTheNetworkIsAWallWithAName(t *testing.T) {
+func TestADenialOfTheNetworkIsNamed(t *testing.T) {
 	for name, options := range map[string]Options{"sandbox": {}, "layer": {Layer: true}} {
 		s, _ := open(t, nil)
 		out, exit := bash(t, s, options, "exec 3<>/dev/tcp/192.0.2.7/80")
-		if exit.Status == 0 || len(exit.Denials) != 1 || exit.Denials[0].Wall != "network" {
+		if exit.Status == 0 || len(exit.Denials) != 1 || exit.Denials[0].Kind != "network" {
 			t.Errorf("%s: it ended with %+v and printed %q", name, exit, out)
 		}
 		if out, exit := bash(t, s, options, "ls -la; id"); len(exit.Denials) != 0 {
-			t.Errorf("%s: walls where there are none: %+v, %q", name, exit, out)
+			t.Errorf("%s: denials where there are none: %+v, %q", name, exit, out)
 		}
 	}
 }
@@ -352,7 +352,7 @@ func TestAReadOnlyCommandChangesNothingAndItsAttemptsAreNamed(t *testing.T) {
 			"perl -e 'chmod 0777, \"f\"; utime 1, 1, \"f\"; exit 0'", "perl -e 'open(my $f, \"<\", \"f\"); chmod 0777, $f; exit 0'",
 			"echo x | tee n; true", "sort -o f f || true", "mknod n p"} {
 			out, exit, p := run(t, s, Options{ReadOnly: true}, line)
-			if p.Discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallWrite }) {
+			if p.Discard() != nil || !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Kind == DenialWrite }) {
 				t.Errorf("%s: %s: %+v, %q", mechanism, line, exit, out)
 			}
 			if now := state(); now != before {
