@@ -133,7 +133,7 @@ func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 		case wire.SchemaNone:
 			continue
 		case wire.SchemaPlain:
-			d.Parameters = bytes.Replace(wire.Subset(t.Schema), []byte(`"properties":{},`), nil, 1) // empty ones are refused
+			d.Parameters = bytes.Replace(wire.Subset(t.Schema, false), []byte(`"properties":{},`), nil, 1) // empty ones are refused
 		default:
 			d.JSONSchema = wire.Schema(t.Schema)
 		}

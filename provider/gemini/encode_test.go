@@ -196,7 +196,7 @@ func TestSubset(t *testing.T) {
 			`{"properties":{"a":{"description":"x","type":"string"},"b":{"type":"string"}},"type":"object"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := wire.Subset(json.RawMessage(tc.in))
+			got := wire.Subset(json.RawMessage(tc.in), false)
 			if string(got) != tc.want {
 				t.Errorf("\n%s, want\n%s", got, tc.want)
 			}
@@ -212,7 +212,7 @@ func TestSubset(t *testing.T) {
 // TestSubsetOfItself: a schema that holds itself ends, and soon.
 func TestSubsetOfItself(t *testing.T) {
 	got := wire.Subset(json.RawMessage(
-		`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`))
+		`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`), false)
 	if want := `{"properties":{"child":{"type":"string"},"more":{"items":{"type":"string"},"type":"array"}},"type":"object"}`; string(got) != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -222,8 +222,8 @@ func TestSubsetOfItself(t *testing.T) {
 			`,"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
 	}
 	wide += `},"properties":{"a":{"$ref":"#/$defs/d30"}}}`
-	if got = wire.Subset(json.RawMessage(wide)); len(got) > 256<<10 ||
-		!bytes.Equal(got, wire.Subset(json.RawMessage(wide))) {
+	if got = wire.Subset(json.RawMessage(wide), false); len(got) > 256<<10 ||
+		!bytes.Equal(got, wire.Subset(json.RawMessage(wide), false)) {
 		t.Errorf("%d bytes, or not the same twice", len(got))
 	}
 }

@@ -114,7 +114,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	schema = wire.Schema(schema)
 	var t tool
 	if json.Unmarshal(schema, &t) != nil || t.Type != "object" || t.Properties == nil {
-		return wire.Subset(schema)
+		return wire.Subset(schema, true)
 	}
 	return schema
 }

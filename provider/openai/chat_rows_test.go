@@ -360,7 +360,7 @@ func TestUsageInAChunkOfItsOwn(t *testing.T) {
 // few words. What is left of it still says what the tool takes.
 func TestASchemaThatIsNotUnderstood(t *testing.T) {
 	schema := `{"$schema":"x","type":"object","properties":{"edits":{"type":"array","description":"What.","items":{"type":"object","properties":{"old":{"type":["string","null"],"not":{}}},"required":["old"],"additionalProperties":false}},"n":{"type":"integer","enum":[1,2]}},"required":["edits"],"not":{"required":["x"]}}`
-	const want = `{"properties":{"edits":{"description":"What.","items":{"properties":{"old":{"type":"string"}},"required":["old"],"type":"object"},"type":"array"},"n":{"type":"integer"}},"required":["edits"],"type":"object"}`
+	const want = `{"properties":{"edits":{"description":"What.","items":{"properties":{"old":{"type":"string"}},"required":["old"],"type":"object"},"type":"array"},"n":{"enum":[1,2],"type":"integer"}},"required":["edits"],"type":"object"}`
 	for status, message := range map[int]string{400: "failed to parse grammar",
 		500: "JSON schema conversion failed:\nUnrecognized schema: {}"} {
 		ok := providertest.Chat(providertest.Text("ok"))

@@ -76,7 +76,7 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 	for _, t := range req.Tools {
 		params := wire.Schema(t.Schema)
 		if l.Without(wire.RichSchemas) {
-			params = wire.Subset(params)
+			params = wire.Subset(params, true)
 		}
 		b.Tools = append(b.Tools, wire.NewTool(t, params))
 	}

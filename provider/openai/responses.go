@@ -135,7 +135,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	schema = wire.Schema(schema)
 	var root map[string]any
 	if json.Unmarshal(schema, &root) != nil || root["type"] != "object" || !haveItems(root) {
-		return wire.Subset(schema)
+		return wire.Subset(schema, true)
 	}
 	_, properties := root["properties"].(map[string]any)
 	for _, word := range []string{"anyOf", "oneOf", "allOf", "enum", "not"} {
@@ -143,7 +143,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 		properties = properties && !there
 	}
 	if !properties {
-		return wire.Subset(schema)
+		return wire.Subset(schema, true)
 	}
 	return schema
 }

@@ -23,12 +23,15 @@ func Schema(raw json.RawMessage) json.RawMessage {
 
 // Subset rewrites a JSON Schema, with an object at the root, in the words that every server
 // understands, also one that makes a grammar of it, or that refuses all other words, a schema
-// without a type, anything beside a choice, or empty properties below the root. What they cannot
-// say is dropped: the call's input is checked against the whole schema later. The result depends
-// only on the schema.
-func Subset(schema json.RawMessage) json.RawMessage {
-	s := subsetter{open: map[string]bool{"#": true}}
-	if json.Unmarshal(provider.CleanJSON(schema), &s.root) != nil {
+// without a type, anything beside a choice, or empty properties below the root. Choices of values
+// that are not text stay only where the server takes numbers in them. What it cannot say is
+// dropped: the call's input is checked against the whole schema later. The result depends only
+// on the schema and numbers.
+func Subset(schema json.RawMessage, numbers bool) json.RawMessage {
+	s := subsetter{numbers: numbers, open: map[string]bool{"#": true}}
+	dec := json.NewDecoder(bytes.NewReader(provider.CleanJSON(schema)))
+	dec.UseNumber() // a large one in a choice stays as it is
+	if dec.Decode(&s.root) != nil {
 		s.root = nil
 	}
 	flat, choices := s.flatten(s.root)
@@ -48,9 +51,10 @@ func Subset(schema json.RawMessage) json.RawMessage {
 }
 
 type subsetter struct {
-	root  map[string]any
-	open  map[string]bool // references being followed: schemas may refer to themselves
-	nodes int
+	numbers bool
+	root    map[string]any
+	open    map[string]bool // references being followed: schemas may refer to themselves
+	nodes   int
 }
 
 // How large a schema may become when its references are written out, in schemas
@@ -190,6 +194,9 @@ func (s *subsetter) typed(flat map[string]any, kind string, depth int) map[strin
 		return out
 	}
 	out["type"] = kind
+	if len(all) > 0 && s.numbers {
+		out["enum"] = all
+	}
 	switch kind {
 	case "array":
 		out["items"] = s.node(flat["items"], depth+1)
