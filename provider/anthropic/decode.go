@@ -80,18 +80,17 @@ type stopDetails struct {
 }
 
 // Feed implements wire.Decoder.
-func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.Pending = d.Pending[:0]
+func (d *decoder) Feed(data string) (wire.Progress, error) {
 	if text, index, ok := d.repeated.Text(data); ok {
 		d.text(d.block(index, wire.FormText), text)
-		return d.Pending, wire.More, nil
+		return wire.More, nil
 	}
 	var ev event
 	if err := wire.Decode([]byte(data), &ev); err != nil {
-		return nil, wire.More, wire.Nonsense("an event of the reply", err)
+		return wire.More, wire.Nonsense("an event of the reply", err)
 	}
 	if e := wire.Reported(ev.Error, data, ev.Type == "error" && wire.Present(ev.Error)); e != nil {
-		return nil, wire.More, e
+		return wire.More, e
 	}
 	switch ev.Type {
 	case "message_start":
@@ -116,14 +115,13 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 		d.count(ev.Usage)
 	case "message_stop":
 		d.ended = true
-		return d.Pending, wire.End, nil
+		return wire.End, nil
 	}
-	return d.Pending, wire.More, nil
+	return wire.More, nil
 }
 
 // Whole implements wire.Decoder.
-func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	d.Pending = nil
+func (d *decoder) Whole(data []byte) error {
 	var kind event
 	var m messageHead
 	err := wire.Decode(data, &kind)
@@ -131,7 +129,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 		err = wire.Decode(data, &m)
 	}
 	if err != nil || kind.Type != "message" {
-		return nil, wire.NoReply("message", data, err)
+		return wire.NoReply("message", data, err)
 	}
 	d.start(&m)
 	for i := range m.Content {
@@ -141,7 +139,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 		d.finish(*m.StopReason, m.StopDetails)
 		d.ended = true
 	}
-	return d.Pending, nil
+	return nil
 }
 
 // start begins the reply. A gateway may begin it again: what came before is void.

@@ -15,9 +15,10 @@ func TestRefrain(t *testing.T) {
 	d := &decoder{}
 	feed := func(format string, args ...any) {
 		t.Helper()
-		if _, _, err := d.Feed(fmt.Sprintf(format, args...)); err != nil {
+		if _, err := d.Feed(fmt.Sprintf(format, args...)); err != nil {
 			t.Fatal(err)
 		}
+		d.Events()
 	}
 	const delta = `{"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":"%s"}}`
 	open := func(index int) {

@@ -60,28 +60,26 @@ type usageMetadata struct {
 }
 
 // Feed implements wire.Decoder.
-func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.Pending = d.Pending[:0]
+func (d *decoder) Feed(data string) (wire.Progress, error) {
 	err := d.takeAll([]byte(data))
 	if err == nil && d.stop != "" {
-		return d.Pending, wire.Complete, nil
+		return wire.Complete, nil
 	}
-	return d.Pending, wire.More, err
+	return wire.More, err
 }
 
 // Whole implements wire.Decoder: one response, or a list of all.
-func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	d.Pending = nil
+func (d *decoder) Whole(data []byte) error {
 	if err := d.takeAll(data); err != nil {
-		return d.Pending, err
+		return err
 	}
 	if len(d.Parts) == 0 && d.stop == "" {
-		return nil, wire.NoReply("answer of a model", data, nil)
+		return wire.NoReply("answer of a model", data, nil)
 	}
 	if d.stop == "" && data[0] == '{' {
 		d.stop = "STOP" // a whole document needs no word that it ended
 	}
-	return d.Pending, nil
+	return nil
 }
 
 func (d *decoder) takeAll(data []byte) error {

@@ -37,25 +37,24 @@ type line struct {
 }
 
 // Feed implements wire.Decoder.
-func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.Pending = d.Pending[:0]
+func (d *decoder) Feed(data string) (wire.Progress, error) {
 	var l line
 	if err := wire.Decode([]byte(data), &l); err != nil {
-		return nil, wire.More, wire.Nonsense("a line of the reply", err)
+		return wire.More, wire.Nonsense("a line of the reply", err)
 	}
 	if err := d.take(&l, data); err != nil {
-		return d.Pending, wire.More, err
+		return wire.More, err
 	}
 	if d.stop != "" {
-		return d.Pending, wire.End, nil
+		return wire.End, nil
 	}
-	return d.Pending, wire.More, nil
+	return wire.More, nil
 }
 
 // Whole implements wire.Decoder; replies of this wire never come so.
-func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	events, _, err := d.Feed(string(data))
-	return events, err
+func (d *decoder) Whole(data []byte) error {
+	_, err := d.Feed(string(data))
+	return err
 }
 
 // take works a line in. One without a message is an error.

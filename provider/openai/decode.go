@@ -57,29 +57,28 @@ type delta struct {
 }
 
 // Feed implements wire.Decoder.
-func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.Pending = d.Pending[:0]
+func (d *decoder) Feed(data string) (wire.Progress, error) {
 	if strings.TrimSpace(data) == "[DONE]" {
 		d.over = true
 		d.EndAnswer()
-		return d.Pending, wire.End, nil
+		return wire.End, nil
 	}
 	if text, _, ok := d.repeated.Text(data); ok && d.stop == "" {
 		d.Answer(text)
-		return d.Pending, wire.More, nil
+		return wire.More, nil
 	}
 	var c chunk
 	if err := wire.Decode([]byte(data), &c); err != nil {
-		return nil, wire.More, wire.Nonsense("an event of the reply", err)
+		return wire.More, wire.Nonsense("an event of the reply", err)
 	}
 	err := d.take(&c, []byte(data))
 	if err == nil && d.stop != "" {
-		return d.Pending, wire.Complete, nil
+		return wire.Complete, nil
 	}
 	if err == nil && c.onlyText() {
 		d.repeated.Learn(data, d.OnlyText(), 0)
 	}
-	return d.Pending, wire.More, err
+	return wire.More, err
 }
 
 // onlyText reports whether a chunk holds nothing to keep but text.
@@ -98,14 +97,13 @@ func (c *chunk) onlyText() bool {
 }
 
 // Whole implements wire.Decoder.
-func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	d.Pending = nil
+func (d *decoder) Whole(data []byte) error {
 	var c chunk
 	err := wire.Decode(data, &c)
 	if err == nil && len(c.Choices) > 0 {
-		return d.Pending, d.takeWhole(&c, data)
+		return d.takeWhole(&c, data)
 	}
-	return nil, wire.NoReply("completion", data, err)
+	return wire.NoReply("completion", data, err)
 }
 
 func (d *decoder) takeWhole(c *chunk, data []byte) error {

@@ -16,9 +16,10 @@ func TestRefrain(t *testing.T) {
 	feed := func(delta, rest string) {
 		t.Helper()
 		data := fmt.Sprintf(`{"id":"1","model":"m","choices":[{"index":0,"delta":{%s},"finish_reason":%s}]}`, delta, rest)
-		if _, _, err := d.Feed(data); err != nil {
+		if _, err := d.Feed(data); err != nil {
 			t.Fatal(err)
 		}
+		d.Events()
 	}
 	text := func(pieces ...string) {
 		t.Helper()
@@ -61,9 +62,10 @@ func TestRefrainNot(t *testing.T) {
 	} {
 		d := &decoder{}
 		for range 3 {
-			if _, _, err := d.Feed(`{"model":"m","choices":[{"index":0,"delta":{"content":"hello"}` + rest); err != nil {
+			if _, err := d.Feed(`{"model":"m","choices":[{"index":0,"delta":{"content":"hello"}` + rest); err != nil {
 				t.Fatal(err)
 			}
+			d.Events()
 		}
 		if _, _, ok := d.repeated.Text(`{"model":"m","choices":[{"index":0,"delta":{"content":"again"}` + rest); ok {
 			t.Errorf("%s: such chunks are no longer decoded", name)

@@ -70,20 +70,19 @@ const (
 )
 
 // Feed implements wire.Decoder.
-func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.Pending = d.Pending[:0]
+func (d *responsesDecoder) Feed(data string) (wire.Progress, error) {
 	if strings.TrimSpace(data) == "[DONE]" { // gateways add it out of habit
-		return nil, wire.More, nil
+		return wire.More, nil
 	}
 	var ev responsesEvent
 	if err := wire.Decode([]byte(data), &ev); err != nil {
-		return nil, wire.More, wire.Nonsense("an event of the reply", err)
+		return wire.More, wire.Nonsense("an event of the reply", err)
 	}
 	if e := wire.Reported(ev.Error, data, ev.Type == "error"); e != nil {
-		return nil, wire.More, e
+		return wire.More, e
 	}
 	if !strings.HasPrefix(ev.Type, "response.") {
-		return nil, wire.More, nil // pings, and whatever comes
+		return wire.More, nil // pings, and whatever comes
 	}
 	model := ""
 	if ev.Response != nil {
@@ -97,28 +96,27 @@ func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, e
 		}
 		ev.Response.Status = cmp.Or(ev.Response.Status, strings.TrimPrefix(ev.Type, "response."))
 		if err := d.finish(ev.Response, ev.Type); err != nil {
-			return d.Pending, wire.More, err
+			return wire.More, err
 		}
-		return d.Pending, wire.End, nil
+		return wire.End, nil
 	}
 	d.take(&ev)
-	return d.Pending, wire.More, nil
+	return wire.More, nil
 }
 
 // Whole implements wire.Decoder.
-func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
-	d.Pending = nil
+func (d *responsesDecoder) Whole(data []byte) error {
 	var r responsesReply
 	err := wire.Decode(data, &r)
 	if err != nil || r.Status == "" || r.Object != "response" {
-		return nil, wire.NoReply("response", data, err)
+		return wire.NoReply("response", data, err)
 	}
 	d.Begin(r.Model, "")
 	switch r.Status {
 	case "queued", "in_progress":
-		return d.Pending, nil // the server works on without us: no reply came
+		return nil // the server works on without us: no reply came
 	}
-	return d.Pending, d.finish(&r, "response."+r.Status)
+	return d.finish(&r, "response."+r.Status)
 }
 
 func (d *responsesDecoder) take(ev *responsesEvent) {

@@ -25,6 +25,7 @@ type outputItem struct {
 	index     int
 	id        string
 	announced bool // its start was told
+	place     int  // among all items
 }
 
 // section is a part of an item's reasoning: one of its summaries, or of its texts.
@@ -87,9 +88,13 @@ func (o *outputItem) fits(kind string) bool { return o.kind == kind || o.kind ==
 
 func (o *outputItem) isCalled(id string) bool { return id != "" && (o.id == id || o.mark.ID == id) }
 
+// maxOpen is how many of the newest items an event may speak of: a reply of very many must not
+// be searched whole for each event.
+const maxOpen = 256
+
 // newest is the newest item of which is is true, or nil.
 func (d *responsesDecoder) newest(is func(*outputItem) bool) *outputItem {
-	for _, o := range slices.Backward(d.items) {
+	for _, o := range slices.Backward(d.items[max(0, len(d.items)-maxOpen):]) {
 		if is(o) {
 			return o
 		}
@@ -98,7 +103,7 @@ func (d *responsesDecoder) newest(is func(*outputItem) bool) *outputItem {
 }
 
 func (d *responsesDecoder) begin(kind string) *outputItem {
-	o := &outputItem{kind: kind, index: -1}
+	o := &outputItem{kind: kind, index: -1, place: len(d.items)}
 	d.items = append(d.items, o)
 	return o
 }
@@ -198,7 +203,7 @@ const (
 // arguments adds a piece to a call's arguments; "" is the call's beginning.
 func (d *responsesDecoder) arguments(o *outputItem, piece string) {
 	o.args.WriteString(piece)
-	d.Called(o.name, slices.Index(d.items, o), len(piece))
+	d.Called(o.name, o.place, len(piece))
 }
 
 // setArguments puts the whole arguments in the place of the pieces, unless they are empty.
@@ -240,7 +245,7 @@ func (d *responsesDecoder) reasoning(o *outputItem, at section, s string) {
 
 // complete takes of a finished response the items that the stream lacked or left open.
 func (d *responsesDecoder) complete(output []json.RawMessage) {
-	streamed := d.items
+	streamed := d.items[:min(len(d.items), maxOpen)]
 	for n, raw := range output {
 		var it itemHead
 		if wire.Decode(raw, &it) != nil {

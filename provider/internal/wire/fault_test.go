@@ -22,27 +22,32 @@ import (
 
 // words is a decoder of nothing: each event's data is a text, "end" ends.
 type words struct {
-	ended bool
-	held  int
+	ended  bool
+	held   int
+	events []provider.Event
 }
 
-func (w *words) Feed(data string) ([]provider.Event, Progress, error) {
+func (w *words) Feed(data string) (Progress, error) {
+	w.events = nil
 	switch data {
 	case "end":
 		w.ended = true
-		return nil, Complete, nil
+		return Complete, nil
 	case "last":
 		w.ended = true
-		return nil, End, nil
+		return End, nil
 	}
 	w.held += len(data)
-	return []provider.Event{provider.TextDelta{Text: data}}, More, nil
+	w.events = []provider.Event{provider.TextDelta{Text: data}}
+	return More, nil
 }
 
-func (w *words) Whole(data []byte) ([]provider.Event, error) {
-	w.ended = true
-	return []provider.Event{provider.TextDelta{Text: string(data)}}, nil
+func (w *words) Whole(data []byte) error {
+	w.ended, w.events = true, []provider.Event{provider.TextDelta{Text: string(data)}}
+	return nil
 }
+
+func (w *words) Events() []provider.Event { return w.events }
 
 func (w *words) Held() int { return w.held }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +28,7 @@ const (
 // Reply is what every decoder gathers of one reply.
 type Reply struct {
 	Usage   provider.Usage
-	Pending []provider.Event // events of the last Feed
+	Pending []provider.Event // events that Events has not taken yet
 	Parts   []*Piece         // in the model's order
 
 	begun bool
@@ -42,6 +41,13 @@ type Reply struct {
 // ReplyTo is ready for the reply to a request by the provider of the given name.
 func ReplyTo(name string, req provider.Request) Reply {
 	return Reply{provider: name, model: req.Model, history: req.Messages}
+}
+
+// Events implements Decoder.
+func (r *Reply) Events() []provider.Event {
+	events := r.Pending
+	r.Pending = r.Pending[:0]
+	return events
 }
 
 // Begin appends the event of the reply's begin, once.
@@ -170,6 +176,7 @@ func (r *Reply) OnlyText() string {
 func (r *Reply) Message(parts []provider.Part) provider.Message {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model}
 	var calls []provider.ToolCall
+	seen := map[[4]string]bool{}
 	for _, p := range parts {
 		call, ok := p.(provider.ToolCall)
 		if !ok {
@@ -177,10 +184,8 @@ func (r *Reply) Message(parts []provider.Part) provider.Message {
 			continue
 		}
 		for _, c := range several(call) {
-			same := func(d provider.ToolCall) bool {
-				return d.ID == c.ID && d.Name == c.Name && d.Raw == c.Raw && bytes.Equal(d.Input, c.Input)
-			}
-			if !slices.ContainsFunc(calls, same) {
+			if key := [4]string{c.ID, c.Name, c.Raw, string(c.Input)}; !seen[key] {
+				seen[key] = true
 				calls, m.Parts = append(calls, c), append(m.Parts, c)
 			}
 		}

@@ -47,10 +47,12 @@ const (
 // Decoder turns the wire's events into the provider's, in one goroutine for one reply. Its
 // errors are *provider.Error without Provider, Local, RequestID and Usage, or ErrCut.
 type Decoder interface {
-	// Feed takes the data of one event. Its slice is valid until the next call.
-	Feed(data string) ([]provider.Event, Progress, error)
+	// Feed takes the data of one event.
+	Feed(data string) (Progress, error)
 	// Whole takes a reply that came as one document, since the server ignored stream:true.
-	Whole(data []byte) ([]provider.Event, error)
+	Whole(data []byte) error
+	// Events are those of the last Feed or Whole, valid until the next one.
+	Events() []provider.Event
 	// Held is about how much of the reply is kept by now, in bytes.
 	Held() int
 	// Done builds the reply when no more events come. With an error it holds the known Usage.
@@ -152,11 +154,10 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 	if len(data) > MaxEvent {
 		return true, ErrEventTooLarge
 	}
-	events, err := dec.Whole(data)
-	if err != nil {
+	if err := dec.Whole(data); err != nil {
 		return true, err
 	}
-	return c.emit(events, yield), nil
+	return c.emit(dec.Events(), yield), nil
 }
 
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
@@ -182,8 +183,8 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 				return true, ErrReplyTooLarge
 			}
 		}
-		events, p, err := dec.Feed(pair.join(data))
-		if !c.emit(events, yield) {
+		p, err := dec.Feed(pair.join(data))
+		if !c.emit(dec.Events(), yield) {
 			return false, nil
 		}
 		switch {
