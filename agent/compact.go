@@ -67,7 +67,7 @@ func (r *requests) compactFull(ctx context.Context) error {
 	err := r.compact(ctx, old, "")
 	if err != nil && !r.hopeless(ctx, err) {
 		r.notSummed(err)
-		r.giveUpSumming()
+		r.giveUpSumming(err)
 		return nil
 	}
 	r.session.unsummed = 0
@@ -77,9 +77,9 @@ func (r *requests) compactFull(ctx context.Context) error {
 // mostUnsummed is how many automatic summaries in a row may fail, since each is paid for.
 const mostUnsummed = 3
 
-func (r *requests) giveUpSumming() {
-	if r.session.compactMode() != CompactAuto {
-		return // the user decides each time
+func (r *requests) giveUpSumming(err error) {
+	if r.session.compactMode() != CompactAuto || errors.Is(err, errTooLong) {
+		return // The user decides each time, or no request was made.
 	}
 	if r.session.unsummed++; r.session.unsummed >= mostUnsummed {
 		r.session.unsummed, r.session.compaction = 0, CompactTrim
@@ -96,8 +96,7 @@ func (r *requests) hopeless(ctx context.Context, err error) bool {
 }
 
 func (r *requests) notSummed(err error) {
-	r.cb.notice(NoticeWarning, "no summary ("+strings.TrimSuffix(err.Error(), ".")+
-		"); trimming instead")
+	r.cb.notice(NoticeWarning, "no summary ("+strings.TrimSuffix(err.Error(), ".")+"); trimming instead")
 }
 
 // The choices of the question at a full budget. What stands before the colon is an answer too.
@@ -134,8 +133,6 @@ func (r *requests) askCompact(ctx context.Context) (Compaction, error) {
 // compact puts a summary in the place of old. After an error the history is as it was.
 func (r *requests) compact(ctx context.Context, old conversation.Old, keep string) error {
 	made := len(r.response.Requests)
-	r.cb.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
-		text.Count(len(old.Messages), "old message"), conversation.Tokens(old.Tokens)))
 	text, err := r.summarize(ctx, old, keep)
 	if err == nil {
 		err = context.Cause(ctx)
@@ -195,6 +192,8 @@ type summarizer struct {
 	again    bool   // the one second try was made
 }
 
+var errTooLong = errors.New("the old part does not fit the model's window")
+
 func (r *requests) summarize(ctx context.Context, old conversation.Old, keep string) (string, error) {
 	if keep = strings.TrimSpace(keep); keep != "" {
 		keep = "\n\nThe user asks you to keep in any case: " + r.session.masked(keep)
@@ -203,8 +202,10 @@ func (r *requests) summarize(ctx context.Context, old conversation.Old, keep str
 	s.ask = fmt.Sprintf(strings.TrimSpace(summaryForm), int(float64(old.Summary)*wordsPerToken), keep)
 	tokens := old.Tokens + r.session.conv.TextTokens(s.ask)
 	if budget := r.session.conv.Budget(); budget > 0 && tokens > budget {
-		return "", errors.New("the old part does not fit the model's window")
+		return "", errTooLong
 	}
+	r.cb.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
+		text.Count(len(old.Messages), "old message"), conversation.Tokens(old.Tokens)))
 	return s.request(ctx, tokens)
 }
 

@@ -205,8 +205,30 @@ func TestASecondTryBringsTheSummary(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotFitIsSummedUpInPieces: the server refuses what is longer than it was
-// thought to take, and each piece brings the summary of those before it.
+// What does not fit is trimmed without a request, however often, and the next full context that
+// fits is summed up.
+func TestWhatDoesNotFitIsTrimmedUnasked(t *testing.T) {
+	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
+	large, small := *c.Asked(), *c.Asked()
+	small.Info.Context = 5000
+	cb := &recorder{}
+	for range 4 {
+		c.SwitchModel(large)
+		grow(t, c, 12)
+		c.SwitchModel(small)
+		mustSend(t, c.Agent, cb, "end")
+	}
+	if told := cb.told(agent.NoticeWarning); len(c.asked) != 0 || len(cb.told(agent.NoticeTrimmed)) != 4 || len(told) != 4 ||
+		!strings.Contains(told[0], "does not fit") || strings.Contains(fmt.Sprint(cb.told(agent.NoticeInfo)), "asked to sum up") {
+		t.Fatalf("asked %d times, told %+v", len(c.asked), cb.notices)
+	}
+	small.Info.Context = 8000
+	c.SwitchModel(small)
+	if mustSend(t, c.Agent, cb, "do it all"); len(cb.told(agent.NoticeCompacted)) != 1 || c.CompactMode() != agent.CompactAuto {
+		t.Errorf("%q, told %+v", c.CompactMode(), cb.notices)
+	}
+}
+
 // TestAModelThatCannotSumUpIsNotAskedForEver: each request for a summary is paid for.
 func TestAModelThatCannotSumUpIsNotAskedForEver(t *testing.T) {
 	refusal := fake.Say("no")
