@@ -86,9 +86,9 @@ type Model struct {
 	// Rules says in a sentence what the approval mode means with a provider that has its own
 	// rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string
-	// Settle waits until no run of a provider with tools of its own works in the project any
+	// Wait waits until no run of a provider with tools of its own works in the project any
 	// more, on any goroutine. Where it is set the journal spans each request; nil is all others.
-	Settle func()
+	Wait func()
 }
 
 // Sessions say where sessions are kept.

@@ -381,8 +381,8 @@ func (r *requests) timedOut(err error) error {
 // follows the request's end. The step of a run that was stopped ends with it, and the turn does
 // not wait. After an error the request must not be made.
 func (r *requests) spanned(ctx context.Context) (after func(), err error) {
-	settle, j := r.session.model.Settle, r.keeper.journal
-	if settle == nil || j == nil {
+	wait, j := r.session.model.Wait, r.keeper.journal
+	if wait == nil || j == nil {
 		return func() {}, nil
 	}
 	r.keeper.giveYours(r.cb)
@@ -395,7 +395,7 @@ func (r *requests) spanned(ctx context.Context) (after func(), err error) {
 	return func() {
 		report := make(chan string, 1)
 		r.keeper.runs.Go(func() {
-			settle()
+			wait()
 			report <- lostBy(r.keeper.closeStep(step))
 		})
 		select {

@@ -65,7 +65,7 @@ func TestTheJournalSpansTheRunOfAProviderWithTools(t *testing.T) {
 			put(t, root, "a.txt", "changed")
 			put(t, root, "new.txt", "made")
 		}}
-		a.Asked().Settle = func() {}
+		a.Asked().Wait = func() {}
 		if _, err := send(t, a, &recorder{}, "go"); (err != nil) != (failed != nil) {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestWhatAStoppedRunStillChangesIsTakenBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a.Asked().Provider = tradesman{work: func(context.Context) { put(t, root, "a.txt", "begun"); cancel() }}
 	end, over := make(chan struct{}), make(chan struct{})
-	a.Asked().Settle = func() { <-end; put(t, root, "a.txt", "changed late"); close(over) }
+	a.Asked().Wait = func() { <-end; put(t, root, "a.txt", "changed late"); close(over) }
 	if _, err := a.SendMessage(ctx, "go", &recorder{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestNoRunBeginsWithoutTheJournal(t *testing.T) {
 	a, root := inJournalAt(t, state)
 	put(t, filepath.Dir(state), "state", "in the way of a directory")
 	a.Asked().Provider = tradesman{work: func(context.Context) { put(t, root, "new.txt", "made") }}
-	a.Asked().Settle = func() {}
+	a.Asked().Wait = func() {}
 	_, err := send(t, a, &recorder{}, "go")
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindInternal {
 		t.Errorf("%v", err)

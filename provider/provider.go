@@ -23,12 +23,12 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
-// Settler is a Provider whose own tools may change files of the project.
-type Settler interface {
+// Waiter is a Provider whose own tools may change files of the project.
+type Waiter interface {
 	Provider
-	// Settle waits until nothing of the runs that were stopped works any more. It may be
+	// Wait waits until nothing of the runs that were stopped works any more. It may be
 	// called from any goroutine.
-	Settle()
+	Wait()
 }
 
 // Options are what one request may set. The zero value of each field means "unset".

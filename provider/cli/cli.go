@@ -168,7 +168,7 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 			return
 		}
 		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
-		err := c.settled(ctx, func() { r.notify("waiting for " + d.program + ", which was stopped, to end") })
+		err := c.waitStopped(ctx, func() { r.notify("waiting for " + d.program + ", which was stopped, to end") })
 		switch {
 		case r.left:
 			return
@@ -187,15 +187,14 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 	}
 }
 
-// Settle implements provider.Settler: it waits until the processes of stopped runs are
-// gone.
-func (c *CLI) Settle() {
-	_ = c.settled(context.Background(), func() {})
+// Wait implements provider.Waiter: it waits until the processes of stopped runs are gone.
+func (c *CLI) Wait() {
+	_ = c.waitStopped(context.Background(), func() {})
 }
 
-// Close waits as Settle does, and removes what the runs needed.
+// Close waits as Wait does, and removes what the runs needed.
 func (c *CLI) Close() {
-	c.Settle()
+	c.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.policy != "" {
@@ -251,8 +250,8 @@ func (c *CLI) variable(name string) string {
 	return ""
 }
 
-// settled waits until what was stopped is gone. late is called once, when that takes a while.
-func (c *CLI) settled(ctx context.Context, late func()) error {
+// waitStopped waits until what was stopped is gone. late is called once, when that takes a while.
+func (c *CLI) waitStopped(ctx context.Context, late func()) error {
 	c.mu.Lock()
 	leaving := slices.Clone(c.leaving)
 	c.mu.Unlock()

@@ -172,7 +172,7 @@ func startJob(ctx context.Context, env *tool.Env, c *shell.Command, limited bool
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("bash: %w", startError(err))
 	}
-	job.Settle(ctx, 0, atOnce)
+	job.WaitForOutput(ctx, 0, atOnce)
 	said := job.Read()
 	if !job.Runs() {
 		return endedResult(job, said+job.Read(), remark, env.Withheld), nil

@@ -128,7 +128,7 @@ func runShell(ctx context.Context, env *tool.Env, in shellInput, out io.Writer) 
 			note = "[nothing was typed: it has ended]\n"
 			break
 		}
-		job.Settle(ctx, from, cmp.Or(limit, afterInput))
+		job.WaitForOutput(ctx, from, cmp.Or(limit, afterInput))
 	case "kill":
 		if job.Runs() {
 			job.Stop()

@@ -173,7 +173,7 @@ func TestAWaitShowsWhatWasNotReadYet(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(env.Dir, "gate"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env.Jobs.Find("1").Settle(t.Context(), 0, time.Minute)
+	env.Jobs.Find("1").WaitForOutput(t.Context(), 0, time.Minute)
 	_, result, shown, err := callLive(t.Context(), t, Shell(), env, `{"action":"wait","timeout":0.05}`)
 	if err != nil || shown != "before\n" || !strings.HasPrefix(result.Text, "before\n[it has not ended within ") {
 		t.Errorf("%q, shown %q, %v", result.Text, shown, err)

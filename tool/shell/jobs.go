@@ -247,15 +247,15 @@ func (j *Job) Await(ctx context.Context, pattern *regexp.Regexp, limit time.Dura
 	}
 }
 
-// settled is how long a command is silent before its first output counts as whole.
-const settled = 150 * time.Millisecond
+// silentFor is how long a command is silent before its first output counts as whole.
+const silentFor = 150 * time.Millisecond
 
-// Settle waits until the command has said more than from bytes and is silent, or has ended, at
+// WaitForOutput waits until the command has said more than from bytes and is silent, or has ended, at
 // most limit.
-func (j *Job) Settle(ctx context.Context, from int, limit time.Duration) {
+func (j *Job) WaitForOutput(ctx context.Context, from int, limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	tick := time.NewTicker(settled)
+	tick := time.NewTicker(silentFor)
 	defer tick.Stop()
 	for last := from; ; {
 		select {

@@ -247,8 +247,8 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)
 	}
-	if s, ok := wire.(provider.Settler); ok {
-		m.Settle = s.Settle
+	if w, ok := wire.(provider.Waiter); ok {
+		m.Wait = w.Wait
 	}
 	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
 	a.warnOfOldPrice(m.Info)
