@@ -35,11 +35,11 @@ type Agent struct {
 	spent      *spending // It counts all turns of the run and is shared with sub-agents.
 
 	startMode  permission.Mode                    // the mode the agent was made with
-	beforePlan permission.Mode                    // the mode that plan mode took the place of, "" for none
+	beforePlan permission.Mode                    // the mode that plan mode replaced, "" for none
 	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
 	tasks      int                                // counts the sub-agents that were begun
 	end        func() error                       // ends what ForProject made; nil with New
-	reached    func() []string                    // says what commands reach; nil without a sandbox
+	reached    func() []string                    // lists what commands reach; nil without a sandbox
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 
@@ -118,7 +118,7 @@ func (a *Agent) Close() error {
 	return errors.Join(errs...)
 }
 
-// New makes an agent and begins its session. The error says what is missing.
+// New makes an agent and begins its session. The error names what is missing.
 func New(opt Options) (*Agent, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (a *Agent) describe(ctx context.Context) {
 	}
 }
 
-// override puts options over those of the agent until restore is called.
+// override replaces options of the agent until restore is called.
 func (a *Agent) override(o provider.Options) (restore func()) {
 	if o == (provider.Options{}) {
 		return func() {}
@@ -306,7 +306,7 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 // HasEnded reports whether a background command has ended that was not looked at yet.
 func (a *Agent) HasEnded() bool { return a.background.hasEnded() }
 
-// open puts a session into the agent: conversation, system prompt, files. A nil session begins a
+// open makes a session the present one: conversation, system prompt, files. A nil session begins a
 // new one.
 func (a *Agent) open(s *conversation.Session) error {
 	if begin := a.session.opt.Secrets.Begin; begin != nil {
@@ -397,7 +397,7 @@ type ContextPart struct {
 	Tokens int
 }
 
-// Context tells how full the context is.
+// Context reports how full the context is.
 func (a *Agent) Context() ContextUse {
 	c := a.session.conv
 	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,

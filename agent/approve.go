@@ -49,7 +49,7 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 	}
 }
 
-// replace puts the user's version of the input in the call's place, as if the model had sent it.
+// replace sets the user's version of the input, as if the model had sent it.
 // One that may not run leaves the call as it was, and is the error.
 func (a *prompter) replace(ctx context.Context, p *pending, input []byte) error {
 	before, decision, reads := p.call, p.decision, p.reads
@@ -234,7 +234,7 @@ func (c *calls) deny(p *pending, reason string, nobody bool) {
 	c.response.Denied = append(c.response.Denied, d)
 }
 
-// askAfter puts a question about a command that has run.
+// askAfter asks about a command that has run.
 func (c *calls) askAfter(ctx context.Context, p *pending, q Question) (Answer, error) {
 	p.asked = true
 	p.asks.number++

@@ -17,7 +17,7 @@ import (
 // between the two of the call that it works for. Except for Ask no method may block for long, and
 // none may call back into the agent.
 type Callbacks interface {
-	// OnThinking says that a request begins, OnThinkingDone that its reply began, or failed. They
+	// OnThinking reports that a request begins, OnThinkingDone that its reply began, or failed. They
 	// come in pairs.
 	OnThinking()
 	OnThinkingDone()
@@ -33,7 +33,7 @@ type Callbacks interface {
 	OnToolResult(call Call, result CallResult)
 	// OnNotice reports everything recoverable.
 	OnNotice(n Notice)
-	// Ask puts a question to the user and waits; the time does not count against limits. It
+	// Ask asks the user and waits; the time does not count against limits. It
 	// returns ctx's error on an interrupt and ErrNobody when no one can be asked; any error means
 	// "no".
 	Ask(ctx context.Context, q Question) (Answer, error)
@@ -77,7 +77,7 @@ type CallStatus string
 const (
 	CallOK          CallStatus = "ok"
 	CallFailed      CallStatus = "failed"      // ran, and failed; or could not be run (unknown, invalid, panic)
-	CallDenied      CallStatus = "denied"      // the user or a rule said no
+	CallDenied      CallStatus = "denied"      // the user or a rule denied it
 	CallUnanswered  CallStatus = "unanswered"  // no one could answer: the run ends 6
 	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
 )
@@ -99,14 +99,14 @@ type NoticeKind string
 const (
 	NoticeRetry     NoticeKind = "retry"
 	NoticeTrimmed   NoticeKind = "trimmed"   // history was shrunk or dropped to fit
-	NoticeCompacted NoticeKind = "compacted" // a summary took the place of old history
+	NoticeCompacted NoticeKind = "compacted" // a summary replaced old history
 	NoticeTruncated NoticeKind = "truncated" // a reply was cut, or a tool result shortened
 	NoticeModel     NoticeKind = "model"     // the model that answers is not the one asked for
 	NoticeCap       NoticeKind = "cap"       // a cap is near
 	// the provider did something with a tool of its own; the text before it was not the answer
 	NoticeStep  NoticeKind = "step"
 	NoticeUsage NoticeKind = "usage" // a request ended; Text is empty, most front ends show nothing
-	// NoticeInput says how much has come of a call that the model is writing, for every few
+	// NoticeInput reports how much has come of a call that the model is writing, for every few
 	// bytes; Text is empty. The text before the call is complete. The call may never come: the
 	// reply can break off.
 	NoticeInput   NoticeKind = "input"
@@ -114,7 +114,7 @@ const (
 	NoticeWarning NoticeKind = "warning"
 )
 
-// QuestionKind says what an answer means.
+// QuestionKind decides what an answer means.
 type QuestionKind string
 
 // The kinds of question.
@@ -132,7 +132,7 @@ const (
 	// again, with the whole project writable except what programs run automatically. No yes
 	// lasts; Rule allows it unasked.
 	QuestionWhole QuestionKind = "whole"
-	// QuestionPlan asks whether the model's Plan is approved: Yes puts the mode Then in force,
+	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
 	// YesForSession the mode edits. With No the reason goes to the model.
 	QuestionPlan QuestionKind = "plan"
 	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text answers it, ""
@@ -154,7 +154,7 @@ type Question struct {
 	Own     []string
 	// Place is where the call's command would run.
 	Place permission.Place
-	// Network says that the sandbox of that place does not hold the network.
+	// Network reports that the sandbox of that place does not hold the network.
 	Network bool
 	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that
 	// `a` could take.
@@ -162,9 +162,9 @@ type Question struct {
 	// Effects and Diff, masked, are what a command did on a layer; nil and "" for other questions.
 	Effects *permission.Effects
 	Diff    string
-	// Lasts says that a yes to QuestionChanges may hold for the same line later in the session.
+	// Lasts reports that a yes to QuestionChanges may hold for the same line later in the session.
 	Lasts bool
-	// Covers says why a rule would not allow this call; an answer with such a rule approves
+	// Covers explains why a rule would not allow this call; an answer with such a rule approves
 	// nothing. Only the goroutine that is asked may call it, before it answers; may be nil.
 	Covers func(rule string) error
 	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for
@@ -197,7 +197,7 @@ const (
 	Withhold Verdict = "withhold"
 )
 
-// Answer is what the user said. The zero value is no.
+// Answer is what the user answered. The zero value is no.
 type Answer struct {
 	Verdict Verdict
 	Reason  string // It goes to the model with No; may be "".

@@ -26,7 +26,7 @@ import (
 const (
 	checkLimit  = 30 * time.Second
 	maxChecked  = 20   // files of one call that are checked
-	maxFindings = 2000 // bytes of what a check says, for the model
+	maxFindings = 2000 // bytes of what a check reports, for the model
 )
 
 // check runs the user's checks over the files that a call has written, each on a layer that is thrown
@@ -81,7 +81,7 @@ func (c *calls) checked(glob string, paths []string) (files []string) {
 	return files
 }
 
-// runCheck returns what a check found, "" for nothing. The error says that it could not be run.
+// runCheck returns what a check found, "" for nothing. The error means that it could not be run.
 func (c *calls) runCheck(ctx context.Context, check Check, files []string) (findings string, err error) {
 	names := make([]string, len(files))
 	for i, file := range files {

@@ -130,7 +130,7 @@ func (r *requests) askCompact(ctx context.Context) (Compaction, error) {
 	return CompactTrim, nil
 }
 
-// compact puts a summary in the place of old. After an error the history is as it was.
+// compact replaces old with a summary. After an error the history is as it was.
 func (r *requests) compact(ctx context.Context, old conversation.Old, keep string) error {
 	made := len(r.response.Requests)
 	text, err := r.summarize(ctx, old, keep)
@@ -217,7 +217,7 @@ func (r *requests) besides() *requests {
 		steps: &atomic.Int64{}, money: &money{session: r.session, cb: cb, clock: r.clock, spent: r.money.spent}}
 }
 
-// silent passes on how requests go, and nothing of what they say.
+// silent passes on how requests go, and none of their text.
 type silent struct{ Callbacks }
 
 func (silent) OnText(string)      {}
@@ -286,7 +286,7 @@ func (s *summarizer) query(ctx context.Context, tokens int, ask string) (provide
 }
 
 // leavesRest reports whether the caps of the run also pay for the request after the summary: a
-// trim costs nothing. Where they do not even pay for this one, reserve says so.
+// trim costs nothing. Where they do not even pay for this one, reserve reports it.
 func (s *summarizer) leavesRest(limit int) bool {
 	s.requests.money.spent.reserving.Lock()
 	defer s.requests.money.spent.reserving.Unlock()
@@ -300,7 +300,7 @@ func (s *summarizer) leavesRest(limit int) bool {
 	return err == nil
 }
 
-// read is the summary that a reply holds. Else why says what is wrong, and advice what the model
+// read is the summary that a reply holds. Else why is what is wrong, and advice what the model
 // should do.
 func (s *summarizer) read(reply provider.Done) (text, why, advice string) {
 	text = strings.TrimSpace(textOnly(reply.Message).Text())

@@ -93,7 +93,7 @@ func (c *calls) runsOwn(p *pending) bool {
 // may follow.
 var layerTakesLong = 30 * time.Second
 
-// sayQuestionMayFollow warns the user. The func ends it; goesOn says that the command runs on in
+// sayQuestionMayFollow warns the user. The func ends it; goesOn means that the command runs on in
 // the background.
 func (c *calls) sayQuestionMayFollow(p *pending) (stop func(goesOn bool)) {
 	if p.decision.Place != permission.PlaceLayer {
@@ -153,7 +153,7 @@ func (c *calls) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 	return result, err
 }
 
-// keepBefore keeps the files that a call may change; kept says that recordAfter has to follow.
+// keepBefore keeps the files that a call may change; kept means that recordAfter has to follow.
 // After an error the call must not run.
 func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err error) {
 	if c.keeper.journal == nil {

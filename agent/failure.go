@@ -183,7 +183,7 @@ type crash struct {
 	where string // the first frames of the stack; more would only fill the context
 }
 
-// Error begins with a line that says what happened.
+// Error begins with a line that names what happened.
 func (c *crash) Error() string { return fmt.Sprintf("this call crashed: %v\n%s", c.value, c.where) }
 
 // withLost joins what could not be kept to the error that ended the turn, a lost session only once.

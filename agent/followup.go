@@ -214,7 +214,7 @@ func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result)
 		"[it was started again, and may write the whole project except files that programs run automatically]\n")
 }
 
-// errNotOffered says that a background command is not to be started again.
+// errNotOffered means that a background command is not to be started again.
 var errNotOffered = errors.New("not offered")
 
 // offerOutside asks whether a command that failed at a denial runs once more on the host.

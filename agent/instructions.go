@@ -14,7 +14,7 @@ const instructionsLimit = 32 << 10
 
 // instructionsOf reads the instruction files that hold for dir: the user's own (in configDir, ""
 // for none), then those from root down to dir; "" for root reads no project's files. In each
-// directory the first of AGENTS.md, AGENT.md, CLAUDE.md counts. cut says that 32 KB were passed.
+// directory the first of AGENTS.md, AGENT.md, CLAUDE.md counts. cut reports that 32 KB were passed.
 // A project's file that leads out of the project, or to anything but Markdown, is not read: a
 // repository must not choose which of the user's files go to a provider.
 func instructionsOf(configDir, root, dir string) (list []instruction, cut bool, err error) {

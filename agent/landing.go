@@ -24,7 +24,7 @@ import (
 )
 
 // judge decides about what a line did on a layer, asks, and lands what may land, until within
-// ends. landed says that the line's effects, or none, count. The error ends the turn.
+// ends. landed reports that the line's effects, or none, count. The error ends the turn.
 func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.Changes, result *tool.Result) (landed bool, err error) {
 	git, err := c.gitEffects(within, changes)
 	if err != nil && within.Err() == nil {
@@ -142,7 +142,7 @@ func (c *calls) discarded(p *pending, j permission.Judgement, why string, nobody
 	c.response.Denied = append(c.response.Denied, *d)
 }
 
-// warn tells the model and the user.
+// warn warns the model and the user.
 func (c *calls) warn(result *tool.Result, text string) {
 	result.Text += "[" + text + "]\n"
 	c.cb.notice(NoticeWarning, text)
@@ -198,7 +198,7 @@ func (c *calls) facts(ctx context.Context, changes confine.Changes, git *gitEffe
 				found[change.Path], err = repository.IsBlob(ctx, file, blobs[change.Path])
 				file.Close()
 			}
-			found[change.Path] = found[change.Path] || err != nil // it cannot be told, and uncommitted work goes
+			found[change.Path] = found[change.Path] || err != nil // it is not known, and uncommitted work goes
 		}
 		return found
 	}
@@ -328,7 +328,7 @@ func (p *pending) unjudged(policy *permission.Policy, changes confine.Changes) p
 	return j
 }
 
-// unlessDone says why a command on a layer counts for nothing, "" for one that ended by itself.
+// unlessDone explains why a command on a layer counts for nothing, "" for one that ended by itself.
 func (p *pending) unlessDone(result *tool.Result) string {
 	limit := p.confined.Limit()
 	switch {

@@ -27,7 +27,7 @@ type modelNotes struct {
 	git          <-chan string // It gives the state that git reports as the session begins; nil once the model has it.
 }
 
-// key tells settings apart. The mode counts also where no line names it.
+// key distinguishes settings. The mode counts also where no line names it.
 func (s settings) key() string { return string(s.Rights.Mode) + "\n" + s.String() }
 
 func (s settings) in(mode permission.Mode) settings {
@@ -222,7 +222,7 @@ func ruleList(rules []permission.Rule) string {
 	return text.UpTo(mostRules, words)
 }
 
-// approval says what runs and lands unasked, and what becomes of the rest; "" without tools.
+// approval describes what runs and lands unasked, and what becomes of the rest; "" without tools.
 func (s settings) approval() string {
 	r := s.Rights
 	bash, edits := s.offers("bash"), s.offers("write", "edit", "apply_patch")
@@ -382,7 +382,7 @@ func (w *Workspace) systemPrompt(now settings, instructions []instruction, envir
 	})
 }
 
-// programs says which of the usual programs PATH has and which not: a model that knows need not try.
+// programs lists which of the usual programs PATH has and which not: a model that knows need not try.
 func programs(variables []string) string {
 	var has, lacks []string
 	dirs := filepath.SplitList(environ.Variable(variables)("PATH"))

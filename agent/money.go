@@ -228,7 +228,7 @@ func (m *money) warnLedger(err error) {
 }
 
 // affordable is how many of the requested tokens the run's caps pay for, 0 for no bound. The
-// error says that they do not pay for a reply that says something.
+// error says that they do not pay for a useful reply.
 func (m *money) affordable(requested int) (reply int, err error) {
 	l, prompt := m.session.opt.Limits, m.promptTokens()
 	tokens, spent := m.spent.usedFor(m.session)

@@ -33,7 +33,7 @@ type Options struct {
 	Limits Limits
 	// Ledger is what all runs of the user spend; nil counts this run only, without Limits.DailyCost.
 	Ledger *ledger.Ledger
-	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines none.
+	// Sandbox confines commands, as far as Policy.Confinement allows it. nil confines none.
 	Sandbox Sandbox
 	// Guard finds the files that programs run or obey automatically; nil finds none.
 	Guard *permission.Guard
@@ -83,7 +83,7 @@ type Model struct {
 	// Other gives the facts of another model of the same provider; nil takes those of the
 	// built-in catalogue.
 	Other func(model string) provider.ModelInfo
-	// Rules says in a sentence what the approval mode means with a provider that has its own
+	// Rules describes in a sentence what the approval mode means with a provider that has its own
 	// rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string
 	// Wait waits until no run of a provider with tools of its own works in the project any
@@ -91,7 +91,7 @@ type Model struct {
 	Wait func()
 }
 
-// Sessions say where sessions are kept.
+// Sessions sets where sessions are kept.
 type Sessions struct {
 	Store     conversation.Store
 	Ephemeral bool   // keep no file of new sessions; Store may be empty
@@ -103,7 +103,7 @@ type Sessions struct {
 
 // Secrets keep keys out of what is kept, sent and shown. All may be nil.
 type Secrets struct {
-	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys, in what is kept, sent or shown. Any
+	// Mask replaces keys with ‹secret:1a2b3c4d5e6f›, in what is kept, sent or shown. Any
 	// goroutine calls it.
 	Mask func(text string) string
 	// Begin gets a session before anything of it is masked, nil for a new one; Begun gets each
@@ -112,7 +112,7 @@ type Secrets struct {
 	Begun func(s *conversation.Session)
 }
 
-// check says what is missing.
+// check reports what is missing.
 func (o Options) check() error {
 	var missing []string
 	need := func(there bool, what string) {
@@ -150,7 +150,7 @@ func (o Options) check() error {
 // String is the provider and the model.
 func (m Model) String() string { return m.Name + "/" + m.Defaults.Model }
 
-// Message is what the user says, and what its turn does otherwise than the agent.
+// Message is what the user sends, and what its turn does otherwise than the agent.
 type Message struct {
 	Text        string
 	Attachments []provider.Part
@@ -159,7 +159,7 @@ type Message struct {
 	Options provider.Options
 	// Timeout bounds each request of the turn, its tries included; 0 leaves it to the provider.
 	Timeout time.Duration
-	// Steering gives what the user said while the turn runs: messages, of which Text and
+	// Steering gives what the user sent while the turn runs: messages, of which Text and
 	// Attachments count, appended after the results of calls. The goroutine of Send calls it
 	// between steps, not when a reply without calls ends the turn. May be nil.
 	Steering func() []Message
@@ -175,7 +175,7 @@ func (m Model) rules(mode permission.Mode) string {
 // SubAgent is a sub-agent that the user has described, which task offers by its name.
 type SubAgent struct {
 	Name        string
-	Description string   // It tells the calling model the purpose; may be "".
+	Description string   // its purpose, for the calling model; may be ""
 	Prompt      string   // added to its system prompt; may be ""
 	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
 	// Model makes the model that answers; nil for that of the agent that calls.
@@ -184,7 +184,7 @@ type SubAgent struct {
 
 // Sandbox starts commands so that the kernel holds them. Any goroutine calls it.
 type Sandbox interface {
-	// Start starts a command in a place other than the host. The error says why this place is not
+	// Start starts a command in a place other than the host. The error explains why this place is not
 	// to be had.
 	Start(cmd *exec.Cmd, line confine.Line) (confine.Confined, error)
 }
@@ -194,7 +194,7 @@ type Check struct {
 	// Glob is of paths below the project's root, with slashes; one without a slash is of names in
 	// any directory.
 	Glob string
-	// Command is a shell line. The files' paths take the place of {} in it, or follow it.
+	// Command is a shell line. The files' paths replace {} in it, or follow it.
 	Command string
 }
 
@@ -231,7 +231,7 @@ type Workspace struct {
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets
-	// Asked says which denied files the user's own rules reopen to a question; nil reopens none.
+	// Asked reports which denied files the user's own rules reopen to a question; nil reopens none.
 	Asked func(abs string) bool
 
 	mask func(text string) string // Secrets.Mask

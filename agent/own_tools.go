@@ -109,12 +109,12 @@ func exitPlanTool() tool.Tool {
 		}, nil)
 }
 
-// BeforePlan is the mode that plan mode took the place of, ModeAsk where a session began with it.
+// BeforePlan is the mode that plan mode replaced, ModeAsk where a session began with it.
 func (a *Agent) BeforePlan() permission.Mode {
 	return cmp.Or(a.beforePlan, permission.ModeAsk)
 }
 
-// runEnterPlan puts plan mode in force. It only takes away, so nobody is asked.
+// runEnterPlan sets plan mode. It only restricts, so nobody is asked.
 func (t *turn) runEnterPlan(context.Context, *pending) (tool.Result, error) {
 	if t.session.opt.Policy.Mode == permission.ModePlan {
 		return tool.Result{Text: "Plan mode is on already.", Summary: "on already"}, nil
@@ -126,7 +126,7 @@ func (t *turn) runEnterPlan(context.Context, *pending) (tool.Result, error) {
 	return tool.Result{Text: t.noteMode(), Summary: "plan mode; /plan off ends it"}, nil
 }
 
-// noteMode says to the model which mode holds now, at the end of a result.
+// noteMode notes for the model which mode holds now, at the end of a result.
 func (t *turn) noteMode() string {
 	now := t.agent.notes.settings.in(t.session.opt.Policy.Mode)
 	t.agent.notes.known = now.key()
@@ -168,7 +168,7 @@ func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result,
 	return tool.Result{Text: "The user approved the plan: carry it out. " + t.noteMode(), Summary: "approved, mode " + string(mode)}, nil
 }
 
-// showTodo puts what a call changes of the plan into its line.
+// showTodo shows what a call changes of the plan in the call's line.
 func (t *turn) showTodo(p *pending) {
 	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
 	if err != nil {

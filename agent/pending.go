@@ -28,7 +28,7 @@ type pending struct {
 	reads   bool   // it changes nothing
 	asked   bool   // the user was asked about it
 	final   bool   // the outcome is, the call does not run
-	edited  string // It tells the model how the user changed the input.
+	edited  string // how the user changed the input, for the model
 	paged   bool   // the tool kept to the limit of a page itself
 
 	answered string  // The user answered this to a question of the model; "" for nothing.
@@ -43,7 +43,7 @@ type pending struct {
 	live       *liveOutput      // shows what it prints while it runs
 	job        *shell.Job       // the command that it left running in the background; nil for none
 	kept       bool             // a step of the journal ends with it
-	ownChanges func()           // tells the files that what changed by now was its doing; nil for none
+	ownChanges func()           // marks what changed by now as made by the call; nil for none
 	run        *callRun         // its goroutine; nil before it runs
 
 	stop           error              // the answer to a question about what it did ends the turn
@@ -194,7 +194,7 @@ func sumOf(text string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// count counts a call that ended, and returns what the model must hear of it. A change by another
+// count counts a call that ended, and returns the note for the model. A change by another
 // call, or another result, starts the count again.
 func (r repeats) count(p *pending) string {
 	if p.outcome.Status == CallInterrupted {

@@ -95,7 +95,7 @@ func (p *project) close() (err error) {
 	return err
 }
 
-// Reached says what commands reach of this machine besides the system, a kind a row; nil without
+// Reached lists what commands reach of this machine besides the system, a kind a row; nil without
 // a sandbox.
 func (a *Agent) Reached() []string {
 	if a.reached == nil {

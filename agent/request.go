@@ -138,7 +138,7 @@ func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event
 	return nil
 }
 
-// nextTry counts a try that failed, and lets the next one be made. The error says that the caps
+// nextTry counts a try that failed, and lets the next one be made. The error means that the caps
 // leave nothing.
 func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 	if e.Err != nil && r.stopsEmpty(e) {
@@ -224,7 +224,7 @@ type incoming struct {
 
 	text strings.Builder // The last try that delivered text wrote it.
 	void bool            // That try failed, so new text replaces it.
-	// worded says that some of the text is more than blanks.
+	// worded reports that some of the text is more than blanks.
 	worded bool
 
 	answers bool // the current try has begun to answer
@@ -232,11 +232,11 @@ type incoming struct {
 	// writing.
 	bytes int
 	calls map[int]ToolInput
-	// known and lost are the usage of failed tries: as far as the server said, and with an estimate.
+	// known and lost are the usage of failed tries: as far as the server reported it, and with an estimate.
 	known, lost provider.Usage
 }
 
-// say takes a piece of text and returns what is to be shown now. Blanks wait for a word: a reply
+// say adds a piece of text and returns what is to be shown now. Blanks wait for a word: a reply
 // of nothing else is asked again.
 func (in *incoming) say(text string) (show string) {
 	if in.void {
@@ -306,7 +306,7 @@ func (r *requests) account(reply provider.Done, in *incoming) error {
 	return r.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
-// without takes what failed tries used out of a sum.
+// without subtracts what failed tries used from a sum.
 func without(all, lost provider.Usage) provider.Usage {
 	all.Input -= min(all.Input, lost.Input)
 	all.CacheRead -= min(all.CacheRead, lost.CacheRead)

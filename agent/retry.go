@@ -36,7 +36,7 @@ type retry struct {
 	counter counter
 	most    int // how often for one reply; 0 is as often as it happens
 	keep    keep
-	// change says what the next request does otherwise. Its error ends the turn.
+	// change describes what the next request does otherwise. Its error ends the turn.
 	change func(*requests, ending) error
 	// giveUp is the error of what happened more often; nil leaves it to the rows below, else to
 	// the request's own.
@@ -96,7 +96,7 @@ func (r *requests) keepOf(m provider.Message, what keep) error {
 		return r.keepReply(m)
 	case keepNone:
 		if said {
-			r.partial = text.Text() // until something takes its place
+			r.partial = text.Text() // until something replaces it
 		}
 		return nil
 	}

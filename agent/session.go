@@ -55,7 +55,7 @@ type session struct {
 	replyLimit int      // It is in tokens, as it was asked for.
 	guessed    bool     // the server's guess at the model's facts was taken over
 	cached     int      // tokens the provider's cache is believed to hold
-	refused    imageSet // images that the server did not take
+	refused    imageSet // images that the server refused
 	// otherModel is the last answer to "which model answers" of which the user was notified.
 	otherModel     string
 	answered       [2]string         // the last model that was asked, and the one that answered

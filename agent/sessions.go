@@ -132,7 +132,7 @@ func (a *Agent) change(s *conversation.Session) error {
 	return before.Close()
 }
 
-// SetMode changes the approval mode, for the model with the next message; the error says why it
+// SetMode changes the approval mode, for the model with the next message; the error explains why it
 // cannot hold.
 func (a *Agent) SetMode(mode permission.Mode) error {
 	policy := a.session.opt.Policy
@@ -185,7 +185,7 @@ func (a *Agent) Rules() []permission.RuleInForce {
 	return rules
 }
 
-// DropRule takes back a rule that was allowed in this session.
+// DropRule removes a rule that was allowed in this session.
 func (a *Agent) DropRule(rule string) error {
 	if !a.session.opt.Policy.DropInSession(rule) {
 		return fmt.Errorf("%s was not allowed in this session", rule)
@@ -334,7 +334,7 @@ func UserTurns(messages []provider.Message) (turns []string) {
 	return turns
 }
 
-// SettingsChanged puts changed rules and these tools in force from the next message on. A session
+// SettingsChanged applies changed rules and these tools from the next message on. A session
 // without a message begins again with a new prompt; else the model gets a note. Call it between
 // turns.
 func (a *Agent) SettingsChanged(tools []tool.Tool) error {
@@ -348,7 +348,7 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 }
 
 // Compact has the model sum up the old part of the history, between two turns; the last steps and
-// the user's messages stay. keep says what the summary must not leave out, "" for nothing.
+// the user's messages stay. keep is what the summary must not leave out, "" for nothing.
 // Notices report the outcome. Where no summary can be had, it trims. It returns what the requests
 // used. After an error (an interrupt's is ctx's cause) the history is as it was.
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
@@ -374,7 +374,7 @@ func (a *Agent) Summary() string {
 	return ""
 }
 
-// Uncompact takes the last compaction of the session back and says so, "" where there
+// Uncompact undoes the last compaction of the session and describes it, "" where there
 // is none.
 func (a *Agent) Uncompact() (string, error) {
 	did, ok, err := a.session.conv.Uncompact()

@@ -63,7 +63,7 @@ func taskTool(agents []SubAgent) tool.Tool {
 var usualAgents = []string{"", "general-purpose", "general", "default", "explore", "plan", "worker", "explorer",
 	"code", "architect", "ask", "debug", "orchestrator"}
 
-// subAgentNamed finds a sub-agent. The error tells which there are.
+// subAgentNamed finds a sub-agent. The error lists those there are.
 func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
 	for _, s := range agents {
 		if strings.EqualFold(s.Name, name) {
@@ -199,7 +199,7 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	return sub, nil
 }
 
-// joined are the texts that say something, one a paragraph.
+// joined are the texts that are not blank, one a paragraph.
 func joined(texts ...string) string {
 	said := slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 	return strings.Join(said, "\n\n")

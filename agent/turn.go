@@ -26,7 +26,7 @@ type turn struct {
 	calls    *calls
 
 	subAgents map[*pending]*subAgentCall
-	stepsNear bool // a notice said that most steps are used
+	stepsNear bool // the user was warned that most steps are used
 	fewLeft   bool // The model knows that few steps are left.
 	moreSteps int  // the user granted these besides Limits.MaxTurns
 }
@@ -90,7 +90,7 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	return nil
 }
 
-// appendSteering appends what the user said while the calls ran.
+// appendSteering appends what the user sent while the calls ran.
 func (t *turn) appendSteering(steering func() []Message) error {
 	if steering == nil {
 		return nil
@@ -128,7 +128,7 @@ func (t *turn) completed(reply provider.Done) (*Response, error) {
 	return t.response, t.sync()
 }
 
-// sync waits until what was said is on the disk, and brings there what can be undone.
+// sync waits until the conversation is on the disk, and brings there what can be undone.
 func (t *turn) sync() error {
 	if t.agent.keeper.journal != nil {
 		t.agent.keeper.giveYours(t.cb)
@@ -139,7 +139,7 @@ func (t *turn) sync() error {
 
 // failed ends the turn with an error and keeps what came of the reply.
 func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
-	// A cap or an interrupt says more than the request that it ended. Other errors, as of the
+	// A cap or an interrupt explains more than the request that it ended. Other errors, as of the
 	// session, are joined.
 	if cause := context.Cause(ctx); cause != nil {
 		t.stillRunning()
@@ -221,7 +221,7 @@ func (t *turn) returnStep() {
 	t.requests.taken = false
 }
 
-// stepsUsed asks whether to go on. The error says that the turn is over.
+// stepsUsed asks whether to go on. The error ends the turn.
 func (t *turn) stepsUsed(ctx context.Context) error {
 	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns
 	if ctx.Err() == nil && t.session.parent == nil { // The parent's turn asks for a sub-agent's.
@@ -241,7 +241,7 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 	return over
 }
 
-// lastWords has the model say how far it came, without calls.
+// lastWords has the model report how far it came, without calls.
 func (t *turn) lastWords(ctx context.Context) error {
 	t.requests.closing = true
 	if err := t.session.conv.Remind("The steps of this turn are used up: no tool can be called now. " +

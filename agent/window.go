@@ -74,8 +74,8 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 	return r.contextFull(err, refused)
 }
 
-// learnWindow takes the numbers of a refusal: the window, and the tokens of what was sent, which
-// count as many as the known window where the server says nothing. A refusal for bytes teaches
+// learnWindow learns from the numbers of a refusal: the window, and the tokens of what was sent, which
+// count as many as the known window where the server names none. A refusal for bytes teaches
 // nothing.
 func (r *requests) learnWindow(e provider.Error) {
 	if e.InBytes {
@@ -205,7 +205,7 @@ type requests struct {
 type attempt struct {
 	made      [counters]int // how often each counter's requests were made again
 	maxTokens int           // goes over the reply limit, 0 for that
-	nudge     string        // is said besides, and no part of the history
+	nudge     string        // is sent besides, and no part of the history
 	paused    bool          // ends with the reply that the server paused, as it is
 }
 

@@ -19,13 +19,13 @@ import (
 
 // Config is what the commands of one session may reach. Paths are absolute.
 type Config struct {
-	// Config is what the user and the project say. Temp, Caches and Kept are set when the sandbox
+	// Config is what the user and the project configure. Temp, Caches and Kept are set when the sandbox
 	// starts, and what the session adds to Read, Toolchains and Denied is added then.
 	sandbox.Config
 	Cache   string // artoo's own caches are below it; "" keeps none
 	Environ []string
 	Pass    []string // variables that commands get though they name a program's socket
-	// Servers says that language servers may be started, Trusted that the project's own programs
+	// Servers means that language servers may be started, Trusted that the project's own programs
 	// run unasked: each trust has caches of its own.
 	Servers, Trusted bool
 }
@@ -39,7 +39,7 @@ func (c Config) inside() (sandbox.Config, error) {
 	return config, c.writeGitConfig()
 }
 
-// Places says what commands reach of this machine besides the system, one kind a row.
+// Places lists what commands reach of this machine besides the system, one kind a row.
 func (c *Confiner) Places() (rows []string) {
 	var caches []string
 	for _, cache := range c.config.caches() {
@@ -131,7 +131,7 @@ func (c Config) toolchains() (dirs []string) {
 }
 
 // userCaches are the caches that programs share between projects: below a directory of the home,
-// or the one that a variable names for it, unless a variable of their own says where. None of
+// or the one that a variable names for it, unless a variable of their own names it. None of
 // them holds credentials.
 var userCaches = []struct{ name, home, moved, below, variable string }{
 	{"go-build", ".cache", "XDG_CACHE_HOME", "go-build", "GOCACHE"},
@@ -195,7 +195,7 @@ func (c Config) cargoTarget() string { return filepath.Join(c.Home, ".cache", "a
 // gitConfig is the file with the user's git settings that confined commands see.
 func (c Config) gitConfig() string { return filepath.Join(c.Temp, "gitconfig") }
 
-// gitSections are the user's settings that say how git shows and names things, and run nothing.
+// gitSections are the user's settings for how git shows and names things, and run nothing.
 const gitSections = `user core.autocrlf core.eol core.quotepath core.abbrev core.whitespace init color column log
 	diff.algorithm diff.renames diff.context diff.mnemonicprefix diff.noprefix diff.colormoved status branch
 	merge.conflictstyle push.default pull.rebase rebase.autostash commit.verbose blame format.pretty tag.sort

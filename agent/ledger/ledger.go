@@ -61,7 +61,7 @@ type line struct {
 
 // The types of lines.
 const (
-	typeReserved = "reserved" // again with the same id: takes the place of the first one
+	typeReserved = "reserved" // again with the same id: replaces the first one
 	typeSpent    = "spent"
 	typeReleased = "released" // nothing was spent
 )
@@ -101,7 +101,7 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// FullError says that a day's money does not pay for a request.
+// FullError means that a day's money does not pay for a request.
 type FullError struct {
 	Day   string  // 2006-01-02
 	Cap   float64 // US dollars
@@ -338,13 +338,13 @@ func (r *Reservation) Raise(lost, least, most float64) error {
 	})
 }
 
-// Settle says what the request came to; it does nothing a second time.
+// Settle records what the request came to; it does nothing a second time.
 func (r *Reservation) Settle(usage Spent) error {
 	usage.Time = r.ledger.now()
 	return r.end(line{Type: typeSpent, Spent: &usage})
 }
 
-// Release says that the request came to nothing; it does nothing after Settle.
+// Release records that the request came to nothing; it does nothing after Settle.
 func (r *Reservation) Release() error { return r.end(line{Type: typeReleased}) }
 
 func (r *Reservation) end(v line) error {
