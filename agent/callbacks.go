@@ -222,7 +222,7 @@ func (NopCallbacks) OnToolOutput(Call, string)     {}
 func (NopCallbacks) OnToolResult(Call, CallResult) {}
 func (NopCallbacks) OnNotice(Notice)               {}
 
-// Ask says that no one can answer.
+// Ask implements Callbacks: no one can answer.
 func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
 // Response is what a turn came to; with an error, what there is.

@@ -132,7 +132,7 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 				case row.Kind == repo.RefMoved && group.class == permission.Content && slices.ContainsFunc(group.rows, func(r repo.Row) bool {
 					return r.Kind == repo.Commit && r.Object == row.Object
 				}):
-					continue // the row of the commit says where the ref is now
+					continue // the row of the commit shows where the ref is now
 				case len(row.Files) > 0 && (row.Kind == repo.Commit || row.Kind == repo.Stash):
 					row.Text += ": " + text.UpTo(mostNamed, row.Files)
 				}

@@ -228,7 +228,7 @@ func (m *money) warnLedger(err error) {
 }
 
 // affordable is how many of the requested tokens the run's caps pay for, 0 for no bound. The
-// error says that they do not pay for a useful reply.
+// error means that they do not pay for a useful reply.
 func (m *money) affordable(requested int) (reply int, err error) {
 	l, prompt := m.session.opt.Limits, m.promptTokens()
 	tokens, spent := m.spent.usedFor(m.session)
@@ -380,7 +380,7 @@ func (p *pricing) buys(money float64) int {
 
 // price is what the next request costs. What the provider is believed to have cached
 // is counted at the price of reading it. It is nil if only the bill will show it. The
-// error says that no price is known, so that the cap cannot hold.
+// error means that no price is known, so that the cap cannot hold.
 func (m *money) price(capName string) (*pricing, error) {
 	model := m.session.model
 	price := model.Info.Price

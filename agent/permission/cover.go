@@ -112,7 +112,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	return false, why
 }
 
-// modified says what around a command keeps rules for its words from covering it, "" for nothing.
+// modified names what around a command keeps rules for its words from covering it, "" for nothing.
 func (p *Policy) modified(s line.Command) string {
 	switch {
 	case len(s.Outputs) > 0:

@@ -142,7 +142,7 @@ type Decision struct {
 	Needs   []line.Need // why it has to run on the host; nil elsewhere
 	Own     []string    // the project's own programs that the line runs
 	Covers  Class       // the strictest effects that rules have approved beforehand
-	// Builds says that ignored files of the line are output: it only builds and reads.
+	// Builds means that ignored files of the line are output: it only builds and reads.
 	Builds  bool
 	Git     bool     // the line runs git
 	Reasons []Reason // the one that decided first

@@ -35,7 +35,7 @@ type RuleInForce struct {
 	Rule    string  `json:"rule"`
 	Origin  string  `json:"origin"`
 	Remark  string  `json:"remark,omitempty"` // an effect that its words leave open
-	// Session says that it was allowed in this session, and can be dropped.
+	// Session means that it was allowed in this session, and can be dropped.
 	Session bool `json:"-"`
 }
 

@@ -40,7 +40,7 @@ var autoExecuted = []autoExecutedRow{
 
 type autoExecutedRow struct{ by, names string }
 
-// autoExecutedBy says who runs or obeys the file at a path, and by which name of the list; "" for
+// autoExecutedBy names what runs or obeys the file at a path, and by which name of the list; "" for
 // another file. Directories that git's configuration names only a Guard knows.
 func autoExecutedBy(path string) (by, name string) {
 	if found := autoExecutedNames(path); len(found) > 0 {
@@ -126,7 +126,7 @@ func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
-// whyGuarded says in words why a write to a path is always asked, "" for an ordinary file. Of a path
+// whyGuarded explains why a write to a path is always asked, "" for an ordinary file. Of a path
 // in the project only the names below its root count.
 func (p *Policy) whyGuarded(path string) (why string) {
 	if by, name := autoExecutedBy(below(p.Root, path)); by != "" {
@@ -183,7 +183,7 @@ func (p *Policy) coversGuarded(r Rule, access tool.Access) bool {
 	return true
 }
 
-// writesGuarded says which auto-executed file the words of a command write, "" for none.
+// writesGuarded names the auto-executed file that the words of a command write, "" for none.
 func (p *Policy) writesGuarded(s line.Command) (why string) {
 	if words := s.Git(); len(words) > 0 && words[0].Text == "config" {
 		words = words[1:] // git takes no value beside a list of all
@@ -213,7 +213,7 @@ func (p *Policy) writesGuarded(s line.Command) (why string) {
 	return ""
 }
 
-// globOfGuarded says that a glob may stand for a well-known auto-executed file. Others of the list
+// globOfGuarded reports whether a glob may stand for a well-known auto-executed file. Others of the list
 // do not count: a* may be azure-pipelines.yml, and hardly ever is.
 func globOfGuarded(glob string) (why string) {
 	for part := range strings.SplitSeq(glob, "/") {
@@ -333,7 +333,7 @@ func (g *Guard) Recent() (GuardedFiles, error) {
 	return g.Look()
 }
 
-// once returns a func that says in words why a file is guarded in spite of its name, "" for an
+// once returns a func that explains why a file is guarded in spite of its name, "" for an
 // ordinary one. It looks once. A nil Guard knows of nothing.
 func (g *Guard) once() func(path string) string {
 	if g == nil {
@@ -352,7 +352,7 @@ func (g *Guard) once() func(path string) string {
 	}
 }
 
-// Why says in words why a file is guarded in spite of its name: a guarded link leads to it or a
+// Why explains why a file is guarded in spite of its name: a guarded link leads to it or a
 // directory above it, or it has another, guarded name. "" for an ordinary file.
 func (g GuardedFiles) Why(path string) string {
 	for at := path; len(g.leads) > 0; at = filepath.Dir(at) {

@@ -44,7 +44,7 @@ type GitRow struct {
 	Class Class
 	Text  string // one line for people
 	Diff  string // shown where a commit differs from the work tree; may be ""
-	// Left says that a yes leaves it out. Stops says that nothing of the line may land then.
+	// Left means that a yes leaves it out. Stops means that nothing of the line may land then.
 	Left, Stops bool
 	// Files are what it stands for of a repository that is removed: they land with it.
 	Files []sandbox.Change
@@ -63,7 +63,7 @@ type Judgement struct {
 // Reason is all reasons in words.
 func (j Judgement) Reason() string { return words(j.Reasons) }
 
-// Judge says what becomes of what a line changed on a layer. The strictest class of its effects
+// Judge decides what becomes of what a line changed on a layer. The strictest class of its effects
 // decides; what is forbidden is left out and named. Where ctx ends first, nothing lands.
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
@@ -206,7 +206,7 @@ func (e *Effects) note(what What, name, detail string) {
 	e.By[what] = append(e.By[what], Entry{name, detail})
 }
 
-// leads says where a link leads; "" of anything else.
+// leads returns where a link leads; "" of anything else.
 func leads(c sandbox.Change) string {
 	if became(c) != Linked {
 		return ""
@@ -214,7 +214,7 @@ func leads(c sandbox.Change) string {
 	return "→ " + c.Target + " "
 }
 
-// forbidden says why a change is never applied, "" when it may be.
+// forbidden explains why a change is never applied, "" when it may be.
 func (w *weigher) forbidden(c sandbox.Change) string {
 	switch {
 	case c.Special && c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
@@ -231,7 +231,7 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	return ""
 }
 
-// guarded says which program runs or obeys what is made or changed, "" for none: by its names, by
+// guarded names what runs or obeys what is made or changed, "" for none: by its names, by
 // where a link leads, or by links that lead to it. What is deleted runs no more.
 func (w *weigher) guarded(c sandbox.Change) string {
 	if c.Kind == sandbox.Deleted {

@@ -14,7 +14,7 @@ import (
 	facts "artoo/tool/project"
 )
 
-// place says where a line runs, and what it runs there of the project's own.
+// place decides where a line runs, and what it runs there of the project's own.
 func (p *Policy) place(l parsed, access tool.Access) Decision {
 	whole := lineRule(l.tool, l.text)
 	wide := suggestRun(l.tool, l.rest)
@@ -118,7 +118,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 	return len(d.Needs) > 0
 }
 
-// needs says what a command needs that the sandbox does not have, "" for nothing, and
+// needs names what a command needs that the sandbox does not have, "" for nothing, and
 // why in words.
 func (p *Policy) needs(s *part) (need line.Need, why string) {
 	if s.Elevated {
@@ -208,7 +208,7 @@ var builders = []struct{ programs, subcommands string }{
 // unseen stands for programs that are not known before they run.
 const unseen = "a program that is not known beforehand"
 
-// ownPrograms names the programs of the project that a line runs, each once. builds says that the rest
+// ownPrograms names the programs of the project that a line runs, each once. builds means that the rest
 // only reads, inside the project: then ignored files that the line makes are build output.
 func (p *Policy) ownPrograms(l parsed) (own []string, builds bool) {
 	if l.problem != "" {

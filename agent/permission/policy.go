@@ -19,7 +19,7 @@ import (
 // changes nothing. It is not safe for concurrent use.
 type Policy struct {
 	Mode Mode
-	// NoProject says there is no project: "/", the home directory, or root
+	// NoProject means that there is no project: "/", the home directory, or root
 	// outside a container. Every write and run is asked then.
 	NoProject bool
 	Root      string // the project root, absolute
@@ -30,7 +30,7 @@ type Policy struct {
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
 	World
-	// TrustsPrograms says that the project's own programs may run in the sandbox
+	// TrustsPrograms means that the project's own programs may run in the sandbox
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
 
@@ -50,7 +50,7 @@ func (p *Policy) deciding() *Policy {
 	return &own
 }
 
-// Decide says whether the call of the named tool may run, and where. It is called
+// Decide decides whether the call of the named tool may run, and where. It is called
 // once for a call, and changes nothing.
 func (p *Policy) Decide(name string, access tool.Access) Decision {
 	p = p.deciding()

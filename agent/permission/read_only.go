@@ -8,7 +8,7 @@ import (
 	"artoo/tool/environ"
 )
 
-// check reports whether a command only reads, files it may read. why says what is in the way, "" where
+// check reports whether a command only reads, files it may read. why names what is in the way, "" where
 // it is no read-only command at all.
 func (p *Policy) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
@@ -50,7 +50,7 @@ func (p *Policy) check(s line.Command) (ok bool, why string) {
 	return why == "", why
 }
 
-// surroundings says what around a command's words keeps it from being a read-only one.
+// surroundings names what around a command's words keeps it from being a read-only one.
 func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {
@@ -80,7 +80,7 @@ func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 	return ""
 }
 
-// trusted says whether a program is the system's, not the project's; version: and does not look into
+// trusted reports whether a program is the system's, not the project's; version: and does not look into
 // the project to choose its version.
 func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
 	if shellBuiltin(name) {

@@ -268,7 +268,7 @@ func gitOnlyNamed(words []string) bool {
 	})
 }
 
-// secretShown says which denied file a command would show that its pathspecs do not leave out.
+// secretShown names which denied file a command would show that its pathspecs do not leave out.
 func (p *Policy) secretShown(dir string, words []string) (why string) {
 	names, err := p.World.gitSecrets(dir)
 	if err != nil {

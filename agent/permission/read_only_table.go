@@ -101,7 +101,7 @@ var readOnlyCommands = []readOnly{
 	{names: "git", is: risky | special},
 }
 
-// readingOf is the row of a command; ok says that there is one.
+// readingOf is the row of a command; ok reports whether there is one.
 func readOnlyRow(name string) (r readOnly, ok bool) {
 	i := slices.IndexFunc(readOnlyCommands, func(r readOnly) bool { return line.In(r.names, name) })
 	if i < 0 {
@@ -172,7 +172,7 @@ func (r readOnly) options(words []string) (o options, bad string) {
 	return o, ""
 }
 
-// take notes what an option changes; next says that the next word is its value, and no file.
+// take notes what an option changes; next means that the next word is its value, and no file.
 func (o *options) take(r readOnly, w string) (next bool) {
 	if name, ok := strings.CutPrefix(w, "--"); ok {
 		name, value, has := strings.Cut(name, "=")

@@ -11,10 +11,10 @@ const (
 	Discarded Fate = "discarded" // it ran on a layer, and does not land
 )
 
-// Rights say what happens to each kind of act without a rule, as Decide and Judge decide.
+// Rights describe what happens to each kind of act without a rule, as Decide and Judge decide.
 // The model's prompt and the user's pages are made of them.
 type Rights struct {
-	// What they follow from. ReadingDenied says that a rule lets nothing read unasked.
+	// What they follow from. ReadingDenied means that a rule lets nothing read unasked.
 	Mode                                        Mode
 	Confinement                                 Confinement
 	Trusted, NoProject, ReadingDenied, Headless bool
@@ -34,7 +34,7 @@ type Rights struct {
 	Beyond Fate
 }
 
-// Rights are those of a session; headless says that no one can answer.
+// Rights are those of a session; headless means that no one can answer.
 func (p *Policy) Rights(headless bool) Rights {
 	_, denied := readGroup(p.DenyRules, "bash")
 	return Rights{Confinement: p.holds(), Trusted: p.TrustsPrograms, NoProject: p.NoProject, ReadingDenied: denied,
@@ -146,10 +146,10 @@ func (p *Policy) trustAnswers() bool {
 	return p.TrustsPrograms && (can.Layer && p.Mode != ModeAsk || can.Auto && p.Mode == ModeAuto)
 }
 
-// ModeError says that a mode cannot hold where artoo was started.
+// ModeError means that a mode cannot hold where artoo was started.
 type ModeError struct{ Mode Mode }
 
-// Error names the option and says why.
+// Error names the option and explains why.
 func (e *ModeError) Error() string {
 	return "--approval " + string(e.Mode) + ": there is no project here, so every write and run is asked"
 }

@@ -39,9 +39,9 @@ type Rule struct {
 	Tool   string
 	Arg    string
 	HasArg bool
-	// Outside says that a rule for commands lets them run outside the sandbox too.
+	// Outside means that a rule for commands lets them run outside the sandbox too.
 	Outside bool
-	// Origin says where the rule stands, in words ("--allow", "config.toml line
+	// Origin is where the rule stands, in words ("--allow", "config.toml line
 	// 4"); "" where that is not known.
 	Origin string
 
@@ -49,7 +49,7 @@ type Rule struct {
 	bound map[string]string // content of the scripts it names, by path; see bind
 }
 
-// RuleError says what is wrong with a rule. Try is one that could have been
+// RuleError describes what is wrong with a rule. Try is one that could have been
 // meant, "" where none is near.
 type RuleError struct{ Rule, Why, Try string }
 
@@ -268,7 +268,7 @@ func ruleForHost(name, at string) Rule {
 	return Rule{Tool: name, Arg: host, HasArg: true}
 }
 
-// Hosts says whether the present rules let calls of a tool reach a further host unasked, and
+// Hosts reports whether the present rules let calls of a tool reach a further host unasked, and
 // whether one allows it at a private address. The func may be called from any goroutine.
 func (p *Policy) Hosts(name string) func(host string) (unasked, own bool) {
 	rules := &Policy{Mode: p.Mode, Root: p.Root, AllowRules: slices.Clone(p.AllowRules), AskRules: slices.Clone(p.AskRules),

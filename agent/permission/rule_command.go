@@ -13,7 +13,7 @@ import (
 const wildcard = "\uE000"
 
 // line is the argument of a rule for commands as the shell line it stands for. A * means any
-// characters, \* itself; wild says that there is such a *, or that any words may follow ("go test:*").
+// characters, \* itself; wild means that there is such a *, or that any words may follow ("go test:*").
 func (r Rule) line() (text string, wild bool) {
 	var b strings.Builder
 	arg := r.Arg
@@ -172,7 +172,7 @@ type match struct {
 	script    int  // which word is the script of an interpreter, -1 for none
 }
 
-// from compares what is left of both. maybe says that a word which decides is
+// from compares what is left of both. maybe means that a word which decides is
 // not known beforehand.
 func (m match) from(at, i int) (yes, maybe bool) {
 	switch {
@@ -247,7 +247,7 @@ func (m match) couldMean(at, i int) bool {
 }
 
 // speaksOf reports whether a deny or ask rule speaks of a command: by name or path, with or without
-// options, also by its wrappers. maybe says that a word which decides is not known beforehand.
+// options, also by its wrappers. maybe means that a word which decides is not known beforehand.
 func (r Rule) speaksOf(s line.Command) (yes, maybe bool) {
 	if !r.HasArg {
 		return true, false

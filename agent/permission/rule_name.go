@@ -67,7 +67,7 @@ func writes(name string) bool {
 
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
 
-// canonical gives the rule artoo's name of the tool, and says what its argument is about.
+// canonical gives the rule artoo's name of the tool, and reports what its argument is about.
 func (r *Rule) canonical(written string) (ruleArg, error) {
 	if t, ok := toolNamed(r.Tool, false); ok {
 		return t.arg, nil
@@ -117,7 +117,7 @@ const hostLabel = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?`
 var hostPattern = regexp.MustCompile(
 	`^((\*\.)?` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 
-// impossible says why no call can match the argument, "" when one can; try is what could be meant. It
+// impossible explains why no call can match the argument, "" when one can; try is what could be meant. It
 // may put the argument into artoo's own form.
 func (r *Rule) impossible(kind ruleArg) (why, try string) {
 	switch kind {
@@ -208,7 +208,7 @@ var remarks = []struct{ programs, subcommands, what string }{
 	{"rsync ssh scp", "", "options that run any program"},
 }
 
-// Remark says what the words of a rule leave open that writes files or runs programs, "" for nothing.
+// Remark names what the words of a rule leave open that writes files or runs programs, "" for nothing.
 func (r Rule) Remark() string {
 	if r.Outside {
 		return "the network, your keys and your home: it runs outside the sandbox"

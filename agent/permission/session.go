@@ -27,7 +27,7 @@ func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...
 func (p *Policy) allowing() []Rule { return append(p.SessionRules(), p.AllowRules...) }
 
 // AllowInSession adds an allow rule for the rest of the session, if it allows
-// the call it was given for; the error says why it does not.
+// the call it was given for; the error explains why it does not.
 func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 	r, err := p.Covers(rule, name, access)
 	if err == nil {
@@ -77,7 +77,7 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	return r, nil
 }
 
-// DropInSession takes back session rules of this text, and reports whether there was one.
+// DropInSession removes session rules of this text, and reports whether there was one.
 func (p *Policy) DropInSession(rule string) bool {
 	before := len(p.session)
 	p.session = slices.DeleteFunc(p.session, func(r Rule) bool { return r.String() == rule })
@@ -114,7 +114,7 @@ func (p *Policy) Approved(rule string) *Approval {
 	return nil
 }
 
-// ForgetSession takes back what AllowInSession and KeepForLine added.
+// ForgetSession removes what AllowInSession and KeepForLine added.
 func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
 
 // World is what a policy can look at: the files and the repositories that calls work on.
@@ -150,7 +150,7 @@ func (w *World) Protected() ([]string, error) {
 	return slices.Concat(found.Paths, found.Outside), err
 }
 
-// mayRead says why a command in any of these directories may not read what arg
+// mayRead explains why a command in any of these directories may not read what arg
 // names, "" when it may. With recursive it descends into directories.
 func (w World) mayRead(dirs []string, arg string, recursive bool) (why string) {
 	if arg == "" || w.Files == nil {
@@ -182,7 +182,7 @@ func (w World) repository(dir string) (facts.Project, error) {
 	return found, found.WithinGrants(w.Files)
 }
 
-// gitRuns says why git in dir could run configured programs, "" when it runs none.
+// gitRuns explains why git in dir could run configured programs, "" when it runs none.
 func (w World) gitRuns(dir string) (why string) {
 	if w.Files == nil {
 		return ""

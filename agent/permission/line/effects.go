@@ -257,7 +257,7 @@ var needs = []struct {
 	{"open xdg-open code subl pbcopy pbpaste xclip xsel wl-copy wl-paste notify-send osascript", "", Service},
 }
 
-// Needs says what a command needs that a sandbox does not have, as its words show, "" for
+// Needs names what a command needs that a sandbox does not have, as its words show, "" for
 // nothing. A package runner needs the network unless the package's program is installed.
 func (c Command) Needs() (need Need, run Package) {
 	if c.Elevated {

@@ -30,7 +30,7 @@ type Line struct {
 	// Commands are all simple commands in it, those in substitutions, subshells, functions and
 	// wrappers included, and those that it could run.
 	Commands []Command
-	// Problem says why the shell may take the line in another way than the parser, "" for no
+	// Problem explains why the shell may take the line in another way than the parser, "" for no
 	// reason. Then only rules that deny or ask may look at the commands.
 	Problem string
 }
@@ -181,7 +181,7 @@ type Word struct {
 type Command struct {
 	Words []Word
 	Dirs  []string // where it may run, as the line's literal cd commands say; nil where that is not known
-	// Certain says that the line runs it, so far as its tests and loops let it. Other commands
+	// Certain means that the line runs it, so far as its tests and loops let it. Other commands
 	// are possible readings of variables and texts: only rules that deny or ask look at them.
 	Certain bool
 
