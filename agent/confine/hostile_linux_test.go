@@ -183,14 +183,14 @@ func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
 	case <-limit.Done():
 		confined.KillAll()
 	}
-	tr.settle(t, line, place, confined)
+	tr.discard(t, line, place, confined)
 	out, err := os.ReadFile(tr.script.Name())
 	must(t, err)
 	return string(out)
 }
 
-// settle throws away what a line did, as after a no.
-func (tr *trial) settle(t *testing.T, line string, place permission.Place, confined Confined) {
+// discard throws away what a line did, as after a no.
+func (tr *trial) discard(t *testing.T, line string, place permission.Place, confined Confined) {
 	t.Helper()
 	if place == permission.PlaceLayer {
 		changes, err := confined.Changes(t.Context())

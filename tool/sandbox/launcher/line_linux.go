@@ -288,7 +288,7 @@ func (j *job) started() error {
 	if err != nil || n == 0 {
 		return err
 	}
-	j.settleDead()
+	j.reapFirst()
 	unix.Close(j.report)
 	return failed(j.failure(words), syscall.Errno(words[2]))
 }
@@ -378,15 +378,15 @@ func (j *job) await() (status uint32, stopped int) {
 		_, _ = readRecord(j.report, &words) // the end: the first process has gone
 	}
 	unix.Close(j.report)
-	j.settleDead()
+	j.reapFirst()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
 	return status, stopped
 }
 
-// settleDead reaps the first process, and ends what it left where no namespace does.
-func (j *job) settleDead() {
+// reapFirst reaps the first process, and ends what it left where no namespace does.
+func (j *job) reapFirst() {
 	waitFor(j.first)
 	close(j.over)
 	runtime.KeepAlive(j.born)
