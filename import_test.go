@@ -40,6 +40,7 @@ var allowed = []struct {
 	{"artoo/tool/project", []string{"artoo/tool/environ", "artoo/tool/files", "artoo/tool/git", "artoo/tool/git/gittest"}},
 	{"artoo/tool/edit", []string{"artoo/tool/files"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher", "artoo/tool/tempdir"}},
+	{"artoo/tool/journal", []string{"artoo/tool/sandbox"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
 	{"artoo/tool/repo", []string{"artoo/tool/git", "artoo/tool/project"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},

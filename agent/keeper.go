@@ -15,7 +15,6 @@ import (
 	"artoo/agent/permission"
 	"artoo/tool/journal"
 	"artoo/tool/names"
-	"artoo/tool/sandbox"
 	"artoo/tool/text"
 )
 
@@ -181,15 +180,7 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 	if k.journal == nil {
 		return nil, nil, errors.New("undo journal unavailable; changes not applied")
 	}
-	from := layerSource{changes: changes, byPath: map[string]sandbox.Change{}}
-	var list []journal.LayerChange
-	for _, c := range e.Apply {
-		change := layerChange(k.session.opt.Policy.Root, c)
-		change.Output = e.Output[c.Path]
-		from.byPath[change.Path] = c
-		list = append(list, change)
-	}
-	report, err := k.journal.ApplyLayer(ctx, k.session.turnNumber(), what, list, from, then)
+	report, err := k.journal.ApplyLayer(ctx, k.session.turnNumber(), what, e.Apply, layerSource{changes}, then)
 	if errors.Is(err, journal.ErrConflict) && len(report.Left) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
 	}
@@ -199,39 +190,18 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 	return lackNames(report.Left), lackNames(report.Cannot), err
 }
 
-type layerSource struct {
-	changes confine.Changes
-	byPath  map[string]sandbox.Change // The keys are the journal's names.
-}
+type layerSource struct{ confine.Changes }
 
 // Open returns a crash as an error, so that the journal takes back what it began.
 func (s layerSource) Open(path string) (*os.File, error) {
-	return guard(func() (*os.File, error) { return s.changes.Open(s.byPath[path]) })
+	return guard(func() (*os.File, error) { return s.Changes.Open(path) })
 }
-
-func (s layerSource) Path(path string) string { return s.changes.Path(s.byPath[path]) }
 
 func lackNames(lacks []journal.Lack) (names []string) {
 	for _, l := range lacks {
 		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
 	}
 	return names
-}
-
-func layerChange(root string, c sandbox.Change) journal.LayerChange {
-	change := journal.LayerChange{Path: filepath.ToSlash(c.Path), Added: filepath.ToSlash(c.Dir)}
-	if rel, err := filepath.Rel(root, c.Path); err == nil && filepath.IsLocal(rel) {
-		change.Path, change.Added = filepath.ToSlash(rel), ""
-	}
-	change.Moved = c.Before.Moved && !c.Before.Mode.IsDir()
-	if c.Before.Exists() {
-		change.Before = journal.State{Kind: journal.KindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
-			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}
-	}
-	if c.Kind != sandbox.Deleted {
-		change.After = journal.State{Kind: journal.KindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
-	}
-	return change
 }
 
 // madeFiles are the files that the session made and that still are as it left them.

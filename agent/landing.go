@@ -193,7 +193,7 @@ func (c *calls) facts(ctx context.Context, changes confine.Changes, git *gitEffe
 			if len(blobs[change.Path]) == 0 || ctx.Err() != nil {
 				continue
 			}
-			file, err := changes.Open(change)
+			file, err := changes.Open(change.Path)
 			if err == nil {
 				found[change.Path], err = repository.IsBlob(ctx, file, blobs[change.Path])
 				file.Close()
@@ -265,7 +265,7 @@ func diffOfOne(name string, changes confine.Changes, c sandbox.Change) (string, 
 		if c.Size > maxShown {
 			return fmt.Sprintf("%s: %d bytes, new\n", name, c.Size), nil
 		}
-		file, err := changes.Open(c)
+		file, err := changes.Open(c.Path)
 		if err != nil {
 			return "", err
 		}

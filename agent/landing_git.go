@@ -86,7 +86,7 @@ func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *git
 	if g.temp, err = os.MkdirTemp("", "artoo-git-"); err != nil {
 		return g, err
 	}
-	open := func(path string) (io.ReadCloser, error) { return changes.Open(byPath[path]) }
+	open := func(path string) (io.ReadCloser, error) { return changes.Open(path) }
 	for dir, list := range byDir {
 		r := repo.Repository{WorkTree: filepath.Dir(dir), GitDir: dir, Common: dir, Environ: c.session.opt.Env.Environ}
 		if w := c.session.opt.Workspace; w != nil && w.Project.Common != "" && dir == w.Project.Common {
@@ -211,7 +211,7 @@ func (c *calls) workTree(ctx context.Context, top string, byPath map[string]sand
 				case change.Mode&fs.ModeSymlink != 0:
 					return io.NopCloser(strings.NewReader(change.Target)), change.Mode, nil
 				case change.Kind != sandbox.Mode && change.Mode.IsRegular():
-					file, err := changes.Open(change)
+					file, err := changes.Open(path)
 					return file, change.Mode, err
 				}
 			}

@@ -50,10 +50,10 @@ type Confined interface {
 type Changes interface {
 	List() []sandbox.Change
 	Stays() []string // Stays lists absolute paths that it could not see in directories that it removed.
-	// Open opens the new content of a regular file.
-	Open(c sandbox.Change) (*os.File, error)
+	// Open opens the new content of the regular file at an absolute path.
+	Open(path string) (*os.File, error)
 	// Path is where that content lies, if it may be renamed from there; "" has it copied.
-	Path(c sandbox.Change) string
+	Path(path string) string
 	// Discard gives the layer up; with keepCaches, what the command wrote into caches stays for
 	// the next one.
 	Discard(keepCaches bool) error
@@ -217,9 +217,6 @@ type changes struct {
 func (c *changes) List() []sandbox.Change { return c.Entries }
 
 func (c *changes) Stays() []string { return c.Changes.Stays }
-
-// Path names files where they lie: the journal copies what it cannot rename.
-func (c *changes) Path(change sandbox.Change) string { return c.Changes.File(change) }
 
 // Discard throws the layer away; further calls do nothing.
 func (c *changes) Discard(keepCaches bool) error {

@@ -41,10 +41,9 @@ type Effects struct {
 	By map[What][]Entry
 	// Files and Built count what lands, except git's data; Built is build output.
 	Files, Built Counts
-	Git          int               // how many rows of git's land
-	Output       map[string]string // the directory that each absolute path of build output belongs to
-	There        bool              // they are in the project already, where no layer was
-	Apply        []sandbox.Change  // the changes that a yes applies, except git's data
+	Git          int              // how many rows of git's land
+	There        bool             // they are in the project already, where no layer was
+	Apply        []sandbox.Change // the changes that a yes applies, except git's data
 }
 
 // Entry is a path, and what became of it.

@@ -67,7 +67,7 @@ func (j Judgement) Reason() string { return words(j.Reasons) }
 // decides; what is forbidden is left out and named. Where ctx ends first, nothing lands.
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
-	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}, Output: map[string]string{}}}
+	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}}}
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
 	w.lookUp(changes)
 	for _, c := range changes {
@@ -168,9 +168,11 @@ func (w *weigher) add(c sandbox.Change) Class {
 		e.note(Never, name, "("+why+")")
 		return Nothing
 	}
-	e.Apply = append(e.Apply, c)
 	if w.output(c, name) {
-		e.Output[c.Path] = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
+		c.Output = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
+	}
+	e.Apply = append(e.Apply, c)
+	if c.Output != "" {
 		e.Built[what]++
 		return Output
 	}

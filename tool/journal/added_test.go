@@ -50,11 +50,11 @@ func TestWhatLandsInAnAddedDirectoryIsOfTheStep(t *testing.T) {
 			}
 			start := look()
 			p.place.add(dir)
-			in := func(path string, after State) LayerChange {
+			in := func(path string, after State) layerChange {
 				path = filepath.Join(dir, path)
-				return LayerChange{Path: path, Added: dir, Before: p.now(path), After: after}
+				return layerChange{Path: path, Dir: dir, Before: p.now(path), After: after}
 			}
-			changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, in("old", file(0o600)),
+			changes := []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, in("old", file(0o600)),
 				in("gone", State{}), in("d/x", State{}), in("d", State{}), in("new", State{Kind: Folder, Mode: 0o700}),
 				in("new/f", file(0o755)), in("link", State{Kind: Link, Target: "old"})}
 			layer := p.layer(map[string]string{"a": "A\n", filepath.Join(dir, "old"): "OLD\n", filepath.Join(dir, "new/f"): "f\n"})
@@ -109,7 +109,7 @@ func TestWhatIsWrittenInAnAddedDirectoryIsTakenBack(t *testing.T) {
 		t.Errorf("not kept: %v; changed: %+v", lacks, changed)
 	}
 	ref := filepath.Join(dir, "refs/main")
-	report, err := p.ApplyLayer(t.Context(), 1, "commit", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}},
+	report, err := p.ApplyLayer(t.Context(), 1, "commit", []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}},
 		p.layer(map[string]string{"a": "A\n"}), Then{Paths: []string{ref, ref + ".lock"},
 			Do: func(context.Context) error { return write(ref, "3\n") }})
 	p.ok(err)

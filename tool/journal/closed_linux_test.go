@@ -61,7 +61,7 @@ func TestWhatIsClosedToItsOwnerIsTakenBack(t *testing.T) {
 	start := p.look()
 	layer := p.layer(map[string]string{"a": "A\n", "notes": "n\n", "new": "new\n", "nd/f": "f\n", "src/sub/y": "Y\n", "large": large})
 	closed := func(kind Kind) State { return State{Kind: kind} }
-	_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)},
+	_, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)},
 		{Path: "notes", Before: p.now("notes"), After: closed(File)}, {Path: "new", Before: p.now("new"), After: closed(File)},
 		{Path: "large", Before: p.now("large"), After: closed(File)},
 		{Path: "nd", After: closed(Folder)}, {Path: "nd/f", After: closed(File)},

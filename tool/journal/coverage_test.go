@@ -275,7 +275,7 @@ func TestALandingSeparatesNames(t *testing.T) {
 	p, outside := linked(t)
 	start, beside := p.look(), lookAt(t, outside)
 	layer := p.layer(map[string]string{"one": "changed\n", "two": "2\n", "four": "changed\n"})
-	report, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{
+	report, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{
 		{Path: "one", Before: p.now("one"), After: file(0o644)},
 		{Path: "two", Before: p.now("two"), After: file(0o666)},
 		{Path: "three", Before: p.now("three")},

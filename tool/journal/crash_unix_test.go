@@ -142,7 +142,7 @@ func (l *life) command(f func() error) error {
 	return err
 }
 
-func (l *life) layer(changes []LayerChange, contents map[string]string) error {
+func (l *life) layer(changes []layerChange, contents map[string]string) error {
 	dir, err := os.MkdirTemp(filepath.Dir(l.root), "upper-*")
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (l *life) layer(changes []LayerChange, contents map[string]string) error {
 			return err
 		}
 	}
-	_, err = l.j.ApplyLayer(context.Background(), l.turn, "apply", changes, upper(dir), Then{
+	_, err = applyLayer(l.j, context.Background(), l.turn, "apply", changes, upper(dir), Then{
 		Paths: []string{"refs/head"}, Do: func(context.Context) error { return l.fs(write, "refs/head", "moved\n") }})
 	return err
 }
@@ -221,11 +221,11 @@ func story() []func(*life) error {
 		func(l *life) error {
 			added := addedDir(l.root)
 			l.j.place.add(added)
-			in := func(path string, after State) LayerChange {
+			in := func(path string, after State) layerChange {
 				path = filepath.Join(added, path)
-				return LayerChange{Path: path, Added: added, Before: l.now(path), After: after}
+				return layerChange{Path: path, Dir: added, Before: l.now(path), After: after}
 			}
-			return l.layer([]LayerChange{
+			return l.layer([]layerChange{
 				in("old", file(0o600)), in("gone", State{}), in("d", file(0o644)), in("d/x", State{}),
 				in("new", State{Kind: Folder, Mode: 0o700}), in("new/f", file(0o755)), in("link", State{Kind: Link, Target: "old"}),
 				{Path: "large", Before: l.now("large"), After: State{Kind: File, Mode: 0o600}},

@@ -65,11 +65,11 @@ func landsOn(t *testing.T, disk string, left int) bool {
 	p.reopen()
 	p.edit(7, "d0/old", strings.Repeat("BEFORE\n", 4000))
 	start := p.look()
-	var changes []LayerChange
+	var changes []layerChange
 	for path := range contents {
-		changes = append(changes, LayerChange{Path: path, Before: p.now(path), After: file(0o644)})
+		changes = append(changes, layerChange{Path: path, Before: p.now(path), After: file(0o644)})
 	}
-	changes = append(changes, LayerChange{Path: "made", After: State{Kind: Folder, Mode: 0o755}})
+	changes = append(changes, layerChange{Path: "made", After: State{Kind: Folder, Mode: 0o755}})
 	p.files.objects.flush()
 	ballast, err := os.Create(filepath.Join(disk, "ballast"))
 	p.ok(err)

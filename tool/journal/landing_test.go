@@ -51,7 +51,7 @@ func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 			p.ok(os.Truncate(dir.Path("a"), size))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "big", After: file(0o600)}}
+			changes := []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "big", After: file(0o600)}}
 			_, err := p.ApplyLayer(ctx, 1, "run", changes, source(dir), Then{})
 			p.ok(err)
 			for _, path := range []string{"a", "big"} {
@@ -61,7 +61,7 @@ func TestAFileOfHolesLandsAtOnce(t *testing.T) {
 				}
 			}
 			// The next line removes both, and the originals are kept.
-			_, err = p.ApplyLayer(ctx, 2, "run", []LayerChange{{Path: "a", Before: p.now("a")},
+			_, err = p.ApplyLayer(ctx, 2, "run", []layerChange{{Path: "a", Before: p.now("a")},
 				{Path: "big", Before: p.now("big")}}, nil, Then{})
 			p.ok(err)
 			for _, n := range []int{1, 1} {
@@ -86,7 +86,7 @@ func TestNewNamesOfOneFileLand(t *testing.T) {
 	p := newProject(t, nil)
 	dir := p.layer(map[string]string{"first": "one\n"})
 	p.ok(os.Link(dir.Path("first"), dir.Path("second")))
-	_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "first", After: file(0o644)},
+	_, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{{Path: "first", After: file(0o644)},
 		{Path: "second", After: file(0o644)}}, dir, Then{})
 	p.ok(err)
 	for _, path := range []string{"first", "second"} {
@@ -110,7 +110,7 @@ func TestALandingThatIsStoppedIsTakenBack(t *testing.T) {
 			}
 			return nil
 		}
-		_, err := p.ApplyLayer(ctx, 1, "run", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)},
+		_, err := p.ApplyLayer(ctx, 1, "run", []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)},
 			{Path: "gone", Before: p.now("gone")}, {Path: "d/x", Before: p.now("d/x")}, {Path: "d", Before: p.now("d")},
 			{Path: "new", After: State{Kind: Folder, Mode: 0o755}}, {Path: "new/f", After: file(0o644)}}, dir, Then{})
 		if n.Load() < stopAt {
@@ -140,7 +140,7 @@ func TestModificationTimesLandAndAttributesDoNot(t *testing.T) {
 		if err := unix.Setxattr(dir.Path("f"), "user.artoo", []byte("x"), 0); err != nil {
 			t.Log("without attributes: ", err)
 		}
-		_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "f", After: file(0o640)}}, source(dir), Then{})
+		_, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{{Path: "f", After: file(0o640)}}, source(dir), Then{})
 		p.ok(err)
 		info, err := os.Stat(p.path("f"))
 		if err != nil || !info.ModTime().Equal(written) || info.Mode() != 0o640 {
@@ -158,7 +158,7 @@ func TestAStepThatFollowsBelongsToTheLanding(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n", ".git/HEAD": "main\n", ".git/index": "1\n"})
 	start := p.look()
 	land := func(fails error) error {
-		_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}},
+		_, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}},
 			p.layer(map[string]string{"a": "A\n"}), Then{Paths: []string{".git/HEAD", p.path(".git/index"), ".git/refs/new"},
 				Do: func(context.Context) error {
 					if data, err := os.ReadFile(p.path("a")); err != nil || string(data) != "A\n" {
@@ -189,7 +189,7 @@ func TestAFileThatIsOpenForWritingIsNotReplaced(t *testing.T) {
 	}
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
 	start := p.look()
-	changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "gone", Before: p.now("gone")}}
+	changes := []layerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "gone", Before: p.now("gone")}}
 	for _, path := range []string{"a", "gone"} {
 		open, err := os.OpenFile(p.path(path), os.O_WRONLY, 0)
 		p.ok(err)
@@ -228,7 +228,7 @@ func TestAnOriginalThatWasWrittenToMeanwhileGoesBack(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n", "gone": "g\n"})
 	before := map[string]State{"a": p.now("a"), "gone": p.now("gone")}
 	start := p.look()
-	_, err := p.ApplyLayer(t.Context(), 1, "run", []LayerChange{{Path: "a", Before: before["a"], After: file(0o644)},
+	_, err := p.ApplyLayer(t.Context(), 1, "run", []layerChange{{Path: "a", Before: before["a"], After: file(0o644)},
 		{Path: "gone", Before: before["gone"]}}, contentsOf{"a": "A\n"}, Then{Do: func(context.Context) error {
 		for _, was := range before {
 			q, err := p.openQuarantine(false)
@@ -312,7 +312,7 @@ func TestNoEditOfTheUserIsLostWhileALayerLands(t *testing.T) {
 			<-began
 			edited <- edit(p.path(path), i, content)
 		}()
-		_, err := p.ApplyLayer(t.Context(), i, "run", []LayerChange{{Path: path, Before: before, After: file(0o644)}}, dir, Then{})
+		_, err := p.ApplyLayer(t.Context(), i, "run", []layerChange{{Path: path, Before: before, After: file(0o644)}}, dir, Then{})
 		if n.Load() <= at {
 			close(began)
 		}
@@ -358,17 +358,17 @@ func BenchmarkLanding(b *testing.B) {
 			b.Fatal(err)
 		}
 		root, dir := filepath.Join(base, "project"), upper(filepath.Join(base, "upper"))
-		changes := make([]LayerChange, 0, files+files/20)
+		changes := make([]layerChange, 0, files+files/20)
 		for i := range files {
 			sub := fmt.Sprintf("package%03d", i/20)
 			if i%20 == 0 {
-				changes = append(changes, LayerChange{Path: sub, After: State{Kind: Folder, Mode: 0o755}})
+				changes = append(changes, layerChange{Path: sub, After: State{Kind: Folder, Mode: 0o755}})
 			}
 			path := fmt.Sprintf("%s/file%02d.go", sub, i%20)
 			if err := write(dir.Path(path), strings.Repeat("line\n", 100+i%500)); err != nil {
 				b.Fatal(err)
 			}
-			changes = append(changes, LayerChange{Path: path, After: file(0o644)})
+			changes = append(changes, layerChange{Path: path, After: file(0o644)})
 		}
 		if err := os.Mkdir(root, 0o755); err != nil {
 			b.Fatal(err)
@@ -380,7 +380,7 @@ func BenchmarkLanding(b *testing.B) {
 		unix.Sync()
 		before := cpuTime(b)
 		b.StartTimer()
-		if _, err := j.ApplyLayer(b.Context(), 1, "run", changes, dir, Then{}); err != nil {
+		if _, err := applyLayer(j, b.Context(), 1, "run", changes, dir, Then{}); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
@@ -408,7 +408,7 @@ func TestALateSaveComesBackAsYours(t *testing.T) {
 	p := newProject(t, map[string]string{"b": "b\n", "b.yours": "b.yours\n", "gone/b": "g\n", "same": "same\n",
 		"touched": "touched\n"})
 	p.most = 0
-	changes := []LayerChange{{Path: "b", Before: p.now("b"), After: file(0o644)}, {Path: "gone/b", Before: p.now("gone/b")},
+	changes := []layerChange{{Path: "b", Before: p.now("b"), After: file(0o644)}, {Path: "gone/b", Before: p.now("gone/b")},
 		{Path: "gone", Before: p.now("gone")}, {Path: "same", Before: p.now("same"), After: file(0o644)},
 		{Path: "touched", Before: p.now("touched"), After: file(0o644)}}
 	open := map[string]*os.File{}
@@ -444,9 +444,9 @@ func TestALateSaveComesBackAsYours(t *testing.T) {
 func TestDeepDirectoriesLandAndGo(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n"})
 	start := p.look()
-	var changes []LayerChange
+	var changes []layerChange
 	for n := 1; n <= 1500; n++ {
-		changes = append(changes, LayerChange{Path: strings.Repeat("z/", n-1) + "z", After: State{Kind: Folder, Mode: 0o755}})
+		changes = append(changes, layerChange{Path: strings.Repeat("z/", n-1) + "z", After: State{Kind: Folder, Mode: 0o755}})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -8,10 +8,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/sandbox"
 )
 
 // ErrConflict says that a layer was not applied, since the project is no longer
@@ -24,50 +27,49 @@ var ErrHolds = errors.New("a directory to be replaced holds what the command cou
 
 // layerOps are the changes of a layer that may be applied. What conflicts is
 // [ErrConflict], unless it is build output: then its directory is left out.
-func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Change, report Report, err error) {
+func (j *Journal) layerOps(ctx context.Context, changes []sandbox.Change) (ops []Change, report Report, err error) {
 	var space int64
 	type owner struct{ uid, gid uint32 }
 	owners := map[string]owner{} // The keys are directories with something new in them.
 	stale := map[string]bool{}   // directories of build output
-	for _, lc := range changes {
+	for _, c := range changes {
 		if err := ctx.Err(); err != nil {
 			return nil, report, err
 		}
-		if why := j.never(lc); why != "" {
-			report.Left = append(report.Left, Lack{Path: lc.Path, Why: why, Size: lc.After.Size})
+		path, ok := j.named(filepath.Clean(c.Path))
+		if why := j.never(c, path, ok); why != "" {
+			report.Left = append(report.Left, Lack{Path: path, Why: why, Size: c.Size})
 			continue
 		}
-		now, err := j.look(ctx, lc.Path, hashOnly)
+		now, err := j.look(ctx, path, hashOnly)
 		if err != nil {
 			return nil, report, err
 		}
-		lc.Before.Mode &= permissions
-		if lc.Moved || !matches(now, lc.Before) {
-			if stale[lc.Output] = true; lc.Output == "" {
-				report.Left = append(report.Left, Lack{Path: lc.Path, Why: ChangedSince, Size: now.Size})
+		if !matches(now, c.Before) {
+			if stale[c.Output] = true; c.Output == "" {
+				report.Left = append(report.Left, Lack{Path: path, Why: ChangedSince, Size: now.Size})
 			}
 			continue
 		}
-		op := Change{Path: lc.Path, Before: now, After: lc.After, Kept: true}
-		if op.After.Kind == File || op.After.Kind == Folder {
-			op.After.Mode &= fs.ModePerm
-			if now.Kind == Folder && op.After.Kind == Folder {
-				op.After.Mode |= now.Mode &^ fs.ModePerm // a group that is inherited stays so
-			}
+		op := Change{Path: path, Before: now, Kept: true}
+		if c.Kind != sandbox.Deleted {
+			op.After = State{Kind: KindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
 		}
-		op.After.Stamp, op.After.Peer = Stamp{}, ""
+		if now.Kind == Folder && op.After.Kind == Folder {
+			op.After.Mode |= now.Mode &^ fs.ModePerm // a group that is inherited stays so
+		}
 		if op.After.UID, op.After.GID = now.UID, now.GID; now.Kind == Absent {
-			dir, _ := split(lc.Path)
+			dir, _ := split(path)
 			o, known := owners[dir]
 			if !known {
-				o.uid, o.gid = j.ownerAbove(lc.Path)
+				o.uid, o.gid = j.ownerAbove(path)
 				owners[dir] = o
 			}
 			op.After.UID, op.After.GID = o.uid, o.gid
-			owners[lc.Path] = o
+			owners[path] = o
 		}
 		if now.Kind == File && !j.kept(now) {
-			size, err := j.place.takes(lc.Path, now)
+			size, err := j.place.takes(path, now)
 			if err != nil {
 				return nil, report, err
 			}
@@ -75,7 +77,7 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 				space += size
 			} else {
 				op.Kept = false
-				report.Cannot = append(report.Cannot, Lack{Path: lc.Path, Why: NoSpace, Size: now.Size})
+				report.Cannot = append(report.Cannot, Lack{Path: path, Why: NoSpace, Size: now.Size})
 			}
 		}
 		ops = append(ops, op)
@@ -84,8 +86,8 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 		return nil, report, ErrConflict
 	}
 	if len(stale) > 0 {
-		ops, report, err = j.layerOps(ctx, slices.DeleteFunc(slices.Clone(changes), func(lc LayerChange) bool {
-			return stale[lc.Output]
+		ops, report, err = j.layerOps(ctx, slices.DeleteFunc(slices.Clone(changes), func(c sandbox.Change) bool {
+			return stale[c.Output]
 		}))
 		for _, dir := range slices.Sorted(maps.Keys(stale)) {
 			report.Left = append(report.Left, Lack{Path: dir + "/", Why: ChangedSince})
@@ -94,29 +96,20 @@ func (j *Journal) layerOps(ctx context.Context, changes []LayerChange) (ops []Ch
 	return ops, report, err
 }
 
-// never is why a change of a layer is not applied, or "".
-func (j *Journal) never(lc LayerChange) Reason {
+// never is why a change of a layer is not applied, or "". named says that the path is the
+// journal's name for it.
+func (j *Journal) never(c sandbox.Change, path string, named bool) Reason {
 	switch {
-	case j.cfg.Denied(lc.Path):
-		return IsDenied
-	case lc.After.Kind == Special || lc.Before.Kind == Special:
-		return IsSpecial
-	case lc.After.Kind == File && lc.After.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
-		return SetID
-	case !validBytes(strings.TrimPrefix(lc.Path, lc.Added+"/")):
+	case !named:
 		return Outside
+	case j.cfg.Denied(path):
+		return IsDenied
+	case KindOf(c.Mode) == Special || KindOf(c.Before.Mode) == Special:
+		return IsSpecial
+	case c.Kind != sandbox.Deleted && c.Mode.IsRegular() && c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
+		return SetID
 	}
 	return ""
-}
-
-// validBytes is fs.ValidPath, also for names that are not UTF-8, except for the root.
-func validBytes(path string) bool {
-	for name := range strings.SplitSeq(path, "/") {
-		if name == "" || name == "." || name == ".." || strings.Contains(name, "\x00") {
-			return false
-		}
-	}
-	return true
 }
 
 // Holds reports whether the journal has room for originals of this many bytes. Any
@@ -151,7 +144,8 @@ func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 // replaced, meanwhile. A directory that shall go and holds what the line did not see
 // stays. Devices, FIFOs, sockets, set-user-ID files and denied paths are never applied.
 // Modification times are those of the layer, extended attributes are left out.
-func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes []LayerChange, from Source,
+// Where a part of a directory of build output conflicts, all of that directory is left out.
+func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes []sandbox.Change, from Source,
 	then Then) (Report, error) {
 	if err := j.ready(); err != nil {
 		return Report{}, err
@@ -162,7 +156,7 @@ func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes
 	}
 	defer done()
 	j.mu.Lock()
-	err = j.addTo(j.files.log, addedDirs(changes))
+	err = j.addTo(j.files.log, j.addedDirs(changes))
 	j.mu.Unlock()
 	if err != nil {
 		return Report{}, err
@@ -214,11 +208,11 @@ func (j *Journal) addTo(log *log, dirs []string) error {
 	return log.append(lines...)
 }
 
-func addedDirs(changes []LayerChange) []string {
+func (j *Journal) addedDirs(changes []sandbox.Change) []string {
 	dirs := map[string]bool{}
 	for _, c := range changes {
-		if c.Added != "" {
-			dirs[c.Added] = true
+		if _, inside := j.below(c.Path); !inside && c.Dir != "" {
+			dirs[filepath.ToSlash(c.Dir)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(dirs))
@@ -297,7 +291,7 @@ func (s *Step) keepOriginals(ctx context.Context, ops []Change) error {
 func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 	take := func() (*os.File, error) { return s.take(ctx, q, op) }
 	if q == nil || !q.swaps {
-		take = func() (*os.File, error) { return s.from.Open(op.Path) }
+		take = func() (*os.File, error) { return s.from.Open(Abs(s.j.cfg.Root, op.Path)) }
 	}
 	file, err := take()
 	if err != nil {
@@ -308,8 +302,7 @@ func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 	if err != nil {
 		return err
 	}
-	shown := op.After.Hash
-	op.After.Size, op.After.Hash = info.Size(), ""
+	op.After.Size = info.Size()
 	switch {
 	case op.After.Size > maxRead:
 	case op.After.Size > s.j.cfg.MaxFile:
@@ -321,9 +314,6 @@ func (s *Step) stageNew(ctx context.Context, q *quarantine, op *Change) error {
 		}
 		op.After.Hash, err = s.j.files.objects.putLater(data)
 		err = ignoreNoSpace(err)
-	}
-	if now := op.After.Hash; err == nil && shown != "" && now != "" && shown != now {
-		err = errors.New("the layer holds another content than was shown")
 	}
 	if inode := op.After.Stamp.Inode; inode != 0 {
 		q.hashed(inode, op.After.Hash)
@@ -342,7 +332,7 @@ func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, e
 		return nil, err
 	}
 	var file *os.File
-	from := s.from.Path(op.Path)
+	from := s.from.Path(Abs(s.j.cfg.Root, op.Path))
 	if from != "" {
 		to := slot
 		if op.Before.Kind == Absent {
@@ -382,7 +372,7 @@ func (s *Step) take(ctx context.Context, q *quarantine, op *Change) (*os.File, e
 
 // copyFrom copies a file of the layer into a slot, with its time.
 func (s *Step) copyFrom(ctx context.Context, q *quarantine, path, slot string) (*os.File, error) {
-	source, err := s.from.Open(path)
+	source, err := s.from.Open(Abs(s.j.cfg.Root, path))
 	if err != nil {
 		return nil, err
 	}

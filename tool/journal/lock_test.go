@@ -40,7 +40,7 @@ func landingLife(root string) error {
 	if n, err := strconv.Atoi(os.Getenv(landLines)); err == nil {
 		return errors.Join(landMany(j, "other", n), j.Close())
 	}
-	_, err = j.ApplyLayer(context.Background(), 1, "run", nil, nil, Then{Do: func(context.Context) error {
+	_, err = applyLayer(j, context.Background(), 1, "run", nil, nil, Then{Do: func(context.Context) error {
 		fmt.Println("landing")
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
@@ -146,17 +146,17 @@ func landMany(j *Journal, who string, lines int) error {
 }
 
 func landOne(j *Journal, content string) error {
-	var changes []LayerChange
+	var changes []layerChange
 	contents := contentsOf{}
 	for _, path := range shared {
 		before, err := j.look(context.Background(), path, hashOnly)
 		if err != nil {
 			return err
 		}
-		changes = append(changes, LayerChange{Path: path, Before: before, After: file(0o644)})
+		changes = append(changes, layerChange{Path: path, Before: before, After: file(0o644)})
 		contents[path] = content
 	}
-	_, err := j.ApplyLayer(context.Background(), 1, "run", changes, contents, Then{Do: func(ctx context.Context) error {
+	_, err := applyLayer(j, context.Background(), 1, "run", changes, contents, Then{Do: func(ctx context.Context) error {
 		for _, path := range shared {
 			data, err := os.ReadFile(filepath.Join(j.cfg.Root, path))
 			if err != nil || string(data) != content {

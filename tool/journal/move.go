@@ -343,7 +343,7 @@ func (r *restore) copy(dest *os.File, op Change) error {
 	if r.from == nil || r.j.kept(op.After) {
 		from, err = r.j.openKept(op)
 	} else {
-		from, err = r.from.Open(op.Path)
+		from, err = r.from.Open(Abs(r.j.cfg.Root, op.Path))
 	}
 	if err != nil {
 		return err

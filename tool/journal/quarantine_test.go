@@ -183,8 +183,8 @@ func TestWhatIsQuarantinedCanBeBroughtBack(t *testing.T) {
 func TestACopyHoldsWhatIsInQuarantine(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "old\n", "b": "gone\n"})
 	start := p.look()
-	_, err := p.apply(map[string]string{"a": "new\n"}, LayerChange{Path: "a", Before: p.now("a"), After: file(0o644)},
-		LayerChange{Path: "b", Before: p.now("b")})
+	_, err := p.apply(map[string]string{"a": "new\n"}, layerChange{Path: "a", Before: p.now("a"), After: file(0o644)},
+		layerChange{Path: "b", Before: p.now("b")})
 	p.ok(err)
 	from := p.cfg.Dir
 	p.shut()
@@ -237,8 +237,8 @@ func TestTheQuarantineIsOnTheProjectsFileSystem(t *testing.T) {
 			p.cfg.Dir = filepath.Join(state, "s2")
 		}
 		p.reopen()
-		_, err := p.apply(map[string]string{"a": "new\n"}, LayerChange{Path: "a", Before: p.now("a"), After: file(0o644)},
-			LayerChange{Path: "gone", Before: p.now("gone")})
+		_, err := p.apply(map[string]string{"a": "new\n"}, layerChange{Path: "a", Before: p.now("a"), After: file(0o644)},
+			layerChange{Path: "gone", Before: p.now("gone")})
 		p.ok(err)
 		where := filepath.Join(filepath.Dir(p.root), ".project.artoo", "s2")
 		if git {

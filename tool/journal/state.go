@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/tool/sandbox"
 )
 
 // permissions are the bits of a mode that are kept and restored.
@@ -45,25 +47,20 @@ func sameContent(a, b State) bool {
 	return sameStamp(a.Stamp, b.Stamp)
 }
 
-// matches reports whether now is what want describes in the fields that it sets.
-func matches(now, want State) bool {
-	if now.Kind != want.Kind {
+// matches reports whether now is what a command on a layer saw.
+func matches(now State, saw sandbox.Before) bool {
+	switch {
+	case saw.Moved && !saw.Mode.IsDir():
 		return false
+	case !saw.Exists() || now.Kind == Absent:
+		return !saw.Exists() && now.Kind == Absent
+	case now.Kind != KindOf(saw.Mode):
+		return false
+	case now.Kind == Link:
+		return now.Target == saw.Target
 	}
-	ok := func(known, equal bool) bool { return !known || equal }
-	switch now.Kind {
-	case Absent:
-		return true
-	case Folder:
-		return ok(want.Mode != 0, now.Mode == want.Mode)
-	case Link:
-		return now.Target == want.Target
-	}
-	return now.Size == want.Size && ok(want.Mode != 0, now.Mode == want.Mode) &&
-		ok(want.Hash != "" && now.Hash != "", now.Hash == want.Hash) &&
-		ok(want.Stamp.Inode != 0, now.Stamp.Inode == want.Stamp.Inode) &&
-		ok(want.Stamp.Ctime != 0, now.Stamp.Ctime == want.Stamp.Ctime) &&
-		ok(want.Stamp.Mtime != 0, now.Stamp.Mtime == want.Stamp.Mtime)
+	return now.Mode == saw.Mode&permissions && (now.Kind == Folder ||
+		now.Size == saw.Size && now.Stamp.Inode == saw.Inode && now.Stamp.Ctime == saw.Changed.UnixNano())
 }
 
 // escape makes a path that may hold any bytes one of valid UTF-8: what is not,

@@ -224,10 +224,9 @@ type Report struct {
 
 // Source is a throwaway layer whose changes are applied.
 type Source interface {
-	// Open opens the new content of a file, by its path in the project, relative to the
-	// root with slashes.
+	// Open opens the new content of the file at an absolute path.
 	Open(path string) (*os.File, error)
-	// Path is where the file lies, absolute, if it may be renamed from there; "" has it
+	// Path is where that content lies, absolute, if it may be renamed from there; "" has it
 	// copied. Nothing else may write to it.
 	Path(path string) string
 }
@@ -240,24 +239,6 @@ type Then struct {
 	// Do runs when the files of the layer are in their places. Its error takes back
 	// everything, the paths included; so does a kill before it has returned.
 	Do func(ctx context.Context) error
-}
-
-// LayerChange is one path that a throwaway layer changed, relative to the root
-// with slashes. A deleted, new or renamed directory is given entry by entry.
-type LayerChange struct {
-	Path string
-	// Added is the directory outside of the project, absolute and without links, that
-	// Path, which is absolute then, lies in; "" for the project.
-	Added string
-	// Output is the directory of build output that the path belongs to, in any words; ""
-	// for none. Where a part of such a directory conflicts, all of it is left out.
-	Output string
-	// Moved says that what was there has changed since the line began.
-	Moved bool
-	// Before is what the line saw, After what it left there. Of Before those
-	// fields are compared that are set; of After, Kind, the permission bits, Target
-	// and, if it is set, Hash count.
-	Before, After State
 }
 
 // Session is one journal of a project.

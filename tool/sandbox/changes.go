@@ -4,7 +4,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,23 +22,30 @@ type Changes struct {
 	discard func() error
 }
 
-// Open opens the new content of a regular file that Entries lists.
-func (c *Changes) Open(change Change) (*os.File, error) {
-	path := c.File(change)
-	if path == "" || !change.Mode.IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
+// Open opens the new content of a regular file that Entries lists by this path.
+func (c *Changes) Open(path string) (*os.File, error) {
+	file, mode := c.find(path)
+	if file == "" || !mode.IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
 	}
-	return os.Open(path)
+	return os.Open(file)
 }
 
-// File is the path of what is now there of a change: a file, a directory or a link of
-// the layer; "" where nothing is. Where the layer lies on the project's file system it can
+// Path is where the layer has what is now at the path of an entry: a file, a directory or
+// a link; "" where nothing is. Where the layer lies on the project's file system it can
 // be moved from there into the project.
-func (c *Changes) File(change Change) string {
-	if change.of != c || change.Kind == Deleted {
-		return ""
+func (c *Changes) Path(path string) string {
+	file, _ := c.find(path)
+	return file
+}
+
+func (c *Changes) find(path string) (file string, mode fs.FileMode) {
+	i, found := slices.BinarySearchFunc(c.Entries, path, func(e Change, path string) int { return strings.Compare(e.Path, path) })
+	if !found || c.Entries[i].Kind == Deleted {
+		return "", 0
 	}
-	return filepath.Join(c.room, upperName(change.root), change.Path[len(c.roots[change.root]):])
+	e := c.Entries[i]
+	return filepath.Join(c.room, upperName(slices.Index(c.roots, e.Dir)), e.Path[len(e.Dir):]), e.Mode
 }
 
 func upperName(root int) string { return "upper" + strconv.Itoa(root) }
@@ -75,8 +84,9 @@ type Change struct {
 	// Hidden says that the command could not see what is there below: never to be applied.
 	Hidden bool
 	Before Before
-	of     *Changes
-	root   int
+	// Output is the directory of build output that the path belongs to, in any words; ""
+	// for none. The judgement of the changes sets it.
+	Output string
 }
 
 // Before is what was there below the layer, to be compared before a change is applied.

@@ -106,7 +106,7 @@ type differ struct {
 }
 
 func (d *differ) change(path string, mode fs.FileMode, before Before) Change {
-	return Change{Path: path, Dir: d.changes.roots[d.root], Mode: mode, Before: before, of: d.changes, root: d.root}
+	return Change{Path: path, Dir: d.changes.roots[d.root], Mode: mode, Before: before}
 }
 
 // entry compares one entry of the written side with the one below. moved says that the

@@ -420,7 +420,7 @@ func TestALayerCoversAGitDirectoryOutside(t *testing.T) {
 	var paths []string
 	for _, c := range changes.Entries {
 		paths = append(paths, c.Path)
-		if at := changes.File(c); read(at) != "2\n" {
+		if at := changes.Path(c.Path); read(at) != "2\n" {
 			t.Errorf("%s at %s is %q", c.Path, at, read(at))
 		}
 	}
