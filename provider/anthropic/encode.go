@@ -107,7 +107,7 @@ func fill(name string, req provider.Request, l wire.Learned) body {
 	if !wire.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: req.System}}
 	}
-	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}, learned: l}
+	h := history{model: req.Model, ids: wire.IDsOf(name, req, idLimit), learned: l}
 	for _, m := range req.Messages {
 		h.add(m)
 	}
@@ -122,7 +122,6 @@ func fill(name string, req provider.Request, l wire.Learned) body {
 
 // history joins neighbours of one role: the roles must take turns.
 type history struct {
-	provider string
 	model    string
 	ids      wire.IDs
 	learned  wire.Learned
@@ -179,7 +178,7 @@ func (h *history) user(m provider.Message) []block {
 }
 
 func (h *history) assistant(m provider.Message) []block {
-	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	own := h.ids.Own(m)
 	var blocks []block
 	for _, p := range m.Parts {
 		switch p := p.(type) {

@@ -114,8 +114,7 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	if g != (generationConfig{}) {
 		b.Generation = &g
 	}
-	h := history{provider: name, model: req.Model, family: f, learned: l, ids: wire.IDs{Provider: name, Limit: idLimit},
-		names: map[string]string{}}
+	h := history{family: f, learned: l, ids: wire.IDsOf(name, req, idLimit), names: map[string]string{}}
 	for _, m := range req.Messages {
 		h.add(m)
 	}

@@ -10,8 +10,6 @@ import (
 // history gathers the contents. The results of a message's calls are one content, the user's
 // words another.
 type history struct {
-	provider string
-	model    string
 	family   family
 	learned  wire.Learned
 	ids      wire.IDs
@@ -65,7 +63,7 @@ func (h *history) push(role string, parts []part) {
 
 // assistant rebuilds a reply: a signature belongs to its very part.
 func (h *history) assistant(m provider.Message) []part {
-	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	own := h.ids.Own(m)
 	var parts []part
 	first := true
 	for _, p := range m.Parts {

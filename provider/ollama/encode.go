@@ -68,8 +68,7 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 			b.Tools = append(b.Tools, wire.NewTool(t, parameters(t.Schema)))
 		}
 	}
-	h := history{provider: name, model: req.Model, facts: f, ids: wire.IDs{Provider: name, Limit: idLimit},
-		names: map[string]string{}}
+	h := history{facts: f, ids: wire.IDsOf(name, req, idLimit), names: map[string]string{}}
 	if !wire.Blank(req.System) {
 		h.messages = append(h.messages, message{Role: "system", Content: req.System})
 	}

@@ -8,8 +8,6 @@ import (
 )
 
 type history struct {
-	provider string
-	model    string
 	facts    facts
 	ids      wire.IDs
 	names    map[string]string // call names by ID
@@ -63,7 +61,7 @@ func (h *history) flush() {
 }
 
 func (h *history) assistant(m provider.Message) {
-	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	own := h.ids.Own(m)
 	out := message{Role: "assistant"}
 	var text, thinking strings.Builder
 	for _, p := range m.Parts {

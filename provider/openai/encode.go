@@ -87,9 +87,9 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 		b.ParallelToolCalls = new(true)
 	}
 	h := history{
-		provider: name, model: req.Model, quirks: q,
+		quirks: q,
 		blocks: q.CacheControl && strings.Contains(strings.ToLower(req.Model), "claude"),
-		ids:    wire.IDs{Provider: name, Limit: idLimit}, bridges: l.Without(wire.UserAfterTool),
+		ids:    wire.IDsOf(name, req, idLimit), bridges: l.Without(wire.UserAfterTool),
 	}
 	if l.Without(wire.LongCallIDs) {
 		h.ids.Exact = 9

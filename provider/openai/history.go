@@ -66,8 +66,6 @@ type cacheControl struct {
 }
 
 type history struct {
-	provider string
-	model    string
 	quirks   Quirks
 	blocks   bool // contents are lists of parts, so that they can be marked
 	ids      wire.IDs
@@ -235,7 +233,7 @@ func (m message) joined(next message) message {
 func (h *history) echo(out *message, m provider.Message) {
 	var texts [3]strings.Builder // one a field, in the order of message
 	var details json.RawMessage
-	if m.Provider == h.provider && m.Model == h.model && !m.Partial {
+	if h.ids.Own(m) {
 		for _, p := range m.Parts {
 			r, ok := p.(provider.Reasoning)
 			if !ok {

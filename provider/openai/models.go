@@ -19,41 +19,39 @@ var (
 
 // Models implements provider.Lister.
 func (p *Chat) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	return list(ctx, source(p.Server, p.Base()))
+	return list(ctx, p.Server)
 }
 
 // Models implements provider.Lister.
 func (p *Responses) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	return list(ctx, p.source())
+	return list(ctx, p.Server)
 }
 
 // Describe implements provider.Describer by the server's list of models.
 func (p *Chat) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
-	return p.facts.Describe(ctx, source(p.Server, p.Base()), model)
+	return p.facts.Describe(ctx, source(p.Server), model)
 }
 
 // Describe implements provider.Describer by the server's list of models.
 func (p *Responses) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
-	return p.facts.Describe(ctx, p.source(), model)
+	return p.facts.Describe(ctx, source(p.Server), model)
 }
 
-func (p *Responses) source() listing.Source {
-	return source(p.Server, strings.TrimSuffix(strings.TrimRight(p.Base(), "/"), "/responses"))
-}
-
-func source(s provider.Server, base string) listing.Source {
+// source is where the server's models are listed: beside /responses, if the address ends so.
+func source(s provider.Server) listing.Source {
+	base := strings.TrimSuffix(strings.TrimRight(s.Base(), "/"), "/responses")
 	ask := func(ctx context.Context, base string, path ...string) (wire.Request, error) {
 		return wire.Ask(ctx, s, base, provider.AuthBearer, path...)
 	}
 	return listing.Source{Server: s, Base: base, Models: []string{"models"}, Ask: ask}
 }
 
-func list(ctx context.Context, from listing.Source) ([]provider.ModelInfo, error) {
-	all, err := from.Fetch(ctx)
+func list(ctx context.Context, s provider.Server) ([]provider.ModelInfo, error) {
+	all, err := source(s).Fetch(ctx)
 	var models []provider.ModelInfo
 	for _, m := range all {
-		if talks(m, from.Name) {
-			models = append(models, m.Info(from.Server))
+		if talks(m, s.Name) {
+			models = append(models, m.Info(s))
 		}
 	}
 	return models, err

@@ -117,8 +117,7 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 	if len(b.Tools) > 0 {
 		b.ParallelToolCalls = new(true)
 	}
-	h := responsesHistory{provider: name, model: req.Model, learned: l,
-		ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
+	h := responsesHistory{learned: l, ids: wire.IDsOf(name, req, responsesIDLimit), used: map[string]bool{}}
 	for _, m := range req.Messages {
 		if err := h.add(m); err != nil {
 			return nil, err

@@ -88,12 +88,10 @@ func ownID(id, prefix string) bool {
 }
 
 type responsesHistory struct {
-	provider string
-	model    string
-	learned  wire.Learned
-	ids      wire.IDs
-	used     map[string]bool // ids of items
-	input    []json.RawMessage
+	learned wire.Learned
+	ids     wire.IDs
+	used    map[string]bool // ids of items
+	input   []json.RawMessage
 }
 
 func (h *responsesHistory) put(it inputItem) error {
@@ -146,7 +144,7 @@ func (h *responsesHistory) result(r provider.ToolResult) error {
 // lose their IDs. It also refuses duplicate IDs: such a message has none, and no reasoning.
 // A server that takes no IDs is sent reasoning without one.
 func (h *responsesHistory) assistant(m provider.Message) error {
-	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	own := h.ids.Own(m)
 	nameless := h.learned.Without(wire.ItemIDs)
 	named := own && !nameless && h.named(m)
 	whole := named && !h.hasLost(m)

@@ -18,13 +18,17 @@ const (
 	leastPEM   = 32       // a line with fewer key characters in a row, and others, is not part of a key
 )
 
-var pemHead = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
-})
+var (
+	pemHead = compiled(`^-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
+	pemEnd  = compiled(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
+	// nextEncoded is the next line of a key in base64, from the end of the one before.
+	nextEncoded = compiled(`^[ \t]*\r?\n[ \t]*([A-Za-z0-9+/=]+)(?:[ \t\r\n]|$)`)
+)
 
-var pemEnd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
-})
+// compiled is the expression, made on demand: no package may cost start-up time.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // privateKey finds a private key, whole or cut off. A head alone is not a key.
 func privateKey(text string, i int) (from, to, end int) {
@@ -107,28 +111,23 @@ func privateKeyEnd(text string, i int) (from, to, end int) {
 		return 0, 0, i
 	}
 	end = i + at[1]
-	from = strings.LastIndexByte(text[:i], '\n') + 1
-	for found := false; ; found = true {
-		begin := strings.LastIndexByte(text[:max(from-1, 0)], '\n') + 1
-		if begin >= from || end-begin > longestPEM || !keyLine(text[begin:from], !found) {
-			if !found {
-				return 0, 0, end
-			}
-			return from, end, end
+	foot := strings.LastIndexByte(text[:i], '\n') + 1
+	for from = foot; from > 0; {
+		begin := strings.LastIndexByte(text[:from-1], '\n') + 1
+		line := strings.TrimRight(text[begin:from], "\r\n")
+		run := runOf(line) // what stands before it numbers the line, as in a listing
+		whole := len(run) >= leastPEM && strings.ContainsAny(run, "0123456789")
+		last := from == foot && len(run) >= 4 && strings.HasSuffix(run, "=")
+		if end-begin > longestPEM || !strings.HasSuffix(line, run) || 2*len(run) < len(strings.TrimSpace(line)) ||
+			!whole && !last {
+			break
 		}
 		from = begin
 	}
-}
-
-// keyLine says whether a line is a key's, perhaps in a listing. The last may be short.
-func keyLine(line string, last bool) bool {
-	line = strings.TrimRight(line, "\r\n")
-	run := runOf(line)
-	if !strings.HasSuffix(line, run) || 2*len(run) < len(strings.TrimSpace(line)) {
-		return false
+	if from == foot {
+		return 0, 0, end
 	}
-	return len(run) >= leastPEM && strings.ContainsAny(run, "0123456789") || last && len(run) >= 4 &&
-		strings.HasSuffix(run, "=")
+	return from, end, end
 }
 
 // encodedBegin is pemBegin in base64.
@@ -137,29 +136,20 @@ const encodedBegin = "LS0tLS1CRUdJTi"
 // encodedKey finds a private key in base64, on one line or on several.
 func encodedKey(text string, i int) (from, to, end int) {
 	most := text[i:min(len(text), i+2*longestPEM)]
-	width := leadingRun(most)
+	width := len(most) - len(strings.TrimLeftFunc(most, base64Rune))
 	head, err := base64.RawStdEncoding.DecodeString(most[:min(width, 64)/4*4])
 	if err != nil || !pemHead().Match(head) {
 		return 0, 0, i + width
 	}
-	for n := width; ; {
-		next := strings.TrimLeft(most[n:], " \t")
-		next = strings.TrimPrefix(next, "\r")
-		if !strings.HasPrefix(next, "\n") {
-			return i, i + n, i + n
+	n := width
+	for run := width; run == width && most[n-1] != '='; { // a shorter line is the last
+		line := nextEncoded().FindStringSubmatchIndex(most[n:])
+		if line == nil {
+			break
 		}
-		next = strings.TrimLeft(next[1:], " \t")
-		run := leadingRun(next)
-		whole := run == len(next) || strings.IndexByte(" \t\r\n", next[run]) >= 0
-		if run == 0 || run > width || !whole || strings.HasSuffix(most[:n], "=") {
-			return i, i + n, i + n
-		}
-		n = len(most) - len(next) + run
-		if run < width {
-			return i, i + n, i + n
+		if run = line[3] - line[2]; run <= width {
+			n += line[3]
 		}
 	}
+	return i, i + n, i + n
 }
-
-// leadingRun is how many characters of base64 text begins with.
-func leadingRun(text string) int { return len(text) - len(strings.TrimLeftFunc(text, base64Rune)) }

@@ -25,7 +25,7 @@ func (s *shapes) begin(a, b byte) bool {
 	return s.pairs[pair/64]>>(pair%64)&1 != 0
 }
 
-// table has the shapes. It is made on demand: no package may cost start-up time.
+// table has the shapes. It is made on demand, see compiled.
 var table = sync.OnceValue(func() *shapes {
 	t := &shapes{}
 	put := func(s shape) {
@@ -114,9 +114,7 @@ func filler(key string) bool {
 	return drawn != "" && strings.Contains("xX0*", drawn[:1]) && strings.Trim(drawn, drawn[:1]) == ""
 }
 
-var bearerWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[Bb]earer +([A-Za-z0-9._~+/-]{20,}=*)`)
-})
+var bearerWord = compiled(`^[Bb]earer +([A-Za-z0-9._~+/-]{20,}=*)`)
 
 func bearer(text string, i int) (from, to, end int) {
 	at := bearerWord().FindStringSubmatchIndex(text[i:])

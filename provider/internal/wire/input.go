@@ -107,19 +107,27 @@ func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 
 // IDs maps the ids of other providers' calls to ids this one takes, and all if Exact is set.
 type IDs struct {
-	Provider string // its IDs need no change
-	Limit    int    // the longest id that is taken
-	Exact    int    // ids are just so many letters and digits; 0 where they need not be
+	Exact int // ids are just so many letters and digits; 0 where they need not be
 
-	to   map[string]string
-	used map[string]bool
+	provider string // its ids need no change
+	model    string
+	limit    int // the longest id that is taken
+	to       map[string]string
+	used     map[string]bool
+}
+
+// IDsOf is ready for the history of a request to the provider of the given name.
+func IDsOf(name string, req provider.Request, limit int) IDs {
+	return IDs{provider: name, model: req.Model, limit: limit, to: map[string]string{}, used: map[string]bool{}}
+}
+
+// Own reports whether a message is a whole reply of this very model: its payloads may go back.
+func (m *IDs) Own(reply provider.Message) bool {
+	return reply.Provider == m.provider && reply.Model == m.model && !reply.Partial
 }
 
 // Call returns the id to send for a call. Calls must come in the order of the history.
 func (m *IDs) Call(id, from string) string {
-	if m.to == nil {
-		m.to, m.used = map[string]string{}, map[string]bool{}
-	}
 	if to, ok := m.to[id]; ok {
 		return to
 	}
@@ -127,14 +135,14 @@ func (m *IDs) Call(id, from string) string {
 	switch {
 	case m.Exact > 0:
 		to = exactly(id, m.Exact, "")
-	case from != m.Provider || id == "":
-		to = provider.Identifier(id, m.Limit)
+	case from != m.provider || id == "":
+		to = provider.Identifier(id, m.limit)
 	}
 	for n := 1; to == "" || m.used[to]; n++ {
 		if suffix := strconv.Itoa(n); m.Exact > 0 {
 			to = exactly(id, m.Exact, suffix)
 		} else {
-			to = provider.Identifier(id, m.Limit-len(suffix)-1) + "_" + suffix
+			to = provider.Identifier(id, m.limit-len(suffix)-1) + "_" + suffix
 		}
 	}
 	m.to[id], m.used[to] = to, true
@@ -160,7 +168,7 @@ func (m *IDs) Result(id string) string {
 	if to, ok := m.to[id]; ok {
 		return to
 	}
-	return provider.Identifier(id, m.Limit)
+	return provider.Identifier(id, m.limit)
 }
 
 // LikelyTool is the tool whose arguments the text names most of, or "unknown".

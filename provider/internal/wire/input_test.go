@@ -51,7 +51,7 @@ func TestUniqueIDs(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
-	m := IDs{Provider: "own", Limit: 10}
+	m := IDsOf("own", provider.Request{}, 10)
 	for _, tc := range []struct{ id, from, want string }{
 		{"functions.read:0", "own", "functions.read:0"},
 		{"a.b", "other", "a_b"},
