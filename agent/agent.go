@@ -402,19 +402,22 @@ func (a *Agent) Context() ContextUse {
 	c := a.session.conv
 	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.session.model.Info.Context,
 		Messages: c.MessageCount()}
-	parts, sum := a.contextParts()
-	for _, p := range parts {
-		if p.Tokens > 0 {
-			info.Parts = append(info.Parts, ContextPart{p.Name, int(int64(p.Tokens) * int64(info.Used) / int64(sum))})
+	sizes, sum := a.contextSizes(), 0
+	for _, n := range sizes {
+		sum += n
+	}
+	for _, name := range []string{"system prompt", "instructions", "tools", "your messages", "summary", "answers and reasoning",
+		"tool calls", "tool results", "images"} {
+		if n := sizes[name]; n > 0 {
+			info.Parts = append(info.Parts, ContextPart{name, int(int64(n) * int64(info.Used) / int64(sum))})
 		}
 	}
 	info.Free = max(info.Budget-info.Used, 0)
 	return info
 }
 
-// contextParts are the parts of the next request as they are estimated one by one,
-// and their sum.
-func (a *Agent) contextParts() (parts []ContextPart, sum int) {
+// contextSizes estimates the parts of the next request one by one, by name.
+func (a *Agent) contextSizes() map[string]int {
 	conv, sizes := a.session.conv, map[string]int{}
 	for _, spec := range a.session.specs() {
 		sizes["tools"] += conv.ToolTokens(spec)
@@ -450,10 +453,5 @@ func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 			sizes[kind] += conv.PartTokens(p)
 		}
 	}
-	for _, name := range []string{"system prompt", "instructions", "tools", "your messages", "summary", "answers and reasoning",
-		"tool calls", "tool results", "images"} {
-		parts = append(parts, ContextPart{name, sizes[name]})
-		sum += sizes[name]
-	}
-	return parts, max(sum, 1)
+	return sizes
 }
