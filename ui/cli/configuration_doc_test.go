@@ -18,12 +18,14 @@ import (
 func configurationDoc(t *testing.T) string {
 	t.Helper()
 	var parts struct{ Settings, Providers, Variables, Exits string }
-	for _, g := range groups(func(config.Option) bool { return true }) {
-		parts.Settings += fmt.Sprintf(
-			"\n### %s\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n", g.name)
-		for _, o := range g.options {
-			parts.Settings += docRow(o)
+	group := ""
+	for _, o := range config.Options() {
+		if o.Group != group {
+			group = o.Group
+			parts.Settings += fmt.Sprintf(
+				"\n### %s\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n", group)
 		}
+		parts.Settings += docRow(o)
 	}
 	var names []string
 	for _, f := range provider.Known() {

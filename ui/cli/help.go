@@ -82,13 +82,7 @@ func printHelp(w io.Writer, page []helpSection) {
 
 func mainPage(root *cobra.Command) []helpSection {
 	page := []helpSection{{Title: "Usage", Column: variableColumn, Rows: usages()}}
-	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
-		s := helpSection{Title: g.name, Column: flagColumn}
-		for _, o := range g.options {
-			s.Rows = append(s.Rows, [2]string{flagText(o.Short, o.Flag, o.Arg), describe(o)})
-		}
-		page = append(page, s)
-	}
+	page = append(page, flagSections()...)
 	page = append(page, helpSection{Title: "Help", Column: flagColumn, Rows: [][2]string{
 		{"-h, --help", "this page"},
 		{"    --version", "name and version"},
@@ -140,13 +134,7 @@ const environmentIntro = "" +
 
 func environmentPage() []helpSection {
 	page := []helpSection{{Text: strings.Join(wrap(environmentIntro, width), "\n") + "\n"}}
-	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
-		s := helpSection{Title: g.inFile(), Column: variableColumn}
-		for _, o := range g.options {
-			s.Rows = append(s.Rows, [2]string{o.Env, describe(o)})
-		}
-		page = append(page, s)
-	}
+	page = append(page, variableSections()...)
 	others := helpSection{Title: "Variables of others that are honoured", Column: variableColumn}
 	for _, v := range config.ForeignVariables() {
 		others.Rows = append(others.Rows, [2]string{v.Name, v.Meaning})
@@ -227,28 +215,37 @@ func (a *app) topics() (names []string) {
 	return names
 }
 
-// group are the settings under one heading.
-type group struct {
-	name    string
-	options []config.Option
+// flagSections are the settings that have a flag, by heading.
+func flagSections() []helpSection {
+	return settingSections(flagColumn, func(o config.Option) (heading, name string) {
+		if o.Flag == "" {
+			return "", ""
+		}
+		return o.Group, flagText(o.Short, o.Flag, o.Arg)
+	})
 }
 
-// inFile is the heading with the section of config.toml that has the keys.
-func (g group) inFile() string { return g.name + ", [" + g.options[0].Section + "]" }
+// variableSections are the settings that have a variable, by heading and section of config.toml.
+func variableSections() []helpSection {
+	return settingSections(variableColumn, func(o config.Option) (heading, name string) {
+		return o.Group + ", [" + o.Section + "]", o.Env
+	})
+}
 
-// groups are the settings that are kept, by their headings.
-func groups(keep func(config.Option) bool) (all []group) {
+// settingSections are the settings that place gives a name, by heading.
+func settingSections(column int, place func(config.Option) (heading, name string)) (sections []helpSection) {
 	for _, o := range config.Options() {
-		if !keep(o) {
+		heading, name := place(o)
+		if name == "" {
 			continue
 		}
-		if n := len(all); n == 0 || all[n-1].name != o.Group {
-			all = append(all, group{name: o.Group})
+		if n := len(sections); n == 0 || sections[n-1].Title != heading {
+			sections = append(sections, helpSection{Title: heading, Column: column})
 		}
-		last := &all[len(all)-1]
-		last.options = append(last.options, o)
+		last := &sections[len(sections)-1]
+		last.Rows = append(last.Rows, [2]string{name, describe(o)})
 	}
-	return all
+	return sections
 }
 
 // flagText is a flag as the help shows it, its long form below that of the others.

@@ -54,12 +54,7 @@ func manPage() string {
 	m.text("A headless run that a signal ended dies of it, so shells show 130, 143, 129 or 141.")
 	m.section("ENVIRONMENT")
 	m.text(environmentIntro)
-	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
-		m.request(".SS " + g.inFile())
-		for _, o := range g.options {
-			m.item(o.Env, describe(o))
-		}
-	}
+	manSettings(&m, variableSections())
 	m.request(".SS Variables of others")
 	for _, v := range config.ForeignVariables() {
 		m.item(v.Name, v.Meaning)
@@ -84,15 +79,19 @@ func manPage() string {
 
 // manOptions are the flags under the headings of the help.
 func manOptions(m *manual) {
-	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
-		m.request(".SS " + g.name)
-		for _, o := range g.options {
-			m.item(strings.TrimLeft(flagText(o.Short, o.Flag, o.Arg), " "), describe(o))
-		}
-	}
+	manSettings(m, flagSections())
 	m.request(".SS Help")
 	m.item("-h, --help", "a page of help; --help environment lists the variables")
 	m.item("--version", "name and version")
+}
+
+func manSettings(m *manual, sections []helpSection) {
+	for _, s := range sections {
+		m.request(".SS " + s.Title)
+		for _, row := range s.Rows {
+			m.item(strings.TrimLeft(row[0], " "), row[1])
+		}
+	}
 }
 
 func manIntro() []string {
