@@ -44,10 +44,8 @@ func (c *Config) show(o *Option) string {
 	return fmt.Sprint(c.field(o).Interface())
 }
 
-// ColorNames are what ARTOO_COLORS can change.
-func ColorNames() []string {
-	return []string{"error", "add", "remove", "meta", "frag", "context", "code", "dim"}
-}
+// colorNames are what ARTOO_COLORS can change.
+var colorNames = []string{"error", "add", "remove", "meta", "frag", "context", "code", "dim"}
 
 // Styles are the styles of Colors by name.
 func (c *Config) Styles() map[string]string {
@@ -67,8 +65,8 @@ func parseColors(text string) (map[string]string, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%q is not a name and a style, like error=31", part)
-		case !slices.Contains(ColorNames(), name):
-			return nil, fmt.Errorf("%q is not one of %s", name, strings.Join(ColorNames(), ", "))
+		case !slices.Contains(colorNames, name):
+			return nil, fmt.Errorf("%q is not one of %s", name, strings.Join(colorNames, ", "))
 		}
 		for code := range strings.SplitSeq(style, ";") {
 			if _, err := strconv.ParseUint(code, 10, 8); style != "" && (err != nil) {

@@ -213,13 +213,6 @@ func ResultDirs() []string {
 	return slices.DeleteFunc(strings.Fields(resultDirs), func(name string) bool { return strings.Contains(name, "*") })
 }
 
-// ResultDoc lists the places of build output for the documentation.
-func ResultDoc() string {
-	list := func(names string) string { return "`" + strings.Join(strings.Fields(names), " ") + "`" }
-	return "- directories: " + list(resultDirs) + "\n- files: " + list(resultNames) +
-		"\n- never below: " + list(dependencyDirs) + "\n"
-}
-
 // caches are directories and files in which tools keep what they can make again. What
 // a line writes there never lands: artoo keeps it, and the next line sees it.
 const caches = `__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .stylelintcache .cache .parcel-cache
@@ -238,9 +231,4 @@ func IsCache(rel string) bool {
 		target = target || part == "target"
 	}
 	return false
-}
-
-// CacheDoc lists the caches for the documentation.
-func CacheDoc() string {
-	return "`" + strings.Join(strings.Fields(caches), " ") + " target/**/{build,deps,incremental,.fingerprint}`\n"
 }

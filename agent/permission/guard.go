@@ -113,15 +113,6 @@ func beginWith(parts []string, name string) bool {
 	return true
 }
 
-// AutoExecutedDoc lists these files for the documentation, as rows of a Markdown table.
-func AutoExecutedDoc() string {
-	var b strings.Builder
-	for _, row := range autoExecuted {
-		b.WriteString("| " + row.by + " | `" + strings.Join(strings.Fields(row.names), " ") + "` |\n")
-	}
-	return b.String()
-}
-
 func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }

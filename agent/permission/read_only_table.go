@@ -110,27 +110,6 @@ func readOnlyRow(name string) (r readOnly, ok bool) {
 	return readOnlyCommands[i], true
 }
 
-// ReadingDoc lists the commands of the @read group as Markdown.
-func ReadingDoc() string {
-	var names []string // git and `TOOL --version` are lists of their own
-	var notes strings.Builder
-	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
-		names = append(names, r.names)
-		var limits []string
-		if r.not != "" {
-			limits = append(limits, "not `"+strings.Join(strings.Fields(r.not), " ")+"`")
-		}
-		if r.note != "" {
-			limits = append(limits, r.note)
-		}
-		if len(limits) > 0 {
-			notes.WriteString("- `" + r.names + "`: " + strings.Join(limits, "; ") + "\n")
-		}
-	}
-	text := "`" + strings.Join(names, " ") + "`\n\n`git " + strings.Join(gitCommands(), "|") + "`\n\n"
-	return text + "`TOOL --version` of tools that do not look into the project for it.\n\n" + notes.String()
-}
-
 // options are the words of a read-only command, sorted.
 type options struct {
 	files     []string // values of options that may name files

@@ -103,9 +103,6 @@ type timeouts struct {
 var usual = timeouts{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second,
 	terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
-// Is reports whether name is one of the providers.
-func Is(name string) bool { return dialects[name] != nil }
-
 // Check returns a *provider.Error if the tool is not installed. It runs nothing.
 func (c *CLI) Check() error {
 	d := dialects[c.Name]

@@ -1,27 +1,22 @@
 package sandbox
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 )
+
+// profileHead allows what every command needs, in the language of sandbox-exec.
+//
+//go:embed profile.sb
+var profileHead string
 
 // profile is what sandbox-exec of macOS is told about a command: all is denied but
 // what is named; of two rules that fit, the later one counts. It has not been run
 // on a Mac yet.
 func profile(config Config, options Options, denied, protected []string) string {
 	var b strings.Builder
-	b.WriteString(`(version 1)
-(deny default)
-(allow process-exec process-fork)
-(allow process-info* signal (target same-sandbox))
-(allow sysctl-read pseudo-tty ipc-posix-sem ipc-posix-shm*)
-(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.notification_center"))
-(allow file-read-metadata)
-(allow file-read* (literal "/") (subpath "/System") (subpath "/Library") (subpath "/usr") (subpath "/bin") (subpath "/sbin")
- (subpath "/opt") (subpath "/dev") (subpath "/private/etc") (subpath "/private/var/db") (subpath "/private/var/select")
- (subpath "/Applications/Xcode.app"))
-(allow file-write* file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))
-`)
+	b.WriteString(profileHead)
 	read := slices.Concat([]string{config.Root}, config.Read, config.Write, config.Toolchains)
 	if config.Common != "" {
 		read = append(read, config.Common)

@@ -7,11 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
-
-	"artoo/config"
-	"artoo/ui/screen"
 )
 
 // The user's own settings of git colour diffs, a repository's do not.
@@ -43,12 +39,5 @@ func TestGitsColoursAreTheUsers(t *testing.T) {
 	}
 	if got := gitColors(environ); len(got) != 0 { // git itself shows no diff then
 		t.Errorf("with a wrong value: %v", got)
-	}
-}
-
-// What ARTOO_COLORS takes is what the screen knows.
-func TestStylesHaveOneListOfNames(t *testing.T) {
-	if got, want := config.ColorNames(), screen.StyleNames(); !slices.Equal(got, want) {
-		t.Errorf("settings take %q, the screen knows %q", got, want)
 	}
 }

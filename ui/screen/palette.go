@@ -53,18 +53,8 @@ var palette = []struct {
 	{dim, "dim", []color.Attribute{color.Faint}},
 }
 
-// StyleNames are the names of all styles that a Palette can change.
-func StyleNames() (names []string) {
-	for _, p := range palette {
-		if p.name != "" {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
-
-// Palette is the SGR parameters, such as "1;31", of what stands out, by the names of
-// StyleNames; "" is no style. A nil Palette has the defaults. Safe for concurrent use.
+// Palette is the SGR parameters, such as "1;31", of what stands out, by the names in
+// the table; "" is no style. A nil Palette has the defaults. Safe for concurrent use.
 type Palette struct {
 	own map[string]string
 	git func() map[string]string

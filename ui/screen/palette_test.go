@@ -3,10 +3,9 @@ package screen
 import (
 	"errors"
 	"math"
+	"os"
 	"strings"
 	"testing"
-
-	"github.com/fatih/color"
 
 	"artoo/agent"
 )
@@ -32,17 +31,33 @@ func contrast(c [3]float64) (black, white float64) {
 	return (light + 0.05) / 0.05, 1.05 / (light + 0.05)
 }
 
+// TestStylesHaveOneListOfNames: the page that is made from the settings names what the screen knows.
+func TestStylesHaveOneListOfNames(t *testing.T) {
+	var names []string
+	for _, p := range palette {
+		if p.name != "" {
+			names = append(names, p.name)
+		}
+	}
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := "the names are " + strings.Join(names, ", ") + ";"; !strings.Contains(string(page), list) {
+		t.Errorf("ARTOO_COLORS of docs/configuration.md lacks %q", list)
+	}
+}
+
 // The colours that are there without settings are few, and read on black and on white.
 func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 	if black, white := contrast(xterm[3]); black < 2.1 || white >= 2.1 {
 		t.Errorf("yellow has %.1f and %.1f", black, white)
 	}
-	looks := map[string][]color.Attribute{}
 	for _, p := range palette {
-		looks[p.name] = p.look
-	}
-	for _, name := range StyleNames() {
-		for _, n := range looks[name] {
+		for _, n := range p.look {
+			if p.name == "" {
+				break
+			}
 			at := n - 30
 			if n >= 90 {
 				at = n - 90 + 8
@@ -50,10 +65,10 @@ func TestThePaletteHoldsOnBlackAndOnWhite(t *testing.T) {
 			switch black, white := 21.0, 21.0; {
 			case n < 10: // bold and faint
 			case at < 0 || at > 15:
-				t.Errorf("%s is %d: none of the sixteen", name, n)
+				t.Errorf("%s is %d: none of the sixteen", p.name, n)
 			default:
 				if black, white = contrast(xterm[at]); math.Min(black, white) < 2.1 {
-					t.Errorf("%s has a contrast of %.1f on black and %.1f on white", name, black, white)
+					t.Errorf("%s has a contrast of %.1f on black and %.1f on white", p.name, black, white)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package screen
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"artoo/agent"
@@ -214,4 +215,130 @@ func (b *asking) other(q Approval) {
 		rows = append(rows, b.lay.fold(b.safe(text, sanitize.Line), before, before, b.cut)...)
 	}
 	b.rows(rows)
+}
+
+// effects shows what a command did on a layer: counts and names, then the text that changed, if
+// it has at most mostDiffRows. What matters most stands last, see Approval.show. Counts are
+// said again below where the first row has moved up.
+func (b *asking) effects(q Approval) {
+	e, began := q.Effects, strings.Count(b.String(), "\n")
+	head := "ran in a throwaway copy; it would change " + e.Summary()
+	if e.There {
+		head = "ran in the sandbox, on the project itself; n moves away the files that programs run automatically"
+	}
+	b.remark(head)
+	if names := b.named(permission.Others(), *e); names != "" {
+		b.rows(strings.Split(strings.TrimSuffix(names, "\n"), "\n"))
+	}
+	if q.Diff != "" {
+		b.changedText(q.Diff)
+	}
+	if b.cut && strings.Count(b.String(), "\n")-began > repeatAfter {
+		b.remark("in all: " + e.Summary())
+	}
+}
+
+const (
+	mostDiffRows = 60
+	repeatAfter  = 20 // rows between the two places of the counts
+)
+
+func (b *asking) changedText(diff string) {
+	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
+	switch n := len(b.diffRows(lines)); {
+	case b.cut && n > mostDiffRows:
+		b.left = true
+		b.remark(texts.Count(n, "row") + " of changed text: p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+	case b.lay.opt.Profile != Spoken:
+		b.diff(lines)
+	case !b.cut:
+		b.lay.spokenDiff(&b.Builder, lines)
+	}
+}
+
+// named are the names of effects, one a row. A question sums many of them up by directory.
+func (b *asking) named(kinds []permission.What, e permission.Effects) string {
+	var text strings.Builder
+	for _, row := range e.Rows(b.cut, kinds...) {
+		text.WriteString(b.lay.bodyLine(b.oneRow(row), b.cut))
+	}
+	return text.String()
+}
+
+func (b *asking) plan(q Approval) {
+	verb := callVerb(q.Call)
+	b.WriteString(b.lay.callLine(q.Call, "", 0, false))
+	if b.lay.opt.Profile != Spoken {
+		b.WriteString("\n")
+	}
+	if !b.cut || !b.lay.opt.ErrTTY {
+		b.rows(strings.Split(strings.TrimRight(indented(q.Plan, margin), "\n"), "\n"))
+		return
+	}
+	rows := b.lay.whole(q.Plan, b.lay.width()-len(margin), "")
+	lines := strings.Split(strings.TrimRight(rows, "\n"), "\n")
+	for i, l := range lines {
+		if l != "" && b.lay.opt.Profile != Spoken {
+			lines[i] = margin + l
+		}
+	}
+	b.rows(lines)
+	if b.lay.opt.Profile == Spoken {
+		b.WriteString("end " + verb + ".\n")
+	}
+}
+
+// Choice prints a question with its choices, also when Quiet is set, and returns the line to
+// ask with.
+func (s *Screen) Choice(q agent.Question) string {
+	s.do(func() {
+		s.beginAsking()
+		Approval{q}.begin(s)
+		s.must(s.layout.prose(q.Text, s.layout.before("question: ")) + s.layout.numbered(q.Choices))
+	})
+	n, words := len(q.Choices), s.layout.words
+	switch {
+	case q.Kind == agent.QuestionCompact:
+		return answering + fmt.Sprintf(words("[1-%d] (trim) ", "Type a number from 1 to %d. Enter trims. "), n)
+	case n > 0:
+		return answering + fmt.Sprintf(words("[1-%d, or your words] (none) ",
+			"Type a number from 1 to %d, or your own words. Enter means none. "), n)
+	}
+	return answering + words("[your words] (none) ", "Type your answer. Enter means none. ")
+}
+
+// numbered are choices with their numbers.
+func (lay *layout) numbered(choices []string) string {
+	before := lay.before("") + lay.before("")
+	var b strings.Builder
+	for i, choice := range choices {
+		b.WriteString(lay.wrap(lay.ascii(line(choice)), fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
+	}
+	return b.String()
+}
+
+func planDecided(q agent.Question, a agent.Answer) string {
+	switch a.Verdict {
+	case agent.Yes:
+		return "approved, mode " + string(q.Then)
+	case agent.YesForSession:
+		return "approved, mode edits"
+	case agent.StopTurn:
+		return "not approved; turn stopped"
+	}
+	return prefixed("not approved", line(a.Reason))
+}
+
+// OfferCommand asks for the command that a user chose to name.
+const OfferCommand = answering + "which command? "
+
+// Offer prints what is offered, with the choices there are, and returns the line to ask with.
+// Enter alone takes the last choice.
+func (s *Screen) Offer(text string, choices []string) (prompt string) {
+	s.do(func() {
+		s.must(s.layout.note(text) + s.layout.numbered(choices))
+	})
+	n, last := len(choices), choices[len(choices)-1]
+	choose := s.layout.words("[1-%d] (%s) ", "Type a number from 1 to %d. Enter means %s. ")
+	return answering + "which one? " + fmt.Sprintf(choose, n, last)
 }

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode/utf8"
 )
 
 // MaxEvent is the largest event that is read, in bytes.
@@ -175,4 +178,105 @@ func Lines(src io.Reader) iter.Seq2[string, error] {
 			}
 		}
 	}
+}
+
+// halves joins a surrogate pair that a server split over two events, in their JSON text, at
+// the end and beginning of strings. The zero value is ready.
+type halves struct{ high string }
+
+// The first half at the end of a string, and the second at the begin of one, under a key under
+// which servers send a text, or the text of a call's arguments, piece by piece.
+var firstHalf, secondHalf = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(pieceKey + `(?:[^"\\]|\\.)*?(\\u[dD][89abAB][0-9a-fA-F]{2})"`)
+}), sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(pieceKey + `(\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
+})
+
+const pieceKey = `"(?:content|text|delta|thinking|reasoning|reasoning_content|reasoning_text|arguments|partial_json)"\s*:\s*"`
+
+// join returns the event with its first half completed, and without the half at its end,
+// which the next event gets.
+func (h *halves) join(data string) string {
+	if h.high == "" && !strings.Contains(data, `\u`) {
+		return data
+	}
+	if at := secondHalf().FindStringSubmatchIndex(data); at != nil && h.high != "" {
+		data = data[:at[2]] + h.high + data[at[2]:]
+		h.high = ""
+	}
+	if at := firstHalf().FindStringSubmatchIndex(data); at != nil {
+		h.high = data[at[2]:at[3]]
+		data = data[:at[2]] + data[at[3]:]
+	}
+	return data
+}
+
+// withoutNaN is a JSON text with null in the place of NaN and the infinities.
+func withoutNaN(data []byte) []byte {
+	return textsAndNaNs().ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
+}
+
+var textsAndNaNs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|NaN|-?Infinity`)
+})
+
+// Repeated reads events that differ from the one before only in a piece of text without decoding
+// them: most of the work in a long answer. The zero value is ready, for one goroutine.
+type Repeated struct {
+	head, tail string // around the text, the quotes included
+	block      int
+	sure       bool // a second event was decoded as expected
+	misses     int  // consecutive misses
+}
+
+// maxMisses is after how many misses it gives up: some servers put a time into each event.
+const maxMisses = 16
+
+// Text is the text of an event if nothing else is new in it, and the block that Learn was given.
+func (r *Repeated) Text(data string) (text string, block int, ok bool) {
+	if !r.sure {
+		return "", 0, false
+	}
+	text, ok = r.match(data)
+	return text, r.block, ok
+}
+
+// Learn takes an event that brought nothing but a text for the given block.
+func (r *Repeated) Learn(data, text string, block int) {
+	if r.misses > maxMisses || text == "" || !verbatim(text) {
+		return
+	}
+	if found, ok := r.match(data); ok && found == text && r.block == block {
+		r.sure, r.misses = true, 0
+		return
+	}
+	*r = Repeated{misses: r.misses + 1, block: block}
+	literal := `"` + text + `"`
+	if at := strings.Index(data, literal); at > 0 && strings.LastIndex(data, literal) == at {
+		r.head, r.tail = data[:at+1], data[at+len(literal)-1:]
+	}
+}
+
+func (r *Repeated) match(data string) (text string, ok bool) {
+	if r.head == "" || len(data) <= len(r.head)+len(r.tail) || !strings.HasPrefix(data, r.head) ||
+		!strings.HasSuffix(data, r.tail) {
+		return "", false
+	}
+	text = data[len(r.head) : len(data)-len(r.tail)]
+	return text, verbatim(text)
+}
+
+// verbatim reports whether a text stands in JSON as it is.
+func verbatim(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }

@@ -1,0 +1,112 @@
+package permission
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/reading.md")
+
+// TestReadingDoc keeps docs/reading.md what the tables say.
+func TestReadingDoc(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "reading.md")
+	want := readingHead + readingDoc() + readingResults + resultDoc() + readingCaches + cacheDoc() + readingGuarded + autoExecutedDoc()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("go test ./agent/permission -update rewrites it:\n%s", diff)
+	}
+}
+
+// readingDoc lists the commands of the @read group as Markdown.
+func readingDoc() string {
+	var names []string // git and `TOOL --version` are lists of their own
+	var notes strings.Builder
+	for _, r := range readOnlyCommands[:len(readOnlyCommands)-1] {
+		names = append(names, r.names)
+		var limits []string
+		if r.not != "" {
+			limits = append(limits, "not `"+strings.Join(strings.Fields(r.not), " ")+"`")
+		}
+		if r.note != "" {
+			limits = append(limits, r.note)
+		}
+		if len(limits) > 0 {
+			notes.WriteString("- `" + r.names + "`: " + strings.Join(limits, "; ") + "\n")
+		}
+	}
+	text := "`" + strings.Join(names, " ") + "`\n\n`git " + strings.Join(gitCommands(), "|") + "`\n\n"
+	return text + "`TOOL --version` of tools that do not look into the project for it.\n\n" + notes.String()
+}
+
+// resultDoc lists the places of build output for the documentation.
+func resultDoc() string {
+	list := func(names string) string { return "`" + strings.Join(strings.Fields(names), " ") + "`" }
+	return "- directories: " + list(resultDirs) + "\n- files: " + list(resultNames) +
+		"\n- never below: " + list(dependencyDirs) + "\n"
+}
+
+// cacheDoc lists the caches for the documentation.
+func cacheDoc() string {
+	return "`" + strings.Join(strings.Fields(caches), " ") + " target/**/{build,deps,incremental,.fingerprint}`\n"
+}
+
+// autoExecutedDoc lists these files for the documentation, as rows of a Markdown table.
+func autoExecutedDoc() string {
+	var b strings.Builder
+	for _, row := range autoExecuted {
+		b.WriteString("| " + row.by + " | `" + strings.Join(strings.Fields(row.names), " ") + "` |\n")
+	}
+	return b.String()
+}
+
+const readingHead = `<!-- Made by TestReadingDoc from the tables of agent/permission; go test ./agent/permission -update rewrites it. -->
+
+# Lists that decide what runs and what asks
+
+[Permissions](permissions.md) describes how these lists are used.
+
+## Read-only commands
+
+These run without a question, read-only, in every mode: inside the project, without the options listed below, and without files outside the
+project or denied files. No pattern or variable may turn into an option. Output may be redirected to /dev/null or between descriptors only. git
+runs only while the repository's own configuration names no programs. Commands that print what git stores run only while git holds no
+denied file, or while pathspecs leave it out (` + "`-- . ':!.env'`" + `). A rule ` + "`bash(@read)`" + ` stands for all of them.
+
+`
+
+const readingResults = `
+## Build output
+
+Ignored files in these places stay without a question, if the line consists of read-only commands and the project's own programs:
+
+`
+
+const readingCaches = `
+## Caches
+
+What a line writes here never reaches the project. artoo keeps it, and the next line sees it:
+
+`
+
+const readingGuarded = `
+## Files that programs run or obey
+
+They count at any depth, in upper or lower case, with everything below them, and under every link and hard link. ` +
+	"`*`" + ` stands for any characters. Directories that ` + "`core.hooksPath`" + ` names and bare repositories are among them.
+
+| run or obeyed by | names |
+|---|---|
+`
