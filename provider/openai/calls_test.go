@@ -8,19 +8,12 @@ import (
 )
 
 // TestManyFragmentsCostInProportion: servers that repeat the name in each
-// fragment, or give each call an id of its own at one index, or begin items without
-// end, must not make the reader look through all it has for each of them.
+// fragment, or give each call an id of its own at one index, must not make the
+// reader look through all it has for each of them.
 func TestManyFragmentsCostInProportion(t *testing.T) {
 	index := 0
-	item := func(d *responsesDecoder, event, id string) {
-		if _, err := d.Feed(`{"type":"response.` + event + `","item_id":"` + id + `","item":{"type":"function_call","id":"` +
-			id + `","call_id":"` + id + `","name":"read"},"delta":"{"}`); err != nil {
-			t.Fatal(err)
-		}
-		d.Events()
-	}
-	cases := map[string]func(c *calls, d *responsesDecoder, i int){
-		"a name in each fragment": func(c *calls, _ *responsesDecoder, i int) {
+	cases := map[string]func(c *calls, i int){
+		"a name in each fragment": func(c *calls, i int) {
 			f := fragment{Index: &index, ID: "a"}
 			f.Function.Name, f.Function.Arguments = "write", json.RawMessage(`"{}},"`)
 			if i == 0 {
@@ -28,34 +21,45 @@ func TestManyFragmentsCostInProportion(t *testing.T) {
 			}
 			c.add(&f)
 		},
-		"an id in each": func(c *calls, _ *responsesDecoder, i int) {
+		"an id in each": func(c *calls, i int) {
 			f := fragment{ID: fmt.Sprintf("id-%07d", i)}
 			f.Function.Name, f.Function.Arguments = "read", json.RawMessage(`"{}"`)
 			c.add(&f)
-		},
-		"an item in each": func(_ *calls, d *responsesDecoder, i int) {
-			id := fmt.Sprintf("fc_%07d", i)
-			item(d, "output_item.added", id)
-			item(d, "function_call_arguments.delta", id)
-			if i == 299_999 {
-				d.stop = stopCompleted
-				if done, err := d.Done(); err != nil || len(done.Message.Calls()) != i+1 {
-					t.Errorf("%d calls, %v", len(done.Message.Calls()), err)
-				}
-			}
 		},
 	}
 	for name, add := range cases {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			var c calls
-			var d responsesDecoder
 			for i := range 300_000 {
-				add(&c, &d, i)
+				add(&c, i)
 			}
 			if took := time.Since(start); took > 20*time.Second { // quadratic, it takes minutes
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// TestAnEventSpeaksOfTheNewestItems: a reply that begins items without end is not
+// searched whole for each of its events.
+func TestAnEventSpeaksOfTheNewestItems(t *testing.T) {
+	var d responsesDecoder
+	feed := func(event, id string) (items int) {
+		if _, err := d.Feed(`{"type":"response.` + event + `","item_id":"` + id + `","item":{"type":"function_call","id":"` +
+			id + `","call_id":"` + id + `","name":"read"},"delta":"{"}`); err != nil {
+			t.Fatal(err)
+		}
+		return len(d.items)
+	}
+	id := func(i int) string { return fmt.Sprintf("fc_%d", i) }
+	for i := range maxOpen + 1 {
+		feed("output_item.added", id(i))
+	}
+	if n := feed("function_call_arguments.delta", id(1)); n != maxOpen+1 {
+		t.Errorf("an event about one of the newest items makes %d items of %d", n, maxOpen+1)
+	}
+	if n := feed("function_call_arguments.delta", id(0)); n != maxOpen+2 {
+		t.Errorf("an event about an older item leaves %d items of %d", n, maxOpen+1)
 	}
 }
