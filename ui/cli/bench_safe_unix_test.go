@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/environ"
 	"artoo/tool/journal"
 )
 
@@ -43,7 +44,7 @@ func (s *suite) edits(b *testing.B) {
 			fmt.Sprintf(`{"path":"main.go","old_string":"step %d;","new_string":"step %d;"}`, n, n+1)))
 	})
 	kept, none := m.env(b), m.env(b)
-	state := filepath.Join(strings.TrimPrefix(none[0], "HOME="), ".local", "state", "artoo")
+	state := filepath.Join(environ.Variable(none)("HOME"), ".local", "state", "artoo")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		b.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func (s *suite) edits(b *testing.B) {
 		}
 	}
 	t := repeat(editRuns, run(kept), run(none))
-	journals, err := filepath.Glob(filepath.Join(strings.TrimPrefix(kept[0], "HOME="), ".local/state/artoo/journal/*/*/journal.jsonl"))
+	journals, err := filepath.Glob(filepath.Join(environ.Variable(kept)("HOME"), ".local/state/artoo/journal/*/*/journal.jsonl"))
 	if err != nil || len(journals) != editRuns {
 		b.Fatalf("%d journals were kept, %v", len(journals), err)
 	}
