@@ -409,7 +409,7 @@ func (a *Agent) Context() ContextUse {
 	for _, name := range []string{"system prompt", "instructions", "tools", "your messages", "summary", "answers and reasoning",
 		"tool calls", "tool results", "images"} {
 		if n := sizes[name]; n > 0 {
-			info.Parts = append(info.Parts, ContextPart{name, int(int64(n) * int64(info.Used) / int64(sum))})
+			info.Parts = append(info.Parts, ContextPart{name, int(int64(n) * int64(info.Used) / int64(max(sum, 1)))})
 		}
 	}
 	info.Free = max(info.Budget-info.Used, 0)

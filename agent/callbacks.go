@@ -135,8 +135,8 @@ const (
 	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
 	// YesForSession the mode edits. With No the reason goes to the model.
 	QuestionPlan QuestionKind = "plan"
-	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text answers it, ""
-	// for nothing.
+	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text is the answer, ""
+	// where the user gave none.
 	QuestionChoice QuestionKind = "choice"
 	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and
 	// Choices of which one is Answer.Text; "" is a trim.
@@ -261,7 +261,7 @@ type Denial struct {
 	// Code is the reason that decided over a call that did not run; own-programs where that is
 	// among the reasons.
 	Code permission.Code `json:"code,omitempty"`
-	// Changes are what a command did that does not count, what matters most first; nil for a call
+	// Changes lists the discarded changes of a command, the most important first; nil for a call
 	// that did not run.
 	Changes []string `json:"changes,omitempty"`
 }

@@ -16,8 +16,8 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// followUp decides what comes of a command that ran confined: what it did on a layer is judged, and
-// what it was denied the user may allow. result is for the model. The error ends the turn. A
+// followUp finishes a command that ran confined: it judges the changes on a layer, and asks the
+// user about acts that the sandbox denied. result is for the model. The error ends the turn. A
 // crash discards the layer.
 func (c *calls) followUp(ctx context.Context, p *pending, result *tool.Result) error {
 	stop, err := guard(func() (error, error) { return c.followUpConfined(ctx, p, result), nil })

@@ -245,8 +245,8 @@ func (m *madeFiles) has(path string) bool {
 // prompt has to be back within a second.
 const interruptGrace = 500 * time.Millisecond
 
-// Recovered is one line on what was repaired after an artoo was killed in the middle of it; ""
-// for nothing.
+// Recovered describes in one line the steps of a killed artoo that were repaired; "" if there were
+// none.
 func Recovered(reports []journal.Report) string {
 	var finished, kept, back, left []string
 	for _, r := range reports {

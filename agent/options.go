@@ -106,8 +106,8 @@ type Secrets struct {
 	// Mask replaces keys with ‹secret:1a2b3c4d5e6f›, in what is kept, sent or shown. Any
 	// goroutine calls it.
 	Mask func(text string) string
-	// Begin gets a session before anything of it is masked, nil for a new one; Begun gets each
-	// that is kept, before anything of it except the instruction files is masked.
+	// Begin gets a session before anything of it is masked, nil for a new one. Begun gets each
+	// session that is saved, once only the instruction files have been masked.
 	Begin func(s *conversation.Session) error
 	Begun func(s *conversation.Session)
 }

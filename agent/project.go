@@ -33,8 +33,8 @@ type ProjectOptions struct {
 	// State and Cache are artoo's own directories: for the journal and layers, and for caches of
 	// commands. "" keeps nothing longer than the agent.
 	State, Cache string
-	// Confinement is what confines commands; nil has it found out. NoLauncher starts not even
-	// what ends with artoo.
+	// Confinement is the sandbox of this machine; nil probes for it. With NoLauncher a command may
+	// outlive an artoo that is killed.
 	Confinement *sandbox.Facts
 	NoLauncher  bool
 	Required    bool     // no command runs without the sandbox

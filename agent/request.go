@@ -236,8 +236,8 @@ type incoming struct {
 	known, lost provider.Usage
 }
 
-// say adds a piece of text and returns what is to be shown now. Blanks wait for a word: a reply
-// of nothing else is asked again.
+// say adds a piece of text and returns the text to show now. Blanks wait for a word, since a reply
+// of blanks alone is requested again.
 func (in *incoming) say(text string) (show string) {
 	if in.void {
 		in.void, in.worded = false, false

@@ -99,7 +99,7 @@ type Tier struct {
 }
 
 // Equal reports whether everything costs the same at both.
-func (p Price) Equal(q Price) bool { return slices.Equal(p.rates(), q.rates()) }
+func (p Price) Equal(q Price) bool { return slices.EqualFunc(p.rates(), q.rates(), slices.Equal) }
 
 // For is the price of a request with so many tokens in its prompt, without tiers.
 func (p *Price) For(prompt int) Price {

@@ -190,7 +190,7 @@ func idOf(line string) string { return strings.SplitN(line, "\t", 3)[1] }
 type row struct {
 	name                  string
 	window, reply         int
-	rates                 [][5]float64 // see Price.rates; nil if no price is known
+	rates                 [][]float64 // see Price.rates; nil if no price is known
 	sees, reasons         bool
 	efforts               []string
 	windowFrom, priceFrom int // the numbers of their sources, from 1; 0 for none
@@ -212,6 +212,9 @@ func (x *tableIndex) parse(line string) (ModelInfo, error) {
 	}
 	m.Name, m.Context, m.MaxOutput, m.Images, m.Reasoning, m.Efforts = r.name, r.window, r.reply, r.sees, r.reasons, r.efforts
 	for i, rate := range r.rates {
+		if len(rate) != 5 {
+			return m, fmt.Errorf("%s/%s: bad price", m.Provider, m.ID)
+		}
 		p := Price{Input: rate[1], Output: rate[2], CacheRead: rate[3], CacheWrite: rate[4]}
 		if i == 0 {
 			m.Price = &p
@@ -312,11 +315,11 @@ func EncodeCatalog(models []ModelInfo) (string, error) {
 	return head + "# " + columns + "\n" + rows.String(), nil
 }
 
-// rates are the price and those of its tiers, each behind the tokens above which it counts.
-func (p Price) rates() [][5]float64 {
-	all := [][5]float64{{0, p.Input, p.Output, p.CacheRead, p.CacheWrite}}
+// rates lists the price and its tiers: tokens above which it counts, then $/M as columns names them.
+func (p Price) rates() [][]float64 {
+	all := [][]float64{{0, p.Input, p.Output, p.CacheRead, p.CacheWrite}}
 	for _, t := range p.Tiers {
-		all = append(all, [5]float64{float64(t.Above), t.Input, t.Output, t.CacheRead, t.CacheWrite})
+		all = append(all, []float64{float64(t.Above), t.Input, t.Output, t.CacheRead, t.CacheWrite})
 	}
 	return all
 }

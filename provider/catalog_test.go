@@ -243,6 +243,8 @@ func TestFactsWithAFaultAreNotTaken(t *testing.T) {
 		"negative price":   {"[0,3,9", "[0,-3,9"},
 		"price of nothing": {"[0,3,9", "[0,0.00001,9"},
 		"absurd price":     {"[0,3,9", "[0,3,1e300"},
+		"price left out":   {"[0,3,9,0.3,0]", "[0,3,9,0.3]"},
+		"tier":             {"[300000,6,18,0.6,0]", "[300000,6,18]"},
 		"tiers in a mess":  {"900000,9", "200000,9"},
 		"escape":           {"GPT-9", `GPT\u001b[2J`},
 		"reply":            {"128000", "0"},

@@ -36,7 +36,7 @@ type Line struct {
 // Confined is a command that runs confined. What follows holds once it has ended.
 type Confined interface {
 	shell.Started
-	Denials() []sandbox.Denial // what the sandbox has refused it, also while it runs
+	Denials() []sandbox.Denial // Denials lists refused acts. It may be called while the command runs.
 	Hides(path string) bool    // Hides reports whether it could not see an absolute path of the machine.
 	Protect() error            // makes what programs run read-only again: a landing replaced files
 	Limit() string             // the limit that ended it, in words; "" for none

@@ -101,7 +101,7 @@ var readOnlyCommands = []readOnly{
 	{names: "git", is: risky | special},
 }
 
-// readingOf is the row of a command; ok reports whether there is one.
+// readOnlyRow finds the row of a command; ok reports whether there is one.
 func readOnlyRow(name string) (r readOnly, ok bool) {
 	i := slices.IndexFunc(readOnlyCommands, func(r readOnly) bool { return line.In(r.names, name) })
 	if i < 0 {

@@ -80,7 +80,7 @@ func runLs(ctx context.Context, env *tool.Env, in lsInput, _ io.Writer) (tool.Re
 	return tool.Result{Text: b.String(), Summary: summary}, nil
 }
 
-// entry is the line of one entry, "" if it has gone.
+// lsLine is the line of one entry, "" if it has gone.
 func lsLine(t files.Place, entry fs.DirEntry) string {
 	name := text.Printable(entry.Name())
 	switch {

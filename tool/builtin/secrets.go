@@ -132,9 +132,9 @@ func surroundings(text, value string) (all []string) {
 	return all
 }
 
-// inside are the lines of a text that are part of a secret of several lines which
-// begins before the line of this number, by their number from 1, with the mark that
-// stands for it. Those that only say what begins or ends there are none.
+// insideSecrets finds the lines of secrets of several lines that begin before the line with the
+// number before. It maps their numbers, from 1, to the mark that replaces each. The first and last
+// lines of PEM blocks are left out.
 func insideSecrets(e *tool.Env, body string, before int) map[int]string {
 	marks := map[int]string{}
 	if e.Secrets == nil {

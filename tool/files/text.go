@@ -24,7 +24,7 @@ const (
 	utf16Big
 )
 
-// marks are the byte order marks, which decide the charset.
+// Mark is the byte order mark at the start of such a file, "" for none.
 func (c Charset) Mark() string {
 	return [...]string{"", "\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}[c]
 }

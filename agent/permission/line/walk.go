@@ -20,13 +20,13 @@ type walker struct {
 	text     string
 	kind     string // the kind of shell that runs the line
 	certain  bool   // the commands that it finds are certain
-	depth    int    // of scripts within scripts
+	depth    int    // how deep this script lies in other scripts
 	ok       bool
 
 	items  map[string]Word   // loop variables, with the item that each stands for
 	values map[string][]Word // the values that the line has given its variables so far
-	round  int               // which of the values stands for its variable in this reading, or certainly
-	walked int               // rounds of loops
+	round  int               // the index of the value that each variable has in this reading, or certainly
+	walked int               // the rounds of loops so far
 	later  texts
 }
 

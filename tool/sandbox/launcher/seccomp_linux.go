@@ -19,8 +19,8 @@ const (
 	offArg2   = 32
 )
 
-// Refused wherever commands are confined, without a word: programs try some of
-// them and go on without. clone and ioctl are looked at more closely, socket too.
+// refused are the calls that fail in every sandbox without a report: programs try some of
+// them and continue without. The filter looks more closely at clone, ioctl and socket.
 var refused = []uint32{
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_KCMP, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_REBOOT, unix.SYS_KEXEC_LOAD,
@@ -29,8 +29,8 @@ var refused = []uint32{
 	unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 }
 
-// Refused and told as denials: no program does it by the way.
-var told = []uint32{
+// reported are refused too, and reported as denials: no program makes them in passing.
+var reported = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_UNSHARE, unix.SYS_SETNS,
 }
 
@@ -79,8 +79,8 @@ const (
 
 // filter is a seccomp filter in the making.
 type filter struct {
-	code []unix.SockFilter
-	told uint32 // the answer for what is told
+	code   []unix.SockFilter
+	report uint32 // the answer to a call that is reported
 }
 
 func (f *filter) load(offset uint32) {
@@ -121,9 +121,9 @@ type rules struct {
 	apart   bool   // it has namespaces of its own: processes, networks and System V's memory
 	sockets bool   // allows internet and netlink sockets; pairs are always allowed
 	unix    bool   // unix sockets with a name
-	noExec  bool   // nothing it writes may be executed: the launcher is told what is tried
+	noExec  bool   // nothing it writes may be executed: the launcher hears of each attempt
 	still   bool   // it is read-only: no attributes of files are changed, which Landlock does not hold
-	opens   uint32 // the launcher is told of writers, and of opens with one of these flags; 0 for none
+	opens   uint32 // the launcher hears of writers, and of opens with one of these flags; 0 for none
 }
 
 // Opens that may write.
@@ -132,12 +132,12 @@ const (
 	opensOld = unix.O_WRONLY | unix.O_RDWR | unix.O_TRUNC
 )
 
-// newFilter makes the filter of commands. With notify, what is told waits for the
+// newFilter makes the filter of commands. With notify, a reported call waits for the
 // launcher's answer.
 func newFilter(r rules, notify bool) []unix.SockFilter {
-	f := &filter{told: errno(unix.EPERM)}
+	f := &filter{report: errno(unix.EPERM)}
 	if notify {
-		f.told = unix.SECCOMP_RET_USER_NOTIF
+		f.report = unix.SECCOMP_RET_USER_NOTIF
 	}
 	f.load(offArch)
 	f.jump(unix.BPF_JEQ, auditArch, 1, 0)
@@ -150,8 +150,8 @@ func newFilter(r rules, notify bool) []unix.SockFilter {
 	for _, number := range refused {
 		f.when(number, errno(unix.EPERM))
 	}
-	for _, number := range told {
-		f.when(number, f.told)
+	for _, number := range reported {
+		f.when(number, f.report)
 	}
 	f.when(unix.SYS_CLONE3, errno(unix.ENOSYS)) // its flags are out of a filter's sight; libraries turn to clone
 	if r.noExec {
@@ -173,19 +173,19 @@ func newFilter(r rules, notify bool) []unix.SockFilter {
 	}
 	if r.still {
 		for _, number := range attributes {
-			f.when(number, f.told)
+			f.when(number, f.report)
 		}
 	}
 	f.argument(unix.SYS_CLONE, offArg0, func() {
 		f.jump(unix.BPF_JSET, namespaceFlags, 0, 1)
-		f.answer(f.told)
+		f.answer(f.report)
 	})
 	f.argument(unix.SYS_IOCTL, offArg1, func() {
 		f.when(unix.TIOCSTI, errno(unix.EPERM))
 		f.when(unix.TIOCLINUX, errno(unix.EPERM))
 		if r.still {
-			f.when(unix.FS_IOC_SETFLAGS, f.told)
-			f.when(setExtended, f.told)
+			f.when(unix.FS_IOC_SETFLAGS, f.report)
+			f.when(setExtended, f.report)
 		}
 	})
 	f.limits(r)
@@ -239,7 +239,7 @@ func (f *filter) sockets(r rules) {
 			if r.sockets {
 				f.when(family, unix.SECCOMP_RET_ALLOW)
 			} else {
-				f.when(family, f.told)
+				f.when(family, f.report)
 			}
 		}
 		f.answer(errno(unix.EAFNOSUPPORT))
@@ -247,7 +247,7 @@ func (f *filter) sockets(r rules) {
 }
 
 // confine puts the calling thread, and all that it starts, under the filter. It
-// returns where what is told can be heard, -1 when it cannot.
+// returns the descriptor that the reports arrive on, -1 for none.
 func confine(r rules) (listener int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, failed("give up privileges", err)
