@@ -21,7 +21,9 @@ var allowed = []struct {
 	imports []string
 }{
 	{"artoo", []string{"artoo/ui/cli"}},
-	{"artoo/config", []string{"artoo/provider", "artoo/tool/atomicfile", "artoo/tool/shell", "artoo/tool/spelling"}},
+	{"artoo/config", []string{"artoo/provider", "artoo/tool/atomicfile", "artoo/tool/extension", "artoo/tool/frontmatter",
+		"artoo/tool/shell", "artoo/tool/spelling"}},
+	{"artoo/config/bundle", []string{"artoo/tool/atomicfile", "artoo/tool/extension", "artoo/tool/frontmatter", "artoo/tool/git"}},
 	{"artoo/config/keyring", nil},
 	{"artoo/config/trust", []string{"artoo/tool/atomicfile"}},
 	{"artoo/provider", nil},
@@ -42,6 +44,8 @@ var allowed = []struct {
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher", "artoo/tool/tempdir"}},
 	{"artoo/tool/journal", []string{"artoo/tool/sandbox"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
+	{"artoo/tool/mcp", []string{"artoo/tool/atomicfile", "artoo/tool/extension", "artoo/tool/shell", "artoo/tool/mcp/mcptest"}},
+	{"artoo/tool/skill", []string{"artoo/tool/frontmatter"}},
 	{"artoo/tool/repo", []string{"artoo/tool/git", "artoo/tool/project"}},
 	{"artoo/tool/web", []string{"artoo/tool/pdf", "artoo/tool/pdf/pdftest"}},
 	{"artoo/tool/pdf", []string{"artoo/tool/pdf/pdftest"}},
@@ -77,7 +81,7 @@ var allowed = []struct {
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.
-var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest",
+var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest", "artoo/tool/mcp/mcptest",
 	"artoo/tool/pdf/pdftest", "artoo/tool/builtin", "artoo/ui/prompt/prompttest"}
 
 // shared are packages that any other may import. They import nothing of artoo.

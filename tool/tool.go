@@ -7,6 +7,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -33,6 +34,7 @@ const (
 	KindWrite   Kind = "write"
 	KindRun     Kind = "run"
 	KindNetwork Kind = "network"
+	KindServer  Kind = "server" // a tool of an MCP server
 )
 
 // Access is what one call would touch, found out before it runs.
@@ -62,6 +64,11 @@ type Access struct {
 	// Host is set for KindNetwork: the host and port, as rules see it; "" where no rule can speak
 	// of it.
 	Host string
+	// Server is set for KindServer: the MCP server's name, with its command line or address in
+	// Address. Claims is what the server says of the tool, in words, which decides nothing. Reads
+	// means that the user lists the tool as one that only reads.
+	Server, Address, Claims string
+	Reads                   bool
 	// MovesSecret says in words that a secret, or what stands beside it, would not
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
 	// nothing of that kind.
@@ -100,11 +107,13 @@ type Tool struct {
 	Def
 	normalize func(input json.RawMessage) json.RawMessage
 	// Each is made when it is first asked for: a start needs none, a short run few.
-	schema  func() *jsonschema.Schema // the properties that a call may have
-	offered func() *jsonschema.Schema // the part that the model sees
-	written func() json.RawMessage    // offered as JSON
-	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
-	run     func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
+	schema func() *jsonschema.Schema // the properties that a call may have
+	// resolved validates the calls of a tool that FromSchema made; nil for others.
+	resolved *jsonschema.Resolved
+	offered  func() *jsonschema.Schema // the part that the model sees
+	written  func() json.RawMessage    // offered as JSON
+	plan     func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
+	run      func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
 }
 
 // Def is what a tool is called and what it is for.
@@ -197,6 +206,32 @@ func New[In any](
 	return t
 }
 
+// FromSchema makes a tool of a JSON Schema; New makes one of a type. The error is of a schema that
+// is not one, refers to another document or whose root is no object. plan and run are as for New;
+// they get the input as the model wrote it, valid by the schema.
+func FromSchema(
+	def Def, schema json.RawMessage,
+	plan func(ctx context.Context, env *Env, input json.RawMessage) (Access, error),
+	run func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error),
+) (Tool, error) {
+	var parsed jsonschema.Schema
+	err := json.Unmarshal(schema, &parsed)
+	if err == nil && parsed.Type != "object" {
+		err = errors.New("its root is no object")
+	}
+	t := Tool{Def: def, plan: plan, run: run, written: func() json.RawMessage { return schema },
+		normalize: func(input json.RawMessage) json.RawMessage { return input }}
+	t.schema = func() *jsonschema.Schema { return &parsed }
+	t.offered = t.schema
+	if err == nil {
+		t.resolved, err = parsed.Resolve(nil)
+	}
+	if err != nil {
+		return Tool{}, fmt.Errorf("the schema of the tool %s: %w", def.Name, err)
+	}
+	return t, nil
+}
+
 // ByLoop reports whether the loop does what a call says. Run must not be called then.
 func (t Tool) ByLoop() bool { return t.run == nil }
 
@@ -236,6 +271,12 @@ func (t Tool) Check(input json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(t.normalize(input), &v); err != nil {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
+	}
+	if t.resolved != nil {
+		if err := t.resolved.Validate(v); err != nil {
+			return fmt.Errorf("the input of %s does not fit: %w; its schema is %s", t.Name, err, t.written())
+		}
+		return nil
 	}
 	wrong := misfits(t.schema(), "", v)
 	if given, ok := v.(map[string]any); ok {

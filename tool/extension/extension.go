@@ -1,0 +1,120 @@
+// Package extension has the types of extensions as settings, bundles, editors and repositories
+// supply them: MCP servers and hooks. It starts nothing.
+package extension
+
+import (
+	"slices"
+	"time"
+)
+
+// Source is who supplied an extension.
+type Source string
+
+// The sources, as extending.md, section 1, has them.
+const (
+	SourceUser       Source = "user"       // the user's file, directories or flags
+	SourcePolicy     Source = "policy"     // /etc/artoo/policy.toml
+	SourceEditor     Source = "editor"     // an editor, for its session
+	SourceBundle     Source = "bundle"     // a plugin bundle that the user added
+	SourceRepository Source = "repository" // the repository, if its settings are trusted
+)
+
+// ThirdParty reports whether an extension of this source is confined and may only tighten.
+func (s Source) ThirdParty() bool {
+	return s == SourceEditor || s == SourceBundle || s == SourceRepository
+}
+
+// Origin is where an extension stands.
+type Origin struct {
+	Source Source
+	Bundle string // the bundle's name; "" for other sources
+	Root   string // the absolute directory of the bundle or repository; "" for other sources
+	Place  string // for messages: "config.toml line 7", ".mcp.json"
+}
+
+// Server is an MCP server: a command or an address.
+type Server struct {
+	Name string // [a-z0-9_-]{1,24}, in a bundle BUNDLE:NAME
+	Origin
+	About string // the user's description for the model; may be ""
+
+	// Command is the program with its arguments, as exec takes them; nil for a URL.
+	Command []string
+	Dir     string            // the directory that it starts in, absolute; "" is the project's root
+	Env     map[string]string // variables, in which ${VAR} and ${VAR:-default} are replaced at the start
+	PassEnv []string          // names of variables that it gets as they are
+
+	URL     string            // the address of an HTTP server; "" for a command
+	SSE     bool              // the old transport of 2024-11-05
+	Headers map[string]string // as Env
+	// TokenEnv is a variable, TokenCommand a command line whose first line of output is the bearer
+	// token. Without either the server's OAuth is used.
+	TokenEnv     string
+	TokenCommand string
+	// ClientID and ClientSecretEnv are of an OAuth client that is registered already; CallbackPort
+	// is the port on 127.0.0.1 of its redirect address, 0 for any.
+	ClientID, ClientSecretEnv string
+	CallbackPort              int
+
+	Tools  []string // globs of the tools that are offered, - excludes; nil offers all
+	Read   []string // globs of tools that only read, says the user
+	Direct []string // globs of tools that are offered as functions
+	// Timeout is the longest silence of a call, TimeoutMax its longest time; 0 is 60 s and 30 min.
+	Timeout, TimeoutMax time.Duration
+	Required            bool // No run without it.
+	Confine             bool // A server of a third party is confined in any case.
+}
+
+// Confined reports whether the server's process runs in the sandbox.
+func (s Server) Confined() bool { return s.Confine || s.Source.ThirdParty() }
+
+// Event is a moment at which hooks run.
+type Event string
+
+// The events, in the order of a session.
+const (
+	SessionStart  Event = "session_start"
+	OnMessage     Event = "message"
+	BeforeTool    Event = "before_tool"
+	OnQuestion    Event = "question"
+	AfterTool     Event = "after_tool"
+	OnStop        Event = "stop"
+	OnAgentStop   Event = "agent_stop"
+	BeforeCompact Event = "before_compact"
+	OnNotify      Event = "notify"
+	SessionEnd    Event = "session_end"
+)
+
+// Events are all events, in the order of a session.
+func Events() []Event {
+	return []Event{SessionStart, OnMessage, BeforeTool, OnQuestion, AfterTool, OnStop, OnAgentStop, BeforeCompact, OnNotify, SessionEnd}
+}
+
+// Blocking reports whether a failure of a hook on this event denies what it guards.
+func (e Event) Blocking() bool { return slices.Contains([]Event{BeforeTool, OnMessage, OnQuestion}, e) }
+
+// Hook is a command that runs at an event.
+type Hook struct {
+	Origin
+	On    Event
+	Match []string // rules of permissions; nil matches every call
+	// Command is the program with its arguments, as exec takes them; Line is a shell line instead.
+	Command []string
+	Line    string
+	Timeout time.Duration // 0 is 30 s, 1 s for SessionEnd
+	Claude  bool          // Input and output have Claude Code's form.
+	Warn    bool          // A failure warns and denies nothing; only the user's own file says so.
+	// MayAnswer makes its yes to a question the user's own.
+	MayAnswer bool
+}
+
+// Limit is the hook's time limit.
+func (h Hook) Limit() time.Duration {
+	switch {
+	case h.Timeout > 0:
+		return h.Timeout
+	case h.On == SessionEnd:
+		return time.Second
+	}
+	return 30 * time.Second
+}
