@@ -85,12 +85,47 @@ func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why s
 		if why := p.gitRuns(dir); why != "" {
 			return why
 		}
+		if why := p.namelessFile(dir, sub, words); why != "" {
+			return why
+		}
 		if !broad {
 			continue
 		}
-		if why := p.secretShown(dir, words); why != "" {
+		if why := p.secretShown(dir, sub, words); why != "" {
 			return why
 		}
+	}
+	return ""
+}
+
+// namelessFile names the word by which a command would print a file's content without naming the file,
+// as a tag of a blob does. It may be a denied file's, and no pathspec leaves it out.
+func (p *Policy) namelessFile(dir, sub string, words []string) (why string) {
+	if p.World.Files == nil || !line.In("show diff grep cat-file", sub) {
+		return ""
+	}
+	var revisions []string
+	for _, w := range words[:pathspecsAt(sub, words)] {
+		switch {
+		case !line.IsOption(w) && !namesFile(w):
+			revisions = append(append(revisions, w), strings.Split(w, "..")...)
+		case line.In("show diff", sub) && line.HasOption(w, `--all --branches --tags --remotes --glob --bisect --reflog
+				-g --walk-reflogs --indexed-objects`):
+			return w + " of git " + sub + " can lead to the content of any file"
+		}
+	}
+	for i, w := range revisions { // A...B and ^A name A and B, and ^{} is what a tag is for.
+		revisions[i] = strings.TrimLeft(w, ".^") + "^{}"
+	}
+	found, err := p.repository(dir)
+	if err != nil {
+		return err.Error()
+	}
+	switch blobs, err := found.FileContents(p.Environ, revisions); {
+	case err != nil:
+		return err.Error()
+	case len(blobs) > 0:
+		return strings.TrimSuffix(blobs[0], "^{}") + " leads to the content of a file without its name"
 	}
 	return ""
 }
@@ -260,21 +295,25 @@ func gitConfigWrites(words []string) (bad string) {
 	return ""
 }
 
-// gitOnlyNamed reports whether every plain word names a file of a commit.
+// gitOnlyNamed reports whether every word names a file of a commit.
 func gitOnlyNamed(words []string) bool {
-	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
-		_, path, _ := strings.Cut(w, ":")
-		return line.IsOption(w) || path == ""
-	})
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !namesFile(w) })
+}
+
+// namesFile reports whether a word is for one file of a commit, as HEAD:a.go is. In HEAD@{10:00},
+// HEAD^{/fix: it} and HEAD:a.go..HEAD the colon is for something else, or not for all of it.
+func namesFile(w string) bool {
+	_, path, _ := strings.Cut(w, ":")
+	return !line.IsOption(w) && path != "" && !strings.Contains(path, "}") && !strings.Contains(path, "..")
 }
 
 // secretShown names which denied file a command would show that its pathspecs do not leave out.
-func (p *Policy) secretShown(dir string, words []string) (why string) {
+func (p *Policy) secretShown(dir, sub string, words []string) (why string) {
 	names, err := p.World.gitSecrets(dir)
 	if err != nil {
 		return err.Error()
 	}
-	include, exclude := pathspecs(dir, words)
+	include, exclude := pathspecs(dir, sub, words)
 	for _, name := range names {
 		if covers(include, name) && !covers(exclude, name) {
 			rel, err := filepath.Rel(dir, name)
@@ -288,14 +327,25 @@ func (p *Policy) secretShown(dir string, words []string) (why string) {
 	return ""
 }
 
-// pathspecs are the places that a git command is for, and those it leaves out, absolute, with * for any
-// characters. Only what stands behind -- is surely one, and none holds for objects.
-func pathspecs(dir string, words []string) (include, exclude []string) {
+// pathspecsAt is the index of the -- behind which words are pathspecs, len(words) for none. Some
+// options take the next word for their value even if it is --.
+func pathspecsAt(sub string, words []string) int {
 	at := slices.Index(words, "--")
-	if at >= 0 && !slices.ContainsFunc(words[:at], func(w string) bool {
+	if at < 0 || slices.Contains([]string{"cat-file", "stash show"}, sub) || at > 0 && line.HasOption(words[at-1], `-e -L --decorate-refs
+			--decorate-refs-exclude`) {
+		return len(words)
+	}
+	return at
+}
+
+// pathspecs are the places that a git command is for, and those it leaves out, absolute, with * for any
+// characters. Only a word behind -- is surely one, and none holds for objects.
+func pathspecs(dir, sub string, words []string) (include, exclude []string) {
+	at := pathspecsAt(sub, words)
+	if !slices.ContainsFunc(words[:at], func(w string) bool {
 		return !line.IsOption(w) && (hasObjectID(w) || strings.Contains(w, ":"))
 	}) {
-		for _, w := range words[at+1:] {
+		for _, w := range words[min(at+1, len(words)):] {
 			if out, ok := leavesOut(w); ok {
 				exclude = append(exclude, filepath.Join(dir, out))
 			} else {

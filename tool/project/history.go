@@ -157,21 +157,15 @@ func (p Project) stored(ctx context.Context, environ, denied []string) ([]string
 			files[git.ObjectID(sha256.New(), "blob", content)] = path
 		}
 	}
-	if len(files) == 0 {
-		return nil, nil
-	}
 	held := map[string]string{}
-	store := git.Git{Dir: p.Root, Env: git.SafeEnviron(environ)}
-	ids := strings.Join(slices.Collect(maps.Keys(files)), "\n")
-	if err := store.Run(ctx, strings.NewReader(ids), '\n', func(line string) error {
-		if id, kind, _ := strings.Cut(line, " "); kind == "blob" {
-			held[id] = files[id]
-		}
-		return nil
-	}, "cat-file", "--batch-check=%(objectname) %(objecttype)"); err != nil || len(held) == 0 {
+	blobs, err := p.FileContents(environ, slices.Collect(maps.Keys(files)))
+	if err != nil || len(blobs) == 0 {
 		return nil, err
 	}
-	err := git.Run(ctx, environ, p.Root, p.Root, func(entry string) error {
+	for _, id := range blobs {
+		held[id] = files[id]
+	}
+	err = git.Run(ctx, environ, p.Root, p.Root, func(entry string) error {
 		place, name, _ := strings.Cut(entry, "\t")
 		if !p.secretHere(name) && !slices.Contains(denied, filepath.Join(p.Root, filepath.FromSlash(name))) {
 			delete(held, strings.Fields(place)[1])
@@ -179,6 +173,25 @@ func (p Project) stored(ctx context.Context, environ, denied []string) ([]string
 		return nil
 	}, "ls-files", "-s", "-z")
 	return slices.Collect(maps.Values(held)), err
+}
+
+// FileContents returns those of the names, each an object's ID or an expression such as v1^{}, that git
+// resolves to the content of a file. Git's own programs must be known to be off (Project.GitRuns).
+func (p Project) FileContents(environ, names []string) (blobs []string, err error) {
+	if !p.Git || len(names) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
+	defer cancel()
+	store, at := git.Git{Dir: p.Root, Env: git.SafeEnviron(environ)}, 0
+	err = store.Run(ctx, strings.NewReader(strings.Join(names, "\n")), '\n', func(kind string) error {
+		if kind == "blob" {
+			blobs = append(blobs, names[min(at, len(names)-1)]) // To git a name with a line break is two.
+		}
+		at++
+		return nil
+	}, "cat-file", "--batch-check=%(objecttype)")
+	return blobs, err
 }
 
 // leadsOut returns an error when a file of git's own is a link out of its
