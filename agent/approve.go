@@ -18,7 +18,7 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 	for {
 		decision := p.decision
 		answer, err := a.calls.cb.Ask(ctx, Question{
-			Kind: QuestionApproval, Call: p.call, Dir: a.calls.session.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
+			Kind: QuestionApproval, Call: p.call, Input: a.calls.session.shownInput(p.call), Dir: a.calls.session.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
 			Place: decision.Place, Network: a.calls.session.opt.Policy.Confinement.Network,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
 			Covers: func(rule string) error {

@@ -148,6 +148,8 @@ type Question struct {
 	Kind QuestionKind
 	Call Call
 	Dir  string // the directory that the tools work in, absolute
+	// Input is the input of a server's call in JSON, masked, as it is shown; "" for other calls.
+	Input string
 	// Reason is Reasons in a few words; may be "". Own are the project's own programs that would run.
 	Reason  string
 	Reasons []permission.Reason

@@ -172,7 +172,12 @@ type settings struct {
 	// ReadDirs and WriteDirs are open besides the project, absolute.
 	ReadDirs, WriteDirs []string
 	Allow, Ask, Deny    []permission.Rule
+	// ServersRead means that the user lists tools of MCP servers as reading.
+	ServersRead bool
 }
+
+// ofServers reports whether a tool stands for MCP servers.
+func ofServers(name string) bool { return name == "mcp_call" || strings.HasPrefix(name, "mcp__") }
 
 func (s settings) offers(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Tools, n) })
@@ -239,6 +244,10 @@ func (s settings) approval() string {
 	if bash && r.Commands != permission.Unasked {
 		rest = append(rest, "every other command")
 	}
+	servers := slices.ContainsFunc(s.Tools, ofServers)
+	if servers && r.Mode != permission.ModePlan {
+		rest = append(rest, "every call of an MCP server")
+	}
 	var said []string
 	say := func(text string) { said = append(said, text) }
 	first := ""
@@ -279,6 +288,9 @@ func (s settings) approval() string {
 		if that != nil {
 			say("commands that " + strings.Join(that, " or ") + background + " " + s.comesTo("are", fate))
 		}
+	}
+	if servers && s.ServersRead && r.Mode == permission.ModePlan {
+		say("calls of MCP tools that the user lists as reading " + s.comesTo("are", r.Servers))
 	}
 	switch text := strings.Join(said, "; "); {
 	case r.Mode == permission.ModePlan:

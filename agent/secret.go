@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/agent/permission"
+	"artoo/tool"
 	"artoo/tool/text"
 )
 
@@ -37,6 +39,28 @@ func fileHeader(lines []string, i int) bool {
 // marked is the first mark in a call's input, "" for none: the model meant the key.
 func marked(input string) string {
 	return strings.NewReplacer(`\u2039`, "‹", `\u203a`, "›", `\u203A`, "›").Replace(maskMark().FindString(input))
+}
+
+// jsonText matches the texts of a JSON document, in their quotes.
+var jsonText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
+
+// shownInput is the input of a server's call for a question, with keys masked also where JSON
+// writes them with escapes; "" for other calls.
+func (s *session) shownInput(c Call) string {
+	if c.Access.Kind != tool.KindServer || s.opt.Secrets.Mask == nil {
+		return ""
+	}
+	input := jsonText().ReplaceAllStringFunc(string(c.Input), func(quoted string) string {
+		var plain string
+		if json.Unmarshal([]byte(quoted), &plain) != nil {
+			return quoted
+		}
+		if masked := s.masked(plain); masked != plain {
+			return string(tool.Quoted(masked))
+		}
+		return quoted
+	})
+	return s.masked(input)
 }
 
 // heldText masks a text that comes in pieces. It holds back what may be the beginning of a key.

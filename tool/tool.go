@@ -69,6 +69,9 @@ type Access struct {
 	// means that the user lists the tool as one that only reads.
 	Server, Address, Claims string
 	Reads                   bool
+	// Changed is set for KindServer: how the tool's definition differs from the one that was
+	// accepted, as a diff; no allow rule covers such a call. "" for an accepted one.
+	Changed string
 	// MovesSecret says in words that a secret, or what stands beside it, would not
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
 	// nothing of that kind.

@@ -237,6 +237,8 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	case access.Host != "":
 		r := ruleForHost(name, access.Host).String()
 		return r, r
+	case access.Kind == tool.KindServer:
+		return name, serverRule(name, access.Server)
 	case len(access.Paths) != 1:
 		return name, name
 	}
@@ -260,6 +262,8 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 		return p.guardedWrite(access)
 	case access.Kind == tool.KindNetwork:
 		return "it names other hosts"
+	case access.Changed != "":
+		return "the tool's definition has changed"
 	}
 	return "it names other files"
 }

@@ -84,6 +84,8 @@ const (
 	NeverApplied    Code = "never-applied"     // Object is forbidden
 	TookTooLong     Code = "took-too-long"     // Object was not judged in time
 	NotReplayed     Code = "not-replayed"      // git cannot make Object again, and nothing lands without it
+	ServerTool      Code = "server-tool"       // the call is one of a tool of the MCP server Object
+	ToolChanged     Code = "tool-changed"      // the MCP server Object has changed the tool's definition
 )
 
 // Reason is one reason of a decision, as data. Only String makes words of it.
@@ -124,6 +126,8 @@ var sentences = map[Code]string{
 	TookTooLong:    "judging it took too long: OBJECT",
 	NotReplayed:    "git's changes cannot be applied",
 	NeverApplied:   "none of its changes can be applied",
+	ServerTool:     "no rule allows this tool of the MCP server OBJECT",
+	ToolChanged:    "the MCP server OBJECT has changed this tool's definition, so no rule covers it until artoo mcp accept OBJECT",
 }
 
 // String is the reason in words, for people and, where a call is refused, the model.

@@ -59,11 +59,14 @@ func (p *Policy) InForce() (list []RuleInForce) {
 
 var toolCall = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)\((.+)\)$`)
 
-// CallFor reads a call as a rule for it is written, such as read(.env) or web_fetch(go.dev), with paths
-// as tools see them. Anything else is a shell line.
+// CallFor reads a call as a rule for it is written, such as read(.env), web_fetch(go.dev) or
+// mcp__db__query, with paths as tools see them. Anything else is a shell line.
 func CallFor(text string, files *files.Files) (name string, access tool.Access, err error) {
 	line := func(text string) (string, tool.Access, error) {
 		return "bash", tool.Access{Kind: tool.KindRun, Command: text, Dir: files.Dir(), Object: text}, nil
+	}
+	if serverTool.MatchString(text) {
+		return text, serverCall(text), nil
 	}
 	m := toolCall.FindStringSubmatch(text)
 	if m == nil {
@@ -78,12 +81,12 @@ func CallFor(text string, files *files.Files) (name string, access tool.Access, 
 	switch {
 	case kind == ruleCommand:
 		return line(object)
-	case kind == ruleHost, strings.HasPrefix(r.Tool, "mcp__"):
+	case kind == ruleHost:
 		access = tool.Access{Kind: tool.KindNetwork, Object: strings.TrimPrefix(object, "domain:")}
-		if kind == ruleHost {
-			access.Host, err = web.HostOf(access.Object)
-		}
+		access.Host, err = web.HostOf(access.Object)
 		return r.Tool, access, err
+	case strings.HasPrefix(r.Tool, mcpPrefix):
+		return r.Tool, serverCall(r.Tool), nil
 	case kind == ruleNone:
 		return r.Tool, tool.Access{Kind: tool.KindNone, Object: object}, nil
 	}

@@ -78,11 +78,15 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
 		return Decision{}.by(Refuse, RuleDenies, r)
 	}
-	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
+	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone &&
+		!(access.Kind == tool.KindServer && access.Reads) {
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
 	}
 	if access.MovesSecret != "" {
 		return Decision{}.because(Ask, Reason{Code: MovesSecret, Object: access.MovesSecret})
+	}
+	if access.Changed != "" {
+		return Decision{}.because(Ask, Reason{Code: ToolChanged, Object: access.Server})
 	}
 	if r, ok := p.covered(p.session, name, access, true); ok {
 		return d.by(Run, SessionAllows, r)
@@ -102,6 +106,8 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 		return d.because(Run)
 	case tool.KindNetwork:
 		return d.because(Ask, Reason{Code: OtherHost, Object: web.Own(access.Host)})
+	case tool.KindServer:
+		return d.because(Ask, Reason{Code: ServerTool, Object: access.Server})
 	}
 	why := p.guardedWrite(access)
 	switch {

@@ -185,6 +185,8 @@ func TestShellLinesAreTakenApart(t *testing.T) {
 
 func write(path string) tool.Access { return tool.Access{Kind: tool.KindWrite, Paths: []string{path}} }
 
+func ofServer(name string) tool.Access { return tool.Access{Kind: tool.KindServer, Server: name} }
+
 func host(name string) tool.Access {
 	return tool.Access{Kind: tool.KindNetwork, Object: "http://" + name + "/x", Host: name}
 }
@@ -255,10 +257,10 @@ var callsOnFiles = []struct {
 	{ModeAsk, "", "", "read(//p/*.go)", "read", read, Refuse},
 	{ModeAsk, "write(//p/docs/*)", "", "", "write", write("/p/docs/a.md"), Run},
 	{ModeAsk, "write(/docs/*)", "", "", "write", write("/p/docs/a.md"), Ask},
-	{ModeAsk, "mcp__db", "", "", "mcp__db__query", host(""), Run},
-	{ModeAsk, "mcp__db", "", "", "mcp__dbx__query", host(""), Ask},
+	{ModeAsk, "mcp__db", "", "", "mcp__db__query", ofServer("db"), Run},
+	{ModeAsk, "mcp__db", "", "", "mcp__dbx__query", ofServer("dbx"), Ask},
 	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("evilgo.dev"), Ask},
-	{ModeAsk, "mcp__db__*", "", "", "mcp__db__query", host(""), Run},
+	{ModeAsk, "mcp__db__*", "", "", "mcp__db__query", ofServer("db"), Run},
 }
 
 func TestFilesAndModes(t *testing.T) {

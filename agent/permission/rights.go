@@ -23,6 +23,7 @@ type Rights struct {
 	Edits      Fate // file tools on files of the project that are not guarded
 	Guarded    Fate // file tools on guarded files
 	Fetching   Fate // tools that reach other hosts
+	Servers    Fate // tools of MCP servers; in plan mode those that the user lists as reading
 	Commands   Fate // other commands in the foreground
 	Own        Fate // those that run the project's own programs
 	Outside    Fate // those that leave the sandbox
@@ -72,7 +73,7 @@ func (r Rights) In(mode Mode) Rights {
 	if r.Reading = Unasked; r.ReadingDenied {
 		r.Reading = r.Commands
 	}
-	r.Edits, r.Guarded, r.Fetching = r.fate(Ask), r.fate(Ask), r.fate(Ask)
+	r.Edits, r.Guarded, r.Fetching, r.Servers = r.fate(Ask), r.fate(Ask), r.fate(Ask), r.fate(Ask)
 	switch {
 	case mode == ModePlan:
 		r.Edits, r.Guarded, r.Fetching = Refused, Refused, Refused

@@ -120,7 +120,7 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 	case r.Tool == name, r.Tool == "read" && kind == tool.KindRead, r.Tool == "write" && kind == tool.KindWrite:
 		return true
 	}
-	return strings.HasPrefix(r.Tool, "mcp__") && strings.HasPrefix(name, r.Tool+"__")
+	return strings.HasPrefix(r.Tool, mcpPrefix) && strings.HasPrefix(name, r.Tool+"__")
 }
 
 // namesWidely is names for a rule that refuses or asks: one for a tool that

@@ -65,6 +65,9 @@ func writes(name string) bool {
 	return t.writes
 }
 
+// mcpPrefix begins the names of the tools of MCP servers: mcp__SERVER__TOOL.
+const mcpPrefix = "mcp__"
+
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
 
 // canonical gives the rule artoo's name of the tool, and reports what its argument is about.
@@ -72,13 +75,13 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 	if t, ok := toolNamed(r.Tool, false); ok {
 		return t.arg, nil
 	}
-	if strings.HasPrefix(r.Tool, "mcp__") {
+	if strings.HasPrefix(r.Tool, mcpPrefix) {
 		if mcpName.MatchString(r.Tool) {
 			return ruleNone, nil
 		}
 		return 0, &RuleError{written, "it is not in the form of an MCP tool's name", "mcp__SERVER__TOOL"}
 	}
-	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok && (strings.HasPrefix("mcp__", prefix) ||
+	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok && (strings.HasPrefix(mcpPrefix, prefix) ||
 		slices.ContainsFunc(namedTools, func(t namedTool) bool { return strings.HasPrefix(t.name, prefix) })) {
 		return ruleNone, nil
 	}

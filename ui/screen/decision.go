@@ -60,6 +60,9 @@ func (q Approval) keys() [][2]string {
 				"versions too; artoo trust rm --run takes it back"},
 		}
 	}
+	if q.Call.Access.Changed != "" { // no rule would cover it
+		lasting = nil
+	}
 	return slices.Concat([][2]string{{"y", "yes, this once"}, no}, lasting, [][2]string{{"e", "edit it first"}, page, quit})
 }
 

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -72,6 +73,8 @@ func (q Approval) show(b *asking) {
 	case a.Diff != "":
 		b.what = "change"
 		b.change(q)
+	case a.Kind == tool.KindServer:
+		b.server(q)
 	default:
 		b.other(q)
 	}
@@ -208,13 +211,39 @@ func (b *asking) other(q Approval) {
 	verb := callVerb(q.Call)
 	rows := b.lay.fold([]string{object}, b.lay.head(verb, ""), body, b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
-	var pretty bytes.Buffer
-	whole := a.Kind == tool.KindNetwork && a.Object != ""
-	if !whole && json.Indent(&pretty, q.Call.Input, "", "  ") == nil && pretty.Len() > len("{}") {
-		text, before := b.lay.words(pretty.String(), spokenInput(q.Call.Input)), b.lay.bodyIndent()
-		rows = append(rows, b.lay.fold(b.safe(text, sanitize.Line), before, before, b.cut)...)
+	if a.Kind != tool.KindNetwork || a.Object == "" {
+		rows = append(rows, b.input(q.Call.Input)...)
 	}
 	b.rows(rows)
+}
+
+// input are the rows of a call's whole input; none for an empty one.
+func (b *asking) input(input []byte) []string {
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, input, "", "  ") != nil || pretty.Len() <= len("{}") {
+		return nil
+	}
+	text, before := b.lay.words(pretty.String(), spokenInput(input)), b.lay.bodyIndent()
+	return b.lay.fold(b.safe(text, sanitize.Line), before, before, b.cut)
+}
+
+// server shows a call of an MCP server's tool: the server with its command or address, the whole
+// input, and what the server says of the tool, as the server's own words.
+func (b *asking) server(q Approval) {
+	a := q.Call.Access
+	verb := callVerb(q.Call)
+	rows := b.lay.fold([]string{b.oneRow(a.Object)}, b.lay.head(verb, ""), body, b.cut)
+	rows[0] = b.dimmed(rows[0], verb)
+	b.rows(rows)
+	b.remark("server " + b.oneRow(a.Server) + ": " + b.oneRow(a.Address))
+	b.rows(b.input([]byte(cmp.Or(q.Input, string(q.Call.Input)))))
+	if a.Claims != "" {
+		b.remark(`the server says "` + b.oneRow(a.Claims) + `"; that decides nothing`)
+	}
+	if a.Changed != "" {
+		b.remark("its definition is not the accepted one")
+		b.changedText(a.Changed)
+	}
 }
 
 // effects shows what a command did on a layer: counts and names, then the text that changed, if
