@@ -1,0 +1,345 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The limits of what a server may define.
+const (
+	maxTools       = 1000
+	maxPages       = 20
+	maxDescription = 2 << 10
+	maxSchema      = 32 << 10
+	maxDepth       = 32
+	maxNodes       = 2000
+	maxName        = 64
+)
+
+// list is List for one server.
+func (s *server) list(ctx context.Context) ([]Tool, error) {
+	l, err := s.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c := s.catalogue(); c.fresh() && !l.stale.Load() {
+		return slices.Clone(c.tools), nil
+	}
+	if err := s.renew(ctx, l); err != nil {
+		return nil, s.classify(err)
+	}
+	return slices.Clone(s.catalogue().tools), nil
+}
+
+// changed renews the catalogue after the server said that it is another one.
+func (s *server) changed(l *link) {
+	if l.stale.Swap(true) {
+		return // the renewal that is about to begin sees this change, too
+	}
+	s.m.running.Go(func() {
+		ctx, cancel := context.WithTimeout(s.m.closing, startLimit)
+		defer cancel()
+		if err := s.renew(ctx, l); err != nil && ctx.Err() == nil && !l.lost() {
+			s.m.notice(s.classify(fmt.Errorf("its tools have changed, but cannot be listed: %w", err)).Error())
+		}
+	})
+}
+
+// renew lists the tools again and keeps the catalogue. A link that was just listed is not asked twice.
+func (s *server) renew(ctx context.Context, l *link) error {
+	l.listing.Lock()
+	defer l.listing.Unlock()
+	stale := l.stale.Swap(false)
+	if !stale && !l.listed.IsZero() && time.Since(l.listed) < time.Second {
+		return nil
+	}
+	init := l.session.InitializeResult()
+	old := s.catalogue()
+	c := &catalogue{Protocol: init.ProtocolVersion, Old: l.old, Issuer: old.Issuer, Listed: time.Now(), Title: cut(init.Instructions, maxDescription),
+		Pinned: maps.Clone(old.Pinned)}
+	if c.Pinned == nil {
+		c.Pinned = map[string]definition{}
+	}
+	if init.Capabilities != nil && init.Capabilities.Tools != nil {
+		if err := s.page(ctx, l, c); err != nil {
+			return err
+		}
+	}
+	for _, d := range c.Definitions {
+		if _, pinned := c.Pinned[d.Name]; !pinned {
+			c.Pinned[d.Name] = d
+		}
+	}
+	s.store(c)
+	l.listed = time.Now()
+	return nil
+}
+
+// page reads all pages of the list of tools.
+func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
+	ctx, cancel := s.limit(ctx, s.silence())
+	defer cancel()
+	cursor, seen := "", map[string]bool{}
+	for n := 0; ; n++ {
+		r, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return causeOf(ctx, err)
+		}
+		c.TTL = max(0, r.TTLMs)
+		for _, t := range r.Tools {
+			if t == nil {
+				continue
+			}
+			if len(c.Definitions) == maxTools {
+				s.m.notice(fmt.Sprintf("server %s: only the first %d tools are taken", s.Name, maxTools))
+				return nil
+			}
+			d, err := define(t)
+			if err != nil {
+				return err
+			}
+			c.Definitions = append(c.Definitions, d)
+		}
+		cursor = r.NextCursor
+		if cursor == "" {
+			return nil
+		}
+		if seen[cursor] || n+1 == maxPages {
+			s.m.notice(fmt.Sprintf("server %s: its list of tools does not end, the first %d pages are taken", s.Name, n+1))
+			return nil
+		}
+		seen[cursor] = true
+	}
+}
+
+// define is a tool of the library as it is kept. Its schemas are maps, so they always have the same
+// bytes.
+func define(t *sdk.Tool) (d definition, err error) {
+	d = definition{Name: t.Name, Title: t.Title, Description: t.Description}
+	for _, part := range []struct {
+		from any
+		to   *json.RawMessage
+	}{{t.InputSchema, &d.Input}, {t.OutputSchema, &d.Output}, {t.Annotations, &d.Annotations}} {
+		if part.from == nil {
+			continue
+		}
+		if *part.to, err = json.Marshal(part.from); err != nil {
+			return d, err
+		}
+		if string(*part.to) == "null" {
+			*part.to = nil
+		}
+	}
+	return d, nil
+}
+
+// prepare makes the tools of the definitions.
+func (c *catalogue) prepare(s *server) {
+	c.tools, c.dropped = nil, nil
+	names := map[string]bool{}
+	hidden := 0
+	for _, d := range c.Definitions {
+		if !offered(s.Server.Tools, d.Name) {
+			continue
+		}
+		full := FullName(s.Name, d.Name)
+		if names[full] {
+			c.dropped = append(c.dropped, fmt.Sprintf("%s: another tool is called %s, too", oneLine(d.Name), full))
+			continue
+		}
+		t := Tool{Server: s.Name, Name: d.Name, Full: full, Output: d.Output, Claims: claims(d.Annotations),
+			Reads: matchesAny(s.Read, d.Name), Direct: matchesAny(s.Direct, d.Name)}
+		removed := false
+		clean := func(text string) string {
+			clean, any := withoutHidden(text)
+			removed = removed || any
+			return clean
+		}
+		t.Title, t.Description = cut(clean(d.Title), 200), cut(clean(d.Description), maxDescription)
+		var err error
+		if t.Input, err = schema(d.Input, clean); err != nil {
+			c.dropped = append(c.dropped, fmt.Sprintf("%s: its input schema %v", oneLine(d.Name), err))
+			continue
+		}
+		if d.Output != nil {
+			if t.Output, err = schema(d.Output, clean); err != nil {
+				t.Output = nil
+				c.dropped = append(c.dropped, fmt.Sprintf("%s: results are not checked, its output schema %v", oneLine(d.Name), err))
+			}
+		}
+		if removed {
+			hidden++
+		}
+		if old, pinned := c.Pinned[d.Name]; pinned {
+			t.Changed = old.text() != d.text()
+		}
+		names[full] = true
+		c.tools = append(c.tools, t)
+	}
+	if hidden > 0 {
+		c.dropped = append(c.dropped, fmt.Sprintf("hidden characters were removed from %d definitions", hidden))
+	}
+}
+
+// FullName is the name under which a server's tool is known: rules, hooks and the model use it.
+func FullName(server, tool string) string {
+	name := "mcp__" + plain(server) + "__" + plain(tool)
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + tool))
+	return name[:maxName-7] + "_" + hex.EncodeToString(sum[:3])
+}
+
+// plain replaces all characters that some provider refuses in names.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// mayHave reports whether a full name can be of one of the server's tools.
+func (s *server) mayHave(full string) bool {
+	return strings.HasPrefix(full, "mcp__"+plain(s.Name)+"__")
+}
+
+// offered reports whether the globs offer a tool. A list that begins with - takes from all tools.
+func offered(globs []string, name string) bool {
+	ok := len(globs) == 0 || strings.HasPrefix(globs[0], "-")
+	for _, glob := range globs {
+		glob, not := strings.CutPrefix(glob, "-")
+		if match, err := path.Match(glob, name); err == nil && match {
+			ok = !not
+		}
+	}
+	return ok
+}
+
+func matchesAny(globs []string, name string) bool {
+	return len(globs) > 0 && slices.ContainsFunc(globs, func(glob string) bool {
+		match, err := path.Match(glob, name)
+		return err == nil && match
+	})
+}
+
+// claims are a tool's annotations in words.
+func claims(annotations json.RawMessage) string {
+	var a struct {
+		ReadOnly    bool  `json:"readOnlyHint"`
+		Destructive *bool `json:"destructiveHint"`
+		Idempotent  bool  `json:"idempotentHint"`
+		OpenWorld   *bool `json:"openWorldHint"`
+	}
+	if len(annotations) == 0 || json.Unmarshal(annotations, &a) != nil {
+		return ""
+	}
+	var said []string
+	switch {
+	case a.ReadOnly:
+		said = append(said, "only reads")
+	case a.Destructive != nil && !*a.Destructive:
+		said = append(said, "destroys nothing")
+	case a.Destructive != nil:
+		said = append(said, "may destroy")
+	}
+	if a.Idempotent && !a.ReadOnly {
+		said = append(said, "the same when repeated")
+	}
+	if a.OpenWorld != nil && !*a.OpenWorld {
+		said = append(said, "stays local")
+	}
+	return strings.Join(said, ", ")
+}
+
+// schema is a schema that a provider takes and that can be checked: an object at its root, bounded,
+// without references elsewhere, its texts cleaned.
+func schema(raw json.RawMessage, clean func(string) string) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return json.RawMessage(`{"type":"object"}`), nil
+	}
+	if len(raw) > maxSchema {
+		return nil, fmt.Errorf("is over %d KB", maxSchema>>10)
+	}
+	var root any
+	if err := json.Unmarshal(raw, &root); err != nil {
+		return nil, err
+	}
+	top, isObject := root.(map[string]any)
+	if !isObject {
+		return nil, errors.New("is no object")
+	}
+	switch top["type"] {
+	case nil:
+		top["type"] = "object"
+	case "object":
+	default:
+		return nil, errors.New("is not of type object")
+	}
+	nodes := 0
+	checked, err := bounded(top, 1, &nodes, clean)
+	if err != nil {
+		return nil, err
+	}
+	out, err := json.Marshal(checked)
+	if err != nil {
+		return nil, err
+	}
+	var parsed jsonschema.Schema
+	if err := json.Unmarshal(out, &parsed); err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	if _, err := parsed.Resolve(nil); err != nil {
+		return nil, fmt.Errorf("cannot be used: %w", err)
+	}
+	return out, nil
+}
+
+// bounded cleans the texts of a part of a schema and refuses what is too deep or refers elsewhere.
+func bounded(v any, depth int, nodes *int, clean func(string) string) (any, error) {
+	if *nodes++; *nodes > maxNodes {
+		return nil, fmt.Errorf("has over %d parts", maxNodes)
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("is over %d levels deep", maxDepth)
+	}
+	switch v := v.(type) {
+	case string:
+		return clean(v), nil
+	case []any:
+		for i := range v {
+			var err error
+			if v[i], err = bounded(v[i], depth+1, nodes, clean); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for _, key := range []string{"$ref", "$dynamicRef"} {
+			if ref, is := v[key].(string); is && !strings.HasPrefix(ref, "#") {
+				return nil, errors.New("refers to another document, which is never fetched")
+			}
+		}
+		for key, part := range v {
+			cleaned, err := bounded(part, depth+1, nodes, clean)
+			if err != nil {
+				return nil, err
+			}
+			v[key] = cleaned
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// environ is the environment of a server: what every program needs, and what its settings name.
+func environ(all, pass []string, set map[string]string) ([]string, error) {
+	var env []string
+	for _, kv := range all {
+		name, _, _ := strings.Cut(kv, "=")
+		if (isCommon(name) || slices.Contains(pass, name)) && !has(set, name) {
+			env = append(env, kv)
+		}
+	}
+	for _, name := range sortedKeys(set) {
+		value, err := Expand(set[name], lookupIn(all))
+		if err != nil {
+			return nil, fmt.Errorf("variable %s: %w", name, err)
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+func has(set map[string]string, name string) bool {
+	_, there := set[name]
+	return there
+}
+
+// isCommon reports whether every server gets a variable.
+func isCommon(name string) bool {
+	switch strings.ToUpper(name) {
+	case "PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TZ", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
+}
+
+// lookupIn looks up a variable of an environment.
+func lookupIn(environ []string) func(name string) (string, bool) {
+	return func(name string) (value string, found bool) {
+		for _, kv := range environ {
+			if v, ok := strings.CutPrefix(kv, name+"="); ok {
+				value, found = v, true
+			}
+		}
+		return value, found
+	}
+}
+
+// Expand replaces ${VAR} and ${VAR:-default}. A variable that is not set and has no default is an
+// error: a server would get an empty password and say nothing of it.
+func Expand(text string, lookup func(name string) (string, bool)) (string, error) {
+	var missing []string
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		inner, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			b.WriteString("${" + rest)
+			break
+		}
+		name, fallback, hasDefault := strings.Cut(inner, ":-")
+		value, set := lookup(name)
+		switch {
+		case set && value != "":
+			b.WriteString(value)
+		case hasDefault:
+			b.WriteString(fallback)
+		case !set:
+			missing = append(missing, name)
+		}
+		text = after
+	}
+	if missing != nil {
+		return "", fmt.Errorf("%s: %w", strings.Join(missing, ", "), errUnset)
+	}
+	return b.String(), nil
+}
+
+var errUnset = errors.New("not set")

@@ -1,0 +1,171 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/tool/atomicfile"
+	"artoo/tool/extension"
+)
+
+// keeper keeps the catalogue of a server between runs. A file belongs to a configuration and a
+// user: another server of the same name has another one.
+type keeper struct {
+	dir  string // "" keeps it in memory
+	name string // of the file, without extension
+
+	mu   sync.Mutex
+	read bool
+	kept *catalogue // never changed, only replaced
+}
+
+// newKeeper opens nothing.
+func newKeeper(c Config, s extension.Server) *keeper {
+	dir := ""
+	if c.State != "" {
+		dir = filepath.Join(c.State, "mcp")
+	}
+	id, err := json.Marshal([]any{s.Command, s.Dir, s.Env, s.PassEnv, s.URL, s.SSE, s.Headers, s.TokenEnv, s.TokenCommand, s.ClientID, os.Getuid()})
+	if err != nil { // strings and maps of them always have a form in JSON
+		panic(err)
+	}
+	sum := sha256.Sum256(id)
+	return &keeper{dir: dir, name: strings.ReplaceAll(s.Name, ":", ".") + "-" + hex.EncodeToString(sum[:4])}
+}
+
+// logs is the directory for the server's log, "" for none.
+func (k *keeper) logs() string { return k.dir }
+
+func (k *keeper) path() string { return filepath.Join(k.dir, k.name+".json") }
+
+// catalogue is what a server offered when it was last listed.
+type catalogue struct {
+	Protocol string    `json:"protocol,omitempty"`
+	Old      bool      `json:"sse,omitempty"` // the HTTP server has the old transport only
+	Issuer   string    `json:"issuer,omitempty"`
+	Listed   time.Time `json:"listed"`
+	TTL      int       `json:"ttl_ms,omitempty"`
+	Title    string    `json:"instructions,omitempty"`
+	// Definitions are as the server sent them, in its order; Pinned are those seen first or accepted,
+	// by name.
+	Definitions []definition          `json:"tools"`
+	Pinned      map[string]definition `json:"pinned"`
+
+	tools   []Tool
+	dropped []string
+}
+
+// definition is a tool as the server defines it.
+type definition struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"inputSchema,omitempty"`
+	Output      json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+}
+
+func (d definition) text() string {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil { // its parts were JSON
+		panic(err)
+	}
+	return string(text) + "\n"
+}
+
+// fresh reports whether the server said that the catalogue need not be listed again yet.
+func (c *catalogue) fresh() bool {
+	return !c.Listed.IsZero() && time.Since(c.Listed) < time.Duration(c.TTL)*time.Millisecond
+}
+
+func (c *catalogue) find(full string) (Tool, bool) {
+	for _, t := range c.tools {
+		if t.Full == full {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// catalogue is what is kept of the server. It is never nil.
+func (s *server) catalogue() *catalogue {
+	k := s.keep
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.read {
+		return k.kept
+	}
+	k.read, k.kept = true, &catalogue{}
+	if k.dir == "" {
+		return k.kept
+	}
+	data, err := os.ReadFile(k.path())
+	c := &catalogue{}
+	if err != nil || json.Unmarshal(data, c) != nil {
+		return k.kept // what is missing or damaged is listed again
+	}
+	c.prepare(s)
+	k.kept = c
+	return c
+}
+
+// store puts a catalogue in the place of the kept one.
+func (s *server) store(c *catalogue) {
+	c.prepare(s)
+	k := s.keep
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.read, k.kept = true, c
+	if k.dir == "" {
+		return
+	}
+	data, err := json.MarshalIndent(c, "", " ")
+	if err == nil {
+		err = errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data, 0o600))
+	}
+	if err != nil {
+		s.m.notice(fmt.Sprintf("server %s: its catalogue is not kept: %v", s.Name, err))
+	}
+}
+
+// Change is a definition that is not the one seen first or accepted. Old and New are JSON, indented.
+type Change struct{ Tool, Old, New string }
+
+// Changes are the changed definitions of a server by the kept catalogue.
+func (m *Manager) Changes(server string) ([]Change, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	var list []Change
+	c := s.catalogue()
+	for _, d := range c.Definitions {
+		if old, pinned := c.Pinned[d.Name]; pinned && old.text() != d.text() {
+			list = append(list, Change{Tool: d.Name, Old: old.text(), New: d.text()})
+		}
+	}
+	return list, nil
+}
+
+// Accept pins a server's definitions as they are in the kept catalogue.
+func (m *Manager) Accept(server string) error {
+	s, err := m.find(server)
+	if err != nil {
+		return err
+	}
+	c := *s.catalogue()
+	c.Pinned = map[string]definition{}
+	for _, d := range c.Definitions {
+		c.Pinned[d.Name] = d
+	}
+	s.store(&c)
+	return nil
+}

@@ -1,0 +1,233 @@
+// Package mcp is the client of MCP servers: it starts them when they are first used, keeps their
+// catalogues, calls their tools and ends them with everything that they started. It decides nothing
+// about permissions and shows nothing.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"artoo/tool/extension"
+	"artoo/tool/shell"
+)
+
+// Config says which servers there are and what they get.
+type Config struct {
+	Servers []extension.Server
+	// State is artoo's own directory, in which catalogues, pinned definitions and logs are kept; ""
+	// keeps them in memory.
+	State   string
+	Root    string   // the project's root, absolute: the only root that servers are given
+	Environ []string // as os.Environ gives it; servers get only a part of it
+	Version string   // artoo's, for the servers' own logs
+	// Start starts a server's process, confined or not; nil starts it on this machine as it is.
+	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)
+	// HTTP makes the requests, with the user's proxies and certificates; its Timeout must be 0. nil
+	// is http.DefaultClient.
+	HTTP *http.Client
+	// Tokens keeps what logins brought; nil keeps nothing.
+	Tokens Tokens
+	// Login asks the user to log in, and returns the address that the browser was sent to in the end;
+	// nil, as in every run, makes a server that wants a login fail.
+	Login func(ctx context.Context, server, address string) (redirected string, err error)
+	// Redirect is the address of Login's own listener, such as http://127.0.0.1:1234/callback.
+	Redirect string
+	// Metadata is the packager's client metadata document, an https address; "" for none.
+	Metadata string
+	// Notice reports something once; it is called on any goroutine. nil drops it.
+	Notice func(text string)
+}
+
+// State says what is known of a server in this run.
+type State string
+
+// The states of a server.
+const (
+	NeverStarted State = "never started"
+	Starting     State = "starting"
+	Running      State = "running"
+	Failed       State = "failed"
+	NeedsLogin   State = "needs login"
+)
+
+// Info is a server and its state.
+type Info struct {
+	extension.Server
+	State    State
+	Err      error     // why it failed; nil otherwise
+	Known    int       // tools in the kept catalogue, -1 without one
+	Listed   time.Time // when the catalogue was listed; zero without one
+	Dropped  []string  // tools and parts of tools that are not offered, each with its reason
+	Protocol string    // the version that was spoken last; "" where unknown
+}
+
+// Tool is a tool of a server.
+type Tool struct {
+	Server      string
+	Name        string // as the server has it
+	Full        string // mcp__SERVER__TOOL, at most 64 characters
+	Title       string
+	Description string
+	Input       json.RawMessage // a JSON Schema whose root is an object, always the same bytes
+	Output      json.RawMessage // nil for none
+	Claims      string          // what the server says of itself, in words; it decides nothing
+	Reads       bool            // the user lists it as one that only reads
+	Direct      bool            // the user wants it as a function
+	Changed     bool            // its definition is not the one that was seen first or accepted
+}
+
+// Content is one part of a result.
+type Content struct {
+	Kind ContentKind
+	Text string // of a text
+	MIME string
+	Data []byte // of an image, a sound or a blob
+	URI  string // of a link or a resource
+	Name string // of a link; may be ""
+}
+
+// ContentKind is the kind of a part.
+type ContentKind string
+
+// The kinds of content.
+const (
+	Text  ContentKind = "text"
+	Image ContentKind = "image"
+	Audio ContentKind = "audio"
+	Link  ContentKind = "link"
+	Blob  ContentKind = "blob"
+)
+
+// Result is what a call came to.
+type Result struct {
+	Content    []Content
+	Structured json.RawMessage // nil for none
+	IsError    bool            // the tool says that it failed
+	Notices    []string        // for the user: a result that its schema does not allow, for one
+}
+
+// Progress is how far a call is. Total is 0 where the server does not know.
+type Progress struct {
+	Done, Total float64
+	Message     string
+}
+
+// CallOptions are how a call deals with the user.
+type CallOptions struct {
+	// Progress gets what the server reports; it is called on any goroutine. nil drops it.
+	Progress func(Progress)
+	// Ask puts a server's request to the user; nil cancels each.
+	Ask func(ctx context.Context, r Request) (Answer, error)
+}
+
+// Manager is all servers of a run. Its methods may be called on any goroutine.
+type Manager struct {
+	config  Config
+	servers []*server
+	closing context.Context // done when Close began
+	close   context.CancelFunc
+	running sync.WaitGroup // the goroutines of servers
+}
+
+// New makes a manager. It starts nothing, opens nothing and reads nothing.
+func New(c Config) *Manager {
+	m := &Manager{config: c}
+	m.closing, m.close = context.WithCancel(context.Background())
+	for _, s := range c.Servers {
+		m.servers = append(m.servers, newServer(m, s))
+	}
+	return m
+}
+
+// notice reports something to the user.
+func (m *Manager) notice(text string) {
+	if m.config.Notice != nil {
+		m.config.Notice(text)
+	}
+}
+
+func (m *Manager) find(name string) (*server, error) {
+	if i := slices.IndexFunc(m.servers, func(s *server) bool { return s.Name == name }); i >= 0 {
+		return m.servers[i], nil
+	}
+	return nil, &Error{Server: name, Kind: KindUsage, Why: "no such server", Hint: "artoo mcp list"}
+}
+
+// Servers lists all servers in the order of the settings.
+func (m *Manager) Servers() []Info {
+	list := make([]Info, 0, len(m.servers))
+	for _, s := range m.servers {
+		list = append(list, s.info())
+	}
+	return list
+}
+
+// Tools are a server's tools by the kept catalogue, as its globs offer them; known is false where
+// there is no catalogue. It starts nothing.
+func (m *Manager) Tools(server string) (tools []Tool, known bool) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, false
+	}
+	c := s.catalogue()
+	return slices.Clone(c.tools), c.Listed != time.Time{}
+}
+
+// Tool finds a tool by its full name in the kept catalogues. It starts nothing.
+func (m *Manager) Tool(full string) (Tool, bool) {
+	for _, s := range m.servers {
+		if !s.mayHave(full) {
+			continue
+		}
+		if t, ok := s.catalogue().find(full); ok {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// List starts the server if need be, renews its catalogue unless the server said that it is still
+// fresh, and returns its tools.
+func (m *Manager) List(ctx context.Context, server string) ([]Tool, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	return s.list(ctx)
+}
+
+// Call calls a tool by its full name. An error says that there is no result: the server could not be
+// started, ended, was silent for too long or refused the call.
+func (m *Manager) Call(ctx context.Context, full string, args json.RawMessage, o CallOptions) (Result, error) {
+	t, ok := m.Tool(full)
+	if !ok {
+		return Result{}, &Error{Server: full, Kind: KindUsage, Why: "no such tool", Hint: "artoo mcp tools"}
+	}
+	s, err := m.find(t.Server)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.call(ctx, t, args, o)
+}
+
+// Restart lets a server that failed start again at once when it is next used.
+func (m *Manager) Restart(server string) error {
+	s, err := m.find(server)
+	if err == nil {
+		s.forgive()
+	}
+	return err
+}
+
+// Close ends all servers with everything that they started, within about four seconds, and waits
+// for their goroutines. Calls that run end with an error.
+func (m *Manager) Close() error {
+	m.close()
+	m.running.Wait()
+	return nil
+}
