@@ -116,12 +116,13 @@ $(STATICCHECK):
 	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Kills the agent, and the whole program, after each of its writes to a session, and has
-# each of them fail in several ways; tries hostile lines in each mode and as each user, and
-# many random lines of git and small windows. make test does that with a sample of them.
+# each of them fail in several ways; kills it at many moments; cuts a journal anywhere; tries
+# hostile lines in each mode and as each user, and many random lines of git and small
+# windows. make test does that with a sample of them.
 crash:
 	ARTOO_CRASH=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m -run \
-		'AKillAfterAnyWrite|AFaultOfAnyWrite|Outsiders|SmallWindows|OrdinaryUser|GetOut|NoAttemptOfAJob|RandomLines|UsualLines' \
-		./agent ./ui/cli ./tool/sandbox ./tool/repo
+		'AKillAfterAnyWrite|AFaultOfAnyWrite|KilledAtAnyMoment|CutAnywhere|Outsiders|SmallWindows|OrdinaryUser|GetOut|NoAttemptOfAJob|RandomLines|UsualLines' \
+		./agent ./ui/cli ./tool/sandbox ./tool/repo ./tool/journal
 
 # Prints the figures of docs/dev/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build

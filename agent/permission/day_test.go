@@ -2,10 +2,7 @@ package permission
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -104,21 +101,16 @@ func TestTheRightsHoldForADay(t *testing.T) {
 		}
 	}
 	p, lines := dayPolicy(t, ModeAsk, false), linesOf(t, "day.txt")
-	secret := filepath.Join(p.Root, ".env")
-	for name, can := range confinements {
-		for _, mode := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
-			for n := range 4 {
-				denied := n&2 != 0 // there is a file that the lines may not read
-				if denied && can.Layer {
-					continue // a layer hides it
-				}
-				p.Mode, p.Confinement, p.TrustsPrograms = mode, can, n&1 != 0
-				if err := os.Remove(secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					t.Fatal(err)
-				}
-				if denied {
-					putFile(t, secret, "X=1\n")
-				}
+	for _, denied := range []bool{false, true} { // a file may not be read; git's history is searched for each new one
+		if denied {
+			putFile(t, filepath.Join(p.Root, ".env"), "X=1\n")
+		}
+		for name, can := range confinements {
+			if denied && can.Layer {
+				continue // a layer hides it
+			}
+			for n, mode := range slices.Repeat([]Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan}, 2) {
+				p.Mode, p.Confinement, p.TrustsPrograms = mode, can, n >= 4
 				rights := map[bool]Rights{true: p.Rights(true), false: p.Rights(false)}
 				for _, line := range lines {
 					kind := kinds[line]
@@ -132,11 +124,13 @@ func TestTheRightsHoldForADay(t *testing.T) {
 							want = r.fate(Ask)
 						}
 						if got := r.fate(d.Verdict); got != want {
-							t.Errorf("%s, %s, %02b, headless %t: %s: %s (%s), the rights say %s", name, mode, n, headless, line, got, d.Reason(), want)
+							t.Errorf("%s, %s, denied %t, trusted %t, headless %t: %s: %s (%s), the rights say %s",
+								name, mode, denied, p.TrustsPrograms, headless, line, got, d.Reason(), want)
 						}
 						system := kind == "system" || kind == "loss" && mode == ModePlan
 						if d.Has(TriedFirst) != (system && r.Commands == Unasked && r.Beyond != "" && !can.Layer) {
-							t.Errorf("%s, %s, %02b, headless %t: %s: %s", name, mode, n, headless, line, d.Reason())
+							t.Errorf("%s, %s, denied %t, trusted %t, headless %t: %s: %s",
+								name, mode, denied, p.TrustsPrograms, headless, line, d.Reason())
 						}
 					}
 				}
@@ -169,10 +163,15 @@ func TestATimeoutChangesNoDecisionOfADay(t *testing.T) {
 		}
 		return access
 	}
-	for _, line := range linesOf(t, "day.txt") {
+	lines := linesOf(t, "day.txt")
+	for i, line := range lines {
 		without := plan(line, 0)
 		different := []tool.Access{without} // those that Decide could tell apart
-		for timeout := 1; timeout <= 600; timeout++ {
+		var timeouts []int
+		for timeout := 1 + i; timeout <= 600; timeout += len(lines) { // each of them with one of the lines
+			timeouts = append(timeouts, timeout)
+		}
+		for _, timeout := range append(timeouts, 1, 600) {
 			access := plan(line, timeout)
 			if !slices.ContainsFunc(different, func(a tool.Access) bool { return reflect.DeepEqual(a, access) }) {
 				different = append(different, access)

@@ -253,14 +253,32 @@ func (b *bench) land(view *repo.View) {
 // replay takes the files back where Replay refuses.
 func (b *bench) replay(view *repo.View) error {
 	b.t.Helper()
-	b.sh(filepath.Dir(b.top), "rm -rf files; mkdir files; find project -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} files/ \\;")
-	b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
-		"find layer -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} project/ \\;")
+	kept := b.layer + ".files"
+	if err := os.Mkdir(kept, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	b.move(b.top, kept)
+	if files := b.files(b.layer); len(files) > 0 {
+		args := slices.Concat([]string{"-a"}, files, []string{b.top})
+		if out, err := exec.Command("cp", args...).CombinedOutput(); err != nil {
+			b.t.Fatalf("%v: %s", err, out)
+		}
+	}
 	before := listing(b.t, b.top)
 	if err := view.Replay(context.Background()); err != nil {
-		b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
-			"find files -mindepth 1 -maxdepth 1 -exec cp -a {} project/ \\;")
+		replaced := b.layer + ".replaced"
+		if err := errors.Join(os.RemoveAll(replaced), os.Mkdir(replaced, 0o755)); err != nil {
+			b.t.Fatal(err)
+		}
+		b.move(b.top, replaced)
+		b.move(kept, b.top)
+		if err := os.Remove(kept); err != nil {
+			b.t.Fatal(err)
+		}
 		return err
+	}
+	if err := os.RemoveAll(kept); err != nil {
+		b.t.Fatal(err)
 	}
 	touched := view.Touches()
 	for path, now := range listing(b.t, b.top) {
@@ -272,6 +290,31 @@ func (b *bench) replay(view *repo.View) error {
 		}
 	}
 	return nil
+}
+
+// files are the paths right below a directory, without .git.
+func (b *bench) files(dir string) (paths []string) {
+	b.t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != ".git" {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
+}
+
+// move moves the files of one directory to another.
+func (b *bench) move(from, to string) {
+	b.t.Helper()
+	for _, path := range b.files(from) {
+		if err := os.Rename(path, filepath.Join(to, filepath.Base(path))); err != nil {
+			b.t.Fatal(err)
+		}
+	}
 }
 
 // state is what git says of a repository.
