@@ -87,6 +87,10 @@ func (a *prompter) take(p *pending, answer Answer) (ok bool, err error) {
 // remember adds the rule of a lasting yes. One that would not allow this very call is asked again.
 func (a *prompter) remember(p *pending, answer Answer) bool {
 	if answer.Rule == "" && p.decision.Has(permission.OwnPrograms) {
+		if place := a.calls.session.opt.Policy.NoTrust; place != "" {
+			a.calls.cb.notice(NoticeWarning, place+": no project is trusted to run its own programs")
+			return false
+		}
 		a.trustPrograms(answer.Verdict == YesForever)
 		return true
 	}

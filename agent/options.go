@@ -210,7 +210,9 @@ const (
 
 // Limits are hard caps. A zero field means no cap.
 type Limits struct {
-	MaxTurns       int           // model requests per turn
+	MaxTurns int // model requests per turn
+	// HighestTurns bounds what the user may grant a turn besides MaxTurns; 0 is no bound.
+	HighestTurns   int
 	MaxCost        float64       // US dollars per run, retries included
 	MaxTotalTokens int           // tokens per run, retries included
 	MaxTime        time.Duration // per run, without waiting for the user

@@ -109,9 +109,14 @@ func exitPlanTool() tool.Tool {
 		}, nil)
 }
 
-// BeforePlan is the mode that plan mode replaced, ModeAsk where a session began with it.
+// BeforePlan is the mode that plan mode replaced. Where a session began with it that is ModeAsk, or
+// the first mode that the system's policy allows.
 func (a *Agent) BeforePlan() permission.Mode {
-	return cmp.Or(a.beforePlan, permission.ModeAsk)
+	mode, ceiling := cmp.Or(a.beforePlan, permission.ModeAsk), a.session.opt.Policy.Ceiling
+	if ceiling.Forbids(mode) && len(ceiling.Modes) > 0 {
+		return ceiling.Modes[0]
+	}
+	return mode
 }
 
 // runEnterPlan sets plan mode. It only restricts, so nobody is asked.

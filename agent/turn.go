@@ -224,7 +224,9 @@ func (t *turn) returnStep() {
 // stepsUsed asks whether to go on. The error ends the turn.
 func (t *turn) stepsUsed(ctx context.Context) error {
 	used, most := int(t.requests.steps.Load()), t.session.opt.Limits.MaxTurns
-	if ctx.Err() == nil && t.session.parent == nil { // The parent's turn asks for a sub-agent's.
+	highest := t.session.opt.Limits.HighestTurns
+	more := highest <= 0 || most+t.moreSteps+most <= highest
+	if ctx.Err() == nil && t.session.parent == nil && more { // The parent's turn asks for a sub-agent's.
 		question := fmt.Sprintf("%s are used; go on for %d more?", text.Count(used, "step"), most)
 		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: question, Number: 1, Of: 1})
 		if err == nil && answer.Verdict == Yes {

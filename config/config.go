@@ -31,6 +31,8 @@ type Config struct {
 	Servers []LanguageServer
 	// Checks are the lines of [check].
 	Checks []Check
+	// Policy is the system's.
+	Policy Policy
 	// Paths says where artoo's files live.
 	Paths Paths
 	// File is the config file that was read, "" when there was none.
@@ -60,9 +62,11 @@ type rank int
 
 const (
 	fromDefault rank = iota
+	fromSystem
 	fromFile
 	fromEnvironment
 	fromFlag
+	fromPolicy
 )
 
 // IsSet reports whether the user set the option with this key anywhere.

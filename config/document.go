@@ -15,6 +15,7 @@ import (
 // document is a TOML file with its lines, and the errors and warnings about it.
 type document struct {
 	path     string
+	system   bool // the file is the system's, whose whole path origins name
 	root     map[string]any
 	index    *lineIndex
 	problems []problem
@@ -53,9 +54,16 @@ func unreadable(path string, err error) *Error {
 	return e
 }
 
-// where names a line of the document for an origin: the file's base name.
-func (d *document) where(path ...string) string {
-	return filepath.Base(d.path) + " line " + strconv.Itoa(d.index.find(path...))
+// where names the line of a path for an origin.
+func (d *document) where(path ...string) string { return d.at(d.index.find(path...)) }
+
+// at names a line for an origin: by the file's base name, for the system's by its path.
+func (d *document) at(line int) string {
+	name := filepath.Base(d.path)
+	if d.system {
+		name = d.path
+	}
+	return name + " line " + strconv.Itoa(line)
 }
 
 // wrong notes an error at path.

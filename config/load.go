@@ -21,6 +21,8 @@ type LoadOptions struct {
 	// Flags are the raw values of the given flags in order, by option key; a switch has "true".
 	// May be nil.
 	Flags map[string][]string
+	// System is the directory of the policy and the defaults of this machine, SystemDir; "" reads none.
+	System string
 	// Keyring is asked for nothing before Key wants a key from it. nil means that there is none.
 	Keyring Keyring
 	// KeySays gets each printable line of a running key command's stderr, on another goroutine;
@@ -31,7 +33,8 @@ type LoadOptions struct {
 	Mask func(text string) string
 }
 
-// Load merges defaults, config file, environment and flags. Errors are *Error: of kind usage, or config
+// Load merges defaults, config files, environment and flags, and bounds them by the system's
+// policy. Errors are *Error: of kind usage, or config
 // for the file.
 func Load(o LoadOptions) (*Config, error) {
 	c := loader{&Config{
@@ -63,6 +66,9 @@ func Load(o LoadOptions) (*Config, error) {
 		}
 	}
 	c.Warnings = checkVariables()
+	if err := c.readSystem(o.System); err != nil {
+		return nil, err
+	}
 	if err := c.readFile(o); err != nil {
 		return nil, err
 	}
@@ -73,6 +79,9 @@ func Load(o LoadOptions) (*Config, error) {
 		return nil, err
 	}
 	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if err := c.applyPolicy(); err != nil {
 		return nil, err
 	}
 	return c.Config, nil
@@ -112,10 +121,36 @@ func (c loader) readFile(o LoadOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := c.applyFile(d); err != nil {
+	if err := c.over(d); err != nil {
 		return err
 	}
 	c.warnExposed(path)
+	return nil
+}
+
+// over applies the user's file over the system's defaults: a table of the same name replaces theirs.
+func (c loader) over(d *document) error {
+	before, providers, agents, checks := c.chosen(), c.Providers, c.Agents, c.Checks
+	c.Providers, c.Agents, c.Checks = map[string]ProviderTable{}, nil, nil
+	if err := c.applyFile(d); err != nil {
+		return err
+	}
+	for name, p := range providers {
+		if _, own := c.Providers[name]; !own {
+			c.Providers[name] = p
+		}
+	}
+	for _, a := range agents {
+		if !slices.ContainsFunc(c.Agents, func(own AgentTable) bool { return own.Name == a.Name }) {
+			c.Agents = append(c.Agents, a)
+		}
+	}
+	for _, check := range checks {
+		if !slices.ContainsFunc(c.Checks, func(own Check) bool { return own.Glob == check.Glob }) {
+			c.Checks = append(c.Checks, check)
+		}
+	}
+	c.untie(before, fromFile)
 	return nil
 }
 

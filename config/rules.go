@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"artoo/tool/atomicfile"
@@ -23,6 +22,8 @@ type RuleText struct {
 
 	// OfProject says that it stands in the user's file for this project alone.
 	OfProject bool
+	// Fixed says that it stands in the system's policy.
+	Fixed bool
 
 	file   string // path of the file, "" for flags and variables
 	ofRepo bool   // the file is the project's own
@@ -34,10 +35,11 @@ func (r RuleText) InFile() bool { return r.file != "" && !r.ofRepo }
 // ruleLists are the keys of the options that hold rules.
 func ruleLists() []string { return []string{"allow", "ask", "deny"} }
 
-// AllRules are the rules for the project at root, an absolute path: the user's for it, those of file,
-// environment and flags for every project, and those of a trusted project.
+// AllRules are the rules for the project at root, an absolute path: those of the system's policy, the
+// user's for it, those of files, environment and flags for every project, and those of a trusted
+// project.
 func (c *Config) AllRules(root string) []RuleText {
-	return slices.Concat(c.projectRules[filepath.Clean(root)], c.ruleTexts, c.project.rules)
+	return slices.Concat(c.Policy.rules, c.projectRules[filepath.Clean(root)], c.ruleTexts, c.project.rules)
 }
 
 // applyProjects reads the [project."/path"] tables of the user's file: rules that
@@ -80,7 +82,9 @@ func (r RuleText) Wrong(why, right string) error {
 			dir = filepath.Dir(dir)
 		}
 		e.Kind = kindConfig
-		e.Where = filepath.Join(dir, r.Origin)
+		if e.Where = r.Origin; !filepath.IsAbs(r.Origin) {
+			e.Where = filepath.Join(dir, r.Origin)
+		}
 		e.Hint = r.List + " = [" + quoteTOML(right) + "]"
 	case strings.HasPrefix(r.Origin, "--"):
 		e.Hint = r.Origin + " '" + right + "'"
@@ -114,8 +118,7 @@ func (d *document) rulesAt(path []string, list string, texts []string) (rules []
 		if len(elements) == len(texts) { // else a text that was taken apart
 			line = d.index.line(elements[i])
 		}
-		origin := filepath.Base(d.path) + " line " + strconv.Itoa(line)
-		rules = append(rules, RuleText{List: list, Text: text, file: d.path, Origin: origin})
+		rules = append(rules, RuleText{List: list, Text: text, file: d.path, Origin: d.at(line)})
 	}
 	return rules
 }

@@ -183,6 +183,9 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 		{"cost", costText(a.Cost())},
 		{"limits", limits(a.Limits())},
 	}
+	if policy := t.opt.Program.Policy(); policy != "" {
+		rows = append(rows, []string{"policy", policy})
+	}
 	for _, c := range a.Background() {
 		state := "runs since " + c.Began.Format(time.TimeOnly)
 		if !c.Runs {

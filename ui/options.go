@@ -118,6 +118,8 @@ type Program interface {
 	// Confined says what confines commands, what of it is missing and what commands
 	// reach, one a row.
 	Confined() []string
+	// Policy is the system's policy in a line, "" where there is none.
+	Policy() string
 }
 
 // FoundModel is what a name that was typed for a model means.

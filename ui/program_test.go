@@ -122,6 +122,7 @@ type testProgram struct {
 	models []provider.ModelInfo // nil are small and one whose name holds an escape
 	find   func(name string) (FoundModel, error)
 	debug  bool
+	policy string
 }
 
 func (p *testProgram) Models() []provider.ModelInfo {
@@ -174,6 +175,8 @@ func (p *testProgram) Debug(on *bool) bool {
 	}
 	return p.debug
 }
+
+func (p *testProgram) Policy() string { return p.policy }
 
 func (p *testProgram) Confined() []string {
 	return []string{"sandbox: none, commands are not confined"}

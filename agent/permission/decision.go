@@ -94,6 +94,7 @@ type Reason struct {
 	Rule   string `json:"rule,omitempty"`   // the rule that it speaks of
 	Part   string `json:"part,omitempty"`   // the simple command of a line
 	Object string `json:"object,omitempty"` // a path, host, program or what else it is about
+	Policy string `json:"policy,omitempty"` // where the rule stands in the system's policy
 }
 
 // sentences are the reasons in words, with RULE and OBJECT. The others are their object.
@@ -136,7 +137,11 @@ func (r Reason) String() string {
 	if !ok {
 		return r.Object
 	}
-	return strings.NewReplacer("RULE", r.Rule, "OBJECT", r.Object).Replace(text)
+	text = strings.NewReplacer("RULE", r.Rule, "OBJECT", r.Object).Replace(text)
+	if r.Policy != "" {
+		text += " (" + r.Policy + ")"
+	}
+	return text
 }
 
 // Decision is a policy's word on one call.
@@ -207,5 +212,9 @@ func (d Decision) because(v Verdict, reasons ...Reason) Decision {
 
 // by is because for the rule that decided.
 func (d Decision) by(v Verdict, code Code, r Rule) Decision {
-	return d.because(v, Reason{Code: code, Rule: r.String()})
+	reason := Reason{Code: code, Rule: r.String()}
+	if r.Fixed {
+		reason.Policy = r.Origin
+	}
+	return d.because(v, reason)
 }

@@ -194,16 +194,17 @@ func (p *Policy) findAsk(l *parsed) {
 		}
 		for _, s := range l.parts {
 			hit, unsure := p.speaksOf(r, l.tool, s.Command)
-			if (all || hit || unsure) && !p.commandCovered(p.session, l.tool, s.Command) {
+			if (all || hit || unsure) && (r.Fixed || !p.commandCovered(p.session, l.tool, s.Command)) {
 				s.asks, l.asks = first(s.asks, r), first(l.asks, r)
 			}
 		}
 	}
 }
 
-// first is a rule that was found before, or else the one that is found now.
+// first is a rule that was found before, or else the one that is found now. One of the system's
+// policy comes first.
 func first(before *Rule, now Rule) *Rule {
-	if before != nil {
+	if before != nil && (before.Fixed || !now.Fixed) {
 		return before
 	}
 	return &now

@@ -33,6 +33,7 @@ type Policy struct {
 	// TrustsPrograms means that the project's own programs may run in the sandbox
 	// without a question: the user trusts the project for it, or said so in this session.
 	TrustsPrograms bool
+	Ceiling
 
 	session []Rule
 	kept    map[string][]string      // changes on layers that were approved for lines in this session
@@ -88,11 +89,15 @@ func (p *Policy) decideFile(name string, access tool.Access) Decision {
 	if access.Changed != "" {
 		return Decision{}.because(Ask, Reason{Code: ToolChanged, Object: access.Server})
 	}
+	asks, asked := p.covered(p.AskRules, name, access, false)
+	if asked && asks.Fixed {
+		return d.by(Ask, RuleAsks, asks)
+	}
 	if r, ok := p.covered(p.session, name, access, true); ok {
 		return d.by(Run, SessionAllows, r)
 	}
-	if r, ok := p.covered(p.AskRules, name, access, false); ok {
-		return d.by(Ask, RuleAsks, r)
+	if asked {
+		return d.by(Ask, RuleAsks, asks)
 	}
 	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
 		return d.by(Run, RuleAllows, r)
@@ -154,6 +159,12 @@ func (p *Policy) decideLine(d Decision, l parsed) Decision {
 			return tried
 		}
 		return Decision{}.because(Refuse, Reason{Code: PlanMode})
+	}
+	switch {
+	case l.asks != nil && l.asks.Fixed:
+		return d.by(Ask, RuleAsks, *l.asks)
+	case l.mayDeny != nil && l.mayDeny.Fixed:
+		return d.by(Ask, RuleMayDeny, *l.mayDeny)
 	}
 	if r, ok := exactly(session, l, p.Root); ok {
 		d.Covers = Content

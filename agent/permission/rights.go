@@ -1,5 +1,11 @@
 package permission
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Fate is what becomes of a kind of act that no rule speaks of.
 type Fate string
 
@@ -147,11 +153,34 @@ func (p *Policy) trustAnswers() bool {
 	return p.TrustsPrograms && (can.Layer && p.Mode != ModeAsk || can.Auto && p.Mode == ModeAuto)
 }
 
+// Ceiling is what the system's policy forbids whatever the user chooses. The zero value forbids
+// nothing.
+type Ceiling struct {
+	// Modes are those that may be chosen besides ModePlan, which only reads; nil for all. ModesAt
+	// is the place in the policy, for messages.
+	Modes   []Mode
+	ModesAt string
+	// NoTrust is the place in the policy where no project is trusted; "" where some may be.
+	NoTrust string
+}
+
+// Forbids reports whether the mode may not be chosen.
+func (c Ceiling) Forbids(mode Mode) bool {
+	return c.Modes != nil && mode != ModePlan && !slices.Contains(c.Modes, mode)
+}
+
 // ModeError means that a mode cannot hold where artoo was started.
-type ModeError struct{ Mode Mode }
+type ModeError struct {
+	Mode Mode
+	// Ceiling has the modes of the system's policy, if that is the reason.
+	Ceiling Ceiling
+}
 
 // Error names the option and explains why.
 func (e *ModeError) Error() string {
+	if e.Ceiling.Forbids(e.Mode) {
+		return fmt.Sprintf("--approval %s: not allowed by %s", e.Mode, e.Ceiling.ModesAt)
+	}
 	return "--approval " + string(e.Mode) + ": there is no project here, so every write and run is asked"
 }
 
@@ -159,12 +188,25 @@ func (e *ModeError) Error() string {
 func (*ModeError) ErrorKind() string { return "usage" }
 
 // ErrorHint names what helps.
-func (*ModeError) ErrorHint() string { return "cd into a project directory, or --approval ask" }
+func (e *ModeError) ErrorHint() string {
+	if e.Ceiling.Forbids(e.Mode) {
+		allowed := []string{string(ModePlan)}
+		for _, mode := range e.Ceiling.Modes {
+			allowed = append(allowed, string(mode))
+		}
+		return "one of the modes that it allows: " + strings.Join(allowed, ", ")
+	}
+	return "cd into a project directory, or --approval ask"
+}
 
-// CheckMode refuses modes that cannot hold without a project, with a *ModeError.
+// CheckMode refuses modes that cannot hold without a project, or that the system's policy forbids,
+// with a *ModeError.
 func (p *Policy) CheckMode() error {
+	if p.Forbids(p.Mode) {
+		return &ModeError{p.Mode, p.Ceiling}
+	}
 	if p.NoProject && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
-		return &ModeError{p.Mode}
+		return &ModeError{Mode: p.Mode}
 	}
 	return nil
 }

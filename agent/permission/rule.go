@@ -44,6 +44,9 @@ type Rule struct {
 	// Origin is where the rule stands, in words ("--allow", "config.toml line
 	// 4"); "" where that is not known.
 	Origin string
+	// Fixed means that a rule which asks stands in the system's policy: no rule of this session
+	// answers it.
+	Fixed bool
 
 	base  string            // directory its paths are seen from; "" is the working directory
 	bound map[string]string // content of the scripts it names, by path; see bind

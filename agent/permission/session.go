@@ -71,7 +71,10 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	r = r.bind(cmp.Or(access.Dir, p.Dir, p.Root), nil) // it speaks of the files as the call sees them
 	with := *p
 	with.session = append(p.SessionRules(), r)
-	if with.Decide(name, access).Verdict != Run {
+	if d := with.Decide(name, access); d.Verdict != Run {
+		if i := slices.IndexFunc(d.Reasons, func(r Reason) bool { return r.Policy != "" }); i >= 0 {
+			return Rule{}, fmt.Errorf("the rule %s would not allow this call: %s", r, d.Reasons[i])
+		}
 		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
 	}
 	return r, nil

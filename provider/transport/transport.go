@@ -25,6 +25,9 @@ type Options struct {
 	// Offline refuses every public address, and takes no proxy.
 	Offline bool
 	Log     *Log // nil records nothing
+	// Permit refuses a host with an error that explains why; nil permits every host. Any goroutine
+	// calls it.
+	Permit func(host string) error
 }
 
 // Error is a setting that cannot hold, or a connection the settings forbid.
@@ -51,10 +54,42 @@ func New(o Options) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Log != nil {
-		return &http.Client{Transport: &recording{next: t, log: o.Log}}, nil
+	return &http.Client{Transport: o.Around(t)}, nil
+}
+
+// Around refuses and writes down what passes a transport.
+func (o Options) Around(next http.RoundTripper) http.RoundTripper {
+	if o.Permit != nil {
+		next = &permitting{next, o.Permit}
 	}
-	return &http.Client{Transport: t}, nil
+	if o.Log != nil {
+		next = &recording{next: next, log: o.Log}
+	}
+	return next
+}
+
+// permitting refuses hosts, those of redirects too.
+type permitting struct {
+	next   http.RoundTripper
+	permit func(host string) error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *permitting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := t.permit(r.URL.Host); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // a refused request has no other error than the refusal
+		}
+		return nil, err
+	}
+	return t.next.RoundTrip(r)
+}
+
+// CloseIdleConnections passes the call on.
+func (t *permitting) CloseIdleConnections() {
+	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 // Plain is New's transport without the record and the offline guard.
@@ -62,9 +97,6 @@ func Plain(o Options) (*http.Transport, error) {
 	o.Offline = false
 	return newTransport(o, http.ProxyFromEnvironment)
 }
-
-// Around writes down what passes a transport.
-func (l *Log) Around(next http.RoundTripper) http.RoundTripper { return &recording{next: next, log: l} }
 
 type proxyFunc func(*http.Request) (*url.URL, error)
 

@@ -83,7 +83,7 @@ func (a *app) load(prompt, trust bool) error {
 	if a.project, err = findProject(dir); err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: a.flags, Keyring: keyring.System{},
+	a.cfg, err = config.Load(config.LoadOptions{Flags: a.flags, System: config.SystemDir, Keyring: keyring.System{},
 		KeySays: a.keySays, Mask: redact.Mask})
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompD
 // of session files tell. It asks nobody.
 func (a *app) known(key string) (words []candidate) {
 	// What is wrong with the settings is not said here: the run that follows says it.
-	cfg, _ := config.Load(config.LoadOptions{Flags: a.flags})
+	cfg, _ := config.Load(config.LoadOptions{Flags: a.flags, System: config.SystemDir})
 	if cfg == nil {
 		cfg = new(config.Config)
 	}

@@ -40,12 +40,12 @@ func (a *app) transport() error {
 		a.log.JSON = f // open until the process ends, like every log
 	}
 	var err error
-	options := transport.Options{CAFile: a.cfg.CAFile, Offline: bool(a.cfg.Offline), Log: a.log}
+	options := transport.Options{CAFile: a.cfg.CAFile, Offline: bool(a.cfg.Offline), Log: a.log, Permit: a.cfg.Policy.CheckHost}
 	if a.http, err = transport.New(options); err != nil {
 		return err
 	}
 	base, err := transport.Plain(options)
-	a.web = &web.Client{Base: base, Around: a.log.Around, UserAgent: "artoo/" + a.process.build().Version,
+	a.web = &web.Client{Base: base, Around: options.Around, UserAgent: "artoo/" + a.process.build().Version,
 		Offline: bool(a.cfg.Offline)}
 	return err
 }
@@ -220,6 +220,11 @@ func (a *app) Providers() ([]config.Choice, error) {
 
 // model makes the provider that answers for a model, with what is known of it.
 func (a *app) model(choice config.Choice) (agent.Model, error) {
+	if !a.free { // artoo demo asks nobody
+		if err := a.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider)); err != nil {
+			return agent.Model{}, err
+		}
+	}
 	wire, keys, err := a.wire(choice)
 	if err != nil {
 		return agent.Model{}, err

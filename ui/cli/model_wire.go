@@ -69,6 +69,11 @@ func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 		source = "base_url in " + source
 	}
 	address = registry.Address(name, address)
+	if u, err := url.Parse(address); err == nil && address != "" {
+		if err := a.cfg.Policy.CheckHost(u.Host); err != nil {
+			return provider.Server{}, nil, err
+		}
+	}
 	local := localAddress(address)
 	idle := time.Duration(a.cfg.IdleTimeout)
 	switch {

@@ -166,7 +166,7 @@ func (a *app) readRules() (s ruleSet, err error) {
 		case err != nil:
 			return ruleSet{}, err
 		}
-		r.Origin = text.Origin
+		r.Origin, r.Fixed = text.Origin, text.Fixed
 		withheld := changed && text.OfProject
 		switch {
 		case text.List == "allow" && withheld:
@@ -193,6 +193,15 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
 		Shell: lines.Shell{Name: filepath.Base(shell.Find()), Locale: environ.ShellLocale(env.Environ)},
 		World: permission.World{Files: env.Files, Environ: env.Environ, Guard: permission.NewGuard(a.project), Secrets: new(project.Histories)},
+	}
+	for _, mode := range a.cfg.Policy.Modes {
+		p.Modes = append(p.Modes, permission.Mode(mode))
+	}
+	if p.ModesAt = a.cfg.Policy.At("modes"); p.ModesAt != "" && p.Modes == nil {
+		p.Modes = []permission.Mode{}
+	}
+	if a.cfg.Policy.NoTrust {
+		p.NoTrust = a.cfg.Policy.At("trust")
 	}
 	var err error
 	if p.TrustsPrograms, err = a.trustsPrograms(); err != nil {

@@ -119,7 +119,7 @@ func (a *app) sweep() {
 }
 
 func (a *app) limits() agent.Limits {
-	return agent.Limits{MaxTurns: a.steps(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
+	return agent.Limits{MaxTurns: a.steps(), HighestTurns: a.cfg.Policy.HighestTurns(), MaxCost: float64(a.cfg.MaxCost), MaxTotalTokens: int(a.cfg.MaxTotalTokens),
 		MaxTime: time.Duration(a.cfg.MaxTime), DailyCost: float64(a.cfg.DailyCost)}
 }
 
@@ -161,6 +161,9 @@ const headlessSteps = 200
 
 func (a *app) steps() int {
 	if a.streams.headless && !a.cfg.IsSet("max_turns") {
+		if highest := a.cfg.Policy.HighestTurns(); highest > 0 {
+			return min(headlessSteps, highest)
+		}
 		return headlessSteps
 	}
 	return int(a.cfg.MaxTurns)

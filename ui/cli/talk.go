@@ -173,6 +173,9 @@ func (a *app) Settings() []config.Value {
 	return values
 }
 
+// Policy implements ui.Program.
+func (a *app) Policy() string { return a.cfg.Policy.String() }
+
 // Debug implements ui.Program.
 func (a *app) Debug(on *bool) bool {
 	if on != nil {

@@ -52,6 +52,10 @@ func (a *app) findTrust() error {
 		return fail(agent.KindInternal, "the project", err, "--no-project ignores the project's settings")
 	}
 	a.repoSettings = repoSettings{Settings: found, refused: refused}
+	if a.cfg.Policy.NoTrust {
+		a.repoSettings.answer = &trust.Answer{}
+		return nil
+	}
 	store, err := a.trustStore()
 	if err != nil {
 		return nil // there is no home to store answers in
@@ -72,7 +76,7 @@ func (a *app) trustStore() (trust.Store, error) {
 // trustsPrograms reports whether the project may run its own programs unasked.
 func (a *app) trustsPrograms() (bool, error) {
 	store, err := a.trustStore()
-	if err != nil || a.project.None != "" {
+	if err != nil || a.project.None != "" || a.cfg.Policy.NoTrust {
 		return false, nil
 	}
 	trusts, err := store.TrustsPrograms(a.project.Root)
@@ -81,6 +85,9 @@ func (a *app) trustsPrograms() (bool, error) {
 
 // trustPrograms records that the project may run its own programs.
 func (a *app) trustPrograms() error {
+	if err := a.cfg.Policy.CheckTrust(); err != nil {
+		return err
+	}
 	store, err := a.trustStore()
 	if err != nil {
 		return err
@@ -146,6 +153,8 @@ func (a *app) ignored() string {
 			return ""
 		}
 		return "ignoring project settings: " + b.refused.Error() + rest + "; --no-project silences this"
+	case a.cfg.Policy.NoTrust:
+		why = a.cfg.Policy.CheckTrust().Error()
 	case b.answer != nil:
 		why = "you do not trust it"
 	case b.last != nil:
@@ -303,6 +312,9 @@ func (a trustCommand) run(ctx context.Context, dir string) error {
 	}
 	if a.project.None != "" {
 		return fail(agent.KindUsage, "trust", errors.New("no project to trust: "+a.project.None), "cd into one")
+	}
+	if err := a.cfg.Policy.CheckTrust(); err != nil {
+		return err
 	}
 	if *a.programs {
 		return a.askToRun(ctx, store)

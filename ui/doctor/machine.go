@@ -212,6 +212,14 @@ func CheckConfig(file string, warnings []string, err error) Check {
 	return found(all...)
 }
 
+// CheckPolicy names the system's policy, in a line; "" finds nothing.
+func CheckPolicy(policy string) Check {
+	if policy == "" {
+		return found()
+	}
+	return found(ok("policy", "%s", policy))
+}
+
 // Place is a file or directory that artoo wrote, or would write to.
 type Place struct {
 	Path   string `json:"path"`   // absolute

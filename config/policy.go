@@ -1,0 +1,385 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+
+	"artoo/tool/extension"
+)
+
+// SystemDir is where the administrator of a machine keeps a policy and defaults for all its users.
+// No variable and no flag moves it.
+const SystemDir = "/etc/artoo"
+
+// Policy is policy.toml in the system's directory, which overrides all other settings. The zero
+// value forbids nothing.
+type Policy struct {
+	File string // "" where there is none
+
+	Modes     []string // of approval, that may be chosen besides plan; nil for all
+	Providers []string // nil for all
+	Models    []string // globs; nil for all
+	Hosts     []string // of model servers, MCP servers and the web tools; nil for all
+	Servers   []string // globs of addresses and command lines of MCP servers; nil for all
+	HooksOnly bool     // Hooks of others do not run.
+	NoBundles bool
+	NoTrust   bool     // No project is trusted.
+	Skills    []string // directories, absolute
+
+	rules  []RuleText
+	bounds Settings          // the highest caps, and the least sandbox; zero for none
+	at     map[string]string // where each key stands, by key
+}
+
+// At is the place of a key, "/etc/artoo/policy.toml line 4"; "" where the policy does not have it.
+func (p *Policy) At(key string) string { return p.at[key] }
+
+// String is the file with what it sets, "" where there is none.
+func (p *Policy) String() string {
+	if p.File == "" {
+		return ""
+	}
+	return p.File + " sets " + cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.at)), ", "), "nothing")
+}
+
+// caps are the settings that a policy can bound.
+func caps() []string {
+	return []string{"max_cost", "daily_cost", "max_turns", "max_total_tokens", "max_time"}
+}
+
+// forbidden is the error for what a key of the policy does not allow.
+func (p *Policy) forbidden(key, why, hint string) error {
+	return wrong(kindConfig, p.At(key), why, hint)
+}
+
+// CheckModel is an error if the model may not be asked, or its provider. own means that the provider
+// is a program which chooses the hosts that it connects to.
+func (p *Policy) CheckModel(name, model string, own bool) error {
+	switch {
+	case p.Providers != nil && !slices.Contains(p.Providers, name):
+		return p.forbidden("providers", "provider "+name+" is not allowed", orList(p.Providers))
+	case p.Hosts != nil && own && !slices.Contains(p.Providers, name):
+		return p.forbidden("hosts", name+" connects to hosts of its own choice, which is not allowed", "a provider that artoo asks itself")
+	case p.Models != nil && !matchesAny(p.Models, model) && !matchesAny(p.Models, name+"/"+model):
+		return p.forbidden("models", "model "+name+"/"+model+" is not allowed", orList(p.Models))
+	}
+	return nil
+}
+
+// CheckHost is an error if artoo may not connect to a host, with or without its port.
+func (p *Policy) CheckHost(host string) error {
+	if p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(allowed string) bool { return matchesHost(allowed, host) }) {
+		return nil
+	}
+	return p.forbidden("hosts", "host "+host+" is not allowed", orList(p.Hosts))
+}
+
+// CheckServer is an error if an MCP server may not be used.
+func (p *Policy) CheckServer(s extension.Server) error {
+	if s.Source == extension.SourcePolicy {
+		return nil
+	}
+	if s.URL != "" {
+		if u, err := url.Parse(s.URL); err == nil {
+			if err := p.CheckHost(u.Host); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Servers == nil || slices.ContainsFunc(p.Servers, func(allowed string) bool { return matchesServer(allowed, s) }) {
+		return nil
+	}
+	return p.forbidden("servers", "MCP server "+s.Name+" is not allowed", orList(p.Servers))
+}
+
+// CheckTrust is an error if no project may be trusted.
+func (p *Policy) CheckTrust() error {
+	if !p.NoTrust {
+		return nil
+	}
+	return p.forbidden("trust", "no project is trusted here", "work with what the project does not supply")
+}
+
+// CheckBundles is an error if plugin bundles may not be used.
+func (p *Policy) CheckBundles() error {
+	if !p.NoBundles {
+		return nil
+	}
+	return p.forbidden("no_bundles", "plugin bundles are not allowed", "ask the administrator of this machine to install it")
+}
+
+// HighestTurns is the most steps of a turn, 0 for any number.
+func (p *Policy) HighestTurns() int { return int(p.bounds.MaxTurns) }
+
+// matchesAny reports whether one of the globs matches all of a text.
+func matchesAny(globs []string, text string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return matchesGlob(glob, text) })
+}
+
+// matchesGlob reports whether a glob, in which * stands for any characters, matches all of a text.
+func matchesGlob(glob, text string) bool {
+	parts := strings.Split(glob, "*")
+	if len(parts) == 1 {
+		return glob == text
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, rest, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// matchesHost reports whether a host is the one that is allowed, on its port if one is named, or for
+// *.NAME one below it.
+func matchesHost(allowed, host string) bool {
+	name, port := splitPort(strings.ToLower(host))
+	want, wantPort := splitPort(strings.ToLower(allowed))
+	if wantPort != "" && wantPort != port {
+		return false
+	}
+	name = strings.TrimSuffix(name, ".")
+	if below, ok := strings.CutPrefix(want, "*."); ok {
+		return strings.HasSuffix(name, "."+below)
+	}
+	return name == want
+}
+
+func splitPort(host string) (name, port string) {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		return name, port
+	}
+	return strings.Trim(host, "[]"), ""
+}
+
+// matchesServer reports whether a glob covers a server: its address, of which scheme and host are
+// compared by themselves, or its command, word by word; * as the last word is any further ones. A
+// server whose variables change which program runs, or what it loads, is covered by none.
+func matchesServer(allowed string, s extension.Server) bool {
+	if s.URL != "" {
+		want, err := url.Parse(allowed)
+		at, err2 := url.Parse(s.URL)
+		return err == nil && err2 == nil && at.User == nil && want.Host != "" && want.Scheme == at.Scheme &&
+			matchesHost(want.Host, at.Host) && (want.Port() == at.Port()) &&
+			matchesGlob(cmp.Or(want.Path, "/"), cmp.Or(at.Path, "/"))
+	}
+	loads := func(name string) bool {
+		return name == "PATH" || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_")
+	}
+	if slices.ContainsFunc(slices.Concat(slices.Collect(maps.Keys(s.Env)), s.PassEnv), loads) {
+		return false
+	}
+	words := strings.Fields(allowed)
+	for i, word := range words {
+		switch {
+		case word == "*" && i == len(words)-1 && i > 0:
+			return len(s.Command) >= i
+		case i >= len(s.Command) || !matchesGlob(word, s.Command[i]):
+			return false
+		}
+	}
+	return len(words) > 0 && len(words) == len(s.Command)
+}
+
+// readSystem reads the policy and the defaults of the system's directory.
+func (c loader) readSystem(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	c.Policy.at = map[string]string{}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err := ownedByRoot(dir); err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name  string
+		apply func(*document) error
+	}{{"policy.toml", c.Policy.read}, {"config.toml", c.applySystem}} {
+		path := filepath.Join(dir, file.name)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		data, err := readOwned(path)
+		if err != nil {
+			return err
+		}
+		d, err := parseDocument(path, data)
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.Hint = "fix the line, as root"
+		}
+		if err != nil {
+			return err
+		}
+		d.system = true
+		if err := file.apply(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applySystem reads the defaults, below those of the user's own file.
+func (c loader) applySystem(d *document) error {
+	if err := c.applyFile(d); err != nil {
+		return err
+	}
+	for key, o := range c.origins {
+		if o.rank == fromFile {
+			o.rank = fromSystem
+			c.origins[key] = o
+		}
+	}
+	return nil
+}
+
+// readOwned reads a file of root's.
+func readOwned(path string) ([]byte, error) {
+	if err := ownedByRoot(path); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, because(kindConfig, path, cause(err), err, "make it readable for everyone, as root: chmod 644 "+path)
+	}
+	return data, nil
+}
+
+// ownedByRoot refuses a file or directory that someone besides root could change, by itself or by
+// a directory above it.
+func ownedByRoot(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return because(kindConfig, path, cause(err), err, "fix or remove it, as root")
+	}
+	var all []string
+	for _, start := range []string{real, path} { // a link is as safe as the directories that hold it
+		for at := start; at != filepath.Dir(at); at = filepath.Dir(at) {
+			all = append(all, at)
+		}
+	}
+	for _, at := range all {
+		info, err := os.Stat(at)
+		if err != nil {
+			return because(kindConfig, at, cause(err), err, "make it readable for everyone, as root")
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case !ok || stat.Uid != 0:
+			return wrong(kindConfig, at, "does not belong to root, so it could loosen the policy of this machine", "chown root "+at)
+		case info.Mode().Perm()&0o022 != 0:
+			return wrong(kindConfig, at, "can be written by others than root, so they could loosen the policy of this machine",
+				"chmod go-w "+at)
+		}
+	}
+	return nil
+}
+
+// read takes over what the policy's file says.
+func (p *Policy) read(d *document) error {
+	p.File = d.path
+	t := &table{doc: d, m: d.root, asked: map[string]bool{}}
+	for _, list := range []string{"deny", "ask"} {
+		for _, rule := range t.rules(list) {
+			rule.Fixed = true
+			p.rules = append(p.rules, rule)
+		}
+	}
+	for key, into := range map[string]*[]string{"modes": &p.Modes, "providers": &p.Providers, "models": &p.Models,
+		"hosts": &p.Hosts, "servers": &p.Servers, "skills": &p.Skills} {
+		t.store(key, into)
+	}
+	mode := fileOption("approval")
+	for _, word := range p.Modes {
+		if !slices.Contains(mode.Choices, word) {
+			d.wrong(t.at("modes"), fmt.Sprintf("modes: %q is not one of %s", word, strings.Join(mode.Choices, ", ")), `modes = ["ask"]`)
+		}
+	}
+	for _, dir := range p.Skills {
+		if !filepath.IsAbs(dir) {
+			d.wrong(t.at("skills"), "skills: "+dir+" is not an absolute path", `skills = ["/usr/share/artoo/skills"]`)
+		}
+	}
+	p.HooksOnly, p.NoBundles = t.truth("hooks_only"), t.truth("no_bundles")
+	p.NoTrust = oneOf(t, "trust", []string{"never"}) != ""
+	bounds := loader{&Config{origins: map[string]origin{}}}
+	for _, key := range append(caps(), "sandbox") {
+		if _, there := t.get(key); there {
+			bounds.applyKey(t, key, fileOption(key))
+		}
+	}
+	if p.bounds = bounds.Settings; p.bounds.Sandbox == "off" {
+		d.wrong(t.at("sandbox"), "sandbox: off forbids nothing", `sandbox = "on"`)
+	}
+	known := slices.Sorted(maps.Keys(t.asked))
+	for _, key := range t.keys() {
+		if p.at[key] = d.where(key); !t.asked[key] {
+			d.wrong(t.at(key), "no such key: "+key+didYouMean(key, known), "fix or remove the line: a policy that is not understood protects nothing")
+		}
+	}
+	return d.err()
+}
+
+// truth reads true or false.
+func (t *table) truth(key string) bool {
+	var truth *bool
+	return t.store(key, &truth) && *truth
+}
+
+// applyPolicy bounds what everything else has set.
+func (c loader) applyPolicy() error {
+	p := &c.Policy
+	if p.Modes != nil && c.Approval != "plan" && !slices.Contains(p.Modes, c.Approval) {
+		if c.IsSet("approval") {
+			return p.forbidden("modes", "approval "+c.Approval+" of "+c.Origin("approval")+" is not allowed",
+				"--approval "+orList(append([]string{"plan"}, p.Modes...)))
+		}
+		c.Approval = append(slices.Clone(p.Modes), "plan")[0]
+		c.origins["approval"] = origin{fromPolicy, p.At("modes")}
+	}
+	if least := p.bounds.Sandbox; c.Sandbox == "off" && least != "" {
+		return p.forbidden("sandbox", "sandbox off of "+c.Origin("sandbox")+" is not allowed", `sandbox = "`+least+`"`)
+	} else if least == "on" {
+		c.Sandbox, c.origins["sandbox"] = least, origin{fromPolicy, p.At("sandbox")}
+	}
+	for _, key := range caps() {
+		o := fileOption(key)
+		now, highest := c.field(o), reflect.ValueOf(p.bounds).Field(o.field)
+		if highest.IsZero() || !now.IsZero() && !above(now, highest) {
+			continue
+		}
+		if c.IsSet(key) {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s %v of %s is lowered to %v", p.At(key), key, now, c.Origin(key), highest))
+		}
+		now.Set(highest)
+		c.origins[key] = origin{fromPolicy, p.At(key)}
+	}
+	return nil
+}
+
+// above reports whether a number is higher than another of the same type.
+func above(a, b reflect.Value) bool {
+	if a.CanInt() {
+		return a.Int() > b.Int()
+	}
+	return a.Float() > b.Float()
+}

@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"artoo/provider/providertest"
+)
+
+// strict is the policy that users try to loosen; the numbers of its lines are in what artoo says.
+const strict = `deny = ["bash(touch forbidden:*)", "read(secret.txt)"]
+ask = ["bash(touch asked:*)", "write(asked.txt)"]
+modes = ["ask", "edits"]
+sandbox = "auto"
+providers = ["compatible"]
+hosts = ["127.0.0.1"]
+models = ["test-*"]
+max_total_tokens = 5000
+max_turns = 2
+trust = "never"
+`
+
+// TestNobodyLoosensThePolicy tries all ways that a user has. None may have an effect, and each is
+// answered with the line of the policy that forbids it.
+func TestNobodyLoosensThePolicy(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	// Calls of the model, as NAME JSON.
+	bash := func(line string) string {
+		input, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "bash " + string(input)
+	}
+	forbidden, asked := bash("touch forbidden"), bash("touch asked")
+	write := `write {"path":"asked.txt","content":"x\n"}`
+	const denied, asks = "policy.toml line 1", "policy.toml line 2"
+	for name, row := range map[string]struct {
+		call  string // of the model, after each message; "" for none
+		args  string // of artoo, split at blanks; -p go where there are none
+		env   string // a variable
+		user  string // the user's config.toml
+		setup string // a shell line in the project
+		stdin string // lines of a conversation
+		says  string
+	}{
+		"deny":                       {call: forbidden, says: denied},
+		"allow flag":                 {call: forbidden, args: "--allow bash(touch:*)", says: denied},
+		"allow all":                  {call: forbidden, args: "--allow bash", says: denied},
+		"allow outside":              {call: forbidden, args: "--allow bash!(touch:*)", says: denied},
+		"allow variable":             {call: forbidden, env: "ARTOO_ALLOW=bash", says: denied},
+		"allow of the file":          {call: forbidden, user: "[permissions]\nallow = [\"bash\"]\n", says: denied},
+		"allow of the project":       {call: forbidden, user: "[project.\"DIR\"]\nallow = [\"bash\"]\n", says: denied},
+		"ask instead":                {call: forbidden, args: "--ask bash(touch:*)", says: denied},
+		"mode edits":                 {call: forbidden, args: "--approval edits", says: denied},
+		"another config":             {call: forbidden, args: "--config empty.toml", setup: "touch empty.toml", says: denied},
+		"config variable":            {call: forbidden, env: "ARTOO_CONFIG=/dev/null", says: denied},
+		"another home":               {call: forbidden, env: "HOME=/tmp", says: denied},
+		"another XDG":                {call: forbidden, env: "XDG_CONFIG_DIRS=/tmp", says: denied},
+		"by path":                    {call: bash("/bin/touch forbidden"), args: "--allow bash", says: denied},
+		"wrapped":                    {call: bash("env A=1 nice touch forbidden"), args: "--allow bash", says: denied},
+		"in a shell":                 {call: bash("sh -c 'touch forbidden'"), args: "--allow bash", says: denied},
+		"chained":                    {call: bash("true && touch forbidden"), args: "--allow bash", says: denied},
+		"hidden in a variable":       {call: bash("T=touch; $T forbidden"), args: "--allow bash", says: denied},
+		"sub-agent":                  {call: `task {"prompt":"touch forbidden"}`, args: "--allow bash", says: denied},
+		"denied file":                {call: `read {"path":"secret.txt"}`, args: "--allow read", says: denied},
+		"reopened file":              {call: `read {"path":"secret.txt"}`, user: "[permissions]\nask = [\"read(secret.txt)\"]\n", says: denied},
+		"denied file by a command":   {call: bash("cat secret.txt"), args: "--allow bash(cat:*)", says: denied},
+		"asked":                      {call: asked, says: asks},
+		"asked with a rule":          {call: asked, args: "--allow bash", says: asks},
+		"asked with an exact rule":   {call: asked, user: "[permissions]\nallow = [\"bash(touch asked)\"]\n", says: asks},
+		"asked write in edits":       {call: write, args: "--approval edits --allow write", says: asks},
+		"mode flag":                  {args: "--approval auto", says: "approval auto of --approval is not allowed"},
+		"mode variable":              {env: "ARTOO_APPROVAL=auto", says: "policy.toml line 3: approval auto of ARTOO_APPROVAL"},
+		"mode of the file":           {user: "[permissions]\napproval = \"auto\"\n", says: "approval auto of config.toml line 2"},
+		"mode in a conversation":     {args: "--interactive", stdin: "/approval auto\n", says: "not allowed by /etc/artoo/policy.toml line 3"},
+		"sandbox variable":           {env: "ARTOO_SANDBOX=off", says: "policy.toml line 4: sandbox off of ARTOO_SANDBOX"},
+		"sandbox of the file":        {user: "[permissions]\nsandbox = \"off\"\n", env: "ARTOO_SANDBOX=", says: "policy.toml line 4"},
+		"provider":                   {args: "--provider demo --model demo", says: "policy.toml line 5"},
+		"provider variable":          {env: "ARTOO_PROVIDER=ollama", says: "policy.toml line"},
+		"provider in a conversation": {args: "--interactive", stdin: "/model ollama/test-x\n", says: "policy.toml line 5"},
+		"own provider":               {args: "-m own/test-model", user: "[provider.own]\nbase_url = \"SERVER/v1\"\n", says: "provider own is not allowed"},
+		"model":                      {args: "-m other", says: "policy.toml line 7: model compatible/other is not allowed"},
+		"model in a conversation":    {args: "--interactive", stdin: "/model other\ny\n", says: "policy.toml line 7"},
+		"model of a sub-agent":       {call: `task {"prompt":"hello","agent":"x"}`, user: "[agents.x]\nmodel = \"other\"\n", says: "policy.toml line 7"},
+		"host":                       {env: "ARTOO_BASE_URL=http://localhost:PORT/v1", says: "policy.toml line 6: host localhost:PORT is not allowed"},
+		"host of a page":             {call: `web_fetch {"url":"http://localhost:PORT/page"}`, args: "--allow web_fetch(localhost:PORT)", says: "policy.toml line 6"},
+		"host of a redirect":         {call: `web_fetch {"url":"http://127.0.0.1:PORT/away"}`, args: "--allow web_fetch(localhost:PORT) --allow web_fetch(127.0.0.1:PORT)", says: "policy.toml line 6"},
+		"tokens":                     {args: "-p go --verbose", env: "ARTOO_MAX_TOTAL_TOKENS=9000000", says: "policy.toml line 8: max_total_tokens 9000000 of ARTOO_MAX_TOTAL_TOKENS is lowered to 5000"},
+		"steps":                      {call: bash("true") + "\n" + bash("true"), args: "--max-turns 90", says: "policy.toml line 9: max_turns 90 of --max-turns is lowered to 2"},
+		"trust":                      {args: "trust --yes", setup: "mkdir .artoo; touch .artoo/config.toml", says: "policy.toml line 10: no project is trusted"},
+		"trust to run":               {args: "trust --run --yes", says: "policy.toml line 10: no project is trusted"},
+		"trust of earlier": {args: "-p go", setup: "mkdir .artoo; echo '[agent]' > .artoo/config.toml",
+			says: "policy.toml line 10: no project is trusted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var fetched atomic.Bool
+			var given atomic.Pointer[string]
+			mux := http.NewServeMux()
+			pages := httptest.NewServer(mux)
+			defer pages.Close()
+			port := pages.URL[strings.LastIndex(pages.URL, ":")+1:]
+			mux.HandleFunc("/page", func(http.ResponseWriter, *http.Request) { fetched.Store(true) })
+			mux.Handle("/away", http.RedirectHandler("http://localhost:"+port+"/page", http.StatusFound))
+			calls := strings.Split(row.call, "\n")
+			m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
+				text := string(r.Body)
+				given.Store(&text)
+				if message := lastMessage(t, r.Body); message.Role != "user" {
+					return providertest.Chat(providertest.Text("well done"))
+				}
+				if strings.Contains(text, "You are a sub-agent") {
+					return providertest.Chat(providertest.Call("s1", "bash", strings.TrimPrefix(forbidden, "bash ")))
+				}
+				var items []providertest.Item
+				for _, call := range calls {
+					if name, input, ok := strings.Cut(call, " "); ok {
+						input = strings.ReplaceAll(input, "PORT", port)
+						items = append(items, providertest.Call("c"+name, name, input))
+					}
+				}
+				if items == nil {
+					items = append(items, providertest.Text("well done"))
+				}
+				return providertest.Chat(items...)
+			})
+			dir := projectFrom(t, "git init -q .; echo 42 > secret.txt; "+row.setup)
+			fill := strings.NewReplacer("PORT", port, "SERVER", m.URL, "DIR", dir).Replace
+			env := m.env(t, "container=test", "ARTOO_SANDBOX=auto")
+			if row.user != "" {
+				config := filepath.Join(strings.TrimPrefix(env[slices.IndexFunc(env, isHome)], "HOME="), ".config", "artoo")
+				err := os.MkdirAll(config, 0o700)
+				if err == nil {
+					err = os.WriteFile(filepath.Join(config, "config.toml"), []byte(fill(row.user)), 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if row.env != "" {
+				env = append(env, fill(row.env))
+			}
+			args := strings.Fields(fill(row.args))
+			if row.args == "" || strings.HasPrefix(row.args, "-") && row.stdin == "" {
+				args = append(args, "-p", "go")
+			}
+			said, code := underPolicy(t, strict, "", dir, env, row.stdin, append([]string{artoo}, args...)...)
+			if text := given.Load(); text != nil {
+				said += *text
+			}
+			if want := fill(row.says); !strings.Contains(said, want) {
+				t.Errorf("it ended with %d and did not say %q:\n%s", code, want, said)
+			}
+			for _, made := range []string{"forbidden", "asked", "asked.txt"} {
+				if _, err := os.Lstat(filepath.Join(dir, made)); err == nil {
+					t.Errorf("%s was made:\n%s", made, said)
+				}
+			}
+			if strings.Contains(said, "42\\n") || fetched.Load() {
+				t.Errorf("it reached what is forbidden:\n%s", said)
+			}
+		})
+	}
+}
+
+func isHome(variable string) bool { return strings.HasPrefix(variable, "HOME=") }
+
+// underPolicy runs a command where /etc/artoo/policy.toml has this text, after a shell line that may
+// change /etc.
+func underPolicy(t *testing.T, policy, before, dir string, env []string, stdin string, args ...string) (said string, code int) {
+	t.Helper()
+	etc := filepath.Join(t.TempDir(), "etc")
+	if err := os.MkdirAll(filepath.Join(etc, "artoo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"} {
+		data, err := os.ReadFile(filepath.Join("/etc", name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(etc, name), data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(etc, "artoo", "policy.toml"), []byte(policy), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", append([]string{"-ec", `mount --make-rprivate /; mount --bind "$0" /etc; ` + before + `
+exec "$@"`, etc}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(stdin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+		t.Skip("no namespace is to be had here: " + err.Error()) // config has tests of the same without one
+	}
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// TestThePolicyIsRootsAndNamed holds the files against others who may write them, and finds the
+// policy and the defaults beside it where artoo names them.
+func TestThePolicyIsRootsAndNamed(t *testing.T) {
+	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
+	m := newModel(t, always(providertest.Chat(providertest.Text("well done"))))
+	blocks := blocksOfPages(t)
+	example := blocks[slices.IndexFunc(blocks, func(b block) bool { return strings.HasPrefix(b.text, policyBlock) })].text
+	const loose = "could loosen the policy of this machine"
+	for name, row := range map[string]struct {
+		before, args, stdin string
+		policy              string // strict for ""
+		code                int
+		says                string
+	}{
+		"sound":                {args: "-p go", says: "well done"},
+		"file of a group":      {before: "chmod g+w /etc/artoo/policy.toml", args: "-p go", code: 2, says: loose},
+		"file of all":          {before: "chmod o+w /etc/artoo/policy.toml", args: "-p go", code: 2, says: loose},
+		"directory of all":     {before: "chmod o+w /etc/artoo", args: "-p go", code: 2, says: loose},
+		"directory, no policy": {before: "rm /etc/artoo/policy.toml; chmod o+w /etc/artoo", args: "-p go", code: 2, says: loose},
+		"directory above":      {before: "chmod g+w /etc", args: "-p go", code: 2, says: "artoo: /etc: can be written by others than root"},
+		"defaults of all":      {before: "touch /etc/artoo/config.toml; chmod o+w /etc/artoo/config.toml", args: "-p go", code: 2, says: loose},
+		"link to a loose file": {before: "mkdir /etc/x; mv /etc/artoo/policy.toml /etc/x; chmod o+w /etc/x; ln -s ../x/policy.toml /etc/artoo", args: "-p go",
+			code: 2, says: "artoo: /etc/x: can be written"},
+		"rules of the page": {policy: example, args: "rules", says: "ask    write(infra/**)   /etc/artoo/policy.toml line 3\n"},
+		"mode of the page": {policy: example, args: "--approval auto", code: 2,
+			says: "artoo: /etc/artoo/policy.toml line 4: approval auto of --approval is not allowed\n  try: --approval plan, ask or edits\n"},
+		"broken link":  {before: "ln -sf none /etc/artoo/policy.toml", args: "-p go", code: 2, says: "no such file"},
+		"directory":    {before: "rm /etc/artoo/policy.toml; mkdir /etc/artoo/policy.toml", args: "-p go", code: 2, says: "is a directory"},
+		"unknown key":  {before: "echo 'mode = []' >> /etc/artoo/policy.toml", args: "-p go", code: 2, says: "/etc/artoo/policy.toml line 11: no such key: mode, did you mean modes?"},
+		"not TOML":     {before: "echo 'x' >> /etc/artoo/policy.toml", args: "-p go", code: 2, says: "/etc/artoo/policy.toml line 11"},
+		"no such tool": {before: `sed -i 's/bash(touch f/bsh(touch f/' /etc/artoo/policy.toml`, args: "-p go", code: 2, says: "artoo: /etc/artoo/policy.toml line 1: rule bsh"},
+		"rules":        {args: "rules", says: "deny   bash(touch forbidden:*)  /etc/artoo/policy.toml line 1"},
+		"explain":      {args: "rules explain touch\tforbidden", says: "deny: the rule deny bash(touch forbidden:*) (/etc/artoo/policy.toml line 1)"},
+		"doctor":       {args: "doctor --offline", says: "/etc/artoo/policy.toml sets ask, deny, hosts, max_total_tokens", code: 0},
+		"status":       {args: "--interactive", stdin: "/status\n", says: "policy     /etc/artoo/policy.toml sets ask, deny"},
+		"config":       {args: "--interactive", stdin: "/config\n", says: "(/etc/artoo/policy.toml line 8)"},
+		"defaults": {before: "printf '[provider]\\neffort = \"high\"\\n' > /etc/artoo/config.toml", args: "--interactive", stdin: "/config\n",
+			says: "(/etc/artoo/config.toml line 2)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{artoo}
+			for arg := range strings.FieldsFuncSeq(row.args, func(r rune) bool { return r == ' ' }) {
+				args = append(args, strings.ReplaceAll(arg, "\t", " "))
+			}
+			said, code := underPolicy(t, cmp.Or(row.policy, strict), row.before, projectFrom(t, "git init -q ."), m.env(t, "container=test", "ARTOO_SANDBOX=auto"), row.stdin, args...)
+			if code != row.code || !strings.Contains(said, row.says) {
+				t.Errorf("it ended with %d, expected %d and %q:\n%s", code, row.code, row.says, said)
+			}
+		})
+	}
+}
