@@ -134,7 +134,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 			name))
 		return nil
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := t.followUp(ctx); err != nil {
 		return err
 	}
 	err := c.run(ctx, t, arg)
@@ -145,8 +145,8 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	return err
 }
 
-// settle has background commands judged that ended while the prompt stood.
-func (t *Terminal) settle(ctx context.Context) error {
+// followUp has background commands judged that ended while the prompt stood.
+func (t *Terminal) followUp(ctx context.Context) error {
 	if !t.opt.Agent.HasEnded() {
 		return nil
 	}

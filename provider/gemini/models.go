@@ -75,7 +75,7 @@ var _ provider.Describer = (*Provider)(nil)
 // Describe implements provider.Describer with the server's description. Guess stays true if
 // it has none in time; an unreachable server or a refused key is an error.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
-	return p.facts.Once(model, func() (info provider.ModelInfo, settled bool, err error) {
+	return p.facts.Once(model, func() (info provider.ModelInfo, final bool, err error) {
 		info, _ = p.Catalog.Lookup(p.Name, strings.TrimPrefix(model, "models/"))
 		kind, name := kindOf(model)
 		r, err := p.request(ctx, nil, "v1beta", kind, url.PathEscape(name))
@@ -86,8 +86,8 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 		server.RequestTimeout = listing.DescribeTimeout
 		data, err := wire.Fetch(ctx, server, r)
 		if e := provider.AsError(err); e != nil {
-			settled, err = listing.Silent(e)
-			return info, settled && e.Status >= 400, err // a page of a proxy settles nothing
+			final, err = listing.Silent(e)
+			return info, final && e.Status >= 400, err // a page of a proxy is no final answer
 		}
 		var found listed
 		if wire.Decode(data, &found) != nil {

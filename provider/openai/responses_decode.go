@@ -181,7 +181,7 @@ func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 			Message: "the server gave the reply up without a reason (" + r.Status + ")"}
 	}
 	d.complete(r.Output)
-	d.settleCustom()
+	d.dropCustomCalls()
 	return nil
 }
 

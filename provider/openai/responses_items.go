@@ -181,9 +181,9 @@ func (d *responsesDecoder) leaveOut(kind string) {
 	}
 }
 
-// settleCustom decides about calls with free text as input, which artoo does not offer: the
-// server itself ran one that an answer follows; any other is reported to the model.
-func (d *responsesDecoder) settleCustom() {
+// dropCustomCalls leaves out calls with free text as input that the server itself ran, as an answer
+// after them shows: artoo offers none. Any other is reported to the model.
+func (d *responsesDecoder) dropCustomCalls() {
 	answered := false
 	for _, o := range slices.Backward(d.items) {
 		if o.kind == "custom_tool_call" && answered {

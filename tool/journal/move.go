@@ -69,7 +69,7 @@ func (r *restore) swap(op Change, now State) error {
 		}
 		r.out = append(r.out, Change{Path: op.Path, Before: now})
 	}
-	r.settle(op.Path, op.After.Stamp)
+	r.restamp(op.Path, op.After.Stamp)
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (r *restore) moveBack(op Change) error {
 		moved.Stamp.Inode != op.After.Stamp.Inode {
 		return errors.Join(lackError{ChangedSince}, err, rename(op.Path, op.From))
 	}
-	r.settle(op.Path, from.Stamp)
+	r.restamp(op.Path, from.Stamp)
 	return nil
 }
 
@@ -274,8 +274,8 @@ func (r *restore) stage(q *quarantine, op *Change) error {
 	return nil
 }
 
-// settle notes by what a path is known from now on.
-func (r *restore) settle(path string, stamp Stamp) {
+// restamp notes the stamp by which a path is known from now on.
+func (r *restore) restamp(path string, stamp Stamp) {
 	stamp.Ctime = 0 // a rename changes it
 	r.stamps[path] = stamp
 }

@@ -138,7 +138,7 @@ func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 	report := Report{Step: s.ID}
 	r := &restore{j: j, ctx: j.life, step: s.ID, again: true}
 	forward := s.kind == kindUndo || s.kind == kindRedo
-	var settled []Change
+	var restored []Change
 	var err error
 	switch {
 	case forward && u.going:
@@ -146,7 +146,7 @@ func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 	case forward: // nothing was done yet
 		s.failed = true
 	default:
-		r.ops, settled, report.Left, err = j.sinceBefore(u)
+		r.ops, restored, report.Left, err = j.sinceBefore(u)
 		if u.going {
 			r.ops = append(r.ops, reversed(u.intents)...)
 			r.returning = setOf(allPaths(u.intents))
@@ -176,7 +176,7 @@ func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 		return report, err
 	}
 	if !forward {
-		if err := s.leftLocked(append(settled, done...)); err != nil {
+		if err := s.leftLocked(append(restored, done...)); err != nil {
 			return report, err
 		}
 		done = nil
@@ -232,9 +232,9 @@ func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Chan
 }
 
 // sinceBefore says what to change to take back a tool's call or a shell command
-// that was cut off. What changed after the death of its process is left alone. settled
+// that was cut off. What changed after the death of its process is left alone. restored
 // are files that an earlier recovery, which was cut off as well, brought back.
-func (j *Journal) sinceBefore(u *unfinished) (ops, settled []Change, left []Lack, err error) {
+func (j *Journal) sinceBefore(u *unfinished) (ops, restored []Change, left []Lack, err error) {
 	before := maps.Clone(u.before)
 	if err := j.addStray(before); err != nil {
 		return nil, nil, nil, err
@@ -255,7 +255,7 @@ func (j *Journal) sinceBefore(u *unfinished) (ops, settled []Change, left []Lack
 		switch {
 		case same(now, was):
 			if now.Stamp.Inode != was.Stamp.Inode {
-				settled = append(settled, Change{Path: path, Before: was, After: now})
+				restored = append(restored, Change{Path: path, Before: was, After: now})
 			}
 		case later(now, death):
 			left = append(left, Lack{Path: path, Why: ChangedSince, Size: now.Size})
@@ -263,7 +263,7 @@ func (j *Journal) sinceBefore(u *unfinished) (ops, settled []Change, left []Lack
 			ops = append(ops, Change{Path: path, Before: now, After: was})
 		}
 	}
-	return ops, settled, left, nil
+	return ops, restored, left, nil
 }
 
 // later reports whether a file changed after the time. Nobody knows when what is

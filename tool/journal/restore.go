@@ -275,7 +275,7 @@ func (r *restore) put(op Change) error {
 	}
 	now, finished, err := r.there(op)
 	if finished && op.After.Kind != Special {
-		r.settle(op.Path, now.Stamp)
+		r.restamp(op.Path, now.Stamp)
 	}
 	if finished || err != nil {
 		return err
@@ -286,7 +286,7 @@ func (r *restore) put(op Change) error {
 		// before, and they lie in the project.
 		alone := st.links <= 1 || now.Stamp.Inode == op.After.Stamp.Inode && r.j.hasAllNames(st)
 		if alone && sameContent(now, op.After) {
-			r.settle(op.Path, now.Stamp)
+			r.restamp(op.Path, now.Stamp)
 			return r.chmod(op, op.After.Mode)
 		}
 	}
@@ -327,7 +327,7 @@ func (r *restore) replace(op Change) error {
 		if err != nil || finished {
 			return errors.Join(err, r.clean(op))
 		}
-		r.settle(op.Path, st.state().Stamp)
+		r.restamp(op.Path, st.state().Stamp)
 		return nil
 	})
 }

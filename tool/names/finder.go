@@ -40,10 +40,10 @@ type listing struct {
 // New makes a Finder.
 func New(match Match) *Finder { return &Finder{match: match, known: map[string]listing{}} }
 
-// settled is how old the last change of a directory must be for its listing to be
+// ClockTick is how old the last change of a file or directory must be for what was read of it to be
 // kept: file systems tell times by a clock that stands still for a few milliseconds
 // (a jiffy is 10 ms at most), in which it may have changed once more.
-const settled = 50 * time.Millisecond
+const ClockTick = 50 * time.Millisecond
 
 // Find returns the whole paths of what is found below the roots, sorted. Links are
 // not followed. Directories that cannot be read, or are gone, hold nothing; the error is for
@@ -102,6 +102,6 @@ func (f *Finder) list(dir *string) (l listing) {
 			l.dirs = append(l.dirs, path)
 		}
 	}
-	l.keep = begun.Sub(l.changed) > settled
+	l.keep = begun.Sub(l.changed) > ClockTick
 	return l
 }

@@ -59,13 +59,13 @@ func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.
 	if !p.Git || p.GitRuns() != nil {
 		return ignored
 	}
-	settled := map[string]bool{}
+	asked := map[string]bool{} // by source
 	unchanged := func(source string) bool {
-		known, ok := settled[source]
+		known, ok := asked[source]
 		if !ok {
 			changed, err := names.Changed(git.SeenFrom(p.Root, source))
 			known = err == nil && changed.Before(since)
-			settled[source] = known
+			asked[source] = known
 		}
 		return known
 	}

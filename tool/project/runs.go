@@ -212,13 +212,9 @@ func bareShape(dir, name string, file bool) bool {
 
 // hooksKept is how long an answer of git's on its hooks counts where the repository's own
 // configuration stays as it is: meanwhile only the user, or a call that was approved, can have
-// changed another file that git reads for it. A configuration that is younger than
-// settled may change again in the same tick of its file system's clock, one of whole seconds
-// always may.
-const (
-	hooksKept = time.Second
-	settled   = 50 * time.Millisecond
-)
+// changed another file that git reads for it. A configuration younger than a tick of its file
+// system's clock may change again unseen, and one with a time in whole seconds always may.
+const hooksKept = time.Second
 
 // HookFinder returns a func that lists the directories that core.hooksPath names, in
 // whichever file of git's configuration; without git there are none. Git itself is
@@ -244,7 +240,7 @@ func (p Project) HookFinder() func() []string {
 		asked, config, dirs = time.Now(), now, nil
 		said, includes, err := askHookDirs(p.Root)
 		changed, statErr := names.Changed(filepath.Join(common, "config"))
-		if err != nil || includes || statErr == nil && (time.Since(changed) < settled || changed.Nanosecond() == 0) {
+		if err != nil || includes || statErr == nil && (time.Since(changed) < names.ClockTick || changed.Nanosecond() == 0) {
 			asked = time.Time{}
 		}
 		for _, to := range said { // as they are written, and without links

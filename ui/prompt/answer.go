@@ -97,9 +97,9 @@ func (kb *keyboard) goOn(keys []key) {
 	}
 }
 
-// settle prints a question again once the terminal has kept its width for a while: it may have
+// askWhenStill prints a question again once the terminal has kept its width for a while: it may have
 // cut the command, or left a part of an old prompt. No answer counts until then.
-func (kb *keyboard) settle() {
+func (kb *keyboard) askWhenStill() {
 	kb.answer.moved, kb.answer.listening = true, false
 	kb.sizes++
 	n := kb.sizes

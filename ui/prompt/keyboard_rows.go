@@ -38,7 +38,7 @@ func (kb *keyboard) resized() {
 	}
 	cols, _ := kb.opt.Size()
 	if cols != kb.cols && kb.want.again != nil {
-		kb.settle()
+		kb.askWhenStill()
 	}
 	kb.canvas.resized()
 	kb.draw()

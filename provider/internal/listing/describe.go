@@ -39,14 +39,14 @@ func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.
 	})
 }
 
-// Once is what ask says of a model, which is kept if it is settled: asking again would tell no more.
-func (f *Facts) Once(model string, ask func() (info provider.ModelInfo, settled bool, err error)) (provider.ModelInfo, error) {
+// Once is what ask says of a model, which is kept if it is final: asking again would tell no more.
+func (f *Facts) Once(model string, ask func() (info provider.ModelInfo, final bool, err error)) (provider.ModelInfo, error) {
 	if info, ok := f.known.Load(model); ok {
 		return info.(provider.ModelInfo), nil
 	}
-	info, settled, err := ask()
+	info, final, err := ask()
 	info.ID = model
-	if err == nil && settled {
+	if err == nil && final {
 		f.known.Store(model, info)
 	}
 	return info, err
@@ -54,7 +54,7 @@ func (f *Facts) Once(model string, ask func() (info provider.ModelInfo, settled 
 
 // Silent tells a server that says nothing of a model from one that cannot be reached or refuses
 // the key, which is an error.
-func Silent(e *provider.Error) (settled bool, err error) {
+func Silent(e *provider.Error) (final bool, err error) {
 	mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider || e.Kind == provider.KindTimeout
 	if !mute {
 		return false, e
@@ -67,31 +67,31 @@ type asking struct {
 	until time.Time
 }
 
-// describe asks the server; settled says that asking again would tell no more.
-func (s *asking) describe(ctx context.Context, model string) (info provider.ModelInfo, settled bool, err error) {
+// describe asks the server; final says that asking again would tell no more.
+func (s *asking) describe(ctx context.Context, model string) (info provider.ModelInfo, final bool, err error) {
 	info, _ = s.Catalog.Lookup(s.Name, model)
 	all, err := s.list(ctx, s.Base, s.Models...)
 	if e := provider.AsError(err); e != nil {
-		settled, err = Silent(e)
-		return info, settled, err
+		final, err = Silent(e)
+		return info, final, err
 	}
 	m, found := pick(all, model)
 	if !found {
 		return info, true, nil
 	}
-	settled = true
+	final = true
 	switch {
 	case m.OwnedBy == "llamacpp":
 		s.slot(ctx, &m, len(all) > 1)
-		settled = m.Context() > 0 // one that is not loaded has none yet
+		final = m.Context() > 0 // one that is not loaded has none yet
 	case s.Local && m.Context() == 0 && strings.HasPrefix(m.OwnedBy, "organization"): // LM Studio's word for nobody
-		m, settled = s.loaded(ctx, m)
+		m, final = s.loaded(ctx, m)
 	}
 	info = m.Info(s.Server)
 	if !info.Guess && max(m.TopProvider.Output, m.Output, m.Reply) <= 0 {
 		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt
 	}
-	return info, settled, nil
+	return info, final, nil
 }
 
 // Passing reports whether a server that answers with the status may say more later.
@@ -141,7 +141,7 @@ func (s *asking) slot(ctx context.Context, m *Model, several bool) {
 }
 
 // loaded asks LM Studio for the window that a model was loaded with.
-func (s *asking) loaded(ctx context.Context, m Model) (found Model, settled bool) {
+func (s *asking) loaded(ctx context.Context, m Model) (found Model, final bool) {
 	all, err := s.list(ctx, s.root(), "api", "v0", "models")
 	if err != nil {
 		return m, true

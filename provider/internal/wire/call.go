@@ -30,7 +30,7 @@ type call struct {
 	resp      *http.Response
 	body      *bufio.Reader
 	whole     bool // the reply is one JSON document
-	settled   *time.Timer
+	ending    *time.Timer
 	started   bool
 	most      int // bytes of data in a stream
 	requestID string
@@ -39,7 +39,7 @@ type call struct {
 // errRequestTimeout is the cause of a request that took longer than allowed.
 var errRequestTimeout = errors.New("request timeout")
 
-var errSettled = errors.New("the reply is complete")
+var errComplete = errors.New("the reply is complete")
 
 func newCall(ctx context.Context, e Endpoint) *call {
 	c := &call{Endpoint: e, parent: ctx, most: maxReply}
@@ -66,8 +66,8 @@ func idleLimit(e Endpoint) time.Duration {
 // close ends the request. The context goes first: closing a stalled HTTP/2 stream would wait.
 func (c *call) close() {
 	c.watchdog.wait(0)
-	if c.settled != nil {
-		c.settled.Stop()
+	if c.ending != nil {
+		c.ending.Stop()
 	}
 	c.cancel(nil)
 	c.stopTimer()
@@ -255,17 +255,17 @@ func (c *call) host() string {
 	return hostOf(c.req.URL)
 }
 
-// settle bounds what may still come after a complete reply, keep-alives included.
-func (c *call) settle(d time.Duration) {
-	if c.settled != nil {
-		c.settled.Stop()
+// endWithin bounds how long a server may go on sending after a complete reply, keep-alives included.
+func (c *call) endWithin(d time.Duration) {
+	if c.ending != nil {
+		c.ending.Stop()
 	}
-	c.settled = time.AfterFunc(d, func() { c.cancel(errSettled) })
+	c.ending = time.AfterFunc(d, func() { c.cancel(errComplete) })
 }
 
 // drain lets the connection end, so that the next request can reuse it.
 func (c *call) drain() {
-	c.settle(drainGrace)
+	c.endWithin(drainGrace)
 	// Whatever happens here happens after the reply: nothing to report.
 	_, _ = io.CopyN(io.Discard, c.body, 64<<10)
 }

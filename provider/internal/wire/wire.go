@@ -197,7 +197,7 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 		}
 		if p > progress {
 			progress = p
-			c.settle(completeGrace)
+			c.endWithin(completeGrace)
 		}
 		if progress == End {
 			break
