@@ -9,7 +9,7 @@ import (
 	"artoo/tool/text"
 )
 
-// What a summary is asked for.
+// Limits of a summary.
 const (
 	leastOld     = 300  // tokens that are worth one
 	mostSummary  = 2500 // tokens of one
@@ -23,7 +23,7 @@ const (
 const summaryHead = "[Summary, no message of the user's: to save room it stands for what you said and did up to here. " +
 	"The user's own messages are above."
 
-// compactRecord is an undoable trim with the summary that replaces it in what is sent.
+// compactRecord is an undoable trim with the summary that replaces it in requests.
 type compactRecord struct {
 	trimRecord
 	Summary string `json:"summary,omitempty"` // the whole text of that message, or ""
@@ -120,7 +120,7 @@ func (c *Conversation) oldUntil(between bool) int {
 	return from()
 }
 
-// Compacted tells what a compaction did, or what taking one back did.
+// Compacted reports the effect of a compaction, or of taking one back.
 type Compacted struct {
 	Messages      int // messages replaced by the summary, or sent again
 	Before, After int // estimated tokens
@@ -132,7 +132,7 @@ func (d Compacted) String() string {
 		" tokens: a summary stands for " + text.Count(d.Messages, "message")
 }
 
-// ErrNoGain is a summary that is as long as what it stands for.
+// ErrNoGain is a summary that is as long as the messages it replaces.
 var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
 
 // Summarize replaces old, which Old returned just now, by a summary. The user's messages stay,

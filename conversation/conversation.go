@@ -1,4 +1,4 @@
-// Package conversation holds what has been said and keeps it: the history that
+// Package conversation holds the messages and keeps them: the history that
 // is sent to the model, its size against the budget, the trimming that makes it
 // fit, the shortening of long tool results, and the session file.
 package conversation
@@ -21,7 +21,7 @@ type Config struct {
 	ToolResultMaxChars int
 	// OutputDir holds these files, absolute; made when needed. "" keeps no files.
 	OutputDir string
-	// Mask replaces keys in what the user and tools say, also in older sessions. nil masks nothing.
+	// Mask replaces keys in text of the user and of tools, also in older sessions. nil masks nothing.
 	Mask func(text string) string
 }
 
@@ -200,7 +200,7 @@ func (c *Conversation) checkpoint() *checkpoint {
 	return p
 }
 
-// Withdraw takes back the user's latest message while it is unanswered, and restores what was
+// Withdraw takes back the user's latest message while it is unanswered, and restores messages
 // trimmed for it. The message stays in the file. After an error of Append nothing has changed.
 func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	p := c.before

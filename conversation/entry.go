@@ -32,7 +32,7 @@ const (
 // NoteTorn is the kind of the note after a broken line: the next load then knows of it.
 const NoteTorn = "torn"
 
-// noteName is the kind of the note whose text is what the user calls the session.
+// noteName is the kind of the note whose text is the user's name for the session.
 const noteName = "name"
 
 // Header is the first line of a session file. The caller of Store.Create fills CWD,
@@ -42,7 +42,7 @@ type Header struct {
 	ID       string    `json:"session"`
 	CWD      string    `json:"cwd"`      // absolute directory the session was started in
 	Version  string    `json:"artoo"`    // artoo's version
-	Provider string    `json:"provider"` // configured name; messages tell who really answered
+	Provider string    `json:"provider"` // configured name; messages name the one that answered
 	Model    string    `json:"model"`
 	System   string    `json:"system,omitempty"`   // the system prompt, which stays the session's when it is resumed
 	ForkOf   string    `json:"fork_of,omitempty"`  // id of the session this one was copied from
@@ -51,7 +51,7 @@ type Header struct {
 	Started  time.Time `json:"-"`                  // the line's own time
 }
 
-// UsageRecord is what one request used.
+// UsageRecord is the usage of one request.
 type UsageRecord struct {
 	Model   string         `json:"model"`
 	Usage   provider.Usage `json:"usage"`

@@ -14,8 +14,8 @@ import (
 type item struct {
 	id   string // ID of its line in the session file
 	msg  provider.Message
-	note string // tells what was left out after this user message; sent as its last text
-	// summary says that it is no message of the user's: it stands for what was summed up.
+	note string // names the messages left out after this user message; sent as its last text
+	// summary says that it is no message of the user's: it stands for the messages summed up.
 	summary bool
 	size    size
 	came    size // before anything was left out of it
@@ -100,7 +100,7 @@ type edit struct {
 	Message string `json:"message"` // id of the message's line
 	Part    int    `json:"part"`    // index of the part
 	Text    string `json:"text"`
-	Add     bool   `json:"add,omitempty"`  // Text is added to what is there
+	Add     bool   `json:"add,omitempty"`  // Text is added to the present text
 	File    string `json:"file,omitempty"` // becomes the result's file
 }
 
@@ -155,7 +155,7 @@ func (it *item) apply(e edit) bool {
 	return true
 }
 
-// replay applies a recorded trim. It ignores what the history does not hold.
+// replay applies a recorded trim. It ignores messages that the history does not hold.
 func replay(items []item, r trimRecord) []item {
 	index := make(map[string]int, len(items))
 	for i, it := range items {
@@ -339,7 +339,7 @@ func maskedValue(value any, mask func(string) string) any {
 	return value
 }
 
-// maskedCompact is the record without keys in what it puts in the place of others.
+// maskedCompact is the record without keys in its replacements.
 func maskedCompact(r compactRecord, mask func(string) string) compactRecord {
 	line, err := provider.Marshal(r)
 	if err != nil {

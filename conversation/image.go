@@ -45,7 +45,7 @@ func (s *Session) keepImage(img provider.Image, data []byte) error {
 	if err := os.MkdirAll(s.OutputDir(), 0o700); err != nil {
 		return err
 	}
-	// What is there broke off when it was written, or was changed since.
+	// The file broke off when it was written, or was changed since.
 	if err := notMissing(os.Remove(path)); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ const (
 
 func (k kind) message() bool { return k == kindMessage || k == kindUser || k == kindTool }
 
-// indexed is what the index has of a line: enough to find the history.
+// indexed is a line as the index has it: enough to find the history.
 type indexed struct {
 	place
 	parent int32 // its index, or -1
@@ -152,7 +152,7 @@ func eachBlock(r io.ReaderAt, do func(data []byte)) error {
 	return err
 }
 
-// beginning is what a line begins with, as bytes of the line.
+// beginning is the beginning of a line, as bytes of the line.
 type beginning struct {
 	kind, id, parent []byte
 	rest             []byte // begins with the time
@@ -233,7 +233,7 @@ func canonical(line []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.payload == nil { // nothing is known of it but what it begins with
+	if e.payload == nil { // only its beginning is known
 		return provider.Marshal(e.head)
 	}
 	line, err = encodeEntry(e)
@@ -283,7 +283,7 @@ func (l *loader) index(p place, number int, line []byte) {
 	}
 }
 
-// keep takes what load needs of a line, and reports false for one that it cannot read.
+// keep takes the fields that load needs of a line, and reports false for one that it cannot read.
 func (l *loader) keep(k kind, line []byte, number int) bool {
 	switch k {
 	case kindSession:
@@ -303,7 +303,7 @@ func (l *loader) keep(k kind, line []byte, number int) bool {
 	case kindUsage:
 		l.usage = append(append(l.usage, line...), '\n')
 	case kindTurn:
-		if bytes.Contains(line, []byte(`,"totals":{`)) && json.Valid(line) { // they count what came before
+		if bytes.Contains(line, []byte(`,"totals":{`)) && json.Valid(line) { // they count the lines before
 			l.sums, l.usage = append(l.sums[:0], line...), l.usage[:0]
 		}
 	case kindName:

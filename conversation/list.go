@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Info describes a session for a list. Its JSON is what artoo sessions --json prints.
+// Info describes a session for a list. artoo sessions --json prints its JSON.
 type Info struct {
 	ID       string    `json:"id"`
 	Path     string    `json:"path"`
@@ -41,7 +41,7 @@ type Info struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// Bounds of what List reads of each file.
+// Bounds of the bytes that List reads of each file.
 const (
 	headBytes  = 32 << 10 // holds a header, or the whole of a short file
 	tailBytes  = 4 << 10  // holds the last turn marker, mostly
@@ -50,7 +50,7 @@ const (
 )
 
 // List describes all sessions, the last written first, from the beginning and end of each file,
-// or the whole where that does not suffice. Broken files are listed with what is known.
+// or the whole where that does not suffice. Broken files are listed as far as they can be read.
 func (st Store) List() ([]Info, error) { return st.Recent(math.MaxInt) }
 
 // Recent is the newest n sessions, newest first, as List describes them.
@@ -199,7 +199,7 @@ type describer struct {
 	counted    counting
 }
 
-// describe describes a file; after an error it is what is known of it.
+// describe describes a file; after an error as far as it could be read.
 func (d *describer) describe(of found) (Info, error) {
 	info := Info{ID: idOf(of.path), Path: of.path, Updated: of.modified}
 	f, err := openRead(of.path)
@@ -293,7 +293,7 @@ func (d *describer) from(f io.ReaderAt, from int64) ([]byte, error) {
 	return d.tail[:n], err
 }
 
-// counting adds up lines, from a turn marker on, which says what came before.
+// counting adds up lines, from a turn marker on, which has the sums before it.
 type counting struct {
 	turnRecord
 	totals Totals

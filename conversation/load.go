@@ -17,7 +17,7 @@ type file interface {
 	io.Seeker
 }
 
-// loader finds the history in a session file: which line follows which, then what is still sent.
+// loader finds the history in a session file: which line follows which, then the messages still sent.
 type loader struct {
 	*Session
 	file    file
@@ -33,8 +33,8 @@ type loader struct {
 }
 
 // load reads a session file for reading only. Damage is left out and noted. Unless whole, it
-// skips what a long session can no longer send. back is how many of the user's last messages are
-// left out, with what followed them.
+// skips messages that a long session can no longer send. back is how many of the user's last messages are
+// left out, with the messages after them.
 func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *loader) checkLast() error {
 		l.updated = e.Time
 		return nil
 	}
-	if !l.broken { // else more of what cannot be read follows it
+	if !l.broken { // else more unreadable lines follow it
 		l.broken = true
 		l.damaged = append(l.damaged, int(last.number))
 	}

@@ -8,17 +8,17 @@ import (
 	"artoo/tool/text"
 )
 
-// Bounds of what is read of a history, in bytes: no model's window holds more than 2 million tokens.
+// Bounds of the part of a history that is read, in bytes: no model's window holds more than 2 million tokens.
 const (
 	liveBytes = 8 << 20
 	lineBytes = 64 << 10 // a line counts no more: the rest of it is an image
 	oldUsers  = 4        // so much less for the user's messages before them, which are the last to go
-	pastCalls = 200      // calls before them of which it is told what they did
+	pastCalls = 200      // calls before them whose effects are named
 	// liveUsage bounds the usage lines read: the newest teach the size of a token.
 	liveUsage = 100
 )
 
-// read returns the chain's messages, usage and trims; unless whole, of a long session only what
+// read returns the chain's messages, usage and trims; unless whole, of a long session only those that
 // can still be sent.
 func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	size := 0
@@ -200,7 +200,7 @@ func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) 
 	return append(live, kept[from:]...), old
 }
 
-// leaveOut drops what is too old to be sent. The next append writes the trim's line first.
+// leaveOut drops messages too old to be sent. The next append writes the trim's line first.
 func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
 	left := trimRecord{Done: &pastWork{}, Drop: make([]string, 0, len(old))}
 	for _, e := range trims {
@@ -235,7 +235,7 @@ func (l *loader) most() int {
 	return liveBytes
 }
 
-// only leaves out what is said of messages that are not read.
+// only leaves out changes of messages that are not read.
 func (r *trimRecord) only(read map[string]bool) {
 	r.Edits = slices.DeleteFunc(r.Edits, func(e edit) bool { return !read[e.Message] })
 	r.Notes = slices.DeleteFunc(r.Notes, func(n leftNote) bool { return !read[n.Message] })

@@ -15,7 +15,7 @@ import (
 // maxOutput is the most of one output that is kept in a file, in bytes.
 const maxOutput = 50 << 20
 
-// outputs writes what is too long for the history to files of its own.
+// outputs writes results that are too long for the history to files of their own.
 type outputs struct {
 	dir  string // "" keeps nothing
 	next int    // number of the next file
@@ -23,12 +23,12 @@ type outputs struct {
 
 type location struct {
 	path string // "" when it was not
-	why  string // then why not, else what the file holds; a sentence, or its beginning before the path
+	why  string // then why not, else the content of the file; a sentence, or its beginning before the path
 	// again means that the text was shortened before.
 	again bool
 }
 
-// keep writes data to a new file whose name begins with what made it.
+// keep writes data to a new file whose name begins with the tool's.
 func (o *outputs) keep(name, ext, data string) location {
 	if o.dir == "" {
 		return location{why: "The rest is not kept."}
@@ -98,7 +98,7 @@ const saltExt = ".salt"
 // saltMax is more bytes than any salt has.
 const saltMax = 1 << 10
 
-// Salt is what KeepSalt kept for the session or the one it was forked from, or nil. It is never
+// Salt is the salt that KeepSalt kept for the session or the one it was forked from, or nil. It is never
 // exported.
 func (s *Session) Salt() ([]byte, error) {
 	for _, dir := range s.OutputDirs() {
@@ -186,7 +186,7 @@ func shorten(s string, limit int, where location) string {
 	return b.String()
 }
 
-// gapLine stands for what was left out. It tells the model how to get it.
+// gapLine stands for the omitted text. It tells the model how to get it.
 func gapLine(first, gap string, inLine bool, where location) string {
 	size := text.Bytes(int64(len(gap)))
 	if n := strings.Count(gap, "\n"); n > 0 {

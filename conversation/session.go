@@ -36,7 +36,7 @@ type Session struct {
 	file    File         // nil until the first append
 	lock    *flock.Flock // nil until the file is written, or opened for it
 	chain   []place      // its history in the file from, which a fork writes before its first line
-	owed    *trimRecord  // drops what is too old to send; written before the next line; may be nil
+	owed    *trimRecord  // drops messages too old to send; written before the next line; may be nil
 	last    string       // id of the last line
 	parent  string       // id of the one that it follows
 	next    int          // number of the next line
@@ -49,13 +49,13 @@ type Session struct {
 	updated time.Time
 }
 
-// File is what a session writes to.
+// File is the file of a session.
 type File interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// Totals sums what the requests of a session used.
+// Totals sums the usage of a session's requests.
 type Totals struct {
 	Requests int            `json:"requests"`
 	Usage    provider.Usage `json:"usage"`
@@ -83,7 +83,7 @@ func (t *Totals) add(u UsageRecord) {
 // ID is the session's short, unique name.
 func (s *Session) ID() string { return s.header.ID }
 
-// Header tells where and with what the session began.
+// Header holds the session's directory, model and settings at its beginning.
 func (s *Session) Header() Header { return s.header }
 
 // Path is the session's file. It exists once something was appended.
@@ -148,7 +148,7 @@ func (s *Session) Messages() []provider.Message {
 	return messages
 }
 
-// Name is what the user calls the session, or "".
+// Name is the user's name for the session, or "".
 func (s *Session) Name() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +330,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrorKind is the kind for the exit table.
 func (e *Error) ErrorKind() string { return e.kind }
 
-// ErrorHint says what can be done.
+// ErrorHint names a way out.
 func (e *Error) ErrorHint() string { return e.hint }
 
 // fileError is the error of a session file, nil if err is nil. It names the path once.
@@ -372,7 +372,7 @@ func readOnlyError(path string, newer int) error {
 
 // FullError is a history that no trim can make fit.
 type FullError struct {
-	Tokens int // estimate of what is left
+	Tokens int // estimate of the messages left
 	Budget int // the limit
 	// Overhead (system prompt and tools) and Latest (the user's latest message) are parts
 	// of Tokens that no trim can touch.
@@ -388,8 +388,8 @@ func (e *FullError) Error() string {
 // ErrorKind is the kind for the exit table.
 func (e *FullError) ErrorKind() string { return "context" }
 
-// HintFull is what can be done about a full context.
+// HintFull names ways out of a full context.
 const HintFull = "/compact, or /clear for a new session (without a conversation: artoo without -c)"
 
-// ErrorHint says what can be done.
+// ErrorHint names a way out.
 func (e *FullError) ErrorHint() string { return HintFull }

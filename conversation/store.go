@@ -81,7 +81,7 @@ func (st Store) Read(asked string) (*Session, error) {
 }
 
 // Fork begins a session with the history of another, in use or not, without the user's last back
-// messages and what followed; fewer are an *Error.
+// messages and all after them; fewer are an *Error.
 func (st Store) Fork(asked string, back int) (*Session, error) {
 	return st.found(asked, func(path string) (*Session, error) { return st.fork(path, back) })
 }

@@ -135,7 +135,7 @@ func sizeOfText(text string) size {
 	return s
 }
 
-// content tells what of the text is neither cjk nor of other alphabets.
+// content classes the text that is neither cjk nor of other alphabets.
 func (p pieces) content(text string) content {
 	text = strings.TrimLeft(text, " \t\r\n")
 	switch {
@@ -224,7 +224,7 @@ const (
 	// weigh too much.
 	minSample = 100
 	// A count below implausible or above manifold times the guess is ignored: some servers count
-	// only what they had not cached.
+	// only tokens that they had not cached.
 	implausible = 0.3
 	manifold    = 2 * mostFactor
 	// uncertain is the share by which a text may have more tokens than estimated.
@@ -253,7 +253,7 @@ func newFactors() (f factors) {
 	return f
 }
 
-// tokens estimates what was guessed.
+// tokens estimates the guessed part.
 func (f *factors) tokens(guess [kinds]int) (sum float64) {
 	for k, n := range guess {
 		sum += f.of[k] * float64(n)
@@ -306,7 +306,7 @@ func (f *factors) restore(named map[string]float64) {
 	}
 }
 
-// meter estimates the history: the provider's last count plus an estimate of what came since.
+// meter estimates the history: the provider's last count plus an estimate of the messages since.
 type meter struct {
 	factors factors
 	before  size        // the system prompt and tools, once they are counted
@@ -325,7 +325,7 @@ type meter struct {
 	countedSize   size
 }
 
-// raw estimates what no count covers.
+// raw estimates the messages that no count covers.
 func (m *meter) raw(s size) float64 { return m.factors.tokens(s.tokens) }
 
 // tokens estimates a history of this size.
@@ -333,7 +333,7 @@ func (m *meter) tokens(s size) float64 {
 	if !m.anchored {
 		return m.raw(s.plus(m.overhead()))
 	}
-	before := m.overhead() // it may be what tells anchorOverhead
+	before := m.overhead() // it may set anchorOverhead
 	since := s.minus(m.anchorSize).plus(before.minus(m.anchorOverhead))
 	return max(0, m.anchorTokens+m.raw(since))
 }
@@ -347,7 +347,7 @@ func (m *meter) most(s size) float64 {
 	return tokens
 }
 
-// setOverhead has count tell what stands before the history, when that is asked for.
+// setOverhead sets count as the measure of the text before the history, used on demand.
 func (m *meter) setOverhead(count func() size) {
 	if m.anchorForeign {
 		m.overhead() // counted now, for the request in the file
@@ -398,7 +398,7 @@ func plausible(tokens int, all size) bool {
 	return float64(tokens) >= implausible*guess && float64(tokens) <= manifold*max(guess, 1000)
 }
 
-// learn takes the count of what was added since the last count, or of a first request with few images.
+// learn takes the count of the messages since the last count, or of a first request with few images.
 func (m *meter) learn(prompt int, all size) {
 	if m.countedTokens > 0 {
 		prompt, all = prompt-m.countedTokens, all.minus(m.countedSize)
@@ -410,7 +410,7 @@ func (m *meter) learn(prompt int, all size) {
 	}
 }
 
-// resume takes a count from a file: what stood before the history is not known.
+// resume takes a count from a file: the text before the history is not known.
 func (m *meter) resume(u provider.Usage, sent size) {
 	if prompt := u.Prompt(); !u.Estimated && prompt > 0 {
 		m.anchor(float64(prompt), sent)

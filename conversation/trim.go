@@ -9,10 +9,10 @@ import (
 	"artoo/tool/text"
 )
 
-// Shares of the budget and of what was sent.
+// Shares of the budget and of the last request.
 const (
 	trimShare = 0.75 // Trim goes down to this part of the budget in one go
-	hardShare = 0.6  // TrimHard to this part of what did not fit
+	hardShare = 0.6  // TrimHard to this part of the request that did not fit
 	hardLimit = 0.9  // and fails when it stays above this part of it
 	userShare = 0.5  // share of the budget for the user's messages, except the latest
 	userKept  = 2000 // tokens that are kept of each of them, within that
@@ -21,7 +21,7 @@ const (
 	nextSteps = 10   // steps that are to follow before the next trim
 	nextShare = 0.5  // the least goal of Trim where so many steps cannot follow
 	textLong  = 400  // characters above which it is shortened
-	pastShare = 24   // part of the budget that the line of what was done may have
+	pastShare = 24   // part of the budget that the line of past work may have
 	worth     = 200  // bytes that shrinking a result must save
 )
 
@@ -80,7 +80,7 @@ func (c *Conversation) nextSteps() float64 {
 // trimming is where a trim starts, its goal, and the limit above which it does its utmost.
 type trimming struct {
 	before, goal, limit float64
-	all                 bool // the last steps may go too; what does not suffice is done even so
+	all                 bool // the last steps may go too; a trim that does not suffice is made even so
 }
 
 // TrimHard makes the history fit after a provider refused it as too long, whatever the estimate
@@ -178,7 +178,7 @@ func (c *Conversation) full(items []item, s size, tokens, most int) *FullError {
 	return e
 }
 
-// Trimmed tells what a trim did. The zero value means nothing.
+// Trimmed reports the effect of a trim. The zero value means none.
 type Trimmed struct {
 	Images  int // replaced by a sentence
 	Results int // old tool results shrunk to a line
@@ -187,7 +187,7 @@ type Trimmed struct {
 	Steps   int // whole old steps left out
 	// Messages are old messages of the user left out since nothing else was left.
 	Messages int
-	// Summaries are those of what was summed up, left out last of all.
+	// Summaries are those of messages summed up, left out last of all.
 	Summaries int
 	Recent    int // tool results of the last steps shortened, since nothing else was left
 	// RecentTexts are shortened answers in the last steps, before the user's last message.
@@ -220,7 +220,7 @@ func (t Trimmed) String() string {
 		strings.Join(did, ", ")
 }
 
-// Bounds of what is remembered of the dropped steps; the newest count.
+// Bounds of the notes on dropped steps; the newest count.
 const (
 	pastFiles    = 60
 	pastCommands = 30

@@ -151,8 +151,7 @@ func (p *planner) steps(kept int) {
 	p.items = slices.DeleteFunc(p.items, func(it item) bool { return drop[it.id] })
 }
 
-// drop leaves a message out of what is sent and remembers its work. The caller removes the
-// item.
+// drop leaves a message out of requests and remembers its work. The caller removes the item.
 func (p *planner) drop(i int) {
 	p.size = p.size.minus(p.items[i].size)
 	p.record.Drop = append(p.record.Drop, p.items[i].id)
@@ -182,7 +181,7 @@ const (
 	messagesLeftOut = "What was said and done before was left out to save room."
 )
 
-// report ends the note of one user message with all the work in what is no longer sent.
+// report ends the note of one user message with all the work of messages no longer sent.
 func (p *planner) report(user int, head string) {
 	for i, it := range p.items {
 		if it.note != "" && i != user {

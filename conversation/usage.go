@@ -22,7 +22,7 @@ func (c *Conversation) SetOverhead(system string, tools func() []provider.ToolSp
 }
 
 // SetBudget changes the budget after a switch of model or when an error named the real
-// window; 0 or less means no budget. It forgets what refusals taught.
+// window; 0 or less means no budget. It forgets limits learned from refusals.
 func (c *Conversation) SetBudget(tokens int) {
 	c.cfg.MaxContextTokens = tokens
 	c.known = known{}
@@ -47,7 +47,7 @@ func (c *Conversation) Refused(prompt int) {
 	}
 }
 
-// known is what refusals and answers taught of the window, in bytes of requests, so that a
+// known are limits of the window learned from refusals and answers, in bytes of requests, so that a
 // better estimate does not change it.
 type known struct {
 	refused  int // the smallest that was too long, or 0
@@ -55,7 +55,7 @@ type known struct {
 	budget   int // TrimHard's lower budget, or 0
 }
 
-// Window is what refusals and answers taught, in tokens: refused is too long (0 if none was
+// Window holds the limits learned from refusals and answers, in tokens: refused is too long (0 if none was
 // refused), accepted is not.
 func (c *Conversation) Window() (refused, accepted int) {
 	return int(float64(c.known.refused) * c.perByte()), int(float64(c.known.accepted) * c.perByte())
@@ -169,7 +169,7 @@ func (c *Conversation) Totals() Totals {
 	return c.session.Totals()
 }
 
-// Cost is what the conversation cost so far in US dollars, nil when a price is unknown.
+// Cost is the cost of the conversation so far in US dollars, nil when a price is unknown.
 func (c *Conversation) Cost() *float64 {
 	t := c.Totals()
 	if t.Requests == 0 {

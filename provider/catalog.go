@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// ModelInfo is what is known of a model before it is asked.
+// ModelInfo describes a model before it is asked.
 type ModelInfo struct {
 	Provider string `json:"provider"`
 	ID       string `json:"id"`      // the provider's own ID
@@ -26,11 +26,11 @@ type ModelInfo struct {
 	// Efforts are the provider's own words for how hard the model reasons, the
 	// least first; nil when they are not known.
 	Efforts []string `json:"efforts"`
-	// Billed says that the provider tells what each reply has cost.
+	// Billed says that the provider reports the cost of each reply.
 	Billed bool `json:"-"`
-	// Guess says that the catalogue lacks the model: all but its name is what its family has.
+	// Guess says that the catalogue lacks the model: all except its name is its family's.
 	Guess       bool   `json:"guess"`
-	ContextFrom Source `json:"context_from"` // who says so of Context
+	ContextFrom Source `json:"context_from"` // the source of Context
 	PriceFrom   Source `json:"price_from"`   // zero if Price is nil
 }
 
@@ -48,7 +48,7 @@ func (m ModelInfo) Can() string {
 	return strings.Join(can, ", ")
 }
 
-// About is what is known of the model in a few words, without its name.
+// About describes the model in a few words, without its name.
 func (m ModelInfo) About() string {
 	words := []string{ShortCount(m.Context) + " window", ShortCount(m.MaxOutput) + " reply"}
 	if p := m.Price; p != nil {
@@ -173,7 +173,7 @@ func (c *Catalog) ProviderFor(model string) string {
 	return info.Provider
 }
 
-// Cost is what the usage of one request costs in US dollars at price. What the
+// Cost is the cost of one request's usage in US dollars at price. What the
 // provider itself says it charged wins; nil means unknown.
 func Cost(usage Usage, price *Price) *float64 {
 	if usage.CostUSD != nil {
@@ -225,7 +225,7 @@ func (c *Catalog) find(vendor, id string) (ModelInfo, bool) {
 	return ModelInfo{}, false
 }
 
-// either is what the catalogue has under this id, or that of its family.
+// either is the catalogue's row of this id, or that of its family.
 func (c *Catalog) either(provider, id string) (ModelInfo, bool) {
 	if info, ok := c.row(provider, id); ok {
 		return info, true

@@ -22,7 +22,7 @@ var table string
 // Source says where a fact is from.
 type Source struct {
 	Name string `json:"source"`
-	Date string `json:"date"` // the day of the list, as 2026-11-10; "" for what is asked or set now
+	Date string `json:"date"` // the day of the list, as 2026-11-10; "" for values asked or set now
 }
 
 // Age is how old the fact is; not dated is one that is asked or set now.
@@ -85,7 +85,7 @@ func (c *Catalog) tables() []*tableIndex {
 	return []*tableIndex{c.installed, builtIn()}
 }
 
-// row is what the catalogue has under exactly this id, the caller's own. A list
+// row is the catalogue's row of exactly this id, the caller's own. A list
 // that gives no price leaves that of the list below it.
 func (c *Catalog) row(provider, id string) (found ModelInfo, ok bool) {
 	if m := demoModel(); provider == m.Provider && id == m.ID {
@@ -233,7 +233,7 @@ func (x *tableIndex) parse(line string) (ModelInfo, error) {
 	return m, m.check()
 }
 
-// What no model has: facts beyond are a slip, or no facts at all.
+// No model exceeds these: facts beyond are a slip, or no facts at all.
 const (
 	maxWindow = 100_000_000 // tokens
 	maxRate   = 10_000      // US dollars per million tokens

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrorKind sorts failures by what the caller can do. The words are those of the JSON output.
+// ErrorKind sorts failures by the caller's ways out. The words are those of the JSON output.
 type ErrorKind string
 
 // The kinds a wire may report.
@@ -47,9 +47,9 @@ type Error struct {
 	Window, Requested int
 	// InBytes marks a KindContext error about bytes, not tokens.
 	InBytes bool
-	// Elsewhere marks a KindContext error about what somebody else keeps: nothing here shortens it.
+	// Elsewhere marks a KindContext error about a history kept elsewhere: nothing here shortens it.
 	Elsewhere bool
-	// Empty says that the reply holds nothing at all, as some servers answer what is too long.
+	// Empty says that the reply holds nothing at all, as some servers answer a request that is too long.
 	Empty bool
 	Err   error // the cause; may be nil
 }
@@ -57,7 +57,7 @@ type Error struct {
 // CodeNoImages is the Code of an error about a model that takes no images.
 const CodeNoImages = "no_images"
 
-// Error says who failed and why, in one line without a full stop.
+// Error names the provider and the failure, in one line without a full stop.
 func (e *Error) Error() string {
 	why := e.why()
 	if e.Status != 0 {

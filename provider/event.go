@@ -31,7 +31,7 @@ type CallDelta struct {
 type Step struct{ Text string }
 
 // Refused is a call of such a tool that was not let run, since somebody would
-// have to be asked. Object is what the call is about, unsanitised; Reason may be "".
+// have to be asked. Object is the call's object, unsanitised; Reason may be "".
 type Refused struct{ Tool, Object, Reason string }
 
 // Retry says that a try failed and another follows after Wait. The retry wrapper sends it,
@@ -65,7 +65,7 @@ type Done struct {
 	Message Message
 	Stop    StopReason
 	Detail  string // the provider's own explanation of a refusal or cut; may be ""
-	// Doubt says why this may not be what the model wrote; "" mostly. The retry wrapper asks again.
+	// Doubt says why this may not be the model's own text; "" mostly. The retry wrapper asks again.
 	Doubt string
 	// Unread means that the doubt is a call in the text, which nothing runs.
 	Unread bool

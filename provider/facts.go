@@ -9,7 +9,7 @@ import (
 // KeyNeed says whether a provider wants a key.
 type KeyNeed int
 
-// What a provider may want.
+// The abilities and needs of a provider.
 const (
 	KeyRequired KeyNeed = iota
 	KeyOptional         // a server that may want one
@@ -19,7 +19,7 @@ const (
 // Compatible is the provider that an address without a name means.
 const Compatible = "compatible"
 
-// Facts are what is known of a provider without asking it.
+// Facts describe a provider without asking it.
 type Facts struct {
 	Name    string
 	BaseURL string // "" where the user runs it, or where it is no server
@@ -209,7 +209,7 @@ func FamilyOf(model string) string {
 	return name
 }
 
-// familyOf finds the family of a model and who made it, or "".
+// familyOf finds the family of a model and its maker, or "".
 func familyOf(id string) (vendor string, found Family) {
 	for _, f := range Known() {
 		for _, family := range f.Families {

@@ -23,8 +23,8 @@ func (i Image) Size() (width, height int) {
 	return config.Width, config.Height
 }
 
-// Tokens is about what an image costs: the Messages API's width × height / 750,
-// which the others are near, and at most what they scale images down to.
+// Tokens is about the cost of an image: the Messages API's width × height / 750,
+// which the others are near, and at most the size they scale images down to.
 func (i Image) Tokens() int {
 	const most, least = 1600, 85
 	w, h := i.Size()
@@ -50,7 +50,7 @@ func (i Image) Instead(why string) string {
 	return "[" + words + ": " + why + "]"
 }
 
-// imageLimits are what one request may hold.
+// imageLimits are the images that one request may hold.
 type imageLimits struct {
 	count int // images
 	bytes int // limit for one image
@@ -73,7 +73,7 @@ func takenTypes() []string { return []string{"image/jpeg", "image/png", "image/g
 
 // FitImages replaces the images that the model must not be sent by a sentence: all for a
 // model that does not see, else unusable ones and the oldest beyond the limit, a quarter of
-// it at a time, so that a request stays a prefix of the next. told says what was left out.
+// it at a time, so that a request stays a prefix of the next. told names the omitted images.
 // Messages stay as they are, and are returned if nothing is left out.
 func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) {
 	all := Images(messages)

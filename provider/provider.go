@@ -31,7 +31,7 @@ type Waiter interface {
 	Wait()
 }
 
-// Options are what one request may set. The zero value of each field means "unset".
+// Options are the options of one request. The zero value of each field means "unset".
 type Options struct {
 	Model       string   // the model's id as the provider knows it
 	MaxTokens   int      // tokens of the reply, reasoning included
@@ -109,7 +109,7 @@ const (
 	StopPause     StopReason = "pause"      // the server paused its own work: send the history again as it is
 )
 
-// Usage counts tokens. Input excludes what was read from or written to the
+// Usage counts tokens. Input excludes those read from or written to the
 // provider's cache, on every wire; Output includes Reasoning.
 type Usage struct {
 	Input      int      `json:"input_tokens"`
@@ -121,7 +121,7 @@ type Usage struct {
 	CostUSD    *float64 `json:"cost_usd,omitempty"`  // the provider's own figure; nil if it sent none
 }
 
-// Prompt is the size in tokens of what was sent.
+// Prompt is the size of the request in tokens.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
 // Total is every token of the request and its reply.

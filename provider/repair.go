@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What repair says in the places where something has to stand.
+// Texts of repair in the places where something has to stand.
 const (
 	noResult     = "interrupted, no result"
 	noStart      = "(The start of this conversation is not available.)"

@@ -176,7 +176,7 @@ func describe(err error) *Error {
 	return &Error{Kind: KindProvider, Provider: "provider", Retry: new(false), Err: err}
 }
 
-// plan says what to do about a failed try; ok means to send again after next.Wait.
+// plan decides about a failed try; ok means to send again after next.Wait.
 func (s *retrying) plan(e *Error) (next Retry, ok bool) {
 	if !e.Temporary() || s.MaxTime < 0 {
 		return Retry{}, false

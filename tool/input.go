@@ -50,7 +50,7 @@ func normalizeInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMe
 	return input
 }
 
-// normalizeCall is normalizeInput for the whole input of a call, with what only its tool knows.
+// normalizeCall is normalizeInput for the whole input of a call, with the tool's own rules.
 func normalizeCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
 	input json.RawMessage) json.RawMessage {
 	fixed := normalizeInput(schema, input)
@@ -146,7 +146,7 @@ func plainInteger(number json.RawMessage) json.RawMessage {
 	return fmt.Append(nil, n)
 }
 
-// misfits says what is wrong with a decoded JSON value that is named by at.
+// misfits names the faults of a decoded JSON value that is named by at.
 func misfits(schema *jsonschema.Schema, at string, v any) []string {
 	if is := typeOf(v); schema.Type != "" && is != schema.Type &&
 		(is != "number" || schema.Type != "integer" || !wholeNumber(v)) {

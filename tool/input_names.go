@@ -10,7 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// otherNames are what models call a property, without case, underscores and hyphens.
+// otherNames are other names that models give a property, without case, underscores and hyphens.
 func otherNames(property string) []string {
 	return strings.Fields(map[string]string{
 		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath notebook targetnotebook " +
@@ -87,7 +87,7 @@ func changesNothing(name string, value json.RawMessage) bool {
 	return false
 }
 
-// foldProperty is a property's name without what differs between programs.
+// foldProperty is a property's name without the differences between programs.
 func foldProperty(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
@@ -114,7 +114,7 @@ func meant(schema *jsonschema.Schema, name string) string {
 }
 
 // rename gives the fields of an object the names of the schema, where they can
-// mean only one thing, and drops what changes nothing. Two fields of one meaning
+// mean only one thing, and drops fields that change nothing. Two fields of one meaning
 // stay, to be refused, unless they say the same.
 func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (changed bool) {
 	if schema.AdditionalProperties == nil {
@@ -195,7 +195,7 @@ func calledElsewhere(name string) []string {
 	}[name])
 }
 
-// plainName is a tool's name without what differs between programs.
+// plainName is a tool's name without the differences between programs.
 func plainName(name string) string {
 	for _, prefix := range []string{"functions.", "default_api.", "default_api:", "tools.", "container."} {
 		name = strings.TrimPrefix(name, prefix)
@@ -203,7 +203,7 @@ func plainName(name string) string {
 	return foldProperty(name)
 }
 
-// Instead says what to do in place of a tool that artoo does not have; "" where it is not known.
+// Instead names the alternative to a tool that artoo does not have; "" where none is known.
 func Instead(name string) string {
 	for words, instead := range map[string]string{
 		"deletefile removefile movefile renamefile copyfile createdirectory mkdir": "Use bash: rm, mv, cp, mkdir.",

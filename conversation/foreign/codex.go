@@ -85,7 +85,7 @@ func (c *codexReader) item(item codexItem) {
 	}
 }
 
-// ofCodex reports whether a message of the user's role is what Codex itself tells:
+// ofCodex reports whether a message of the user's role is Codex's own:
 // newer files say so, in older ones it stands in tags.
 func ofCodex(item codexItem, text string) bool {
 	if len(item.Passed.Kinds) > 0 {

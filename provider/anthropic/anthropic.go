@@ -17,7 +17,7 @@ import (
 const version = "2023-06-01"
 
 // Provider asks models through the Messages API. Its fields must not change once it is in
-// use; several goroutines may use it; it must not be copied. What a model refuses is left
+// use; several goroutines may use it; it must not be copied. A field that a model refuses is left
 // out from then on and the request sent again, with a Notice where something is lost.
 type Provider struct {
 	provider.Server // BaseURL with or without /v1; Headers may switch betas on: the wire adds its own to these

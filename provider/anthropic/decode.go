@@ -142,7 +142,7 @@ func (d *decoder) Whole(data []byte) error {
 	return nil
 }
 
-// start begins the reply. A gateway may begin it again: what came before is void.
+// start begins the reply. A gateway may begin it again: the events before are void.
 func (d *decoder) start(m *messageHead) {
 	if d.started && d.said {
 		d.Pending = append(d.Pending,

@@ -77,10 +77,10 @@ const (
 	defaultMaxTokens = 8192
 )
 
-// betaHeader names what is asked for beyond the version, with commas between.
+// betaHeader names the features beyond the version, with commas between.
 const betaHeader = "Anthropic-Beta"
 
-// encode makes the body without what the model was found not to take, and sets its beta.
+// encode makes the body without fields the model was found not to take, and sets its beta.
 func encode(name string, req provider.Request, l wire.Learned, h http.Header) ([]byte, error) {
 	b := fill(name, req, l)
 	if b.interleaves(l) {
@@ -234,7 +234,7 @@ func image(img provider.Image) block {
 		" was left out: this model takes JPEG, PNG, GIF and WebP)"}
 }
 
-// appendText leaves out what is blank: the API refuses empty text blocks.
+// appendText leaves out blank text: the API refuses empty text blocks.
 func appendText(blocks []block, text string) []block {
 	if wire.Blank(text) {
 		return blocks
@@ -246,7 +246,7 @@ func appendText(blocks []block, text string) []block {
 const maxMarks = 4
 
 // mark sets the cache breakpoints: one behind tools and system prompt, the others behind
-// the last user messages. The last writes what the next request reads; the one before is
+// the last user messages. The last writes the cache that the next request reads; the one before is
 // where the previous request wrote: the API looks back only 20 blocks.
 func (b *body) mark() {
 	ephemeral := &cacheControl{Type: "ephemeral"}

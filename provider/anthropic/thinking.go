@@ -140,7 +140,7 @@ func (b *body) interleaves(l wire.Learned) bool {
 	return f.claude && f.major == 4 && b.Thinking != nil && b.Thinking.Budget > 0 && !l.Without(wire.Interleaving)
 }
 
-// The smallest budget the API takes, and what must be left for the answer.
+// The smallest budget the API takes, and the least room for the answer.
 const (
 	minBudget = 1024
 	minAnswer = 512

@@ -35,7 +35,7 @@ var claude = dialect{
 }
 
 // claudeReads are the tools in plan mode, which runs no command. Those that edit are included so
-// that claude reports what it was refused.
+// that claude reports refused calls.
 const claudeReads = "Read,Glob,Grep,LS,NotebookRead,WebFetch,WebSearch,Task,Agent,TodoWrite," +
 	"Edit,Write,NotebookEdit,ExitPlanMode"
 
@@ -198,7 +198,7 @@ func (d *claudeEvents) event(r *reply, data []byte) {
 func (d *claudeEvents) system(r *reply, e claudeEvent) {
 	switch e.Subtype {
 	case "init":
-		r.begin(e.SessionID, "") // it says what it will ask, not who answers
+		r.begin(e.SessionID, "") // it names the model it will ask, not the one that answers
 	case "status":
 		r.heard = r.heard || e.Status == "requesting"
 	case "informational":

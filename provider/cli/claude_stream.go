@@ -100,7 +100,7 @@ func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 	d.sure = r.here()
 }
 
-// assistant takes whole blocks of a message. What was streamed comes once more.
+// assistant takes whole blocks of a message. Streamed blocks come once more.
 func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 	m, blocks := readMessage(e.Message)
 	if e.Error != "" { // claude's own words, which the result has too

@@ -1,9 +1,7 @@
-// Package cli makes providers of coding CLIs that are installed and logged in
-// on the user's machine: claude, codex and gemini. They are second class: a
-// reply is a whole run of the tool, with its own tools, its own prompt and its
-// own rules; artoo shows what it does and decides nothing. Each run is one
-// process with JSON lines on its standard output. The tool's session is resumed
-// by the next message.
+// Package cli makes providers of coding CLIs that are installed and logged in on the user's machine:
+// claude, codex and gemini. They are second class: a reply is a whole run of the tool, with its own tools,
+// its own prompt and its own rules; artoo shows its steps and decides nothing. Each run is one process with
+// JSON lines on its standard output. The tool's session is resumed by the next message.
 package cli
 
 import (
@@ -65,14 +63,14 @@ type CLI struct {
 	Trace func(event, text string)
 	// Withheld are variables with keys of the tool's that Environ left out.
 	Withheld []string
-	Catalog  *provider.Catalog // has the prices; nil is what is built in
+	Catalog  *provider.Catalog // has the prices; nil is the built-in one
 
 	timeouts *timeouts // nil means the usual
 
 	mu       sync.Mutex
 	notified bool              // the user knows whose rules hold
 	broken   map[string]broken // runs that were cut off, by Request.SessionID
-	leaving  []<-chan struct{} // closed when what is left of a stopped run is gone
+	leaving  []<-chan struct{} // closed when the processes of a stopped run are gone
 	capped   bool              // the user was notified of caps that are not kept
 	changed  string            // why the project's settings are left out now, as the user was told
 	policy   string            // the file of the dialect's policy, "" until it is needed
@@ -189,7 +187,7 @@ func (c *CLI) Wait() {
 	_ = c.waitStopped(context.Background(), func() {})
 }
 
-// Close waits as Wait does, and removes what the runs needed.
+// Close waits as Wait does, and removes the files of the runs.
 func (c *CLI) Close() {
 	c.Wait()
 	c.mu.Lock()
@@ -247,7 +245,7 @@ func (c *CLI) variable(name string) string {
 	return ""
 }
 
-// waitStopped waits until what was stopped is gone. late is called once, when that takes a while.
+// waitStopped waits until stopped runs are gone. late is called once, when that takes a while.
 func (c *CLI) waitStopped(ctx context.Context, late func()) error {
 	c.mu.Lock()
 	leaving := slices.Clone(c.leaving)
@@ -325,7 +323,7 @@ func (c *CLI) version(ctx context.Context, path string) string {
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.Environ, c.Dir, time.Second
 	out, err := cmd.Output()
 	if err != nil {
-		return "" // a tool that cannot even tell its version is judged by what it said before
+		return "" // a tool that cannot even tell its version is judged by its earlier message
 	}
 	return versionIn(string(out))
 }

@@ -115,7 +115,7 @@ func (d *codexEvents) event(r *reply, data []byte) {
 	case "turn.completed":
 		r.over = true
 		if u := e.Usage; u != nil {
-			// The count is the thread's. What was cached is part of the input.
+			// The count is the thread's. Cached tokens are part of the input.
 			r.total = &provider.Usage{Input: max(u.Input-u.Cached-u.CacheWrite, 0), CacheRead: u.Cached,
 				CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
 		}

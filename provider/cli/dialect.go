@@ -28,11 +28,11 @@ type dialect struct {
 	policy string // a file of rules that it is given where it only reads, or ""
 	// settings are the names of its settings, hooks and servers in a project.
 	settings []string
-	// projectSettings names what of a repository it would obey; the run is refused then. Or nil.
+	// projectSettings names the files of a repository it would obey; the run is refused then. Or nil.
 	projectSettings func(p place, home string) (string, error)
 	// trusts are variables by which it takes the project for trusted, or nil.
 	trusts []string
-	// environ takes out what the repository would put in; nil where it puts nothing.
+	// environ takes out variables that the repository would set; nil where it sets none.
 	environ func(p place, home string, environ []string) ([]string, error)
 	args    func(call) []string
 	events  func() decoder
@@ -46,7 +46,7 @@ type call struct {
 	model  string // "" for the tool's own
 	effort string // "" for the tool's own
 	edits  bool   // else it only reads
-	trust  bool   // the user trusts what the project brings: it gets that
+	trust  bool   // the user trusts the project's settings: it gets them
 	place  place
 	opens  []string // directories beside the working directory that it may use
 	policy string   // the path of the dialect's policy
@@ -54,7 +54,7 @@ type call struct {
 	caps   Caps
 }
 
-// decoder takes a run's events apart and passes over what it does not know.
+// decoder takes a run's events apart and passes over unknown ones.
 type decoder interface {
 	event(r *reply, data []byte)
 }

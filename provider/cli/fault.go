@@ -66,7 +66,7 @@ func fits(text string, patterns []string) bool {
 	})
 }
 
-// judge says what went wrong with a run that did not end well.
+// judge finds the error of a run that did not end well.
 func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) error {
 	code := exitCode(state)
 	f := cmp.Or(r.reply.failure, &failure{})
@@ -181,7 +181,7 @@ func kindOf(words string, status int) provider.ErrorKind {
 	return cmp.Or(kind, provider.KindProvider)
 }
 
-// masked takes the keys that the tool was given out of what it said.
+// masked takes the keys that the tool was given out of its output.
 func (r *run) masked(text string) string {
 	for _, kv := range r.Environ {
 		name, value, _ := strings.Cut(kv, "=")

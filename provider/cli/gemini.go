@@ -49,7 +49,7 @@ var gemini = dialect{
 	remark: "Approval mode overridden",
 }
 
-// geminiPolicy denies what changes something: the user's settings may allow it.
+// geminiPolicy denies tools that change something: the user's settings may allow them.
 const geminiPolicy = `[[rule]]
 toolName = ["run_shell_command", "write_file", "replace", "save_memory", "exit_plan_mode"]
 decision = "deny"
@@ -122,7 +122,7 @@ func (d *geminiEvents) event(r *reply, data []byte) {
 			why, name, unasked := e.Output, d.calls[e.ID].Tool, false
 			if e.Error != nil {
 				why = e.Error.Message
-				// What nobody could be asked about is not even offered.
+				// A tool that would ask, where no one can answer, is not even offered.
 				unasked = e.Error.Type == "policy_violation" ||
 					e.Error.Type == "tool_not_registered" && slices.Contains(geminiAsks, name)
 			}

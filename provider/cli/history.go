@@ -13,12 +13,12 @@ import (
 // The forms of the parts that a reply consists of beside its text.
 const (
 	formSession  = provider.FormSession // Opaque is a session
-	formStep     = "cli_step"           // Text is what the tool did
-	formSaid     = "cli_said"           // Text is what the model said before a step
+	formStep     = "cli_step"           // Text describes the tool's step
+	formSaid     = "cli_said"           // Text is the model's text before a step
 	formThinking = "cli_thinking"
 )
 
-// What of the history a tool is told that has not seen it.
+// Bounds of the history for a tool that has not seen it.
 const (
 	mostResult     = 4 << 10   // bytes of one result
 	mostTranscript = 400 << 10 // bytes in all; the oldest goes
@@ -28,7 +28,7 @@ type session struct {
 	ID string `json:"id"`
 	// Of is the artoo session it belongs to: in a fork the tool would remember too much.
 	Of string `json:"of,omitempty"`
-	// Total is what the tool's session had used, where the tool counts so.
+	// Total is the usage of the tool's session, where the tool counts so.
 	Total *provider.Usage `json:"total,omitempty"`
 }
 

@@ -81,11 +81,11 @@ func (p *process) killAll() {
 }
 
 const (
-	mostLine = 64 << 20 // bytes of one line, and of what waits to be taken
+	mostLine = 64 << 20 // bytes of one line, and of lines that wait
 	mostTail = 64 << 10 // bytes of stderr that are kept
 )
 
-// lines takes what a tool writes at once, up to a bound: some lose what they could not write.
+// lines takes a tool's output at once, up to a bound: some lose output that they could not write.
 type lines struct {
 	// ready gets a value when there is something to take.
 	ready chan struct{}

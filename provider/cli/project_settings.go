@@ -72,7 +72,7 @@ func tomlString(text string) string {
 // geminiIgnores are names in a .gemini directory that gemini itself does not read.
 var geminiIgnores = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
 
-// geminiProjectSettings names what of the repository gemini would run or obey.
+// geminiProjectSettings names the files of the repository that gemini would run or obey.
 func geminiProjectSettings(p place, home string) (found string, err error) {
 	for _, dir := range p.repository(home) {
 		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))

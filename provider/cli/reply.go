@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	mostStep  = 200       // characters of what a step is about
+	mostStep  = 200       // characters of a step's object
 	mostReply = 256 << 20 // bytes of all that is kept of a reply
 )
 
-// reply is what has come of a run. The decoder of its tool fills it.
+// reply is the reply of a run so far. The decoder of its tool fills it.
 type reply struct {
 	send func(provider.Event) // sends nothing after the caller has left
 
@@ -85,7 +85,7 @@ func (r *reply) kept(m mark) int {
 // more reports whether there is text that was not there at m.
 func (r *reply) more(m mark) bool { return r.text.Len() > r.kept(m) }
 
-// void takes back the text since m. What still counts is said once more.
+// void takes back the text since m. Text that still counts is sent once more.
 func (r *reply) void(m mark, try provider.Retry) {
 	kept := r.kept(m)
 	try.Discard = kept < r.text.Len()
@@ -109,7 +109,7 @@ func (r *reply) refuse(tool, object, reason string) {
 	r.send(provider.Refused{Tool: oneLine(tool), Object: oneLine(object), Reason: oneLine(reason)})
 }
 
-// keep counts what is kept: a tool that runs wild must not take all memory.
+// keep counts kept bytes: a tool that runs wild must not take all memory.
 func (r *reply) keep(text string) {
 	if r.size += len(text); r.size > mostReply {
 		why := fmt.Sprintf("the reply is larger than %d MiB", mostReply>>20)
@@ -160,7 +160,7 @@ func (r *reply) endReasoning() {
 	}
 }
 
-// step is something the tool did: what came before was not the answer.
+// step is a step of the tool: the text before was not the answer.
 func (r *reply) step(what, object string) {
 	r.working()
 	r.endReasoning()

@@ -17,7 +17,7 @@ import (
 const (
 	silence   = 30 * time.Minute
 	mostWait  = 2 * time.Minute
-	mostNoise = 4 << 10 // bytes of what is no event that are kept
+	mostNoise = 4 << 10 // bytes that are kept of lines that are no events
 )
 
 // run is one reply: a run of the tool, or a second one if the first lost its session.
@@ -28,10 +28,10 @@ type run struct {
 	req     provider.Request
 	yield   func(provider.Event, error) bool
 
-	left  bool // who asked does not listen any more
+	left  bool // the caller does not listen any more
 	most  int  // tokens, 0 for any number
 	lost  bool // the tool does not know the session it should resume
-	trust bool // the tool gets what the project brings
+	trust bool // the tool gets the project's settings
 	reply *reply
 	noise []byte // lines on stdout that are not events
 }
@@ -44,7 +44,7 @@ func (r *run) send(e provider.Event) {
 
 func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 
-// once runs the tool and passes on what it says. The error is nil after Done, or if nobody listens.
+// once runs the tool and passes on its events. The error is nil after Done, or if nobody listens.
 func (r *run) once(p plan) error {
 	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck, mayWait: max(cmp.Or(r.MaxRetry, mostWait), 0)}, nil, false
 	path, err := r.path(r.dialect)
@@ -106,7 +106,7 @@ func (r *run) trusted() bool {
 	return trusted
 }
 
-// alone is the environment of a run. The error names what an untrusted repository would bring.
+// alone is the environment of a run. The error names the settings of an untrusted repository.
 func (r *run) alone() ([]string, error) {
 	d, where, home := r.dialect, r.place(), r.home()
 	environ, found := slices.Clone(r.Environ), ""
@@ -129,7 +129,7 @@ func (r *run) alone() ([]string, error) {
 	return nil, r.fault(provider.KindConfig, why, "artoo trust, once you have looked; or another provider", err)
 }
 
-// introduce tells what the user must know of the run before it begins.
+// introduce gives the notices about the run before it begins.
 func (r *run) introduce(p plan) {
 	if text := r.announce(r.trust); text != "" {
 		r.notify(text)
@@ -320,7 +320,7 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 	return nil
 }
 
-// usage is what this run used, also where the tool counts for its session.
+// usage is the usage of this run, also where the tool counts for its session.
 func (r *run) usage(p plan) provider.Usage {
 	total, before := r.reply.total, p.session.Total
 	if total == nil {
@@ -339,7 +339,7 @@ func (r *run) usage(p plan) provider.Usage {
 	return used
 }
 
-// spent is what a run that was cut off used, by its model's price.
+// spent is the usage of a run that was cut off, by its model's price.
 func (r *run) spent() provider.Usage {
 	u := r.reply.usage
 	if r.dialect.price == nil || u.CostUSD != nil || u.Total() == 0 {

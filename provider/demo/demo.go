@@ -1,7 +1,6 @@
-// Package demo is the model of `artoo demo`: a script inside the program that
-// plays a coding agent at work, so that artoo can be seen working without a key
-// or a network. It drives the real loop with the real tools on the files of
-// Files, and decides each step by what the tools returned.
+// Package demo is the model of `artoo demo`: a script inside the program that plays a coding agent at work,
+// so that artoo can be seen working without a key or a network. It drives the real loop with the real tools
+// on the files of Files, and decides each step by the tools' results.
 package demo
 
 import (

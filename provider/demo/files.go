@@ -11,7 +11,7 @@ const Prompt = "The test in this directory fails. Find out why and fix it."
 // Name is the provider's name and that of its only model.
 const Name = "demo"
 
-// The one file the script changes, what is wrong in it, and what is right.
+// The one file the script changes, its faulty line, and the correct one.
 const (
 	source = "till.go"
 	wrong  = "sum += it.Cents"
@@ -78,7 +78,7 @@ func TestTotal(t *testing.T) {
 }
 
 // Scratch writes Files into a new directory of their own and returns it, links
-// resolved. It stays: the fixed program is what the demonstration leaves.
+// resolved. It stays: the demonstration leaves the fixed program.
 func Scratch() (string, error) {
 	dir, err := os.MkdirTemp("", "artoo-demo-")
 	if err != nil {

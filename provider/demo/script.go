@@ -16,7 +16,7 @@ type move struct {
 	calls     []provider.ToolCall
 }
 
-// next decides what comes now, by what the tools returned.
+// next chooses the next step by the tools' results.
 func (s scene) next(tools offered) move {
 	switch {
 	case s.init:
@@ -68,7 +68,7 @@ func (s scene) act(tools offered) move {
 	return s.change(x, v)
 }
 
-// hello looks at what is there.
+// hello looks at the directory.
 func (s scene) hello() move {
 	m := move{text: s.greet("First I look at what is here."),
 		calls: []provider.ToolCall{s.call(0, "ls", lsInput), s.call(1, "read", readInput)}}
@@ -143,7 +143,7 @@ func (s scene) afterEdit() move {
 	return s.end("Edited, not tested", why, changed)
 }
 
-// end is the last answer: a heading, what there is to say as a list (texts with
+// end is the last answer: a heading, a list (texts with
 // a code block stand on their own), and the checks that were run as a table.
 func (s scene) end(heading string, say ...string) move {
 	var list, blocks, b strings.Builder
@@ -196,7 +196,7 @@ func (s scene) call(n int, name, input string) provider.ToolCall {
 	return provider.ToolCall{ID: fmt.Sprintf("demo_%d", s.calls+n+1), Name: name, Input: json.RawMessage(input)}
 }
 
-// failures picks the lines of a test's output that say what was expected.
+// failures picks the lines of a test's output that name the expected values.
 func failures(output string) string {
 	var lines []string
 	for line := range strings.Lines(output) {

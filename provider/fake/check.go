@@ -10,8 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// Check returns what is wrong with a history about to be sent, as strict as the strictest
-// API; nil if nothing.
+// Check returns the fault of a history about to be sent, as strict as the strictest API; nil if nothing.
 func Check(messages []provider.Message) error {
 	if len(messages) == 0 {
 		return nil

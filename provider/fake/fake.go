@@ -48,7 +48,7 @@ func (p *Provider) Last() (req provider.Request, ok bool) {
 }
 
 // Left counts the steps no request has taken yet. A test that ends with some
-// left did not do what its script says.
+// left did not follow its script.
 func (p *Provider) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,8 +110,7 @@ func resolve(s Step, req provider.Request) Step {
 	return s
 }
 
-// snapshot copies what the caller may change later: slices, not the parts,
-// which are values.
+// snapshot copies values that the caller may change later: slices, not the parts, which are values.
 func snapshot(req provider.Request) provider.Request {
 	req.Tools = slices.Clone(req.Tools)
 	req.Messages = slices.Clone(req.Messages)

@@ -14,7 +14,7 @@ import (
 )
 
 // Provider asks models through streamGenerateContent. Its fields must not change once it is
-// in use; several goroutines may use it. What a server refuses outright is left out from
+// in use; several goroutines may use it. A field that a server refuses outright is left out from
 // then on and the request sent again, with a Notice where something is lost.
 type Provider struct {
 	provider.Server // BaseURL with or without /v1beta

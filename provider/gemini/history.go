@@ -94,7 +94,7 @@ func (h *history) assistant(m provider.Message) []part {
 	return parts
 }
 
-// signature is what goes back with a part, or "".
+// signature goes back with a part, or is "".
 func (h *history) signature(opaque string, own bool) string {
 	if !own || h.learned.Forgotten(opaque) {
 		return ""

@@ -98,7 +98,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 	})
 }
 
-// family is what can be read out of a model's id.
+// family holds the facts that a model's id tells.
 type family struct {
 	gemini bool
 	kind   string // pro, flash, lite or another word
@@ -154,7 +154,7 @@ func (f family) think(effort provider.Effort, limit int) *thinkingConfig {
 	case !f.thinks():
 		return nil
 	case effort == "" && f.kind == "lite" && !f.byLevel():
-		return nil // it does not think unless told to, and refuses to show what is not there
+		return nil // it does not think unless told to, and refuses to show thoughts that are not there
 	case effort == "":
 		return &thinkingConfig{IncludeThoughts: true}
 	case f.byLevel():
@@ -191,7 +191,7 @@ const (
 	mostFlash = 24_576
 )
 
-// budget is a share of the reply's tokens, within what the model takes.
+// budget is a share of the reply's tokens, within the model's limits.
 func (f family) budget(effort provider.Effort, limit int) int {
 	least, most := 0, mostFlash
 	switch f.kind {

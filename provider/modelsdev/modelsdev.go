@@ -53,7 +53,7 @@ type cost struct {
 			Size int    `json:"size"`
 		} `json:"tier"`
 	} `json:"tiers"`
-	// Long is what older lists have in place of tiers.
+	// Long stands in older lists in place of tiers.
 	Long *rates `json:"context_over_200k"`
 }
 

@@ -85,7 +85,7 @@ func (d *decoder) take(l *line, data string) error {
 	return nil
 }
 
-// words is what a line that is no reply says.
+// words is the message of a line that is no reply.
 func words(data string) string {
 	var said map[string]string
 	if err := wire.Decode([]byte(data), &said); err == nil && said[badCall] != "" {

@@ -14,7 +14,7 @@ type body struct {
 	Stream    bool            `json:"stream"`
 	Think     json.RawMessage `json:"think,omitempty"` // a truth value or a word
 	KeepAlive string          `json:"keep_alive,omitempty"`
-	// Truncate and Shift say whether the server may drop what does not fit.
+	// Truncate and Shift say whether the server may drop messages that do not fit.
 	Truncate bool        `json:"truncate"`
 	Shift    bool        `json:"shift"`
 	Options  options     `json:"options"`
@@ -118,8 +118,8 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// measure is what of a body a model has to read, in bytes: all but the images and the
-// reasoning, of which most are not given what came before the last question.
+// measure is the part of a body that a model has to read, in bytes: all except the images and the
+// reasoning, of which most models get none from before the last question.
 func measure(body int, messages []message) int {
 	for _, m := range messages {
 		for _, img := range m.Images {

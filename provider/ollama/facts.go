@@ -17,7 +17,7 @@ import (
 
 type facts struct {
 	window int // window in tokens that requests ask for; 0 leaves it to the server
-	// listed says that the server lists what the model can do; else all is tried.
+	// listed says that the server lists the model's abilities; else all is tried.
 	listed                  bool
 	tools, thinking, vision bool
 	levels                  bool // it thinks in levels and cannot do without
@@ -25,7 +25,7 @@ type facts struct {
 	noTools, noThinking     bool // refused, whatever the server says
 }
 
-// without is what is left of a model that was found not to take some of it.
+// without are the abilities of a model except those it was found not to have.
 func (f facts) without(l wire.Learned) facts {
 	f.noTools = l.Without(wire.Tools)
 	f.noThinking = l.Without(wire.Thinking)
@@ -66,7 +66,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 	return f.info(p.Name, model), nil
 }
 
-// lookup is what is known of a model, asked once. A missing model or server is the error.
+// lookup returns the facts of a model, asked once. A missing model or server is the error.
 func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration) (facts, error) {
 	if f, ok := p.known.models.Load(model); ok {
 		return f.(facts), nil
@@ -117,7 +117,7 @@ func (s *show) limit() (most int) {
 	return most
 }
 
-// window is what to ask for of a model with the given limit; 0 is unknown.
+// window is the window to request of a model with the given limit; 0 is unknown.
 func (p *Provider) window(limit int, cloud bool, s show) int {
 	size := p.Window
 	if size <= 0 {

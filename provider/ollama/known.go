@@ -9,13 +9,13 @@ import (
 
 type known struct {
 	models   sync.Map // facts by model
-	notified sync.Map // notices that were given, by model and what
+	notified sync.Map // notices that were given, by model and subject
 
 	mu    sync.Mutex
 	slips map[string]int // calls that could not be read, by request
 }
 
-// notices says, once for each model, what of the request it cannot do.
+// notices names, once for each model, the parts of the request it cannot serve.
 func (k *known) notices(req provider.Request, f facts) (texts []string) {
 	notify := func(what, text string) {
 		if _, again := k.notified.LoadOrStore(req.Model+" "+what, true); !again {
@@ -34,7 +34,7 @@ func (k *known) notices(req provider.Request, f facts) (texts []string) {
 	return texts
 }
 
-// badCall is what the server says of a call that it cannot read itself.
+// badCall matches the server's words about a call that it cannot read itself.
 const badCall = "error parsing tool call"
 
 // badCall counts unreadable calls in a row ("" is readable). On the second the model is told.
@@ -66,7 +66,7 @@ const (
 
 // cut compares the size of a request in bytes with the tokens read, 0 if unknown, and returns
 // a notice if the server dropped a part, which old servers do silently. They may also count
-// only what they had not read before: then loaded is asked for the loaded window, 0 if unknown.
+// only tokens they had not read before: then loaded is asked for the loaded window, 0 if unknown.
 func cut(size, read, window int, loaded func() int) string {
 	least := size / leastTokens
 	if read >= windowStep && read < least {

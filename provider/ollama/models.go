@@ -55,7 +55,7 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 			asking.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				// What cannot be asked for stays the guess that it is.
+				// A fact that cannot be asked for stays a guess.
 				if found, err := p.lookup(limited, m.Name, describeTimeout); err == nil {
 					f = found
 				}
@@ -79,7 +79,7 @@ func (m tagged) facts(p *Provider) facts {
 	return f
 }
 
-// info is what is known of a model, with the catalogue's guess for the rest.
+// info holds the facts of a model, with the catalogue's guess for the rest.
 func (f facts) info(name, model string) provider.ModelInfo {
 	info, _ := provider.Lookup("ollama", model)
 	info.Provider = name

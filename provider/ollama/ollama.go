@@ -26,7 +26,7 @@ const (
 )
 
 // Provider asks models of an Ollama server. Its fields must not change once it is in use;
-// several goroutines may use it. It first asks what a model can do; tools, thinking and
+// several goroutines may use it. It first asks for a model's abilities; tools, thinking and
 // images are left out for models without them, with a Notice where something is lost.
 type Provider struct {
 	provider.Server // BaseURL as Address takes it; a key is for ollama.com alone
@@ -103,7 +103,7 @@ func (a *attempt) decoder() wire.Decoder {
 	return a.dec
 }
 
-// failed says what would do better, or makes a reply of a call that cannot be read.
+// failed adds advice to an error, or makes a reply of a call that cannot be read.
 func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 	switch {
 	case strings.Contains(e.Message, badCall):

@@ -14,10 +14,9 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// Chat asks models through Chat Completions. Its fields must not change once it is in use;
-// several goroutines may use it; it must not be copied. What a server refuses is left out
-// or changed from then on and the request sent again, with a Notice where something is
-// lost.
+// Chat asks models through Chat Completions. Its fields must not change once it is in use; several
+// goroutines may use it; it must not be copied. A field that a server refuses is left out or changed from
+// then on and the request sent again, with a Notice where something is lost.
 type Chat struct {
 	provider.Server // BaseURL up to /v1 where the server has one
 

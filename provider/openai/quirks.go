@@ -23,7 +23,7 @@ type Quirks struct {
 	// Effort says in which form the effort is sent; one without a word is not sent.
 	Effort      EffortStyle
 	EffortWords map[provider.Effort]string
-	// Echo says what of the reasoning goes back to the model that made it.
+	// Echo chooses the reasoning that goes back to the model that made it.
 	Echo Echo
 	// CacheControl marks the prompt for Anthropic's cache where the model is a Claude.
 	CacheControl bool
@@ -48,7 +48,7 @@ const (
 	EffortThinking EffortStyle = "thinking"         // DeepSeek: {"thinking":{"type":"enabled"},"reasoning_effort":"low"}
 )
 
-// Echo says what of a reply's reasoning is sent back with it.
+// Echo chooses the reasoning that is sent back with a reply.
 type Echo string
 
 // The ways in use.
@@ -100,7 +100,7 @@ func QuirksAt(name, address string) Quirks {
 	return QuirksFor("compatible")
 }
 
-// without is the quirks without what a model was found not to take.
+// without is the quirks except fields that a model was found not to take.
 func (q Quirks) without(l wire.Learned) Quirks {
 	if l.Without(wire.LengthField) {
 		q.MaxTokensField = otherLength(q.MaxTokensField)

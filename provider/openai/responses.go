@@ -96,7 +96,7 @@ const (
 
 const includeEncrypted = "reasoning.encrypted_content"
 
-// encodeResponses makes the body of a request without what the server is known to refuse.
+// encodeResponses makes the body of a request without fields the server is known to refuse.
 func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
 	if wire.Blank(req.System) {
@@ -174,7 +174,7 @@ func outputTokens(req provider.Request) int {
 	return max(req.MaxTokens, minOutputTokens)
 }
 
-// think says how hard to think and what of it to send back. An unset effort sends none.
+// think sets the effort of thinking and the reasoning to send back. An unset effort sends none.
 func (b *responsesBody) think(req provider.Request, l wire.Learned) {
 	f := familyOf(req.Model)
 	var r responsesReasoning
@@ -195,7 +195,7 @@ func (b *responsesBody) think(req provider.Request, l wire.Learned) {
 	}
 }
 
-// modelFamily is what requests to a family of OpenAI's models may hold; else they get a 400.
+// modelFamily holds the fields that requests to a family of OpenAI's models may have; others get a 400.
 type modelFamily struct {
 	reasons bool // takes an effort, a summary and the encrypted reasoning
 	known   bool // the family is in the table; else the least is assumed that any takes

@@ -49,7 +49,7 @@ type responsesReply struct {
 	} `json:"incomplete_details"`
 }
 
-// responsesUsage counts tokens; the input includes what came from the cache.
+// responsesUsage counts tokens; the input includes those from the cache.
 type responsesUsage struct {
 	Input        int `json:"input_tokens"`
 	Output       int `json:"output_tokens"`
@@ -161,7 +161,7 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	}
 }
 
-// finish takes the last event, whose response may hold what no event before brought.
+// finish takes the last event, whose response may hold parts that no event before brought.
 func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 	d.count(r.Usage)
 	if e := wire.Reported(r.Error, string(r.Error), false); e != nil {

@@ -50,7 +50,7 @@ func saidItem(mark itemMark, text string) inputItem {
 	return it
 }
 
-// itemMark is what a text or a call keeps of the item it came as.
+// itemMark is the part of its item that a text or a call keeps.
 type itemMark struct {
 	ID    string `json:"id,omitempty"`
 	Phase string `json:"phase,omitempty"`
@@ -233,10 +233,9 @@ func (h *responsesHistory) hasLost(m provider.Message) bool {
 	return false
 }
 
-// replayable is the reasoning item of a part and its id, if the server can make something of
-// it: nothing is stored there, so an item must bring its content along. It goes back as it
-// came, except for what the server writes and does not read, and for the id where it is not
-// named.
+// replayable is the reasoning item of a part and its id, if the server can make something of it: nothing is
+// stored there, so an item must bring its content along. It goes back as it came, except for fields the
+// server writes and does not read, and for the id where it is not named.
 func replayable(r provider.Reasoning, named bool) (raw json.RawMessage, id string, ok bool) {
 	if r.Form != formItem || r.Opaque == "" {
 		return nil, "", false

@@ -134,7 +134,7 @@ func (d *responsesDecoder) open(o *outputItem, it *itemHead) {
 	}
 }
 
-// close takes a finished item, and shows of it what no delta brought.
+// close takes a finished item, and shows the text of it that no delta brought.
 func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessage) {
 	o.done = true
 	switch o.kind {

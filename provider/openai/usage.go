@@ -8,7 +8,7 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// usage is Chat Completions' count. prompt_tokens includes what came from the cache.
+// usage is Chat Completions' count. prompt_tokens includes tokens from the cache.
 type usage struct {
 	Prompt        int `json:"prompt_tokens"`
 	Completion    int `json:"completion_tokens"`

@@ -30,8 +30,7 @@ func Call(id, name, args string) Item {
 	return Item{kind: "call", id: id, name: name, pieces: halves(args)}
 }
 
-// Usage is what the reply reports to have used; without it a small count is
-// reported.
+// Usage is the usage that the reply reports; without it a small count is reported.
 func Usage(u provider.Usage) Item { return Item{kind: "usage", usage: u} }
 
 // NoUsage makes the reply report no usage at all.

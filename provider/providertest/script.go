@@ -32,7 +32,7 @@ type Gate struct {
 	Open <-chan struct{}
 }
 
-// End says what happens after the last byte.
+// End is the end of the reply after its last byte.
 type End int
 
 // The ways a reply ends.
@@ -54,7 +54,7 @@ func (r Reply) Cut(n int) Reply {
 	return r
 }
 
-// Ends sets what happens after the last byte.
+// Ends sets the end of the reply after its last byte.
 func (r Reply) Ends(end End) Reply { r.End = end; return r }
 
 // Hold adds a gate before the byte at offset at; a negative offset counts from

@@ -23,7 +23,7 @@ type Request struct {
 	Body   []byte
 }
 
-// Handler answers requests with scripted replies and keeps what it was asked.
+// Handler answers requests with scripted replies and keeps the requests.
 // It may be used by several requests at a time.
 type Handler struct {
 	// Next chooses the reply of the n-th request, from 0. It is called by one
@@ -70,7 +70,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply.play(w, r)
 }
 
-// Requests returns what has been asked so far.
+// Requests returns the requests so far.
 func (h *Handler) Requests() []Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()

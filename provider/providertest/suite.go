@@ -13,7 +13,7 @@ import (
 	"artoo/provider"
 )
 
-// Config is what the suite asks a provider to be.
+// Config describes the provider under test.
 type Config struct {
 	Name           string
 	URL            string // the loopback server, without a path
@@ -33,19 +33,18 @@ type Wire struct {
 	Unmark func(body []byte) []byte
 	// Stops are the wire's words for the end of a reply without calls.
 	Stops map[string]provider.StopReason
-	// Tells is what the wire can tell of a usage; nil means all of it.
+	// Tells lists the counts of a usage that the wire has; nil means all of them.
 	Tells func(provider.Usage) provider.Usage
 	// EchoesReasoning says that reasoning goes back to the model that made it.
 	EchoesReasoning bool
 	// Blind says that the wire sends no images.
 	Blind bool
-	// Keeps says that the wire keeps payloads of its own with what a model said;
+	// Keeps says that the wire keeps payloads of its own with a model's text;
 	// all else must come back as it was said, and nothing more.
 	Keeps bool
 }
 
-// Run runs the conformance suite: what every wire must do, whatever its bytes
-// look like.
+// Run runs the conformance suite, which holds for every wire, whatever its bytes look like.
 func Run(t *testing.T, w Wire) {
 	groups := map[string]func(*testing.T, Wire){
 		"text": testText, "calls": testCalls, "reasoning": testReasoning, "usage": testUsage,
@@ -154,7 +153,7 @@ func result(call provider.ToolCall, text string) provider.Message {
 }
 
 // some is how much of n is tried: all of it, but for a part with -short, as under the
-// race detector, which finds nothing in what runs in one goroutine.
+// race detector, which finds nothing in code of one goroutine.
 func some(n int) int {
 	if testing.Short() {
 		return n / 4

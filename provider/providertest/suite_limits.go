@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// testLeaks plays proxies and servers that quote what they were sent. No error
+// testLeaks plays proxies and servers that quote the request. No error
 // may show the key, nor the first half of it where a long text was cut.
 func testLeaks(t *testing.T, w Wire) {
 	const key = "key-0123456789"
@@ -100,7 +100,7 @@ func testLong(t *testing.T, w Wire) {
 		}
 		return n
 	}
-	// Twice the history may cost twice, and the same again for what is noise.
+	// Twice the history may cost twice, and the same again for noise.
 	if half, all := sum(steps/2-10, steps/2), sum(steps-10, steps); all > 4*half {
 		t.Errorf("ten requests allocate %d bytes after %d steps and %d after %d", half, steps/2, all, steps)
 	}

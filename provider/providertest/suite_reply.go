@@ -10,8 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// said compares what a model said, without what a wire that keeps payloads of
-// its own adds to it.
+// said compares a model's text, without fields that a wire with payloads of its own adds to it.
 func (w Wire) said() cmp.Option {
 	return cmp.FilterPath(func(p cmp.Path) bool { return w.Keeps && p.Last().String() == ".Opaque" }, cmp.Ignore())
 }

@@ -129,7 +129,7 @@ func (v *validator) tool(name string, limit int) {
 }
 
 // answered checks the result of a call against those that wait for one, in their
-// order, and returns what waits after it.
+// order, and returns the calls that wait after it.
 func (v *validator) answered(what, id string, open []string) []string {
 	if len(open) == 0 || open[0] != id {
 		v.bad("%s: answers %q, the open calls are %q", what, id, open)

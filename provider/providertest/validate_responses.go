@@ -157,7 +157,7 @@ func (v *validator) responsesSchema(what string, raw json.RawMessage) {
 	v.arraysHaveItems(what, root)
 }
 
-// arraysHaveItems looks at every object in a schema. What is no schema, such as
+// arraysHaveItems looks at every object in a schema. An object that is no schema, such as
 // a default value, may only be one that looks like an array of none by chance.
 func (v *validator) arraysHaveItems(what string, at any) {
 	switch at := at.(type) {
@@ -177,8 +177,8 @@ func (v *validator) arraysHaveItems(what string, at any) {
 	}
 }
 
-// responsesState is what an item is checked against: the calls that wait for
-// their results, and the reasoning that waits for what it led to.
+// responsesState is the state that an item is checked against: the calls that wait for
+// their results, and the reasoning that waits for its item.
 type responsesState struct {
 	*validator
 	open      []string

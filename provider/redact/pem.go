@@ -115,7 +115,7 @@ func privateKeyEnd(text string, i int) (from, to, end int) {
 	for from = foot; from > 0; {
 		begin := strings.LastIndexByte(text[:from-1], '\n') + 1
 		line := strings.TrimRight(text[begin:from], "\r\n")
-		run := runOf(line) // what stands before it numbers the line, as in a listing
+		run := runOf(line) // a number before it is the line's, as in a listing
 		whole := len(run) >= leastPEM && strings.ContainsAny(run, "0123456789")
 		last := from == foot && len(run) >= 4 && strings.HasSuffix(run, "=")
 		if end-begin > longestPEM || !strings.HasSuffix(line, run) || 2*len(run) < len(strings.TrimSpace(line)) ||

@@ -38,7 +38,7 @@ func OfRequest(key string, h http.Header, u *url.URL) Known {
 		k.add(base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)), 4)
 	}
 	k.add(u.User.Username(), 8)
-	// Not by url.Values, which drops what it cannot read.
+	// Not by url.Values, which drops parts that it cannot read.
 	for _, piece := range strings.FieldsFunc(u.RawQuery, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, value, found := strings.Cut(piece, "=")
 		plain, err := url.QueryUnescape(value)
@@ -72,7 +72,7 @@ func (k *Known) add(text string, least int) {
 	}
 }
 
-// addLikely takes what may be a key though its name does not say so.
+// addLikely takes values that may be keys though their names do not say so.
 func (k *Known) addLikely(text string) {
 	if strings.ContainsAny(text, "0123456789") {
 		k.add(text, 8)

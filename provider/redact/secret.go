@@ -1,4 +1,4 @@
-// Package redact knows what the keys and tokens of well-known services look
+// Package redact knows how the keys and tokens of well-known services look
 // like. It finds those nobody told artoo about: a paste, a command's output, a
 // file. A key that is known is looked for by its own text, where it is used.
 package redact
@@ -102,7 +102,7 @@ var ownSalt = sync.OnceValue(NewSalt)
 // markBytes are six bytes of a digest: no two keys of a session meet by chance.
 const markBytes = 6
 
-// Mark is what stands for a key: the same for the same key.
+// Mark stands for a key: the same for the same key.
 func (s Salt) Mark(key string) string {
 	digest := hmac.New(sha256.New, s[:])
 	digest.Write([]byte(plain(key)))
@@ -131,7 +131,7 @@ func Find(text string, found func(from, to int)) {
 	find(text, func(from, to int) bool { found(from, to); return true })
 }
 
-// plain is a private key without what listings put before its lines.
+// plain is a private key without the numbers that listings put before its lines.
 func plain(key string) string {
 	if !strings.HasPrefix(key, pemBegin) {
 		return key

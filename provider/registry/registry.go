@@ -16,7 +16,7 @@ import (
 	"artoo/provider/openai"
 )
 
-// Settings are what providers are made of; each takes what it can use.
+// Settings hold the settings of all providers; each takes those it can use.
 type Settings struct {
 	provider.Server
 	Window int                                        // see ollama.Provider

@@ -43,7 +43,7 @@ func (l *Log) On() bool { return l.on.Load() }
 
 func (l *Log) active() bool { return l.JSON != nil || l.Text != nil && l.On() }
 
-// Record writes down what passes by another way than HTTP. event is request or body.
+// Record records traffic by another way than HTTP. event is request or body.
 func (l *Log) Record(event, text string) {
 	if !l.active() {
 		return

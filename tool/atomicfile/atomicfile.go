@@ -39,7 +39,7 @@ func Write(path string, data []byte, mode fs.FileMode) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Temporary is the pattern, for filepath.Match, of the names that Write gives to what is
+// Temporary is the pattern, for filepath.Match, of the names that Write gives to files
 // to become the file at path. One is left where Write was killed.
 func Temporary(path string) string {
 	name, ext := filepath.Base(path), filepath.Ext(path)

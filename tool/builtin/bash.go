@@ -18,7 +18,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// What a command's limits are where the environment names none.
+// Limits of a command where the environment names none.
 const (
 	defaultShellTimeout    = 120 * time.Second
 	defaultShellTimeoutMax = 30 * time.Minute
@@ -84,7 +84,7 @@ func (s commandShell) description() string {
 		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.limits()
 }
 
-// limits describes for the model what a confined command does not get.
+// limits describes for the model the limits of a confined command.
 func (s commandShell) limits() string {
 	if !s.Confined {
 		return ""
@@ -120,7 +120,7 @@ func (s commandShell) plan(_ context.Context, env *tool.Env, in bashInput) (tool
 	return a, nil
 }
 
-// check says what is wrong with a call, and where it would run.
+// check reports an invalid call, and where it would run.
 func (s commandShell) check(env *tool.Env, in bashInput) (files.Place, error) {
 	switch {
 	case s.Path == "":

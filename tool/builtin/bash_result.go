@@ -100,7 +100,7 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// meaning explains the exit codes by which shells report what kept a command from running.
+// meaning explains the exit codes by which shells report that a command could not run.
 func meaning(code int) string {
 	switch {
 	case code == 126:

@@ -17,7 +17,7 @@ import (
 	"artoo/tool/text"
 )
 
-// change is what a call would do to one file.
+// change is the change that a call would make to one file.
 type change struct {
 	files.Place
 	op       byte         // A, M or D: it is added, modified or deleted
@@ -47,7 +47,7 @@ func accessTo(p files.Place, kind tool.Kind, verb, object string) tool.Access {
 	}
 }
 
-// newChange compares the file with what it is to become.
+// newChange compares the file with its new text.
 func newChange(t files.Place, state files.State, old []byte, was, now files.Text) (change, error) {
 	c := change{Place: t, op: 'M', state: state, old: old, was: was, now: now}
 	if state.Missing {
@@ -60,7 +60,7 @@ func newChange(t files.Place, state files.State, old []byte, was, now files.Text
 	return c, err
 }
 
-// finish makes what is to be written, and the diff.
+// finish makes the bytes to write, and the diff.
 func (c *change) finish() (err error) {
 	from, to := edit.Label("a/"+c.source().Display), edit.Label("b/"+c.Display)
 	if c.state.Missing {
@@ -79,7 +79,7 @@ func (c *change) finish() (err error) {
 	return nil
 }
 
-// source is the place of what is there before.
+// source is the place of the file before the change.
 func (c *change) source() files.Place {
 	if c.from != nil {
 		return *c.from
@@ -109,7 +109,7 @@ func planned(f *files.Files, access *tool.Access, key string, changes ...change)
 	f.Seen.Plan(key, digest(changes))
 }
 
-// digest is of what the changes find and what they write.
+// digest hashes the present and the new content of the changes.
 func digest(changes []change) [sha256.Size]byte {
 	h := sha256.New()
 	for _, c := range changes {
@@ -136,7 +136,7 @@ func planChange(f *files.Files, verb, path string, find func(files.Place) (chang
 	return access, err
 }
 
-// commitChange finds the change again and makes it if it is what planChange showed.
+// commitChange finds the change again and makes it if it is the one that planChange showed.
 func commitChange(f *files.Files, path string, find func(files.Place) (change, error)) (change, error) {
 	t, err := f.Resolve(path, true)
 	if err == nil {
@@ -153,7 +153,7 @@ func commitChange(f *files.Files, path string, find func(files.Place) (change, e
 }
 
 // commit makes the changes that were planned under a key, all or none: after a failure
-// everything is as before, or the error says what could not be put back.
+// everything is as before, or the error names the files that could not be put back.
 func commit(f *files.Files, key string, changes ...change) error {
 	if shown, ok := f.Seen.TakePlan(key); !ok || shown != digest(changes) {
 		return errors.New("a file has changed since this call was shown and allowed, and nothing was done; read " +
@@ -219,7 +219,7 @@ func (c *change) make(f *files.Files) (done changed, err error) {
 	}}, nil
 }
 
-// saw notes what the model knows of the file now: what it wrote, and what it knew of the rest.
+// saw notes the lines that the model knows of the file now: those it wrote, and those it knew before.
 func (c *change) saw(f *files.Files, now files.State) {
 	source := c.source()
 	seen, _ := f.Seen.Of(source.Abs)
@@ -303,10 +303,10 @@ func stale(f *files.Files, t files.Place, now files.State) error {
 	return nil
 }
 
-// maxDifference is how much of what others changed is shown, in bytes.
+// maxDifference bounds the diff of others' changes that is shown, in bytes.
 const maxDifference = 4 << 10
 
-// difference is what others changed in a text, as a diff; whole says that it is all of it.
+// difference is a diff of the changes that others made to a text; whole says that it is complete.
 func difference(then, now string) (diff string, whole bool) {
 	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", then, udiff.Lines(then, now), udiff.DefaultContextLines)
 	if err != nil {

@@ -70,7 +70,7 @@ func runEdit(ctx context.Context, env *tool.Env, in editInput, _ io.Writer) (too
 	return tool.Result{Text: text + c.note, Summary: c.counts()}, nil
 }
 
-// editChange is what the edits do to the file, and how many places they replace.
+// editChange makes the change of the edits, and counts the places they replace.
 func editChange(ctx context.Context, e *tool.Env, t files.Place, in editInput) (c change, replaced int, err error) {
 	before, old, state, err := t.LoadText()
 	if err != nil {

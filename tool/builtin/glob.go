@@ -127,7 +127,7 @@ func (t globTarget) matches(dir *os.File, e fs.DirEntry, name string) (changed i
 	return changed, err == nil // else it is gone meanwhile
 }
 
-// mustBeDir says what is wrong with a place that is searched as a directory.
+// mustBeDir returns an error for a place that cannot be searched as a directory.
 func mustBeDir(p files.Place) error {
 	if p.Outside || p.Denied {
 		return errors.New(p.Why)

@@ -24,9 +24,8 @@ import (
 	"artoo/tool/text"
 )
 
-// What an image may be at most. The models' own limits are wider at first (5 MB
-// in base64, 8,000 pixels), but get narrower the more images a conversation
-// holds, and all scale down what is larger than about this.
+// Limits of an image. The models' own limits are wider at first (5 MB in base64, 8,000 pixels), but get
+// narrower the more images a conversation holds, and all scale down what is larger than about this.
 const (
 	maxImageFile = 30 << 20   // bytes of the file
 	maxPixels    = 40_000_000 // bounds the memory of decoding
@@ -166,7 +165,7 @@ func scaled(img image.Image, edge int) image.Image {
 	return img
 }
 
-// opaque puts white behind an image: what is transparent has no colour of its own.
+// opaque puts white behind an image: transparent pixels have no colour of their own.
 func opaque(img image.Image) image.Image {
 	if o, ok := img.(interface{ Opaque() bool }); ok && o.Opaque() {
 		return img
@@ -225,12 +224,12 @@ const (
 	jpegApp15      = 0xef
 	jpegComment    = 0xfe
 	jpegProfile    = 0xe2
-	jpegAdobe      = 0xee // says what the colours are
+	jpegAdobe      = 0xee // names the colour space
 	exifSegment    = 0xe1
 	orientationTag = 0x0112
 )
 
-// strippedJPEG drops what applications added, and what stands behind the image.
+// strippedJPEG drops the data of applications, and bytes behind the image.
 func strippedJPEG(data []byte) []byte {
 	out := append(make([]byte, 0, len(data)), data[:2]...)
 	for s := (jpegScanner{data: data, at: 2}); ; {
@@ -364,7 +363,7 @@ func firstFrame(data []byte) []byte {
 			return false
 		}
 		head, frame := chunk[8:8+frameHead], chunk[8+frameHead:]
-		// What an image of several chunks begins with: flags, and its size.
+		// An image of several chunks begins with flags and its size.
 		extended := append(binary.LittleEndian.AppendUint32([]byte("VP8X"), 10), 0, 0, 0, 0)
 		extended = append(extended, head[6:12]...)
 		var chunks [][]byte

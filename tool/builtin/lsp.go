@@ -16,7 +16,7 @@ import (
 const (
 	lspLimit  = 20 * time.Second
 	maxPlaces = 100  // places, symbols or problems that are shown
-	maxHover  = 4000 // bytes of what a server says of a name
+	maxHover  = 4000 // bytes of a server's description of a name
 )
 
 type lspInput struct {

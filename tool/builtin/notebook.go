@@ -41,7 +41,7 @@ func NotebookEdit() tool.Tool {
 	}, planNotebook, runNotebook)
 }
 
-// cellChange is what a call does to a notebook.
+// cellChange is the change that a call makes to a notebook.
 type cellChange struct {
 	change
 	was, now *notebook.Notebook
@@ -86,7 +86,7 @@ func runNotebook(ctx context.Context, env *tool.Env, in notebookInput, _ io.Writ
 	return tool.Result{Text: said, Summary: fmt.Sprintf("+%d -%d", c.added, c.removed)}, nil
 }
 
-// kindAndID is what a cell is called besides its number.
+// kindAndID names a cell by its kind and ID, besides its number.
 func kindAndID(c notebook.Cell) string {
 	if c.ID == "" {
 		return c.Type
@@ -94,7 +94,7 @@ func kindAndID(c notebook.Cell) string {
 	return c.Type + ", id " + strings.Join(strings.Fields(c.ID), " ")
 }
 
-// changeCell finds out what the call does to the notebook.
+// changeCell finds out how the call changes the notebook.
 func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInput) (c cellChange, err error) {
 	if !isNotebook(t.Display) {
 		return c, t.Errorf(nil, "is no notebook (.ipynb); use edit")
@@ -147,7 +147,7 @@ func changeCell(ctx context.Context, e *tool.Env, t files.Place, in notebookInpu
 	return c, c.show()
 }
 
-// check says what is wrong with an input, and fills in what was left out.
+// check returns the error of an invalid input, and fills in defaults.
 func (in *notebookInput) check() error {
 	in.EditMode, in.CellType = strings.ToLower(cmp.Or(in.EditMode, "replace")), strings.ToLower(in.CellType)
 	switch {
@@ -194,7 +194,7 @@ func (in notebookInput) apply(n *notebook.Notebook, index int) string {
 	return n.Replace(index, in.source(), in.CellType)
 }
 
-// about is what a call is about: its cell, and those above it where it is named by number.
+// about names the cell of a call, and those above it where it is named by number.
 func (in notebookInput) about(text string) ([]string, error) {
 	n, err := notebook.Parse(text)
 	if err != nil || in.CellID == "" {
@@ -254,7 +254,7 @@ func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".i
 // cellOutput is how many bytes of a cell's output are shown.
 const cellOutput = 2000
 
-// showNotebook shows a notebook as cells; ok is false for what cannot be read as one.
+// showNotebook shows a notebook as cells; ok is false where it cannot be read as one.
 func showNotebook(t files.Place, data []byte, in readInput, seen *files.ReadState) (result tool.Result, ok bool, err error) {
 	body, err := files.Decode(data)
 	if err != nil {
@@ -299,7 +299,7 @@ func showNotebook(t files.Place, data []byte, in readInput, seen *files.ReadStat
 	return tool.Result{Text: strings.ToValidUTF8(b.String(), "�"), Summary: summary}, true, nil
 }
 
-// viewCell is a cell of a notebook as read shows it: its title, and what stands below.
+// viewCell is a cell of a notebook as read shows it: its title, and its lines.
 func viewCell(n *notebook.Notebook, i int) (title, below string) {
 	c := n.Cells[i]
 	title = fmt.Sprintf("cell %d, %s", i+1, kindAndID(c))

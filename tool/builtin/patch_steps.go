@@ -16,7 +16,7 @@ import (
 	"artoo/tool/names"
 )
 
-// patchSteps is what the sections of a patch do, in their order.
+// patchSteps are the steps of a patch's sections, in their order.
 func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps []change, err error) {
 	at := map[string]int{} // the step by the file's path
 	for _, f := range files {
@@ -25,7 +25,7 @@ func patchSteps(ctx context.Context, e *tool.Env, files []edit.FilePatch) (steps
 		}
 	}
 	if err == nil {
-		// What is to become what it is stays out.
+		// A file that stays as it is is left out.
 		steps = slices.DeleteFunc(steps, func(c change) bool { return c.op == 'M' && c.from == nil && c.was.Body == c.now.Body })
 		if len(steps) == 0 {
 			err = errors.New("the patch changes nothing: all of it is there already")
@@ -78,7 +78,7 @@ func patchFile(ctx context.Context, e *tool.Env, f edit.FilePatch, steps *[]chan
 	return err
 }
 
-// deletePatched is for a file itself, never for what a link leads to.
+// deletePatched deletes a file or a link, never the target of a link.
 func deletePatched(ctx context.Context, e *tool.Env, s *change, f edit.FilePatch) error {
 	info, err := s.Replaceable()
 	if err != nil {

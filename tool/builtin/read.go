@@ -34,7 +34,7 @@ type readInput struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines; default 2000"`
 
 	bytes int            // how many are shown at most
-	marks map[int]string // what is shown in place of lines, by their numbers
+	marks map[int]string // lines as they are shown, masked, by their numbers
 }
 
 // Read is the tool that shows a file.
@@ -93,7 +93,7 @@ func runRead(ctx context.Context, env *tool.Env, in readInput, _ io.Writer) (too
 	return result, nil
 }
 
-// showFile shows a part of the file, and what the model has seen of it by that. A file that is
+// showFile shows a part of the file, and notes that the model has seen it. A file that is
 // too large to be edited is not read further than to the end of that part.
 func showFile(ctx context.Context, env *tool.Env, t files.Place, file *os.File, info fs.FileInfo, in readInput) (
 	tool.Result, files.ReadState, error) {
@@ -172,7 +172,7 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// showBinary returns an image, or says what the file is.
+// showBinary returns an image, or names the type of the file.
 func showBinary(t files.Place, r io.Reader, size int64, kind string) (tool.Result, error) {
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -213,7 +213,7 @@ func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	return 0, nil, nil
 }
 
-// page is what showText collects.
+// page is the text that showText collects.
 type page struct {
 	body         strings.Builder
 	first, last  int  // numbers of the lines shown

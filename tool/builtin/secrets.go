@@ -12,7 +12,7 @@ import (
 	"artoo/tool/edit"
 )
 
-// secretMark is what stands for a secret in what the model is shown.
+// secretMark stands for a secret in text that the model is shown.
 var secretMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`‹secret:[0-9a-f]{4,64}›`)
 })
@@ -49,7 +49,7 @@ func unmask(env *tool.Env, body string, edits []edit.Replacement) (out []edit.Re
 	return out, values, nil
 }
 
-// marksOf finds what each of the marks stands for in the file.
+// marksOf finds the secret in the file that each mark stands for.
 func marksOf(env *tool.Env, body string, used map[string]bool) (map[string]string, error) {
 	known := map[string]string{}
 	if env.Secrets != nil {

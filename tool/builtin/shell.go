@@ -39,7 +39,7 @@ func Shell() tool.Tool {
 			"wait until a line matches or it ends."}, planShell, runShell)
 }
 
-// action is what a call wants: what it gives says it where it does not.
+// action is the action of a call: its other fields imply it where it is not named.
 func (in shellInput) action() string {
 	switch {
 	case in.Action != "":
@@ -152,7 +152,7 @@ func runShell(ctx context.Context, env *tool.Env, in shellInput, out io.Writer) 
 		nil
 }
 
-// wait waits as the call says. note says what came of it, where the output does not.
+// wait waits as the call says. note describes the outcome where the output does not.
 func (in shellInput) wait(ctx context.Context, job *shell.Job, limit time.Duration) (note string, err error) {
 	var pattern *regexp.Regexp
 	if in.Pattern != "" {
@@ -174,7 +174,7 @@ func (in shellInput) wait(ctx context.Context, job *shell.Job, limit time.Durati
 	return fmt.Sprintf("[it has not ended within %s]\n", seconds(limit)), nil
 }
 
-// write types what the call says: a line, or the end of the input.
+// write types the call's line, or ends the input.
 func (in shellInput) write(job *shell.Job) error {
 	text, ends := strings.CutSuffix(in.Input, endOfInput)
 	if text != "" {

@@ -38,7 +38,7 @@ func WebFetch() tool.Tool {
 	}, planFetch, runFetch)
 }
 
-// fixFetch takes what tools of this kind have elsewhere: a question about the page,
+// fixFetch accepts properties of similar tools elsewhere: a question about the page,
 // which the model answers itself, and the address in the middle of it.
 func fixFetch(fields map[string]json.RawMessage) (changed bool) {
 	var prompt string
@@ -109,7 +109,7 @@ func runFetch(ctx context.Context, env *tool.Env, in fetchInput, _ io.Writer) (t
 	return fetchedText(page, in.Offset, env.Page(fetchBytes)), nil
 }
 
-// allowable names the rule with which the user can allow what was refused.
+// allowable names the rule with which the user can allow a refused address.
 func allowable(err error) error {
 	var own *web.OwnError
 	if errors.As(err, &own) {

@@ -23,7 +23,7 @@ type searchInput struct {
 const (
 	usualFound = 10
 	mostFound  = 20
-	maxQuery   = 400 // characters, what the engines take
+	maxQuery   = 400 // characters; the engines take no more
 )
 
 // WebSearch makes the tool that asks a search engine.

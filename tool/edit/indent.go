@@ -8,7 +8,7 @@ import (
 // indentOf is the blanks and tabs that a line begins with.
 func indentOf(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
-// indenter knows how a file indents what a model wrote in another way.
+// indenter knows how a file indents lines that a model indented in another way.
 type indenter struct {
 	known   map[string]string // the file's indentation by the model's
 	torn    map[string]bool   // the file has several for these of the model's
@@ -43,7 +43,7 @@ func (in indenter) of(indent string) (own string, ok bool) {
 	return in.further(indent)
 }
 
-// rule is how to indent what is deeper or less deep than all that is known, nil for none.
+// rule is how to indent lines deeper or less deep than all that are known, nil for none.
 func (in indenter) rule(added []string) func(string) (string, bool) {
 	var more, less string
 	isMore, isLess := true, true
@@ -70,7 +70,7 @@ func (in indenter) rule(added []string) func(string) (string, bool) {
 	}
 }
 
-// mixed is what alike returns for tabs and blanks together.
+// mixed is the result of alike for tabs and blanks together.
 const mixed = 'x'
 
 // alike is the one character that s is made of, 0 for an empty s.
@@ -127,7 +127,7 @@ func (in indenter) scale(added []string) func(string) (string, bool) {
 func oneStep(x, y int, file, model byte, added []string) (dx, dy int) {
 	isStep := func(blanks int) bool { return slices.Contains([]int{2, 3, 4, 8}, blanks) }
 	switch {
-	case x == 0 && file == '\t': // the step is what the new lines have in common
+	case x == 0 && file == '\t': // the step is the indentation that the new lines share
 		for _, line := range added {
 			indent := indentOf(line)
 			if alike(indent) != ' ' && indent != "" {

@@ -225,7 +225,7 @@ func adapted(file, old []string, replacement string) (text string, ok bool) {
 	return text, true
 }
 
-// ownRest is a new line behind its indentation, with what the file has in place of the old line's.
+// ownRest is a new line behind its indentation, with the file's spelling in place of the old line's.
 func ownRest(file, old, rest string) string {
 	ends := func(line string) (trimmed, blanks string) {
 		trimmed = strings.TrimRightFunc(line, unicode.IsSpace)

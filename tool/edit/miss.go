@@ -160,7 +160,7 @@ func linesOf(body string, at []udiff.Edit) string {
 
 func lineAt(body string, offset int) int { return 1 + strings.Count(body[:offset], "\n") }
 
-// explainMiss says why old is not in body: what differs, and the lines that were probably meant.
+// explainMiss says why old is not in body: the difference, and the lines that were probably meant.
 func explainMiss(body, old, replacement string) string {
 	const miss = "old_string is not in the file"
 	if i := strings.Index(body, replacement); i >= 0 && len(joinSpaces(replacement)) >= tellingLen &&

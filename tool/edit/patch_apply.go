@@ -141,7 +141,7 @@ func (b bodyLines) findChunk(first int, c Chunk) (at int, differs string, err er
 		"them behind @@", len(places), differs, places[0]+1, places[1]+1)
 }
 
-// nearby shows what a chunk that is nowhere may have meant.
+// nearby shows the lines that a chunk without a match may have meant.
 func (b bodyLines) nearby(first int, c Chunk) string {
 	where := ""
 	if first > 0 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// FilePatch is what a patch says of one file.
+// FilePatch is the section of a patch for one file.
 type FilePatch struct {
 	Op     byte // A, M or D
 	Path   string
@@ -25,7 +25,7 @@ type Chunk struct {
 	atEnd    bool // it is the end of the file
 }
 
-// What begins the sections of a patch.
+// The first words of a patch's sections.
 const (
 	PatchBegin  = "*** Begin Patch"
 	PatchEnd    = "*** End Patch"
@@ -36,7 +36,7 @@ const (
 	patchEOF    = "*** End of File"
 )
 
-// hunkHead is what unified diffs have behind @@: numbers that say nothing here.
+// hunkHead matches the numbers behind @@ in unified diffs, which say nothing here.
 var hunkHead = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // patchReader goes through the lines of a patch.
@@ -175,7 +175,7 @@ func (r *patchReader) updated(f *FilePatch) error {
 	return f.checkChunks()
 }
 
-// checkChunks drops what has blank lines only, which stand between sections.
+// checkChunks drops chunks of blank lines only, which stand between sections.
 func (f *FilePatch) checkChunks() error {
 	for i, c := range f.Chunks {
 		if len(c.Old)+len(c.New) > 0 {
@@ -214,7 +214,7 @@ func BarePatch(input string) string {
 	return input
 }
 
-// unfenced is what stands in a fence of Markdown that is all of the text.
+// unfenced is the content of a Markdown fence that is all of the text.
 func unfenced(s string) (body string, ok bool) {
 	mark := s[:len(s)-len(strings.TrimLeft(s, "`"))]
 	if mark == "" {
@@ -228,7 +228,7 @@ func unfenced(s string) (body string, ok bool) {
 	return rest[:at], true
 }
 
-// hereDocument is what a shell reads of <<'EOF' … EOF.
+// hereDocument is the text that a shell reads of <<'EOF' … EOF.
 func hereDocument(s string) (body string, ok bool) {
 	head, rest, found := strings.Cut(s, "\n")
 	word, begins := strings.CutPrefix(strings.TrimSpace(head), "<<")
@@ -248,7 +248,7 @@ func (f FilePatch) Paths() []string {
 	return []string{f.Path}
 }
 
-// PatchPaths are the paths that a patch names; none for what is no patch.
+// PatchPaths are the paths that a patch names; none where the text is no patch.
 func PatchPaths(patch string) (paths []string) {
 	files, err := ParsePatch(patch)
 	if err != nil {
@@ -286,7 +286,7 @@ func PatchOf(line string) (patch, dir string, ok bool) {
 	return patch, dir, ok && strings.HasPrefix(strings.TrimSpace(patch), PatchBegin)
 }
 
-// oneWord is what is quoted as one word, in which a shell expands nothing.
+// oneWord is the content of one quoted word, in which a shell expands nothing.
 func oneWord(s string) (word string, ok bool) {
 	if len(s) < 2 || s[0] != s[len(s)-1] {
 		return "", false

@@ -21,7 +21,7 @@ type Replacement struct {
 	ReplaceAll bool    `json:"replace_all,omitempty"`
 }
 
-// Locate finds the places of one edit, in order, and what differs there from
+// Locate finds the places of one edit, in order, and the differences there from
 // old_string: they are the only ones that it can mean.
 func Locate(t files.Text, e Replacement) (edits []udiff.Edit, differs string, err error) {
 	switch {
@@ -90,7 +90,7 @@ func Occurrences(s, part string, overlapping bool) []int {
 	}
 }
 
-// Replace does one edit: at how many places, and what differs there from old_string.
+// Replace does one edit: at how many places, and the differences there from old_string.
 func Replace(t files.Text, e Replacement) (after files.Text, places int, differs string, err error) {
 	edits, differs, err := Locate(t, e)
 	if err != nil {
@@ -149,7 +149,7 @@ func Label(name string) string {
 }
 
 // DiffFiles compares two contents of a file as a unified diff; was and is say whether they are
-// there. What is no text is named by its type and size.
+// there. Binary content is named by its type and size.
 func DiffFiles(name string, before, after []byte, was, is bool) (string, error) {
 	from, to := Label("a/"+name), Label("b/"+name)
 	if !was {

@@ -1,4 +1,4 @@
-// Package environ makes the environment of commands, and reports what follows from it.
+// Package environ makes the environment of commands, and reports its consequences.
 package environ
 
 import (
@@ -20,12 +20,11 @@ type Withholding struct {
 	Holds func(value string) bool
 }
 
-// ChildEnviron makes the environment of commands from environ, which is as
-// os.Environ gives it, without artoo's own variables and without those that
-// hold names. What could make a command read other files first, open an editor
-// or a pager, or ask somebody, is set so that it does not: see quietVariables, which hold
-// whatever environ says, and quietDefaults, which do not. withheld names the
-// credential-like variables that were left out, sorted; it is for Env.Withheld.
+// ChildEnviron makes the environment of commands from environ, which is as os.Environ gives it, without
+// artoo's own variables and without those that hold names. Variables that could make a command read other
+// files first, open an editor or a pager, or ask somebody, are set so that it does not: see quietVariables,
+// which hold whatever environ says, and quietDefaults, which do not. withheld names the credential-like
+// variables that were left out, sorted; it is for Env.Withheld.
 func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []string) {
 	set, defaults := quietVariables(), quietDefaults()
 	for _, kv := range environ {
@@ -82,10 +81,9 @@ func quietVariables() map[string]string {
 	}
 }
 
-// quietDefaults have single programs say what they say at once and not ask, where the
-// user's own variable does not say otherwise; by the name in capitals, since npm reads
-// either. CI itself is not among them: with it tests write no snapshots, warnings
-// become errors, and servers are not reused.
+// quietDefaults have single programs print their output at once and not ask, where the user's own variable
+// does not say otherwise; by the name in capitals, since npm reads either. CI itself is not among them:
+// with it tests write no snapshots, warnings become errors, and servers are not reused.
 func quietDefaults() map[string]string {
 	defaults := map[string]string{}
 	for _, kv := range []string{
@@ -179,11 +177,10 @@ func Variable(environ []string) func(name string) string {
 	return func(name string) string { return lookup(environ, name) }
 }
 
-// ProgramOf says why the program that commands with this environment would find
-// by this name is not one of the system's: it lies in the project at root, or
-// in a directory that depends on where the command runs. With version it must
-// not be one that looks into the project to see which program it stands for.
-// What is not found is no reason.
+// ProgramOf says why the program that commands with this environment would find by this name is not one of
+// the system's: it lies in the project at root, or in a directory that depends on where the command runs.
+// With version it must not be one that looks into the project to see which program it stands for. A program
+// that is not found is no reason.
 func ProgramOf(environ []string, root, name string, version bool) error {
 	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -211,7 +208,7 @@ func ProgramOf(environ []string, root, name string, version bool) error {
 	return nil
 }
 
-// shim reports whether a program chooses another by what is in the working directory.
+// shim reports whether a program chooses another by files in the working directory.
 func shim(path string) bool {
 	for _, part := range strings.Split(filepath.ToSlash(path), "/") {
 		switch part {

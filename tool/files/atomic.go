@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// newFileMode and newDirMode are what a shell would give new files, before the umask.
+// newFileMode and newDirMode are the modes a shell would give new files, before the umask.
 const (
 	newFileMode = 0o644
 	newDirMode  = 0o755
@@ -69,7 +69,7 @@ func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, 
 	return stateOf(info, data), nil
 }
 
-// Replaceable returns what is at the target, nil for nothing, and an error if it may not be replaced.
+// Replaceable returns the file at the target, nil for none, and an error if it may not be replaced.
 func (t Place) Replaceable() (fs.FileInfo, error) {
 	info, err := t.grant.root.Lstat(t.rel)
 	switch {
@@ -174,7 +174,7 @@ func (t Place) unchanged(expect *State) error {
 	return nil
 }
 
-// State is what the file is like now, with its hash if it is not too large.
+// State is the file's state now, with its hash if it is not too large.
 func (t Place) State() (State, error) {
 	info, err := t.grant.root.Lstat(t.rel)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -70,7 +70,7 @@ func (t Place) OpenSame(named fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// Special names what is neither a regular file nor a directory.
+// Special names the type of a file that is neither regular nor a directory.
 func Special(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular(), mode.IsDir():
@@ -111,7 +111,7 @@ func (t Place) ReadFile(limit int64) ([]byte, fs.FileInfo, error) {
 	return data, info, nil
 }
 
-// Stat describes what is at the absolute path, links followed.
+// Stat describes the file at the absolute path, links followed.
 func (f *Files) Stat(abs string) (fs.FileInfo, error) {
 	t, err := f.Resolve(abs, false)
 	if err != nil {

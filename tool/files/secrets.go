@@ -81,7 +81,7 @@ func (f *Files) ResolveRead(path string) (Place, error) {
 	return t, err
 }
 
-// secretMarks lists what makes a file of this folded name, or a copy of one, a secret; nil for none.
+// secretMarks lists the content that makes a file of this folded name, or a copy of one, a secret; nil for none.
 func secretMarks(base string) (marks []string) {
 	ofCopy(base, func(original string) string {
 		if marks == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Seen is what the model knows of files: what it was shown, and what the plan of a call
+// Seen holds the lines of files that the model knows: those it was shown, and those the plan of a call
 // that changes one showed. The zero Seen is ready; it is safe for concurrent use.
 type Seen struct {
 	mu      sync.Mutex
@@ -20,7 +20,7 @@ type Seen struct {
 	planned map[string][sha256.Size]byte
 }
 
-// ReadState is what the model knows of a file: its state when it was shown, and the lines shown.
+// ReadState is the state of a file when the model was shown it, and the lines shown.
 type ReadState struct {
 	State
 	Whole bool
@@ -30,7 +30,7 @@ type ReadState struct {
 	// Body is the text as it was shown, "" when it was not Kept.
 	Body string
 	Kept bool
-	// ours is what a command of the model's own made of the file since, nil for nothing.
+	// ours is the state in which a command of the model's own left the file since, nil for none.
 	ours *State
 }
 
@@ -66,7 +66,7 @@ func (s ReadState) ShowsCell(number int) bool {
 	return s.Whole || slices.ContainsFunc(s.Cells, func(c Span) bool { return c.From <= number && number < c.To })
 }
 
-// Unseen says what keeps the file from being replaced as a whole, "" for nothing.
+// Unseen says why the file may not be replaced as a whole, "" where it may.
 func (s ReadState) Unseen() string {
 	if s.Whole {
 		return ""
@@ -92,10 +92,10 @@ func (s ReadState) Unseen() string {
 		"change a part with edit", next, to, s.Of, next)
 }
 
-// ChangedByCommand reports whether a command of the model's own made the file what it is.
+// ChangedByCommand reports whether a command of the model's own made the file's present state.
 func (s ReadState) ChangedByCommand(now State) bool { return s.ours != nil && s.ours.Same(now) }
 
-// Of is what the model knows of the file at a Place.Abs; ok is false for an unknown file.
+// Of is the model's state of the file at a Place.Abs; ok is false for an unknown file.
 func (s *Seen) Of(abs string) (known ReadState, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,13 +103,13 @@ func (s *Seen) Of(abs string) (known ReadState, ok bool) {
 	return known, ok
 }
 
-// Bounds of the texts that are kept to tell what others changed, in bytes.
+// Bounds of the texts that are kept to show the changes of others, in bytes.
 const (
 	MaxKeptText  = 256 << 10
 	maxKeptTexts = 8 << 20
 )
 
-// Keep replaces what the model knows of a file.
+// Keep replaces the model's state of a file.
 func (s *Seen) Keep(abs string, known ReadState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Seen) Keep(abs string, known ReadState) {
 	s.files[abs] = known
 }
 
-// AddPage adds what was shown of a file to what was shown before of the same content.
+// AddPage adds lines shown of a file to those shown before of the same content.
 func (s *Seen) AddPage(abs string, now ReadState) {
 	if old, ok := s.Of(abs); ok && !now.Whole && old.Same(now.State) {
 		if now.Whole = old.Whole; !now.Whole {
@@ -141,7 +141,7 @@ func (s *Seen) AddPage(abs string, now ReadState) {
 	s.Keep(abs, now)
 }
 
-// Forget drops what the model knows of a file that is gone.
+// Forget drops the model's state of a file that is gone.
 func (s *Seen) Forget(abs string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Seen) OwnChanges() (done func()) {
 	}
 }
 
-// Plan keeps a hash of what the plan of a call showed, under a key for its run.
+// Plan keeps a hash of the change that a call's plan showed, under a key for its run.
 func (s *Seen) Plan(key string, shown [sha256.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *Seen) Plan(key string, shown [sha256.Size]byte) {
 	s.planned[key] = shown
 }
 
-// TakePlan returns what Plan kept, once.
+// TakePlan returns the hash that Plan kept, once.
 func (s *Seen) TakePlan(key string) (shown [sha256.Size]byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (s *Seen) TakePlan(key string) (shown [sha256.Size]byte, ok bool) {
 	return shown, ok
 }
 
-// State is what a file was like at one moment.
+// State describes a file at one moment.
 type State struct {
 	Missing bool // there was no file
 	ModTime time.Time

@@ -57,7 +57,7 @@ func CharsetOf(head []byte) Charset {
 	return Plain
 }
 
-// HeadSize is how much of a file decides what it is; git takes as much.
+// HeadSize is how many bytes of a file decide its type; git takes as many.
 const HeadSize = 8000
 
 // BinaryType is the media type of a file that is no text, "" for text.
@@ -89,7 +89,7 @@ func validHead(head []byte) bool {
 	return false
 }
 
-// Text is a text file as models read and write it, with what is needed to write it back.
+// Text is a text file as models read and write it, with the encoding needed to write it back.
 type Text struct {
 	Charset Charset
 	Body    string // every \r\n as \n

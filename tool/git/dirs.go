@@ -113,7 +113,7 @@ func Top(dir string) string {
 }
 
 // LooksIn yields the directories in which git looks for a .git when it is
-// started in dir: dir itself, and what is above it and below a ceiling that the
+// started in dir: dir itself, and the directories above it and below a ceiling that the
 // user set by GIT_CEILING_DIRECTORIES. dir is absolute, links resolved.
 func LooksIn(dir string) iter.Seq[string] {
 	end := ceiling(dir, os.Getenv("GIT_CEILING_DIRECTORIES"))

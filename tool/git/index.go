@@ -23,8 +23,7 @@ func EachIndexed(top string, each func(name string, module bool) error) error {
 	}, "ls-files", "-s", "-z")
 }
 
-// Indexes keeps what indexes hold until they change. The zero value is ready; safe
-// for concurrent use.
+// Indexes keeps the entries of indexes until they change. The zero value is ready; safe for concurrent use.
 type Indexes struct {
 	mu  sync.Mutex // guards now
 	now map[string]*indexList
@@ -45,7 +44,7 @@ func (n *Indexes) Of(ctx context.Context, top string) []string { return n.Start(
 
 // Start has the index of the work tree at top read and returns at once. What it returns
 // waits for the names that the index holds, in git's order: none where git cannot say, or
-// where ctx ends first, while git goes on for who asks next.
+// where ctx ends first, while git goes on for the next caller.
 func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 	dir, _, err := Dirs(top)
 	if err != nil {
@@ -76,14 +75,14 @@ func (n *Indexes) Start(ctx context.Context, top string) func() []string {
 		n.now[path] = list
 		go func() {
 			defer close(list.done)
-			_ = panics.Try(func() { list.names() }) // who waits has the panic
+			_ = panics.Try(func() { list.names() }) // the panic reaches the caller that waits
 		}()
 	}
 	return func() []string {
 		select {
 		case <-list.done:
 		case <-ctx.Done():
-			select { // What is known already counts all the same.
+			select { // Names that are known already count all the same.
 			case <-list.done:
 			default:
 				return nil

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Timeout is how long git may take to list what it tracks.
+// Timeout is how long git may take to list the files it tracks.
 const Timeout = 10 * time.Second
 
 // UserConfig runs git config in dir with the user's own settings, and returns the
@@ -36,9 +36,8 @@ func UserConfig(environ []string, dir string, args ...string) ([]string, error) 
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
 }
 
-// Run runs git in dir, of the work tree top, and hands every NUL-terminated
-// piece of its output to each. What each returns ends it. A repository can say that
-// its files are somewhere else: they are at top.
+// Run runs git in dir, of the work tree top, and hands every NUL-terminated piece of its output to each. An
+// error of each ends it. A repository can say that its files are somewhere else: they are at top.
 func Run(ctx context.Context, environ []string, top, dir string, each func(string) error, args ...string) error {
 	g := Git{Dir: dir, Env: append(SafeEnviron(environ), "GIT_WORK_TREE="+top)}
 	return g.Run(ctx, nil, 0, func(name string) error {
@@ -62,7 +61,7 @@ func (g Git) With(env ...string) Git {
 	return g
 }
 
-// Do runs git for what it does.
+// Do runs git for its effect alone.
 func (g Git) Do(ctx context.Context, args ...string) error { return g.Run(ctx, nil, 0, nil, args...) }
 
 // Run runs git with an input, which may be nil, and hands each piece of its output that
@@ -90,7 +89,7 @@ func (g Git) Run(ctx context.Context, stdin io.Reader, sep byte, each func(piece
 }
 
 // Pipe runs git with an input, which may be nil, while take reads its output. An error of
-// take ends git and is returned; one of git's names what it wrote to stderr.
+// take ends git and is returned; an error of git's has the text that it wrote to stderr.
 func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,10 +117,9 @@ func (g Git) Pipe(ctx context.Context, stdin io.Reader, take func(out io.Reader)
 	return taken
 }
 
-// SafeFlags turns off what a repository's own configuration could make git
-// run: a file-system monitor, hooks, a pager, a transport that fetches what a
-// partial clone lacks, a repository that hides among the files of another. It
-// takes no lock either.
+// SafeFlags turns off the programs that a repository's own configuration could make git run: a file-system
+// monitor, hooks, a pager, a transport that fetches what a partial clone lacks, a repository that hides
+// among the files of another. It takes no lock either.
 func SafeFlags() []string {
 	return []string{
 		"--no-pager", "--no-optional-locks",

@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply does what the plan says, as a step of its own that can be taken back. What
-// has changed since the plan was made is left alone and reported; where the system
-// refuses a part, or ctx ends, nothing is done. Nothing is deleted: what goes lies in
-// the quarantine, from where it can be brought back.
+// Apply carries out the plan, as a step of its own that can be taken back. A file that has changed since
+// the plan was made is left alone and reported; where the system refuses a part, or ctx ends, nothing is
+// done. Nothing is deleted: the files go to the quarantine, from where it can be brought back.
 func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 	done, err := j.order(ctx)
 	if err != nil {
@@ -61,7 +60,7 @@ func (j *Journal) Apply(ctx context.Context, p Plan) (Report, error) {
 	return report, err
 }
 
-// land does what a step is to do, after that was written down: all of it, or nothing.
+// land makes the changes of a step, after they were written down: all of them, or none.
 func (s *Step) land(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
 	ops, err := s.j.withParents(ctx, ops)
 	if err == nil {
@@ -76,7 +75,7 @@ func (s *Step) land(ctx context.Context, ops []Change, check func([]Lack) error,
 	return s.perform(ctx, ops, check, then)
 }
 
-// movable reports whether what is at the path can be moved out by a rename, and has no
+// movable reports whether the file at the path can be moved out by a rename, and has no
 // other name. The kernel renames no ".", but first says whether the two lie on one mount.
 func (j *Journal) movable(path string) bool {
 	q, err := j.openQuarantine(true)
@@ -88,7 +87,7 @@ func (j *Journal) movable(path string) bool {
 		func(dir int, _ string) error { return unix.Renameat(dir, ".", int(q.dir.Fd()), ".") }), unix.EXDEV)
 }
 
-// stage puts what the paths shall become into the quarantine, where it is not there yet.
+// stage puts the new files of the paths into the quarantine, where they are not there yet.
 func (s *Step) stage(ctx context.Context, ops []Change) error {
 	q, err := s.j.openQuarantine(true)
 	if err != nil {
@@ -130,7 +129,7 @@ type staged struct {
 	from  string // where it was renamed from, "" if it is a copy
 }
 
-// unstage gives back what did not come into the project, and removes copies.
+// unstage gives back files that did not come into the project, and removes copies.
 func (s *Step) unstage() error {
 	q, err := s.j.openQuarantine(false)
 	errs := []error{err}
@@ -140,10 +139,9 @@ func (s *Step) unstage() error {
 	return errors.Join(errs...)
 }
 
-// perform does what was written down and records the end of the step. If the system
-// refuses a part, check does not accept what was left, or the step that follows fails,
-// all is taken back. Where even that fails the step stays unfinished, and the next Open
-// tries again.
+// perform makes the changes written down and records the end of the step. If the system refuses a part,
+// check does not accept the changes left out, or the step that follows fails, all is taken back. Where even
+// that fails the step stays unfinished, and the next Open tries again.
 func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) error, then Then) ([]Change, error) {
 	r := &restore{j: s.j, ctx: ctx, step: s.ID, ops: ops, from: s.from}
 	done, left := r.run()
@@ -175,7 +173,7 @@ func (s *Step) perform(ctx context.Context, ops []Change, check func([]Lack) err
 	return nil, errors.Join(err, s.unstage(), s.abandonAt(back))
 }
 
-// takeBack reverses what was written down, and restores the paths that Before named.
+// takeBack reverses the changes written down, and restores the paths that Before named.
 func (s *Step) takeBack(ops []Change) (back []Change, err error) {
 	ctx := context.Background()
 	returning := setOf(allPaths(ops))
@@ -210,7 +208,7 @@ func pathsIn(changes []Change) (paths []string) {
 	return paths
 }
 
-// systemError is what the system refused to do, nil if nothing.
+// systemError is the error of an operation that the system refused, nil if none.
 func systemError(left []Lack) error {
 	for _, lack := range left {
 		if lack.Err != nil {
@@ -251,7 +249,7 @@ func (j *Journal) withParents(ctx context.Context, changes []Change) ([]Change, 
 	return ops, ctx.Err()
 }
 
-// intend writes down what is about to be done, and waits until the disk has it.
+// intend writes down the changes that follow, and waits until the disk has them.
 func (s *Step) intend(ops []Change) error {
 	lines := make([]line, 0, len(ops)+1)
 	for _, op := range ops {
@@ -293,7 +291,7 @@ func damaged(path string) error {
 	return fmt.Errorf("its copy is damaged: without %s the rest can be restored", path)
 }
 
-// openKept opens the content that a path shall have from what is kept.
+// openKept opens, from the kept contents, the one that a path shall have.
 func (j *Journal) openKept(c Change) (*os.File, error) {
 	if !j.files.objects.has(c.After.Hash) {
 		if q, err := j.openQuarantine(false); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// seen looks again and returns what differs from what the snapshot saw.
+// seen looks again and returns the differences from the snapshot.
 func (s *Step) seen() ([]Change, error) {
 	j := s.j
 	j.looking.Lock()
@@ -39,7 +39,7 @@ func (s *Step) seen() ([]Change, error) {
 	return changes, errors.Join(append(errs, err)...)
 }
 
-// pairs are the paths that differ from what the snapshot saw, except for those that
+// pairs are the paths that differ from the snapshot, except for those that
 // another step names as its own. created says that some of them are new.
 func (s *Step) pairs(after tree) (pairs []pair, created bool) {
 	j := s.j
@@ -55,8 +55,8 @@ func (s *Step) pairs(after tree) (pairs []pair, created bool) {
 	return pairs, created
 }
 
-// differencesSince hands each what differs between two looks, of which the first did not
-// get to see some directories: there, what was so before the time is left out.
+// differencesSince hands each the differences between two looks, of which the first did not
+// get to see some directories: there, files older than the time are left out.
 func differencesSince(before, after tree, unseen map[string]bool, since time.Time, each func(pair)) {
 	differences(before, after, "", func(p pair) {
 		if !isBelow(unseen, p.path) || !p.olderThan(since, after) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// files are what a journal consists of, besides its quarantine.
+// files are the files of a journal, besides its quarantine.
 type files struct {
 	lock    *flock.Flock
 	log     *log
@@ -26,7 +26,7 @@ const (
 	lockName    = "lock"
 )
 
-// openFiles opens the files, or makes them, and puts right what was left undone.
+// openFiles opens the files, or makes them, and completes steps left unfinished.
 // It is called with j.mu held, or before anybody else knows j.
 func (j *Journal) openFiles() error {
 	if j.files != nil {
@@ -68,7 +68,7 @@ func (j *Journal) openFiles() error {
 	return j.recover(past)
 }
 
-// read opens the files and returns what they hold.
+// read opens the files and returns their content.
 func (f *files) read(j *Journal) (past *past, err error) {
 	if f.objects, err = openStore(filepath.Join(j.cfg.Dir, objectsName), j.cfg.MaxSession, j.at); err != nil {
 		return nil, err

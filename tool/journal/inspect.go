@@ -17,7 +17,7 @@ import (
 	"artoo/tool/text"
 )
 
-// keeping says what look does with a content.
+// keeping says how look keeps a content.
 type keeping int
 
 const (
@@ -120,7 +120,7 @@ func (j *Journal) chmodDir(path string, mode fs.FileMode) error {
 	return j.place.inParent(path, func(dir int, name string) error { return chmodAt(dir, name, mode) })
 }
 
-// list is what lies in a directory, which may be closed to its owner.
+// list lists a directory, which may be closed to its owner.
 func (j *Journal) list(dir string) (entries []entry, err error) {
 	err = j.reach(dir+"/", func() error {
 		entries, err = j.place.list(dir)
@@ -129,7 +129,7 @@ func (j *Journal) list(dir string) (entries []entry, err error) {
 	return entries, err
 }
 
-// lookAt is look at what was, a moment ago, what st says.
+// lookAt is look at a file that st described a moment ago.
 func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (state State, err error) {
 	state = st.state()
 	switch {
@@ -147,7 +147,7 @@ func (j *Journal) lookAt(ctx context.Context, path string, st stat, k keeping) (
 	return state, err
 }
 
-// readFile reads a file that is what st says, returns its hash, and keeps it as k says.
+// readFile reads a file that st describes, returns its hash, and keeps it as k says.
 func (j *Journal) readFile(ctx context.Context, path string, st stat, k keeping) (hash string, err error) {
 	f, opened, err := j.place.openFile(path)
 	if err != nil {
@@ -200,7 +200,7 @@ func readHash(ctx context.Context, r io.Reader) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// kept reports whether what was there can be brought back.
+// kept reports whether the state can be brought back.
 func (j *Journal) kept(s State) bool {
 	switch s.Kind {
 	case Absent:
@@ -275,8 +275,8 @@ func (j *Journal) hasAllNames(st stat) bool {
 	return found == st.links
 }
 
-// maxRead is how many bytes of a file are read to learn what it holds. A larger file
-// is known by what the file system says of it; so nothing ever reads 900 GB of hole.
+// maxRead is how many bytes of a file are read to learn its content. A larger file
+// is known by its stamp; so nothing ever reads 900 GB of hole.
 const maxRead = 64 << 20
 
 // copySparse copies the first size bytes of a file to an empty one, holes as holes.

@@ -38,8 +38,7 @@ const touchEvery = 500 * time.Millisecond
 // follow. A kill of the process loses nothing: what it wrote is the kernel's.
 const syncAfter = 800 * time.Millisecond
 
-// Journal is what one session keeps of one project. Its methods may be called
-// from several goroutines.
+// Journal keeps one session's originals of one project. Its methods may be called from several goroutines.
 type Journal struct {
 	cfg   Config
 	place *place
@@ -72,10 +71,10 @@ type Journal struct {
 
 	looking sync.Mutex // the fields below: one look at the project at a time
 	tree    tree
-	ignored atomic.Pointer[map[string]bool] // what git ignores; nil until it was asked
+	ignored atomic.Pointer[map[string]bool] // the paths git ignores; nil until it was asked
 }
 
-// record is what stays of a step when it is over.
+// record describes a step that is over.
 type record struct {
 	StepInfo
 	kind    string
@@ -141,7 +140,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if _, err := os.Lstat(filepath.Join(cfg.Dir, logName)); errors.Is(err, os.ErrNotExist) {
 		return j, nil
 	}
-	// What recovery ends is synced later, by a timer that may fire before this returns.
+	// The end of a recovery is synced later, by a timer that may fire before this returns.
 	j.mu.Lock()
 	err = j.openFiles()
 	j.mu.Unlock()
@@ -180,7 +179,7 @@ func (j *Journal) Sync() error {
 	return err
 }
 
-// SyncSoon begins what Sync does, and does not wait.
+// SyncSoon begins a Sync, and does not wait.
 func (j *Journal) SyncSoon() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -189,7 +188,7 @@ func (j *Journal) SyncSoon() {
 	}
 }
 
-// Recovered is what Open finished or took back because a process was killed in
+// Recovered lists the steps that Open finished or took back because a process was killed in
 // the middle of it.
 func (j *Journal) Recovered() []Report { return slices.Clone(j.recovered) }
 
@@ -282,7 +281,7 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 	return nil
 }
 
-// noteLeft notes by what the paths are known that artoo changed.
+// noteLeft notes the stamps of the paths that artoo changed.
 func noteLeft(left map[string]uint64, changes []Change) {
 	for _, c := range changes {
 		if left[c.Path] = c.After.Stamp.Inode; c.After.Kind != File && c.After.Kind != Link && !c.After.Whole {
@@ -318,8 +317,7 @@ func (j *Journal) syncLater() {
 	}
 }
 
-// syncNow brings to the disk what was written since the last time. The next Sync returns
-// its error.
+// syncNow brings to the disk all writes since the last time. The next Sync returns its error.
 func (j *Journal) syncNow() {
 	j.oneSync.Lock()
 	defer j.oneSync.Unlock()

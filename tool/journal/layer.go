@@ -25,7 +25,7 @@ var ErrConflict = errors.New("the project has changed since the command ran")
 // could not see. The error names that.
 var ErrHolds = errors.New("a directory to be replaced holds what the command could not see")
 
-// layerOps are the changes of a layer that may be applied. What conflicts is
+// layerOps are the changes of a layer that may be applied. A conflict is
 // [ErrConflict], unless it is build output: then its directory is left out.
 func (j *Journal) layerOps(ctx context.Context, changes []sandbox.Change) (ops []Change, report Report, err error) {
 	var space int64
@@ -118,7 +118,7 @@ func (j *Journal) Holds(size int64) bool {
 	var used int64
 	if j.files != nil {
 		used = j.files.objects.bytes()
-		// What cannot be opened takes no space that the session could know of.
+		// A file that cannot be opened takes no space that the session could know of.
 		if q, err := j.openQuarantine(false); err == nil {
 			used += q.used()
 		}
@@ -126,7 +126,7 @@ func (j *Journal) Holds(size int64) bool {
 	return used+size <= j.cfg.MaxSession
 }
 
-// ownerAbove is who owns the nearest directory above the path.
+// ownerAbove is the owner of the nearest directory above the path.
 func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 	for path != "" {
 		path, _ = split(path)
@@ -137,14 +137,13 @@ func (j *Journal) ownerAbove(path string) (uid, gid uint32) {
 	return 0, 0
 }
 
-// ApplyLayer makes the changes of a throwaway layer to the project, as a step of
-// its own: all of them, or after an error, or if ctx ends, none. Every original is
-// compared with what the line saw and kept, whatever its size; new paths must still be
-// absent, or the error is [ErrConflict]; so it is where an original is written to, or
-// replaced, meanwhile. A directory that shall go and holds what the line did not see
-// stays. Devices, FIFOs, sockets, set-user-ID files and denied paths are never applied.
-// Modification times are those of the layer, extended attributes are left out.
-// Where a part of a directory of build output conflicts, all of that directory is left out.
+// ApplyLayer makes the changes of a throwaway layer to the project, as a step of its own: all of them, or
+// after an error, or if ctx ends, none. Every original is compared with the file that the line saw, and
+// kept whatever its size; new paths must still be absent, or the error is [ErrConflict]; so it is where an
+// original is written to, or replaced, meanwhile. A directory that shall go and holds what the line did not
+// see stays. Devices, FIFOs, sockets, set-user-ID files and denied paths are never applied. Modification
+// times are those of the layer, extended attributes are left out. Where a part of a directory of build
+// output conflicts, all of that directory is left out.
 func (j *Journal) ApplyLayer(ctx context.Context, turn int, what string, changes []sandbox.Change, from Source,
 	then Then) (Report, error) {
 	if err := j.ready(); err != nil {
@@ -263,7 +262,7 @@ func (j *Journal) forgetOriginals(ops []Change) error {
 	return errors.Join(errs...)
 }
 
-// keepOriginals keeps what the changes will replace or delete and cannot be moved into
+// keepOriginals keeps files that the changes will replace or delete and that cannot be moved into
 // the quarantine.
 func (s *Step) keepOriginals(ctx context.Context, ops []Change) error {
 	for i, op := range ops {

@@ -56,7 +56,7 @@ type line struct {
 	From   string    `json:"from,omitempty"`
 	Before *State    `json:"before,omitempty"`
 	After  *State    `json:"after,omitempty"`
-	// Entries are what is new or different in a directory, Gone the names that are no longer
+	// Entries are the new or different names of a directory, Gone the names that are no longer
 	// in it; "." is the directory itself.
 	Entries []sawEntry `json:"entries,omitempty"`
 	Gone    []string   `json:"gone,omitempty"`
@@ -147,15 +147,14 @@ func (l *log) write(b []byte) error {
 	return nil
 }
 
-// sawPrefix begins the lines of what was seen. Most of a log are such lines, and only
+// sawPrefix begins the lines that record a look. Most of a log are such lines, and only
 // [readTree] needs them.
 var (
 	sawPrefix  = []byte(`{"type":"` + lineSaw + `"`)
 	walkPrefix = []byte(`{"type":"` + lineWalk + `"`)
 )
 
-// readLog hands each whole line to f, except what was seen. What a crash left of the last
-// line is cut off.
+// readLog hands each whole line to f, except those of looks. What a crash left of the last line is cut off.
 func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))
 	if err != nil {
@@ -172,9 +171,8 @@ func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 	return l, file.Truncate(l.size)
 }
 
-// readLines hands each whole line to f, except what was seen, and returns the size of all.
-// A line that cannot be read, before the last, is an error: what it said could be what
-// makes another one true.
+// readLines hands each whole line to f, except those of looks, and returns the size of all. A line that
+// cannot be read, before the last, is an error: what it said could be what makes another one true.
 func readLines(data []byte, f func(line)) (size int, err error) {
 	number := 0
 	for text := range bytes.Lines(data) {

@@ -16,9 +16,8 @@ import (
 	"artoo/tool/text"
 )
 
-// swap puts what lies in the quarantine in the place of what is at a path, which comes
-// to lie there instead: one call of the kernel does both. Where the file system cannot do
-// that the path is replaced.
+// swap puts a file of the quarantine in the place of the file at a path, which comes to lie there instead:
+// one call of the kernel does both. Where the file system cannot do that the path is replaced.
 func (r *restore) swap(op Change, now State) error {
 	q, err := r.j.openQuarantine(true)
 	if err != nil {
@@ -86,8 +85,8 @@ func (q *quarantine) putNew(slot string, dir int, name string) error {
 	return renameNew(int(q.dir.Fd()), slot, dir, name)
 }
 
-// exchange exchanges what lies in a slot with what is at a path. If that is not what
-// it was, it goes back, and the user's is at the path again.
+// exchange exchanges the file in a slot with the one at a path. If that has
+// changed meanwhile, it goes back, and the user's is at the path again.
 func (r *restore) exchange(q *quarantine, slot string, dir int, name string, was State) error {
 	swapped := func() (out State, err error) {
 		if err := exchange(int(q.dir.Fd()), slot, dir, name); err != nil {
@@ -128,7 +127,7 @@ func unmoved(now, was State) bool {
 	return now.Stamp.Inode == was.Stamp.Inode && same(now, was)
 }
 
-// moveOut moves what is at a path into the quarantine. Where that cannot be, a file or
+// moveOut moves the file at a path into the quarantine. Where that cannot be, a file or
 // link is removed if the journal holds it.
 func (r *restore) moveOut(op Change, now State) error {
 	q, err := r.j.openQuarantine(true)
@@ -254,7 +253,7 @@ func (r *restore) bringDir(op Change) (bool, error) {
 	return true, changedSince(err)
 }
 
-// stage makes in the quarantine what a path shall become, of what is kept.
+// stage makes in the quarantine, of the kept contents, the file that a path shall become.
 func (r *restore) stage(q *quarantine, op *Change) error {
 	slot, err := q.slot(r.step, op.Path)
 	if err != nil {

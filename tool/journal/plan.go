@@ -29,7 +29,7 @@ func (j *Journal) Plan(ctx context.Context, n int, redo bool) (Plan, error) {
 	return j.planOf(ctx, records, redo)
 }
 
-// PlanStep is what it takes to undo one step, whatever came after it.
+// PlanStep plans the undo of one step, whatever came after it.
 func (j *Journal) PlanStep(ctx context.Context, id int) (Plan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -99,7 +99,7 @@ type back struct {
 }
 
 // backwards follows each path back through the steps that changed it, as long as each of
-// them left what the next one found.
+// them left the state that the next one found.
 type backwards struct {
 	j     *Journal
 	ctx   context.Context
@@ -208,7 +208,7 @@ func (b *backwards) merge(path *back, c Change) bool {
 	return true
 }
 
-// finish makes the list of what to restore, without what cannot be.
+// finish makes the list of changes to restore, without those that cannot be.
 func (b *backwards) finish() error {
 	changes := map[string]Change{}
 	for path, back := range b.paths {
@@ -281,9 +281,8 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 	return "", err
 }
 
-// Diff is what the turns changed, all of them if none is named: what each path was
-// before the first of their steps and after the last, sorted by path. What was
-// taken back is not in it.
+// Diff lists the changes of the turns, all of them if none is named: the state of each path before the
+// first of their steps and after the last, sorted by path. Changes taken back are not in it.
 func (j *Journal) Diff(turns ...int) []Change {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -322,7 +321,7 @@ func (j *Journal) Turns() (turns []int) {
 	return turns
 }
 
-// Content is what a file of a change held, or what a link does. It is an error if
+// Content is the content of a file of a change, or the target of a link. It is an error if
 // that was not kept.
 func (j *Journal) Content(s State) ([]byte, error) {
 	switch {

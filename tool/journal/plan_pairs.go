@@ -48,7 +48,7 @@ func (b *backwards) pair(changes map[string]Change) {
 	}
 }
 
-// isThing reports whether what is there now is what was elsewhere before.
+// isThing reports whether the file there now is the one that was elsewhere before.
 func isThing(now, was State) bool {
 	if now.Kind != was.Kind || now.Mode != was.Mode || now.Size != was.Size {
 		return false
@@ -56,7 +56,7 @@ func isThing(now, was State) bool {
 	return now.Hash != "" && now.Hash == was.Hash || sameStamp(now.Stamp, was.Stamp)
 }
 
-// pairDirs renames a directory back with all that it holds, as what git ignores, or a
+// pairDirs renames a directory back with all that it holds, as ignored files, or a
 // repository, where nothing in it is the user's by now.
 func (b *backwards) pairDirs(changes map[string]Change) {
 	byInode := map[uint64]string{}
@@ -109,7 +109,7 @@ func (b *backwards) movesWhole(from string) bool {
 	return true
 }
 
-// stays is why a path that was made does not go: nothing tells what it held.
+// stays is why a path that was made does not go: its content is not known.
 func (b *backwards) stays(c Change) Reason {
 	if b.plan.Redo || c.After.Kind != Absent || c.Before.Kind != File || c.Before.Hash != "" || b.sources[c.Path] {
 		return ""

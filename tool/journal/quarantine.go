@@ -13,11 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quarantine is a directory on the project's file system which things are renamed to
-// that leave the project: originals that a landing replaces, and what undo takes away.
-// They keep their inodes, by which they are found, and can be renamed back. What is
-// about to come into the project is put there first. Its methods may be called from
-// several goroutines.
+// quarantine is a directory on the project's file system which things are renamed to that leave the
+// project: originals that a landing replaces, and files that undo takes away. They keep their inodes, by
+// which they are found, and can be renamed back. What is about to come into the project is put there first.
+// Its methods may be called from several goroutines.
 type quarantine struct {
 	dir   *os.File
 	dev   uint64
@@ -159,8 +158,7 @@ func (q *quarantine) slot(step int, path string) (string, error) {
 	return fmt.Sprintf("%s/%d-%s", dir, q.next[step], name[:min(len(name), 200)]), nil
 }
 
-// holds notes that something lies in a slot now, and returns what; hash is "" where it
-// is not known.
+// holds notes that a file lies in a slot now, and returns its stat; hash is "" where it is not known.
 func (q *quarantine) holds(slot, hash string) (stat, error) {
 	st, size, err := statBlocks(int(q.dir.Fd()), slot)
 	if err != nil {
@@ -203,7 +201,7 @@ func (q *quarantine) find(s State) (slot string, mode fs.FileMode, ok bool) {
 		s.Kind == File && (now.Size != s.Size || s.Stamp.Mtime != 0 && now.Stamp.Mtime != s.Stamp.Mtime) {
 		return "", 0, false
 	}
-	if s.Kind == Link { // A file system gives the inode of what it deleted to the next new link.
+	if s.Kind == Link { // A file system gives the inode of a deleted file to the next new link.
 		target, err := readlinkAt(int(q.dir.Fd()), h.slot)
 		return h.slot, now.Mode, err == nil && target == s.Target
 	}
@@ -223,7 +221,7 @@ func (q *quarantine) has(s State) bool {
 	return ok
 }
 
-// lies returns what is known of a thing that lies there, whatever became of it. A nil
+// lies returns the record of a thing that lies there, whatever became of it. A nil
 // quarantine holds nothing.
 func (q *quarantine) lies(inode uint64) (h held, ok bool) {
 	if q == nil || inode == 0 {
@@ -251,7 +249,7 @@ func (q *quarantine) open(slot string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), slot), nil
 }
 
-// look says what lies in a slot; hash says that a file is read, up to maxRead.
+// look describes the file in a slot; hash says that a file is read, up to maxRead.
 func (q *quarantine) look(ctx context.Context, slot string, hash bool) (State, error) {
 	st, err := statAt(int(q.dir.Fd()), slot)
 	if err != nil {
@@ -281,7 +279,7 @@ func (q *quarantine) hashed(inode uint64, hash string) {
 	q.held[inode] = h
 }
 
-// inStep are the inodes of what lies in the slots of a step.
+// inStep are the inodes of the files in the slots of a step.
 func (q *quarantine) inStep(step int) (inodes []uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -323,9 +321,8 @@ func (q *quarantine) takeFrom(path, slot string) (*os.File, error) {
 	return nil, err
 }
 
-// giveBack takes away what was to come into the project, or is artoo's own: it is renamed
-// to where it came from, and a copy is removed. What has come into the project lies here no
-// more.
+// giveBack takes away a file that was to come into the project, or is artoo's own: it is renamed to where
+// it came from, and a copy is removed. What has come into the project lies here no more.
 func (q *quarantine) giveBack(one staged) error {
 	h, ok := q.lies(one.inode)
 	if !ok {
@@ -348,7 +345,7 @@ func (q *quarantine) giveBack(one staged) error {
 	return nil
 }
 
-// Late brings back what was written to files after a landing, undo or redo had moved them
+// Late brings back files that were written to after a landing, undo or redo had moved them
 // out of the project: a program that had one open could still save to it. Such a file lies
 // as NAME.yours beside NAME then, where the descriptor still leads to it, and its path is
 // returned. Late looks once at each file that was moved out.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// past is what the log of an earlier process says.
+// past is the state that the log of an earlier process records.
 type past struct {
 	root  string // The project's; "" where the log does not say.
 	last  int
@@ -21,7 +21,7 @@ type past struct {
 	added []string          // directories outside the project
 	left  map[string]uint64 // The journal's own map.
 	err   error
-	// others are the steps that may have moved away what the user made.
+	// others are the steps that may have moved away files the user made.
 	others map[int]bool
 }
 
@@ -184,7 +184,7 @@ func (j *Journal) recoverStep(u *unfinished) (Report, error) {
 	return report, errors.Join(j.endLocked(s, done), j.files.sync())
 }
 
-// dropStaged removes what was to come into the project and did not. Before the intents
+// dropStaged removes files that were to come into the project and did not. Before the intents
 // are whole nothing else lies in the slots of a step that has some.
 func (j *Journal) dropStaged(u *unfinished) error {
 	if u.kind != kindUndo && u.kind != kindRedo && u.kind != kindLayer {
@@ -231,8 +231,8 @@ func (j *Journal) onlyKept(ops []Change, returning map[string]bool) (rest []Chan
 	return rest, cannot, nil
 }
 
-// sinceBefore says what to change to take back a tool's call or a shell command
-// that was cut off. What changed after the death of its process is left alone. restored
+// sinceBefore lists the changes that take back a tool's call or a shell command
+// that was cut off. Files changed after the death of its process are left alone. restored
 // are files that an earlier recovery, which was cut off as well, brought back.
 func (j *Journal) sinceBefore(u *unfinished) (ops, restored []Change, left []Lack, err error) {
 	before := maps.Clone(u.before)
@@ -266,8 +266,8 @@ func (j *Journal) sinceBefore(u *unfinished) (ops, restored []Change, left []Lac
 	return ops, restored, left, nil
 }
 
-// later reports whether a file changed after the time. Nobody knows when what is
-// gone went, and a directory changes with what it holds.
+// later reports whether a file changed after the time. Nobody knows when a file that is
+// gone went, and a directory changes with its entries.
 func later(now State, death int64) bool {
 	return (now.Kind == File || now.Kind == Special) && now.Stamp.Ctime > death
 }
@@ -304,7 +304,7 @@ func isTemp(name string) bool {
 	return ok && len(rest) > len(".tmp")+16 && strings.HasSuffix(rest, ".tmp")
 }
 
-// addSeen adds what differs from what the snapshot of the step saw.
+// addSeen adds the differences from the snapshot of the step.
 func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
 	seen, err := readTree(j.files.log.file, u.ID)
 	if err != nil {

@@ -99,7 +99,7 @@ func (j *Journal) Approved(turn int, what string, paths ...string) error {
 				s.before[rel] = State{}
 				lines = append(lines, line{Type: lineBefore, Step: s.ID, Path: rel, Before: &State{}})
 			}
-			return nil // What is gone, or cannot be listed, is not recorded.
+			return nil // A file that is gone, or a directory that cannot be listed, is not recorded.
 		})
 	}
 	if len(lines) == 0 {

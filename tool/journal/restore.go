@@ -14,13 +14,13 @@ import (
 )
 
 // restore brings paths from one state to another: each thing comes from, and goes to,
-// the quarantine, by a rename, and only where what is there is what is expected.
+// the quarantine, by a rename, and only where the expected file is there.
 // After a kill it can be run once more, or with the states exchanged.
 type restore struct {
 	j    *Journal
 	ctx  context.Context
 	step int
-	// ops are what is to be done. One with From brings back what is at that path, or
+	// ops are the changes to be made. One with From brings back the file that is at that path, or
 	// was; another one takes that away.
 	ops  []Change
 	from Source // It has the new contents of a layer that are not kept; else nil.
@@ -38,7 +38,7 @@ type restore struct {
 	made    bool     // the directories are there
 }
 
-// run does all that can be done. It returns what was, and what was not and why.
+// run makes all changes that it can. It returns those made, and those left with the reason.
 func (r *restore) run() (done []Change, left []Lack) {
 	r.left, r.stamps, r.sources = map[string]Lack{}, map[string]Stamp{}, map[string]string{}
 	slices.SortFunc(r.ops, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
@@ -47,7 +47,7 @@ func (r *restore) run() (done []Change, left []Lack) {
 			r.sources[op.From] = op.Path
 		}
 	}
-	upwards := slices.Clone(r.ops) // A directory comes after what it holds.
+	upwards := slices.Clone(r.ops) // A directory comes after its entries.
 	slices.Reverse(upwards)
 	goes := func(op Change) bool {
 		return (op.After.Kind == Absent || turns(op)) && r.sources[op.Path] == ""
@@ -92,7 +92,7 @@ func (r *restore) run() (done []Change, left []Lack) {
 
 func anyOp(Change) bool { return true }
 
-// each does to the changes what is to be done, as long as there is time.
+// each makes the changes, as long as there is time.
 func (r *restore) each(ops []Change, which func(Change) bool, do func(Change) error) {
 	for _, op := range ops {
 		if _, given := r.left[op.Path]; given || !which(op) {
@@ -155,7 +155,7 @@ func (r *restore) temp(path string) string {
 	return ".artoo-" + hex.EncodeToString(sum[:10]) + ".tmp"
 }
 
-// clean removes what a killed process left beside a path.
+// clean removes files that a killed process left beside a path.
 func (r *restore) clean(op Change) error {
 	return r.inParent(op, func(dir int, _ string) error {
 		if err := unix.Unlinkat(dir, r.temp(op.Path), 0); !errors.Is(err, fs.ErrNotExist) {
@@ -205,10 +205,10 @@ func (r *restore) loosen(op Change) error {
 	return r.chmod(op, now.Mode|0o700)
 }
 
-// remove moves away what shall not be, or makes room for something of another kind. A
+// remove moves a file away that shall not be there, or makes room for one of another kind. A
 // directory that is empty by now is nothing to be kept.
 func (r *restore) remove(op Change) error {
-	// What held it may have been renamed by now, with all that it held.
+	// Its directory may have been renamed by now, with all that it held.
 	if at := r.moved(op.Path); at != op.Path && op.After.Kind == Absent && !r.changes(at) {
 		op.Path = at
 	}
@@ -339,7 +339,7 @@ func (r *restore) chmod(op Change, mode fs.FileMode) error {
 	return r.inParent(op, func(dir int, name string) error { return chmodAt(dir, name, mode) })
 }
 
-// make makes what a path shall be under another name.
+// make makes the file that a path shall be under another name.
 func (r *restore) make(dir int, name string, op Change) (stat, error) {
 	if !r.linkPeer(dir, name, op) {
 		if err := r.build(dir, name, op); err != nil {
@@ -355,7 +355,7 @@ func (r *restore) make(dir int, name string, op Change) (stat, error) {
 	return statAt(dir, name)
 }
 
-// build makes, of what is kept, the file or link that a path shall be.
+// build makes, of the kept contents, the file or link that a path shall be.
 func (r *restore) build(dir int, name string, op Change) error {
 	if err := r.j.at("temp"); err != nil {
 		return err

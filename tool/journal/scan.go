@@ -60,7 +60,7 @@ func sideBySide(ctx context.Context, n int, f func(int)) (called int) {
 	return min(n, int(next.Load()))
 }
 
-// run walks the project, one level below another. What it had no time for is in lacks.
+// run walks the project, one level below another. Paths it had no time for are in lacks.
 func (s *scan) run() {
 	s.next = make(tree, len(s.old))
 	for level := []string{""}; len(level) > 0; {
@@ -105,7 +105,7 @@ func (s *scan) visit(dir string) {
 		} else {
 			e.flags = s.flags(path, e, now)
 			if e.stat.kind() == Link && e.flags&flagDenied == 0 {
-				e.content, _ = s.place.readlink(path) // What cannot be read is not kept.
+				e.content, _ = s.place.readlink(path) // A link that cannot be read is not kept.
 			}
 		}
 		kept = append(kept, e)
@@ -146,7 +146,7 @@ func (s *scan) flags(path string, e entry, now time.Time) (flags uint8) {
 	return flags
 }
 
-// withUnseen is what was seen, and of the rest what was seen before.
+// withUnseen is the tree as seen now, and the rest of it as seen before.
 func (s *scan) withUnseen() tree {
 	if len(s.unseen) == 0 {
 		return s.next
@@ -160,10 +160,10 @@ func (s *scan) withUnseen() tree {
 	return all
 }
 
-// ignoredTime bounds the question what git ignores.
+// ignoredTime bounds git's listing of ignored paths.
 const ignoredTime = 10 * time.Second
 
-// askIgnored asks what git ignores. An error leaves the last answer in force.
+// askIgnored asks git for the ignored paths. An error leaves the last answer in force.
 func (j *Journal) askIgnored(ctx context.Context) map[string]bool {
 	if j.cfg.Ignored == nil {
 		return nil
@@ -211,7 +211,7 @@ func isIgnored(ignored map[string]bool, path string) bool {
 	return false
 }
 
-// waitIgnored asks what git ignores. It waits a part of the budget; an answer that comes
+// waitIgnored asks git for the ignored paths. It waits a part of the budget; an answer that comes
 // later is for the next time, and so is a crash.
 func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
 	if j.cfg.Ignored == nil {
@@ -236,7 +236,7 @@ func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
 	return ignored
 }
 
-// prune takes out what is ignored.
+// prune takes out ignored paths.
 func (t tree) prune(ignored map[string]bool) {
 	for dir, f := range t {
 		if isIgnored(ignored, dir) {

@@ -26,7 +26,7 @@ func (s Session) ephemeral() bool { return strings.HasPrefix(s.ID, Ephemeral) }
 
 // Sessions returns the journals of the project at root that lie in the state
 // directory, the one that was written last first, with the steps that changed
-// something. Those that are not kept are left out, unless they hold what may be the user's.
+// something. Those that are not kept are left out, unless they hold files that may be the user's.
 func Sessions(state, root string) ([]Session, error) {
 	var sessions []Session
 	err := eachSession(state, root, func(s Session) error {
@@ -54,7 +54,7 @@ func Sessions(state, root string) ([]Session, error) {
 	return sessions, err
 }
 
-// Recover finishes or takes back what killed processes left undone in the
+// Recover finishes or takes back steps that killed processes left unfinished in the
 // project, whatever their session: for the start of the next artoo. cfg is as for
 // Open, but for Dir. It reads a few bytes of each journal of the project.
 func Recover(state string, cfg Config) ([]Report, error) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Snapshot looks at the whole project and keeps what is new since the last time,
+// Snapshot looks at the whole project and keeps contents that are new since the last time,
 // before a shell command that may change anything. It takes no longer than
 // Config.Budget, or than ctx allows. It returns what is not covered, sorted by path; what
 // git ignores is in it. After an error the command must not run as one that can be undone.
@@ -22,7 +22,7 @@ func (s *Step) Snapshot(ctx context.Context) ([]Lack, error) {
 	}
 	j.looking.Lock()
 	defer j.looking.Unlock()
-	// A part is for what comes after the looking.
+	// A part of the time is for the steps after the looking.
 	looking, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/4)
 	defer cancel()
 	sc, err := j.survey(looking)
@@ -55,7 +55,7 @@ func (j *Journal) survey(ctx context.Context) (*scan, error) {
 	}
 	sc.work = slices.DeleteFunc(sc.work, func(w job) bool { return isIgnored(sc.ignored, w.path) })
 	if len(sc.work) < maxSorted {
-		// What changed last is least likely to be kept anywhere else.
+		// The latest change is least likely to be kept anywhere else.
 		slices.SortFunc(sc.work, func(a, b job) int { return cmp.Compare(b.stat.mtime, a.stat.mtime) })
 	}
 	err := j.keep(ctx, sc)
@@ -66,14 +66,14 @@ func (j *Journal) survey(ctx context.Context) (*scan, error) {
 // maxSorted is how many new files are put in order: for more there is no time.
 const maxSorted = 20_000
 
-// scan walks the project, with what was seen the last time at hand.
+// scan walks the project, with the tree of the last time at hand.
 func (j *Journal) scan(ctx context.Context, ignored map[string]bool) *scan {
 	sc := &scan{ctx: ctx, place: j.place, dev: j.root.dev, old: j.tree, ignored: ignored, denied: j.cfg.Denied}
 	sc.run()
 	return sc
 }
 
-// loadTree reads what an earlier process saw of the project.
+// loadTree reads the tree that an earlier process saw.
 func (j *Journal) loadTree() (err error) {
 	if j.tree == nil {
 		j.tree, err = readTree(j.files.log.file, 0)
@@ -82,8 +82,8 @@ func (j *Journal) loadTree() (err error) {
 	return err
 }
 
-// saveTree notes in the log what was seen, with more lines. What it has no time for before
-// ctx ends is as before, and listed.
+// saveTree notes the tree in the log, with more lines. Directories that it has no time for
+// before ctx ends stay as they were, and are listed.
 func (j *Journal) saveTree(ctx context.Context, more ...line) (lacks []Lack, err error) {
 	dirs := changedDirs(j.files.saved, j.tree)
 	texts, errs := make([][]byte, len(dirs)), make([]error, len(dirs))
@@ -139,7 +139,7 @@ func (j *Journal) keep(ctx context.Context, sc *scan) error {
 	return errors.Join(errs...)
 }
 
-// keepOne keeps one content. Only what the journal itself could not do is an error.
+// keepOne keeps one content. Only a failure of the journal itself is an error.
 func (j *Journal) keepOne(ctx context.Context, w job) (hash string, lack *Lack, err error) {
 	no := func(why Reason, err error) (string, *Lack, error) {
 		return "", &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil

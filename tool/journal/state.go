@@ -32,7 +32,7 @@ func same(a, b State) bool {
 	return a.Mode == b.Mode && sameStamp(a.Stamp, b.Stamp)
 }
 
-// sameStamp compares what tells a file from another. The time of its last change is not
+// sameStamp compares the stamps that tell a file from another. The time of its last change is not
 // part of that: a rename is one.
 func sameStamp(a, b Stamp) bool { return a.Inode == b.Inode && a.Mtime == b.Mtime }
 
@@ -47,7 +47,7 @@ func sameContent(a, b State) bool {
 	return sameStamp(a.Stamp, b.Stamp)
 }
 
-// matches reports whether now is what a command on a layer saw.
+// matches reports whether now is the state that a command on a layer saw.
 func matches(now State, saw sandbox.Before) bool {
 	switch {
 	case saw.Moved && !saw.Mode.IsDir():

@@ -30,10 +30,9 @@ type Step struct {
 	staged []staged // These are to come into the project.
 }
 
-// Before keeps what the paths are, before a tool writes or deletes them: absolute
-// or relative to the root; a link also stands for the file it leads to, and a
-// new file for the directories that are missing above it. What cannot be kept
-// is returned. After an error, as of a full disk, the tool must not write.
+// Before keeps the files at the paths, before a tool writes or deletes them: absolute or relative to the
+// root; a link also stands for the file it leads to, and a new file for the directories that are missing
+// above it. What cannot be kept is returned. After an error, as of a full disk, the tool must not write.
 func (s *Step) Before(paths ...string) ([]Lack, error) {
 	j := s.j
 	if err := j.ready(); err != nil {
@@ -99,7 +98,7 @@ func (j *Journal) concerned(path string) (all []string, lack *Lack) {
 	return all, nil
 }
 
-// named is what the journal calls an absolute path: relative to the root, or as it is in
+// named is the journal's name of an absolute path: relative to the root, or as it is in
 // another directory that artoo may write to.
 func (j *Journal) named(path string) (name string, ok bool) {
 	if rel, ok := j.below(path); ok {
@@ -110,7 +109,7 @@ func (j *Journal) named(path string) (name string, ok bool) {
 	return name, err == nil && rel != "" && filepath.IsAbs(path)
 }
 
-// resolve returns what the journal calls an absolute path whose directories are freed of
+// resolve returns the journal's name of an absolute path whose directories are freed of
 // links, and those of them that are missing.
 func (j *Journal) resolve(path string) (name string, missing []string, err error) {
 	dir, last := filepath.Split(path)
@@ -133,7 +132,7 @@ func (j *Journal) resolve(path string) (name string, missing []string, err error
 	return name, missing, nil
 }
 
-// End records what came of the step.
+// End records the outcome of the step.
 func (s *Step) End() (Changed, error) {
 	if !s.begun {
 		return Changed{}, nil
@@ -146,7 +145,7 @@ func (s *Step) End() (Changed, error) {
 	return j.changed(changes), err
 }
 
-// changes are those of the paths that Before named, and what a snapshot shows, sorted.
+// changes are those of the paths that Before named, and those that a snapshot shows, sorted.
 func (s *Step) changes() ([]Change, error) {
 	var changes []Change
 	var errs []error
@@ -155,7 +154,7 @@ func (s *Step) changes() ([]Change, error) {
 		before := s.before[path]
 		k := keepSmall
 		if s.j.cfg.Merges(Abs(s.j.cfg.Root, path)) {
-			k = keepAll // Undo compares it with what is there then.
+			k = keepAll // Undo compares it with the file there then.
 		}
 		after, err := s.j.lookExact(s.j.life, path, k, twins)
 		errs = append(errs, err)
@@ -177,7 +176,7 @@ func (s *Step) changes() ([]Change, error) {
 	return changes, errors.Join(errs...)
 }
 
-// changed adds to changes what can be undone of them.
+// changed adds the changes that can be undone.
 func (j *Journal) changed(changes []Change) Changed {
 	c := Changed{Changes: slices.Clone(changes)}
 	for i := range c.Changes {
@@ -190,7 +189,7 @@ func (j *Journal) changed(changes []Change) Changed {
 }
 
 // findRenames notes for a path that appeared which of those that vanished it was:
-// by the inode, else by the content. A file system gives the inode of what it deleted
+// by the inode, else by the content. A file system gives the inode of a deleted file
 // to the next new file: that one holds something else.
 func findRenames(changes []Change) {
 	gone, was := map[any]string{}, map[uint64]State{}

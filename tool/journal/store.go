@@ -53,7 +53,7 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 // partName is the name of a content that is being written.
 const partName = "part"
 
-// openStore learns what is kept. It removes what a crash left of contents.
+// openStore lists the kept contents. It removes parts of contents that a crash left.
 func openStore(path string, limit int64, at func(string) error) (*store, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *store) put(data []byte, force bool) (hash string, err error) {
 	return s.write(bytes.NewReader(data), hash, force)
 }
 
-// putLater is put for what nothing waits for: on a busy disk making a file takes long, and
+// putLater is put for content that nothing waits for: on a busy disk making a file takes long, and
 // many new files land in a third of the time.
 func (s *store) putLater(data []byte) (hash string, err error) {
 	hash = hashOf(data)
@@ -123,7 +123,7 @@ func (s *store) putLater(data []byte) (hash string, err error) {
 	return hash, nil
 }
 
-// flush writes what is to be written. After an error a content is not kept.
+// flush writes the contents that wait. After an error a content is not kept.
 func (s *store) flush() {
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
@@ -248,7 +248,7 @@ func (s *store) forget(hash string) error {
 	return os.Remove(s.path(hash))
 }
 
-// open opens the content with the hash. Its reader compares that with what it reads.
+// open opens the content with the hash. Its reader compares that with the bytes it reads.
 func (s *store) open(hash string) (*os.File, error) {
 	if !s.written(hash) {
 		return nil, fmt.Errorf("content %.12s is not kept", hash)
@@ -256,7 +256,7 @@ func (s *store) open(hash string) (*os.File, error) {
 	return os.Open(s.path(hash))
 }
 
-// sync brings to the disk what was added since the last time.
+// sync brings to the disk the contents added since the last time.
 func (s *store) sync() error {
 	s.flush()
 	s.mu.Lock()

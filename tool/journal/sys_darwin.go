@@ -15,7 +15,7 @@ func (p *place) open(path string, flags int) (int, error) {
 	return p.openSteps(path, flags)
 }
 
-// exchange makes each of two names lead to what the other one led to, in one step.
+// exchange exchanges the files of two names, in one step.
 func exchange(dirA int, a string, dirB int, b string) error {
 	return unix.RenameatxNp(dirA, a, dirB, b, unix.RENAME_SWAP)
 }
@@ -33,7 +33,7 @@ func leaseHolds(int) bool { return true }
 
 func syncAll(*os.File) (bool, error) { return false, nil }
 
-// chmodAt gives what has a name in an open directory another mode. It follows no link.
+// chmodAt changes the mode of a name in an open directory. It follows no link.
 func chmodAt(dir int, name string, mode fs.FileMode) error {
 	return unix.Fchmodat(dir, name, bits(mode), unix.AT_SYMLINK_NOFOLLOW)
 }

@@ -25,7 +25,7 @@ func (p *place) open(path string, flags int) (int, error) {
 	return fd, err
 }
 
-// exchange makes each of two names lead to what the other one led to, in one step.
+// exchange exchanges the files of two names, in one step.
 func exchange(dirA int, a string, dirB int, b string) error {
 	return unix.Renameat2(dirA, a, dirB, b, unix.RENAME_EXCHANGE)
 }
@@ -52,7 +52,7 @@ func leaseHolds(fd int) bool {
 
 func syncAll(dir *os.File) (bool, error) { return true, unix.Syncfs(int(dir.Fd())) }
 
-// chmodAt gives what has a name in an open directory another mode. It follows no link.
+// chmodAt changes the mode of a name in an open directory. It follows no link.
 func chmodAt(dir int, name string, mode fs.FileMode) error {
 	err := unix.Fchmodat(dir, name, bits(mode), unix.AT_SYMLINK_NOFOLLOW)
 	if !errors.Is(err, unix.EOPNOTSUPP) {

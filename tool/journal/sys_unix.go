@@ -104,7 +104,7 @@ func (p *place) openSteps(path string, flags int) (int, error) {
 
 var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// list returns what lies in the directory, sorted by name.
+// list returns the entries of the directory, sorted by name.
 func (p *place) list(path string) ([]entry, error) {
 	dir, err := p.open(path, unix.O_DIRECTORY)
 	if err != nil {
@@ -196,7 +196,7 @@ func readlinkAt(dir int, name string) (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// openFile opens a file to be read, and says what it is.
+// openFile opens a file to be read, and returns its stat.
 func (p *place) openFile(path string) (*os.File, stat, error) {
 	fd, err := p.open(path, 0)
 	if err != nil {
@@ -239,9 +239,8 @@ func statOf(st *unix.Stat_t) stat {
 		size: st.Size, mtime: unix.TimespecToNsec(st.Mtim), ctime: unix.TimespecToNsec(st.Ctim)}
 }
 
-// keepOwnerAt gives what was restored the owner that it had, as far as the system
-// lets us: a group must be one of ours, and only root may give files away, but
-// in a container not to every number.
+// keepOwnerAt gives a restored file the owner that it had, as far as the system lets us: a group must be
+// one of ours, and only root may give files away, but in a container not to every number.
 func keepOwnerAt(dir int, name string, was State) {
 	if os.Geteuid() == 0 {
 		_ = unix.Fchownat(dir, name, int(was.UID), int(was.GID), unix.AT_SYMLINK_NOFOLLOW)
@@ -290,7 +289,7 @@ func (p *place) syncAll() (done bool, err error) {
 // syncFew is how many files are synced one by one: of more, the whole file system is.
 const syncFew = 32
 
-// sync brings to the disk what was done at the paths.
+// sync brings the changes at the paths to the disk.
 func (p *place) sync(paths []string) error {
 	if len(paths) > syncFew {
 		if done, err := p.syncAll(); done || err != nil {

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// entry is what the last look at a directory saw of one name in it.
+// entry is one name of a directory as the last look saw it.
 type entry struct {
 	name string
 	stat stat
-	// content is the hash of what a file holds, or the target of a link; "" if it is not kept.
+	// content is the hash of a file's content, or the target of a link; "" if it is not kept.
 	content string
 	flags   uint8
 }
 
-// state is what a look saw, with what is kept of the content.
+// state is the state that a look saw, with the content if it is kept.
 func (e *entry) state() State {
 	s := e.stat.state()
 	switch s.Kind {
@@ -45,7 +45,7 @@ const (
 	flagMount
 )
 
-// stat is what the file system says of a file; it is comparable.
+// stat is the file system's description of a file; it is comparable.
 type stat struct {
 	mode         fs.FileMode // type and permissions
 	links        uint32
@@ -56,8 +56,7 @@ type stat struct {
 	mtime, ctime int64 // nanoseconds since 1970
 }
 
-// unchanged reports whether a file is still what it was; for a directory the
-// times say nothing of what it holds.
+// unchanged reports whether a file has not changed; for a directory the times say nothing of its entries.
 func (s stat) unchanged(now stat) bool {
 	if s.mode.IsDir() {
 		return s.mode == now.mode && s.inode == now.inode
@@ -68,7 +67,7 @@ func (s stat) unchanged(now stat) bool {
 
 func (s stat) kind() Kind { return KindOf(s.mode) }
 
-// state is what the stat says by itself.
+// state is the state as far as the stat tells it.
 func (s stat) state() State {
 	st := State{Kind: s.kind(), UID: s.uid, GID: s.gid, Stamp: Stamp{Inode: s.inode}}
 	if st.Kind != Link {
@@ -124,7 +123,7 @@ type pair struct {
 	before, after *entry
 }
 
-// differences hands each what differs below dir between two looks, without directories
+// differences hands each the paths that differ below dir between two looks, without directories
 // that one of them did not get to see.
 func differences(before, after tree, dir string, each func(pair)) {
 	a, b := before[dir], after[dir]
@@ -179,7 +178,7 @@ func (e sawEntry) entry() entry {
 		uid: uint32(s[2]), gid: uint32(s[3]), inode: uint64(s[4]), dev: uint64(s[5]), size: s[6], mtime: s[7], ctime: s[8]}}
 }
 
-// changedDirs are the directories in which two trees differ, one before what it holds.
+// changedDirs are the directories in which two trees differ, one before its entries.
 func changedDirs(before, after tree) (dirs []string) {
 	for dir, now := range after {
 		if before[dir] != now {
@@ -195,7 +194,7 @@ func changedDirs(before, after tree) (dirs []string) {
 	return dirs
 }
 
-// sawLine says for the log how a directory differs from what it was; nil is none.
+// sawLine describes for the log how a directory changed; nil is none.
 func sawLine(dir string, was, now *folder) line {
 	l := line{Type: lineSaw, Path: dir}
 	if now == nil {
@@ -218,7 +217,7 @@ func sawLine(dir string, was, now *folder) line {
 	return l
 }
 
-// apply makes of a tree what a line says.
+// apply applies a line to a tree.
 func (t tree) apply(l line) {
 	if slices.Contains(l.Gone, ".") {
 		delete(t, l.Path)
@@ -239,7 +238,7 @@ func (t tree) apply(l line) {
 	t[l.Path] = f
 }
 
-// readTree reads from a log what was seen of the project: up to the walk of a step, or by
+// readTree reads from a log the tree of the project as it was seen: up to the walk of a step, or by
 // now if step is 0.
 func readTree(file *os.File, step int) (tree, error) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))

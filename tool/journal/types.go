@@ -1,6 +1,5 @@
-// Package journal keeps what the files of a project were before each change, so
-// that a turn can be taken back without git, and applies the changes of a
-// throwaway layer.
+// Package journal keeps the files of a project as they were before each change, so that a turn can be taken
+// back without git, and applies the changes of a throwaway layer.
 //
 // A journal belongs to one session and one project. What changes files does so
 // within a [Step]: a tool names the paths beforehand ([Step.Before]), a shell
@@ -22,7 +21,7 @@ import (
 	"time"
 )
 
-// Config says what a journal is of. Dir and Root are required.
+// Config names a journal's project. Dir and Root are required.
 type Config struct {
 	// Dir is the journal's own directory, outside of the project; it is made
 	// with mode 0700 when something is first written. [Dir] names one.
@@ -74,7 +73,7 @@ func Abs(root, path string) string {
 	return filepath.Join(root, filepath.FromSlash(path))
 }
 
-// Kind is what a path leads to. The empty one is nothing.
+// Kind is the kind of file at a path. The empty one is nothing.
 type Kind string
 
 const (
@@ -85,7 +84,7 @@ const (
 	Special Kind = "special" // a device, FIFO or socket
 )
 
-// KindOf is the kind of what has such a mode.
+// KindOf is the kind of a file with such a mode.
 func KindOf(mode fs.FileMode) Kind {
 	switch {
 	case mode.IsRegular():
@@ -98,14 +97,14 @@ func KindOf(mode fs.FileMode) Kind {
 	return Special
 }
 
-// State is what was at a path.
+// State describes a file at a path.
 type State struct {
 	Kind Kind `json:"kind,omitempty"`
 	// Mode is the permission bits, with set-user-ID, set-group-ID and sticky.
 	Mode fs.FileMode `json:"mode,omitempty"`
 	Size int64       `json:"size,omitempty"`
 	// Hash is the content's SHA-256 in hexadecimal digits, "" where it was not
-	// read. Target is what a link holds.
+	// read. Target is the target of a link.
 	Hash   string `json:"hash,omitempty"`
 	Target string `json:"target,omitempty"`
 	// Stamp tells a file from another where Hash is empty.
@@ -121,7 +120,7 @@ type State struct {
 	GID uint32 `json:"gid,omitempty"`
 }
 
-// Stamp is what the file system says of a file. Times are nanoseconds since
+// Stamp is the file system's description of a file. Times are nanoseconds since
 // 1970. A zero field is not known, and not compared.
 type Stamp struct {
 	Inode uint64 `json:"inode,omitempty"`
@@ -129,7 +128,7 @@ type Stamp struct {
 	Mtime int64  `json:"mtime,omitempty"`
 }
 
-// Change is what became of one path, relative to the root, with slashes, or absolute in
+// Change is the change of one path, relative to the root, with slashes, or absolute in
 // a directory outside of it. It need not be UTF-8.
 type Change struct {
 	Path          string
@@ -137,7 +136,7 @@ type Change struct {
 	// From is the path that a created file had before, if it was renamed. In a plan
 	// the file, or a directory with all that it holds, is renamed back from there.
 	From string
-	// Kept says that what was before can be brought back.
+	// Kept says that the state before can be brought back.
 	Kept bool
 }
 
@@ -172,14 +171,14 @@ type Lack struct {
 	Err  error // The system said so, if it is the reason.
 }
 
-// Changed is what a step came to.
+// Changed is the outcome of a step.
 type Changed struct {
 	Changes []Change // sorted by path
 	// Lacks are those of the changed paths that cannot be undone.
 	Lacks []Lack
 }
 
-// StepInfo is what is known of a step afterwards.
+// StepInfo describes a step afterwards.
 type StepInfo struct {
 	ID   int
 	Turn int
@@ -191,26 +190,26 @@ type StepInfo struct {
 	Undone bool
 }
 
-// Plan is what an undo or redo would do. Nothing in the project is changed by making one.
+// Plan lists the changes an undo or redo would make. Making one changes nothing in the project.
 type Plan struct {
 	Redo  bool
 	Turns []int      // undone or redone, the last first
 	Steps []StepInfo // the last first
-	// Restore is what would change: Before is there now, After will be.
+	// Restore lists the changes: Before is there now, After will be.
 	Restore []Change
-	// Left is what stays as it is, because it is no longer as artoo left it.
+	// Left lists paths that stay as they are, because they are no longer as artoo left them.
 	Left []Lack
-	// Cannot is what artoo changed and cannot bring back.
+	// Cannot lists paths that artoo changed and cannot bring back.
 	Cannot []Lack
 	// HeadMoved says that the repository stands elsewhere than when one of the
-	// steps began: a second yes is needed. Busy is what is under way in it.
+	// steps began: a second yes is needed. Busy names a rebase, merge or the like in it.
 	HeadMoved bool
 	Busy      string
 	steps     []int
 	last      int // step when the plan was made
 }
 
-// Report is what Apply or ApplyLayer did.
+// Report describes the outcome of Apply or ApplyLayer.
 type Report struct {
 	Step int // the step it was recorded as
 	// Finished says, of what Open put right, that it finished an undo or redo, and Kept
@@ -218,7 +217,7 @@ type Report struct {
 	Finished, Kept bool
 	Done           []Change
 	Left           []Lack // These were not done.
-	// Cannot is what was replaced or deleted and cannot be brought back.
+	// Cannot lists paths that were replaced or deleted and cannot be brought back.
 	Cannot []Lack
 }
 

@@ -16,7 +16,7 @@ import (
 	"artoo/tool/shell"
 )
 
-// startLimit is how long a server may take to say what it can.
+// startLimit is how long a server may take to report its abilities.
 const startLimit = 30 * time.Second
 
 // client is a running server.
@@ -55,12 +55,12 @@ const (
 	// flycheck begins the names of rust-analyzer's runs of cargo check. The end of one is all that it
 	// says of an edit which broke nothing.
 	flycheck = "rust-analyzer/flycheck/"
-	// checkGrace is for what a run publishes right after its end, and for the next run after a
+	// checkGrace is for findings that a run publishes right after its end, and for the next run after a
 	// cut-off one.
 	checkGrace = 200 * time.Millisecond
 )
 
-// start starts a server. It returns at once; what is asked waits until it is ready.
+// start starts a server. It returns at once; requests wait until it is ready.
 func start(cfg Config, server Server) *client {
 	c := &client{server: server, root: cfg.Root, ready: make(chan struct{}), documents: map[string]*document{},
 		published: make(chan struct{}), loading: map[string]bool{}}
@@ -193,13 +193,13 @@ func (c *client) asked(method string, params json.RawMessage) (any, bool) {
 	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
 		"window/showMessageRequest":
 		return nil, true
-	case "workspace/applyEdit": // nothing changes a file but what was decided
+	case "workspace/applyEdit": // only approved calls change files
 		return map[string]any{"applied": false}, true
 	}
 	return nil, false
 }
 
-// notified takes in what the server found.
+// notified takes in the server's findings.
 func (c *client) notified(method string, params json.RawMessage) {
 	switch method {
 	case "textDocument/publishDiagnostics":
@@ -296,7 +296,7 @@ func (c *client) publish(params json.RawMessage) {
 	c.wake()
 }
 
-// sync tells the server what a file holds now, and returns the version by which it knows it.
+// sync reports a file's present content to the server, and returns the version by which it knows it.
 func (c *client) sync(path, text string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -321,7 +321,7 @@ func (c *client) sync(path, text string) int {
 	return d.version
 }
 
-// found waits for what is wrong with a version of a file; known says that it came.
+// found waits for the problems of a version of a file; known says that they came.
 func (c *client) found(ctx context.Context, path string, version int) (list []Problem, known bool) {
 	for {
 		c.mu.Lock()
@@ -374,7 +374,7 @@ func uriOf(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// pathOf is the file of a URI, "" for what is no file.
+// pathOf is the file of a URI, "" where it names none.
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {

@@ -18,7 +18,7 @@ import (
 // maxFrame bounds one message of a server, in bytes: more than the symbols of any file.
 const maxFrame = 32 << 20
 
-// errGone is a server that has ended or writes what is no protocol.
+// errGone is the error of a server that has ended or does not keep to the protocol.
 var errGone = errors.New("the language server has ended")
 
 // frame is a message of JSON-RPC 2.0; a notification has no id, a response no method.
@@ -41,7 +41,7 @@ func (e *rpcError) Error() string { return e.Message }
 // conn speaks JSON-RPC with a server, framed as the Language Server Protocol has it.
 type conn struct {
 	notified func(method string, params json.RawMessage)             // called one after another
-	asked    func(method string, params json.RawMessage) (any, bool) // answers what the server asks; false for no such method
+	asked    func(method string, params json.RawMessage) (any, bool) // answers the server's requests; false for no such method
 	writes   chan []byte                                             // frames on their way: a server that does not read holds nobody up
 	life     context.Context                                         // done when nothing more will come; its cause says why
 	end      context.CancelCauseFunc
@@ -138,7 +138,7 @@ func (c *conn) reply(f frame) {
 	}
 }
 
-// raw is JSON of what artoo itself makes, which can always be written.
+// raw is the JSON of a value of artoo's own, which can always be written.
 func raw(v any) json.RawMessage {
 	body, err := json.Marshal(v)
 	if err != nil {

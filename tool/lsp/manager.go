@@ -1,7 +1,6 @@
-// Package lsp asks language servers about the project's files: what is wrong with them
-// after an edit, where a name is defined and used, what stands in a file. A server is
-// started when the first file of its kind is asked about; one that is late, dies or
-// floods holds nobody up. It knows nothing of tools or models.
+// Package lsp asks language servers about the project's files: their problems after an edit, where a name
+// is defined and used, the symbols of a file. A server is started when the first file of its kind is asked
+// about; one that is late, dies or floods holds nobody up. It knows nothing of tools or models.
 package lsp
 
 import (
@@ -16,14 +15,14 @@ import (
 	"artoo/tool/shell"
 )
 
-// Config is what a Manager needs.
+// Config holds the dependencies of a Manager.
 type Config struct {
 	Root    string // absolute and link-free
 	Servers []Server
 	Environ []string
 	// Start starts a server's process, whose streams are files.
 	Start shell.Start
-	// Patience is how long an edit waits for what a ready server says of it; 0 means 1.5 s.
+	// Patience is how long an edit waits for a ready server's findings; 0 means 1.5 s.
 	Patience time.Duration
 }
 
@@ -74,20 +73,19 @@ type Found struct {
 	Server   string
 	Path     string
 	Problems []Problem
-	// Old says that it is not known what was wrong before: these are all errors there.
+	// Old says that the problems before the edit are not known: these are all errors there.
 	Old bool
 }
 
-// Before tells the file's server what it holds before an edit. It does not wait.
+// Before reports the file's content before an edit to its server. It does not wait.
 func (m *Manager) Before(path, text string) {
 	if c := m.client(path); c != nil {
 		c.sync(path, text)
 	}
 }
 
-// After tells the file's server what it holds after an edit, and returns what is wrong
-// with it that was not before; nil for nothing, and where the server does not say so in
-// time: then Late does.
+// After reports the file's content after an edit to its server, and returns the problems that were not
+// there before; nil for nothing, and where the server does not say so in time: then Late does.
 func (m *Manager) After(ctx context.Context, path, text string) *Found {
 	c := m.client(path)
 	if c == nil {
@@ -114,7 +112,7 @@ func (m *Manager) After(ctx context.Context, path, text string) *Found {
 	return m.report(ctx, path, e)
 }
 
-// Late returns what is wrong with edited files of which After could say nothing. It does not wait.
+// Late returns the problems of edited files of which After could say nothing. It does not wait.
 func (m *Manager) Late() (all []Found) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -135,7 +133,7 @@ func (m *Manager) Late() (all []Found) {
 	return all
 }
 
-// report is what an edit brought, once.
+// report returns the problems that an edit brought, once.
 func (m *Manager) report(ctx context.Context, path string, e *edit) *Found {
 	now, known := e.client.found(ctx, path, e.version)
 	if !known {
@@ -224,7 +222,7 @@ func (m *Manager) Places(ctx context.Context, what, path, text string, line, at 
 	return places, nil
 }
 
-// Hover is what the server says of the name there, untrusted; "" for nothing.
+// Hover is the server's description of the name there, untrusted; "" for none.
 func (m *Manager) Hover(ctx context.Context, path, text string, line, at int) (string, error) {
 	var hover struct{ Contents json.RawMessage }
 	if err := m.at(ctx, "textDocument/hover", path, text, line, at, &hover); err != nil {
@@ -286,7 +284,7 @@ func (s Symbol) String() string {
 	return fmt.Sprintf("%4d  %s%s %s", s.Line, strings.Repeat("  ", s.Depth), s.Kind, s.Name)
 }
 
-// Symbols are what a file defines, in its order.
+// Symbols are the names that a file defines, in its order.
 func (m *Manager) Symbols(ctx context.Context, path, text string) ([]Symbol, error) {
 	c, err := m.asked(ctx, path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type Problem struct {
 	Path     string // absolute
 	Line     int    // counts from 1
-	Severity string // "error" or "warning"; what is less is left out
+	Severity string // "error" or "warning"; lesser ones are left out
 	Text     string // untrusted
 	// Code is the line's trimmed text: a problem is known by it when lines before it came or went.
 	Code string

@@ -20,7 +20,7 @@ import (
 // is in it is looked at. path is absolute. It is called from several goroutines.
 type Match func(path string, kind fs.FileMode) (found, descend bool)
 
-// Finder keeps what it knows of the trees, for any goroutine. Use New.
+// Finder keeps the listings of the trees, for any goroutine. Use New.
 type Finder struct {
 	match Match
 
@@ -28,7 +28,7 @@ type Finder struct {
 	known map[string]listing
 }
 
-// listing is what a directory held.
+// listing is the content of a directory.
 type listing struct {
 	changed time.Time
 	inode   uint64
@@ -45,7 +45,7 @@ func New(match Match) *Finder { return &Finder{match: match, known: map[string]l
 // (a jiffy is 10 ms at most), in which it may have changed once more.
 const ClockTick = 50 * time.Millisecond
 
-// Find returns the whole paths of what is found below the roots, sorted. Links are
+// Find returns the whole paths of the matches below the roots, sorted. Links are
 // not followed. Directories that cannot be read, or are gone, hold nothing; the error is for
 // a root that cannot be looked at. Directories of one depth are listed side by side.
 func (f *Finder) Find(roots ...string) (found []string, err error) {
@@ -72,7 +72,7 @@ func (f *Finder) Find(roots ...string) (found []string, err error) {
 	return slices.Compact(found), nil
 }
 
-// list lists a directory, or takes what is known of it.
+// list lists a directory, or takes its known listing.
 func (f *Finder) list(dir *string) (l listing) {
 	var st unix.Stat_t
 	if unix.Lstat(*dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {

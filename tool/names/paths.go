@@ -89,7 +89,7 @@ func Fold(name string) string {
 type ID struct{ device, number uint64 }
 
 // Stamp says which file is at a path and in which state: two that are equal mean that
-// nothing changed between them. Of a directory it says nothing about what is in it.
+// nothing changed between them. Of a directory it says nothing about its entries.
 // The zero value is that of a path at which nothing is.
 type Stamp struct {
 	id      ID
@@ -149,7 +149,7 @@ func Outside(paths []string) (outside []string) {
 	return outside
 }
 
-// linksOf is a regular file and how many names it has; 0 of what is none.
+// linksOf counts the names of a regular file; 0 for any other.
 func linksOf(path string) (file ID, count uint64) {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {

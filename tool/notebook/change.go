@@ -159,7 +159,7 @@ func (n *Notebook) indent() (step string, ok bool) {
 	return open[strings.LastIndexByte(open, '\n')+1:], strings.Contains(open, "\n")
 }
 
-// between is what stands between two cells.
+// between is the text between two cells.
 func (n *Notebook) between() string {
 	if step, ok := n.indent(); ok {
 		return ",\n" + step + step
@@ -216,7 +216,7 @@ func (n *Notebook) quote(text string) string {
 	return b.String()
 }
 
-// onlyASCII reports whether the file writes what is not ASCII in escapes.
+// onlyASCII reports whether the file escapes characters outside ASCII.
 func (n *Notebook) onlyASCII() bool {
 	if !text.IsASCII(n.text) {
 		return false

@@ -31,7 +31,7 @@ type Cell struct {
 	Source string
 	// Count is the number that Jupyter gave to the cell's last run, nil for none.
 	Count *int
-	// Outputs are what the cell's last run left.
+	// Outputs are those of the cell's last run.
 	Outputs []Output
 
 	value
@@ -41,7 +41,7 @@ type Cell struct {
 // Ran reports whether a run left something in the cell.
 func (c Cell) Ran() bool { return len(c.Outputs) > 0 || c.Count != nil }
 
-// Output is a part of what a run of a cell left.
+// Output is a part of the output of a cell's run.
 type Output struct {
 	Text  Joined                     `json:"text"`
 	Data  map[string]json.RawMessage `json:"data"` // by media type
@@ -177,7 +177,7 @@ func (n *Notebook) Find(name string) (int, error) {
 // span is a part of the text, in bytes.
 type span struct{ from, to int }
 
-// value is an object or a list with what it holds; anything else holds nothing.
+// value is an object or a list with its members; anything else has none.
 type value struct {
 	span
 	kind  byte // the first of its text
@@ -192,7 +192,7 @@ type item struct {
 
 // inside reads a value of the text, which is valid JSON there.
 func (n *Notebook) inside(at span) value {
-	const blanks = " \t\r\n" // what JSON allows between its words
+	const blanks = " \t\r\n" // JSON allows these between its words
 	text := n.text[at.from:at.to]
 	blank := len(text) - len(strings.TrimLeft(text, blanks))
 	v := value{span: span{at.from + blank, at.from + len(strings.TrimRight(text, blanks))}}

@@ -52,7 +52,7 @@ func inParts(paths []string, f func(part []string) error) error {
 }
 
 // IgnoredSince returns those of the absolute paths that git ignores by rules in files which have
-// not changed since a time. What git does not tell is not ignored. environ is the environment
+// not changed since a time. Files that git does not list are not ignored. environ is the environment
 // that git gets.
 func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.Time, paths []string) map[string]bool {
 	ignored := map[string]bool{}
@@ -158,7 +158,7 @@ func isHash(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// mostHashed is how many bytes of a file are read to compare it with what git holds.
+// mostHashed is how many bytes of a file are read to compare it with git's content.
 const mostHashed = 64 << 20
 
 // IsBlob reports whether git would hold a file's content by one of these names. The error
@@ -234,7 +234,7 @@ func (p Project) Committed(ctx context.Context, environ []string, path string) b
 	return err == nil && found
 }
 
-// isHeld is IsBlob for what is at a path.
+// isHeld is IsBlob for the file at a path.
 func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) (bool, error) {
 	switch {
 	case kind&fs.ModeSymlink != 0:
@@ -254,10 +254,9 @@ func isHeld(ctx context.Context, path string, kind fs.FileMode, blobs []string) 
 	return IsBlob(ctx, file, blobs)
 }
 
-// Loses says in words what is lost when the file at an absolute path is
-// replaced: it is there, and no commit has it as it is. "" for nothing. environ
-// is the environment that commands get. Git is asked only where its own
-// programs are off; what it cannot tell within two seconds counts as lost.
+// Loses says in words what is lost when the file at an absolute path is replaced: it is there, and no
+// commit has it as it is. "" for nothing. environ is the environment that commands get. Git is asked only
+// where its own programs are off; a file that it cannot judge within two seconds counts as lost.
 func Loses(environ []string, path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -273,7 +272,7 @@ func Loses(environ []string, path string) string {
 	return "it replaces " + path + ", which is not committed"
 }
 
-// status hands each the two letters and the path, with slashes, of what git status lists;
+// status hands each the two letters and the path, with slashes, of a line of git status;
 // of the branch, which --branch asks for, the letters are "##".
 func (p Project) status(ctx context.Context, environ []string, each func(letters, path string), args ...string) error {
 	from := false // The next piece is where a file was renamed from.

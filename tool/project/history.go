@@ -69,7 +69,7 @@ func (h *Histories) Secrets(p Project, environ, denied []string) ([]string, erro
 	return names, err
 }
 
-// historyState sums up what tells that there are other commits, objects or denied files.
+// historyState hashes the stamps that change with commits, objects and denied files.
 func historyState(dir, common string, denied []string) uint64 {
 	sum := fnv.New64a()
 	note := func(path string, info fs.FileInfo) {
@@ -92,7 +92,7 @@ func historyState(dir, common string, denied []string) uint64 {
 			}
 		}
 		for _, name := range []string{"refs", "logs", "reftable"} {
-			// What cannot be listed git does not find either.
+			// Git does not find refs that cannot be listed either.
 			_ = filepath.WalkDir(filepath.Join(base, name), func(at string, d fs.DirEntry, err error) error {
 				if err == nil {
 					if info, err := d.Info(); err == nil {

@@ -26,10 +26,9 @@ type Project struct {
 	None string
 }
 
-// Find finds the project that dir belongs to: the nearest ancestor that
-// is the top of a work tree, as git would take it, and the user's own, else dir
-// itself. home may be ""; it and what lies above it are no project. superuser
-// says that the process runs as root; a container is where that is usual.
+// Find finds the project that dir belongs to: the nearest ancestor that is the top of a work tree, as git
+// would take it, and the user's own, else dir itself. home may be ""; it and its ancestors are no project.
+// superuser says that the process runs as root; a container is where that is usual.
 func Find(dir, home string, superuser bool) (Project, error) {
 	p, err := projectAt(dir)
 	if err != nil {
@@ -46,7 +45,7 @@ func Find(dir, home string, superuser bool) (Project, error) {
 			continue
 		}
 		// One of another user is not entered, as git does not, and nothing
-		// further up is meant by who works in it.
+		// further up is the project of someone who works in it.
 		if ownWorkTree(at) {
 			p.Root, p.Git = at, true
 			p.Common = gitDirOutside(at)
@@ -124,7 +123,7 @@ func (p Project) HostPath(path, home string, writable, programs []string) (kept 
 }
 
 // AboveProjects reports whether a directory can never be a project or an added one, however
-// it is spelled: the root of the file system, the home directory and what lies above it.
+// it is spelled: the root of the file system, the home directory and its ancestors.
 func AboveProjects(dir, home string) bool { return aboveProjects(names.Real(dir), names.Real(home)) }
 
 // Within reports whether path is dir or below it, however the two are spelled.
@@ -165,10 +164,9 @@ func (p Project) Branch() string {
 	return branch
 }
 
-// Ignored lists what git ignores in the project's work tree, relative to its root
-// with slashes; a directory, of which all is ignored, ends in a slash. It is empty
-// where git would run programs of the repository's. environ is the environment git
-// gets.
+// Ignored lists the paths git ignores in the project's work tree, relative to its root with slashes; a
+// directory, of which all is ignored, ends in a slash. It is empty where git would run programs of the
+// repository's. environ is the environment git gets.
 func (p Project) Ignored(ctx context.Context, environ []string) (paths []string, err error) {
 	if !p.Git || p.GitRuns() != nil {
 		return nil, nil

@@ -148,8 +148,8 @@ func runningKey(config string, ownTree bool) string {
 	return ""
 }
 
-// ownedByUser reports whether the file belongs to who runs artoo; for root, as
-// for git, also to who called sudo.
+// ownedByUser reports whether the file belongs to the user who runs artoo; for root, as
+// for git, also to the user who called sudo.
 func ownedByUser(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {

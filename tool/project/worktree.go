@@ -94,8 +94,7 @@ func Repository(dir string) (Project, error) {
 	return p, nil
 }
 
-// surelyNone reports whether git passes by what is at top: no .git, or a
-// directory without HEAD.
+// surelyNone reports whether git ignores the .git at top: no .git, or a directory without HEAD.
 func surelyNone(top string) bool {
 	git := filepath.Join(top, ".git")
 	info, err := os.Lstat(git)

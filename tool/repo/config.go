@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// settings reads one file of git's configuration, without what it includes.
+// settings reads one file of git's configuration, without included files.
 func (v *View) settings(ctx context.Context, path string) (map[string][]string, error) {
 	list := map[string][]string{}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -17,11 +17,10 @@ import (
 	"artoo/tool/text"
 )
 
-// Describe says what changes of the data of repositories in the project at root mean, as
-// git sees them: refs from where to where, with the subjects of their commits, and the
-// paths whose place in the index changes. before opens what a file held, and is nil where
-// nothing has been done yet: then the files hold it themselves. after opens what a file
-// will hold. No program that the repository names runs.
+// Describe explains changes of the data of repositories in the project at root, as git sees them: refs from
+// where to where, with the subjects of their commits, and the paths whose place in the index changes.
+// before opens what a file held, and is nil where nothing has been done yet: then the files hold it
+// themselves. after opens what a file will hold. No program that the repository names runs.
 func Describe(ctx context.Context, root string, changes []Change,
 	before, after func(path string) (io.ReadCloser, error)) (rows []string) {
 	ctx, cancel := context.WithTimeout(ctx, git.Timeout)
@@ -55,7 +54,7 @@ func Describe(ctx context.Context, root string, changes []Change,
 	return rows
 }
 
-// describe says what becomes of refs, the index and objects.
+// describe describes the changes of refs, the index and objects.
 func (v *View) describe(ctx context.Context) (rows []string, err error) {
 	r := v.refs
 	r.before["HEAD"], r.after["HEAD"] = r.head, r.headNow
@@ -105,7 +104,7 @@ func (v *View) describe(ctx context.Context) (rows []string, err error) {
 	return rows, nil
 }
 
-// subjects are the first lines of what commits and tags say.
+// subjects are the first lines of the messages of commits and tags.
 func (v *View) subjects(ctx context.Context, tips map[string]bool) (map[string]string, error) {
 	maps.DeleteFunc(tips, func(tip string, _ bool) bool { return !v.format.isID(tip) })
 	kinds, err := v.kinds(ctx, slices.Sorted(maps.Keys(tips)))

@@ -31,7 +31,7 @@ type judge struct {
 // tip is an id that a change of the repository would have a ref reach.
 type tip struct{ id, ref string }
 
-// Effects says what the changes come to, in the work tree as it will be after landing.
+// Effects classifies the changes, in the work tree as it will be after landing.
 func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	v.plan = &plan{}
 	if v.sorted.empty() {
@@ -98,7 +98,7 @@ func (j *judge) judgeFiles() {
 }
 
 // askKinds asks git once for the types of all objects that tips and the refs of before name,
-// and fills in what those exclude.
+// and fills in the commits that those exclude.
 func (j *judge) askKinds(ctx context.Context, tips []tip, stash stashMoves) (err error) {
 	r := &j.v.refs
 	before := slices.AppendSeq([]string{r.head}, maps.Values(r.before))
@@ -124,7 +124,7 @@ func (j *judge) askKinds(ctx context.Context, tips []tip, stash stashMoves) (err
 	return nil
 }
 
-// complete plans to land what the ids reach of the line's new objects, without those ids
+// complete plans to land the line's new objects that the ids reach, without those ids
 // that git cannot reach in full: they are bad.
 func (j *judge) complete(ctx context.Context, ids []string, bad map[string]bool) error {
 	if len(ids) == 0 {

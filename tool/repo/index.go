@@ -35,7 +35,7 @@ func (v *View) copyIndexes(ctx context.Context) error {
 	if err := v.copyFile(ctx, indexAfter, path, v.openAfter); err != nil {
 		return err
 	}
-	// A split index refers to others by a hash of what they hold.
+	// A split index refers to others by a hash of their content.
 	shared, err := fs.Glob(os.DirFS(v.r.GitDir), "sharedindex.*")
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // move is a ref with another value than before.
 type move struct{ name, from, to string }
 
-// judgeRefs judges refs, HEAD, the stash and what a merge left to be finished.
+// judgeRefs judges refs, HEAD, the stash and the state of an unfinished merge.
 func (j *judge) judgeRefs(ctx context.Context) error {
 	v := j.v
 	moves := j.moves()
@@ -147,7 +147,7 @@ const mostMessage = 1 << 20
 // namesCommits reports whether each line of a message is the id of a commit.
 func namesCommits(message string) bool { return strings.HasSuffix(message, "_HEAD") }
 
-// message is what one of the messages held and holds.
+// message is one of the messages, before and now.
 func (v *View) message(name string) (before, after []byte, err error) {
 	path := filepath.Join(v.r.GitDir, name)
 	if before, err = v.before(path); err != nil {
@@ -176,7 +176,7 @@ func (j *judge) pendingTips() (tips []tip, err error) {
 	return tips, nil
 }
 
-// pending judges what the line left of a merge, cherry-pick or revert, or ended of it.
+// pending judges the state that the line left of a merge, cherry-pick or revert, or ended.
 func (j *judge) pending(bad map[string]bool) error {
 	for _, name := range j.v.sorted.messages {
 		before, after, err := j.v.message(name)
@@ -218,7 +218,7 @@ func (j *judge) pending(bad map[string]bool) error {
 	return nil
 }
 
-// stashMoves are what became of the stash, whose older entries stand in its reflog alone.
+// stashMoves are the changes of the stash, whose older entries stand in its reflog alone.
 type stashMoves struct {
 	before  []entry // The oldest is the first.
 	dropped []int   // Each is a place in before; the oldest is the first.

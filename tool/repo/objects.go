@@ -42,7 +42,7 @@ func (f format) none() string { return strings.Repeat("0", f.hex) }
 // mostObject is how many bytes a loose object may hold.
 const mostObject = 1 << 30
 
-// errObject says that a loose object is not what its name says.
+// errObject says that a loose object does not match its name.
 var errObject = errors.New("not the object of this id")
 
 // takeObject copies a loose object of the layer into the view, where it is what its
@@ -82,9 +82,8 @@ func (v *View) takeObject(ctx context.Context, path string) error {
 // mostPack is how many bytes of a pack are taken.
 const mostPack = 64 << 20
 
-// takePack has git unpack a new pack of the layer in the view, which computes the ids of
-// what it holds. What is damaged or behind mostPack is left out. The pack itself is never
-// landed.
+// takePack has git unpack a new pack of the layer in the view, which computes the ids of its objects. Those
+// that are damaged or behind mostPack are left out. The pack itself is never landed.
 func (v *View) takePack(ctx context.Context, path string) error {
 	from, err := v.open(path)
 	if err != nil {
@@ -246,9 +245,9 @@ func (v *View) newCommits(ctx context.Context, tips []string) (list []*commit, e
 	return list, err
 }
 
-// rawLog reads what git log -z --raw says, piece by piece.
+// rawLog reads the output of git log -z --raw, piece by piece.
 type rawLog struct {
-	meta  bool // The piece before said what the next path holds.
+	meta  bool // The piece before described the next path.
 	whole bool // The fields now and was are complete.
 	now   file
 	was   []string // The parents hold these ids.
@@ -388,8 +387,7 @@ type stored struct {
 // mostFile is how many bytes of a file of the work tree are read.
 const mostFile = 64 << 20
 
-// stored reads a file of the work tree as it will be. What cannot be read equals
-// nothing.
+// stored reads a file of the work tree as it will be. A file that cannot be read equals nothing.
 func (j *judge) stored(ctx context.Context, path string) (stored, error) {
 	if s, ok := j.files[path]; ok {
 		return s, nil

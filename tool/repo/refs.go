@@ -23,7 +23,7 @@ type states struct {
 	head, headNow string
 	headRaw       []byte // HEAD held these bytes before.
 	logs          map[string]logs
-	excluded      []string // Each is "^ID" of what a ref held before.
+	excluded      []string // Each is "^ID" with the old value of a ref.
 }
 
 // logs are the entries of a reflog before and after the line.
@@ -33,7 +33,7 @@ type logs struct {
 }
 
 // readStates reads all refs. Git is not asked: a process would see either side alone, and
-// a layer's refs can be what git refuses to list.
+// a layer can hold refs that git refuses to list.
 func (v *View) readStates(ctx context.Context) (states, error) {
 	s := states{logs: map[string]logs{}}
 	loose, err := v.looseRefs(ctx)
@@ -112,7 +112,7 @@ func (v *View) looseRefs(ctx context.Context) (map[string]string, error) {
 	return refs, err
 }
 
-// refValue is what a loose ref or HEAD holds.
+// refValue is the value of a loose ref or HEAD.
 func (v *View) refValue(data []byte) string {
 	if data == nil {
 		return ""

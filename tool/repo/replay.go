@@ -17,7 +17,7 @@ import (
 	"artoo/tool/text"
 )
 
-// plan is what Replay does.
+// plan is the plan of Replay.
 type plan struct {
 	objects  []string
 	refs     []move
@@ -161,7 +161,7 @@ func (v *View) storeObjects(ctx context.Context) error {
 		return nil
 	}
 	args := []string{"unpack-objects", "-q"}
-	if !v.promises() { // Git then checks that the store has what an object names.
+	if !v.promises() { // Git then checks that the store has all objects that an object names.
 		args = append(args, "--strict")
 	}
 	return v.git.Pipe(ctx, lines(v.plan.objects), func(pack io.Reader) error {
@@ -266,8 +266,7 @@ func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error 
 	return lock.Sync()
 }
 
-// changeIndex changes a copy of the real index: entries that stay keep what it knows of
-// their files.
+// changeIndex changes a copy of the real index: entries that stay keep its stamps of their files.
 func (v *View) changeIndex(ctx context.Context) error {
 	if err := v.copyFile(ctx, indexNext, filepath.Join(v.dir, indexBefore), v.openBefore); err != nil {
 		return err
@@ -344,7 +343,7 @@ func (v *View) setHead(ctx context.Context) error {
 	return v.real.Do(ctx, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
 }
 
-// writeMessages writes or removes what a merge left to be finished.
+// writeMessages writes or removes the message files of an unfinished merge.
 func (v *View) writeMessages() (err error) {
 	if len(v.plan.messages) == 0 {
 		return nil
@@ -361,7 +360,7 @@ func (v *View) writeMessages() (err error) {
 			}
 			continue
 		}
-		// A new file with the name of git's own lock replaces what is there, a link too.
+		// A new file with the name of git's own lock replaces the file there, a link too.
 		lock := m.name + ".lock"
 		f, err := dir.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		if err != nil {

@@ -1,8 +1,7 @@
-// Package repo says what a shell line's changes below a git directory come to, as
-// git sees them, and makes the approved ones in the real repository by git itself.
-// The line ran on a layer: nothing that it wrote into a git directory is moved into the
-// project. The package reads refs, checks loose objects, and asks git only in a private
-// git directory, whose configuration names no program.
+// Package repo classifies a shell line's changes below a git directory, as git sees them, and makes the
+// approved ones in the real repository by git itself. The line ran on a layer: nothing that it wrote into a
+// git directory is moved into the project. The package reads refs, checks loose objects, and asks git only
+// in a private git directory, whose configuration names no program.
 package repo
 
 import (
@@ -36,7 +35,7 @@ type Repository struct {
 	Environ  []string
 }
 
-// WorkTree is the work tree as it will be after landing, and what is known of its
+// WorkTree is the work tree as it will be after landing, and the facts about its
 // paths, which have slashes and are relative to its top.
 type WorkTree struct {
 	// Open opens a file, or the target of a symbolic link as text. An error that is
@@ -60,7 +59,7 @@ var (
 	ErrMoved = errors.New("the repository changed meanwhile")
 )
 
-// Kind says what a row is about.
+// Kind is the kind of a row.
 type Kind string
 
 // The kinds.
@@ -102,7 +101,7 @@ type Row struct {
 	Stops bool
 }
 
-// Effects are what the changes of a git directory come to, the strictest first.
+// Effects are those of the changes of a git directory, the strictest first.
 type Effects struct {
 	Forbidden, Guarded, Loss, Content, Bookkeeping []Row
 }
@@ -112,7 +111,7 @@ type View struct {
 	r      Repository
 	dir    string // Close removes it.
 	open   func(path string) (io.ReadCloser, error)
-	was    func(path string) (io.ReadCloser, error) // It opens what a changed file held; nil where the file holds it still.
+	was    func(path string) (io.ReadCloser, error) // It opens the old content of a changed file; nil where the file still has it.
 	git    git.Git                                  // It works in the private git directory.
 	real   git.Git                                  // It works in the repository.
 	format format
@@ -125,7 +124,7 @@ type View struct {
 	plan    *plan // Effects makes it.
 }
 
-// sorted are the changes by what they are about.
+// sorted are the changes by subject.
 type sorted struct {
 	forbidden []Row
 	objects   []string // They are new loose objects.
@@ -211,14 +210,14 @@ func (v *View) Close() error {
 
 // prepare makes the private git directory.
 func (v *View) prepare(ctx context.Context) (err error) {
-	// Replace refs are off, so that an object is what its id says.
+	// Replace refs are off, so that an object matches its id.
 	v.real = git.Git{Dir: v.dir, Env: append(git.SafeEnviron(v.r.Environ), "GIT_NO_REPLACE_OBJECTS=1", "GIT_ADVICE=0"),
 		Flags: []string{"--literal-pathspecs", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.splitIndex=false",
 			"-c", "log.showSignature=false"}}
 	v.git = v.real.With("GIT_DIR="+filepath.Join(v.dir, "git"),
 		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1")
-	// The user's own configuration counts for what is written: the reflog has a name.
+	// The user's own configuration counts for writing: the reflog has a name.
 	v.real = v.real.With("GIT_DIR=" + v.r.GitDir)
 	if v.r.WorkTree != "" {
 		v.real = v.real.With("GIT_WORK_TREE=" + v.r.WorkTree)

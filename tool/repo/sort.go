@@ -12,7 +12,7 @@ import (
 	"artoo/tool/names"
 )
 
-// messages are the files of a git directory that hold what git needs to finish a merge:
+// messages are the files of a git directory that git needs to finish a merge:
 // text, and in those that end in HEAD a commit on each line.
 var messages = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD"}
 
@@ -24,7 +24,7 @@ var sequences = []string{"rebase-merge", "rebase-apply", "sequencer", "BISECT_LO
 	"BISECT_NAMES", "BISECT_RUN", "BISECT_HEAD", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
 	"MERGE_AUTOSTASH", "NOTES_MERGE_WORKTREE", "NOTES_MERGE_REF", "NOTES_MERGE_PARTIAL"}
 
-// sort says what a change is about.
+// sort finds the subject of a change.
 func (v *View) sort(c Change) {
 	path := filepath.Clean(c.Path)
 	own, isOwn := below(v.r.GitDir, path)
@@ -69,7 +69,7 @@ func (v *View) sort(c Change) {
 		s.refs = true
 	case isOwn && name == "index" && v.r.WorkTree != "":
 		s.index = true
-	case isOwn && strings.HasPrefix(name, "sharedindex."): // The index says what of it counts.
+	case isOwn && strings.HasPrefix(name, "sharedindex."): // The index names the entries of it that count.
 	case isShared && name == "config":
 		s.config = true
 	case isShared && name == "packed-refs":

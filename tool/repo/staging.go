@@ -56,7 +56,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 		}
 	}
 	if len(names) == 0 {
-		return nil // Only what the index knows of the files changed.
+		return nil // Only the index's stamps of the files changed.
 	}
 	if err := j.askStaging(ctx, &s, names); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 	return nil
 }
 
-// askStaging asks git for the trees of HEAD and for what the entries hold.
+// askStaging asks git for the trees of HEAD and for the entries' objects.
 func (j *judge) askStaging(ctx context.Context, s *staging, names map[string]bool) (err error) {
 	r := j.v.refs
 	before, now := commitOf(r.head, r.before), commitOf(r.headNow, r.after)

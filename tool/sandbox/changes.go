@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Changes are what a command did on a layer. They hold the layer until Discard;
-// what is not applied elsewhere is gone then. Reading them needs no care for links
+// Changes are the changes a command made on a layer. They hold the layer until Discard;
+// those not applied elsewhere are gone then. Reading them needs no care for links
 // in the layer, since nothing writes to it any more.
 type Changes struct {
 	Entries []Change // sorted by path, without the project's caches; a directory precedes its content
@@ -31,7 +31,7 @@ func (c *Changes) Open(path string) (*os.File, error) {
 	return os.Open(file)
 }
 
-// Path is where the layer has what is now at the path of an entry: a file, a directory or
+// Path is where the layer has the new file of an entry's path: a file, a directory or
 // a link; "" where nothing is. Where the layer lies on the project's file system it can
 // be moved from there into the project.
 func (c *Changes) Path(path string) string {
@@ -50,16 +50,15 @@ func (c *Changes) find(path string) (file string, mode fs.FileMode) {
 
 func upperName(root int) string { return "upper" + strconv.Itoa(root) }
 
-// KeepCaches has what the command left in caches stay: of the user's in artoo's own
-// directories, of the project's in Config.Kept. A file that another command has left
-// there meanwhile stays if it is newer. It is called after what the layer holds has
-// landed: caches stay only in directories that the project has.
+// KeepCaches keeps the files that the command left in caches: of the user's in artoo's own directories, of
+// the project's in Config.Kept. A file that another command has left there meanwhile stays if it is newer.
+// It is called after the layer's files have landed: caches stay only in directories that the project has.
 func (c *Changes) KeepCaches() error { return c.keep() }
 
 // Discard gives the layer up. Further calls do nothing.
 func (c *Changes) Discard() error { return c.discard() }
 
-// Kind says what became of a path.
+// Kind is the kind of a change.
 type Kind string
 
 // The kinds. A renamed directory is a deleted and a created one.
@@ -76,12 +75,12 @@ type Change struct {
 	Path   string // absolute
 	Dir    string // the writable directory that it lies in: the project's root or another
 	Kind   Kind
-	Mode   fs.FileMode // type and permission bits now; of what was there for Deleted
+	Mode   fs.FileMode // type and permission bits now; those before for Deleted
 	Size   int64
 	Target string
 	// Special says that it is a device, FIFO, socket, or setuid or setgid program: never applied.
 	Special bool
-	// Hidden says that the command could not see what is there below: never to be applied.
+	// Hidden says that the command could not see the file there below: never to be applied.
 	Hidden bool
 	Before Before
 	// Output is the directory of build output that the path belongs to, in any words; ""
@@ -89,7 +88,7 @@ type Change struct {
 	Output string
 }
 
-// Before is what was there below the layer, to be compared before a change is applied.
+// Before describes the file there below the layer, to be compared before a change is applied.
 type Before struct {
 	Mode    fs.FileMode
 	Size    int64

@@ -21,7 +21,7 @@ import (
 	"artoo/tool/tempdir"
 )
 
-// Changes reads what the command did on its layer. It is called once, after Wait. An
+// Changes reads the changes the command made on its layer. It is called once, after Wait. An
 // error, as that of a context which ends, gives the layer up.
 func (p *Process) Changes(ctx context.Context) (*Changes, error) {
 	if !p.line.Layer || p.room == "" {
@@ -48,7 +48,7 @@ func (p *Process) Changes(ctx context.Context) (*Changes, error) {
 	return c, nil
 }
 
-// Discard gives up what the command wrote of its own. Further calls do nothing.
+// Discard gives up the command's layer. Further calls do nothing.
 func (p *Process) Discard() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (s spot) link() (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// differ compares the written side of a layer with what lies below.
+// differ compares the written side of a layer with the side below.
 type differ struct {
 	ctx     context.Context
 	changes *Changes
@@ -180,7 +180,7 @@ func (d *differ) entry(upper, lower spot, path string, moved bool) error {
 	return nil
 }
 
-// dir compares what a directory of the written side holds.
+// dir compares the entries of a directory of the written side.
 func (d *differ) dir(upper, lower spot, now Change) error {
 	above, err := upper.open(unix.O_DIRECTORY)
 	if err != nil {
@@ -226,7 +226,7 @@ func (d *differ) deleted(lower spot, path string, before Before) error {
 	return d.held(lower, path)
 }
 
-// held lists what a directory held that is gone.
+// held lists the entries of a directory that is gone.
 func (d *differ) held(lower spot, path string) error {
 	below, err := lower.open(unix.O_DIRECTORY)
 	if err != nil {
@@ -236,7 +236,7 @@ func (d *differ) held(lower spot, path string) error {
 	return d.rest(below, path, nil)
 }
 
-// rest lists what of a directory is gone: all but what is kept.
+// rest lists the entries of a directory that are gone: all except those that are kept.
 func (d *differ) rest(below *os.File, path string, kept []string) error {
 	list, err := below.Readdirnames(-1)
 	if err != nil {
@@ -265,7 +265,7 @@ func (d *differ) rest(below *os.File, path string, kept []string) error {
 	return nil
 }
 
-// below is what lies below the layer, as far as the command could see it.
+// below is the side below the layer, as far as the command could see it.
 func (d *differ) below(lower spot, path string) (Before, error) {
 	if lower.dir == -1 || d.hidden[path] || d.ctx.Err() != nil {
 		return Before{}, d.ctx.Err()
@@ -339,7 +339,7 @@ func copiedUp(upper spot) bool {
 	return err == nil
 }
 
-// modes are what bits of the kernel's modes mean, the types of files first.
+// modes translate bits of the kernel's modes, the types of files first.
 var modes = []struct {
 	mask, bits uint32
 	mode       fs.FileMode

@@ -97,15 +97,15 @@ func (s *Sandbox) claim(dir string) (string, error) {
 // isCache reports whether a path below a writable directory is a cache's.
 func (s *Sandbox) isCache(rel string) bool { return s.config.IsCache != nil && s.config.IsCache(rel) }
 
-// keptName is the name of what is kept of a writable directory.
+// keptName is the name of the kept cache of a writable directory.
 func keptName(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(sum[:8])
 }
 
-// keptFor are the names of what is kept for each of the roots, "" for nothing. The
+// keptFor are the names of the kept caches of each of the roots, "" for none. The
 // directories above caches get the mode and times of the project's, and go where
-// those have gone: in a layer what is kept lies over the project.
+// those have gone: in a layer kept caches lie over the project.
 func (s *Sandbox) keptFor(roots []string) ([]string, error) {
 	list := make([]string, len(roots))
 	if s.kept == "" || s.config.IsCache == nil {
@@ -165,7 +165,7 @@ func (s *Sandbox) refresh(kept, original, rel string) (there bool, err error) {
 	return there, nil
 }
 
-// entries counts what the command has written on its layer outside caches.
+// entries counts the entries that the command has written on its layer outside caches.
 func (p *Process) entries() (n int64) {
 	for i := range p.line.Writable {
 		upper := filepath.Join(p.room, upperName(i))
@@ -186,7 +186,7 @@ func (p *Process) entries() (n int64) {
 	return n
 }
 
-// keepCaches keeps what the command left in the caches of the user and the project.
+// keepCaches keeps the files that the command left in the caches of the user and the project.
 func (p *Process) keepCaches() error {
 	if p.room == "" {
 		return errors.New("sandbox: the layer was discarded")
@@ -229,7 +229,7 @@ func (s *Sandbox) keepBelow(m merger, upper, kept, rel string) error {
 	return nil
 }
 
-// keepUsers merges what a command wrote of the user's caches into artoo's own.
+// keepUsers merges files that a command wrote in the user's caches into artoo's own.
 func (s *Sandbox) keepUsers(room string) error {
 	s.merging.Lock()
 	defer s.merging.Unlock()
@@ -245,7 +245,7 @@ func (s *Sandbox) keepUsers(room string) error {
 	return nil
 }
 
-// merger moves what was written of caches to where it is kept. Both are sides of an
+// merger moves written files of caches to where they are kept. Both are sides of an
 // overlay: names that are gone and directories that cover others are kept as such.
 type merger struct{ since time.Time } // a name that went is gone, unless it was kept after that
 
@@ -302,7 +302,7 @@ func (m merger) merge(from, to string) error {
 	return err
 }
 
-// below moves what a directory holds.
+// below moves the entries of a directory.
 func (m merger) below(from, to string) error {
 	list, err := os.ReadDir(from)
 	if err != nil {

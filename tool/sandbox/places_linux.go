@@ -23,7 +23,7 @@ type places struct {
 	home        string
 	environ     []string // variables that lead to temporary files and caches
 
-	// To Landlock, which grants what there is and moves nothing:
+	// To Landlock, which grants existing paths and moves nothing:
 	granted []string
 	scratch []string
 }
@@ -95,7 +95,7 @@ func (s *Sandbox) locate() (places, error) {
 	if err := s.cacheSteps(&p); err != nil {
 		return p, err
 	}
-	// A directory comes before what lies in it.
+	// A directory comes before its entries.
 	slices.SortStableFunc(p.steps[own:], func(a, b launcher.Step) int {
 		return strings.Count(a.To, "/") - strings.Count(b.To, "/")
 	})
@@ -221,7 +221,7 @@ func (s *Sandbox) cacheSteps(p *places) error {
 	return nil
 }
 
-// grants are what Landlock grants besides the project. Caches are artoo's alone.
+// grants are the paths Landlock grants besides the project. Caches are artoo's alone.
 func (s *Sandbox) grants(p *places) error {
 	p.granted = slices.Concat(system, []string{"/proc"}, p.read)
 	temp := filepath.Join(s.config.Temp, "tmp")

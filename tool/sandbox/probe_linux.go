@@ -26,7 +26,7 @@ const (
 	probeMost  = 6 * probeLimit
 )
 
-// Probe finds out what this machine can confine, by confining a command. A complete answer is kept
+// Probe finds out how this machine can confine, by confining a command. A complete answer is kept
 // in cacheFile, if that is not "", until kernel, user, program or settings change. Landlock is tried
 // where namespaces do not answer in time.
 func Probe(ctx context.Context, cacheFile string) Facts { return probeBy(ctx, cacheFile, probe) }
@@ -84,7 +84,7 @@ func patiently(ctx context.Context, find func(ctx context.Context, news func()) 
 	}
 }
 
-// probeKey is what an answer holds for.
+// probeKey names the machine and build that an answer holds for.
 func probeKey() string {
 	var name unix.Utsname
 	_ = unix.Uname(&name) // it cannot fail
@@ -133,7 +133,7 @@ func keep(file, key string, facts Facts) {
 	}
 }
 
-// probe tries namespaces, then what else there is.
+// probe tries namespaces, then other mechanisms.
 func probe(ctx context.Context, news func()) Facts {
 	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
 		Still: true}
@@ -201,7 +201,7 @@ func try(ctx context.Context, news func(), facts Facts, options Options) error {
 	return nil
 }
 
-// withoutNamespaces are the facts where there are none: what Landlock can do, or nothing.
+// withoutNamespaces are the facts where there are none: those of Landlock, or of nothing.
 func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	facts := Facts{Mechanism: Landlock, Missing: []Lack{why}}
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -298,9 +298,8 @@ var remote = map[int64]string{
 	unix.CODA_SUPER_MAGIC: "Coda",
 }
 
-// For is what holds for a project with these directories: there is no layer over
-// what another machine keeps, where something is mounted within, nor over files of
-// groups that the user's namespaces do not know.
+// For are the facts for a project with these directories: there is no layer over network file systems,
+// where something is mounted within, nor over files of groups that the user's namespaces do not know.
 func (f Facts) For(dirs ...string) Facts {
 	if !f.Layer {
 		return f
@@ -335,7 +334,7 @@ const maxForeign = 1000
 // or group, which an ordinary user's namespaces do not know; "" for nothing.
 func foreign(dir string) string {
 	if os.Geteuid() == 0 {
-		return "" // who takes all users and groups along
+		return "" // all users and groups are mapped
 	}
 	list := []string{dir}
 	if file, err := os.Open(dir); err == nil {

@@ -26,7 +26,7 @@ type Process struct {
 	socket  channel
 	begun   time.Time
 	line    launcher.Line
-	room    string // the directory of what it writes of its own, or ""
+	room    string // the directory of its layer, or ""
 	memory  *os.File
 	done    chan struct{} // closed at the end
 	exit    Exit          // once done is closed
@@ -189,8 +189,8 @@ var denialNames = map[string]string{
 	DenialGuarded:   "files that programs run automatically are read-only",
 }
 
-// Protect covers what is denied and protected by now, for a command that sees the
-// project itself: what is mounted over a file falls when that is replaced from
+// Protect covers the files denied and protected by now, for a command that sees the
+// project itself: a mount over a file falls when that is replaced from
 // outside. It is called after each landing; every two seconds it happens by itself.
 func (p *Process) Protect() error {
 	if p.line.Layer || p.line.ReadOnly || p.sandbox.facts.Mechanism != Namespaces {
@@ -247,7 +247,7 @@ func (p *Process) Signal(signal syscall.Signal) error {
 // Kill ends the command and all it started at once.
 func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
 
-// Gone is closed when the launcher has ended, and with it what it started.
+// Gone is closed when the launcher has ended, and with it all its commands.
 func (s *Sandbox) Gone() <-chan struct{} { return s.ended }
 
 // open lets in the loopback ports that the user named: each socket listens in the commands' network,
@@ -291,10 +291,9 @@ func pipe(to, from net.Conn) {
 	}
 }
 
-// sockets are the unix sockets that programs of this machine bound, by absolute paths,
-// in what commands see of it: the system's directories too, which are too large to be
-// searched as Config.Denied searches the project. A namespace keeps nobody from
-// connecting to one by its path.
+// sockets are the unix sockets that programs of this machine bound, by absolute paths, in the commands'
+// view of it: the system's directories too, which are too large to be searched as Config.Denied searches
+// the project. A namespace keeps nobody from connecting to one by its path.
 func (p places) sockets() ([]string, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// profileHead allows what every command needs, in the language of sandbox-exec.
+// profileHead allows the needs of every command, in the language of sandbox-exec.
 //
 //go:embed profile.sb
 var profileHead string
 
-// profile is what sandbox-exec of macOS is told about a command: all is denied but
-// what is named; of two rules that fit, the later one counts. It has not been run
-// on a Mac yet.
+// profile is a command's profile for sandbox-exec of macOS: all is denied except the paths named; of two
+// rules that fit, the later one counts. It has not been run on a Mac yet.
 func profile(config Config, options Options, denied, protected []string) string {
 	var b strings.Builder
 	b.WriteString(profileHead)

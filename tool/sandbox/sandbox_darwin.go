@@ -32,7 +32,7 @@ type Process struct {
 	still   bool // it is read-only
 }
 
-// Probe finds out what this machine can confine. There is no answer to keep.
+// Probe finds out how this machine can confine. There is no answer to keep.
 func Probe(ctx context.Context, _ string) Facts {
 	err := exec.CommandContext(ctx, sandboxExec, "-p", "(version 1)(allow default)", "/usr/bin/true").Run()
 	if err != nil {
@@ -45,7 +45,7 @@ func Probe(ctx context.Context, _ string) Facts {
 	}}
 }
 
-// For is what holds for a project with these directories.
+// For are the facts for a project with these directories.
 func (f Facts) For(...string) Facts { return f }
 
 // Open readies a session's directories.
@@ -130,7 +130,7 @@ func (s *Sandbox) wrap(run *exec.Cmd, options Options) (err error) {
 	return nil
 }
 
-// Wait waits until the command has ended, and ends what is left of its session.
+// Wait waits until the command has ended, and ends the rest of its session.
 func (p *Process) Wait() (Exit, error) {
 	err := p.cmd.Wait()
 	p.sandbox.mu.Lock()
@@ -140,7 +140,7 @@ func (p *Process) Wait() (Exit, error) {
 		return Exit{}, fmt.Errorf("sandbox: %w", err)
 	}
 	exit := Exit{Status: p.cmd.ProcessState.Sys().(syscall.WaitStatus)}
-	if p.still && exit.Status != 0 { // the system does not say what it refused
+	if p.still && exit.Status != 0 { // the system does not name the refused file
 		exit.Denials = []Denial{{Kind: DenialWrite, What: "it failed where nothing may be written", N: 1}}
 	}
 	deadline := time.Now().Add(p.grace)
@@ -153,18 +153,18 @@ func (p *Process) Wait() (Exit, error) {
 	return exit, nil
 }
 
-// Signal sends a signal to the command and what it started in its group.
+// Signal sends a signal to the processes of the command's group.
 func (p *Process) Signal(signal syscall.Signal) error {
 	return syscall.Kill(-p.cmd.Process.Pid, signal)
 }
 
-// Kill ends the command and what it started in its group at once.
+// Kill ends the processes of the command's group at once.
 func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
 
 // Protect does nothing: the profile goes by paths.
 func (p *Process) Protect() error { return nil }
 
-// Changes are what a command did on a layer.
+// Changes are the changes a command made on a layer.
 func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
 // Denials lists what the kernel denied the command, as far as the system tells.

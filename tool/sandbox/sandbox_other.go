@@ -15,15 +15,15 @@ type Sandbox struct{}
 // Process is a command that runs.
 type Process struct{}
 
-// Probe finds out what this machine can confine.
+// Probe finds out how this machine can confine.
 func Probe(context.Context, string) Facts {
 	return Facts{Mechanism: None, Missing: []Lack{{What: "sandbox", Why: "artoo confines nothing on " + runtime.GOOS + " yet"}}}
 }
 
-// For is what holds for a project with these directories.
+// For are the facts for a project with these directories.
 func (f Facts) For(...string) Facts { return f }
 
-// Open starts what confines commands.
+// Open starts the confinement of commands.
 func Open(context.Context, Config, Facts) (*Sandbox, error) { return nil, ErrUnconfined }
 
 // Close ends every command that still runs.
@@ -41,10 +41,10 @@ func (p *Process) Signal(syscall.Signal) error { return ErrUnconfined }
 // Kill ends the command and all it started at once.
 func (p *Process) Kill() error { return ErrUnconfined }
 
-// Protect covers what is protected by now.
+// Protect covers the files protected by now.
 func (p *Process) Protect() error { return ErrUnconfined }
 
-// Changes are what a command did on a layer.
+// Changes are the changes a command made on a layer.
 func (p *Process) Changes(context.Context) (*Changes, error) { return nil, ErrUnconfined }
 
 // Denials lists what the kernel denied the command, as far as the system tells.

@@ -17,7 +17,7 @@ import (
 const (
 	// MaxFile is the size in bytes up to which files of a tree are searched; a named file has no limit.
 	MaxFile = 16 << 20
-	// maxGrepWhole bounds what is in memory of a file, in bytes, for patterns that span lines.
+	// maxGrepWhole bounds the part of a file in memory, in bytes, for patterns that span lines.
 	maxGrepWhole = 16 << 20
 	// maxMultiLines is how many lines of one match are shown.
 	maxMultiLines = 20
@@ -162,7 +162,7 @@ func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits
 		if err := ctx.Err(); err != nil {
 			return s.hits, err
 		}
-		// Each search begins at a line: what it looks back at is there.
+		// Each search begins at a line, so that it can look back to its beginning.
 		m := s.pattern.re.FindIndex(data[at:])
 		if m == nil || at > 0 && s.pattern.atStart {
 			break

@@ -75,7 +75,7 @@ func (s *lineSearch) fill(r io.Reader, have int) (now int, ended bool, err error
 	return have + n, ended, nil
 }
 
-// from searches buf[from:have] and what follows in r, unless it has ended.
+// from searches buf[from:have] and the rest of r, unless it has ended.
 func (s *lineSearch) from(ctx context.Context, r io.Reader, from, have int, ended bool) (fileHits, error) {
 	s.shown, s.seen = from, from
 	var began time.Time

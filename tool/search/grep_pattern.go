@@ -24,7 +24,7 @@ type textPattern struct {
 	atStart bool
 }
 
-// compilePattern compiles RE2 syntax. The error tells the model what to write instead.
+// compilePattern compiles RE2 syntax. The error names a valid pattern for the model.
 func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 	if pattern == "" {
 		return textPattern{}, errors.New("the pattern is empty")
@@ -71,7 +71,7 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 	return p, nil
 }
 
-// What a search may cost, since matching cannot be interrupted: the steps between
+// Limits of a search, since matching cannot be interrupted: the steps between
 // two looks at the clock are a second's work at most.
 const (
 	maxPatternSize = 10_000
@@ -165,7 +165,7 @@ func requiredLiterals(re *syntax.Regexp) []literal {
 	return nil
 }
 
-// literalRun is the longest part of a literal that matches only as it is written: what is no UTF-8
+// literalRun is the longest part of a literal that matches only as it is written: invalid UTF-8
 // matches U+FFFD too, and letters outside ASCII change their length with their case.
 func literalRun(runes []rune, fold bool) []literal {
 	best := ""
@@ -211,7 +211,7 @@ func rarityOf(c byte) int {
 type needle struct {
 	text []byte // lower case where fold is set
 	fold bool   // its letters, which are ASCII, stand for both cases
-	// rare is the offset of its rarest byte. It is what is looked for: to pass over
+	// rare is the offset of its rarest byte, which is looked for: to pass over
 	// 100 bytes takes bytes.IndexByte 5 ns, and to stop 3.
 	rare int
 }

@@ -19,13 +19,13 @@ import (
 const (
 	// grepGroup is how many files of a directory one worker takes at a time.
 	grepGroup = 64
-	// Timeout ends a search that takes too long; what was found is shown.
+	// Timeout ends a search that takes too long; its hits so far are shown.
 	Timeout = 30 * time.Second
 	// grepFileTimeout bounds the search of one file: a heavy pattern on long lines.
 	grepFileTimeout = 5 * time.Second
 )
 
-// Hits is what a Query found.
+// Hits are the results of a Query.
 type Hits struct {
 	Files    []NamedHits
 	Shown    int  // matches in Files
@@ -54,7 +54,7 @@ type treeSearch struct {
 	timeout time.Duration // the search ends then, even if not all files were looked at
 }
 
-// fileResult is what came of a file, but for those in which nothing was found.
+// fileResult is the result of a file in which something was found.
 type fileResult struct {
 	at   int // its place in the listing
 	hits fileHits
@@ -127,7 +127,7 @@ func groupByDir(files []File) []span {
 	return groups
 }
 
-// group searches the files of one group, and appends what is worth telling.
+// group searches the files of one group, and appends the results worth reporting.
 func (t *treeSearch) group(ctx context.Context, s *fileSearch, files []File, g span,
 	found []fileResult) []fileResult {
 	below := filepath.FromSlash(path.Dir(files[g.from].Name))
@@ -214,7 +214,7 @@ type Query struct {
 	options QueryOptions
 }
 
-// QueryOptions say which files a Query searches, and what it finds.
+// QueryOptions say which files a Query searches, and for which text.
 type QueryOptions struct {
 	IgnoreCase, Multiline bool
 	Glob, Type            string // "" selects all files

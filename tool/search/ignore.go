@@ -14,7 +14,7 @@ type ignoreRule struct {
 	dir     string // the file's directory, absolute, with slashes and without one at its end
 	pattern string // a doublestar pattern; against the base name unless anchored
 	kind    ignoreKind
-	negate  bool // "!": take back what an earlier rule ignored
+	negate  bool // "!": take back an earlier rule
 	dirOnly bool // a trailing slash: directories only
 	anchor  bool // against the whole path below dir
 	fold    bool // ignores case, as git does on such file systems
@@ -26,7 +26,7 @@ type ignoreKind byte
 const (
 	ignoreGlob   ignoreKind = iota
 	ignoreName              // pattern has nothing to expand
-	ignoreEnding            // pattern is a star and an ending, which is what is kept of it
+	ignoreEnding            // pattern is a star and an ending, of which only the ending is kept
 )
 
 // ignoreRules are matched by hand: go-git's gitignore package took in 65 of 3,415
@@ -113,10 +113,9 @@ func escapeBraces(p string) string {
 	return b.String()
 }
 
-// decide is what the last rule that matches says of the entry at the absolute path
-// abs (with slashes): ignored, or known when one matches at all. No parent of the
-// entry may be ignored: git does not look into an ignored directory, so neither does
-// the walk that asks.
+// decide is the decision of the last rule that matches the entry at the absolute path abs (with slashes):
+// ignored, or known when one matches at all. No parent of the entry may be ignored: git does not look into
+// an ignored directory, so neither does the walk that asks.
 func (rules ignoreRules) decide(abs string, isDir bool) (ignored, known bool) {
 	base := abs[strings.LastIndexByte(abs, '/')+1:]
 	for i := len(rules) - 1; i >= 0; i-- {

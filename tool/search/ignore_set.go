@@ -14,7 +14,7 @@ import (
 // ignoreFiles are the names of ignore files, git's first; a later one outweighs those before it.
 func ignoreFiles() [3]string { return [3]string{".gitignore", ".ignore", ".rgignore"} }
 
-// ignoreSet is all that says what is ignored in one directory of a walk.
+// ignoreSet holds all ignore rules of one directory of a walk.
 type ignoreSet struct {
 	// lists are the rules of each of ignoreFiles, outer directories first.
 	lists [3]ignoreRules
@@ -22,7 +22,7 @@ type ignoreSet struct {
 	top string
 	// fold says that git ignores case there.
 	fold bool
-	// rest says that git ignores all in the directory but what is tracked.
+	// rest says that git ignores all in the directory except tracked files.
 	rest bool
 }
 
@@ -58,14 +58,14 @@ func (s *ignoreSet) ignoresAny(top, abs string) bool {
 func (s ignoreSet) with(files *files.Files, abs string, has [3]bool) ignoreSet {
 	for i, name := range ignoreFiles() {
 		if has[i] {
-			text, _ := files.Source(filepath.Join(abs, name)) // what cannot be read ignores nothing
+			text, _ := files.Source(filepath.Join(abs, name)) // a file that cannot be read ignores nothing
 			s.lists[i] = append(slices.Clip(s.lists[i]), parseIgnore(abs, text, s.fold && i == 0)...)
 		}
 	}
 	return s
 }
 
-// inRepository begins again with what git excludes in the work tree at top.
+// inRepository begins again with git's excludes of the work tree at top.
 func (s ignoreSet) inRepository(top string) ignoreSet {
 	_, common, err := git.Dirs(top)
 	if err != nil {
@@ -73,19 +73,19 @@ func (s ignoreSet) inRepository(top string) ignoreSet {
 	}
 	user := gitExcludes(filepath.Join(common, "config"))
 	s.top, s.fold, s.rest = top, user.fold, false
-	// What cannot be read excludes nothing.
+	// A file that cannot be read excludes nothing.
 	own, _ := git.ReadSome(filepath.Join(common, "info", "exclude"))
 	s.lists[0] = append(user.rules(top), parseIgnore(top, own, s.fold)...)
 	return s
 }
 
-// outside begins with what the user's git excludes everywhere, for a tree in no repository.
+// outside begins with the user's global excludes of git, for a tree in no repository.
 func (s ignoreSet) outside(dir string) ignoreSet {
 	s.lists[0] = gitExcludes().rules(dir)
 	return s
 }
 
-// gitUser is what git's configuration says of ignoring.
+// gitUser holds the settings of git's configuration about ignoring.
 type gitUser struct {
 	excludes string // core.excludesFile, "" for none
 	fold     bool   // core.ignoreCase
@@ -93,7 +93,7 @@ type gitUser struct {
 
 // gitExcludes reads git's configuration as git does: the system's, the user's, then
 // the further files named, each of which may be missing. It runs nothing, so that it
-// answers where there is no git too; what include brings in is not read.
+// answers where there is no git too; included files are not read.
 func gitExcludes(further ...string) gitUser {
 	var user gitUser
 	configs := []string{filepath.Join(string(filepath.Separator), "etc", "gitconfig")}
@@ -156,7 +156,7 @@ func isTracked(index []string, name string, isDir bool) bool {
 	if _, found := slices.BinarySearch(index, name); found || !isDir {
 		return found
 	}
-	// What sorts between a directory and its files begins with its name too.
+	// Names that sort between a directory and its files begin with its name too.
 	i, _ := slices.BinarySearch(index, name+"/")
 	return i < len(index) && strings.HasPrefix(index[i], name+"/")
 }

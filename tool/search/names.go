@@ -24,17 +24,15 @@ type Entry struct {
 	Ignored bool   // an ignore rule names it
 }
 
-// MaxEntriesRead bounds what is read of a directory, so that the ones that are shown can
-// be sorted.
+// MaxEntriesRead bounds the entries read of a directory, so that the ones that are shown can be sorted.
 const MaxEntriesRead = 20000
 
 // nameBatch is how many entries are read before the time is looked at.
 const nameBatch = 4096
 
-// Names lists the entries of the absolute directory dir whose names begin with
-// prefix: by name, what is ignored last, limit at most. Case counts only if
-// something matches with it. Hidden ones are left out unless the prefix begins
-// with a dot; .git, what is denied or leads out, and names that do not stay on a
+// Names lists the entries of the absolute directory dir whose names begin with prefix: by name, ignored
+// ones last, limit at most. Case counts only if something matches with it. Hidden ones are left out unless
+// the prefix begins with a dot; .git, denied files, links that lead out, and names that do not stay on a
 // line always are. Nothing below dir is read.
 func Names(ctx context.Context, f *files.Files, dir, prefix string, limit int) ([]Entry, error) {
 	t, err := f.Resolve(dir, false)
@@ -102,12 +100,10 @@ func typeable(name string) bool {
 // maxFindDirs bounds how many directories Find reads.
 const maxFindDirs = 2000
 
-// Find looks for files and directories whose name contains word anywhere below
-// the absolute directory dir, and returns the best at most limit: those whose
-// name begins with the word first, then the shallower. What is tracked is found
-// in git's index; for the rest a bounded number of directories is read, the
-// shallow ones first, until ctx ends. What Names leaves out is left out here,
-// and what is ignored too.
+// Find looks for files and directories whose name contains word anywhere below the absolute directory dir,
+// and returns the best at most limit: those whose name begins with the word first, then the shallower.
+// Tracked files are found in git's index; for the rest a bounded number of directories is read, the shallow
+// ones first, until ctx ends. Names that Names leaves out are left out here, and ignored ones too.
 func Find(ctx context.Context, f *files.Files, dir, word string, limit int) ([]Entry, error) {
 	s := finder{files: f, ctx: ctx, word: word, folded: strings.ToLower(word), limit: limit}
 	return s.find(dir)
@@ -123,7 +119,7 @@ type finder struct {
 	dirs int // directories to read
 }
 
-// finding is a name with what it is ranked by.
+// finding is a name with its rank.
 type finding struct {
 	name  string
 	worth int // 0 is best
@@ -176,7 +172,7 @@ func (s *finder) visit(e treeEntry) error {
 	return nil
 }
 
-// index looks through what is tracked, for which git has half of the time.
+// index looks through tracked files, for which git has half of the time.
 func (s *finder) index(top, dir string) {
 	rel, ok := names.Relative(top, dir)
 	if !ok {

@@ -25,8 +25,7 @@ import (
 const (
 	// MaxListed is how many files of a tree are looked at: some 20 MB of names.
 	MaxListed = 200_000
-	// maxWorkers bounds what goes on side by side, and with it the memory that a
-	// search takes.
+	// maxWorkers bounds the parallel readers, and with it the memory that a search takes.
 	maxWorkers = 8
 )
 
@@ -39,7 +38,7 @@ type File struct {
 // keepFile decides which files a walk keeps; dir holds e. It is called from several goroutines.
 type keepFile func(dir *os.File, e fs.DirEntry, name string) (changed int64, keep bool)
 
-// Listing is what a walk kept, in no order that means anything.
+// Listing is the result of a walk, in no order that means anything.
 type Listing struct {
 	Files  []File
 	looked int  // files that were looked at
@@ -72,7 +71,7 @@ type walker struct {
 	ctx   context.Context
 	files *files.Files
 	dir   string   // absolute
-	keep  keepFile // nil keeps all, and what is neither file nor link too
+	keep  keepFile // nil keeps all, also entries that are neither file nor link
 	max   int      // files looked at, 0 for no bound
 
 	looked  int
@@ -85,7 +84,7 @@ type treeEntry struct {
 	name    string
 	dir     bool
 	changed int64
-	rest    bool // a directory that git ignores, but for what is tracked in it
+	rest    bool // a directory that git ignores, except for tracked files in it
 }
 
 // walkDir is one directory of a walk.
@@ -93,7 +92,7 @@ type walkDir struct {
 	rel   string // relative to walker.dir, "" for that itself
 	rules ignoreSet
 
-	// What reading it gave.
+	// The result of reading it.
 	entries []treeEntry
 	looked  int
 	err     error
@@ -101,7 +100,7 @@ type walkDir struct {
 
 // walk calls visit for all that lies below w.dir, is kept and not ignored, the shallow
 // ones first. visit may return fs.SkipDir for a directory that is not to be entered;
-// another error ends the walk. What cannot be read is passed over, but for w.dir itself.
+// another error ends the walk. Directories that cannot be read are passed over, except w.dir itself.
 func (w *walker) walk(visit func(treeEntry) error) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (w *walker) walk(visit func(treeEntry) error) error {
 	}
 	level := []*walkDir{{rules: w.rulesAbove()}}
 	if top := level[0].rules.top; top != "" {
-		w.index(top) // git may take a while: what it lists is needed later, if at all
+		w.index(top) // git may take a while: its list is needed later, if at all
 	}
 	for len(level) > 0 {
 		w.readAll(level)
@@ -211,7 +210,7 @@ func (w *walker) read(chain *dirChain, d *walkDir) error {
 	return nil
 }
 
-// enter brings the rules up to what counts in the directory itself.
+// enter brings the rules up to those of the directory itself.
 func (w *walker) enter(d *walkDir, abs string, entries []fs.DirEntry) {
 	var has [3]bool
 	names := ignoreFiles()
@@ -231,7 +230,7 @@ func (w *walker) enter(d *walkDir, abs string, entries []fs.DirEntry) {
 	d.rules = d.rules.with(w.files, abs, has)
 }
 
-// take keeps what is not ignored.
+// take keeps entries that are not ignored.
 func (w *walker) take(d *walkDir, dir *os.File, abs string, entries []fs.DirEntry) {
 	cut := len(filepath.ToSlash(w.dir)) + 1
 	if strings.HasSuffix(abs, "/") {
@@ -261,7 +260,7 @@ func (w *walker) take(d *walkDir, dir *os.File, abs string, entries []fs.DirEntr
 	}
 }
 
-// isTracked says whether git's index holds what an ignore rule names.
+// isTracked reports whether git's index holds an ignored name.
 func (w *walker) isTracked(rules *ignoreSet, abs string, isDir bool) bool {
 	if rules.top == "" {
 		return false
@@ -270,7 +269,7 @@ func (w *walker) isTracked(rules *ignoreSet, abs string, isDir bool) bool {
 	return isTracked(w.index(rules.top)(), name, isDir)
 }
 
-// index lists what git tracks in the work tree at top, once it is known.
+// index lists the files git tracks in the work tree at top, once they are known.
 func (w *walker) index(top string) func() []string {
 	known, _ := w.indexes.LoadOrStore(top, sync.OnceValue(w.files.Tracked.Start(w.ctx, top)))
 	return known.(func() []string)

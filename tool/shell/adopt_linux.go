@@ -55,7 +55,7 @@ func (p *processTree) left(q Process) bool {
 	adoption.Lock()
 	alone := len(adoption.shells) <= 1
 	// The shell of another command may have ended, and been released, since q was
-	// looked up: what is still there and no shell now was none then.
+	// looked up: a process still there that is no shell now was none then.
 	adopted := q.adopted() && Stat(q.PID).adopted()
 	adoption.Unlock()
 	return adopted && (alone || p.marked(q.PID) || p.looksAgain(q.PID))

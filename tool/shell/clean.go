@@ -57,9 +57,8 @@ func (c *Cleaner) Write(p []byte) (int, error) {
 	return size, nil
 }
 
-// plain takes what p begins with that only is kept, all at once: nearly all output
-// is such. Whole lines go on as they are, the beginning of one is held back. It
-// returns how many bytes it took.
+// plain takes the beginning of p that is kept as it is, all at once: nearly all output is such. Whole lines
+// go on as they are, the beginning of one is held back. It returns how many bytes it took.
 func (c *Cleaner) plain(p []byte) int {
 	if c.state != cleanText || c.wiped {
 		return 0
@@ -131,7 +130,7 @@ func notKept(w uint64) uint64 {
 // Open is the line that has not ended, without a character whose rest has not come.
 func (c *Cleaner) Open() string { return string(c.line[:wholeRunes(c.line)]) }
 
-// Close passes on what was written without a line break; it cannot fail.
+// Close passes on an unfinished last line; it cannot fail.
 func (c *Cleaner) Close() error {
 	if c.state == cleanC2 {
 		c.put(0xc2)

@@ -1,7 +1,6 @@
-// Package shell runs a shell command and leaves nothing of it behind: the command
-// has a session of its own, its output is collected without terminal control, and
-// what it started is found and ended with it, also what left its session. It
-// knows nothing of tools or models.
+// Package shell runs a shell command and leaves nothing of it behind: the command has a session of its own,
+// its output is collected without terminal control, and its descendants are found and ended with it, also
+// those that left its session. It knows nothing of tools or models.
 package shell
 
 import (
@@ -47,7 +46,7 @@ type Command struct {
 // Start starts a command whose streams are files in a session of its own.
 type Start func(cmd *exec.Cmd) (Started, error)
 
-// Stop says who ended a command.
+// Stop is the cause that ended a command.
 type Stop int
 
 // The reasons for an end.
@@ -61,7 +60,7 @@ const (
 // Result is how a command ended.
 type Result struct {
 	// Output is without escapes; of one in the background it is read from its Job. Much of it has
-	// room behind it for what is said of it.
+	// room behind it for remarks.
 	Output  []byte
 	Exit    Exit
 	Stop    Stop
@@ -142,7 +141,7 @@ func (c *Command) begin(output, screen io.Writer) (*running, error) {
 	return run, nil
 }
 
-// end ends what is left of a command. Closing cancel ends the wait for its output; it may be nil.
+// end ends the rest of a command. Closing cancel ends the wait for its output; it may be nil.
 func (r *running) end(why Stop, cancel <-chan struct{}) (end Result) {
 	defer r.pipe.Close()
 	if why != StopNone {

@@ -29,7 +29,7 @@ type live struct {
 	timer   *time.Timer // runs while something waits for its time
 }
 
-// add takes what comes, and keeps its end: a piece that is shown, and as much before it.
+// add takes output, and keeps its end: a piece that is shown, and as much before it.
 func (l *live) add(p []byte) {
 	if over := len(l.lines) + len(p) - 3*maxPiece; over > 0 {
 		drop := min(over+maxPiece, len(l.lines))
@@ -43,7 +43,7 @@ func (l *live) add(p []byte) {
 	l.lines = append(l.lines, p...)
 }
 
-// came shows what came, now or when it is time to.
+// came shows new output, now or when it is time to.
 func (l *live) came() {
 	if l.timer != nil {
 		return
@@ -55,7 +55,7 @@ func (l *live) came() {
 	l.show()
 }
 
-// due shows what waited.
+// due shows output that waited.
 func (l *live) due() {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
@@ -82,7 +82,7 @@ func lastPiece(lines []byte) int {
 	return from
 }
 
-// show writes what was not shown yet, and of too much the last part.
+// show writes output that was not shown yet, and of too much the last part.
 func (l *live) show() {
 	open := toText([]byte(l.in.clean.Open()))
 	lines := l.lines
@@ -147,14 +147,14 @@ type intake struct {
 	record *record   // nil except in the background
 }
 
-// newIntake keeps what comes in to.
+// newIntake keeps output in to.
 func newIntake(to io.Writer) *intake {
 	in := &intake{to: to}
 	in.clean = NewCleaner(cleaned{in})
 	return in
 }
 
-// cleaned takes what an intake's Cleaner passes on.
+// cleaned takes the output of an intake's Cleaner.
 type cleaned struct{ *intake }
 
 // Write implements io.Writer.
@@ -165,9 +165,9 @@ func (c cleaned) Write(p []byte) (int, error) {
 	return c.to.Write(p)
 }
 
-// read takes all that comes out of a pipe. Who closes the pipe ends it.
+// read takes all that comes out of a pipe. Closing the pipe ends it.
 func (in *intake) read(pipe io.Reader) {
-	// The error is the pipe's end. The structs hide what would read less at a time.
+	// The error is the pipe's end. The structs hide methods that would read less at a time.
 	_, _ = io.CopyBuffer(struct{ io.Writer }{in}, struct{ io.Reader }{pipe}, make([]byte, readSize))
 }
 
@@ -188,7 +188,7 @@ func (in *intake) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// show has what comes from now on shown on a screen, in pieces that are at least a pause
+// show has output from now on shown on a screen, in pieces that are at least a pause
 // apart, until the returned func is called; of a command in the background first what nobody
 // has read yet. Where something shows it already, or the command has ended, nothing does.
 func (in *intake) show(screen io.Writer, pause time.Duration) (end func()) {
@@ -228,13 +228,13 @@ func (in *intake) tell(r *record) {
 	r.see(in.clean.Open())
 }
 
-// handOver has what comes go to a record, with what came so far, and returns that.
+// handOver sends output to a record, with the output so far, and returns that.
 func (in *intake) handOver(output *Spool, to *record) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	so := output.take()
 	_, _ = to.Write(so)
-	_ = to.read() // it is read by who gets it from here
+	_ = to.read() // the caller reads it
 	in.hide()
 	in.to, in.record = to, to
 	open := in.clean.Open()
@@ -243,7 +243,7 @@ func (in *intake) handOver(output *Spool, to *record) []byte {
 	return append(so, open...)
 }
 
-// close flushes what is held back. Nothing is written afterwards.
+// close flushes output that is held back. Nothing is written afterwards.
 func (in *intake) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

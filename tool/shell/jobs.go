@@ -20,7 +20,7 @@ const maxJobs = 16
 
 // Jobs are the background commands of a session, for any goroutine. The zero value has none.
 type Jobs struct {
-	// Keep opens a file of the name for a command's whole output; nil keeps only what was not read.
+	// Keep opens a file of the name for a command's whole output; nil keeps only unread output.
 	Keep func(id string) (file io.WriteCloser, name string, err error)
 
 	mu     sync.Mutex
@@ -43,7 +43,7 @@ type Job struct {
 	done   chan struct{} // closed when nothing of it is left
 	result Result        // once done is closed
 
-	reported atomic.Bool            // who reads it knows how it ended
+	reported atomic.Bool            // its reader knows how it ended
 	next     atomic.Pointer[string] // nil where nothing was started in its place
 }
 
@@ -174,7 +174,7 @@ func (js *Jobs) Close() (stopped []*Job) {
 	return stopped
 }
 
-// supervise waits for the end of a command, and ends what is left of it.
+// supervise waits for the end of a command, and ends its descendants.
 func (j *Job) supervise(r *running, limit time.Duration) {
 	why := r.await(j.stop, limit)
 	if why == StopCanceled {
@@ -206,7 +206,7 @@ func (j *Job) Stop() { j.once.Do(func() { close(j.stop) }) }
 // line says.
 func (j *Job) Read() string { return j.record.read() }
 
-// Show shows what was not read yet and what comes, until the returned func is called. It stays unread.
+// Show shows unread and new output, until the returned func is called. It stays unread.
 func (j *Job) Show(screen io.Writer) (end func()) { return j.in.show(screen, j.pause) }
 
 // File is the file of the whole output, "" for none; err says why it is not whole.
@@ -278,7 +278,7 @@ func (j *Job) WaitForOutput(ctx context.Context, from int, limit time.Duration) 
 // Bytes is how much the command has said, to be compared.
 func (j *Job) Bytes() int { return j.record.bytes() }
 
-// patience is how long a command may take to read what is written to it.
+// patience is how long a command may take to read its input.
 const patience = 2 * time.Second
 
 // Write writes to the command's input. The error says that it takes none.

@@ -100,7 +100,7 @@ func becomesAnother(pid, length int) bool {
 	return err == nil && err2 == nil && (begin == 0 || end-begin != uint64(length))
 }
 
-// Stat is what the system tells of a process; its number alone when it is gone.
+// Stat is the system's description of a process; its number alone when it is gone.
 func Stat(pid int) Process {
 	if info, ok := statOf(pid); ok {
 		return info
@@ -119,11 +119,10 @@ func statOf(pid int) (Process, bool) {
 
 func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
 
-// A process's number is that of the last one plus one, until the largest number
-// there is (32,768 at least): so what a command has started stands between its
-// shell and the last number given. To look there only is far cheaper than to
-// list all processes, which would cost more than most commands. It must not
-// have gone round since, so only what was quick is looked up like this.
+// A process's number is that of the last one plus one, until the largest number there is (32,768 at least):
+// so what a command has started stands between its shell and the last number given. To look there only is
+// far cheaper than to list all processes, which would cost more than most commands. It must not have gone
+// round since, so only quick commands are looked up like this.
 const (
 	quickCommand = 100 * time.Millisecond
 	quickNumbers = 500

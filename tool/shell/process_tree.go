@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is what the system tells of a process.
+// Process is the system's description of a process.
 type Process struct {
 	PID, Parent, Group, Session int
 	Began                       uint64 // ticks since the system started; 0 where not looked up
@@ -39,7 +39,7 @@ type Started interface {
 	Exit() Exit            // how it ended; only after that
 	Signal(syscall.Signal)
 	Runs() bool // whether anything of it runs still
-	// KillAll ends what is left: how many processes besides the command it stopped, and how many
+	// KillAll ends descendants: how many processes besides the command it stopped, and how many
 	// it could not.
 	KillAll() (stopped, left int)
 	// Release is called once, when nothing is left and Done is closed.
@@ -138,7 +138,7 @@ func (p *processTree) send(sig syscall.Signal, to []Process) {
 // kill sends a signal to a process, or with a negative number to a group.
 func kill(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
 
-// KillAll kills what is left, and looks again until all are gone: one may have started another.
+// KillAll kills descendants, and looks again until all are gone: one may have started another.
 // Those of other users stay.
 func (p *processTree) KillAll() (stopped, left int) {
 	strays := map[int]bool{}
@@ -169,10 +169,9 @@ func (p *processTree) KillAll() (stopped, left int) {
 	}
 }
 
-// rest are the processes of the command that still run: those of the session
-// that the shell began, whatever group they are in and whoever their parent is
-// now, those that left it, and what descends from them. Where processes cannot be
-// listed it is the shell's group as a whole. It sets unsure.
+// rest are the processes of the command that still run: those of the session that the shell began, whatever
+// group they are in and whoever their parent is now, those that left it, and their descendants. Where
+// processes cannot be listed it is the shell's group as a whole. It sets unsure.
 func (p *processTree) rest() []Process {
 	p.unsure = false
 	leader := p.cmd.Process.Pid
@@ -216,7 +215,7 @@ func (p *processTree) marked(pid int) bool {
 }
 
 // OwnGroup has a command started in a process group of its own, out of reach of
-// the terminal's Ctrl-C. When it was made with a context, what it started ends
+// the terminal's Ctrl-C. When it was made with a context, its descendants end
 // with it when the context does: many a command is a script around its program.
 func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -225,7 +224,7 @@ func OwnGroup(cmd *exec.Cmd) {
 	}
 }
 
-// KillGroup kills a command started after OwnGroup with what it started, or returns os.ErrProcessDone.
+// KillGroup kills a command started after OwnGroup with its descendants, or returns os.ErrProcessDone.
 func KillGroup(cmd *exec.Cmd) error {
 	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	if errors.Is(err, syscall.ESRCH) {

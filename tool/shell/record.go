@@ -46,7 +46,7 @@ func (w *watch) look(lines string) {
 	}
 }
 
-// Write implements io.Writer; it cannot fail. What comes is whole lines.
+// Write implements io.Writer; it cannot fail. It gets whole lines.
 func (r *record) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *record) see(open string) {
 	}
 }
 
-// read takes what came since the last time.
+// read takes the output since the last time.
 func (r *record) read() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *record) read() string {
 	return text
 }
 
-// peek is what read would return, without the line that has not ended. It is not read thereby.
+// peek is the result of read, without the line that has not ended. It is not read thereby.
 func (r *record) peek() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func newRecord() *record {
 	return &record{unread: NewSpool(maxUnread), past: NewSpool(maxUnread), room: maxOutput}
 }
 
-// await has a watch look at what was not read, then at what no wait has found, then at what comes.
+// await has a watch look at unread output, then at output that no wait has found, then at new output.
 func (r *record) await(w *watch) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,13 +12,12 @@ const (
 	maxOutput = 50 << 20
 	// spoolBlock is the unit in which output is dropped.
 	spoolBlock = 64 << 10
-	// spoolRoom is for what is said of the output, in its middle and behind it.
+	// spoolRoom is for remarks about the output, in its middle and behind it.
 	spoolRoom = 4 << 10
 )
 
-// Spool keeps the first and the last part of what is written to it, in one piece of
-// memory: what comes when it is full takes the place of the oldest block behind the
-// first half.
+// Spool keeps the first and the last part of all writes, in one piece of memory: output that comes when it
+// is full takes the place of the oldest block behind the first half.
 type Spool struct {
 	kept    []byte
 	first   int // bytes of the first block: all others are longer
@@ -59,7 +58,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 
 // grow makes room for so many bytes. Most output is short; for what is longer than that there
 // is room for all at once, since memory that is not written to is not taken from the system,
-// and what was copied from stays there until it is collected.
+// and the old memory stays until it is collected.
 func (s *Spool) grow(size int) {
 	room := max(cap(s.kept), s.first)
 	for room < size {
@@ -85,7 +84,7 @@ func (s *Spool) drop() {
 
 const missing = "\n[%d bytes are missing here: only the first and the last part were kept]\n"
 
-// String is what was kept, with a line for what is missing, in valid UTF-8.
+// String is the kept output, with a line for the missing part, in valid UTF-8.
 func (s *Spool) String() string {
 	other := *s
 	other.kept = slices.Clone(s.kept)

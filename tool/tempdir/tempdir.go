@@ -1,5 +1,5 @@
 // Package tempdir makes the directories of a session. The kernel's lock on one ends with
-// its process, so that what a killed artoo left is told from what is in use.
+// its process, so that files of a killed artoo are told from those in use.
 package tempdir
 
 import (
@@ -21,7 +21,7 @@ const Pattern = prefix + "*"
 // Dir is a directory of this process, for its user alone.
 type Dir struct {
 	Path string   // absolute
-	lock *os.File // nil where the file system has no locks: what is left there stays
+	lock *os.File // nil where the file system has no locks: files left there stay
 }
 
 // Make makes a directory in another; "" is the system's place for temporary files.
@@ -49,7 +49,7 @@ func (d *Dir) Remove() error {
 }
 
 // Sweep removes the directories in parent that are this user's and whose process was
-// killed. What it meets that is none, or is in use, it leaves alone.
+// killed. Other files, and those in use, it leaves alone.
 func Sweep(parent string) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -101,7 +101,7 @@ func lockDir(path string) (lock *os.File, err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	// Whoever had the lock before may have removed what the path led to.
+	// The previous holder of the lock may have removed the directory of the path.
 	if unix.Lstat(path, &now) != nil || now.Ino != held.Ino || now.Dev != held.Dev {
 		return nil, errTaken
 	}

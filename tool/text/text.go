@@ -152,7 +152,7 @@ func UpTo(n int, names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
 }
 
-// Reader reads what r does until ctx ends.
+// Reader reads from r until ctx ends.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
 
 type contextReader struct {

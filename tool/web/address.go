@@ -1,7 +1,6 @@
-// Package web fetches pages and asks search engines for a model: what comes from a
-// server is bounded in bytes and time and made into text. It connects to no address
-// of this machine or of a private network that was not allowed. It knows nothing of
-// tools or of who allows what.
+// Package web fetches pages and asks search engines for a model: what comes from a server is bounded in
+// bytes and time and made into text. It connects to no address of this machine or of a private network that
+// was not allowed. It knows nothing of tools or of permission.
 package web
 
 import (
@@ -175,8 +174,8 @@ func OwnAddr(a netip.Addr) string {
 	return ""
 }
 
-// What IANA's registries of special-purpose addresses keep from the public, besides
-// what net/netip knows; 168.63.129.16 answers within every machine of one cloud.
+// Addresses that IANA's special-purpose registries keep from the public, besides
+// those that net/netip knows; 168.63.129.16 answers within every machine of one cloud.
 var (
 	reserved4 = []string{"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
 		"203.0.113.0/24", "224.0.0.0/3", "168.63.129.16/32"}

@@ -16,7 +16,7 @@ import (
 	"artoo/tool/pdf"
 )
 
-// read takes over what the server sent.
+// read takes over the server's reply.
 func (p *Page) read(ctx context.Context, answer *http.Response) error {
 	declared := answer.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(declared)
@@ -52,7 +52,7 @@ func (p *Page) read(ctx context.Context, answer *http.Response) error {
 	return err
 }
 
-// kind is what is done with a body.
+// kind is the way to read a body.
 type kind int
 
 const (
@@ -68,7 +68,7 @@ const (
 	anyBytes = "application/octet-stream"
 )
 
-// mediaType is what the server says, else what the bytes look like.
+// mediaType is the server's type, else one guessed from the bytes.
 func mediaType(said string, data []byte) string {
 	if said != "" && said != anyBytes {
 		return said
@@ -101,7 +101,7 @@ func kindOf(media string, data []byte) kind {
 	return kindNone
 }
 
-// decode brings text into UTF-8, by its mark, what the server or page says, or its looks.
+// decode brings text into UTF-8, by its mark, the server's or page's charset, or its bytes.
 func decode(data []byte, declared string) []byte {
 	coding, _, certain := charset.DetermineEncoding(data, declared)
 	if !certain && utf8.Valid(data) {
@@ -114,7 +114,7 @@ func decode(data []byte, declared string) []byte {
 	return text
 }
 
-// clean takes out of a text what does not show and could only hide something.
+// clean takes characters out of a text that do not show and could only hide something.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

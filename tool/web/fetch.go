@@ -19,7 +19,7 @@ import (
 	"artoo/tool/pdf"
 )
 
-// What a page may cost.
+// Limits of a page.
 const (
 	fetchTime    = 30 * time.Second // all of it, redirects included
 	maxRedirects = 10
@@ -31,9 +31,9 @@ const (
 // Client fetches pages. Its fields are not changed while it is used; it is safe for
 // concurrent use and keeps neither cookies nor connections.
 type Client struct {
-	// Base is what connections are made with, except its way to dial.
+	// Base is the transport of connections, except its way to dial.
 	Base *http.Transport
-	// Around wraps each transport, to write down what passes; nil for nothing.
+	// Around wraps each transport, to record its traffic; nil for none.
 	Around func(http.RoundTripper) http.RoundTripper
 	// UserAgent names the program, such as "artoo/1.2".
 	UserAgent string
@@ -60,12 +60,11 @@ const (
 	keepFor   = 15 * time.Minute
 )
 
-// Hosts says what the user's rules let a fetch reach, a host with its port: unasked
-// is whether a redirect may be followed there, own whether it may be at an address
-// of this machine or of a private network.
+// Hosts decides by the user's rules about a host with its port: unasked is whether a redirect may be
+// followed there, own whether it may be at an address of this machine or of a private network.
 type Hosts func(host string) (unasked, own bool)
 
-// Page is what a server answered with.
+// Page is a server's answer.
 type Page struct {
 	URL    *url.URL // where it was found, after redirects
 	Status int      // such as 200
@@ -73,7 +72,7 @@ type Page struct {
 	Elsewhere *url.URL
 	MediaType string // such as text/html, "" where nothing tells
 	Title     string
-	// Text is what can be read: Markdown of a page, the text of a PDF, else as it came,
+	// Text is the readable text: Markdown of a page, the text of a PDF, else as it came,
 	// in UTF-8 and without control characters. It may be empty.
 	Text string
 	// Image is the file where MediaType is that of a PNG, JPEG, GIF or WebP.
@@ -89,7 +88,7 @@ type OwnError struct {
 	Why  string
 }
 
-// Error says what was refused and why.
+// Error names the refused address and the reason.
 func (e *OwnError) Error() string { return e.Host + " was not connected to: " + e.Why }
 
 // Fetch gets the page of an address from Parse. The caller has the user's leave for
@@ -245,7 +244,7 @@ func (c *Client) transport(request *http.Request, own bool) (*http.Transport, er
 	return t, nil
 }
 
-// plainly is an error of a request without what says nothing to its reader.
+// plainly is an error of a request without words that say nothing to its reader.
 func plainly(u *url.URL, err error) error {
 	var own *OwnError
 	var name *net.DNSError

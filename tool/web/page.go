@@ -58,7 +58,7 @@ func markdown(ctx context.Context, data []byte, at *url.URL) (title, text string
 }
 
 // mainPart is the part of a page that one reads it for, nil for none. It is looked for
-// in a copy, after what is not seen has been taken out: the styles go on the way.
+// in a copy, after invisible elements have been taken out: the styles go on the way.
 func mainPart(doc *html.Node, at *url.URL) *html.Node {
 	var tidied bytes.Buffer
 	if html.Render(&tidied, doc) != nil {
@@ -73,7 +73,7 @@ func mainPart(doc *html.Node, at *url.URL) *html.Node {
 	return article.Node
 }
 
-// baseOf is what the links of a page are relative to.
+// baseOf is the address that the links of a page are relative to.
 func baseOf(doc *html.Node, at *url.URL) *url.URL {
 	for n := range doc.Descendants() {
 		if n.DataAtom == atom.Base {
@@ -105,7 +105,7 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// tidy takes out what a reader of the page does not see, and makes links whole.
+// tidy takes out elements that a reader of the page does not see, and makes links whole.
 func tidy(doc *html.Node, at *url.URL) {
 	remove(doc, unseen)
 	for n := range doc.Descendants() {
@@ -125,7 +125,7 @@ func tidy(doc *html.Node, at *url.URL) {
 
 // shortenLinks leaves of links where they lead: a place of the same page without its address, no
 // words that show only under a pointer, no mark that leads to where it stands, and nothing of
-// what leads nowhere but its text.
+// a link that leads nowhere except its text.
 func shortenLinks(doc *html.Node, at *url.URL) {
 	var links []*html.Node
 	for n := range doc.Descendants() {
@@ -174,7 +174,7 @@ func isMark(n *html.Node) bool {
 	return false
 }
 
-// withoutFrame takes out what stands around the contents of a page.
+// withoutFrame takes out the navigation around the contents of a page.
 func withoutFrame(doc *html.Node) *html.Node {
 	remove(doc, func(n *html.Node) bool {
 		switch n.DataAtom {

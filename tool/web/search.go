@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// What a search may cost.
+// Limits of a search.
 const (
 	searchTime = 20 * time.Second
 	maxAnswer  = 2 << 20 // bytes of an answer

@@ -25,7 +25,7 @@ type Source struct {
 	Ask func(ctx context.Context, base string, path ...string) (wire.Request, error)
 }
 
-// Facts keep what a server said of its models, for several goroutines. They must not be copied.
+// Facts keep a server's facts about its models, for several goroutines. They must not be copied.
 type Facts struct{ known sync.Map }
 
 // Describe implements provider.Describer within 3 seconds by the server's list and what
@@ -39,7 +39,7 @@ func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.
 	})
 }
 
-// Once is what ask says of a model, which is kept if it is final: asking again would tell no more.
+// Once is the answer of ask about a model, kept if it is final: asking again would tell no more.
 func (f *Facts) Once(model string, ask func() (info provider.ModelInfo, final bool, err error)) (provider.ModelInfo, error) {
 	if info, ok := f.known.Load(model); ok {
 		return info.(provider.ModelInfo), nil

@@ -25,7 +25,7 @@ type Model struct {
 	GroqWindow int     `json:"context_window"`
 	Output     int     `json:"max_completion_tokens"` // Groq
 	ModelLen   int     `json:"max_model_len"`         // vLLM
-	MaxContext int     `json:"max_context_length"`    // Mistral; LM Studio's is what the model can have at most
+	MaxContext int     `json:"max_context_length"`    // Mistral; LM Studio's is the model's maximum
 	Loaded     int     `json:"loaded_context_length"`
 	Input      int     `json:"max_input_tokens"` // Anthropic
 	Reply      int     `json:"max_tokens"`       // too
@@ -97,7 +97,7 @@ func fetch(ctx context.Context, s provider.Server, r wire.Request) ([]Model, err
 	return slices.DeleteFunc(answer.Data, func(m Model) bool { return m.ID == "" }), nil
 }
 
-// Info is what the server says, over what the catalogue has.
+// Info is the server's facts, over those of the catalogue.
 func (m Model) Info(s provider.Server) provider.ModelInfo {
 	info, _ := s.Catalog.Lookup(s.Name, m.ID)
 	said := provider.Source{Name: provider.FromServer}

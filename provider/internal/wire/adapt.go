@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// adapt adds what a row says, and words the notice. Useless numbers change nothing.
+// adapt adds the omission of a row, and words the notice. Useless numbers change nothing.
 func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notice string) {
 	number := func(name string) int { return firstNumber(found[name]) }
 	req := x.Request
@@ -47,8 +47,8 @@ func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notic
 		"{tools}", strings.Join(out, ", ")).Replace(told)
 }
 
-// leftFor is what a prompt leaves of the window for the reply, less an eighth; 0 if too little. vLLM
-// stops counting a prompt that does not fit (atLeast): then half of the request is assumed.
+// leftFor is the part of the window that a prompt leaves for the reply, less an eighth; 0 if too little.
+// vLLM stops counting a prompt that does not fit (atLeast): then half of the request is assumed.
 func leftFor(window, input, asked int, atLeast bool) int {
 	const least = 1024
 	if atLeast && input < window {

@@ -153,7 +153,7 @@ func setDefault(h http.Header, key, value string) {
 	}
 }
 
-// requestID is what the server calls this request.
+// requestID is the server's ID of this request.
 func requestID(h http.Header) string {
 	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id", "X-Goog-Request-Id"} {
 		if id := h.Get(key); id != "" {

@@ -26,7 +26,7 @@ func (c *call) statusError() error {
 	e.Status = status
 	wait, retry := retryWords(c.resp.Header)
 	e.RetryAfter = max(wait, e.RetryAfter)
-	if retry != nil { // a time alone does not make passing what is final
+	if retry != nil { // a time alone does not make a final failure passing
 		e.Retry = retry
 	}
 	if id := d.RequestID; id != "" && c.requestID == "" {
@@ -54,7 +54,7 @@ func (c *call) statusError() error {
 // CodeBadCall is Groq's word for a reply with a call that it could not read.
 const CodeBadCall = "tool_use_failed"
 
-// BadCall is the cause of an error with CodeBadCall: what the model wrote.
+// BadCall is the cause of an error with CodeBadCall: the model's text.
 type BadCall string
 
 // Error shows the beginning of the call.
@@ -77,7 +77,7 @@ func (c *call) proxyPage(e *provider.Error) {
 	}
 }
 
-// failure is a row: what a server says, and what it means.
+// failure is a row: a server's words, and their meaning.
 type failure struct {
 	status []int    // nil for any
 	words  []string // one is the code, type or reason of the error
@@ -118,8 +118,7 @@ var failures = []failure{
 		kind: provider.KindConfig, hint: "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"},
 }
 
-// byStatus are what remains, by the status that a failure stands for; the first row that fits
-// decides.
+// byStatus sorts the rest, by the status that a failure stands for; the first row that fits decides.
 var byStatus = []failure{
 	{status: []int{401}, kind: provider.KindAuth},
 	{status: []int{402}, kind: provider.KindBilling},
@@ -145,7 +144,7 @@ const (
 	hintTooLarge = "the request is too large in bytes: fewer or smaller images, or a new session"
 )
 
-// classify sorts a failure by what the server said and its status. Words that
+// classify sorts a failure by the server's words and status. Words that
 // mean an overflow win over everything, because resending would not help.
 func classify(status int, d detail, r Request) *provider.Error {
 	e := &provider.Error{Message: d.Message, Code: d.Code, RetryAfter: d.RetryAfter}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// detail is what a server says about a failure, whatever the shape it says it in.
+// detail is a server's description of a failure, in whatever shape.
 type detail struct {
 	Message     string
 	Code        string // the most telling word or number
@@ -22,7 +22,7 @@ type detail struct {
 	LimitSource string
 	Reason      string // Google's own word, or one of ours
 	RetryAfter  time.Duration
-	Generation  string // Groq: what the model wrote that could not be read
+	Generation  string // Groq: the model's text that could not be read
 }
 
 // The reasons that are not a server's own word.
@@ -146,7 +146,7 @@ func (d detail) wordStatus() int {
 		if status, ok := wordStatuses()[word]; ok {
 			return status
 		}
-		// OpenAI has many more words for what is wrong with a request.
+		// OpenAI has many more codes for faulty requests.
 		for _, part := range []string{"invalid_", "unsupported_", "missing_", "_above_max_", "_below_min_"} {
 			if strings.HasPrefix(word, part) || part[0] == '_' && strings.Contains(word, part) {
 				return 400

@@ -52,7 +52,7 @@ func (e Endpoint) naming(hint string) string {
 		"ARTOO_BASE_URL", e.Setting).Replace(hint)
 }
 
-// redact takes keys out of an error, and cuts what a server said at length.
+// redact takes keys out of an error, and shortens a server's long text.
 func (c *call) redact(e *provider.Error) {
 	if e.Message == "" && e.Err != nil {
 		if why := e.Err.Error(); c.secrets.Hide(why) != why {
@@ -64,7 +64,7 @@ func (c *call) redact(e *provider.Error) {
 	e.Hint = c.secrets.Hide(e.Hint)
 }
 
-// fault sorts what went wrong below the protocol. Who ended the request is asked first.
+// fault sorts failures below the protocol. The cause that ended the request is looked at first.
 func (c *call) fault(err error) *provider.Error {
 	if c.parent.Err() != nil {
 		cause := context.Cause(c.parent)
@@ -101,7 +101,7 @@ func (c *call) fault(err error) *provider.Error {
 	return c.transport(err)
 }
 
-// kinded is an error that already knows what it is.
+// kinded is an error that already has its kind.
 type kinded interface {
 	error
 	ErrorKind() string
@@ -243,7 +243,7 @@ func redactURL(raw string) string {
 	return u.String()
 }
 
-// urlProblem says what is wrong with an address, without a part that may be a password.
+// urlProblem describes the fault of an address, without a part that may be a password.
 func urlProblem(raw string, err error) string {
 	var u *url.Error
 	if strings.Contains(raw, "@") || !errors.As(err, &u) {

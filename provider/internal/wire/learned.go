@@ -18,11 +18,11 @@ type Exchange struct {
 	Endpoint
 	API     API
 	Request provider.Request
-	// Memory is what was learned so far, for all requests of a provider.
+	// Memory holds the limits learned so far, for all requests of a provider.
 	Memory *Memory
 	// Prepare makes the request without its body, inside the time limits.
 	Prepare func(context.Context) (Request, error)
-	// Encode makes the body without what the server refuses, and sets headers. It is pure.
+	// Encode makes the body without fields the server refuses, and sets headers. It is pure.
 	Encode func(Learned, http.Header) ([]byte, error)
 	// Decoder reads the reply; each try has its own.
 	Decoder func() Decoder
@@ -31,7 +31,7 @@ type Exchange struct {
 	Failed func(*provider.Error) (provider.Event, error)
 }
 
-// Learned is what one model was found not to take. The zero value takes all.
+// Learned lists the fields one model was found not to take. The zero value takes all.
 type Learned struct {
 	Omitted Omission
 	most    int // the longest reply it gives, in tokens; 0 when not known
@@ -77,13 +77,13 @@ func (l Learned) Schema(tool string) SchemaForm {
 	return SchemaPlain
 }
 
-// Memory is what was learned of each model. The zero value is ready for several goroutines.
+// Memory holds the limits learned of each model. The zero value is ready for several goroutines.
 type Memory struct {
 	mu     sync.Mutex
 	models map[string]Learned
 }
 
-// Of is what was learned of a model. The maps of the result are its own.
+// Of are the limits learned of a model. The maps of the result are its own.
 func (m *Memory) Of(model string) Learned {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,7 +176,7 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 	return false, ""
 }
 
-// learn remembers what a refusal says. It reports whether a changed request may succeed, and the
+// learn remembers a refusal. It reports whether a changed request may succeed, and the
 // notice. It ends, since only news changes the request.
 func (x Exchange) learn(e *provider.Error, sent Learned) (learned bool, notice string) {
 	message := strings.ToLower(e.Message)
@@ -203,7 +203,7 @@ func (x Exchange) learn(e *provider.Error, sent Learned) (learned bool, notice s
 	return false, ""
 }
 
-// differs reports whether a request is another one with what was learned since.
+// differs reports whether a request changes by the limits learned since.
 func (x Exchange) differs(before, now Learned) bool {
 	h1, h2 := http.Header{}, http.Header{}
 	body1, err1 := x.Encode(before, h1)

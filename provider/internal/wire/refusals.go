@@ -22,10 +22,10 @@ const (
 	Ollama
 )
 
-// Omission is a set of what requests to a model leave out or send in another form.
+// Omission is a set of fields that requests to a model leave out or send in another form.
 type Omission uint32
 
-// What can be left out.
+// The fields that can be left out.
 const (
 	Temperature        Omission = 1 << iota
 	Effort                      // reasoning in any form
@@ -51,14 +51,14 @@ const (
 	ReasoningEcho // reasoning of the history
 	BareCalls     // calls without reasoning: it goes back with each
 	UnsignedCalls
-	// These come with what they are about:
+	// These come with their objects:
 	longReply    // the longest is named
 	fullWindow   // prompt and reply share the window
 	oldReasoning // the one sent so far, by its proofs
 	namedTools   // the tools that are named, or the rich form of their schemas
 )
 
-// refusal is a row: what a server says, what is left out then, and what the user is told.
+// refusal is a row: a server's words, the field left out then, and the user's notice.
 type refusal struct {
 	at     API                // 0 for all
 	status int                // 0 for those of a bad request
@@ -68,10 +68,10 @@ type refusal struct {
 	unless string             // words that must not be there, or ""
 	omit   Omission
 	notice string // "" where nothing is lost; {model}, {effort}, {tokens}, {tools} are filled in
-	maybe  bool   // servers refuse so what is good, too: the request is sent once more as it is
+	maybe  bool   // servers refuse good requests so, too: the request is sent once more as it is
 }
 
-// What users are told, when something is lost.
+// Notices to users, when something is lost.
 const (
 	noticeReasoning   = "the server no longer takes the reasoning of this conversation so far: it is left out"
 	noticeEffort      = "{model} does not take the effort {effort}: it thinks as it does by itself"
@@ -187,7 +187,7 @@ var patterns = sync.OnceValue(func() []expressions {
 	return all
 })
 
-// find looks for all expressions in a message; found is what stands at their names.
+// find looks for all expressions in a message; found holds the matches of their names.
 func (list expressions) find(message string) (found map[string][]string, ok bool) {
 	found = map[string][]string{}
 	message = strings.ReplaceAll(message, ",", "")

@@ -12,7 +12,7 @@ import (
 
 // Piece is a part of a reply that is being gathered.
 type Piece struct {
-	Form     string          // FormText, FormCall or a form of reasoning; "" for what is left out
+	Form     string          // FormText, FormCall or a form of reasoning; "" for an omitted part
 	Text     strings.Builder // of a call: its arguments
 	ID, Name string          // of a call
 	Whole    string          // its arguments, if none came piece by piece
@@ -25,7 +25,7 @@ const (
 	FormCall = "call"
 )
 
-// Reply is what every decoder gathers of one reply.
+// Reply gathers one reply for every decoder.
 type Reply struct {
 	Usage   provider.Usage
 	Pending []provider.Event // events that Events has not taken yet
@@ -69,7 +69,7 @@ func (r *Reply) Part(form, opaque string) *Piece {
 }
 
 // Answer adds a piece of the answer, and to reasoning of the form FormThinking what a server
-// leaves in it. EndAnswer adds what looked like the beginning of a mark.
+// leaves in it. EndAnswer adds text that looked like the beginning of a mark.
 func (r *Reply) Answer(piece string) { r.said(r.think.Split(piece)) }
 
 // EndAnswer ends the answer, see Answer.
@@ -200,7 +200,7 @@ func (r *Reply) Message(parts []provider.Part) provider.Message {
 }
 
 // Unreadable makes a reply of one that the server gave up for an unreadable call: the model
-// is shown what it wrote, since the same request would most likely get the same call.
+// is shown its own text, since the same request would most likely get the same call.
 func (r *Reply) Unreadable(e *provider.Error, raw string, tools []provider.ToolSpec) provider.Done {
 	call := provider.ToolCall{Name: LikelyTool(raw, tools), Input: json.RawMessage("{}"),
 		Raw: strings.ToValidUTF8(raw, "\uFFFD")}
@@ -213,7 +213,7 @@ func Nonsense(what string, err error) *provider.Error {
 	return &provider.Error{Kind: provider.KindProvider, Message: what + " makes no sense: " + err.Error(), Err: err}
 }
 
-// NoReply is the error of a document that is not what a reply is: the server's own, if it reports one.
+// NoReply is the error of a document that is no reply: the server's own, if it reports one.
 func NoReply(what string, data []byte, err error) *provider.Error {
 	if e := Failure(data); e != nil {
 		return e

@@ -41,7 +41,7 @@ func finish(done provider.Done) (_ provider.Done, notice string) {
 	return done, notice
 }
 
-// The reasons to doubt that an answer is what the model wrote.
+// The reasons to doubt that an answer is the model's own text.
 const (
 	doubtOpenCall = "the answer ends inside a call that is written as text"
 	doubtTextCall = "the answer ends with a call that is written as text"

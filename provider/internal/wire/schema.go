@@ -58,7 +58,7 @@ type subsetter struct {
 }
 
 // How large a schema may become when its references are written out, in schemas
-// and in levels; what is beyond is a string.
+// and in levels; deeper ones are a string.
 const (
 	mostNodes = 2000
 	deepest   = 48
@@ -164,7 +164,7 @@ func (s *subsetter) find(ref string) map[string]any {
 	return m
 }
 
-// merge adds what a schema does not say yet; properties and required ones come together.
+// merge adds keywords that a schema does not have yet; properties and required ones come together.
 func merge(flat, more map[string]any) {
 	for key, value := range more {
 		have, there := flat[key]

@@ -16,7 +16,7 @@ type Thinker struct {
 	over   bool   // the answer has begun
 }
 
-// Split takes the next piece and returns what is known of it; the rest is held back.
+// Split takes the next piece and returns its text so far; the rest is held back.
 func (t *Thinker) Split(piece string) (thought, answer string) {
 	switch {
 	case t.blank:
@@ -57,7 +57,7 @@ func (t *Thinker) Split(piece string) (thought, answer string) {
 	return text[:len(text)-len(t.held)], ""
 }
 
-// End returns what was held back when nothing follows.
+// End returns the text held back when nothing follows.
 func (t *Thinker) End() (thought, answer string) {
 	text := t.held
 	t.held, t.over = "", true

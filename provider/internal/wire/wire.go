@@ -1,7 +1,6 @@
-// Package wire is what all HTTP wires share: one POST with a JSON body, one
-// reader of server-sent events, one table that sorts failures. A wire brings
-// the body and a Decoder for the events; everything about connections,
-// timeouts and status codes is decided here and only here.
+// Package wire holds the parts that all HTTP wires share: one POST with a JSON body, one reader of
+// server-sent events, one table that sorts failures. A wire brings the body and a Decoder for the events;
+// everything about connections, timeouts and status codes is decided here and only here.
 package wire
 
 import (
@@ -75,7 +74,7 @@ func Decode(data []byte, v any) error {
 // Count is a server's number of tokens, bounded so that sums neither shrink nor overflow.
 func Count(n int) int { return min(max(n, 0), 1<<40) }
 
-// maxHeld bounds what a reply keeps, maxReply the data read of one, in bytes.
+// maxHeld bounds the kept part of a reply, maxReply the data read of one, in bytes.
 const (
 	maxHeld  = 16 << 20
 	maxReply = 256 << 20

@@ -1,4 +1,4 @@
-// Empty is what every Go program costs.
+// Empty measures the cost of every Go program.
 package main
 
 func main() {}

@@ -29,18 +29,18 @@ type birth struct {
 // Descriptors of the first process.
 const (
 	reportFD = 3 // tells how the command ended
-	execFD   = 4 // tells what failed, and by its end that the command runs
+	execFD   = 4 // names the call that failed, and ends when the command runs
 	rulesFD  = 5 // Landlock's rules for the command
 )
 
-// What a report says: three words, the second and third as named.
+// The kinds of a report: three words, the second and third as named.
 const (
 	reportSetup   = 1 + iota // the first process failed: which call, error number
 	reportCommand            // the command failed: which call, error number
 	reportStatus             // the command ended: status, 0
 )
 
-// The roles of what is cloned.
+// The roles of cloned processes.
 const (
 	roleFirst = iota
 	roleCommand
@@ -111,7 +111,7 @@ func live(b *birth, role uintptr) {
 	makeCalls(b.after)
 	var status uint32
 	for {
-		// Until nothing is left: what the command leaves behind becomes this process's.
+		// Until nothing is left: orphans of the command become this process's.
 		pid, _, errno := syscall.RawSyscall6(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)),
 			0x40000000 /* __WALL */, 0, 0, 0)
 		switch {
@@ -152,7 +152,7 @@ func exit(status uintptr) {
 	}
 }
 
-// pins holds what the calls of a birth point to, until they are made.
+// pins holds the memory that the calls of a birth point to, until they are made.
 type pins []any
 
 func (p *pins) text(s string) uintptr {

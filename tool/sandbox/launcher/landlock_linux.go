@@ -63,7 +63,7 @@ func socketRules() (int, error) {
 	return r.fd, nil
 }
 
-// devices are what every command writes to.
+// devices are the device files that every command writes to.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"}
 
 // ruleset is a Landlock ruleset in the making.
@@ -72,7 +72,7 @@ type ruleset struct {
 	handled uint64
 }
 
-// grant confines the thread's use of files to what the command was granted.
+// grant confines the thread to the files that the command was granted.
 func (j *job) grant() error {
 	version := landlockVersion()
 	handled, scoped := uint64(all), uint64(0)
@@ -99,7 +99,7 @@ func (j *job) grant() error {
 		return failed("grant /dev", err)
 	}
 	own := slices.Concat(j.setup.Scratch, devices)
-	// The memory of others lies there, or even the project: what is granted above it would hold for it.
+	// The memory of others lies there, or even the project: a grant above it would hold for it.
 	if shm := "/dev/shm"; j.ReadOnly || slices.ContainsFunc(j.writes(), func(dir string) bool { return inside(dir, shm) }) {
 		own = slices.DeleteFunc(own, func(path string) bool { return path == shm })
 	}
@@ -124,7 +124,7 @@ func (j *job) grant() error {
 	return nil
 }
 
-// allow adds a rule for a path and what lies below it, if it is there.
+// allow adds a rule for a path and all below it, if it is there.
 func (r *ruleset) allow(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
@@ -161,7 +161,7 @@ func (j *job) writes() []string {
 	return j.Writable
 }
 
-// allowBut grants writing to what a directory holds, without what is closed. A right
+// allowBut grants writing to the entries of a directory, except closed ones. A right
 // over a directory is one over all that lies in it: one that holds something closed
 // is granted entry by entry, and gets no new ones.
 func (j *job) allowBut(r *ruleset, dir string, closed []string) error {
@@ -203,7 +203,7 @@ func (j *job) allowBut(r *ruleset, dir string, closed []string) error {
 // place is a file or directory, wherever its name is.
 type place struct{ dev, inode uint64 }
 
-// restrict covers denied files, except those that an overlay has gone, and makes what
+// restrict covers denied files, except those that an overlay hides, and makes files that
 // others run read-only where the command writes the project itself. There each
 // directory above one is a mount too: the command can neither move it nor replace it,
 // and so no denied name is moved to where another command does not know it.
@@ -238,7 +238,7 @@ func (j *job) written(path string) string {
 	return ""
 }
 
-// holdAbove has each directory between what the command writes and a path be a mount.
+// holdAbove makes each directory between a writable one and a path a mount.
 func (j *job) holdAbove(path string) error {
 	top := j.written(path)
 	if top == "" {
@@ -260,8 +260,8 @@ func holdBetween(top, path string) error {
 	return nil
 }
 
-// mountOver mounts something over a path. What is not there, or out of the launcher's reach, needs
-// nothing, nor does a link: what it leads to has a path of its own.
+// mountOver mounts something over a path. A path that is not there, or out of the launcher's reach, needs
+// nothing, nor does a link: its target has a path of its own.
 func mountOver(path string, mount func(fd int, mode uint32) error) error {
 	var err error
 	for range saves {
@@ -296,7 +296,7 @@ func hold(fd int, _ uint32) error {
 	return bindOver(fd, 0, 0)
 }
 
-// protect makes what is open read-only.
+// protect makes an open file read-only.
 func protect(fd int, _ uint32) error {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(fd, &st); err != nil || st.Flags&unix.MS_RDONLY != 0 {
@@ -305,7 +305,7 @@ func protect(fd int, _ uint32) error {
 	return bindOver(fd, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, 0)
 }
 
-// mask covers what is open with something empty that nobody can open.
+// mask covers an open file with an empty one that nobody can open.
 func mask(fd int, mode uint32) error {
 	void := voidDir + "/file"
 	if isDir(mode) {

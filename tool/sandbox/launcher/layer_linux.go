@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree makes the thread's file tree what the command is to see.
+// tree makes the thread's file tree the one that the command is to see.
 func (j *job) tree() error {
 	hidden := make([]string, len(j.Writable))
 	var err error
@@ -48,7 +48,7 @@ func (j *job) tree() error {
 // gone reports whether denied names below Writable are gone, not covered.
 func (j *job) gone() bool { return j.Overlay && (j.Layer || j.ReadOnly) }
 
-// bounded reports whether what the command writes cannot be executed, and its memory is limited.
+// bounded reports whether the command's files cannot be executed, and its memory is limited.
 func (j *job) bounded() bool { return (j.Layer || j.ReadOnly) && !j.Exec }
 
 // noExec is the flag of a mount that the command writes to.
@@ -139,10 +139,9 @@ func (j *job) own() error {
 	return nil
 }
 
-// cache lays what the command writes of a cache over artoo's own over the user's. A
-// command that runs nothing of the project's only reads caches: an overlay that is
-// written takes the kernel milliseconds to mount. Where there is nothing below, none
-// is needed.
+// cache lays the command's writes in a cache over artoo's own over the user's. A command that runs nothing
+// of the project's only reads caches: an overlay that is written takes the kernel milliseconds to mount.
+// Where there is nothing below, none is needed.
 func (j *job) cache(c cache, n string) error {
 	l := layers{lower: []string{c.own}}
 	if c.users {
@@ -155,7 +154,7 @@ func (j *job) cache(c cache, n string) error {
 		if j.bounded() {
 			return setattr(c.to, unix.MOUNT_ATTR_NOEXEC, false)
 		}
-		return nil // artoo's own is what is there
+		return nil // artoo's own is mounted there
 	}
 	l.upper, l.work = layerDir+"/cache"+n, layerDir+"/cachework"+n
 	there, err := names(c.own)
@@ -187,7 +186,7 @@ func (j *job) output(dir string) error {
 	return bindOver(fd, 0, unix.MOUNT_ATTR_RDONLY)
 }
 
-// cover puts another directory over one, and what is mounted in that back on top.
+// cover puts another directory over one, and the mounts in that back on top.
 func (j *job) cover(from, dir string) error {
 	type inner struct {
 		path string
@@ -308,7 +307,7 @@ func (h *hidden) make(dirs, denied []string) ([]string, error) {
 	h.made++
 	h.paths = nil
 	paths := make([]string, len(dirs))
-	denied = slices.Sorted(slices.Values(denied)) // a directory comes before what is in it
+	denied = slices.Sorted(slices.Values(denied)) // a directory comes before its entries
 	for i, dir := range dirs {
 		root := hiddenDir + "/" + strconv.Itoa(h.made) + "-" + strconv.Itoa(i)
 		made := map[string]bool{}
@@ -321,7 +320,7 @@ func (h *hidden) make(dirs, denied []string) ([]string, error) {
 			}
 			paths[i] = root
 		}
-		// Times last: what was made within changed them.
+		// Times last: new entries changed them.
 		for parent := range made {
 			if err := copyMode(dir+parent, root+parent); err != nil {
 				return nil, failed(dir+parent, err)

@@ -26,7 +26,7 @@ type job struct {
 	exec     int            // its end tells that the command runs
 	report   int            // tells how it ended
 	listener int            // a descriptor of its filter, or -1
-	layer    int            // the directory that holds what it writes of its own, or -1
+	layer    int            // the directory that holds its layer, or -1
 	name     string         // its directory below Setup.Disk; "" in memory
 	rules    int            // a Landlock descriptor for its unix sockets, or -1
 	files    int            // its file tree, while it writes the project itself; or -1
@@ -74,7 +74,7 @@ func (s *server) line(socket int, stdio [3]int) {
 	j.attend()
 }
 
-// release closes what the job holds open.
+// release closes the job's descriptors.
 func (j *job) release() {
 	for _, fd := range []int{j.layer, j.rules, j.files} {
 		if fd >= 0 {
@@ -235,7 +235,7 @@ const secureNoRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 // SECBIT_NOROOT, SECBIT_NO_SETUI
 // rootKeeps are the capabilities that root is left: those over files, whatever their owners.
 const rootKeeps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
-// dropCaps gives up what the launcher may do in its namespaces. A program gives
+// dropCaps gives up the launcher's rights in its namespaces. A program gives
 // nothing back: setuid counts for nothing, and root is only a name.
 func (j *job) dropCaps(keep *pins) []call {
 	var kept uint32
@@ -270,7 +270,7 @@ func (j *job) bounds(keep *pins) []call {
 	}
 	calls := []call{limit(unix.RLIMIT_NPROC, processes)}
 	if j.bounded() {
-		// What a process may reserve is twice what it may use: watch sees the difference,
+		// A process may reserve twice the memory that it may use: watch sees the difference,
 		// and can tell why it ended.
 		calls = append(calls, limit(unix.RLIMIT_DATA, 2*j.Memory))
 	}
@@ -323,7 +323,7 @@ func readRecord(fd int, words *[3]uint32) (n int, err error) {
 	}
 }
 
-// attend waits for the command's end, and for what is left of it.
+// attend waits for the end of the command and of its descendants.
 func (j *job) attend() {
 	var obeying, watching sync.WaitGroup
 	stop := make(chan struct{})
@@ -337,7 +337,7 @@ func (j *job) attend() {
 	j.hearing.Wait()
 	j.addCounted()
 	if j.ReadOnly && j.listener < 0 && status != 0 {
-		j.denied(Denial{Kind: DenialWrite}) // no one heard what it tried
+		j.denied(Denial{Kind: DenialWrite}) // no one received the paths it tried
 	}
 	j.lastLook(unix.WaitStatus(status))
 	j.say(Answer{Say: SayExit, Status: int(status), Stopped: stopped, Limit: j.limit, Denials: j.listDenials()})
@@ -353,7 +353,7 @@ func (j *job) say(answer Answer, fds ...int) {
 	_ = WriteFrame(j.socket, answer, fds...)
 }
 
-// await waits for the first process. What the command leaves behind has Grace to end.
+// await waits for the first process. Processes that the command leaves behind have Grace to end.
 func (j *job) await() (status uint32, stopped int) {
 	status = uint32(unix.SIGKILL) // where the first process was killed and could not tell
 	var words [3]uint32
@@ -385,7 +385,7 @@ func (j *job) await() (status uint32, stopped int) {
 	return status, stopped
 }
 
-// reapFirst reaps the first process, and ends what it left where no namespace does.
+// reapFirst reaps the first process, and ends its descendants where no namespace does.
 func (j *job) reapFirst() {
 	waitFor(j.first)
 	close(j.over)
@@ -406,7 +406,7 @@ func waitFor(pid int) {
 	}
 }
 
-// obey does what the other side says, until it goes away: then the command ends.
+// obey carries out orders of the other side, until it goes away: then the command ends.
 func (j *job) obey() {
 	for {
 		var order Order

@@ -28,7 +28,7 @@ type answer struct {
 	flags uint32
 }
 
-// hear counts what the filter refused, and answers it.
+// hear counts the calls that the filter refused, and answers them.
 func (j *job) hear() {
 	defer unix.Close(j.listener)
 	for {
@@ -54,7 +54,7 @@ func (j *job) hear() {
 				j.denied(d)
 			}
 		}
-		// Who asked may have been killed meanwhile.
+		// The process that asked may have been killed meanwhile.
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(j.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
 	}
 }
@@ -109,8 +109,8 @@ func openOf(n notification, path string) (int, error) {
 	return openHow(root, path, unix.RESOLVE_IN_ROOT)
 }
 
-// judgeWrite notices what a command changes of the project where that is mounted
-// read-only: the kernel refuses it. A program that makes what is there, or removes what is
+// judgeWrite notices the files that a command changes in the project where that is mounted
+// read-only: the kernel refuses it. A program that makes a file that is there, or removes one that is
 // not, gets another answer, and misses nothing.
 func (j *job) judgeWrite(n notification, w writer) (d Denial) {
 	path, ok := j.pathOf(n, w.dir, w.path)
@@ -132,7 +132,7 @@ func (j *job) judgeWrite(n notification, w writer) (d Denial) {
 		return d
 	case !there && flags&opensNew == 0:
 		return d
-	case there && w.flags != 0: // a link leads to what is written
+	case there && w.flags != 0: // the target of a link is written
 	case there:
 		unix.Close(fd)
 		fallthrough

@@ -97,7 +97,7 @@ func (f *filter) jump(how uint16, value uint32, yes, no uint8) {
 	f.code = append(f.code, unix.SockFilter{Code: unix.BPF_JMP | how | unix.BPF_K, Jt: yes, Jf: no, K: value})
 }
 
-// when gives an answer for one value of what is loaded.
+// when gives an answer for one value of the loaded word.
 func (f *filter) when(value, answer uint32) {
 	f.jump(unix.BPF_JEQ, value, 0, 1)
 	f.answer(answer)
@@ -116,7 +116,7 @@ func (f *filter) argument(number, offset uint32, look func()) {
 
 func errno(e syscall.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
 
-// rules are what a command may do besides what no command may.
+// rules are a command's own rules besides those for all commands.
 type rules struct {
 	apart   bool   // it has namespaces of its own: processes, networks and System V's memory
 	sockets bool   // allows internet and netlink sockets; pairs are always allowed
@@ -210,7 +210,7 @@ func (f *filter) others() {
 	}
 }
 
-// limits has a command believe that it sets the limit of what is kept of a process
+// limits has a command believe that it sets the limit of the core dump of a process
 // that crashed: careful programs do, and the launcher's limit keeps more from going
 // out. Others they may lower, but not another process's where there is no namespace.
 func (f *filter) limits(r rules) {

@@ -37,8 +37,7 @@ func mountAttr(dir int, path string, flags uint, set, clear uint64) error {
 	return unix.MountSetattr(dir, path, flags, &unix.MountAttr{Attr_set: set, Attr_clr: clear})
 }
 
-// bindOver mounts what is open over itself, and what is mounted below it, with flags
-// set and cleared.
+// bindOver mounts an open file over itself, and the mounts below it, with flags set and cleared.
 func bindOver(fd int, set, clear uint64) error {
 	tree, err := openTree(fd, "", unix.AT_RECURSIVE)
 	if err != nil {
@@ -56,7 +55,7 @@ func openTree(dir int, path string, flags uint) (int, error) {
 	return unix.OpenTree(dir, path, unix.OPEN_TREE_CLONE|unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLOEXEC|flags)
 }
 
-// moveOver mounts a copy over what is open. No path is needed: /proc is another one in
+// moveOver mounts a copy over an open file. No path is needed: /proc is another one in
 // a command's file tree.
 func moveOver(tree, fd int) error {
 	return unix.MoveMount(tree, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
@@ -79,7 +78,7 @@ func openPath(path string) (int, error) {
 	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 }
 
-// readLink is what a link says.
+// readLink is the target of a link.
 func readLink(path string) (string, error) {
 	buf := make([]byte, 4096)
 	n, err := unix.Readlink(path, buf)

@@ -50,7 +50,7 @@ func (s *server) makeTree() error {
 	return nil
 }
 
-// perform does the steps of the setup. The modes of what it makes are as named.
+// perform does the steps of the setup. The modes of new files are as named.
 func (s *server) perform() error {
 	unix.Umask(0)
 	for _, step := range s.setup.Steps {
@@ -104,7 +104,7 @@ func bind(from, to, op string) error {
 	if err := makePlace(to, isDir(st.Mode)); err != nil {
 		return err
 	}
-	// What is mounted in a directory that commands write must not be moved by them.
+	// A mount in a directory that commands write must not be moved by them.
 	for _, dir := range Shared {
 		if inside(to, newRoot+dir) {
 			if err := holdBetween(newRoot+dir, to); err != nil {
@@ -155,7 +155,7 @@ func mountProc(step Step, to string) error {
 }
 
 // mountCache shows a cache read-only: the user's, or artoo's own where the user has
-// none. What a command sees and writes is laid over it for each.
+// none. Each command's own view is laid over it.
 func mountCache(step Step, to string) error {
 	var st unix.Stat_t
 	if unix.Stat(oldRoot+step.From, &st) != nil {
@@ -261,7 +261,7 @@ func (s *server) makeOwn() error {
 // cache is a cache directory that commands see.
 type cache struct {
 	to, own string // where it is seen, and artoo's own side
-	users   bool   // the user has one: it is what is mounted at to
+	users   bool   // the user has one: it is mounted at to
 }
 
 // findRoom finds out where layers can lie: on the disk that was named, else in
@@ -306,7 +306,7 @@ func tryLayer(in string) error {
 	return unix.Unmount(at+"/lower", unix.MNT_DETACH)
 }
 
-// removeAll removes a tree as far as it can. What is left goes with the session.
+// removeAll removes a tree as far as it can. The rest goes with the session.
 func removeAll(path string) {
 	list, err := names(path)
 	if err == nil {

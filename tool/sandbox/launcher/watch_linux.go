@@ -94,7 +94,7 @@ func (j *job) short(began []int64) bool {
 	return false
 }
 
-// lastLook names a limit that the kernel held, and what was written to the home.
+// lastLook names a limit that the kernel held, and the files written to the home.
 func (j *job) lastLook(status unix.WaitStatus) {
 	if j.layer < 0 {
 		return
@@ -142,10 +142,10 @@ func memoryOf(pid int) int64 {
 	return kib << 10
 }
 
-// leastFile is what a file on a layer counts at least, in bytes: empty ones take memory too.
+// leastFile is the least size that a file on a layer counts, in bytes: empty ones take memory too.
 const leastFile = 4096
 
-// usage is what a command has written of its own.
+// usage counts the bytes and entries that a command has written on its layer.
 type usage struct {
 	size    int64 // bytes on disk
 	largest int64 // bytes of the largest file, holes included
@@ -204,7 +204,7 @@ func (j *job) reached(u usage) string {
 	return ""
 }
 
-// unnoticed are directories of the home in which programs keep what no one misses.
+// unnoticed are directories of the home in which programs keep files that no one misses.
 var unnoticed = []string{"/.cache", "/.config/go/telemetry", "/.npm/_logs", "/.npm/_update-notifier-last-checked", "/.cargo/.global-cache"}
 
 // maxNamed is how many paths of a denial are named.
@@ -278,7 +278,7 @@ func (j *job) addCounted() {
 	if n := unroutable - j.counters.unroutable; n > 0 {
 		j.denials[Denial{Kind: DenialNetwork}] += n
 	}
-	// Who waits for a server of its own is refused first, and then not.
+	// A command that waits for a server of its own is refused at first.
 	if n := refused - j.counters.refused; n > 0 && n == opened-j.counters.opened {
 		j.denials[Denial{Kind: DenialLoopback}] += n
 	}
@@ -409,7 +409,7 @@ func (j *job) killAll() {
 	killDescendants(j.first)
 }
 
-// killDescendants kills what descends from a process, until nothing does.
+// killDescendants kills the descendants of a process until there are none.
 func killDescendants(of int) {
 	for range 1000 {
 		list := descendants(of)
