@@ -39,6 +39,7 @@ type Agent struct {
 	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
 	tasks      int                                // counts the sub-agents that were begun
 	end        func() error                       // ends what ForProject made; nil with New
+	exitCode   int                                // for hooks on the end of the session
 	reached    func() []string                    // lists what commands reach; nil without a sandbox
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
@@ -92,6 +93,7 @@ func (a *Agent) Policy() *permission.Policy { return a.session.opt.Policy }
 // session back and removes what a session that is not kept left. Call it before
 // the program ends.
 func (a *Agent) Close() error {
+	a.endSession(endExit)
 	a.background.abandoned.Wait()
 	a.keeper.runs.Wait()
 	a.EndBackground()
@@ -136,7 +138,11 @@ func New(opt Options) (*Agent, error) {
 			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
 		}
 	}
-	a := newAgent(&session{opt: opt, running: make(chan struct{}, 1)}, &spending{})
+	hooks, err := newHooks(opt.Hooks)
+	if err != nil {
+		return nil, err
+	}
+	a := newAgent(&session{opt: opt, hooks: hooks, running: make(chan struct{}, 1)}, &spending{})
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err
 	}
@@ -335,7 +341,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	if s == nil && !a.session.opt.Sessions.Ephemeral {
 		s = a.session.opt.Sessions.Store.Create(conversation.Header{
 			CWD: a.session.opt.Env.Dir, Version: a.session.opt.Sessions.Version, Provider: a.session.model.Name, Model: a.session.model.Defaults.Model,
-			System: system, Headless: w != nil && w.Headless,
+			System: system, Headless: a.session.opt.Sessions.Headless || w != nil && w.Headless,
 		})
 	}
 	if s != nil {
@@ -363,6 +369,9 @@ func (a *Agent) open(s *conversation.Session) error {
 	a.session.opt.Env.PageMax = a.session.pageMax
 	a.session.turns = nil
 	a.session.compaction, a.session.unsummed = "", 0
+	if a.session.source = "startup"; s != nil && s.Resumed() {
+		a.session.source = "resume"
+	}
 	a.session.todo = nil
 	if s != nil {
 		a.session.todo = a.session.todoOf(s.Messages())

@@ -17,7 +17,7 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 	a.of = max(a.of, a.number)
 	for {
 		decision := p.decision
-		answer, err := a.calls.cb.Ask(ctx, Question{
+		answer, err := a.calls.ask(ctx, p, Question{
 			Kind: QuestionApproval, Call: p.call, Input: a.calls.session.shownInput(p.call), Dir: a.calls.session.opt.Env.Dir, Reason: decision.Reason(), Reasons: decision.Reasons, Own: decision.Own,
 			Place: decision.Place, Network: a.calls.session.opt.Policy.Confinement.Network,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
@@ -30,6 +30,10 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 		case context.Cause(ctx) != nil:
 			p.interrupted(context.Cause(ctx))
 			return context.Cause(ctx)
+		case errors.As(err, new(hookError)):
+			a.calls.deny(p, err.Error(), false)
+			a.calls.response.Denied[len(a.calls.response.Denied)-1].Nobody = true
+			return nil
 		case errors.Is(err, ErrNobody):
 			a.calls.deny(p, decision.Reason(), true)
 			return nil
@@ -38,7 +42,19 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 			return nil
 		}
 		if answer.Input != nil {
-			if err = a.replace(ctx, p, answer.Input); err != nil {
+			err = a.replace(ctx, p, answer)
+			switch {
+			case err != nil && answer.By != "":
+				a.calls.deny(p, err.Error(), false)
+				return nil
+			case answer.By != "": // It is the yes to its own input.
+				answer.Input = nil
+				if p.decision.Verdict == permission.Run {
+					return nil
+				}
+				_, err = a.take(p, answer)
+				return err
+			case err != nil:
 				a.calls.cb.notice(NoticeWarning, err.Error())
 			}
 			continue // An edited call is not approved yet, even where a rule allows it.
@@ -51,10 +67,11 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 
 // replace sets the user's version of the input, as if the model had sent it.
 // One that may not run leaves the call as it was, and is the error.
-func (a *prompter) replace(ctx context.Context, p *pending, input []byte) error {
+func (a *prompter) replace(ctx context.Context, p *pending, answer Answer) error {
 	before, decision, reads := p.call, p.decision, p.reads
-	p.call.Input = json.RawMessage(input)
+	p.call.Input = json.RawMessage(answer.Input)
 	a.calls.plan(ctx, p)
+	a.calls.beforeTool(ctx, p)
 	var err error
 	switch {
 	case p.final:
@@ -62,7 +79,11 @@ func (a *prompter) replace(ctx context.Context, p *pending, input []byte) error 
 	case p.decision.Verdict == permission.Refuse:
 		err = errors.New("the edited call is denied: " + p.decision.Reason())
 	default:
-		p.edited = "The user changed the input of this call before it ran, to: " + string(input)
+		by := "user"
+		if answer.By != "" {
+			by = "hook " + answer.By
+		}
+		p.edited = "The " + by + " changed the input of this call before it ran, to: " + string(p.call.Input)
 		return nil
 	}
 	p.final, p.outcome, p.call, p.decision, p.reads = false, CallResult{}, before, decision, reads
@@ -177,7 +198,7 @@ func (c *calls) plan(ctx context.Context, p *pending) {
 // policy has the call decided. The error is a crash.
 func (c *calls) policy(p *pending) (err error) {
 	p.decision, err = guard(func() (permission.Decision, error) {
-		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access), nil
+		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access).Heeding(p.opinion, c.session.opt.Policy.Mode), nil
 	})
 	p.mode = c.session.opt.Policy.Mode
 	p.reads = onlyReads(p.tool) || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
@@ -216,7 +237,7 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 		return p.asks.ask(ctx, p)
 	}
 	c.deny(p, p.decision.Reason(), false)
-	return nil
+	return p.halt
 }
 
 func (c *calls) deny(p *pending, reason string, nobody bool) {
@@ -244,5 +265,5 @@ func (c *calls) askAfter(ctx context.Context, p *pending, q Question) (Answer, e
 	p.asks.number++
 	p.asks.of = max(p.asks.of, p.asks.number)
 	q.Call, q.Dir, q.Number, q.Of = p.call, c.session.opt.Env.Dir, p.asks.number, p.asks.of
-	return c.cb.Ask(ctx, q)
+	return c.ask(ctx, p, q)
 }

@@ -90,6 +90,8 @@ type Notice struct {
 	Retry   *provider.Retry // set for NoticeRetry, and where text that came is void
 	Request *RequestReport  // set for NoticeUsage
 	Input   *ToolInput      // set for NoticeInput
+	// Answered is set for NoticeAnswered.
+	Answered *Answered
 }
 
 // NoticeKind sorts notices for front ends that treat some differently.
@@ -109,9 +111,11 @@ const (
 	// NoticeInput reports how much has come of a call that the model is writing, for every few
 	// bytes; Text is empty. The text before the call is complete. The call may never come: the
 	// reply can break off.
-	NoticeInput   NoticeKind = "input"
-	NoticeInfo    NoticeKind = "info"
-	NoticeWarning NoticeKind = "warning"
+	NoticeInput NoticeKind = "input"
+	// NoticeAnswered reports that a hook answered a question, which then is not asked; Text is empty.
+	NoticeAnswered NoticeKind = "answered"
+	NoticeInfo     NoticeKind = "info"
+	NoticeWarning  NoticeKind = "warning"
 )
 
 // QuestionKind decides what an answer means.
@@ -208,6 +212,13 @@ type Answer struct {
 	// Input is the call's input, in JSON, as the user edited it: it is planned and asked about
 	// again. nil otherwise.
 	Input []byte
+	By    string // the hook that answered; "" for the user
+}
+
+// Answered is a question that a hook answered in the user's place.
+type Answered struct {
+	Question Question
+	Answer   Answer
 }
 
 // NopCallbacks ignores everything and answers ErrNobody. Embed it to implement a part of Callbacks.
@@ -237,10 +248,20 @@ type Response struct {
 	CostUSD  *float64 // CostUSD is nil when a price is unknown.
 	Requests []RequestReport
 	Denied   []Denial
+	Answered []HookAnswer
 	// ToolErrors counts calls that failed.
 	ToolErrors int
 	// Model and Provider are those that answered last.
 	Provider, Model string
+}
+
+// HookAnswer is a question that a hook answered in the user's place.
+type HookAnswer struct {
+	Tool   string  `json:"tool"`
+	Object string  `json:"object"` // the command or path, unsanitised
+	Answer Verdict `json:"answer"` // no, yes, session or stop
+	Reason string  `json:"reason"`
+	By     string  `json:"by"` // the hook
 }
 
 // RequestReport is one finished model request.

@@ -66,18 +66,13 @@ func (c *calls) prepare(ctx context.Context, calls []provider.ToolCall, i int) *
 			call.Raw, p.call.Input = "", text
 		}
 	}
-	mark := marked(string(p.call.Input))
 	switch {
 	case p.tool == nil:
 		p.fail("unknown tool", strings.TrimSpace(fmt.Sprintf("There is no tool %q. The tools are: %s. %s", call.Name, c.session.toolNames(),
 			tool.Instead(call.Name))))
 	case call.Raw != "":
 		p.fail("broken input", c.brokenInput(call))
-	case mark != "" && !(p.tool.Marks && c.session.opt.Env != nil && c.session.opt.Env.Secrets != nil):
-		p.fail("a mark in place of a key",
-			fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. "+
-				"Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.",
-				mark))
+	case c.marked(p):
 	default:
 		c.plan(ctx, p)
 	}
@@ -117,6 +112,7 @@ func (c *calls) runBatch(ctx context.Context, calls []provider.ToolCall, batch [
 			*p = *c.prepare(ctx, calls, p.call.Index)
 			p.asks = asks
 		}
+		c.beforeTool(ctx, p)
 		if !p.final && p.tool.ByLoop() {
 			c.own.announce(p)
 		}
@@ -278,6 +274,9 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 		e.result.Text += "[" + why + "]\n"
 		c.response.Denied = append(c.response.Denied, p.denial(why, false))
 	}
+	if ran && p.job == nil {
+		part(func() { c.afterTool(ctx, p, e) })
+	}
 	p.live.close()
 	e.result.Text = c.session.masked(e.result.Text)
 	p.outcome = outcomeOf(ctx, e.result, e.err, e.took+time.Since(began))
@@ -285,9 +284,6 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 		p.result.Images = append(p.result.Images, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})
 	}
 	p.paged = e.result.Paged && e.err == nil
-	if p.edited != "" {
-		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
-	}
 }
 
 // finish appends the call's result to the conversation, and reports it even if it could not be kept.
@@ -301,6 +297,13 @@ func (c *calls) finish(p *pending) error {
 	if c.session.guide != nil && p.outcome.Status == CallOK {
 		p.outcome.Text += c.session.guide(p.call.Access.Paths)
 	}
+	if p.edited != "" {
+		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
+	}
+	for _, remark := range p.hookContext {
+		p.outcome.Text = strings.TrimRight(p.outcome.Text, "\n") + "\n" + remark
+	}
+	p.result.By = p.answeredBy
 	p.outcome.Text, p.outcome.Summary = c.session.masked(p.outcome.Text), c.session.masked(p.outcome.Summary)
 	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
 	p.result.Text = p.outcome.Text

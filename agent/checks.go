@@ -96,7 +96,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	var confined confine.Confined
 	run := shell.Command{Cmd: cmd, Limit: checkLimit, Waits: shell.DefaultWaits(), Live: io.Discard, Kill: c.env.Kill,
 		Start: func(cmd *exec.Cmd) (shell.Started, error) {
-			hidden, err := c.hidden(cmd, false)
+			hidden, err := c.session.hidden(cmd, false)
 			if err != nil {
 				return nil, err
 			}
@@ -130,9 +130,9 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 
 // hidden lists what else a command must not see: git's objects where they hold denied files,
 // unless it only reads.
-func (c *calls) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
-	w := c.session.opt.Workspace
-	if reads || w == nil || !w.Project.Git || c.session.opt.Policy.TrackedSecret() == "" {
+func (s *session) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
+	w := s.opt.Workspace
+	if reads || w == nil || !w.Project.Git || s.opt.Policy.TrackedSecret() == "" {
 		return nil, nil
 	}
 	store, err := w.Project.ObjectStore()

@@ -23,7 +23,11 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 		r.cb.notice(NoticeInfo, r.session.model.Name+" keeps its own conversation, which artoo cannot summarize; "+
 			"trimming what it would be sent")
 	case len(old.Messages) > 0:
-		err := r.compact(ctx, old, keep)
+		err := r.beforeCompact(ctx, "manual", keep)
+		if err != nil {
+			return err
+		}
+		err = r.compact(ctx, old, keep)
 		if err == nil || r.hopeless(ctx, err) {
 			return err
 		}
@@ -64,7 +68,10 @@ func (r *requests) compactFull(ctx context.Context) error {
 			return err
 		}
 	}
-	err := r.compact(ctx, old, "")
+	err := r.beforeCompact(ctx, "auto", "")
+	if err == nil {
+		err = r.compact(ctx, old, "")
+	}
 	if err != nil && !r.hopeless(ctx, err) {
 		r.notSummed(err)
 		r.giveUpSumming(err)

@@ -58,7 +58,7 @@ func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (confine.Confined, erro
 	place := p.decision.Place
 	line := confine.Line{Place: place, Exec: c.runsOwn(p)}
 	var err error
-	if line.Hidden, err = c.hidden(cmd, p.readsAlone()); err != nil {
+	if line.Hidden, err = c.session.hidden(cmd, p.readsAlone()); err != nil {
 		return nil, err
 	}
 	var writes []string

@@ -37,6 +37,8 @@ type Options struct {
 	Sandbox Sandbox
 	// Guard finds the files that programs run or obey automatically; nil finds none.
 	Guard *permission.Guard
+	// Hooks run at events of a session.
+	Hooks Hooks
 	// Checks look at files after a tool changed them; they need Sandbox and a layer.
 	Checks []Check
 	// Journal opens the journal of a session; from is the one it is a copy of, "" for none. nil
@@ -95,6 +97,7 @@ type Model struct {
 type Sessions struct {
 	Store     conversation.Store
 	Ephemeral bool   // keep no file of new sessions; Store may be empty
+	Headless  bool   // new ones are listed only on request, as those of a Workspace without a user
 	Version   string // The file names the version of the program.
 	// First is the session to go on with; nil begins a new one. Where New fails the caller has to
 	// close it.

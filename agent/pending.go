@@ -31,6 +31,11 @@ type pending struct {
 	edited  string // how the user changed the input, for the model
 	paged   bool   // the tool kept to the limit of a page itself
 
+	opinion     permission.Opinion // of the hooks before the call
+	hookContext []string           // what hooks add to the result, for the model
+	halt        error              // A hook denied the call and ends the turn; nil otherwise.
+	answeredBy  string             // the hook that answered a question about the call; "" for none
+
 	answered string  // The user answered this to a question of the model; "" for nothing.
 	refusal  *string // why it was denied, "" for no reason; nil where it was not
 

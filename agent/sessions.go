@@ -70,7 +70,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 	policy := a.session.opt.Policy
 	mode := policy.Mode
 	policy.Mode = a.startMode
-	if err := a.change(s); err != nil {
+	if err := a.change(s, "resume"); err != nil {
 		policy.Mode = mode
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (a *Agent) Clear() (old string, err error) {
 	if s := a.session.conv.Session(); s != nil && a.session.conv.MessageCount() > 0 {
 		old = source(s)
 	}
-	if err := a.change(nil); err != nil {
+	if err := a.change(nil, "clear"); err != nil {
 		return "", err
 	}
 	a.session.opt.Policy.ForgetSession()
@@ -112,7 +112,7 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if err := a.change(forked); err != nil {
+	if err := a.change(forked, "fork"); err != nil {
 		return "", "", err
 	}
 	if back == 0 {
@@ -121,11 +121,15 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 	return from, forked.ID(), nil
 }
 
-func (a *Agent) change(s *conversation.Session) error {
-	before := a.session.conv.Session()
+// change makes another session the present one, nil a new one; source says how for hooks.
+func (a *Agent) change(s *conversation.Session, source string) error {
+	before, ended := a.session.conv.Session(), a.session.source
+	a.endSession(source)
 	if err := a.open(s); err != nil {
+		a.session.source = ended
 		return err
 	}
+	a.session.source = source
 	if before == nil {
 		return nil
 	}
@@ -340,7 +344,7 @@ func UserTurns(messages []provider.Message) (turns []string) {
 func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	a.session.opt.Tools = tools
 	if s := a.session.conv.Session(); len(a.session.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
-		return a.change(nil)
+		return a.change(nil, "startup")
 	}
 	a.notes.settings = a.session.settingsNow()
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)

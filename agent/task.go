@@ -109,6 +109,7 @@ type subAgentCall struct {
 	mu       sync.Mutex
 	requests []RequestReport // The turn has not counted these yet.
 	denied   []Denial
+	answered []HookAnswer
 	done     []string // the calls, with how each ended
 	files    []string // It changed these; absolute.
 }
@@ -116,7 +117,7 @@ type subAgentCall struct {
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w := t.subAgents[p]
 	free := t.session.alone(ctx) // a rule may just be allowed to another one for good
-	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.kind) })
+	sub, err := guard(func() (*Agent, error) { return t.subAgent(w.name, w.kind) })
 	free()
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s could not begin: %w", w.name, err)
@@ -142,6 +143,7 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.denied = append(w.denied, response.Denied...)
+	w.answered = append(w.answered, response.Answered...)
 	used := fmt.Sprintf("%s, %s", text.Count(len(w.done), "call"), conversation.Tokens(response.Usage.Total())+" tokens")
 	result := tool.Result{Text: response.Text, Summary: used}
 	if err == nil {
@@ -164,7 +166,7 @@ func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 
 // subAgent makes the agent for one call: its own conversation, the mode and rules of this moment,
 // no own tools.
-func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
+func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	model := t.session.model
 	if kind.Model != nil {
 		var err error
@@ -190,7 +192,7 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 		w.Append = joined(w.Append, kind.Prompt, subAgentPrompt)
 		opt.Workspace, env.Files = &w, nil // A sub-agent keeps its own record of files read.
 	}
-	sub := newAgent(&session{opt: opt, parent: t.session, running: t.session.running}, t.agent.spent)
+	sub := newAgent(&session{opt: opt, parent: t.session, hooks: t.session.hooks, agentName: name, running: t.session.running}, t.agent.spent)
 	sub.steps = t.requests.steps
 	if err := sub.open(nil); err != nil {
 		return nil, err
@@ -238,6 +240,12 @@ func (w *subAgentCall) OnNotice(n Notice) {
 		w.turn.cb.OnNotice(Notice{Kind: NoticeInput, Input: &in})
 		return
 	}
+	if n.Kind == NoticeAnswered {
+		of := *n.Answered
+		of.Question.Call = w.own(of.Question.Call)
+		w.turn.cb.OnNotice(Notice{Kind: n.Kind, Answered: &of})
+		return
+	}
 	if n.Kind == NoticeRetry { // none of its text was shown, so no text is void
 		n.Kind = NoticeInfo
 	}
@@ -261,9 +269,10 @@ func (t *turn) conclude(p *pending) (err error) {
 		err = errors.Join(err, t.requests.report(r))
 	}
 	t.response.Denied = append(t.response.Denied, w.denied...)
+	t.response.Answered = append(t.response.Answered, w.answered...)
 	if len(w.files) > 0 {
 		p.result.Effect = &provider.Effect{Files: t.session.namesOf(w.files)}
 	}
-	w.requests, w.denied = nil, nil
+	w.requests, w.denied, w.answered = nil, nil, nil
 	return err
 }

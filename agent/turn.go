@@ -29,6 +29,7 @@ type turn struct {
 	stepsNear bool // the user was warned that most steps are used
 	fewLeft   bool // The model knows that few steps are left.
 	moreSteps int  // the user granted these besides Limits.MaxTurns
+	resumes   int  // Hooks had the model go on so often.
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
@@ -91,11 +92,15 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 }
 
 // appendSteering appends what the user sent while the calls ran.
-func (t *turn) appendSteering(steering func() []Message) error {
+func (t *turn) appendSteering(ctx context.Context, steering func() []Message) error {
 	if steering == nil {
 		return nil
 	}
 	for _, m := range steering() {
+		if err := t.beforeMessage(ctx, m.Text); err != nil {
+			t.cb.notice(NoticeWarning, err.Error())
+			continue
+		}
 		if err := t.appendUser(m.Text, m.Attachments); err != nil {
 			return err
 		}
@@ -266,6 +271,9 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 	if err := t.noteBackground(ctx); err != nil {
 		return t.failed(ctx, err)
 	}
+	if err := t.beforeMessage(ctx, m.Text); err != nil {
+		return t.failed(ctx, err)
+	}
 	if err := t.appendUser(m.Text, m.Attachments); err != nil {
 		return t.failed(ctx, err)
 	}
@@ -286,6 +294,13 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		}
 		calls := reply.Message.Calls()
 		if len(calls) == 0 {
+			again, err := t.resumed(ctx, reply)
+			if err != nil {
+				return t.failed(ctx, err)
+			}
+			if again {
+				continue
+			}
 			return t.completed(reply)
 		}
 		err = t.calls.run(ctx, calls)
@@ -295,7 +310,7 @@ func (t *turn) converse(ctx context.Context, m Message) (*Response, error) {
 		if err != nil {
 			return t.failed(ctx, err)
 		}
-		if err := t.appendSteering(m.Steering); err != nil {
+		if err := t.appendSteering(ctx, m.Steering); err != nil {
 			return t.failed(ctx, err)
 		}
 	}

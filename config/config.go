@@ -15,6 +15,7 @@ package config
 import (
 	"strings"
 
+	"artoo/tool/extension"
 	"artoo/tool/spelling"
 )
 
@@ -33,6 +34,8 @@ type Config struct {
 	Checks []Check
 	// Policy is the system's.
 	Policy Policy
+	// Hooks are the [[hooks]] tables, in the order of the file, then those of the trusted project.
+	Hooks []extension.Hook
 	// Paths says where artoo's files live.
 	Paths Paths
 	// File is the config file that was read, "" when there was none.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"artoo/tool/extension"
 )
 
 // applyFile takes over everything a config file says.
@@ -22,10 +24,12 @@ func (c loader) applyFile(d *document) error {
 		_, isTable := v.(map[string]any)
 		apply := sections[name]
 		switch {
-		case name == "hooks", name == "mcp":
+		case name == "hooks":
+			c.Hooks = d.hooks(v, extension.Origin{Source: extension.SourceUser})
+		case name == "mcp":
 			d.wrong([]string{name}, "this version of artoo has no ["+name+"]", "remove the section")
 		case apply == nil, !isTable && fileOption(name) != nil: // provider = "x" is a key of [provider]
-			root.unknown(name, slices.Sorted(maps.Keys(sections)), false)
+			root.unknown(name, append(slices.Sorted(maps.Keys(sections)), "hooks"), false)
 		default:
 			if t, ok := d.table(v, name); ok {
 				apply(t)

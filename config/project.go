@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/extension"
 )
 
 // ProjectFile is where a project keeps its own settings, below its root, with
@@ -39,6 +41,10 @@ func (c *Config) ApplyProject(root string, data []byte) error {
 	}
 	top := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	for _, section := range top.keys() {
+		if section == "hooks" {
+			c.Hooks = append(c.Hooks, d.hooks(d.root[section], extension.Origin{Source: extension.SourceRepository, Root: root})...)
+			continue
+		}
 		sub, isTable := d.root[section].(map[string]any)
 		if !isTable {
 			p.misplaced([]string{section})

@@ -19,7 +19,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 			provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
 			image,
 			provider.ToolCall{ID: "i", Name: "n", Input: []byte(`{"a":1}`), Raw: "r", Opaque: "o"},
-			provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true,
+			provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true, By: "hook",
 				File: "f", Effect: &provider.Effect{Files: []string{"f"}, Command: "c", End: "e"}},
 		}}
 	for _, p := range m.Parts {

@@ -53,6 +53,7 @@ const (
 	NoteGit          Note = "git"          // the repository as the session begins
 	NoteBackground   Note = "background"   // background commands that have ended
 	NoteUndo         Note = "undo"         // files that the user brought back
+	NoteHook         Note = "hook"         // hooks add it
 	NoteReminder     Note = "reminder"     // said between two steps; the newest alone is sent
 	NoteSummary      Note = "summary"      // stands for what is no longer sent
 )
@@ -102,6 +103,7 @@ type ToolResult struct {
 	Images  []Image `json:"images,omitempty"`
 	IsError bool    `json:"is_error,omitempty"`
 	File    string  `json:"file,omitempty"` // where the whole output is, when Text was cut
+	By      string  `json:"by,omitempty"`   // the hook that answered the question about the call; no wire sends it
 	// Effect is what the call did, or nil; no wire sends it.
 	Effect *Effect `json:"effect,omitempty"`
 }
@@ -230,6 +232,7 @@ type partJSON struct {
 	Images    []Image         `json:"images"`
 	IsError   bool            `json:"is_error"`
 	File      string          `json:"file"`
+	By        string          `json:"by"`
 	Effect    *Effect         `json:"effect"`
 }
 
@@ -245,7 +248,7 @@ func (p *partJSON) part() (Part, error) {
 		return ToolCall{ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw, Opaque: p.Opaque}, nil
 	case "tool_result":
 		return ToolResult{CallID: p.CallID, Name: p.Name, Text: p.Text, Images: p.Images, IsError: p.IsError, File: p.File,
-			Effect: p.Effect}, nil
+			By: p.By, Effect: p.Effect}, nil
 	}
 	return nil, fmt.Errorf("unknown message part %q", p.Type)
 }

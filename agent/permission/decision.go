@@ -83,6 +83,10 @@ const (
 	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
 	NeverApplied    Code = "never-applied"     // Object is forbidden
 	TookTooLong     Code = "took-too-long"     // Object was not judged in time
+	HookDenies      Code = "hook-denies"       // the hook Object denies the call
+	HookFailed      Code = "hook-failed"       // the hook Object failed, which denies the call
+	HookAsks        Code = "hook-asks"         // the hook Object asks about the call
+	HookAllows      Code = "hook-allows"       // the hook Object allows the call
 	NotReplayed     Code = "not-replayed"      // git cannot make Object again, and nothing lands without it
 	ServerTool      Code = "server-tool"       // the call is one of a tool of the MCP server Object
 	ToolChanged     Code = "tool-changed"      // the MCP server Object has changed the tool's definition
@@ -126,6 +130,10 @@ var sentences = map[Code]string{
 	ChangedNothing: "it changed nothing",
 	TookTooLong:    "judging it took too long: OBJECT",
 	NotReplayed:    "git's changes cannot be applied",
+	HookDenies:     "the hook OBJECT",
+	HookFailed:     "the hook OBJECT",
+	HookAsks:       "asked by the hook OBJECT",
+	HookAllows:     "allowed by the hook OBJECT",
 	NeverApplied:   "none of its changes can be applied",
 	ServerTool:     "no rule allows this tool of the MCP server OBJECT",
 	ToolChanged:    "the MCP server OBJECT has changed this tool's definition, so no rule covers it until artoo mcp accept OBJECT",

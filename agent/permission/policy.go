@@ -116,10 +116,10 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	}
 	why := p.guardedWrite(access)
 	switch {
-	case p.NoProject:
-		return d.because(Ask, Reason{Code: NoProject})
 	case why != "":
 		return d.because(Ask, Reason{Code: AlwaysAsked, Object: why})
+	case p.NoProject:
+		return d.because(Ask, Reason{Code: NoProject})
 	case p.Mode == ModeEdits, p.Mode == ModeAuto:
 		return d.because(Run, Reason{Code: ModeAllows, Object: string(p.Mode)})
 	}

@@ -4,6 +4,7 @@ package extension
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -93,19 +94,34 @@ func Events() []Event {
 // Blocking reports whether a failure of a hook on this event denies what it guards.
 func (e Event) Blocking() bool { return slices.Contains([]Event{BeforeTool, OnMessage, OnQuestion}, e) }
 
+// OfTool reports whether the event is about the call of a tool.
+func (e Event) OfTool() bool { return e == BeforeTool || e == OnQuestion || e == AfterTool }
+
 // Hook is a command that runs at an event.
 type Hook struct {
 	Origin
 	On    Event
 	Match []string // rules of permissions; nil matches every call
+	// Matcher is Claude Code's: names of its tools between bars, or a regular expression; for events
+	// without a tool it is about their source, trigger or kind. "" and "*" match everything.
+	Matcher string
 	// Command is the program with its arguments, as exec takes them; Line is a shell line instead.
 	Command []string
 	Line    string
+	PassEnv []string      // names of variables that it gets as they are
 	Timeout time.Duration // 0 is 30 s, 1 s for SessionEnd
 	Claude  bool          // Input and output have Claude Code's form.
 	Warn    bool          // A failure warns and denies nothing; only the user's own file says so.
 	// MayAnswer makes its yes to a question the user's own.
 	MayAnswer bool
+}
+
+// String is the command as it was written.
+func (h Hook) String() string {
+	if h.Line != "" {
+		return h.Line
+	}
+	return strings.Join(h.Command, " ")
 }
 
 // Limit is the hook's time limit.

@@ -94,9 +94,10 @@ func (a *app) open(ctx context.Context) (err error) {
 		Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers, ServersTrusted: a.repoSettings.trusted(),
 		Options: agent.Options{
 			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
+			Hooks:  a.hooks(),
 			Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
 			Limits: a.limits(), Ledger: a.ledger,
-			Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Version: a.process.build().Version,
+			Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
 				First: session},
 			Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
 			Concurrency:      int(a.cfg.MaxConcurrentTools),

@@ -200,7 +200,7 @@ func (a *app) canAsk() bool { return !bool(a.cfg.Print) && a.streams.watched }
 
 // unanswered reports whether questions get no answer in this session.
 func (a *app) unanswered() bool {
-	return a.streams.headless && !a.canAsk() && a.outcome.approve == nil
+	return a.streams.headless && !a.canAsk() && a.outcome.approve == nil && !a.hooksAnswer()
 }
 
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
@@ -256,6 +256,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	a.lastWords()
 	response, failure := r.Run(ctx, input.Text, message.Parts...)
 	a.outcome.response.Store(response)
+	if failure != nil {
+		a.agent.Exiting(failure.Kind.ExitCode())
+	}
 	switch {
 	case failure != nil:
 		return failure

@@ -81,6 +81,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	if err != nil {
 		return err
 	}
+	a.agent.Exiting(code)
 	return exitStatus(code)
 }
 

@@ -20,7 +20,7 @@ const (
 	JSONL Format = "jsonl"
 )
 
-// Result is the object that ends a JSON run. Every field is always there.
+// Result is the object that ends a JSON run. Every field except Answered is always there.
 type Result struct {
 	V          int                   `json:"v"`
 	Type       string                `json:"type"`
@@ -34,6 +34,7 @@ type Result struct {
 	CostUSD    *float64              `json:"cost_usd"`
 	DurationMS int64                 `json:"duration_ms"`
 	Denied     []agent.Denial        `json:"denied"`
+	Answered   []agent.HookAnswer    `json:"answered,omitempty"` // the questions that hooks answered; absent for none
 	Sandbox    string                `json:"sandbox"`
 	Stdin      string                `json:"stdin"`
 	ExitCode   int                   `json:"exit_code"`
@@ -70,6 +71,7 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		r.Result, r.StopReason, r.Turns = response.Text, string(response.Stop), response.Steps
 		r.Usage, r.CostUSD = response.Usage, response.CostUSD
 		r.Denied = append(r.Denied, response.Denied...)
+		r.Answered = response.Answered
 		r.Requests = append(r.Requests, response.Requests...)
 		if response.Model != "" {
 			r.Model = response.Model
@@ -160,6 +162,7 @@ type approvalEvent struct {
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the narrowest rule that would allow the call
 	Agent  string `json:"agent,omitempty"`
+	By     string `json:"by,omitempty"` // the hook that answered
 }
 
 type retryEvent struct {

@@ -85,7 +85,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 			return
 		}
 		if q.Kind == agent.QuestionChanges {
-			s.must(s.layout.decidedLine(keptOrNot(q, a), 0))
+			s.must(s.layout.decidedLine(keptOrNot(q, a)+by(a), 0))
 			return
 		}
 		text, ink, own := "", style(0), q.OwnPrograms() && a.Rule == ""
@@ -95,7 +95,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case own && a.Verdict == agent.YesForever:
 			text = "trust this project to run its own programs" + s.layout.remark("artoo trust rm --run takes it back")
 		case a.Verdict == agent.Yes:
-			if q.Call.Access.Diff != "" && s.work.running(q.Call.ID) != nil {
+			if a.By == "" && q.Call.Access.Diff != "" && s.work.running(q.Call.ID) != nil {
 				r.decision = applied
 				return
 			}
@@ -117,8 +117,16 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		if len(a.Input) > 0 && r.decision != denied {
 			text += ", as edited"
 		}
-		s.must(s.layout.decidedLine(text, ink))
+		s.must(s.layout.decidedLine(text+by(a), ink))
 	})
+}
+
+// by names the hook that answered; "" for the user.
+func by(a agent.Answer) string {
+	if a.By == "" {
+		return ""
+	}
+	return ", by the hook " + line(a.By)
 }
 
 // keptOrNot is the decision about a layer's changes. The call's result says that they were

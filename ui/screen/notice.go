@@ -11,6 +11,10 @@ import (
 
 // OnNotice implements agent.Callbacks: one line, and nothing for reports of usage.
 func (s *Screen) OnNotice(n agent.Notice) {
+	if n.Answered != nil {
+		s.Decided(n.Answered.Question, n.Answered.Answer)
+		return
+	}
 	s.do(func() {
 		switch {
 		case n.Retry != nil:

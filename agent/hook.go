@@ -1,0 +1,480 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/agent/confine"
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/extension"
+	"artoo/tool/shell"
+	"artoo/tool/text"
+)
+
+// Hooks are the commands that run at events of a session.
+type Hooks struct {
+	List []extension.Hook // in the order in which they run
+	// Environ is artoo's own environment, of which hooks get what extension.Environ keeps.
+	Environ []string
+	// Approved explains, before each run, why the hook of a repository must not run any more; nil
+	// lets all run. Any goroutine calls it.
+	Approved func(h extension.Hook) error
+}
+
+const (
+	maxHookOutput  = 1 << 20 // bytes of a hook's answer; a longer one is a failure
+	maxHookContext = 10_000  // bytes of what one hook adds to the context
+	maxHookReason  = 2_000   // bytes of a reason
+	mostResumed    = 8       // times that hooks on stop let the model go on in one turn
+	hookPipe       = 200 * time.Millisecond
+)
+
+// hooks are those of an agent and its sub-agents.
+type hooks struct {
+	Hooks
+	list    []hook
+	running chan struct{}  // holds one while a hook runs: they run one at a time
+	notices sync.WaitGroup // hooks on notify, which nobody waits for
+
+	mu     sync.Mutex
+	warned map[string]bool // what the user was warned of
+}
+
+// hook is a hook with what it matches.
+type hook struct {
+	extension.Hook
+	rules   []permission.Rule
+	matcher *regexp.Regexp // nil matches everything
+}
+
+// newHooks is nil where there are no hooks. The error is of a rule that can match nothing.
+func newHooks(opt Hooks) (*hooks, error) {
+	if len(opt.List) == 0 {
+		return nil, nil
+	}
+	all := &hooks{Hooks: opt, running: make(chan struct{}, 1), warned: map[string]bool{}}
+	for _, h := range opt.List {
+		k := hook{Hook: h}
+		for _, text := range h.Match {
+			rule, err := permission.ParseRule(text)
+			switch wrong := (*permission.RuleError)(nil); {
+			case err == nil:
+				k.rules = append(k.rules, rule)
+			case h.Matcher != "" || h.Claude && h.Source.ThirdParty():
+				k.rules = nil // It is asked about every call that the matcher lets through.
+			case errors.As(err, &wrong):
+				return nil, &Failure{Kind: KindConfig, What: h.Place, Err: err, Hint: "match = \"" + cmp.Or(wrong.Try, "bash(git push:*)") + "\""}
+			default:
+				return nil, err
+			}
+		}
+		k.matcher = matcherOf(h.Matcher)
+		all.list = append(all.list, k)
+	}
+	return all, nil
+}
+
+// matcherOf reads Claude Code's matcher. One that cannot be read matches everything, so that no
+// call passes a guard by a mistake in it.
+func matcherOf(text string) *regexp.Regexp {
+	if text == "" || text == "*" {
+		return nil
+	}
+	if plain, err := regexp.Compile(`^[A-Za-z0-9_|]+$`); err == nil && plain.MatchString(text) {
+		text = "^(" + text + ")$"
+	}
+	matcher, _ := regexp.Compile(text) // nil after an error
+	return matcher
+}
+
+// on are the hooks on an event whose matcher takes the subject: a tool, or a source, trigger or kind.
+func (s *session) hooksOn(event extension.Event, subject string) (list []hook) {
+	if s.hooks == nil {
+		return nil
+	}
+	for _, k := range s.hooks.list {
+		if k.On == event && (k.matcher == nil || k.matcher.MatchString(subject)) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// hooksOnCall are the hooks on an event of a call.
+func (s *session) hooksOnCall(event extension.Event, p *pending) []hook {
+	list := s.hooksOn(event, claudeTool(p.tool.Name))
+	return slices.DeleteFunc(list, func(k hook) bool {
+		return !s.opt.Policy.Concerns(k.rules, p.tool.Name, p.call.Access)
+	})
+}
+
+// HooksBefore are the hooks that would be asked before a call, in order. The error is of a rule
+// that can match nothing.
+func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, access tool.Access) (asked []extension.Hook, err error) {
+	all, err := newHooks(Hooks{List: list})
+	if all == nil || err != nil {
+		return nil, err
+	}
+	s := &session{hooks: all, opt: Options{Policy: policy}}
+	for _, k := range s.hooksOnCall(extension.BeforeTool, &pending{tool: &tool.Tool{Def: tool.Def{Name: name}}, call: Call{Access: access}}) {
+		asked = append(asked, k.Hook)
+	}
+	return asked, nil
+}
+
+// called is how messages name a hook: its command, and where it stands.
+func (k hook) called() string {
+	return text.Clip(text.FirstLine(k.String()), 60) + " (" + k.Place + ")"
+}
+
+// hookInput is what a hook gets on its standard input, for all events.
+type hookInput struct {
+	V          int             `json:"v"`
+	Event      extension.Event `json:"event"`
+	SessionID  string          `json:"session_id"`
+	Transcript string          `json:"transcript"`
+	CWD        string          `json:"cwd"`
+	Project    string          `json:"project"`
+	Mode       permission.Mode `json:"mode"`
+	Model      string          `json:"model"`
+	Agent      string          `json:"agent,omitempty"`
+
+	Tool   string          `json:"tool,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	ID     string          `json:"id,omitempty"`
+	Access *hookAccess     `json:"access,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	Rule   string          `json:"rule,omitempty"`
+	Diff   string          `json:"diff,omitempty"`
+	Status CallStatus      `json:"status,omitempty"`
+	Millis *int64          `json:"ms,omitempty"`
+
+	Text    *string  `json:"text,omitempty"`
+	Turns   *int     `json:"turns,omitempty"`
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+	Active  *bool    `json:"active,omitempty"`
+
+	Source   string `json:"source,omitempty"`
+	Trigger  string `json:"trigger,omitempty"`
+	Kind     string `json:"kind,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+// hookAccess is what a call would touch.
+type hookAccess struct {
+	Kind    tool.Kind `json:"kind"`
+	Paths   []string  `json:"paths,omitempty"`
+	Command string    `json:"command,omitempty"`
+	Host    string    `json:"host,omitempty"`
+	Outside bool      `json:"outside,omitempty"`
+}
+
+// hookAnswer is what a hook says.
+type hookAnswer struct {
+	Decision permission.Verdict `json:"decision"`
+	Reason   string             `json:"reason"`
+	Input    json.RawMessage    `json:"input"`
+	Context  string             `json:"context"`
+	Stop     *bool              `json:"stop"`
+	Rule     string             `json:"rule"`
+	Lasting  string             `json:"lasting"`
+	Notice   string             `json:"-"` // Claude Code's systemMessage
+}
+
+func (s *session) hookInput(event extension.Event) hookInput {
+	in := hookInput{V: 1, Event: event, SessionID: s.sessionID, CWD: s.opt.Env.Dir, Project: s.opt.Policy.Root,
+		Mode: s.opt.Policy.Mode, Model: s.model.String(), Agent: s.agentName}
+	if file := s.conv.Session(); file != nil {
+		in.Transcript = file.Path()
+	}
+	return in
+}
+
+func (s *session) callInput(event extension.Event, p *pending) hookInput {
+	in, a := s.hookInput(event), p.call.Access
+	in.Tool, in.Input, in.ID = p.tool.Name, p.call.Input, p.call.ID
+	in.Access = &hookAccess{Kind: a.Kind, Paths: a.Paths, Command: a.Command, Host: a.Host,
+		Outside: a.Kind == tool.KindRun && p.decision.Place == permission.PlaceHost}
+	return in
+}
+
+// ask runs a hook and reads its answer, as far as the hook may give one. The error is ctx's cause,
+// or what is wrong with the hook, which it names.
+func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (hookAnswer, error) {
+	select {
+	case h.running <- struct{}{}:
+		defer func() { <-h.running }()
+	case <-ctx.Done():
+		return hookAnswer{}, context.Cause(ctx)
+	}
+	failed := func(err error) (hookAnswer, error) {
+		return hookAnswer{}, fmt.Errorf("%s failed: %w", k.called(), err)
+	}
+	if k.Source.ThirdParty() {
+		in = in.masked(s)
+		if h.Approved != nil {
+			if err := h.Approved(k.Hook); err != nil {
+				return failed(err)
+			}
+		}
+	}
+	data, err := provider.Marshal(in)
+	if k.Claude {
+		data, err = in.claude()
+	}
+	if err != nil {
+		return failed(err)
+	}
+	end, err := h.run(ctx, s, k, data)
+	if cause := context.Cause(ctx); cause != nil {
+		return hookAnswer{}, cause
+	}
+	if err != nil {
+		return failed(err)
+	}
+	answer, err := k.read(end)
+	if err != nil {
+		return failed(err)
+	}
+	if answer.Notice != "" && cb != nil {
+		cb.notice(NoticeInfo, k.called()+": "+text.Clip(answer.Notice, maxHookReason))
+	}
+	answer.Context = text.Clip(answer.Context, maxHookContext)
+	answer.Reason = text.Clip(strings.TrimSpace(answer.Reason), maxHookReason)
+	if k.Source.ThirdParty() && (answer.Decision == permission.Run || answer.Input != nil) {
+		h.warnOnce(s, cb, k.called()+" may only deny, ask and add context: its allow or its change of the input does not count")
+		answer.Input = nil
+		if answer.Decision == permission.Run {
+			answer.Decision = ""
+		}
+	}
+	return answer, nil
+}
+
+// masked is the input with marks in place of keys.
+func (in hookInput) masked(s *session) hookInput {
+	in.Diff, in.Input = s.masked(in.Diff), json.RawMessage(s.masked(string(in.Input)))
+	if len(in.Input) == 0 {
+		in.Input = nil
+	}
+	if in.Text != nil {
+		in.Text = new(s.masked(*in.Text))
+	}
+	if in.Access != nil {
+		access := *in.Access
+		access.Command = s.masked(access.Command)
+		in.Access = &access
+	}
+	return in
+}
+
+// hookEnd is how a hook ended.
+type hookEnd struct {
+	out, err []byte
+	exit     shell.Exit
+	late     bool
+}
+
+// run runs a hook's command with data on its standard input, and ends all that it started.
+func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end hookEnd, err error) {
+	words := k.Command
+	root := s.opt.Policy.Root
+	variables := map[string]string{"CLAUDE_PROJECT_DIR": root, "CLAUDE_PLUGIN_ROOT": k.Root}
+	if k.Line != "" {
+		words = []string{cmp.Or(shell.Find(), "sh"), "-c", k.Line}
+	} else if k.Claude {
+		words = slices.Clone(words)
+		for i, word := range words {
+			for name, value := range variables {
+				word = strings.ReplaceAll(word, "${"+name+"}", value)
+			}
+			words[i] = word
+		}
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir, cmd.Env = root, extension.Environ(h.Environ, k.PassEnv...)
+	if k.Claude {
+		for name, value := range variables {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	if cmd.Err != nil {
+		return end, fmt.Errorf("its program cannot be started: %w", cmd.Err)
+	}
+	start := s.opt.Env.Start
+	switch {
+	case !k.Source.ThirdParty() && start == nil:
+		start = shell.StartHere
+	case k.Source.ThirdParty():
+		start = s.startConfined
+	}
+	return runHook(ctx, cmd, start, data, k.Limit())
+}
+
+// startConfined starts a command of a third party on the project itself, as a background command.
+func (s *session) startConfined(cmd *exec.Cmd) (shell.Started, error) {
+	if s.opt.Sandbox == nil {
+		return nil, errors.New("it runs only in the sandbox, which is not to be had here")
+	}
+	hidden, err := s.hidden(cmd, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.opt.Sandbox.Start(cmd, confine.Line{Place: permission.PlaceBackground, Exec: true, Hidden: hidden})
+}
+
+func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte, limit time.Duration) (end hookEnd, err error) {
+	var files [6]*os.File // what the hook reads and artoo writes, what artoo reads and the hook writes, and the same for errors
+	for i := 0; i < len(files); i += 2 {
+		if files[i], files[i+1], err = os.Pipe(); err != nil {
+			return end, err
+		}
+		defer files[i].Close()
+		defer files[i+1].Close()
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
+	started, err := start(cmd)
+	if err != nil {
+		return end, fmt.Errorf("its program cannot be started: %w", err)
+	}
+	for _, i := range []int{0, 3, 5} {
+		files[i].Close()
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() { end.out, _ = io.ReadAll(io.LimitReader(files[2], maxHookOutput+1)) }) // up to the deadline
+	reading.Go(func() { end.err, _ = io.ReadAll(io.LimitReader(files[4], maxHookOutput+1)) })
+	go func() {
+		_, _ = files[1].Write(data) // a hook need not read it
+		files[1].Close()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-started.Done():
+	case <-timer.C:
+		end.late = true
+	case <-ctx.Done():
+	}
+	started.KillAll()
+	<-started.Done()
+	started.Release()
+	for _, i := range []int{2, 4} {
+		_ = files[i].SetReadDeadline(time.Now().Add(hookPipe)) // what could not be killed may hold it open
+	}
+	reading.Wait()
+	end.exit = started.Exit()
+	return end, nil
+}
+
+// read is the answer of a hook that has ended. The error is the failure.
+func (k hook) read(end hookEnd) (answer hookAnswer, err error) {
+	said := strings.TrimSpace(string(bytes.ToValidUTF8(end.err, nil)))
+	heard := said
+	if heard = text.Clip(text.FirstLine(heard), 200); heard != "" {
+		heard = ": " + heard
+	}
+	out := bytes.TrimSpace(end.out)
+	switch {
+	case end.late:
+		return answer, fmt.Errorf("no answer within %v", k.Limit())
+	case end.exit.Signal != "":
+		return answer, fmt.Errorf("ended by %s%s", end.exit.Signal, heard)
+	case end.exit.Code == 2:
+		return hookAnswer{Decision: permission.Refuse, Reason: cmp.Or(said, "exit status 2")}, nil
+	case end.exit.Code == 126:
+		return answer, fmt.Errorf("exit status 126, its program cannot be executed%s", heard)
+	case end.exit.Code == notFound:
+		return answer, fmt.Errorf("exit status 127, no such program%s", heard)
+	case end.exit.Code != 0:
+		return answer, fmt.Errorf("exit status %d%s", end.exit.Code, heard)
+	case len(out) > maxHookOutput:
+		return answer, fmt.Errorf("its answer is longer than %s", text.Bytes(maxHookOutput))
+	case len(out) == 0:
+		return answer, nil
+	case out[0] != '{' && (k.On == extension.SessionStart || k.On == extension.OnMessage):
+		return hookAnswer{Context: string(bytes.ToValidUTF8(out, nil))}, nil
+	case out[0] != '{':
+		return answer, errors.New("its answer is not a JSON object")
+	}
+	if key, twice := provider.DuplicateKey(out); twice {
+		return answer, fmt.Errorf("its answer has the key %q twice", key)
+	}
+	if k.Claude {
+		return readClaude(k.On, out)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&answer); err != nil {
+		return hookAnswer{}, fmt.Errorf("its answer is not understood: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return hookAnswer{}, errors.New("its answer is more than one JSON object")
+	}
+	return answer, answer.check()
+}
+
+// check reports an answer that can mean nothing.
+func (a hookAnswer) check() error {
+	switch a.Decision {
+	case "", permission.Run, permission.Ask, permission.Refuse:
+	default:
+		return fmt.Errorf("its decision %q is not one of allow, deny, ask", text.Clip(string(a.Decision), 40))
+	}
+	if a.Input != nil && !bytes.HasPrefix(bytes.TrimSpace(a.Input), []byte("{")) {
+		return errors.New("its input is not a JSON object")
+	}
+	if a.Lasting != "" && a.Lasting != "session" {
+		return fmt.Errorf("its lasting %q is not \"session\"", text.Clip(a.Lasting, 40))
+	}
+	return nil
+}
+
+// warnOnce warns the user once of something about a hook; cb is nil between turns.
+func (h *hooks) warnOnce(s *session, cb *serial, text string) {
+	h.mu.Lock()
+	known := h.warned[text]
+	h.warned[text] = true
+	h.mu.Unlock()
+	switch {
+	case known:
+	case cb != nil:
+		cb.notice(NoticeWarning, text)
+	default:
+		s.notify(s.masked(text))
+	}
+}
+
+// hookError is a failed hook on a question, which denies.
+type hookError struct{ error }
+
+// Is reports whether it stands for ErrNobody: a headless run then ends as one without an answer.
+func (hookError) Is(target error) bool { return target == ErrNobody }
+
+// SetHooks makes these the hooks from the next message on. The error is of a rule that can match
+// nothing. Call it between turns.
+func (a *Agent) SetHooks(list []extension.Hook) error {
+	opt := a.session.opt.Hooks
+	opt.List = list
+	hooks, err := newHooks(opt)
+	if err == nil {
+		a.session.opt.Hooks, a.session.hooks = opt, hooks
+	}
+	return err
+}
+
+// Hooks are the hooks of the session, in the order in which they run.
+func (a *Agent) Hooks() []extension.Hook { return a.session.opt.Hooks.List }
