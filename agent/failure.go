@@ -171,7 +171,7 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 	return f()
 }
 
-// guarded is guard for what returns nothing; the error is a crash.
+// guarded is guard for a func without results; the error is a crash.
 func guarded(f func()) error {
 	_, err := guard(func() (none struct{}, err error) { f(); return none, nil })
 	return err
@@ -183,10 +183,10 @@ type crash struct {
 	where string // the first frames of the stack; more would only fill the context
 }
 
-// Error begins with a line that names what happened.
+// Error begins with a line that names the crash.
 func (c *crash) Error() string { return fmt.Sprintf("this call crashed: %v\n%s", c.value, c.where) }
 
-// withLost joins what could not be kept to the error that ended the turn, a lost session only once.
+// withLost joins the errors of the session file to the error that ended the turn, a lost session only once.
 func withLost(err, lost error) error {
 	_, reported := errors.AsType[*conversation.Error](err)
 	if _, again := errors.AsType[*conversation.Error](lost); reported && again {

@@ -142,7 +142,7 @@ func (c *calls) rerun(ctx context.Context, p *pending, result *tool.Result, said
 	return nil
 }
 
-// offerMore asks about what a line on a layer was denied: the project's own programs, or leaving
+// offerMore asks about rights that a line on a layer was denied: the project's own programs, or leaving
 // the sandbox.
 func (c *calls) offerMore(ctx context.Context, p *pending, result *tool.Result) error {
 	if denialOf(p.confined, sandbox.DenialExec) == "" || c.runsOwn(p) || !result.IsError || ctx.Err() != nil {
@@ -164,7 +164,7 @@ func denialOf(c confine.Confined, kind string) string {
 	return ""
 }
 
-// offerWhole asks whether a background command that may not write what it tried to starts again
+// offerWhole asks whether a background command that was refused a write starts again
 // with the whole project writable. A rule that covers its changes is a yes.
 func (c *calls) offerWhole(ctx context.Context, p *pending, result *tool.Result) error {
 	denial, runs := denialOf(p.confined, sandbox.DenialWrite), p.job != nil && p.job.Runs()
@@ -243,7 +243,7 @@ func (c *calls) offerOutside(ctx context.Context, p *pending, result *tool.Resul
 	return c.rerun(ctx, p, result, "[it failed confined, and ran once more outside, with the user's yes]\n")
 }
 
-// nameDenials reports to the model what a confined command could not write, meet or see.
+// nameDenials reports to the model the files and hosts that a confined command could not reach.
 func (c *calls) nameDenials(p *pending, result *tool.Result) {
 	var words []string
 	for _, d := range p.confined.Denials() {
@@ -299,8 +299,7 @@ func (c *calls) followUpBackground(ctx context.Context) (said string, err error)
 	return c.session.masked(said), err
 }
 
-// takeBackground notes what a call left in the background, and adds to its result which commands
-// have ended.
+// takeBackground notes the background commands of a call, and adds to its result which commands have ended.
 func (c *calls) takeBackground(ctx context.Context, p *pending) {
 	if p.job != nil {
 		c.background.add(p)

@@ -97,7 +97,7 @@ func downTo(root, dir string) []string {
 	return dirs
 }
 
-// instructionsChanged is the note for the model on what differs between two reads; "" for nothing.
+// instructionsChanged is the note for the model on the differences between two reads; "" for none.
 func instructionsChanged(before, after []instruction) string {
 	old := map[string]string{}
 	for _, i := range before {
@@ -150,7 +150,7 @@ func (w *Workspace) guide(known []instruction) func(touched []string) string {
 			}
 			for _, dir := range downTo(w.Project.Root, path) {
 				text, at, err := firstInstruction(w.Project.Root, dir, left)
-				// The last part may be a file, and what cannot be read says nothing.
+				// The last part may be a file, and one that cannot be read says nothing.
 				if err != nil || given[at] || strings.TrimSpace(text) == "" {
 					continue
 				}

@@ -18,7 +18,7 @@ import (
 	"artoo/tool/text"
 )
 
-// keeper keeps what the project's files are before calls change them.
+// keeper keeps the project's files as they are before calls change them.
 type keeper struct {
 	session  *session
 	journal  *journal.Journal // nil keeps nothing
@@ -97,7 +97,7 @@ func (k *keeper) unsaved(paths []string) string {
 	return strings.Join(lost, ", ")
 }
 
-// giveYours brings back, and names, what the user saved to files that a landing had just replaced.
+// giveYours brings back, and names, files the user saved that a landing had just replaced.
 func (k *keeper) giveYours(cb *serial) {
 	yours, err := k.journal.Late()
 	if err != nil {
@@ -130,7 +130,7 @@ func (k *keeper) endStep() error {
 	return k.closeStep(step)
 }
 
-// closeStep records what came of a step. It may be called from any goroutine.
+// closeStep records the outcome of a step. It may be called from any goroutine.
 func (k *keeper) closeStep(step *journal.Step) error {
 	changed, err := step.End()
 	k.noteMade(changed.Changes)
@@ -174,7 +174,7 @@ func (k *keeper) noteMade(changes []journal.Change) {
 }
 
 // applyLayer lands all of some changes or none, as a step of the journal; git's own by git itself. left
-// names build output and directories that stay as they are, lost what cannot be undone.
+// names build output and directories that stay as they are, lost the changes that cannot be undone.
 func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effects, changes confine.Changes, then journal.Then) (left,
 	lost []string, err error) {
 	if k.journal == nil {
@@ -192,7 +192,7 @@ func (k *keeper) applyLayer(ctx context.Context, what string, e permission.Effec
 
 type layerSource struct{ confine.Changes }
 
-// Open returns a crash as an error, so that the journal takes back what it began.
+// Open returns a crash as an error, so that the journal takes back the step it began.
 func (s layerSource) Open(path string) (*os.File, error) {
 	return guard(func() (*os.File, error) { return s.Changes.Open(path) })
 }
@@ -297,7 +297,7 @@ type madeGuarded struct {
 	failed error
 }
 
-// look finds what was made by now, except what git put there or the user approved.
+// look finds the files made by now, except those git put there or the user approved.
 func (m *madeGuarded) look() (effects permission.Effects, paths []string, err error) {
 	now, err := m.session.opt.Guard.Look(m.writes...)
 	if err != nil {
@@ -314,10 +314,10 @@ func (m *madeGuarded) look() (effects permission.Effects, paths []string, err er
 	return effects, paths, nil
 }
 
-// lookEvery is the time between two looks: what both find moves, as no tool or landing claimed it.
+// lookEvery is the time between two looks: files that both find move, as no tool or landing claimed them.
 var lookEvery = 800 * time.Millisecond
 
-// watch moves what the command makes until it ends. A look that takes long waits ten times as long.
+// watch moves files the command makes until it ends. A look that takes long waits ten times as long.
 func (m *madeGuarded) watch(c confine.Confined) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
@@ -336,7 +336,7 @@ func (m *madeGuarded) watch(c confine.Confined) {
 	}
 }
 
-// move moves what was made into the journal: what the last look found too, at the end all.
+// move moves new files into the journal: those the last look found too, at the end all.
 func (m *madeGuarded) move(end bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

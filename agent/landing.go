@@ -23,7 +23,7 @@ import (
 	"artoo/tool/text"
 )
 
-// judge decides about what a line did on a layer, asks, and lands what may land, until within
+// judge decides about a line's changes on a layer, asks, and lands those that may land, until within
 // ends. landed reports that the line's effects, or none, count. The error ends the turn.
 func (c *calls) judge(ctx, within context.Context, p *pending, changes confine.Changes, result *tool.Result) (landed bool, err error) {
 	git, err := c.gitEffects(within, changes)
@@ -211,7 +211,7 @@ const (
 	maxDiff  = 4 << 20
 )
 
-// diffOf is a unified diff of some of the changes; what is not text is named by type and size.
+// diffOf is a unified diff of some of the changes; binary content is named by type and size.
 func diffOf(ctx context.Context, root string, changes confine.Changes, some []sandbox.Change) string {
 	name := func(path string) string {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
@@ -286,7 +286,7 @@ func (c *calls) giveUp(p *pending) {
 	}
 }
 
-// discard gives up the layer of a command that ran on one, and returns what is lost. A crash is
+// discard gives up the layer of a command that ran on one, and names the changes lost. A crash is
 // the error.
 func (p *pending) discard(policy *permission.Policy) (permission.Judgement, error) {
 	return guard(func() (lost permission.Judgement, err error) {
@@ -313,7 +313,7 @@ func (p *pending) discard(policy *permission.Policy) (permission.Judgement, erro
 	})
 }
 
-// unjudged is what a command did that is discarded in any case. Git's data is not looked into.
+// unjudged names the changes of a command that are discarded in any case. Git's data is not looked into.
 func (p *pending) unjudged(policy *permission.Policy, changes confine.Changes) permission.Judgement {
 	ofGit := func(path string) bool {
 		rel, err := filepath.Rel(policy.Root, path)

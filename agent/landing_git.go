@@ -20,7 +20,7 @@ import (
 	"artoo/tool/text"
 )
 
-// gitEffects are what a line did to the repositories of a project, as git sees it.
+// gitEffects are a line's changes to the repositories of a project, as git sees them.
 type gitEffects struct {
 	views []*repo.View
 	dirs  []string // the git directories that the views stand for, absolute
@@ -63,7 +63,7 @@ func (g *gitEffects) close() (err error) {
 	return err
 }
 
-// gitEffects looks at what a line did to each repository that it changed. A new repository has no view:
+// gitEffects looks at each repository that a line changed. A new repository has no view:
 // its files are judged one by one.
 func (c *calls) gitEffects(ctx context.Context, changes confine.Changes) (g *gitEffects, err error) {
 	g = &gitEffects{}

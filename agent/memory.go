@@ -93,7 +93,7 @@ func withLine(before []byte, text string) []byte {
 	return append(after, "- "+strings.Join(strings.Fields(text), " ")+end...)
 }
 
-// Remember does what was planned. Undo knows it as a change of the next turn, which also
+// Remember makes the planned change. Undo knows it as a change of the next turn, which also
 // informs the model.
 func (a *Agent) Remember(m Memory) error {
 	now, err := os.ReadFile(m.Path)

@@ -20,29 +20,29 @@ const (
 	dayLook = 200 * time.Millisecond
 )
 
-// spending is what a run and its sub-agents have used up so far. The zero value is usable.
+// spending is the usage of a run and its sub-agents so far. The zero value is usable.
 type spending struct {
-	reserving sync.Mutex // one request at a time is measured against what is left
+	reserving sync.Mutex // one request at a time is measured against the rest of the caps
 
 	mu      sync.Mutex
 	usage   provider.Usage
 	cost    float64 // US dollars
 	unknown bool    // some request's price is unknown
 	warned  map[string]bool
-	// pending is what the requests under way may come to at most: several side by side cannot
+	// pending is the highest cost of the requests under way: several side by side cannot
 	// spend the same rest of a cap.
 	pending  map[*session]pendingCost
 	released chan struct{} // closed with the next release; nil while nobody waits for it
 }
 
-// pendingCost is what one request may come to, in the run and in the ledger of the day.
+// pendingCost is the highest cost of one request, in the run and in the ledger of the day.
 type pendingCost struct {
 	tokens int
 	cost   float64
 	day    *ledger.Reservation // nil where no ledger counts it
 }
 
-// sum is what was used, and its cost, nil where that is not known.
+// sum is the usage, and its cost, nil where that is not known.
 func (s *spending) sum() (provider.Usage, *float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *spending) sum() (provider.Usage, *float64) {
 	return s.usage, new(s.cost)
 }
 
-// usedFor is what is used up for a session: also what the requests of others may still come to.
+// usedFor is the usage that counts for a session: also the highest cost of others' requests under way.
 func (s *spending) usedFor(by *session) (tokens int, cost float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *spending) usedFor(by *session) (tokens int, cost float64) {
 	return tokens, cost
 }
 
-// pendingOf is what the request of a session may come to, zero where none is under way.
+// pendingOf is the highest cost of a session's request, zero where none is under way.
 func (s *spending) pendingOf(by *session) pendingCost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (m *money) promptTokens() int {
 }
 
 // reserve finds how many tokens of those requested, 0 for no bound, a reply may have under the
-// caps, and counts what the request may come to as used until release. Where what others may
+// caps, and counts the request's highest cost as used until release. Where what others may
 // still use leaves too little, it waits for them.
 func (m *money) reserve(ctx context.Context, requested int) (reply int, err error) {
 	m.spent.reserving.Lock()
@@ -204,7 +204,7 @@ func (m *money) settle(report RequestReport) {
 	}
 }
 
-// release gives back what was reserved for a request that is over.
+// release gives back the reservation of a request that is over.
 func (m *money) release() {
 	s := m.spent
 	s.mu.Lock()
@@ -220,7 +220,7 @@ func (m *money) release() {
 	}
 }
 
-// warnLedger reports once that the ledger cannot be written. What was reserved in it stays so.
+// warnLedger reports once that the ledger cannot be written. Reservations in it stay.
 func (m *money) warnLedger(err error) {
 	if err != nil && m.spent.warns("ledger") {
 		m.cb.notice(NoticeWarning, "what this run spends is not in artoo usage: "+err.Error())
@@ -290,7 +290,7 @@ func (m *money) commit(reply int) (int, error) {
 	return reply, nil
 }
 
-// commitDay reserves in the ledger, or raises what was reserved there. p is nil without a known price.
+// commitDay reserves in the ledger, or raises the reservation there. p is nil without a known price.
 func (m *money) commitDay(p *pricing, reply int, day **ledger.Reservation) (int, error) {
 	limit := m.session.opt.Limits.DailyCost
 	known := m.ledgerLine(provider.Usage{Input: m.promptTokens(), Estimated: true}, m.session.model.Defaults.Model, nil)
@@ -350,7 +350,7 @@ func (m *money) dayOver(full *ledger.FullError) error {
 
 func (m *money) runOver(why, hint string) error { return capFailure(why, m.session.goOn("", hint)) }
 
-// lostCost is what failed tries of the request that is under way cost, as far as is known.
+// lostCost is the cost of failed tries of the request that is under way, as far as is known.
 func (m *money) lostCost() float64 {
 	if cost := provider.Cost(m.lost, m.session.model.Info.Price); cost != nil {
 		return *cost
@@ -361,7 +361,7 @@ func (m *money) lostCost() float64 {
 // leastPaid is the shortest reply, in tokens, that a request is made for.
 func leastPaid(requested int) int { return tightest(leastReply, requested) }
 
-// pricing is what the next request costs, in US dollars.
+// pricing is the price of the next request, in US dollars.
 type pricing struct {
 	prompt float64
 	output float64 // a million tokens of the reply
@@ -378,7 +378,7 @@ func (p *pricing) buys(money float64) int {
 	return max(1, int((money-p.prompt)*1e6/p.output))
 }
 
-// price is what the next request costs. What the provider is believed to have cached
+// price is the price of the next request. Input that the provider is believed to have cached
 // is counted at the price of reading it. It is nil if only the bill will show it. The
 // error means that no price is known, so that the cap cannot hold.
 func (m *money) price(capName string) (*pricing, error) {

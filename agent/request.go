@@ -14,7 +14,7 @@ import (
 	"artoo/provider"
 )
 
-// request builds what is sent next, within the caps, and reserves what it may come to.
+// request builds the next request, within the caps, and reserves its highest cost.
 func (r *requests) request(ctx context.Context) (provider.Request, error) {
 	options := provider.Options{MaxTokens: r.attempt.maxTokens}.Or(r.session.model.Defaults)
 	fitting := r.fitReply(r.withThinking(options))
@@ -97,7 +97,7 @@ func (r *requests) stream(ctx context.Context, request provider.Request) (provid
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
-// piece passes on what a reply brings. Text that was still buffered when ctx ended is neither
+// piece passes on a piece of a reply. Text that was still buffered when ctx ended is neither
 // shown nor kept.
 func (r *requests) piece(ctx context.Context, in *incoming, event provider.Event, maxTokens int) error {
 	switch e := event.(type) {
@@ -166,7 +166,7 @@ func (r *requests) nextTry(in *incoming, e provider.Retry, maxTokens int) error 
 	return nil
 }
 
-// broken accounts for a request that failed, keeps what came of it, and returns why.
+// broken accounts for a request that failed, keeps the part that came, and returns why.
 func (r *requests) broken(in *incoming, err error) error {
 	r.cb.OnThinkingDone()
 	if in.text.Len() > 0 {
@@ -282,14 +282,14 @@ func (r *requests) lose(in *incoming, said provider.Usage) {
 			lost.Output, lost.Estimated = output, true
 		}
 		if lost.Estimated && !said.Estimated {
-			lost.CostUSD = nil // a bill for a part is none; who estimates it means all of it
+			lost.CostUSD = nil // The server priced only part of the attempt, so discard its price.
 		}
 	}
 	in.lost = in.lost.Add(lost)
 	in.answers, in.bytes, in.calls = false, 0, nil
 }
 
-// account records a complete reply, with what the tries before it used: that says nothing of the
+// account records a complete reply, with the usage of the tries before it: that says nothing of the
 // history's size.
 func (r *requests) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
@@ -306,7 +306,7 @@ func (r *requests) account(reply provider.Done, in *incoming) error {
 	return r.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
-// without subtracts what failed tries used from a sum.
+// without subtracts the usage of failed tries from a sum.
 func without(all, lost provider.Usage) provider.Usage {
 	all.Input -= min(all.Input, lost.Input)
 	all.CacheRead -= min(all.CacheRead, lost.CacheRead)
@@ -329,7 +329,7 @@ func (r *requests) accountFailure(in *incoming, err error) {
 		return
 	}
 	id := cmp.Or(e.RequestID, in.started.RequestID)
-	// The request's own error is what the caller must see; the file fails again at the end of the turn.
+	// The caller must see the request's own error; the file fails again at the end of the turn.
 	_ = r.recordUsage(in, id, in.tries, in.lost)
 }
 
@@ -347,7 +347,7 @@ func (r *requests) recordUsage(in *incoming, id string, tries int, parts ...prov
 	return r.report(report)
 }
 
-// report keeps what a request, also of a sub-agent, used.
+// report keeps the usage of a request, also of a sub-agent.
 func (r *requests) report(report RequestReport) error {
 	r.response.Usage = r.response.Usage.Add(report.Usage)
 	if r.response.Requests == nil {

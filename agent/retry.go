@@ -36,9 +36,9 @@ type retry struct {
 	counter counter
 	most    int // how often for one reply; 0 is as often as it happens
 	keep    keep
-	// change describes what the next request does otherwise. Its error ends the turn.
+	// change changes the next request. Its error ends the turn.
 	change func(*requests, ending) error
-	// giveUp is the error of what happened more often; nil leaves it to the rows below, else to
+	// giveUp is the error of a cause that came too often; nil leaves it to the rows below, else to
 	// the request's own.
 	giveUp func(*requests, ending) error
 }
@@ -57,7 +57,7 @@ var retries = []retry{
 	{(*requests).pausedByServer, byPause, 0, keepAll, (*requests).resendPaused, nil},
 }
 
-// retry reports whether to request again, after it changed what has to be changed. The error is
+// retry reports whether to request again, after it made the row's change. The error is
 // that of the turn, nil for a reply that is an answer or has calls.
 func (r *requests) retry(end ending) (again bool, err error) {
 	for _, row := range retries {
@@ -123,7 +123,7 @@ func (r *requests) wordless(refused provider.Error) bool {
 		strings.EqualFold(refused.Message, http.StatusText(http.StatusBadRequest))
 }
 
-// nearlyFull reports whether what was sent fills most of the window, or of a safe guess at it.
+// nearlyFull reports whether the request fills most of the window, or of a safe guess at it.
 func (r *requests) nearlyFull() bool {
 	const most, unknown = 0.7, 8000
 	sent, window := r.session.conv.EstimatedTokens(), tightest(r.session.model.Info.Context, r.session.conv.Budget())
@@ -198,7 +198,7 @@ func (r *requests) resendPaused(ending) error {
 	return nil
 }
 
-// What the model is asked after a reply that was cut.
+// Requests to the model after a reply that was cut.
 const (
 	askRest = "Your reply was cut at its length limit. Continue exactly where it broke off, without repeating anything."
 	askLess = "Your reply was cut at its length limit once more. Say what is left of it in fewer words."
@@ -328,7 +328,7 @@ func (r *requests) withoutOversized(m provider.Message) provider.Message {
 	return m
 }
 
-// oversized is what is kept of a call that is too large, with a remark for its result.
+// oversized is the kept part of a call that is too large, with a remark for its result.
 func (r *requests) oversized(c provider.ToolCall) provider.ToolCall {
 	whole := cmp.Or(c.Raw, string(c.Input))
 	if r.session.tooLarge == nil {

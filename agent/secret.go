@@ -13,7 +13,7 @@ import (
 	"artoo/tool/text"
 )
 
-// maskMark is what stands for a key, also as a model may write it in JSON.
+// maskMark matches the mark of a key, also as a model may write it in JSON.
 var maskMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:‹|\\u2039)secret:[0-9a-f]{4}(?:[0-9a-f]{8})?(?:›|\\u203[aA])`)
 })
@@ -63,7 +63,7 @@ func (s *session) shownInput(c Call) string {
 	return s.masked(input)
 }
 
-// heldText masks a text that comes in pieces. It holds back what may be the beginning of a key.
+// heldText masks a text that comes in pieces. It holds back a possible beginning of a key.
 type heldText struct {
 	mask func(string) string
 	held string
@@ -78,7 +78,7 @@ func (h *heldText) add(piece []byte) string {
 
 func (h *heldText) rest() string { return h.mask(h.held) }
 
-// Bounds of what live output waits for.
+// Bounds of live output that is held back.
 const (
 	longestKey   = 4 << 10 // bytes of a word that may be a key
 	longestBlock = 8 << 10 // and of a private key

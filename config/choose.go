@@ -18,7 +18,7 @@ type Choice struct {
 	Note string
 }
 
-// Conditions are what Choose needs besides the settings. It calls the funcs on its own goroutine.
+// Conditions hold facts that Choose needs besides the settings. It calls the funcs on its own goroutine.
 type Conditions struct {
 	// AtHand are the providers that could be used at once: those of Config.AtHand.
 	AtHand []string

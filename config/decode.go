@@ -26,7 +26,7 @@ type (
 	Bytes int64
 	// List adds up over the places that set it.
 	List []string
-	// Tools is a list that replaces what an earlier place said, unless it is relative to it.
+	// Tools is a list that replaces an earlier one, unless it is relative to it.
 	Tools []string
 )
 

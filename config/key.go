@@ -66,10 +66,10 @@ type keyPlace struct {
 	key  func(context.Context) (Key, error)
 }
 
-// KeyPlaces lists the places that hold or give a key for the named provider, in the order in
-// which they count: "ARTOO_API_KEY", "keyring", "credentials", "OPENAI_API_KEY", "config.toml
-// line 4", "api_key_command". It opens and runs nothing, and leaves out what api_key_source does.
-// Errors are those of Key.
+// KeyPlaces lists the places that hold or give a key for the named provider, in the order in which they
+// count: "ARTOO_API_KEY", "keyring", "credentials", "OPENAI_API_KEY", "config.toml line 4",
+// "api_key_command". It opens and runs nothing, and leaves out the sources that api_key_source does. Errors
+// are those of Key.
 func (c *Config) KeyPlaces(name string) (names []string, err error) {
 	places, err := c.keyPlaces(name)
 	for _, p := range places {
@@ -186,7 +186,7 @@ func (k *keyCache) once(ctx context.Context, name string, ask func() (Key, error
 	return *kept, nil
 }
 
-// missingKey is the error that says what to set, nil where the provider may do without a key.
+// missingKey is the error that names the setting to make, nil where the provider may do without a key.
 func (c *Config) missingKey(name string) error {
 	vars, origin := c.keyVariables(name), c.Providers[name].Origin
 	file := "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
@@ -211,7 +211,7 @@ func (c *Config) missingKey(name string) error {
 	return wrong(kindAuth, name, "no key: "+strings.Join(vars, " and ")+are, file)
 }
 
-// checkKey refuses what cannot stand in a header: it is a paste gone wrong.
+// checkKey refuses a key that cannot stand in a header: it is a paste gone wrong.
 func checkKey(text, source string) (Key, error) {
 	text = strings.TrimSpace(text)
 	for _, r := range text {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	maxKeyLine      = 64 << 10         // bounds what is read of a file or a command for one key
+	maxKeyLine      = 64 << 10         // bounds the bytes read of a file or a command for one key
 	keyCommandLimit = 10 * time.Second // the longest a key command or a key file may take
 )
 
@@ -70,7 +70,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	return checkKey(line, placeCommand)
 }
 
-// clean is the first line of what a command said, printable and short.
+// clean is the first line of a command's output, printable and short.
 func clean(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	runes := slices.DeleteFunc([]rune(text), func(r rune) bool { return !unicode.IsPrint(r) })
@@ -108,7 +108,7 @@ func (h *head) say(line []byte) {
 }
 
 // keyFromFile is the key of ARTOO_API_KEY_FILE. A regular file is read each time, since it may change;
-// what a pipe gives, as with <(pass show key), comes only once and is remembered.
+// a pipe, as with <(pass show key), can be read only once, so its content is remembered.
 func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
 	if info, err := os.Stat(c.APIKeyFile); err == nil && !info.Mode().IsRegular() {
 		return c.keys.once(ctx, "api_key_file", func() (Key, error) { return c.readKeyFile(ctx) })

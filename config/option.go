@@ -60,7 +60,7 @@ func (o *Option) Shown() string {
 	return cmp.Or(o.DefaultNote, o.Default)
 }
 
-// adds reports whether what several places say adds up instead of replacing each other.
+// adds reports whether the values of several places add up instead of replacing each other.
 func (o *Option) adds() bool { return o.Kind == KindList && o.Key != "tools" }
 
 // Options are all settings in the order of help and documentation. The slice is not to be changed.
@@ -115,7 +115,7 @@ func describe(f reflect.StructField) Option {
 	return o
 }
 
-// kinds are what the types of settings stand for; a string is another one.
+// kinds are the kinds of value by the types of settings; a string is another one.
 var kinds = map[reflect.Type]Kind{
 	reflect.TypeFor[Switch](): KindBool, reflect.TypeFor[Whole](): KindInt, reflect.TypeFor[Number](): KindFloat,
 	reflect.TypeFor[Time](): KindDuration, reflect.TypeFor[Bytes](): KindBytes,

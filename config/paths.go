@@ -62,7 +62,7 @@ func (p Paths) DataDir() (string, error) { return p.data.path() }
 // StateDir holds sessions, journal, history and ledger.
 func (p Paths) StateDir() (string, error) { return p.state.path() }
 
-// CacheDir holds what can be made again.
+// CacheDir holds files that can be made again.
 func (p Paths) CacheDir() (string, error) { return p.cache.path() }
 
 // ConfigFile is the config file's default place.
@@ -74,7 +74,7 @@ func (p Paths) Credentials() (string, error) { return p.data.path("credentials.t
 // Sessions is the directory of the session files.
 func (p Paths) Sessions() (string, error) { return p.state.path("sessions") }
 
-// Ledger is the directory of what all runs spent.
+// Ledger is the directory of the ledger of all runs.
 func (p Paths) Ledger() (string, error) { return p.state.path("ledger") }
 
 // Approved is the file of the scripts that rules were allowed for.
@@ -83,7 +83,7 @@ func (p Paths) Approved() (string, error) { return p.state.path("approved.json")
 // Trust is the file of the projects that are trusted.
 func (p Paths) Trust() (string, error) { return p.state.path("trust.json") }
 
-// History is the file of what was typed at the prompt.
+// History is the file of lines typed at the prompt.
 func (p Paths) History() (string, error) { return p.state.path("history") }
 
 // shorten writes a path below the home directory with ~.

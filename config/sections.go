@@ -113,7 +113,7 @@ type ProviderTable struct {
 	Origin        string // "config.toml line 7"
 }
 
-// Model is what the user says about a model. Zero and nil mean unsaid.
+// Model holds the user's settings of a model. Zero and nil mean unset.
 type Model struct {
 	Context   int    `toml:"context"`    // window in tokens
 	MaxOutput int    `toml:"max_output"` // tokens of one reply

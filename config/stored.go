@@ -19,7 +19,7 @@ import (
 )
 
 // Keyring is the system's store of passwords. Questions end within seconds, on any goroutine; to delete
-// what is not there is no error.
+// a missing entry is no error.
 type Keyring interface {
 	Get(ctx context.Context, name string) (string, error)
 	Set(ctx context.Context, name, key string) error
@@ -35,8 +35,7 @@ func (noKeyring) Get(context.Context, string) (string, error) { return "", errNo
 func (noKeyring) Set(context.Context, string, string) error   { return errNoKeyring }
 func (noKeyring) Delete(context.Context, string) error        { return errNoKeyring }
 
-// entry is what `artoo login` wrote down for a provider: the key itself, or
-// that it is in the keyring.
+// entry is the entry of `artoo login` for a provider: the key itself, or that it is in the keyring.
 type entry struct {
 	Key     string `toml:"api_key,omitempty"`
 	Keyring bool   `toml:"keyring,omitempty"`
@@ -204,7 +203,7 @@ func removeCutOff(path string) error {
 	return err
 }
 
-// UsesStored says whether the provider uses what login stores, and if not, which source it uses.
+// UsesStored reports whether the provider uses the stored login, and if not, which source it uses.
 func (c *Config) UsesStored(name string) (bool, string) {
 	source := c.keySource(name)
 	if source == "auto" || source == "keyring" {

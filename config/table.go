@@ -54,7 +54,7 @@ func (t *table) fill(into any) {
 	}
 }
 
-// store reads a key into what a pointer leads to, and reports whether it is there. A value of
+// store reads a key into the target of a pointer, and reports whether it is there. A value of
 // another type, or out of range, is noted; it is not shown, since it may be a key.
 func (t *table) store(key string, into any) bool {
 	v, there := t.get(key)

@@ -44,7 +44,7 @@ func (c *Config) show(o *Option) string {
 	return fmt.Sprint(c.field(o).Interface())
 }
 
-// colorNames are what ARTOO_COLORS can change.
+// colorNames are the styles that ARTOO_COLORS can change.
 var colorNames = []string{"error", "add", "remove", "meta", "frag", "context", "code", "dim"}
 
 // Styles are the styles of Colors by name.
@@ -87,7 +87,7 @@ var searchVariables = []struct{ key, name, meaning string }{
 	{"tavily_api_key", "TAVILY_API_KEY", "as ARTOO_TAVILY_API_KEY, after it"},
 }
 
-// SearchEngine is what the web is searched with.
+// SearchEngine is the engine that searches the web.
 type SearchEngine struct {
 	Name    string // searxng, brave or tavily; "" for none
 	Address string // only SearXNG has one
@@ -112,7 +112,7 @@ func (c *Config) SearchEngine() (SearchEngine, error) {
 	return SearchEngine{}, nil
 }
 
-// usual is what the first of a setting's usual variables holds.
+// usual is the value of the first of a setting's usual variables.
 func usual(key string) string {
 	for _, v := range searchVariables {
 		if text, _ := os.LookupEnv(v.name); v.key == key && text != "" {

@@ -23,7 +23,7 @@ import (
 	"artoo/ui/prompt"
 )
 
-// fileAccess is what the @paths of typed text may reach.
+// fileAccess names the files that the @paths of typed text may reach.
 type fileAccess struct {
 	env  *tool.Env // its Dir is where they start; without Files they reach nothing
 	home string    // the directory ~ names; ""
@@ -35,7 +35,7 @@ func accessOf(env *tool.Env, own bool) fileAccess {
 	return fileAccess{env: env, home: home, own: own}
 }
 
-// Expand is the prompt of a headless run with what its @paths name. A script may have put words
+// Expand is the prompt of a headless run with the files of its @paths. A script may have put words
 // of others into it: only what env, the agent's, reaches comes along. It reads files.
 func Expand(ctx context.Context, env *tool.Env, prompt string) Expansion {
 	return accessOf(env, false).expand(ctx, prompt, nil)
@@ -58,7 +58,7 @@ const (
 	maxAttachedBytes = 200 << 10
 )
 
-// Expansion is a typed message with what its @paths stand for.
+// Expansion is a typed message with the files of its @paths.
 type Expansion struct {
 	Text  string          // the typed text, \@ written as @
 	Parts []provider.Part // a Text for each file or directory
@@ -67,7 +67,7 @@ type Expansion struct {
 
 // expand finds the @paths of a typed message, and the full paths of images, and reads what they
 // name as the tools read and ls show it. A word that names nothing is text, and so is one whose
-// @ was pasted. The notes say what may not be read.
+// @ was pasted. The notes name files that may not be read.
 func (a fileAccess) expand(ctx context.Context, text string, pasted []prompt.Span) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
@@ -99,7 +99,7 @@ type expander struct {
 	ctx      context.Context
 	out      Expansion
 	seen     map[string]bool // absolute paths
-	attached []string        // names of what was attached
+	attached []string        // names of attached files
 	bytes    int
 }
 
@@ -295,7 +295,7 @@ func escapeAt(path string, quoted bool) string {
 	return b.String()
 }
 
-// trimmedPaths are what a word may mean: itself, then without the marks at its end, one after
+// trimmedPaths are the possible paths of a word: itself, then without the marks at its end, one after
 // the other, unless it was quoted.
 func (w atWord) trimmedPaths() []string {
 	paths := []string{w.path}
@@ -344,7 +344,7 @@ func dropped(text string, pasted []prompt.Span) []drop {
 
 // droppedImages are the full paths of images in a text, in the forms in which terminals type
 // the name of a dropped file: with backslashes, in quotes, as file:// address. With leading
-// only those count that the text begins with; rest is what follows them.
+// only those count that the text begins with; rest is the text after them.
 func droppedImages(text string, leading bool) (paths []string, rest string) {
 	for rest = strings.TrimSpace(text); rest != ""; {
 		word, after := shellWord(rest)

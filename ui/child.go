@@ -18,7 +18,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// shellPipeWait is how long the output of what a command left in the background is waited for.
+// shellPipeWait is how long the output of a command's background processes is waited for.
 const shellPipeWait = 500 * time.Millisecond
 
 var errNoEditor = errors.New("no editor: set VISUAL or EDITOR")
@@ -219,7 +219,7 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Env, command.Stdin = environ, in
-	command.WaitDelay = shellPipeWait // what it left behind may hold its input and never read it
+	command.WaitDelay = shellPipeWait // a process left behind may hold its input and never read it
 	return t.prompt.Run(command)
 }
 

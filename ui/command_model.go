@@ -97,7 +97,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 	return nil
 }
 
-// dropRule takes back what was allowed in this session, by its number or text.
+// dropRule takes back a rule of this session, by its number or text.
 func (t *Terminal) dropRule(which string) error {
 	rules := t.opt.Agent.Rules()
 	found := slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Session && r.Rule == which })
@@ -271,7 +271,7 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 }
 
 func completeProviders(t *Terminal, _ string) []prompt.Candidate {
-	list, _ := t.opt.Program.Providers() // the command itself says what is wrong
+	list, _ := t.opt.Program.Providers() // the command itself reports the fault
 	var all []prompt.Candidate
 	for _, c := range list {
 		all = append(all, prompt.Candidate{Text: c.Provider, Help: c.Model})

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// maxOutputs and maxOutputBytes bound what is kept of the last calls.
+	// maxOutputs and maxOutputBytes bound the kept output of the last calls.
 	maxOutputs     = 50
 	maxOutputBytes = 8 << 20
 	// maxPaged is how much of a whole output is paged, in bytes.
@@ -111,7 +111,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	return t.page(head + "\n\n" + sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code) + "\n")
 }
 
-// whole is the call's whole output, or what the model got and why.
+// whole is the call's whole output, or the model's part of it and why.
 func (o output) whole() (text, why string) {
 	if o.file == "" {
 		return o.text, ""

@@ -146,7 +146,7 @@ func runRename(_ context.Context, t *Terminal, name string) error {
 	return nil
 }
 
-// forget drops what belongs to the session that was left.
+// forget drops the state of the session that was left.
 func (t *Terminal) forget() {
 	t.shared = nil
 	t.outputs.clear()
@@ -215,7 +215,7 @@ func runExportFile(_ context.Context, t *Terminal, name string) error {
 	return err
 }
 
-// exported is the present session, or what the model still sees of one that is not kept.
+// exported is the present session, or the part the model still sees of one that is not kept.
 func exported(a *agent.Agent) (export.Session, error) {
 	c := a.Conversation()
 	if c.MessageCount() == 0 {
@@ -303,7 +303,7 @@ func age(d time.Duration) string {
 	return screen.Count(int(d/(24*time.Hour)), "day") + " ago"
 }
 
-// runCompact has the old part of the history summed up; keep is what the summary must keep.
+// runCompact has the old part of the history summed up; keep names facts for the summary to keep.
 // With the word show it shows the last summary.
 func runCompact(ctx context.Context, t *Terminal, keep string) error {
 	if keep == "show" {

@@ -98,7 +98,7 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts
 	defer out.end()
 	started, over := make(chan struct{}), make(chan struct{})
 	stop := t.shellStopper(command, over)
-	t.prompt.BeginTurn(func() { keys.add(); <-started; stop() }) // first: what is shown can be interrupted
+	t.prompt.BeginTurn(func() { keys.add(); <-started; stop() }) // first: output can be interrupted
 	err = command.Start()
 	t.complain(w.Close())
 	if err != nil {
@@ -127,7 +127,7 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts
 	t.prompt.EndTurn(how == exitedWell)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
-		return how, nil // how says it; what stays in the background is no failure
+		return how, nil // how says it; a process left in the background is no failure
 	}
 	return how, err
 }
@@ -172,7 +172,7 @@ func (t *Terminal) complain(err error) {
 	}
 }
 
-// shellOpenWait is after what silence a line that has not ended is shown: it may be a question.
+// shellOpenWait is the silence after which a line that has not ended is shown: it may be a question.
 const shellOpenWait = 100 * time.Millisecond
 
 // shellOutput shows a command's output as it comes, and keeps its ends. Safe for concurrent
@@ -271,7 +271,7 @@ func (o *shellOutput) show(text string) {
 	}
 }
 
-// kept is what the model is shown. Call it after end.
+// kept is the output for the model. Call it after end.
 func (o *shellOutput) kept() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -295,7 +295,7 @@ const (
 	shellShowWait = 200 * time.Millisecond
 )
 
-// copyShell shows what is read from r, until its end. Once the command has exited others may
+// copyShell shows all it reads from r, until its end. Once the command has exited others may
 // still hold the pipe: it waits shellPipeWait for more, without the time the terminal takes.
 func (t *Terminal) copyShell(r *os.File, out *shellOutput, exited *atomic.Bool) {
 	b := make([]byte, 32<<10)
@@ -335,7 +335,7 @@ func (t *Terminal) awaitShown(out *shellOutput, copied <-chan struct{}, interrup
 		select {
 		case <-copied:
 			return
-		case at := <-interrupted: // one long before was not what ended it
+		case at := <-interrupted: // one long before did not end it
 			waiting = exited.Sub(at) > shellPipeWait
 		}
 	}

@@ -20,7 +20,7 @@ var errNoJournal = errors.New("this session keeps no undo journal, so nothing ca
 func runUndo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, false) }
 func runRedo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, true) }
 
-// undo shows what taking turns back, or bringing them back, would do, asks, and does it.
+// undo shows the changes of undoing or redoing turns, asks, and makes them.
 func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
 	n, err := strconv.Atoi(cmp.Or(arg, "1"))
 	if err != nil || n < 1 {

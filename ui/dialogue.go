@@ -40,19 +40,19 @@ func onTTY[Answer any](s *screen.Screen, notify *Notifier, ask func(asker) (Answ
 	return a, err
 }
 
-// meaning is what an answer asks for.
+// meaning is the meaning of an answer.
 type meaning uint8
 
 const (
 	unclear  meaning = iota // no answer: ask again
 	declines                // it allows nothing
 	grants                  // it lets something happen
-	edits                   // the user changes what is asked about
+	edits                   // the user changes the object of the question
 	pages                   // all of it is shown
 	helps                   // the answers are explained
 )
 
-// What is said to an answer that does not count.
+// Remarks to an answer that does not count.
 const (
 	lookedPasted = "that looked pasted, so it was ignored; please type your answer"
 	notAllShown  = "not everything was shown. Type p to see the rest; y counts after that"
@@ -66,11 +66,11 @@ type dialogue[Answer any] struct {
 	show func() (line string, left bool)
 	all  func() string // p shows it; nil where show prints everything
 	help func()        // nil where ? is no answer
-	hint string        // the remark to what is no answer
+	hint string        // the remark to text that is no answer
 	kept bool          // a no is kept: it has to be typed, too
-	// read understands an answer; why says what is wrong with it, "" for nothing.
+	// read understands an answer; why describes its fault, "" for none.
 	read func(text string) (a Answer, m meaning, why string)
-	// edit lets the user change what is asked about; done is false where the question stays.
+	// edit lets the user change the object of the question; done is false where the question stays.
 	edit func() (a Answer, done bool)
 	// decided prints the answer; its zero value where none came. It may be nil.
 	decided func(Answer)

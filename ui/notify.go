@@ -27,7 +27,7 @@ const (
 	notifyRunes = 180
 )
 
-// NotifyOptions are what a Notifier is made of.
+// NotifyOptions are the options of a Notifier.
 type NotifyOptions struct {
 	// How is the setting: off, bell, osc9, osc777, osc99, or a command line.
 	How    string
@@ -39,7 +39,7 @@ type NotifyOptions struct {
 	Dir     string // the working directory; the text ends with its name
 	// Environ is the environment of the command, as os.Environ gives it.
 	Environ []string
-	// Env looks up what the environment says of the terminal; nil knows nothing.
+	// Env looks up variables about the terminal; nil knows none.
 	Env   func(name string) string
 	Clock prompt.Clock
 }
@@ -235,7 +235,7 @@ var (
 
 // NotifyOffer is the offer of notifications, which comes once, after a long turn.
 type NotifyOffer struct {
-	// Bell says that the terminal can only ring: what stands between takes no more.
+	// Bell says that the terminal can only ring: a multiplexer between takes no more.
 	Bell bool
 	// Take makes the notifier of an answer, a word of NotifyOptions.How or a command line, and
 	// keeps the answer; kept says where. The goroutine of Terminal.Run calls it.
@@ -258,7 +258,7 @@ type StatusLine struct {
 }
 
 // NewStatusLine makes one of the setting, nil where that is a word of screen.StatusMode. The
-// error says what is wrong with the command, which no shell reads.
+// error describes the fault of the command, which no shell reads.
 func NewStatusLine(setting string, environ []string, clock prompt.Clock) (*StatusLine, error) {
 	switch screen.StatusMode(setting) {
 	case "", screen.StatusShort, screen.StatusFull, screen.StatusOff:
@@ -274,7 +274,7 @@ func NewStatusLine(setting string, environ []string, clock prompt.Clock) (*Statu
 	return &StatusLine{words: words, environ: environ, clock: clock.OrReal()}, nil
 }
 
-// statusInput is what the command reads, as one line of JSON.
+// statusInput is the input of the command, as one line of JSON.
 type statusInput struct {
 	Model   string   `json:"model"`
 	Input   int      `json:"input_tokens"`
@@ -308,7 +308,7 @@ func (l *StatusLine) line(info screen.StatusInfo) (string, error) {
 	return text, err
 }
 
-// head keeps the beginning of what is written.
+// head keeps the beginning of the output.
 type head struct {
 	kept bytes.Buffer
 	left int

@@ -21,8 +21,7 @@ type ended struct {
 	err      error
 }
 
-// showEnd shows how a turn ended, and what it took. After a bad end queued lines come back to
-// the prompt.
+// showEnd shows how a turn ended, and its cost. After a bad end queued lines come back to the prompt.
 func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	interrupted := errors.Is(context.Cause(ctx), prompt.ErrInterrupted)
 	var back []prompt.Line
@@ -55,7 +54,7 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 		t.showStatus(end.response, outcome, took)
 	}
 	t.showNotifyTrouble()
-	if !interrupted { // who interrupts is there
+	if !interrupted { // a user who interrupts is there
 		t.opt.Notify.Done(took)
 	}
 	for _, l := range back {
@@ -117,7 +116,7 @@ func (t *Terminal) OnNotice(n agent.Notice) {
 // offerAfter is how long a turn takes before notifications are offered.
 const offerAfter = 30 * time.Second
 
-// offerNotify offers notifications after a long turn, once. What is no answer was meant as a
+// offerNotify offers notifications after a long turn, once. Other text was meant as a
 // message, and comes back with the prompt.
 func (t *Terminal) offerNotify(ctx context.Context, took time.Duration) {
 	offer := t.opt.Offer

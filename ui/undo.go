@@ -21,7 +21,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// Undo takes back what was changed in a project, or brings it back.
+// Undo takes back changes in a project, or brings them back.
 type Undo struct {
 	Journal *journal.Journal
 	Root    string                // the project's
@@ -47,7 +47,7 @@ func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err 
 	return yesOrNo(u.Screen, q).ask(ctx, at)
 }
 
-// Question is what is asked about a plan.
+// Question is the question about a plan.
 func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 	q := screen.UndoQuestion{Verb: "undo", Object: u.turns(p.Turns), Head: "nothing would change"}
 	if p.Redo {
@@ -91,8 +91,7 @@ func (u Undo) Question(p journal.Plan) screen.UndoQuestion {
 	return q
 }
 
-// git is what changes of a repository's data come to: done ones by the journal, others by the
-// files.
+// git describes changes of a repository's data: done ones by the journal, others by the files.
 func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	var list []repo.Change
 	byPath := map[string]journal.Change{}
@@ -166,7 +165,7 @@ func numbers(turns []int) string {
 	return strings.Join(names, ", ")
 }
 
-// Effect says in a few words what becomes of a path, for a machine: deleted,
+// Effect names the change of a path in a few words, for a machine: deleted,
 // created, renamed, mode, or modified.
 func Effect(c journal.Change) string {
 	switch {
@@ -187,7 +186,7 @@ func onlyMode(c journal.Change) bool {
 		(c.Before.Kind == journal.Folder || c.Before.Hash != "" && c.Before.Hash == c.After.Hash)
 }
 
-// What becomes of a path that an undo leaves alone.
+// The fates of a path that an undo leaves alone.
 const (
 	staysAsItIs    = "stays as it is:"
 	cannotBeUndone = "cannot be undone:"
@@ -235,7 +234,7 @@ func lackText(l journal.Lack) string {
 	return text + ")"
 }
 
-// Done says what was done, and what was not.
+// Done reports the changes made, and those left.
 func (u Undo) Done(p journal.Plan, r journal.Report) {
 	word := "undone"
 	if p.Redo {
@@ -269,8 +268,8 @@ const (
 	maxDiff   = 4 << 20
 )
 
-// Diff is what changes do to contents, as a unified diff; what is no text, not kept or
-// too much is named.
+// Diff is the unified diff of changes to contents; binary content, and content not kept or
+// too large, is named.
 func (u Undo) Diff(changes []journal.Change) string {
 	var b strings.Builder
 	renamed, left := renames(changes), 0
@@ -320,7 +319,7 @@ func (u Undo) diff(c journal.Change) (string, error) {
 	return edit.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent)
 }
 
-// content is what a file held: what is kept, or what it holds now, if that has the size.
+// content is the old content of a file: the kept one, or the present one, if that has the size.
 func (u Undo) content(path string, s journal.State) ([]byte, error) {
 	if s.Kind == journal.File && s.Size > maxDiffed {
 		return nil, fmt.Errorf("too long to compare")

@@ -11,11 +11,10 @@ import (
 	"artoo/tool/shell"
 )
 
-// Host starts commands that nothing confines through a launcher that ends what is left of them
-// when artoo is gone, also when it is killed. The first command starts it. Any goroutine may call
-// its methods.
+// Host starts commands that nothing confines through a launcher that ends their descendants when artoo is
+// gone, also when it is killed. The first command starts it. Any goroutine may call its methods.
 type Host struct {
-	// Warn gets, once, why there is no launcher; what runs then may outlive an artoo that is killed.
+	// Warn gets, once, why there is no launcher; commands may then outlive an artoo that is killed.
 	Warn func(text string)
 
 	mu      sync.Mutex

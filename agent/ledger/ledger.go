@@ -1,4 +1,4 @@
-// Package ledger keeps what all runs of the user spend: a line of JSON for each
+// Package ledger records the spending of all runs of the user: a line of JSON for each
 // request, in a file for each local day, so that a cap on a day's money holds over
 // processes. docs/cost.md describes the files.
 //
@@ -36,7 +36,7 @@ const (
 	lockTime = 10 * time.Second
 )
 
-// Spent is what one request came to.
+// Spent is the usage and cost of one request.
 type Spent struct {
 	Time      time.Time      `json:"time"` // local
 	Provider  string         `json:"provider"`
@@ -53,8 +53,7 @@ type line struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Run  string `json:"run"`
-	// Most is what a reserved request may cost in US dollars. Its Spent is what counts where its
-	// run dies.
+	// Most is the highest cost of a reserved request in US dollars. Its Spent counts where its run dies.
 	Most float64 `json:"most_usd,omitempty"`
 	*Spent
 }
@@ -115,7 +114,7 @@ func (e *FullError) Error() string {
 }
 
 // Reserve notes that a request begins, which costs at least known.CostUSD and at most most US
-// dollars, +Inf for all that is left. It is granted what the cap, 0 for none, leaves of the day:
+// dollars, +Inf for all that is left. It is granted the rest of the day's cap (0 is no cap):
 // less than least is a FullError. With an error there is no reservation.
 func (l *Ledger) Reserve(known Spent, least, most, limit float64) (*Reservation, error) {
 	r := &Reservation{ledger: l, known: known, limit: limit}
@@ -209,7 +208,7 @@ func (l *Ledger) write(file *os.File, v line) error {
 	return nil
 }
 
-// day is what is known of a day's file.
+// day holds the sums of a day's file.
 type day struct {
 	date    string
 	offset  int64 // up to which it was read
@@ -268,7 +267,7 @@ func (d *day) settle(s Spent) {
 	}
 }
 
-// settleDead settles the reservations of runs that are dead with what had been sent.
+// settleDead settles the reservations of runs that are dead with the input they had sent.
 func (d *day) settleDead(lives func(run string) bool) {
 	alive := map[string]bool{}
 	for id, v := range d.open {
@@ -282,7 +281,7 @@ func (d *day) settleDead(lives func(run string) bool) {
 	}
 }
 
-// pendingCost is what the requests under way may cost, except one.
+// pendingCost is the highest cost of the requests under way, except one.
 func (d *day) pendingCost(except string) (sum float64) {
 	for id, v := range d.open {
 		if id != except {
@@ -338,7 +337,7 @@ func (r *Reservation) Raise(lost, least, most float64) error {
 	})
 }
 
-// Settle records what the request came to; it does nothing a second time.
+// Settle records the cost of the request; it does nothing a second time.
 func (r *Reservation) Settle(usage Spent) error {
 	usage.Time = r.ledger.now()
 	return r.end(line{Type: typeSpent, Spent: &usage})
@@ -356,7 +355,7 @@ func (r *Reservation) end(v line) error {
 	return r.ledger.locked(r.date, func(file *os.File) error { return r.ledger.write(file, v) })
 }
 
-// Today is the local day and what was spent on it so far, in US dollars.
+// Today is the local day and the spending on it so far, in US dollars.
 func (l *Ledger) Today() (date string, spent float64, err error) {
 	date = l.now().Format(time.DateOnly)
 	entries, err := Read(l.dir, date)
@@ -368,7 +367,7 @@ func (l *Ledger) Today() (date string, spent float64, err error) {
 	return date, spent, err
 }
 
-// Read lists what was spent on a day (2006-01-02), as it was settled; nil without a file.
+// Read lists the spending of a day (2006-01-02), as it was settled; nil without a file.
 // Requests under way are left out.
 func Read(dir, date string) ([]Spent, error) {
 	file, err := os.Open(filepath.Join(dir, date+dayExt))

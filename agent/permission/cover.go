@@ -112,7 +112,7 @@ func (p *Policy) coversCommand(r Rule, name string, s line.Command) (yes bool, w
 	return false, why
 }
 
-// modified names what around a command keeps rules for its words from covering it, "" for nothing.
+// modified names the part around a command that keeps rules for its words from covering it, "" for none.
 func (p *Policy) modified(s line.Command) string {
 	switch {
 	case len(s.Outputs) > 0:
@@ -163,8 +163,8 @@ func suggestRun(name string, rest []*part) string {
 	return Rule{Tool: name, Arg: first + ":*", HasArg: true}.String()
 }
 
-// commandWords are the words that say what kind of command it is; none for
-// programs that run what they are given, or whose words say little.
+// commandWords are the words that tell the kind of command; none for
+// programs that run their arguments, or whose words say little.
 func commandWords(s line.Command) []string {
 	words := line.Texts(s.Words)
 	if len(words) == 0 || s.Words[0].Glob || strings.ContainsAny(words[0], " \t\n") {

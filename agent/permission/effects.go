@@ -13,7 +13,7 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// What becomes of a path or a ref, in the words of questions and reports.
+// Changes of a path or a ref, in the words of questions and reports.
 type What string
 
 // The kinds of effects, the strictest first.
@@ -34,19 +34,19 @@ const (
 	NewDirectory      What = "new directory"
 )
 
-// Effects are what a line did on a layer. Paths below the project's root are relative to it.
+// Effects are a line's changes on a layer. Paths below the project's root are relative to it.
 type Effects struct {
-	// By names what there is of each kind, and each effect once: what is guarded, lost or
+	// By names the effects of each kind, each once: one that is guarded, lost or
 	// uncommitted work is not among the kinds of content.
 	By map[What][]Entry
-	// Files and Built count what lands, except git's data; Built is build output.
+	// Files and Built count the files that land, except git's data; Built is build output.
 	Files, Built Counts
 	Git          int              // how many rows of git's land
 	There        bool             // they are in the project already, where no layer was
 	Apply        []sandbox.Change // the changes that a yes applies, except git's data
 }
 
-// Entry is a path, and what became of it.
+// Entry is a path, and its change.
 type Entry struct{ Path, Detail string }
 
 // String is path and detail in words.
@@ -179,8 +179,8 @@ func (e Effects) Summary() string {
 	return cmp.Or(strings.Join(all, "; "), "nothing that can be applied")
 }
 
-// resultDirs and resultNames are where builds put what they make, for judging whether
-// ignored files are output; dependencyDirs hold what package managers installed.
+// resultDirs and resultNames are where builds put their output, for judging whether
+// ignored files are output; dependencyDirs hold installed packages.
 const (
 	resultDirs = `dist build out target coverage .nyc_output htmlcov .next .nuxt .svelte-kit .output bin obj
 		cmake-build-debug cmake-build-release _build .dart_tool .vite storybook-static test-results playwright-report
@@ -208,7 +208,7 @@ func inDependencies(name string) bool {
 	return slices.ContainsFunc(partsOf(name), func(part string) bool { return matchesAny(dependencyDirs, part) })
 }
 
-// ResultDirs are the names of directories for what builds make, without patterns.
+// ResultDirs are the names of directories for build output, without patterns.
 func ResultDirs() []string {
 	return slices.DeleteFunc(strings.Fields(resultDirs), func(name string) bool { return strings.Contains(name, "*") })
 }

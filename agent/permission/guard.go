@@ -40,8 +40,8 @@ var autoExecuted = []autoExecutedRow{
 
 type autoExecutedRow struct{ by, names string }
 
-// autoExecutedBy names what runs or obeys the file at a path, and by which name of the list; "" for
-// another file. Directories that git's configuration names only a Guard knows.
+// autoExecutedBy names the program that runs or obeys the file at a path, and by which name of the list; ""
+// for another file. Directories that git's configuration names only a Guard knows.
 func autoExecutedBy(path string) (by, name string) {
 	if found := autoExecutedNames(path); len(found) > 0 {
 		return found[0].by, found[0].names
@@ -49,7 +49,7 @@ func autoExecutedBy(path string) (by, name string) {
 	return "", ""
 }
 
-// holdsAutoExecuted is autoExecutedBy for what a directory such as .github would hold: a link in
+// holdsAutoExecuted is autoExecutedBy for the entries of a directory such as .github: a link in
 // its place gives other files these names.
 func holdsAutoExecuted(path string) (by, name string) {
 	for _, row := range autoExecuted {
@@ -221,7 +221,7 @@ func globOfGuarded(glob string) (why string) {
 	return ""
 }
 
-// Guard finds the auto-executed files of a project, links of such names and what they lead to. Any
+// Guard finds the auto-executed files of a project, links of such names and their targets. Any
 // goroutine may call its methods.
 type Guard struct {
 	git    facts.Project
@@ -234,7 +234,7 @@ type Guard struct {
 	at   time.Time
 }
 
-// NewGuard makes a Guard for what is below a project's root.
+// NewGuard makes a Guard for the files below a project's root.
 func NewGuard(project facts.Project) *Guard {
 	g := &Guard{git: project, hooks: project.HookFinder()}
 	g.links = names.New(func(_ string, kind fs.FileMode) (found, descend bool) { return kind&fs.ModeSymlink != 0, kind.IsDir() })
@@ -253,7 +253,7 @@ func (g *Guard) is(at string) bool {
 	return inside && by != ""
 }
 
-// GuardedFiles are what a Guard found at one time.
+// GuardedFiles are the files a Guard found at one time.
 type GuardedFiles struct {
 	// Paths are the guarded files, links and directories, absolute and sorted.
 	Paths []string
@@ -265,7 +265,7 @@ type GuardedFiles struct {
 	ids   map[names.ID]string // files by identity, whatever their names
 }
 
-// Look finds what is guarded now, and the links in directories that a command writes.
+// Look finds the files guarded now, and the links in directories that a command writes.
 func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 	all, err := g.finder.Find(g.git.Root)
 	links, linkErr := g.links.Find(writes...)
@@ -313,7 +313,7 @@ func (g *Guard) Look(writes ...string) (GuardedFiles, error) {
 // call that was approved, can have made a link.
 const recent = time.Second
 
-// Recent is what was found within the last second, or is found now.
+// Recent is the result of a Look within the last second, or of one now.
 func (g *Guard) Recent() (GuardedFiles, error) {
 	g.mu.Lock()
 	last, at := g.last, g.at
@@ -360,7 +360,7 @@ func (g GuardedFiles) Why(path string) string {
 	return ""
 }
 
-// Since lists what is guarded, or a link, and was not there before under any name.
+// Since lists guarded files and links that were not there before under any name.
 func (g GuardedFiles) Since(before GuardedFiles) (made []string) {
 	for _, path := range slices.Concat(g.Paths, g.links) {
 		id, err := names.Identify(path)
@@ -390,7 +390,7 @@ func (g *Guard) gathered(paths []string) []string {
 	return paths
 }
 
-// isBare reports whether a path is the HEAD of what git would obey as a bare repository.
+// isBare reports whether a path is the HEAD of a directory that git would obey as a bare repository.
 func isBare(at string) bool {
 	if filepath.Base(at) != "HEAD" {
 		return false

@@ -27,13 +27,13 @@ type Facts struct {
 	// Uncommitted returns those of the paths, absolute, whose present content no commit
 	// has; an untracked file is one of them.
 	Uncommitted func(paths []string) map[string]bool
-	// Reverts returns the paths of those changes of files that put back what a commit holds.
+	// Reverts returns the paths of those changes of files that put back a commit's content.
 	Reverts func(changes []sandbox.Change) map[string]bool
-	// Made reports whether the session made what is at the path, and it is unchanged.
+	// Made reports whether the session made the file at the path, and it is unchanged.
 	Made func(c sandbox.Change) bool
 	// Kept reports whether the journal can hold these originals, in bytes together.
 	Kept func(size int64) bool
-	// Git are what the changes below git's directories come to, and Repository those
+	// Git are the effects of the changes below git's directories, and Repository those
 	// directories: the rows of Git stand for the changes in them.
 	Git        []GitRow
 	Repository func(path string) bool
@@ -50,7 +50,7 @@ type GitRow struct {
 	Files []sandbox.Change
 }
 
-// Judgement is a policy's word on what a line did on a layer.
+// Judgement is a policy's decision on a line's changes on a layer.
 type Judgement struct {
 	// Verdict is Run where the effects land, Refuse where they are discarded.
 	Verdict Verdict
@@ -63,8 +63,8 @@ type Judgement struct {
 // Reason is all reasons in words.
 func (j Judgement) Reason() string { return words(j.Reasons) }
 
-// Judge decides what becomes of what a line changed on a layer. The strictest class of its effects
-// decides; what is forbidden is left out and named. Where ctx ends first, nothing lands.
+// Judge decides about a line's changes on a layer. The strictest class of its effects
+// decides; forbidden ones are left out and named. Where ctx ends first, nothing lands.
 func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, changes []sandbox.Change, facts Facts) Judgement {
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}}}
@@ -134,7 +134,7 @@ type weigher struct {
 	ignored, uncommitted map[string]bool
 	reverts              map[string]bool
 	original             int64             // bytes of the originals so far
-	links                map[string]string // where what the line changed leads; "" for what is no link
+	links                map[string]string // where changed links lead; "" for other changes
 }
 
 func (w *weigher) lookUp(changes []sandbox.Change) {
@@ -233,8 +233,8 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	return ""
 }
 
-// guarded names what runs or obeys what is made or changed, "" for none: by its names, by
-// where a link leads, or by links that lead to it. What is deleted runs no more.
+// guarded names the program that runs or obeys a new or changed file, "" for none: by its names, by
+// where a link leads, or by links that lead to it. A deleted file runs no more.
 func (w *weigher) guarded(c sandbox.Change) string {
 	if c.Kind == sandbox.Deleted {
 		return ""
@@ -276,7 +276,7 @@ func (w *weigher) target(c sandbox.Change) string {
 		rest = after
 		next := filepath.Join(at, part)
 		if next == "/proc" {
-			return next // what is there depends on who looks
+			return next // its content depends on the process that looks
 		}
 		to, changed := w.links[next]
 		if !changed && part != ".." {
@@ -346,7 +346,7 @@ func (w *weigher) takesWork(c sandbox.Change) bool {
 }
 
 // loses reports whether the journal cannot hold the original, or refs go with a bare repository.
-// What is ignored and can be made again does not count.
+// Ignored files that can be made again do not count.
 func (w *weigher) loses(c sandbox.Change, name string) bool {
 	if dir, _, in := strings.Cut(c.Path, "/refs"); in && c.Kind == sandbox.Deleted && isBare(dir+"/HEAD") {
 		return true
@@ -361,7 +361,7 @@ func (w *weigher) loses(c sandbox.Change, name string) bool {
 	return w.facts.Kept != nil && !w.facts.Kept(w.original)
 }
 
-// addGit notes a row of git's. What is left out decides about the line where it is loss.
+// addGit notes a row of git's. An effect left out decides about the line where it is loss.
 func (w *weigher) addGit(row GitRow) Class {
 	e := w.effects
 	e.Apply = append(e.Apply, row.Files...)
@@ -429,7 +429,7 @@ func slashOf(mode fs.FileMode) string {
 	return ""
 }
 
-// KeepForLine approves what a line changed for the rest of the session: the same line passes as
+// KeepForLine approves a line's changes for the rest of the session: the same line passes as
 // long as it changes only these paths, without new permissions, links or deletions.
 func (p *Policy) KeepForLine(access tool.Access, changes []sandbox.Change) {
 	if p.kept == nil {

@@ -14,7 +14,7 @@ import (
 	facts "artoo/tool/project"
 )
 
-// place decides where a line runs, and what it runs there of the project's own.
+// place decides where a line runs, and names the project's own programs that it runs there.
 func (p *Policy) place(l parsed, access tool.Access) Decision {
 	whole := lineRule(l.tool, l.text)
 	wide := suggestRun(l.tool, l.rest)
@@ -118,8 +118,7 @@ func (p *Policy) leaves(d *Decision, l parsed, access tool.Access) bool {
 	return len(d.Needs) > 0
 }
 
-// needs names what a command needs that the sandbox does not have, "" for nothing, and
-// why in words.
+// needs names the need of a command that the sandbox does not meet, "" for none, and why in words.
 func (p *Policy) needs(s *part) (need line.Need, why string) {
 	if s.Elevated {
 		return line.Service, s.String() + " asks for more rights than yours"
@@ -162,7 +161,7 @@ func (p *Policy) TrackedSecret() string {
 	return ""
 }
 
-// signs names the program by which a git command would sign what it makes, "" for none.
+// signs names the program by which a git command would sign, "" for none.
 func (p *Policy) signs(s line.Command, sub string, words []string) string {
 	if !line.In("commit merge rebase cherry-pick revert am tag stash", sub) || line.HaveOption(words, "--no-gpg-sign --no-sign") {
 		return ""
@@ -293,7 +292,7 @@ func (p *Policy) ownProgram(s *part) string {
 	return ""
 }
 
-// runByGit names what a git command runs of the repository's own: hooks, filters and
+// runByGit names the repository's own programs that a git command runs: hooks, filters and
 // other configured programs.
 func (p *Policy) runByGit(s *part) string {
 	if s.reads {
@@ -357,7 +356,7 @@ func (p *Policy) destroys(s line.Command) (what string) {
 	if why := p.writesGuarded(s); why != "" {
 		return why
 	}
-	if s.Name() == "" && len(s.Words) > 1 { // $x -rf: the options show what it may be
+	if s.Name() == "" && len(s.Words) > 1 { // $x -rf: the options show which program it may be
 		for _, name := range []string{"rm", "git", "find"} {
 			named := append([]line.Word{{Text: name, Known: true}}, s.Words[1:]...)
 			if what := (line.Command{Words: named}).Destroys(); what != "" {

@@ -8,7 +8,7 @@ import (
 	"artoo/tool/environ"
 )
 
-// check reports whether a command only reads, files it may read. why names what is in the way, "" where
+// check reports whether a command only reads, files it may read. why names the obstacle, "" where
 // it is no read-only command at all.
 func (p *Policy) check(s line.Command) (ok bool, why string) {
 	name := s.Name()
@@ -50,7 +50,7 @@ func (p *Policy) check(s line.Command) (ok bool, why string) {
 	return why == "", why
 }
 
-// surroundings names what around a command's words keeps it from being a read-only one.
+// surroundings names the part around a command's words that keeps it from being a read-only one.
 func (p *Policy) surroundings(s line.Command, r readOnly) (why string) {
 	name := s.Name()
 	switch {

@@ -43,7 +43,7 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := line.IsOption(w) && !ended
-		// Git runs a program for a signature; what a ref leads to may be any file's content.
+		// Git runs a program for a signature; a ref may lead to any file's content.
 		format := slices.ContainsFunc([]string{"%G", "%(signature", "%(contents:sig", "%(raw", "%(*raw"},
 			func(field string) bool { return strings.Contains(w, field) })
 		if option && badGitOption(w) || format {
@@ -114,7 +114,7 @@ func (p *Policy) namelessFile(dir, sub string, words []string) (why string) {
 			return w + " of git " + sub + " can lead to the content of any file"
 		}
 	}
-	for i, w := range revisions { // A...B and ^A name A and B, and ^{} is what a tag is for.
+	for i, w := range revisions { // A...B and ^A name A and B, and ^{} follows tags.
 		revisions[i] = strings.TrimLeft(w, ".^") + "^{}"
 	}
 	found, err := p.repository(dir)
@@ -370,7 +370,7 @@ func hasObjectID(w string) bool {
 	})
 }
 
-// leavesOut is what a pathspec leaves out, as far as it is a plain one.
+// leavesOut is the path that a plain pathspec leaves out.
 func leavesOut(w string) (what string, ok bool) {
 	for _, magic := range []string{":(exclude)", ":!", ":^"} {
 		if rest, cut := strings.CutPrefix(w, magic); cut {

@@ -7,7 +7,7 @@ import (
 	"artoo/agent/permission/line"
 )
 
-// trait is what is special about a read-only command.
+// trait is a trait of a read-only command.
 type trait int
 
 const (
@@ -151,7 +151,7 @@ func (r readOnly) options(words []string) (o options, bad string) {
 	return o, ""
 }
 
-// take notes what an option changes; next means that the next word is its value, and no file.
+// take notes the effect of an option; next means that the next word is its value, and no file.
 func (o *options) take(r readOnly, w string) (next bool) {
 	if name, ok := strings.CutPrefix(w, "--"); ok {
 		name, value, has := strings.Cut(name, "=")

@@ -167,13 +167,12 @@ type match struct {
 	dirs      []string
 	base      string
 	open      bool // more words may follow
-	wide      bool // the rule refuses or asks: what could be meant counts
+	wide      bool // the rule refuses or asks: a possible meaning counts
 	takesArgs bool // more words may come
 	script    int  // which word is the script of an interpreter, -1 for none
 }
 
-// from compares what is left of both. maybe means that a word which decides is
-// not known beforehand.
+// from compares the rest of both. maybe means that a word which decides is not known beforehand.
 func (m match) from(at, i int) (yes, maybe bool) {
 	switch {
 	case at == len(m.expected):

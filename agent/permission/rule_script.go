@@ -151,8 +151,7 @@ func (r Rule) fixedWords() (fixed []line.Word) {
 	return fixed
 }
 
-// changed is a script that the rule names and that is no longer what it was
-// when the rule was approved; "" for none.
+// changed is a script that the rule names and that has changed since the rule was approved; "" for none.
 func (r Rule) changed() string {
 	for _, at := range slices.Sorted(maps.Keys(r.bound)) {
 		if contentOf(at) != r.bound[at] {

@@ -16,7 +16,7 @@ import (
 // Wait is the longest one question may take.
 const Wait = 3 * time.Second
 
-// service is what artoo's entries are filed under.
+// service is the name under which artoo's entries are filed.
 const service = "artoo"
 
 // ErrNone says that this session can reach no keyring.

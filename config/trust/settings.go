@@ -1,5 +1,5 @@
-// Package trust knows what a repository brings that a program would obey, such as settings, hooks
-// and servers, and which of it the user trusts: by the project's path and the content, so that a
+// Package trust knows the files of a repository that a program would obey, such as settings, hooks
+// and servers, and which of them the user trusts: by the project's path and the content, so that a
 // change is not trusted. It also knows which projects may run their own programs, by the path
 // alone. It runs and prints nothing.
 package trust
@@ -24,7 +24,7 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// Bounds of what can be trusted: more than these nobody looks through.
+// Bounds of files that can be trusted: more than these nobody looks through.
 const (
 	mostBytes    = 1 << 20
 	mostTogether = 16 << 20
@@ -38,13 +38,13 @@ type File struct {
 	Data []byte // the summed content; nil for a dangling link
 }
 
-// Settings is what a repository brings.
+// Settings holds the settings files of a repository.
 type Settings struct {
 	Root  string
 	Files []File // sorted by name
 }
 
-// Find reads what the project at root, an absolute path, brings under these names: own only in
+// Find reads the files of the project at root, an absolute path, under these names: own only in
 // the root, others in each directory from there down to dir. The error, a *RefusedError except
 // for trouble with root, is of a link out of the project, something that is no file, or too much.
 func Find(root, dir string, own []string, others []string) (Settings, error) {
@@ -103,7 +103,7 @@ type walk struct {
 	bytes   int
 }
 
-// take adds what is at a name, and all below it; nothing is no error.
+// take adds the file at a name, and all below it; a missing one is no error.
 func (w *walk) take(name string) error {
 	refuse := func(why string) error { return &RefusedError{name, why} }
 	info, err := w.root.Lstat(name)
@@ -166,7 +166,7 @@ func (w *walk) takeDir(name string) error {
 
 // read is the content of a regular file, read once.
 func (w *walk) read(name string) ([]byte, error) {
-	// O_NONBLOCK: opening what has become a FIFO just now does not wait for its writer.
+	// O_NONBLOCK: opening a file that has become a FIFO just now does not wait for its writer.
 	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
@@ -212,7 +212,7 @@ func (b Settings) Sum() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Data is the content of a file; nil where it is not among what was brought.
+// Data is the content of a file; nil where it is not among the settings.
 func (b Settings) Data(name string) []byte {
 	at := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name })
 	if at < 0 {
@@ -240,7 +240,7 @@ func (b Settings) Sums() map[string]string {
 	return sums
 }
 
-// Changes says how what is brought differs from earlier sums: "NAME is new", "has changed", "is gone".
+// Changes compares the settings with earlier sums: "NAME is new", "has changed", "is gone".
 func (b Settings) Changes(before map[string]string) (changes []string) {
 	now := b.Sums()
 	for _, f := range b.Files {
@@ -267,7 +267,7 @@ const mostAnswers = 20
 // storeVersion is of the file.
 const storeVersion = 1
 
-// Answer is what the user said of what a project brought.
+// Answer is the user's answer about a project's settings.
 type Answer struct {
 	Root    string            `json:"root"`
 	Trusted bool              `json:"trusted"`
@@ -291,7 +291,7 @@ type content struct {
 	Runs    []Programs `json:"programs,omitempty"` // the oldest first; an artoo that does not know them drops them
 }
 
-// Answers are all that were given about what projects bring, the oldest first; none without a file.
+// Answers are all that were given about projects' settings, the oldest first; none without a file.
 func (s Store) Answers() ([]Answer, error) {
 	c, err := s.read()
 	return c.Answers, err
@@ -333,7 +333,7 @@ func (c content) has(root string) bool {
 	return slices.ContainsFunc(c.Runs, func(p Programs) bool { return p.Root == root })
 }
 
-// read is what the file holds; nothing where there is no file.
+// read returns the file's answers; none where there is no file.
 func (s Store) read() (content, error) {
 	data, err := os.ReadFile(s.Path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // no such file either
@@ -352,7 +352,7 @@ func (s Store) read() (content, error) {
 	return c, nil
 }
 
-// Of is the answer to what a project brings now, nil for none, and the newest that trusts
+// Of is the answer to a project's present settings, nil for none, and the newest that trusts
 // anything of it.
 func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
 	answers, err := s.Answers()
@@ -372,7 +372,7 @@ func (s Store) Of(b Settings) (now, trusted *Answer, err error) {
 	return now, trusted, nil
 }
 
-// Keep remembers an answer to what a project brings.
+// Keep remembers an answer to a project's settings.
 func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
 	c, err := s.read()
 	if err != nil {
@@ -394,7 +394,7 @@ func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
 	return s.write(c)
 }
 
-// Revoke forgets all answers about what a project brings, and says how many there were.
+// Revoke forgets all answers about a project's settings, and says how many there were.
 func (s Store) Revoke(root string) (int, error) {
 	c, err := s.read()
 	if err != nil {

@@ -25,7 +25,7 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, w io.Writer) err
 	if err != nil {
 		return err
 	}
-	out := &checkedWriter{Writer: w} // cobra ignores what the writer of a page says
+	out := &checkedWriter{Writer: w} // cobra ignores the error of a page's writer
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(io.Discard)
@@ -301,7 +301,7 @@ func (a *app) asPrompt(root *cobra.Command) string {
 
 const dashHint = "artoo --help, or artoo -- WORDS for words that begin with a dash"
 
-// flagError puts what pflag found into words.
+// flagError puts an error of pflag into words.
 func (a *app) flagError(c *cobra.Command, err error) error {
 	switch e := err.(type) {
 	case *pflag.NotExistError:
@@ -356,7 +356,7 @@ func promptOf(words []string) (text string, stdin bool) {
 	return strings.Join(words, " "), stdin
 }
 
-// usage is a wrong command line: where, why in lower case, and what to write instead.
+// usage is a wrong command line: where, why in lower case, and a correct one.
 func usage(where, why, hint string) *agent.Failure {
 	return fail(agent.KindUsage, where, errors.New(why), hint)
 }

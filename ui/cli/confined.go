@@ -15,7 +15,7 @@ import (
 	"artoo/ui/doctor"
 )
 
-// findSandbox finds what this machine can confine in the project.
+// findSandbox finds out how this machine can confine commands in the project.
 func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
 	if a.cfg.Sandbox == "off" || a.project.None != "" {
 		return sandbox.Facts{Mechanism: sandbox.None}, nil
@@ -48,7 +48,7 @@ func (a *app) loopback() (ports []int, err error) {
 	return ports, nil
 }
 
-// sandboxFacts is what confines commands, for the doctor.
+// sandboxFacts describe the confinement of commands, for the doctor.
 func (a *app) sandboxFacts() sandbox.Facts {
 	if a.facts.Mechanism != "" {
 		return a.facts
@@ -76,7 +76,7 @@ func (a *app) Confined() []string {
 	return append(rows, a.agent.Reached()...)
 }
 
-// unconfinedNote names what the machine cannot confine; "" where the user wants no sandbox.
+// unconfinedNote names the walls that the machine lacks; "" where the user wants no sandbox.
 func (a *app) unconfinedNote() string {
 	if a.cfg.Sandbox == "off" || len(a.facts.Missing) == 0 {
 		return ""

@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideEnvironment keeps the keys that artoo was given in its environment from the
-// commands it runs: they could read them in /proc/PID/environ of their parent. The
-// values in the memory behind that file are blanked (the Go runtime has copied them
-// as it started), and the process is made not dumpable, so that the kernel refuses
-// its memory to all but root. What it starts is dumpable again after exec.
+// hideEnvironment keeps the keys that artoo was given in its environment from the commands it runs: they
+// could read them in /proc/PID/environ of their parent. The values in the memory behind that file are
+// blanked (the Go runtime has copied them as it started), and the process is made not dumpable, so that the
+// kernel refuses its memory to all except root. Its children are dumpable again after exec.
 func hideEnvironment() {
 	begin, end := environBounds()
 	if begin != 0 && begin < end {
@@ -25,7 +24,7 @@ func hideEnvironment() {
 			}
 		}
 	}
-	// It fails on kernels that do not know it; what is blanked stays so.
+	// It fails on kernels that do not know it; the blanked variables stay so.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 

@@ -17,7 +17,7 @@ import (
 	"artoo/config"
 )
 
-// width is the widest line of the help: what every terminal has.
+// width is the widest line of the help: every terminal has it.
 const width = 80
 
 // Columns at which the texts of the tables begin.
@@ -64,7 +64,7 @@ func pageOf(c *cobra.Command) []helpSection {
 	return parts
 }
 
-// printHelp prints a page. What the writer says, checkedWriter remembers.
+// printHelp prints a page. checkedWriter remembers the writer's error.
 func printHelp(w io.Writer, page []helpSection) {
 	for i, s := range page {
 		if i > 0 {
@@ -105,7 +105,7 @@ func mainPage(root *cobra.Command) []helpSection {
 	return append(page, commands, exits, lines)
 }
 
-// usages are the ways to call artoo, with what each does.
+// usages are the ways to call artoo, each with its meaning.
 func usages() [][2]string {
 	return [][2]string{
 		{"artoo [flags] [prompt ...]", "talk; a prompt is the first message"},
@@ -115,7 +115,7 @@ func usages() [][2]string {
 	}
 }
 
-// examples are command lines to begin with, and what each is.
+// examples are command lines to begin with, each with its meaning.
 func examples() [][2]string {
 	return [][2]string{
 		{"artoo \"why does the login test fail?\"", "A conversation that begins with a question:"},

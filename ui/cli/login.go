@@ -20,7 +20,7 @@ import (
 	"artoo/ui/prompt"
 )
 
-// keySays shows what a key command says while it runs.
+// keySays shows the output of a key command while it runs.
 func (a *app) keySays(line string) {
 	if a.screen != nil {
 		a.screen.Note("api_key_command: " + redact.Mask(line))
@@ -85,7 +85,7 @@ func (a loginCommand) login(ctx context.Context, name string) error {
 	return a.warnOfOtherKey(name)
 }
 
-// warnOfOtherKey says what comes before the key that login has just stored.
+// warnOfOtherKey names a key that comes before the one that login has just stored.
 func (a loginCommand) warnOfOtherKey(name string) error {
 	if uses, why := a.cfg.UsesStored(name); !uses {
 		a.warn("the stored key is not used: " + why)
@@ -149,11 +149,11 @@ func (a loginCommand) keyOwner(ctx context.Context, name, command string) (strin
 		"artoo "+command+" with one of "+strings.Join(names, ", "))
 }
 
-// maxKey bounds what is read for a key, in bytes.
+// maxKey bounds the bytes read for a key.
 const maxKey = 64 << 10
 
 // readKey asks for a key on the terminal, unseen. The first line of a file or pipe is
-// one only when piped says so: what a script pipes by accident is not stored.
+// one only when piped says so: text that a script pipes by accident is not stored.
 func (a loginCommand) readKey(ctx context.Context, name string, piped bool) (string, error) {
 	hint := "artoo login " + name + " --stdin < FILE, whose first line is the key"
 	if a.streams.in {

@@ -53,7 +53,7 @@ func (m *keyMarks) keep() {
 	if m.kept || !m.used || m.session == nil || m.session.ReadOnly() {
 		return
 	}
-	m.kept = true // once: what cannot be written now is no better the next time
+	m.kept = true // once: a file that cannot be written now is no better the next time
 	if err := m.session.KeepSalt(m.salt[:]); err != nil && m.lost != nil {
 		m.lost(err)
 	}

@@ -245,7 +245,7 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel
 	return r
 }
 
-// serve asks a provider for its models, and keeps what it lists.
+// serve asks a provider for its models, and keeps its list.
 func (a *app) serve(ctx context.Context, name string) error {
 	served, err := a.askModels(ctx, name)
 	if err == nil && served != nil {
@@ -273,7 +273,7 @@ func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error)
 	if found.Known = a.catalog.Has(choice.Provider, choice.Model) || slices.Contains(ids, choice.Model); found.Known {
 		return found, nil
 	}
-	// Who cannot be asked leaves it to the catalogue; the switch itself says more.
+	// A provider that cannot be asked leaves it to the catalogue; the switch itself says more.
 	if err := a.serve(ctx, choice.Provider); err != nil && ctx.Err() != nil {
 		return found, context.Cause(ctx)
 	}
@@ -317,10 +317,10 @@ func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 type listedModel struct {
 	provider.ModelInfo
 	Default bool   `json:"default"` // it answers when only the provider is named
-	Source  string `json:"source"`  // who says that there is such a model: provider, catalogue, config
+	Source  string `json:"source"`  // the source that names such a model: provider, catalogue, config
 }
 
-// printModels prints the list in columns, or as JSON. The first is what -m takes.
+// printModels prints the list in columns, or as JSON. -m takes the first column.
 func printModels(w io.Writer, list []listedModel, now time.Time, asJSON bool) error {
 	if asJSON {
 		return printEach(w, list, true, listedModel.About)

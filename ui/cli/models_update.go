@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	maxFacts     = 32 << 20 // bytes of a list of models, and of what is kept of it
+	maxFacts     = 32 << 20 // bytes of a list of models, and of its kept part
 	fetchTimeout = time.Minute
 )
 
@@ -230,7 +230,7 @@ func compareCatalogs(old, newer *provider.Catalog, models []provider.ModelInfo, 
 // mostChanges is how many changes of a kind are printed.
 const mostChanges = 10
 
-// text says in a few lines what changed.
+// text describes the changes in a few lines.
 func (c catalogChange) text() string {
 	lines := []string{fmt.Sprintf("facts about %d models, from %s of %s", c.Models, c.Source.Name, c.Date)}
 	if n := len(c.Added); n > 0 {

@@ -21,7 +21,7 @@ import (
 	"artoo/ui/prompt"
 )
 
-// Process is what the process brings: nothing else of artoo asks for it.
+// Process holds the streams, arguments and environment of the process: nothing else of artoo asks for them.
 type Process struct {
 	Args         []string // the program's name is left out
 	In, Out, Err *os.File
@@ -60,7 +60,7 @@ func (b build) String() string {
 }
 
 // number is a version that begins with three numbers, as those who compare
-// versions expect: what a build without a tag says of itself comes behind 0.0.0.
+// versions expect: the version of a build without a tag comes behind 0.0.0.
 func number(version string) string {
 	version = strings.TrimPrefix(version, "v")
 	parts := strings.SplitN(version, ".", 3)
@@ -103,13 +103,13 @@ func (a *app) crash(value any, stack []byte) {
 	a.process.Exit((&app{process: a.process, began: a.began}).exit(failure))
 }
 
-// crashed is what the user reads of a panic, whose trace is kept in a file.
+// crashed is the user's message of a panic, whose trace is kept in a file.
 func (a *app) crashed(value any, stack []byte) *agent.Failure {
 	what := thrown(value)
 	return fail(agent.KindInternal, "crashed", errors.New(what), a.traced(what, stack, "report it"))
 }
 
-// traced writes a trace and is the hint that leads to it: what to do with it.
+// traced writes a trace and is the hint that leads to it.
 func (a *app) traced(what string, stack []byte, do string) string {
 	path, err := a.writeTrace(what, stack)
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *app) traced(what string, stack []byte, do string) string {
 	return do + " with the trace in " + path
 }
 
-// quit ends the program after a SIGQUIT: what it was doing is in a file, and two lines
+// quit ends the program after a SIGQUIT: its stacks are in a file, and two lines
 // say so. Nothing that others use is touched, since the program may hang.
 func (a *app) quit() {
 	stack := make([]byte, maxTrace)
@@ -146,8 +146,8 @@ func (a *app) watchQuit() {
 // maxTrace bounds the trace of all goroutines, in bytes.
 const maxTrace = 1 << 20
 
-// thrown says what a panic threw. Only the runtime's own errors are given in
-// words: any other value may be made of what was said or of a key.
+// thrown describes the value of a panic. Only the runtime's own errors are given in
+// words: any other value may hold a message or a key.
 func thrown(value any) string {
 	if err, ok := value.(runtime.Error); ok {
 		return err.Error()

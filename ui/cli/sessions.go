@@ -248,7 +248,7 @@ func (s *sessionsCommand) remove(ids []string) error {
 	return err
 }
 
-// removeJournals deletes what was kept of a session for undo, in whatever project.
+// removeJournals deletes the undo journals of a session, in whatever project.
 func removeJournals(state, id string) error {
 	projects, err := os.ReadDir(filepath.Join(state, "journal"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -23,7 +23,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// recover finishes or undoes what killed artoos left unfinished in the project.
+// recover finishes or undoes steps that killed artoos left unfinished in the project.
 func (a *app) recover(environ []string) {
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
@@ -172,7 +172,7 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	said := a.said(session)
 	u := ui.Undo{Journal: j, Root: a.project.Root, Screen: a.screen, Said: func(turn int) string { return of(said, turn) }}
 	result := undoResult(session, p, said)
-	// A signal stops the undo, which puts back what it did, and not the process meanwhile.
+	// A signal stops the undo, which reverses its changes, and not the process meanwhile.
 	ctx, a.outcome.signals = headless.Watch(ctx)
 	yes, err := a.approveUndo(ctx, u, p, *a.yes)
 	report := journal.Report{}
@@ -221,7 +221,7 @@ func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given 
 }
 
 // confirm asks a question on the terminal, unless given, which is --yes, answers it. ask is nil
-// where nothing may be asked; hint is for who cannot be asked.
+// where nothing may be asked; hint is for a user who cannot be asked.
 func (a *app) confirm(what string, q screen.YesNo, given bool, hint string, ask func() (bool, error)) (bool, error) {
 	if ask != nil && !given && a.streams.watched {
 		if yes, err := ask(); !errors.Is(err, agent.ErrNobody) {
@@ -279,11 +279,11 @@ func changedText(t changedTurn) string {
 		screen.Count(t.Paths, "path"), sanitize.Text(what, sanitize.Line))
 }
 
-// undoing is what artoo undo prints as JSON.
+// undoing is the JSON of artoo undo.
 type undoing struct {
 	Session   string        `json:"session"`
 	Redo      bool          `json:"redo"`
-	Done      bool          `json:"done"` // false: what would be done
+	Done      bool          `json:"done"` // false: the changes are only planned
 	Turns     []undoingTurn `json:"turns"`
 	Changes   []undoingPath `json:"changes"`
 	Left      []undoingPath `json:"left"`   // stays as it is

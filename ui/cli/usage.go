@@ -17,7 +17,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// usedRow is what a day's requests to a model from a directory came to.
+// usedRow is the usage of a day's requests to a model from a directory.
 type usedRow struct {
 	Day      string         `json:"day"` // local, 2006-01-02
 	Provider string         `json:"provider"`
@@ -71,7 +71,7 @@ func (u usageCommand) run() error {
 	return u.table(rows)
 }
 
-// usedOn sums up a day, what cost most first.
+// usedOn sums up a day, the most expensive rows first.
 func usedOn(date string, spent []ledger.Spent) (rows []usedRow) {
 	for _, s := range spent {
 		at := slices.IndexFunc(rows, func(r usedRow) bool {
@@ -101,7 +101,7 @@ func (r *usedRow) known() float64 {
 	return *r.CostUSD
 }
 
-// cost is what is shown of it.
+// cost is the cost as it is shown.
 func (r *usedRow) cost() string {
 	switch {
 	case r.Unpriced == 0:

@@ -1,5 +1,5 @@
 // Package doctor looks at everything artoo needs from the machine, the settings
-// and the provider, and says what to set. It changes nothing. Each Check is made from the
+// and the provider, and names the settings to make. It changes nothing. Each Check is made from the
 // facts that it needs, which others have found, and the programs that it may run.
 package doctor
 

@@ -34,7 +34,7 @@ type Server struct {
 	Offline bool // ARTOO_OFFLINE: a name that leads far away may not even be found
 }
 
-// Verdict is what a server says of a key.
+// Verdict is a server's verdict on a key.
 type Verdict int
 
 // The verdicts.
@@ -44,7 +44,7 @@ const (
 	Refused
 )
 
-// Answer is what came of asking a server.
+// Answer is a server's answer.
 type Answer struct {
 	Verdict Verdict
 	Finding Finding
@@ -53,7 +53,7 @@ type Answer struct {
 }
 
 // Ask sends the one cheap request that needs a key, and costs nothing: a list of
-// models, or what is known of the key. client is not nil.
+// models, or the facts of the key. client is not nil.
 func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	const topic = "provider"
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
@@ -78,7 +78,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 		return a
 	}
 	defer reply.Body.Close()
-	// What it says is of no interest, but the connection should come to an end.
+	// Its content is of no interest, but the connection should come to an end.
 	_, _ = io.CopyN(io.Discard, reply.Body, 1<<20)
 	took := time.Since(began)
 	if date, err := http.ParseTime(reply.Header.Get("Date")); err == nil {
@@ -158,7 +158,7 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	return Unknown, warn(topic, "check ARTOO_BASE_URL", "%s: %s answers with status %d", s.Name, host, status)
 }
 
-// secured names who vouches for a connection, as a proxy that looks into it.
+// secured names the issuer that vouches for a connection, as a proxy that looks into it.
 func secured(state *tls.ConnectionState) string {
 	if state == nil {
 		return ", not encrypted"
@@ -244,7 +244,7 @@ func CheckServer(s *Server, err error, client *http.Client) Check {
 	}
 }
 
-// unsetOffline is what to do where ARTOO_OFFLINE stands in the way.
+// unsetOffline is the advice where ARTOO_OFFLINE stands in the way.
 const unsetOffline = "unset ARTOO_OFFLINE, or use a server on this machine or network"
 
 func clock(now time.Time, a Answer) []Finding {
@@ -266,7 +266,7 @@ func clock(now time.Time, a Answer) []Finding {
 // localLimit is the longest that all questions to a local server may take.
 const localLimit = 5 * time.Second
 
-// smallWindow is what an agent's prompt, tools and a few files fill, in tokens.
+// smallWindow is the size of an agent's prompt, tools and a few files, in tokens.
 const smallWindow = 16 << 10
 
 // LocalServer is one of the user's own models to be asked about its windows.
@@ -302,7 +302,7 @@ func (o *LocalServer) Check(ctx context.Context) []Finding {
 	return append(found, o.running(ctx)...)
 }
 
-// window compares what requests will ask for with what the model can take.
+// window compares the window of requests with the model's limit.
 func (o *LocalServer) window(ctx context.Context) Finding {
 	topic := o.Provider.Name
 	limit, own, err := o.Host.Windows(ctx, o.Model)
@@ -341,7 +341,7 @@ func orUnknown(n int) string {
 	return strconv.Itoa(n)
 }
 
-// running looks at what is loaded: a model beyond the graphics card is many times slower.
+// running looks at the loaded model: one beyond the graphics card is many times slower.
 func (o *LocalServer) running(ctx context.Context) []Finding {
 	topic := o.Provider.Name
 	models, err := o.Host.Loaded(ctx)
@@ -364,7 +364,7 @@ func (o *LocalServer) running(ctx context.Context) []Finding {
 	return found
 }
 
-// why is what an error of the server says, without the topic of the line.
+// why is the text of a server's error, without the topic of the line.
 func (o *LocalServer) why(err error) string {
 	return strings.TrimPrefix(err.Error(), o.Provider.Name+": ")
 }

@@ -1,7 +1,6 @@
-// Package export writes a whole session for people and programs who do not have
-// artoo: as Markdown, as JSON, or as one page of HTML. What is masked in the
-// session stays masked. The system prompt, the data of images and what belongs
-// to a provider only (signatures, encrypted reasoning) are left out.
+// Package export writes a whole session for people and programs who do not have artoo: as Markdown, as
+// JSON, or as one page of HTML. Text masked in the session stays masked. The system prompt, the data of
+// images and what belongs to a provider only (signatures, encrypted reasoning) are left out.
 package export
 
 import (
@@ -22,12 +21,12 @@ import (
 	"artoo/provider"
 )
 
-// Session is what is written.
+// Session is the session to write.
 type Session struct {
 	ID       string // "" for one that is not kept
 	Dir      string // absolute directory it was started in
 	Version  string // artoo's version at its start
-	Provider string // it started with; messages tell who answered
+	Provider string // it started with; messages name the one that answered
 	Model    string
 	ForkOf   string // id of the session it was copied from; may be ""
 	Started  time.Time
@@ -58,7 +57,7 @@ const (
 // Formats are all of them, the default first.
 var Formats = []Format{FormatMarkdown, FormatJSON, FormatHTML}
 
-// Error is what is wrong with the name or format that was asked for.
+// Error is a fault of the requested name or format.
 type Error struct {
 	What string // the name, as it was given
 	Why  string
@@ -71,7 +70,7 @@ func (e *Error) Error() string { return e.What + ": " + e.Why }
 // ErrorKind is usage.
 func (e *Error) ErrorKind() string { return "usage" }
 
-// ErrorHint says what to do instead.
+// ErrorHint names an alternative.
 func (e *Error) ErrorHint() string { return e.Hint }
 
 // FormatOf reads the name of a format; "" is Markdown. The error is an *Error.
@@ -101,7 +100,7 @@ func Write(w io.Writer, format Format, s Session) error {
 // File writes the session to a file, whose name decides the format, and returns its path. A
 // relative name starts at dir, which is absolute; "" is artoo-ID.md; a directory gets a file of
 // that name. The file appears whole or not at all, for its owner only, and never replaces
-// another. An *Error says what is wrong with the name.
+// another. An *Error describes the fault of the name.
 func File(dir, name string, s Session) (path string, err error) {
 	if path = name; name == "-" {
 		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md, .json or .html"}
@@ -230,8 +229,7 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// escapeUnseen writes what is outside ASCII and not printable, which stands in strings only, as
-// JSON escapes.
+// escapeUnseen writes unprintable characters outside ASCII, which stand in strings only, as JSON escapes.
 func escapeUnseen(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -13,11 +13,10 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// Markdown writes the session for people: what was said, each tool call, and its result. It is
-// safe to show.
+// Markdown writes the session for people: the messages, each tool call, and its result. It is safe to show.
 func Markdown(w io.Writer, s Session) error { return markdown(w, s, true) }
 
-// Summary is Markdown without what came of the calls: a line for each.
+// Summary is Markdown without the results of calls: a line for each.
 func Summary(w io.Writer, s Session) error { return markdown(w, s, false) }
 
 func markdown(w io.Writer, s Session, results bool) error {

@@ -19,7 +19,7 @@ type said struct {
 	Items    []*item       `json:"items"`
 }
 
-// heading is what stands above a message of the user's, "" above an answer.
+// heading is the heading of a message of the user's, "" of an answer.
 func (s said) heading() string {
 	switch {
 	case s.Role != provider.RoleUser:
@@ -101,7 +101,7 @@ func transcript(messages []provider.Message) []said {
 	return all
 }
 
-// input is what the arguments of calls are called, whatever the tool.
+// input holds the names of calls' arguments, whatever the tool.
 type input struct {
 	Command string `json:"command"`
 	Pattern string `json:"pattern"`
@@ -123,7 +123,7 @@ func (c *item) arguments() (in input, ok bool) {
 	return in, err == nil
 }
 
-// object says what a call was about, in the words of its input.
+// object is the object of a call, in the words of its input.
 func (c *item) object() string {
 	in, ok := c.arguments()
 	for _, text := range []string{in.Command, in.Pattern, in.URL, in.Query} {

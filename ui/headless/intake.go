@@ -50,7 +50,7 @@ func (in *intake) add(chunk []byte) error {
 	return keepError(err)
 }
 
-// spill moves what came so far into a file.
+// spill moves the input so far into a file.
 func (in *intake) spill() error {
 	if err := os.MkdirAll(in.dir, 0o700); err != nil {
 		return keepError(err)

@@ -48,7 +48,7 @@ func (e *SignalError) Error() string {
 // ErrorKind is signal: no row of the exit table, the signal itself decides.
 func (e *SignalError) ErrorKind() string { return "signal" }
 
-// ErrorHint is empty: what sent it knows.
+// ErrorHint is empty: the sender knows.
 func (e *SignalError) ErrorHint() string { return "" }
 
 // Shown reports whether the user reads of the signal: not of a Ctrl-C, nor of a reader that left.
@@ -103,7 +103,7 @@ func (s *Signals) take(sig os.Signal) {
 	}
 }
 
-// Last sets what is called, on a goroutine of its own, before a second signal ends the process at once.
+// Last sets a func that is called, on a goroutine of its own, before a second signal ends the process at once.
 func (s *Signals) Last(f func()) { s.last.Store(&f) }
 
 // Broken takes the error of writing to an output. One whose reader has gone ends the run as

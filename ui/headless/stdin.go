@@ -1,6 +1,6 @@
 // Package headless runs one message without a conversation: the answer goes to
 // stdout, everything else to stderr, and the exit status says how it went. It
-// also decides what of standard input belongs to the message.
+// also decides whether standard input belongs to the message.
 package headless
 
 import (
@@ -20,16 +20,16 @@ import (
 	"artoo/agent"
 )
 
-// StdinMode says what to do with standard input.
+// StdinMode chooses the use of standard input.
 type StdinMode string
 
-// The modes: StdinAuto decides by what it is, StdinNever leaves it alone.
+// The modes: StdinAuto decides by its type, StdinNever leaves it alone.
 const (
 	StdinAuto  StdinMode = "auto"
 	StdinNever StdinMode = "never"
 )
 
-// patientWait is how long a user waits before being told what artoo waits for.
+// patientWait is how long artoo waits before it says what it waits for.
 const patientWait = 3 * time.Second
 
 // reportEvery is the time between two reports of a long read.
@@ -67,7 +67,7 @@ func (s Stdin) after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// Input is what came of standard input.
+// Input is the outcome of reading standard input.
 type Input struct {
 	Text  string // the whole message: prompt and input
 	Bytes int64  // how much input there was
@@ -87,7 +87,7 @@ type chunk struct {
 	err  error
 }
 
-// Read reads what belongs to the message. ctx ends the wait, and its cause is returned. An error
+// Read reads the input that belongs to the message. ctx ends the wait, and its cause is returned. An error
 // of kind usage says that there is neither prompt nor input, or too much; of kind cap, that Until
 // came first.
 func (s Stdin) Read(ctx context.Context) (Input, error) {
@@ -139,7 +139,7 @@ func (s Stdin) receive(ctx context.Context, in *intake) (skipped bool, err error
 	var decided atomic.Bool // set when the input is read, or given up
 	go func() {
 		if !wanted {
-			readable(s.File, -1) // reads nothing: Late finds what the run has gone on without
+			readable(s.File, -1) // reads nothing: Late finds input that came after the wait
 		}
 		if !decided.CompareAndSwap(false, true) {
 			return

@@ -12,7 +12,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// Completion is what Tab may put in place of a part of the text.
+// Completion is text that Tab may put in place of a part of the line.
 type Completion struct {
 	From, To   int // bytes of the text that a candidate replaces
 	Candidates []Candidate
@@ -28,7 +28,7 @@ type Candidate struct {
 // prompt's goroutine calls it: it may not wait for the prompt.
 type Completer func(text string, cursor int) Completion
 
-// completeLine is Tab: it puts in what can only be meant, or shows what there is.
+// completeLine is Tab: it puts in the only completion, or shows all.
 func (kb *keyboard) completeLine() {
 	if kb.opt.Complete == nil {
 		kb.canvas.beep()

@@ -34,7 +34,7 @@ type lineReader interface {
 	end()             // the line is no longer wanted
 }
 
-// maxQueued bounds what is read ahead, in bytes.
+// maxQueued bounds the input read ahead, in bytes.
 const maxQueued = 16 << 20
 
 // Prompt takes a conversation's lines. One goroutine owns its state; the others post funcs to
@@ -186,7 +186,7 @@ func (p *Prompt) enqueue(l Line) {
 		return
 	}
 	l.Queued = true
-	p.early = false // it was meant for what came before
+	p.early = false // it was meant for the prompt before
 	p.queue.lines = append(p.queue.lines, l)
 	p.queue.bytes += len(l.Text)
 }

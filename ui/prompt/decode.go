@@ -38,7 +38,7 @@ type decoder struct {
 	// closed says that a paste ended in this chunk: an Enter behind it was not typed, and must
 	// not submit.
 	closed bool
-	// chorded says that a Ctrl-X came: what follows is its second half.
+	// chorded says that a Ctrl-X came: the next key is its second half.
 	chorded bool
 	meta    bool // an Esc stands before the sequence being decoded
 }

@@ -45,7 +45,7 @@ func setModes(fd int, t *unix.Termios) error {
 	return nil
 }
 
-// enter changes the modes. What was there is read again each time: a child may have changed it.
+// enter changes the modes. The old ones are read again each time: a child may have changed them.
 // In the background it stops, as whatever reads a terminal does, until it is in the foreground.
 func (m *ttyModes) enter() error {
 	for !m.foreground() {

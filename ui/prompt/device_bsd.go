@@ -15,8 +15,8 @@ const (
 	outputQueue = 2 // FWRITE
 )
 
-// flushQueue throws away what waits in one of a terminal's queues.
+// flushQueue throws away the bytes in one of a terminal's queues.
 func flushQueue(fd, queue int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, queue) }
 
-// newReadWatcher gives nil: such a system does not tell what a terminal has read.
+// newReadWatcher gives nil: such a system does not tell how much a terminal has read.
 func newReadWatcher(io.Writer) readWatcher { return nil }

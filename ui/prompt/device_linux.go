@@ -16,7 +16,7 @@ const (
 	outputQueue = unix.TCOFLUSH
 )
 
-// flushQueue throws away what waits in one of a terminal's queues.
+// flushQueue throws away the bytes in one of a terminal's queues.
 func flushQueue(fd, queue int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, queue) }
 
 // Pseudo terminals have these major numbers (Linux, Documentation/admin-guide/devices.txt).
@@ -25,7 +25,7 @@ const ptyMajor, ptyMajors = 136, 8
 // throttleWorks is how long a byte may take through a pseudo terminal of its own.
 const throttleWorks = 2 * time.Second
 
-// edges is the readWatcher of a pseudo terminal. Linux wakes who waits to write to one when its
+// edges is the readWatcher of a pseudo terminal. Linux wakes a writer that waits for one when its
 // other end has read all but throttleLeft bytes, and when a write ends: an edge of epoll(7).
 type edges struct{ epoll int }
 
@@ -68,7 +68,7 @@ func watchEdges(fd int) (*edges, error) {
 	return e, nil
 }
 
-// drained implements readWatcher. Where waiting fails the next write finds what is wrong.
+// drained implements readWatcher. Where waiting fails the next write finds the error.
 func (e *edges) drained(wait time.Duration) bool {
 	end := time.Now().Add(wait)
 	for {

@@ -12,7 +12,7 @@ import (
 )
 
 // canvas is the line on the screen, with its label: the only rows that are ever rewritten. It
-// writes the difference to what stands there. Not safe for concurrent use.
+// writes the difference to the rows there. Not safe for concurrent use.
 type canvas struct {
 	out  func(p []byte) // writes to the terminal
 	now  layout
@@ -156,7 +156,7 @@ func (c *canvas) resized() {
 	c.write(b.String())
 }
 
-// clear pushes what was on the screen into the scrollback.
+// clear pushes the screen's rows into the scrollback.
 func (c *canvas) clear(height int) {
 	c.write(strings.Repeat("\n", height) + "\x1b[H")
 	if c.open {

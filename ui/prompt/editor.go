@@ -14,7 +14,7 @@ import (
 // A rune of a line carries these bits, which lie above all of Unicode, wherever it goes: into
 // the kill buffer, the history and back.
 const (
-	// pastedBit says that the rune was pasted: what it is part of is data.
+	// pastedBit says that the rune was pasted: its word is data.
 	pastedBit rune = 1 << (24 + iota)
 	// unseenBit says that the rune is a collapsed text of another session: the paths in it are
 	// data.
@@ -41,7 +41,7 @@ type editor struct {
 	at      int            // the entry that is shown; len(history) for the new line
 	drafts  map[int][]rune // the new line, and entries that were changed, while others are shown
 
-	changes  []snapshot // what the line was before each change that can be undone, oldest first
+	changes  []snapshot // the line before each change that can be undone, oldest first
 	typing   bool       // the last change was typing, at its place
 	argument lastArgument
 }
@@ -77,7 +77,7 @@ func (e *editor) reset() {
 
 func (e *editor) forgetChanges() { e.changes, e.typing = nil, false }
 
-// line is the text without what its runes carry; collapsed texts stay one rune.
+// line is the text without its runes' bits; collapsed texts stay one rune.
 func (e *editor) line() []rune {
 	line := e.Runes()
 	for i, r := range line {
@@ -188,7 +188,7 @@ func (e *editor) load(d Draft) {
 	e.set(line, len(line))
 }
 
-// runes is a draft as a line, what is big in it collapsed.
+// runes is a draft as a line, big parts of it collapsed.
 func (e *editor) runes(d Draft, bits rune) []rune {
 	var line []rune
 	at := 0

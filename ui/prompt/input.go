@@ -61,7 +61,7 @@ func (in *input) run() {
 			if !ok {
 				return
 			}
-			if granted || !readable { // a grant may have read what was readable
+			if granted || !readable { // a grant may have read the readable input
 				continue
 			}
 		}

@@ -54,7 +54,7 @@ func display(s string) string { return sanitize.Text(s, sanitize.Prose) }
 
 func (kb *keyboard) begin(w *request) {
 	if w.question {
-		// What was typed by now is taken as typed for a message, not for this.
+		// Text typed by now is taken as typed for a message, not for this.
 		kb.mark = make(chan struct{})
 		if kb.in.flush(kb.mark) {
 			return

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// keyKind says what the user did. Bytes that have no meaning here never become a key.
+// keyKind is the kind of a key. Bytes that have no meaning here never become a key.
 type keyKind uint8
 
 const (

@@ -15,15 +15,15 @@ const (
 	outputSlow = 30 * time.Second
 )
 
-// Output writes to a terminal, and throws away what a slow line has not shown yet when the user
+// Output writes to a terminal, and throws away text that a slow line has not shown yet when the user
 // interrupts. One goroutine writes at a time; any may discard.
 type Output struct {
 	out      io.Writer
-	flush    func() error // throws away what the system holds; may be nil
+	flush    func() error // throws away the system's buffer; may be nil
 	waiting  func() int   // how many bytes it holds, 0 where it does not tell; may be nil
 	reset    string
 	now      func() time.Time
-	throttle *throttle // used by who writes
+	throttle *throttle // used by writers
 
 	mu      sync.Mutex
 	since   time.Time // since when a chunk is written or waits to be; zero between chunks
@@ -41,7 +41,7 @@ func NewOutput(out io.Writer, reset string) *Output {
 	return o
 }
 
-// Write implements io.Writer. What is thrown away counts as written.
+// Write implements io.Writer. Text thrown away counts as written.
 func (o *Output) Write(p []byte) (int, error) {
 	for written := 0; written < len(p); {
 		lead, void := o.start()
@@ -96,7 +96,7 @@ func (o *Output) done(last bool) {
 	}
 }
 
-// Discard throws away what a slow terminal has not taken yet, and reports whether it is one.
+// Discard throws away text that a slow terminal has not taken yet, and reports whether it is one.
 func (o *Output) Discard() (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,7 +135,7 @@ const (
 	throttleSlice = 20 * time.Millisecond
 )
 
-// readWatcher tells whether a terminal reads what is written to it.
+// readWatcher tells whether a terminal reads its output.
 type readWatcher interface {
 	// drained waits at most so long until the terminal has read nearly all, and says whether it
 	// has since it was asked last.
@@ -157,7 +157,7 @@ type throttle struct {
 	full   time.Time // since when they fill the window; zero while they do not
 	probes int       // since then
 	quick  int       // how often in turn the terminal was quicker than the window needs
-	proved bool      // the system was seen to tell what a terminal reads
+	proved bool      // the system was seen to tell when a terminal reads
 }
 
 func newThrottle(reads readWatcher, now func() time.Time) *throttle {
@@ -198,7 +198,7 @@ func (t *throttle) room(n int) int {
 	return min(n, throttleProbe)
 }
 
-// read notes that the terminal has read what was written. One quick time is not believed.
+// read notes that the terminal has read all output. One quick time is not believed.
 func (t *throttle) read() {
 	unread, full := t.unread, !t.full.IsZero()
 	t.unread, t.full = 0, time.Time{}

@@ -17,7 +17,7 @@ const followWait = 20 * time.Millisecond
 // writes no escape and changes no mode.
 type plainReader struct {
 	*Prompt
-	tty bool // the input is a terminal, which echoes what is typed
+	tty bool // the input is a terminal, which echoes typed text
 	// forget throws away the line that was begun at the terminal; nil where none is kept.
 	forget func() error
 
@@ -165,7 +165,7 @@ func (f *plainReader) collect(text string) {
 	f.later(time.After(followWait), func() { f.last(g, n) }) // how long a terminal takes does not depend on a test's clock
 }
 
-// last ends what came unless more than n lines did, once all that is there is read.
+// last ends the input unless more than n lines came, once all that is there is read.
 func (f *plainReader) last(g *gathered, n int) {
 	if f.coming != g || len(g.lines) != n {
 		return
@@ -176,7 +176,7 @@ func (f *plainReader) last(g *gathered, n int) {
 	}
 }
 
-// gathered hands over what came, or queues it. A message that the terminal has cut is not sent.
+// gathered hands over the input, or queues it. A message that the terminal has cut is not sent.
 func (f *plainReader) gathered() {
 	g := f.coming
 	f.coming = nil

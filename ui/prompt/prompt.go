@@ -1,11 +1,10 @@
-// Package prompt reads what a person types at a terminal: ReadLine reads a message, Ask the
-// answer to a question, Close gives the terminal back. It knows nothing of agents. The line is
-// a RuneBuffer of chzyer/readline, which holds the text and the cursor, and inserts. The
-// library's reader and painter are not used: they take a pasted line end for Enter and the end
-// of the input for a sent line, stop the parent process at Ctrl-Z, count a wide character as
-// one cell, and write the whole line again for every key. TestDefectsOfTheBuffer shows why
-// other methods of the buffer are not used: they take characters apart, know ASCII words only,
-// cross line ends, or panic.
+// Package prompt reads typed lines from a terminal: ReadLine reads a message, Ask the answer to a question,
+// Close gives the terminal back. It knows nothing of agents. The line is a RuneBuffer of chzyer/readline,
+// which holds the text and the cursor, and inserts. The library's reader and painter are not used: they
+// take a pasted line end for Enter and the end of the input for a sent line, stop the parent process at
+// Ctrl-Z, count a wide character as one cell, and write the whole line again for every key.
+// TestDefectsOfTheBuffer shows why other methods of the buffer are not used: they take characters apart,
+// know ASCII words only, cross line ends, or panic.
 package prompt
 
 import (
@@ -29,7 +28,7 @@ type Options struct {
 	// Size is the terminal's columns and rows, asked before each drawing; nil
 	// means 80 and 24. Absurd sizes do no harm.
 	Size func() (cols, rows int)
-	// Env looks up what the environment says of the terminal; nil knows nothing.
+	// Env looks up variables about the terminal; nil knows none.
 	Env    func(name string) string
 	Plain  bool // lines come as the terminal gives them, and its modes stay as they are
 	Spoken bool // a screen reader reads the terminal: nothing is drawn over
@@ -39,8 +38,7 @@ type Options struct {
 	ViKeys  bool   // vi's keys instead of emacs'
 	History string // the path of the history file; "" keeps none
 	Clock   Clock
-	// Complete says what Tab may put into the line; nil proposes nothing. The prompt's
-	// goroutine calls it.
+	// Complete lists completions for Tab; nil proposes nothing. The prompt's goroutine calls it.
 	Complete Completer
 	// Queued hears of each line that came before it was wanted, on the prompt's goroutine, and
 	// reports whether it dealt with it; nil keeps every line.
@@ -58,13 +56,13 @@ type Ending struct {
 	Crash func(value any, stack []byte)
 	// Quit ends the program after a SIGQUIT, on the prompt's goroutine; nil dies of the signal.
 	Quit func()
-	// Kill kills what still runs, before Exit. Any goroutine calls it; nil kills nothing.
+	// Kill kills commands that still run, before Exit. Any goroutine calls it; nil kills nothing.
 	Kill func()
 	// Exit ends the process with a code when a signal cannot; nil leaves it to hang.
 	Exit func(code int)
 }
 
-// Screen is what stands around the line: all that is written goes through it. From Prompt to
+// Screen is the screen around the line: all output goes through it. From Prompt to
 // PromptDone or PromptErased the last rows belong to the line. Any goroutine may call it.
 type Screen interface {
 	// Prompt begins the line, after text, which is safe to show.
@@ -111,7 +109,7 @@ type Label struct {
 type Question struct {
 	Label   Label
 	Initial string // text to begin the answer with
-	// Again prints once more what the question is about, and gives the label to ask with; nil
+	// Again prints the object of the question once more, and gives the label to ask with; nil
 	// where nothing stands above.
 	Again func() Label
 	// IsAnswer reports whether a text that was typed too early would answer the question; it is
@@ -119,10 +117,10 @@ type Question struct {
 	IsAnswer func(text string) bool
 }
 
-// Line is what a user or a script sent.
+// Line is a line of a user or a script.
 type Line struct {
 	Text string
-	// Action is what is to be done with it; Text is then what stood in the line.
+	// Action is the action of a key; Text is then the text of the line.
 	Action Action
 	// Literal says that the text begins with something pasted: it is no command.
 	Literal bool
@@ -148,9 +146,8 @@ func (l Line) Whole() bool {
 
 func block(text string) Line { return Line{Text: text, Literal: true, Pasted: Literal(text).Pasted} }
 
-// Action is what a key asks for other than sending a line. The caller carries it out and reads
-// on, with the text as it was. During a turn and at a question these keys only beep; see
-// Options.Output.
+// Action is the action of a key other than sending a line. The caller carries it out and reads on, with the
+// text as it was. During a turn and at a question these keys only beep; see Options.Output.
 type Action uint8
 
 const (
@@ -305,7 +302,7 @@ func (p *Prompt) Ask(ctx context.Context, q Question) (Line, error) {
 	return p.wait(ctx, &request{label: q.Label, initial: Draft{Text: q.Initial}, question: true, again: q.Again, isAnswer: q.IsAnswer})
 }
 
-// saneSize bounds what a terminal says of its size.
+// saneSize bounds the size that a terminal reports.
 func saneSize(size func() (cols, rows int)) func() (int, int) {
 	return func() (cols, rows int) {
 		if size != nil {

@@ -35,7 +35,7 @@ func (q *Queue) Remove(match func(i int, l Line) bool) (removed []Line) {
 	return removed
 }
 
-// Prefill puts text before what is typed already. It reports false where lines are not edited.
+// Prefill puts text before the text typed already. It reports false where lines are not edited.
 func (q *Queue) Prefill(text Draft) bool {
 	k := q.prompt.keys
 	if k == nil {

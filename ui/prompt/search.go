@@ -20,7 +20,7 @@ type searchState struct {
 	failed  bool
 }
 
-// A search goes from what it found to older or to newer entries.
+// A search goes from its match to older or to newer entries.
 const older, newer = -1, 1
 
 func (kb *keyboard) startSearch() {
@@ -138,7 +138,7 @@ func (kb *keyboard) searchView() (label Label, text string, cursor int) {
 	return Label{Text: fmt.Sprintf("(%s '%s'): ", state, display(s.pattern))}, kb.ed.shown(line), len(kb.ed.shown(line[:pos]))
 }
 
-// found is the line that was found, with the cursor at what matches.
+// found is the line that was found, with the cursor at the match.
 func (kb *keyboard) found() (line []rune, pos int) {
 	s := kb.search
 	if s.at >= len(kb.ed.history) {

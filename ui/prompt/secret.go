@@ -76,7 +76,7 @@ func ReadSecret(in *os.File, s Screen, prompt string) (string, error) {
 	}
 }
 
-// withoutEcho hides what is typed, except for the newline.
+// withoutEcho hides typed text, except for the newline.
 func withoutEcho(t *unix.Termios) {
 	t.Lflag &^= unix.ECHO
 	t.Lflag |= unix.ICANON | unix.ISIG | unix.ECHONL

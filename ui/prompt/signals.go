@@ -102,7 +102,7 @@ func usable(t unix.Termios) bool {
 	return t.Lflag&local == local && t.Iflag&unix.ICRNL != 0 && t.Oflag&unix.OPOST != 0
 }
 
-// passSignals passes on to a child what ends this program. It is called before the child is
+// passSignals passes on to a child the signals that end this program. It is called before the child is
 // started, so that no signal falls in between; to gets the child then.
 func passSignals() (to func(child *os.Process), stop func()) {
 	came, done := make(chan os.Signal, 1), make(chan struct{})

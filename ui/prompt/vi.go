@@ -248,7 +248,7 @@ func swapCase(line []rune, from, to int) []rune {
 	return line
 }
 
-// maxPut bounds what a count makes of a put, in characters.
+// maxPut bounds a put with a count, in characters.
 const maxPut = 1 << 16
 
 func (v *vi) put(e *editor, before bool, n int) bool {
@@ -288,7 +288,7 @@ type viChange struct {
 	typed   []key  // the keys of insert mode, until Esc
 }
 
-// viChanges knows what the dot does again.
+// viChanges knows the change that the dot repeats.
 type viChanges struct {
 	last, now viChange
 	typing    bool // now led to insert mode, and goes on

@@ -4,7 +4,7 @@ import (
 	"unicode"
 )
 
-// moveBy moves by a motion, or has the waiting operator work on what lies between.
+// moveBy moves by a motion, or has the waiting operator work on the text between.
 func (v *vi) moveBy(e *editor, motion rune) bool {
 	op := v.op
 	v.op = 0

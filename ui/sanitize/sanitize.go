@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Context says where a text will stand, and so what becomes of characters that
-// cannot be seen.
+// Context says where a text will stand, and so the fate of characters that cannot be seen.
 type Context int
 
 const (
@@ -19,7 +18,7 @@ const (
 	// Code shows every invisible character as <U+202E>. Tabs and newlines
 	// stay.
 	Code
-	// Line is Code for what must stay on one line and hide nothing: commands,
+	// Line is Code for text that must stay on one line and hide nothing: commands,
 	// paths, names. Newlines show as ^J, tabs and unusual blanks as <U+0009>.
 	Line
 	// Source is Code for the lines of a file: a carriage return shows as ^M, since
@@ -49,7 +48,7 @@ var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|\x1b[ -/]*[0-Z\\\\^-~]")
 
 // StripSequences takes terminal sequences out of a program's output. The rest still has to be
-// sanitised. Never use it on what a person is to approve.
+// sanitised. Never use it on text that a person is to approve.
 func StripSequences(s string) string {
 	if !strings.ContainsAny(s, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
 		return s
@@ -72,20 +71,20 @@ func SequenceAt(s string) int {
 type Stream struct {
 	Where Context
 
-	Hidden Hidden // what was shown or dropped so far
+	Hidden Hidden // the characters shown or dropped so far
 
 	held string // a rune or sequence whose meaning the next bytes decide
 	prev rune   // the last rune that was let through, for joiners
 }
 
-// Hidden counts what a reader would not have seen: Marks change the direction of text, Others
+// Hidden counts characters a reader would not have seen: Marks change the direction of text, Others
 // are all the rest.
 type Hidden struct{ Marks, Others int }
 
 // Total is the sum of both.
 func (h Hidden) Total() int { return h.Marks + h.Others }
 
-// Write takes the next piece and returns what can be shown now.
+// Write takes the next piece and returns the text that can be shown now.
 func (z *Stream) Write(s string) string {
 	if z.held != "" {
 		s = z.held + s
@@ -109,7 +108,7 @@ func (z *Stream) Write(s string) string {
 	return b.String()
 }
 
-// Close returns what was held back. The Stream starts afresh; the count stays.
+// Close returns the text held back. The Stream starts afresh; the count stays.
 func (z *Stream) Close() string {
 	var b strings.Builder
 	for s := z.held; len(s) > 0; {

@@ -7,7 +7,7 @@ import (
 	"artoo/agent"
 )
 
-// busy is what the model is doing while nothing of it can be shown.
+// busy is the model's activity while nothing of it can be shown.
 type busy struct {
 	doing doing
 	tool  string // the tool whose call it writes, unsanitised; "" when it is not known
@@ -19,7 +19,7 @@ type busy struct {
 	until time.Time // a retry waits until then; zero when no retry waits
 }
 
-// doing is what a model does, in the words of the transcript; "" is nothing.
+// doing is a model's activity, in the words of the transcript; "" is none.
 type doing string
 
 const (
@@ -47,7 +47,7 @@ const (
 	report = 30 * time.Second
 )
 
-// work is what goes on: what the model does, and the calls that have not ended.
+// work is the work under way: the model's activity, and the calls that have not ended.
 type work struct {
 	busy  busy
 	calls []*running
@@ -105,7 +105,7 @@ func (lay *layout) activity(what doing, tool string, bytes int) string {
 	return text
 }
 
-// lastOf is what the sub-agent of a running call is writing, or the end of the call's output.
+// lastOf is the text that the sub-agent of a running call is writing, or the end of the call's output.
 func (lay *layout) lastOf(r *running) string {
 	if r.input != (agent.ToolInput{}) {
 		return lay.ascii(lay.activity(calling, r.input.Tool, r.input.Bytes))
@@ -113,7 +113,7 @@ func (lay *layout) lastOf(r *running) string {
 	return lay.ascii(r.lastLine())
 }
 
-// rest forgets what was going on.
+// rest forgets the work under way.
 func (s *Screen) rest() {
 	s.work = work{}
 	s.endAsking()
@@ -172,7 +172,7 @@ func (s *Screen) next() (next time.Time) {
 	return next
 }
 
-// events calls each with what is to be done without the agent, and when.
+// events calls each with the timed events of the screen, and when.
 func (s *Screen) events(each func(at time.Time, do func(now time.Time))) {
 	event := func(at time.Time, do func(now time.Time)) {
 		if !at.IsZero() {
@@ -235,7 +235,7 @@ func (s *Screen) report(r *running, now time.Time) {
 	s.lastRun = r.call.ID
 }
 
-// reportModel prints a line about what the model does where lines cannot change.
+// reportModel prints a line about the model's activity where lines cannot change.
 func (s *Screen) reportModel(now time.Time) {
 	b := &s.work.busy
 	b.said = now
@@ -247,7 +247,7 @@ func (s *Screen) reportModel(now time.Time) {
 	}
 }
 
-// due is when the next line about what the model does is to be printed.
+// due is when the next line about the model's activity is to be printed.
 func (b busy) due() time.Time {
 	if b.doing == calling && !b.named {
 		return b.since.Add(spinnerDelay)

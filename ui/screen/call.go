@@ -146,7 +146,7 @@ func result(r agent.CallResult) string {
 	return summary
 }
 
-// prefixed is what happened, and behind it why, if that is known and does not say it itself.
+// prefixed is the event, and behind it why, if that is known and does not say it itself.
 func prefixed(what, why string) string {
 	switch {
 	case why == "":

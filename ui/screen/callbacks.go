@@ -114,7 +114,7 @@ func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	})
 }
 
-// OnToolResult implements agent.Callbacks: one line, and the last lines of what failed.
+// OnToolResult implements agent.Callbacks: one line, and the last lines of a failed call.
 func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 	s.do(func() {
 		s.endAsking()

@@ -10,15 +10,15 @@ import (
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
 // TrustQuestion or MemoryQuestion.
 type Confirmation interface {
-	show(b *asking)            // says what it is about
+	show(b *asking)            // shows the object of the question
 	prompt(lay *layout) string // the line to ask with, safe and without escapes
-	keys() [][2]string         // the answers, each with what it means; "" goes on with the one above
+	keys() [][2]string         // the answers, each with its meaning; "" goes on with the one above
 }
 
 // YesNo is a Confirmation that a yes or a no decides.
 type YesNo interface {
 	Confirmation
-	decided(yes bool) string // what is printed of the answer
+	decided(yes bool) string // the line printed for the answer
 }
 
 // Keys are the keys that answer a question, except for the question mark.
@@ -56,7 +56,7 @@ func (s *Screen) ConfirmAll(q Confirmation) string {
 	return text
 }
 
-// ConfirmHelp prints what the answers mean.
+// ConfirmHelp explains the answers.
 func (s *Screen) ConfirmHelp(q Confirmation) {
 	s.do(func() { s.must(s.layout.keyRows(append(q.keys(), enterMeansNo))) })
 }

@@ -28,7 +28,7 @@ const (
 // written is what a running call wrote.
 type written struct {
 	end    []byte // the last bytes written
-	wiped  bool   // a carriage return came: what follows writes the last line anew
+	wiped  bool   // a carriage return came: new text writes the last line again
 	any    bool
 	lines  int       // lines that have ended
 	shown  int       // those of them that were shown or passed over
@@ -37,7 +37,7 @@ type written struct {
 	pauses int
 }
 
-// keep keeps the end of what a running call writes. It copies once for every maxHeard bytes.
+// keep keeps the end of a running call's output. It copies once for every maxHeard bytes.
 func (w *written) keep(chunk string) {
 	w.any = w.any || chunk != ""
 	for i, part := range strings.Split(chunk, "\r") {

@@ -112,7 +112,7 @@ func (m *Markdown) Break() {
 	m.flush()
 }
 
-// Close writes what was held back and ends the row.
+// Close writes the text held back and ends the row.
 func (m *Markdown) Close() {
 	m.end()
 	m.row.said = len(m.row.buf)

@@ -38,7 +38,7 @@ func (m *Markdown) inlineRun(run []byte) inlineRun {
 }
 
 // emphasisParser reads *, _ and ~~ as CommonMark does, except that * between two letters of
-// ASCII opens nothing, and closes only what was opened last: 2*3*4 is mostly a product. Scripts
+// ASCII opens nothing, and closes only the last opened one: 2*3*4 is mostly a product. Scripts
 // without blanks do begin emphasis right behind a character.
 type emphasisParser struct{}
 

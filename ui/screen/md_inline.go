@@ -20,8 +20,7 @@ const maxScanned = 8 << 20
 
 func (m *Markdown) spent() bool { return m.scanned >= maxScanned }
 
-// inline is what stands below a node, safe to show. Where a style says it, code has no
-// backticks.
+// inline is the text below a node, safe to show. Where a style says it, code has no backticks.
 func (m *Markdown) inline(parent ast.Node, source []byte, st style) (tokens []token) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {

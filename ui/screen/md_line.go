@@ -116,7 +116,7 @@ func (m *Markdown) beginCode(lead string) (rest string) {
 	return lead
 }
 
-// startBlock writes the blank line that was waiting and notes what the line's rows come after.
+// startBlock writes the blank line that was waiting and notes the block before the line's rows.
 func (m *Markdown) startBlock(o opening) {
 	if m.blank {
 		m.blank = false

@@ -8,8 +8,8 @@ import (
 // maxDepth is how many quotes and items within each other are understood.
 const maxDepth = 10
 
-// maybeMarks matches the start of a line as long as what follows may change its kind: marks of
-// quotes and items, then what may become a heading, a rule, an underline, a fence or a mark.
+// maybeMarks matches the start of a line as long as the rest may change its kind: marks of
+// quotes and items, then a possible heading, rule, underline, fence or mark.
 var maybeMarks = regexp.MustCompile("^(?:[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)))*[ \t]*" +
 	"(?:#{0,6}|[-*_][-*_ \t]*|[+]|=[= \t]*|[0-9]{1,9}[.)]?|`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)$")
 
@@ -87,7 +87,7 @@ func isRule(s string) bool {
 	return strings.Trim(s, s[:1]+" \t") == "" && strings.Count(s, s[:1]) >= 3
 }
 
-// leaf is what follows the containers, which is not empty; kind is what they are.
+// leaf is the text behind the containers, which is not empty; kind is their kind.
 func leaf(s string, kind kind) kind {
 	c := s[0]
 	run := len(s) - len(strings.TrimLeft(s, s[:1]))

@@ -7,7 +7,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// row is the row of a reply that is being written, and what waits to be handed on.
+// row is the row of a reply that is being written, and the bytes that wait.
 type row struct {
 	opt     MarkdownOptions
 	buf     []byte // rendered and not yet handed to Out
@@ -101,7 +101,7 @@ func (r *row) phrase(words []word) {
 	r.setStyle(0)
 }
 
-// labelLine gives the label its own row before what must stand as it is.
+// labelLine gives the label its own row before text that must stand as it is.
 func (r *row) labelLine() {
 	if !r.written && r.opt.Label != "" {
 		r.raw(strings.TrimRight(r.opt.Label, " "))

@@ -9,7 +9,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// speech is what a reply that is heard keeps in mind.
+// speech is the state of a reply that is heard.
 type speech struct {
 	code    heldCode
 	quoting bool // the line before was in a quote
@@ -84,8 +84,7 @@ func (m *Markdown) sentenceEnded() {
 	}
 }
 
-// breakSpoken ends the row with the last whole sentence; what is held back goes to the next
-// row, behind the label.
+// breakSpoken ends the row with the last whole sentence; the rest goes to the next row, behind the label.
 func (m *Markdown) breakSpoken() {
 	m.flush()
 	if m.speech.midRow {

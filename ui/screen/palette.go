@@ -16,7 +16,7 @@ const (
 	italic
 	underlined
 	struck
-	promptStyle // begins what artoo asks; nothing that a model writes looks like it
+	promptStyle // begins artoo's questions; nothing that a model writes looks like it
 	errorStyle
 	addedStyle
 	removedStyle
@@ -53,7 +53,7 @@ var palette = []struct {
 	{dim, "dim", []color.Attribute{color.Faint}},
 }
 
-// Palette is the SGR parameters, such as "1;31", of what stands out, by the names in
+// Palette is the SGR parameters, such as "1;31", of the styles, by the names in
 // the table; "" is no style. A nil Palette has the defaults. Safe for concurrent use.
 type Palette struct {
 	own map[string]string

@@ -23,7 +23,7 @@ type progress struct {
 	painted time.Time
 }
 
-// gate takes what a Spinner writes, strips its colour and draws what has changed: the Spinner
+// gate takes a Spinner's output, strips its colour and draws the changed cells: the Spinner
 // erases and writes the whole line for each frame, and counts its width in bytes, so its
 // erasing would reach the rows above.
 type gate struct {
@@ -51,8 +51,7 @@ func (s *Screen) spin() {
 	g.stop = s.opt.Spin(sp)
 }
 
-// update sets what stands around the next frame. It may call no method of the Spinner, whose
-// lock is held.
+// update sets the text around the next frame. It may call no method of the Spinner, whose lock is held.
 func (g *gate) update(sp *spinner.Spinner) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// decision is what a user said of a call, as far as its result line cares.
+// decision is a user's answer about a call, as far as its result line cares.
 type decision int
 
 const (
@@ -33,7 +33,7 @@ func (s *Screen) beginAsking() {
 	s.closeReply()
 }
 
-// Approval is the question whether a call may be made, or whether what it did lands.
+// Approval is the question whether a call may be made, or whether its changes land.
 type Approval struct{ agent.Question }
 
 func (q Approval) begin(s *Screen) {
@@ -86,7 +86,7 @@ func (q Approval) show(b *asking) {
 	}
 }
 
-// held says what confines the command that a question would run; "" where the question's reason
+// held describes the confinement of the command that a question would run; "" where the question's reason
 // says it.
 func held(q Approval) string {
 	sandbox := "runs in the sandbox: no network except loopback, no keys, no home"
@@ -154,8 +154,8 @@ type asking struct {
 	last string          // stands last, below their warning
 }
 
-// about is what stands above a question, and whether a part of it was left to the pager. cut
-// leaves out the middle of what is too long, breaks lines into rows and colours them.
+// about is the text above a question, and whether a part of it was left to the pager. cut
+// leaves out the middle of long text, breaks lines into rows and colours them.
 func (lay *layout) about(q Confirmation, cut bool) (text string, left bool) {
 	b := asking{lay: lay, cut: cut, what: "text"}
 	q.show(&b)
@@ -170,7 +170,7 @@ func (b *asking) remark(text string) {
 	}
 }
 
-// safe are the lines of a text, each safe to show, with what they hide counted.
+// safe are the lines of a text, each safe to show, with their hidden characters counted.
 func (b *asking) safe(text string, where sanitize.Context) []string {
 	z := sanitize.Stream{Where: where}
 	lines := strings.Split(text, "\n")
@@ -246,8 +246,8 @@ func (b *asking) server(q Approval) {
 	}
 }
 
-// effects shows what a command did on a layer: counts and names, then the text that changed, if
-// it has at most mostDiffRows. What matters most stands last, see Approval.show. Counts are
+// effects shows a command's changes on a layer: counts and names, then the text that changed, if
+// it has at most mostDiffRows. The most important rows stand last, see Approval.show. Counts are
 // said again below where the first row has moved up.
 func (b *asking) effects(q Approval) {
 	e, began := q.Effects, strings.Count(b.String(), "\n")
@@ -361,7 +361,7 @@ func planDecided(q agent.Question, a agent.Answer) string {
 // OfferCommand asks for the command that a user chose to name.
 const OfferCommand = answering + "which command? "
 
-// Offer prints what is offered, with the choices there are, and returns the line to ask with.
+// Offer prints an offer with its choices, and returns the line to ask with.
 // Enter alone takes the last choice.
 func (s *Screen) Offer(text string, choices []string) (prompt string) {
 	s.do(func() {

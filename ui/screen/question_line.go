@@ -13,7 +13,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// ending is how the last line of a question ends: with its keys, and what Enter means.
+// ending is how the last line of a question ends: with its keys, and the meaning of Enter.
 func (lay *layout) ending(q Confirmation) string {
 	if lay.opt.Profile != Spoken {
 		return endingSeen(q)
@@ -32,12 +32,12 @@ const (
 	// for, however narrow the terminal is, and leastDir how many of a directory.
 	leastAsked = 48
 	leastDir   = 12
-	// answerRoom is what stays free behind a question for its answer.
+	// answerRoom is the room behind a question for its answer.
 	answerRoom = 4
 	usualWidth = 80
 )
 
-// askLine is the last line of a question. It names once more what is about to happen, in one
+// askLine is the last line of a question. It names the act once more, in one
 // row where there is room. Without room the choices have a row of their own. A long object
 // loses a part here; all of it stands above.
 func (lay *layout) askLine(q Approval) string {
@@ -47,7 +47,7 @@ func (lay *layout) askLine(q Approval) string {
 	}
 	end := number + endingSeen(q)
 	room := min(lay.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
-	if lay.opt.Profile == Spoken { // the same object: what is long stands above
+	if lay.opt.Profile == Spoken { // the same object: long text stands above
 		end = spoken + lay.ending(q)
 	}
 	asked := lay.asked(q, room)
@@ -57,7 +57,7 @@ func (lay *layout) askLine(q Approval) string {
 	return approve + unforged(asked) + "?" + end
 }
 
-// asked names what a call would do, in room cells if that is enough.
+// asked names the act of a call, in room cells if that is enough.
 func (lay *layout) asked(q Approval, room int) string {
 	a := q.Call.Access
 	verb := callVerb(q.Call)

@@ -6,7 +6,7 @@
 // bottom are all that a rich one has more. There, what a style says needs no mark:
 // headings and inline code lose theirs.
 //
-// What the libraries do, and where they end:
+// The use of the libraries, and where they end:
 //
 //   - fatih/color has every style, see palette.go.
 //   - spinner drives the progress line. It erases and writes the whole line for each frame,
@@ -30,7 +30,7 @@ import (
 	"github.com/briandowns/spinner"
 )
 
-// Options say what the outputs are and what may be shown.
+// Options describe the outputs and their styles.
 type Options struct {
 	Out io.Writer // takes answers; never nil
 	Err io.Writer // takes all status; never nil
@@ -66,7 +66,7 @@ type Options struct {
 	// any goroutine unless stop was called before.
 	Now   func() time.Time
 	After func(d time.Duration, f func()) (stop func())
-	// Spin starts a Spinner and returns what stops it; nil means its Start and Stop.
+	// Spin starts a Spinner and returns a func that stops it; nil means its Start and Stop.
 	Spin func(sp *spinner.Spinner) (stop func())
 	// Broken is called once, on its own goroutine, with the first error of writing. May be nil.
 	Broken func(error)
@@ -98,10 +98,10 @@ type Screen struct {
 	waited  time.Duration // sum of the times that questions stood open
 }
 
-// layout makes rows of texts: it knows what the outputs are, and nothing of what goes on.
+// layout makes rows of texts: it knows the outputs, and nothing of the turn.
 type layout struct{ opt *Options }
 
-// section is what stands last on the terminal; it decides about blank lines.
+// section is the last block on the terminal; it decides about blank lines.
 type section int
 
 const (
@@ -143,7 +143,7 @@ func (lay *layout) words(seen, heard string) string {
 	return seen
 }
 
-// glyph is a sign, or what stands for it where the locale names no UTF-8.
+// glyph is a sign, or its substitute where the locale names no UTF-8.
 func (lay *layout) glyph(sign, ascii string) string {
 	if lay.opt.UTF8 {
 		return sign
@@ -178,7 +178,7 @@ func (s *Screen) unlock() {
 	}
 }
 
-// read is what f says of the screen.
+// read is the result of f for the screen.
 func read[T any](s *Screen, f func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

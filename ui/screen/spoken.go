@@ -99,7 +99,7 @@ func spokenInput(input []byte) string {
 			return string(input)
 		}
 		text := string(value)
-		_ = json.Unmarshal(value, &text) // what is no string stays JSON
+		_ = json.Unmarshal(value, &text) // other values stay JSON
 		fmt.Fprintf(&b, "%v: %s\n", name, text)
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -31,7 +31,7 @@ const (
 	OutcomeFailed  Outcome = "failed"
 )
 
-// StatusInfo is what a turn took.
+// StatusInfo holds the time, steps and cost of a turn.
 type StatusInfo struct {
 	Outcome Outcome // said where the transcript is heard
 	Model   string  // the model that answered; shown with StatusFull

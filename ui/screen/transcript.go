@@ -10,7 +10,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// BannerInfo is what a conversation begins with.
+// BannerInfo holds the facts of a conversation's first lines.
 type BannerInfo struct {
 	Version, Model string
 	Dir            string // absolute
@@ -54,7 +54,7 @@ func (s *Screen) Banner(i BannerInfo) {
 	})
 }
 
-// spokenWhy names what chose the profile, without the value of a variable.
+// spokenWhy names the setting that chose the profile, without the value of a variable.
 func spokenWhy(why string) string {
 	name, _, _ := strings.Cut(line(why), "=")
 	switch name {
@@ -82,7 +82,7 @@ func (s *Screen) Note(text string) {
 	})
 }
 
-// Text is Note for what a command was asked to show: no label where it is heard.
+// Text is Note for the output of a slash command: no label where it is heard.
 func (s *Screen) Text(text string) {
 	s.do(func() { s.aside(s.layout.prose(text, s.layout.before(""))) })
 }

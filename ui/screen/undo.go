@@ -18,7 +18,7 @@ type UndoQuestion struct {
 	Diff   string // new contents of the files, for the pager
 }
 
-// UndoRow is what becomes of a path. More of them than permission.MostNames are summed up by
+// UndoRow is the change of a path. More of them than permission.MostNames are summed up by
 // verb and directory before the pager.
 type UndoRow struct {
 	Verb, Path string // "delete" and the path; a row without a path is always shown
@@ -44,7 +44,7 @@ func (q UndoQuestion) decided(yes bool) string {
 	return "nothing was changed"
 }
 
-// show says what an undo would do; the pager also has the new contents.
+// show shows the changes of an undo; the pager also has the new contents.
 func (q UndoQuestion) show(b *asking) {
 	said := q.Head
 	if len(q.Steps) > 0 {

@@ -219,7 +219,7 @@ func (c Command) Operands(valued string) (operands []Word) {
 	return operands
 }
 
-// Need is what a command needs that a sandbox does not have.
+// Need is a need of a command that a sandbox does not meet.
 type Need string
 
 // The needs.
@@ -257,7 +257,7 @@ var needs = []struct {
 	{"open xdg-open code subl pbcopy pbpaste xclip xsel wl-copy wl-paste notify-send osascript", "", Service},
 }
 
-// Needs names what a command needs that a sandbox does not have, as its words show, "" for
+// Needs names the need of a command that a sandbox does not meet, as its words show, "" for
 // nothing. A package runner needs the network unless the package's program is installed.
 func (c Command) Needs() (need Need, run Package) {
 	if c.Elevated {

@@ -139,7 +139,7 @@ func (w walker) readings(file *syntax.File, at []string) (commands []Command, ok
 	return commands, ok
 }
 
-// legible reports whether the parser surely sees in a line what shells see.
+// legible reports whether the parser surely reads a line as shells do.
 func legible(line string) bool {
 	if len(line) > longestLine || strings.Count(line, "(") > mostParens || strings.HasSuffix(line, `\`) {
 		return false
@@ -233,8 +233,8 @@ func (c Command) Globs() bool {
 	return slices.ContainsFunc(c.Words, func(w Word) bool { return w.Glob })
 }
 
-// ChangesShell reports whether the command changes what later commands of the
-// same line are or do, or runs text: no rule for its first words covers that.
+// ChangesShell reports whether the command changes the meaning of later commands of the
+// same line, or runs text: no rule for its first words covers that.
 func (c Command) ChangesShell() bool {
 	// test and printf evaluate the subscripts they are given, and commands in them.
 	return In(`eval source . exec set shopt alias unalias read mapfile readarray getopts hash enable trap pushd popd
@@ -278,7 +278,7 @@ func PathsFrom(dirs []string, to string) []string {
 // Texts are the texts of words.
 func Texts(words []Word) []string { return Each(words, func(w Word) string { return w.Text }) }
 
-// Each is what f makes of every item of a list.
+// Each applies f to every item of a list.
 func Each[T, U any](list []T, f func(T) U) []U {
 	out := make([]U, len(list))
 	for i, item := range list {

@@ -103,7 +103,7 @@ func (w *walker) statement(s *syntax.Stmt, at []string) ends {
 	case *syntax.TestClause:
 		w.test(test, s.Redirs, at)
 	default:
-		// Arithmetic, declarations and functions can run commands or change what later ones mean.
+		// Arithmetic, declarations and functions can run commands or change the meaning of later ones.
 		w.compound(s.Cmd)
 		w.declared(s.Cmd)
 		w.nested(s.Cmd, nil)
@@ -181,7 +181,7 @@ func (w *walker) nested(node syntax.Node, at []string) {
 	})
 }
 
-// call collects a simple command and what its words start.
+// call collects a simple command and the commands its words start.
 func (w *walker) call(c *syntax.CallExpr, redirects []*syntax.Redirect, at []string) ends {
 	for _, a := range c.Assigns {
 		w.nested(a, at)

@@ -33,7 +33,7 @@ func (w *walker) literal(source *syntax.Word) Word {
 	}
 	b := bare.String()
 	glob = glob || strings.ContainsAny(b, "*?[") && b != "["
-	// Braces and what makes them work may stand in different parts: {a,"b"}.
+	// Braces and their commas may stand in different parts: {a,"b"}.
 	if strings.Contains(b, "{") && (strings.Contains(b, ",") || strings.Contains(b, "..")) {
 		return out
 	}
@@ -90,7 +90,7 @@ func (w *walker) variable(p *syntax.ParamExp, quoted bool) Word {
 	return Word{Harmless: true}
 }
 
-// value is what stands for a variable in this reading: a loop's item, or a value of the line.
+// value is a variable's value in this reading: a loop's item, or a value of the line.
 func (w *walker) value(name string) (value Word, ok bool) {
 	if value, ok = w.items[name]; ok || w.round == certainly {
 		return value, ok
@@ -231,7 +231,7 @@ func dropBackslashes(s, quotes string) string {
 }
 
 // publicVariable reports whether the value of a variable of the environment may be
-// shown, and whether it never changes what a command means.
+// shown, and whether it never changes the meaning of a command.
 func publicVariable(name string) bool {
 	return In(`HOME PATH PWD OLDPWD USER LOGNAME SHELL LANG LC_ALL LC_CTYPE TERM EDITOR VISUAL PAGER TMPDIR
 		GOPATH GOROOT GOOS GOARCH GOBIN GOFLAGS CGO_ENABLED HOSTNAME HOSTTYPE OSTYPE MACHTYPE UID EUID PPID

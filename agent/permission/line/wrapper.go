@@ -45,7 +45,7 @@ type wrapping int
 const (
 	wrapsNothing wrapping = iota
 	wrapsCommand          // inner
-	wrapsScript           // a line for a shell; inner is what surrounds it
+	wrapsScript           // a line for a shell; inner surrounds it
 	wrapsForeign          // a line for a shell that may take it in another way
 	wrapsUnseen           // something that cannot be seen
 )
@@ -214,7 +214,7 @@ func (w *walker) script(c, inner Command, script string, how wrapping) ends {
 	for _, found := range commands {
 		w.commands = append(w.commands, found.within(inner))
 	}
-	if len(w.commands) == before { // nothing in it, except what is around it
+	if len(w.commands) == before { // nothing in it, except its surroundings
 		w.append(c)
 	}
 	if c.Name() == "eval" {
@@ -223,7 +223,7 @@ func (w *walker) script(c, inner Command, script string, how wrapping) ends {
 	return ends{c.Dirs, c.Dirs}
 }
 
-// within is a command of a script with what surrounds the script.
+// within is a command of a script with the script's surroundings.
 func (c Command) within(outer Command) Command {
 	c.Elevated, c.TakesArgs = c.Elevated || outer.Elevated, c.TakesArgs || outer.TakesArgs
 	c.SetsVariables, c.UnknownText = c.SetsVariables || outer.SetsVariables, c.UnknownText || outer.UnknownText

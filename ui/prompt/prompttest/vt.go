@@ -247,7 +247,7 @@ func (v *VT) Resize(cols int, rewraps bool) {
 		v.Cols, v.Col, v.pending = cols, min(v.Col, cols-1), false
 		return
 	}
-	var rows [][]string // what the terminal ever showed, broken anew
+	var rows [][]string // all rows the terminal ever showed, broken again
 	row, col := 0, 0    // of the cursor
 	wraps := map[int]bool{}
 	var joined []string
