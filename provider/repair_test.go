@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -280,18 +279,5 @@ func TestRepairKeepsThePrefix(t *testing.T) {
 			t.Fatalf("step %d changed what was sent before:\n%s", i, diff)
 		}
 		before = got
-	}
-}
-
-func BenchmarkRepair(b *testing.B) {
-	h := history{user("a")}
-	input := `{"content":"` + string(bytes.Repeat([]byte(`x\n`), 2000)) + `"}`
-	for i := range 500 {
-		id := fmt.Sprint("c", i)
-		h = append(h, said(call(id, "write", input)), answer(id, "write", "ok"))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		provider.Repair(h)
 	}
 }

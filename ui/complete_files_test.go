@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -97,29 +95,5 @@ func TestFileNamesEndInTime(t *testing.T) {
 	a := reaching(t, map[string]string{"a.go": ""})
 	if c := a.complete("@a.go", 5, 1); len(c.Candidates) > 1 {
 		t.Errorf("%+v", c)
-	}
-}
-
-// BenchmarkFileNames completes in a tree of 100,000 files; what it reports must
-// stay under 50 ms, whatever is typed.
-func BenchmarkFileNames(b *testing.B) {
-	a := reaching(b, nil)
-	for d := range 100 {
-		dir := filepath.Join(a.env.Dir, fmt.Sprintf("dir%03d", d))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			b.Fatal(err)
-		}
-		for i := range 1000 {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%04d", i)), nil, 0o644); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	for _, text := range []string{"@dir", "@dir042/", "@file0999", "@nowhere"} {
-		b.Run(text, func(b *testing.B) {
-			for b.Loop() {
-				a.complete(text, len(text), completeWait)
-			}
-		})
 	}
 }

@@ -98,19 +98,3 @@ func TestACommandTooLongForTheSystemSaysSo(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// BenchmarkHost compares a line from the launcher with one from artoo itself.
-func BenchmarkHost(b *testing.B) {
-	h := Host{Warn: func(text string) { b.Error(text) }}
-	defer h.Close()
-	for _, row := range []struct {
-		name  string
-		start shell.Start
-	}{{"launcher", h.Start}, {"artoo", shell.StartHere}} {
-		b.Run(row.name, func(b *testing.B) {
-			for b.Loop() {
-				runs(b, row.start, "true")
-			}
-		})
-	}
-}

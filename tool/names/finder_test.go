@@ -103,26 +103,6 @@ func TestADirectoryThatHasNotChangedIsNotListedAgain(t *testing.T) {
 	}
 }
 
-func BenchmarkFind(b *testing.B) {
-	root := b.TempDir()
-	for d := range 5000 {
-		var names []string
-		for n := range 20 {
-			names = append(names, fmt.Sprintf("d%d/s%d/f%d", d/100, d, n))
-		}
-		put(b, root, names...)
-	}
-	f := New(secrets)
-	if _, err := f.Find(root); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := f.Find(root); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A crash of a worker is one of the search, the other workers end, and the next search
 // works.
 func TestACrashOfAWorkerIsTheSearchsCrash(t *testing.T) {

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"artoo/tool/git/gittest"
 )
 
 // slowSearch is what lineSearch must answer, the simple way.
@@ -132,31 +130,5 @@ func TestMultilineSearch(t *testing.T) {
 		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%q in %q: %s", test.pattern, test.text, diff)
 		}
-	}
-}
-
-func BenchmarkGrep(b *testing.B) {
-	files := map[string]string{}
-	line := "	if err := handler.Serve(ctx, request); err != nil { // nothing to find here\n"
-	for i := range 2000 {
-		files[fmt.Sprintf("d%02d/f%d.go", i%50, i)] = strings.Repeat(line, 200) + "func (s *Server) Close() error {\n"
-	}
-	env := treeEnv(b, files)
-	gittest.Repo(b, env.Dir)
-	for _, test := range []struct {
-		name, pattern string
-		options       QueryOptions
-	}{
-		{"literal", `Server\) Close`, QueryOptions{Limit: 10}},
-		{"prefilter", `func \(\w+ \*?\w+\) Close\(`, QueryOptions{Limit: 10}},
-		{"anyCase", "todo|fixme", QueryOptions{Limit: 100, IgnoreCase: true}},
-		{"noLiteral", `^[a-z]+ \d+`, QueryOptions{Limit: 100}},
-	} {
-		b.Run(test.name, func(b *testing.B) {
-			b.SetBytes(int64(2000 * 200 * len(line)))
-			for b.Loop() {
-				matchingLines(b, env.Files, test.pattern, test.options)
-			}
-		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,54 +154,4 @@ func TestFindReadsABoundedNumberOfDirectories(t *testing.T) {
 	if _, err := s.find(env.Dir); err != nil || s.dirs != maxFindDirs {
 		t.Errorf("read %d directories: %v", s.dirs, err)
 	}
-}
-
-// BenchmarkNames and BenchmarkFind complete in a tree of 100,000 files, with the
-// time that a person who types gives them.
-func BenchmarkNames(b *testing.B) {
-	env := hugeTree(b)
-	for b.Loop() {
-		got, err := Names(b.Context(), env.Files, filepath.Join(env.Dir, "dir042"), "file04", 1000)
-		if err != nil || len(got) != 100 {
-			b.Fatal(len(got), err)
-		}
-	}
-}
-
-func BenchmarkFind(b *testing.B) {
-	env := hugeTree(b)
-	for _, word := range []string{"file0999_17", "file"} {
-		b.Run(word, func(b *testing.B) {
-			for b.Loop() {
-				ctx, cancel := context.WithTimeout(b.Context(), 40*time.Millisecond)
-				got, err := Find(ctx, env.Files, env.Dir, word, 50)
-				cancel()
-				if err != nil || len(got) == 0 {
-					b.Fatal(len(got), err)
-				}
-			}
-		})
-	}
-}
-
-func hugeTree(b *testing.B) *world {
-	env := treeEnv(b, nil)
-	for d := range 100 {
-		dir := fmt.Sprintf("dir%03d", d)
-		if err := os.Mkdir(filepath.Join(env.Dir, dir), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		for i := range 1000 {
-			name := fmt.Sprintf("%s/file%04d_%d", dir, i, d)
-			if err := os.WriteFile(filepath.Join(env.Dir, name), nil, 0o644); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	gittest.Repo(b, env.Dir)
-	gittest.Git(b, env.Dir, "add", ".")
-	if _, err := Find(b.Context(), env.Files, env.Dir, "file", 1); err != nil {
-		b.Fatal(err)
-	}
-	return env
 }

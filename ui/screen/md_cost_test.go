@@ -76,26 +76,3 @@ func corpus(n int) string {
 		"start := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n\n- one *item* of a list\n- another\n\n"
 	return strings.Repeat(unit, n/len(unit)+1)[:n]
 }
-
-func BenchmarkMarkdown2MB(b *testing.B) {
-	for name, src := range map[string]string{
-		"typical": corpus(2 << 20),
-		"openers": strings.Repeat("*a `b [c ", 2<<20/9),
-		"prose":   strings.Repeat("plain words and nothing else here. ", 2<<20/35),
-		"oneword": strings.Repeat("x", 2<<20),
-		"cjk":     strings.Repeat("中文段落没有空格，", 2<<20/27),
-		"blanks":  strings.Repeat(" ", 2<<20),
-		"code":    "```go\n" + strings.Repeat("if x == 'y' { return }\n", 2<<20/23) + "```\n", // the whole budget of colors
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(src)))
-			for b.Loop() {
-				m := NewMarkdown(MarkdownOptions{Out: to(&strings.Builder{}), Color: true})
-				for i := 0; i < len(src); i += 20 {
-					m.Add(src[i:min(i+20, len(src))])
-				}
-				m.Close()
-			}
-		})
-	}
-}

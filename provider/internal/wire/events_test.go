@@ -105,26 +105,6 @@ func TestAnEventComesAtOnce(t *testing.T) {
 	}
 }
 
-func BenchmarkEvents(b *testing.B) {
-	in := strings.Repeat(`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word"}}`+
-		"\n\n", 10000)
-	b.SetBytes(int64(len(in)))
-	for b.Loop() {
-		if _, err := read(strings.NewReader(in)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkOneLongEvent(b *testing.B) {
-	for b.Loop() {
-		r := io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), 16<<20), strings.NewReader("\n\n"))
-		if _, err := read(iotest.HalfReader(r)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestAFloodOfNothingCostsInProportion: keep-alives of all kinds, in small
 // reads. A reader that looks at them again with each read takes minutes.
 func TestAFloodOfNothingCostsInProportion(t *testing.T) {
