@@ -10,7 +10,7 @@ import (
 )
 
 //go:embed docs/*.md
-var docs embed.FS // of artoo help
+var docs embed.FS // the pages of artoo help
 
 // Set by the Makefile's -ldflags.
 var (

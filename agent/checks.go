@@ -26,11 +26,11 @@ import (
 const (
 	checkLimit  = 30 * time.Second
 	maxChecked  = 20   // files of one call that are checked
-	maxFindings = 2000 // bytes of what a check reports, for the model
+	maxFindings = 2000 // bytes of a check's findings, for the model
 )
 
 // check runs the user's checks over the files that a call has written, each on a layer that is thrown
-// away. What fails is reported to the model; the call itself has succeeded.
+// away. A failed check is reported to the model; the call itself has succeeded.
 func (c *calls) check(ctx context.Context, p *pending, result *tool.Result) {
 	if p.tool.Kind != tool.KindWrite || len(c.session.opt.Checks) == 0 || c.session.opt.Env.Files == nil {
 		return
@@ -81,7 +81,7 @@ func (c *calls) checked(glob string, paths []string) (files []string) {
 	return files
 }
 
-// runCheck returns what a check found, "" for nothing. The error means that it could not be run.
+// runCheck returns the findings of a check, "" for none. The error means that it could not be run.
 func (c *calls) runCheck(ctx context.Context, check Check, files []string) (findings string, err error) {
 	names := make([]string, len(files))
 	for i, file := range files {
@@ -128,7 +128,7 @@ func (c *calls) runCheck(ctx context.Context, check Check, files []string) (find
 	return said, nil
 }
 
-// hidden lists what else a command must not see: git's objects where they hold denied files,
+// hidden lists other files that a command must not see: git's objects where they hold denied files,
 // unless it only reads.
 func (s *session) hidden(cmd *exec.Cmd, reads bool) ([]string, error) {
 	w := s.opt.Workspace

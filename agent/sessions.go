@@ -94,7 +94,7 @@ func (a *Agent) Clear() (old string, err error) {
 }
 
 // Fork goes on in a copy of the present session, and returns the ids of the two. The copy lacks
-// the user's last back messages, with what followed them.
+// the user's last back messages, with all after them.
 func (a *Agent) Fork(back int) (old, now string, err error) {
 	s := a.session.conv.Session()
 	switch {
@@ -116,7 +116,7 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 		return "", "", err
 	}
 	if back == 0 {
-		a.notes = known // the history is the same, and so is what the model knows
+		a.notes = known // the history is the same, and so is the model's knowledge
 	}
 	return from, forked.ID(), nil
 }
@@ -172,7 +172,7 @@ func (a *Agent) Answer(n int) string {
 	return text
 }
 
-// Approval is what the approval mode means with a provider that has its own rules, "" for others.
+// Approval is the meaning of the approval mode with a provider that has its own rules, "" for others.
 func (a *Agent) Approval() string { return a.session.foreignRules() }
 
 // Rules are the rules in force, in the order in which they count.
@@ -197,7 +197,7 @@ func (a *Agent) DropRule(rule string) error {
 	return nil
 }
 
-// Resumed is what the user should see again when a session goes on.
+// Resumed holds messages for the user to see again when a session goes on.
 type Resumed struct {
 	ID      string
 	When    time.Time
@@ -210,7 +210,7 @@ type Resumed struct {
 	Changed []string // files that changed since
 }
 
-// Resumed is what the user should see again of the present session, nil where it is a new one.
+// Resumed holds messages of the present session for the user to see again, nil where it is a new one.
 func (a *Agent) Resumed() *Resumed {
 	s := a.session.conv.Session()
 	if s == nil || !s.Resumed() {
@@ -294,8 +294,7 @@ func (a *Agent) Journal() *journal.Journal {
 	return a.keeper.journal
 }
 
-// Turn is what the user typed in a turn of the present session, by the journal's number; "" if
-// not known.
+// Turn is the user's text in a turn of the present session, by the journal's number; "" if not known.
 func (a *Agent) Turn(number int) string {
 	before := a.session.turnsBefore()
 	switch {
@@ -306,12 +305,12 @@ func (a *Agent) Turn(number int) string {
 	}
 	m, err := a.session.conv.Session().UserMessage(number - 1)
 	if err != nil {
-		return "" // the file is gone, and with it what was typed
+		return "" // the file is gone, and with it the typed text
 	}
 	return typedText(m)
 }
 
-// Undid reports to the model, with the next message, what the user undid or redid.
+// Undid reports to the model, with the next message, the changes that the user undid or redid.
 func (a *Agent) Undid(r journal.Report, redo bool) {
 	verb, now := "undid", "no longer as you left them"
 	if redo {
@@ -352,7 +351,7 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 }
 
 // Compact has the model sum up the old part of the history, between two turns; the last steps and
-// the user's messages stay. keep is what the summary must not leave out, "" for nothing.
+// the user's messages stay. keep names facts the summary must not leave out, "" for none.
 // Notices report the outcome. Where no summary can be had, it trims. It returns what the requests
 // used. After an error (an interrupt's is ctx's cause) the history is as it was.
 func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Response, error) {
@@ -365,7 +364,7 @@ func (a *Agent) Compact(ctx context.Context, keep string, cb Callbacks) (*Respon
 	return t.response, a.session.conv.Sync()
 }
 
-// Summary is what stands for the part of the session that was summed up last, as the model
+// Summary stands for the part of the session that was summed up last, as the model
 // is sent it; "" for nothing.
 func (a *Agent) Summary() string {
 	for _, m := range slices.Backward(a.session.conv.Messages()) {
@@ -410,7 +409,7 @@ func (a *Agent) Spent() (provider.Usage, *float64) { return a.spent.sum() }
 // Spend counts time that a front end used for the run before the first turn.
 func (a *Agent) Spend(elapsed time.Duration) { a.session.elapsed += elapsed }
 
-// Today is what all runs of the user have spent on the present local day (2006-01-02),
+// Today is the spending of all runs of the user on the present local day (2006-01-02),
 // in US dollars as far as prices are known; ok is false where nobody counts it.
 func (a *Agent) Today() (date string, spent float64, ok bool) {
 	if a.session.opt.Ledger == nil {
@@ -420,9 +419,8 @@ func (a *Agent) Today() (date string, spent float64, ok bool) {
 	return date, spent, err == nil
 }
 
-// Left is what the caps leave of money, in US dollars, and of tokens; 0 where
-// there is no cap. It is for a provider that can keep them within a request, and
-// to be called by it only.
+// Left is the rest of the caps in US dollars and in tokens; 0 where there is no cap. It is for a provider
+// that can keep them within a request, and to be called by it only.
 func (a *Agent) Left() (money float64, tokens int) {
 	l := a.session.opt.Limits
 	used, spent := a.spent.usedFor(a.session)
@@ -440,5 +438,5 @@ func (a *Agent) Left() (money float64, tokens int) {
 	return money, tokens
 }
 
-// leastMoney is what is left where nothing is, since 0 would be no cap.
+// leastMoney stands for nothing left, since 0 would be no cap.
 const leastMoney = 1e-6

@@ -191,7 +191,7 @@ func NewSeveralProviders(names []string) *SeveralProviders {
 // NoProvider says that there is nothing to talk to.
 type NoProvider struct {
 	*plain
-	Ways []string // in which to begin, one line each, for a page shown to a newcomer
+	Ways []string // how to begin, one line each, for a page shown to a newcomer
 }
 
 func noProvider() *NoProvider {

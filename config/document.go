@@ -142,7 +142,7 @@ type lineIndex struct {
 
 	headers  map[string]int   // byte offset behind the header of a table
 	values   map[string]int   // byte offset of the value of a key
-	elements map[string][]int // byte offsets of what stands in its array
+	elements map[string][]int // byte offsets of the elements of its array
 }
 
 func pathKey(path []string) string { return strings.Join(path, "\x00") }

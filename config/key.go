@@ -160,7 +160,7 @@ func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
 }
 
 // keyCache remembers the keys of keyring and commands, so that each is asked once in a run.
-type keyCache struct{ slots sync.Map } // of chan *Key by name, each with what is remembered, while no one asks
+type keyCache struct{ slots sync.Map } // holds chan *Key by name, each with a remembered key while no one asks
 
 // once returns the remembered key, or asks. Callers wait for one another as long as their
 // contexts last.

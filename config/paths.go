@@ -13,7 +13,7 @@ type Paths struct{ config, data, state, cache base }
 // base is an XDG base directory of artoo's.
 type base struct {
 	dir            string // "" when unknown
-	what, variable string // for errors
+	what, variable string // name it in errors
 }
 
 // FindPaths derives the paths from the environment. As XDG says, only absolute variables count.

@@ -14,7 +14,7 @@ import (
 // slashes.
 const ProjectFile = ".artoo/config.toml"
 
-// projectSettings are what a project's own file takes away.
+// projectSettings are the rights that a project's own file takes away.
 type projectSettings struct {
 	rules   []RuleText    // they ask and deny
 	without []withoutTool // tools that are not offered
@@ -134,10 +134,9 @@ func toolMatches(name, tool string) bool {
 	return tool == name || name == "all" || glob && strings.HasPrefix(tool, prefix)
 }
 
-// SelectTools turns the tools setting into names: all is every tool, on those of the default set,
-// both in the order to keep. A list of +name and -name starts from the default set; a * at the
-// end matches by prefix. What a trusted project takes away goes last. The error is an *Error with
-// an unknown tool.
+// SelectTools turns the tools setting into names: all is every tool, on those of the default set, both in
+// the order to keep. A list of +name and -name starts from the default set; a * at the end matches by
+// prefix. The rules of a trusted project go last. The error is an *Error with an unknown tool.
 func (c *Config) SelectTools(all, on []string) ([]string, error) {
 	chosen := map[string]bool{}
 	if len(c.Tools) == 0 || relative(c.Tools[:1]) {

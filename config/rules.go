@@ -13,8 +13,7 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// RuleText is a permission rule as the user wrote it. What it means is not
-// looked at here.
+// RuleText is a permission rule as the user wrote it. Its meaning is not looked at here.
 type RuleText struct {
 	List   string // allow, ask or deny
 	Text   string
@@ -70,7 +69,7 @@ func (c loader) applyProjects(t *table) {
 	}
 }
 
-// Wrong is the error for a rule: why says what is wrong with it, right is one
+// Wrong is the error for a rule: why describes its fault, right is one
 // that could have been meant, "" for none.
 func (r RuleText) Wrong(why, right string) error {
 	e := wrong(kindUsage, r.Origin, why, "artoo rules explain 'COMMAND' shows what rules come to")
@@ -123,17 +122,17 @@ func (d *document) rulesAt(path []string, list string, texts []string) (rules []
 	return rules
 }
 
-// Approval is what a permanent rule was approved for: the directory its paths are seen from, and
+// Approval is the scope of a permanent rule's approval: the directory its paths are seen from, and
 // fingerprints of its scripts, by path.
 type Approval struct {
 	Dir     string            `json:"dir"`
 	Scripts map[string]string `json:"scripts"`
 }
 
-// approvals are what rules spoke of, by project root and rule.
+// approvals are the scopes of rules, by project root and rule.
 type approvals map[string]map[string]Approval
 
-// Approved is what the rule was approved for in the project at root, nil for none.
+// Approved is the scope of the rule's approval in the project at root, nil for none.
 func (c *Config) Approved(root, rule string) (*Approval, error) {
 	_, all, err := c.readApproved()
 	if err != nil {
@@ -145,7 +144,7 @@ func (c *Config) Approved(root, rule string) (*Approval, error) {
 	return nil, nil
 }
 
-// Approve keeps what a permanent rule of the project at root was approved for, where it names scripts.
+// Approve keeps the scope of a permanent rule of the project at root, where it names scripts.
 func (c *Config) Approve(root, rule string, a Approval) error {
 	path, all, err := c.readApproved()
 	if err != nil {

@@ -118,7 +118,7 @@ func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput, keys interrupts
 	err = command.Wait()
 	close(over)
 	exited.Store(true)
-	t.complain(r.SetReadDeadline(time.Now().Add(shellPipeWait))) // of the read that has begun
+	t.complain(r.SetReadDeadline(time.Now().Add(shellPipeWait))) // ends the read that has begun
 	t.awaitShown(out, copied, keys)
 	t.complain(r.Close())
 	if command.ProcessState != nil {

@@ -9,7 +9,7 @@ import (
 	"artoo/tool/sandbox"
 )
 
-// Verdict is what becomes of a call, or of what a line changed.
+// Verdict is the decision on a call, or on a line's changes.
 type Verdict string
 
 // The verdicts. Their texts are the words of rules and of JSON.
@@ -54,7 +54,7 @@ type Code string
 const (
 	ReadsOnly       Code = "reads-only"        // the command only reads
 	RuleDenies      Code = "rule-denies"       // Rule denies the call
-	RuleMayDeny     Code = "rule-may-deny"     // Rule may deny what is not known beforehand
+	RuleMayDeny     Code = "rule-may-deny"     // Rule may deny a word that is not known beforehand
 	RuleAsks        Code = "rule-asks"         // Rule asks about the call
 	RuleAllows      Code = "rule-allows"       // Rule allows the call
 	RulesAllow      Code = "rules-allow"       // rules allow every command of a line
@@ -77,7 +77,7 @@ const (
 	GoesOn          Code = "goes-on"           // the command goes on, on the project itself
 	TypedInput      Code = "typed-input"       // a text for a background command
 	NotKept         Code = "not-kept"          // the journal cannot hold Object
-	ReadingDenied   Code = "reading-denied"    // a rule takes away what reads unasked
+	ReadingDenied   Code = "reading-denied"    // a rule takes away unasked reading
 	KeptForLine     Code = "kept-for-line"     // the same was approved for this line
 	ChangedNothing  Code = "changed-nothing"   // the line changed nothing
 	EffectsAsked    Code = "effects-asked"     // Object, of the class that decides, is asked about
@@ -97,7 +97,7 @@ type Reason struct {
 	Code   Code   `json:"code"`
 	Rule   string `json:"rule,omitempty"`   // the rule that it speaks of
 	Part   string `json:"part,omitempty"`   // the simple command of a line
-	Object string `json:"object,omitempty"` // a path, host, program or what else it is about
+	Object string `json:"object,omitempty"` // a path, host, program or other object
 	Policy string `json:"policy,omitempty"` // where the rule stands in the system's policy
 }
 

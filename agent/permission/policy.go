@@ -14,9 +14,8 @@ import (
 	"artoo/tool/web"
 )
 
-// Policy decides calls from the mode and the rules: deny over ask over allow,
-// except that what the user allowed in this session beats an ask rule. It
-// changes nothing. It is not safe for concurrent use.
+// Policy decides calls from the mode and the rules: deny over ask over allow, except that a permission of
+// this session beats an ask rule. It changes nothing. It is not safe for concurrent use.
 type Policy struct {
 	Mode Mode
 	// NoProject means that there is no project: "/", the home directory, or root
@@ -24,7 +23,7 @@ type Policy struct {
 	NoProject bool
 	Root      string // the project root, absolute
 	Dir       string // the working directory, absolute; "" is Root
-	// Shell runs the lines, Confinement is what can hold them.
+	// Shell runs the lines, Confinement can hold them.
 	Shell       line.Shell
 	Confinement Confinement
 	// AllowRules, AskRules and DenyRules are the user's.

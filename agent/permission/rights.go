@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Fate is what becomes of a kind of act that no rule speaks of.
+// Fate is the outcome of a kind of act that no rule speaks of.
 type Fate string
 
 // The fates.
@@ -17,10 +17,10 @@ const (
 	Discarded Fate = "discarded" // it ran on a layer, and does not land
 )
 
-// Rights describe what happens to each kind of act without a rule, as Decide and Judge decide.
+// Rights are the fates of each kind of act without a rule, as Decide and Judge decide.
 // The model's prompt and the user's pages are made of them.
 type Rights struct {
-	// What they follow from. ReadingDenied means that a rule lets nothing read unasked.
+	// The causes of the rights. ReadingDenied means that a rule lets nothing read unasked.
 	Mode                                        Mode
 	Confinement                                 Confinement
 	Trusted, NoProject, ReadingDenied, Headless bool
@@ -101,7 +101,7 @@ func (r Rights) In(mode Mode) Rights {
 	return r
 }
 
-// fate is what a verdict comes to.
+// fate is the fate by a verdict.
 func (r Rights) fate(v Verdict) Fate {
 	switch {
 	case v == Run:
@@ -124,7 +124,7 @@ const (
 	ModePlan  Mode = "plan"
 )
 
-// Confinement is what can hold the commands of a session. The zero value is
+// Confinement describes the walls around the commands of a session. The zero value is
 // nothing: all run on the host.
 type Confinement struct {
 	Sandbox  bool // commands can be confined
@@ -136,7 +136,7 @@ type Confinement struct {
 	Required bool // calls that cannot be confined are refused
 }
 
-// holds is what confines the commands now: where they could read denied files, little runs unasked.
+// holds is the confinement now: where commands could read denied files, little runs unasked.
 func (p *Policy) holds() Confinement {
 	can := p.Confinement
 	if can.Shows && !can.Layer {
@@ -187,7 +187,7 @@ func (e *ModeError) Error() string {
 // ErrorKind is the kind of failure it is for the table of exit codes.
 func (*ModeError) ErrorKind() string { return "usage" }
 
-// ErrorHint names what helps.
+// ErrorHint names a way out.
 func (e *ModeError) ErrorHint() string {
 	if e.Ceiling.Forbids(e.Mode) {
 		allowed := []string{string(ModePlan)}

@@ -19,7 +19,7 @@ import (
 // ReadGroup is the argument of the rule that stands for the read-only commands.
 const ReadGroup = "@read"
 
-// Rule names a set of calls: a tool, or a tool and what it is called with.
+// Rule names a set of calls: a tool, or a tool and its input.
 //
 //	bash                     every command; bash(*) is the same
 //	bash(go test ./...)      this very command
@@ -52,11 +52,10 @@ type Rule struct {
 	bound map[string]string // content of the scripts it names, by path; see bind
 }
 
-// RuleError describes what is wrong with a rule. Try is one that could have been
-// meant, "" where none is near.
+// RuleError describes a faulty rule. Try is one that could have been meant, "" where none is near.
 type RuleError struct{ Rule, Why, Try string }
 
-// Error names the rule and what is wrong, with what could have been meant.
+// Error names the rule and its fault, with a rule that could have been meant.
 func (e *RuleError) Error() string {
 	text := fmt.Sprintf("rule %.200s: %s", e.Rule, e.Why)
 	if e.Try != "" {
@@ -127,7 +126,7 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 }
 
 // namesWidely is names for a rule that refuses or asks: one for a tool that
-// writes speaks for all of them, since each can write what the other does.
+// writes speaks for all of them, since each can write the others' files.
 func (r Rule) namesWidely(name string, kind tool.Kind) bool {
 	return r.names(name, kind) || kind == tool.KindWrite && writes(r.Tool)
 }

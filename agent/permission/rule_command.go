@@ -169,7 +169,7 @@ type match struct {
 	open      bool // more words may follow
 	wide      bool // the rule refuses or asks: a possible meaning counts
 	takesArgs bool // more words may come
-	script    int  // which word is the script of an interpreter, -1 for none
+	script    int  // the script of an interpreter is this word, -1 for none
 }
 
 // from compares the rest of both. maybe means that a word which decides is not known beforehand.

@@ -12,7 +12,7 @@ import (
 )
 
 // ForSubAgent is the policy of a sub-agent that begins now: the same mode and rules.
-// What is allowed to it does not hold for p.
+// Its permissions do not hold for p.
 func (p *Policy) ForSubAgent() *Policy {
 	own := *p
 	own.session, own.kept = p.SessionRules(), maps.Clone(p.kept)
@@ -36,8 +36,8 @@ func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 	return err
 }
 
-// Bind fixes what the rules mean from here on: paths are seen from the working directory, and scripts
-// are bound to what approved returns for a rule (nil for none; may be nil) or their present content.
+// Bind fixes the meaning of the rules from here on: paths are seen from the working directory, and scripts
+// are bound to the result of approved for a rule (nil for none; may be nil) or their present content.
 func (p *Policy) Bind(approved func(rule string) *Approval) {
 	dir := cmp.Or(p.Dir, p.Root)
 	for i, r := range p.AllowRules {
@@ -103,7 +103,7 @@ func (p *Policy) Keep(rule string) {
 	}
 }
 
-// Approved is what a rule that AllowInSession added speaks of; nil for another.
+// Approved is the Approval of a rule that AllowInSession added; nil for another.
 func (p *Policy) Approved(rule string) *Approval {
 	parsed, err := ParseRule(rule)
 	if err != nil {
@@ -117,10 +117,10 @@ func (p *Policy) Approved(rule string) *Approval {
 	return nil
 }
 
-// ForgetSession removes what AllowInSession and KeepForLine added.
+// ForgetSession removes the rules that AllowInSession and KeepForLine added.
 func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
 
-// World is what a policy can look at: the files and the repositories that calls work on.
+// World holds the files and the repositories that calls work on, for a policy to look at.
 // The zero value knows of nothing, and nothing in it is out of reach.
 type World struct {
 	// Files are those that commands may read. nil lets them read everything, and then no
@@ -153,7 +153,7 @@ func (w *World) Protected() ([]string, error) {
 	return slices.Concat(found.Paths, found.Outside), err
 }
 
-// mayRead explains why a command in any of these directories may not read what arg
+// mayRead explains why a command in any of these directories may not read the files that arg
 // names, "" when it may. With recursive it descends into directories.
 func (w World) mayRead(dirs []string, arg string, recursive bool) (why string) {
 	if arg == "" || w.Files == nil {

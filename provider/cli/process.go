@@ -95,7 +95,7 @@ type lines struct {
 	waiting []byte // written, and not taken yet
 	looked  int    // so many bytes of it hold no end of a line
 	over    bool   // nothing more is written: the last line may have no end
-	dropped bool   // nobody takes them any more
+	dropped bool   // the reader has gone
 }
 
 func newLines() *lines {

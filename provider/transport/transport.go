@@ -1,6 +1,5 @@
-// Package transport makes the HTTP client that all wires share: certificates,
-// proxy, the offline guard, and a record of what is sent and received with the
-// keys masked.
+// Package transport makes the HTTP client that all wires share: certificates, proxy, the offline guard, and
+// a record of all traffic with the keys masked.
 package transport
 
 import (
@@ -36,7 +35,7 @@ type Error struct {
 	Err              error
 }
 
-// Error says what and why.
+// Error names the host and the reason.
 func (e *Error) Error() string { return e.What + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.

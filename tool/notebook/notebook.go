@@ -44,7 +44,7 @@ func (c Cell) Ran() bool { return len(c.Outputs) > 0 || c.Count != nil }
 // Output is a part of the output of a cell's run.
 type Output struct {
 	Text  Joined                     `json:"text"`
-	Data  map[string]json.RawMessage `json:"data"` // by media type
+	Data  map[string]json.RawMessage `json:"data"` // has media types as keys
 	Name  string                     `json:"ename"`
 	Value string                     `json:"evalue"`
 }

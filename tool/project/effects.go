@@ -59,7 +59,7 @@ func (p Project) IgnoredSince(ctx context.Context, environ []string, since time.
 	if !p.Git || p.GitRuns() != nil {
 		return ignored
 	}
-	asked := map[string]bool{} // by source
+	asked := map[string]bool{} // has sources as keys
 	unchanged := func(source string) bool {
 		known, ok := asked[source]
 		if !ok {

@@ -107,7 +107,7 @@ func historyState(dir, common string, denied []string) uint64 {
 }
 
 func (p Project) historySecrets(dir string, environ, denied []string) (secrets []string, err error) {
-	found := map[string]bool{} // by names relative to the top, with slashes
+	found := map[string]bool{} // has names relative to the top, with slashes
 	if err := git.EachIndexed(p.Root, func(name string, _ bool) error {
 		if p.secretHere(name) && !files.MayBeTestKey(name) { // it is tracked: see Files.testKey
 			found[name] = true
@@ -142,7 +142,7 @@ func (p Project) historySecrets(dir string, environ, denied []string) (secrets [
 // stored lists those of the denied files whose content is in the object store, except what
 // the index holds under a name that may be read too.
 func (p Project) stored(ctx context.Context, environ, denied []string) ([]string, error) {
-	files := map[string]string{} // by the ids that git gives their contents, with either line end
+	files := map[string]string{} // has the IDs of their contents, with either line end
 	for _, path := range denied {
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > mostHashed {

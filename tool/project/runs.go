@@ -229,7 +229,7 @@ func (p Project) HookFinder() func() []string {
 		defer mu.Unlock()
 		_, common, err := git.Dirs(p.Root)
 		if err != nil {
-			common = filepath.Join(p.Root, ".git") // which may be made
+			common = filepath.Join(p.Root, ".git") // it may be made
 		}
 		// What the file is comes before what git says of it: a change between the two is seen
 		// the next time.
@@ -243,7 +243,7 @@ func (p Project) HookFinder() func() []string {
 		if err != nil || includes || statErr == nil && (time.Since(changed) < names.ClockTick || changed.Nanosecond() == 0) {
 			asked = time.Time{}
 		}
-		for _, to := range said { // as they are written, and without links
+		for _, to := range said { // each as it is written, and without links
 			to = git.SeenFrom(p.Root, to)
 			dirs = append(dirs, names.Real(to), filepath.Clean(to))
 		}

@@ -53,7 +53,7 @@ __artoo_init_completion()
 }
 `
 
-// offerKnown makes the shell offer what an option can be for each of the first n words, for
+// offerKnown makes the shell offer the values of an option for each of the first n words, for
 // all words with -1.
 func (a *app) offerKnown(n int, key string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -72,7 +72,7 @@ func offerFile(_ *cobra.Command, before []string, _ string) ([]string, cobra.She
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// completing reports whether a shell asks what a line could go on with.
+// completing reports whether a shell asks for completions of a line.
 func (a *app) completing() bool {
 	word := first(a.process.Args)
 	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
@@ -103,7 +103,7 @@ func (a *app) completeValue(o config.Option) cobra.CompletionFunc {
 // candidate is a word that the shell may offer, with its meaning, which may be "".
 type candidate struct{ word, meaning string }
 
-// Bounds of what a shell is offered: characters of a meaning, newest sessions.
+// Bounds of the completions for a shell: characters of a meaning, newest sessions.
 const (
 	meaningWidth      = 60
 	completedSessions = 50
@@ -128,10 +128,10 @@ func offered(list []candidate, begun string) (words []string, _ cobra.ShellCompD
 	return slices.Compact(words), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// known is what an option can be, as far as config file, catalogue and the heads
+// known are the values of an option, as far as config file, catalogue and the heads
 // of session files tell. It asks nobody.
 func (a *app) known(key string) (words []candidate) {
-	// What is wrong with the settings is not said here: the run that follows says it.
+	// Faults of the settings are not reported here: the run that follows reports them.
 	cfg, _ := config.Load(config.LoadOptions{Flags: a.flags, System: config.SystemDir})
 	if cfg == nil {
 		cfg = new(config.Config)

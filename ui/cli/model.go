@@ -19,7 +19,7 @@ import (
 	"artoo/ui"
 )
 
-// found is what a run has found out about its providers.
+// found holds a run's findings about its providers.
 type found struct {
 	earlier  map[string]string               // model by provider, of those switched away from
 	several  string                          // says which of a server's models was taken
@@ -28,7 +28,7 @@ type found struct {
 	oldPrice bool                            // the user was warned of a price that is old
 }
 
-// transport makes the HTTP client and the record of what passes.
+// transport makes the HTTP client and the record of its traffic.
 func (a *app) transport() error {
 	a.log = &transport.Log{Text: a.screen.Note}
 	a.log.SetOn(bool(a.cfg.Debug))
@@ -192,7 +192,7 @@ func (a *app) usual(name string) string {
 	return a.defaultModel(name)
 }
 
-// usualOf is what the name of a provider alone means.
+// usualOf is the meaning of a provider's name alone.
 func (a *app) usualOf(name string) (config.Choice, error) {
 	model := a.usual(name)
 	if model == "" {
@@ -218,7 +218,7 @@ func (a *app) Providers() ([]config.Choice, error) {
 	return list, err
 }
 
-// model makes the provider that answers for a model, with what is known of it.
+// model makes the provider that answers for a model, with the model's facts.
 func (a *app) model(choice config.Choice) (agent.Model, error) {
 	if !a.free { // artoo demo asks nobody
 		if err := a.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider)); err != nil {
@@ -274,9 +274,8 @@ func (a *app) warnOfOldPrice(m provider.ModelInfo) {
 		m.ID, int(age/(24*time.Hour))))
 }
 
-// mustAsk reports whether the server has to be asked what a model can do: where
-// nobody else knows its window, since a server of one's own gives it what it was
-// started with, or its price, and money is capped.
+// mustAsk reports whether the server has to be asked for a model's abilities: where nobody else knows its
+// window, since a server of one's own gives it what it was started with, or its price, and money is capped.
 func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
 	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
 	return isLocalServer(choice.Provider) || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||

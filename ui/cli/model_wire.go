@@ -59,7 +59,7 @@ func localAddress(address string) bool {
 	return err == nil && address != "" && transport.Local(u.Hostname())
 }
 
-// server is what the settings say of a provider's server.
+// server holds the settings of a provider's server.
 func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 	address, source, err := a.cfg.Endpoint(name)
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *app) server(name string) (provider.Server, *config.KeySource, error) {
 	}, keys, nil
 }
 
-// codingCLI is what an installed coding CLI is run with.
+// codingCLI holds the settings of an installed coding CLI.
 func (a *app) codingCLI(name string) (*cli.CLI, error) {
 	if a.cfg.Offline {
 		why := errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that")
@@ -119,7 +119,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 	return c, nil
 }
 
-// caps are what a coding CLI is told of them. It counts its steps only if the user says so.
+// caps are the caps that a coding CLI is given. It counts its steps only if the user says so.
 func (a *app) caps() cli.Caps {
 	money, tokens := a.agent.Left()
 	caps := cli.Caps{Money: money, Tokens: tokens}

@@ -66,7 +66,7 @@ func newSessions(a *app) *cobra.Command {
 		if v.offered != nil {
 			verb.ValidArgsFunction = v.offered
 		}
-		if name == "list" { // which it is without a verb too
+		if name == "list" { // "sessions" alone lists them too
 			c.RunE = verb.RunE
 		}
 	}

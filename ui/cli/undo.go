@@ -182,7 +182,7 @@ func (a undoCommand) undoIn(ctx context.Context, j *journal.Journal, session str
 	}
 	a.outcome.signals.End()
 	if failed != nil {
-		if a.outcome.signals.Caught() != nil { // which is all that is reported
+		if a.outcome.signals.Caught() != nil { // the signal alone is reported
 			a.warn("nothing was changed")
 		}
 		return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", failed), "")

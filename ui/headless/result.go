@@ -10,7 +10,7 @@ import (
 	"artoo/provider"
 )
 
-// Format is what stdout holds.
+// Format is the format of stdout.
 type Format string
 
 // The formats.
@@ -49,7 +49,7 @@ type ResultError struct {
 	Hint    string `json:"hint"`
 }
 
-// Info is what a result tells of the run besides the answer.
+// Info holds the facts of a result besides the answer.
 type Info struct {
 	SessionID, Provider, Model string
 	Sandbox                    string // "none" until there is one
@@ -94,7 +94,7 @@ func WriteLine(w io.Writer, v any) error {
 }
 
 // The lines of the jsonl format before its result. A type's fields are always
-// all there; docs/formats.md tells what they mean. Fields may be added.
+// all there; docs/formats.md explains them. Fields may be added.
 
 type sessionEvent struct {
 	Type      string `json:"type"` // session

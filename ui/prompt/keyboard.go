@@ -24,7 +24,7 @@ type keyboard struct {
 
 	ed      *editor
 	canvas  canvas
-	cols    int // of the terminal when the prompt was last drawn
+	cols    int // the terminal had so many when the prompt was last drawn
 	sizes   int // counts the changes of its width; the wait for an older one is void
 	decoder decoder
 	waits   int           // counts the waits for the rest of a sequence; older ones are void

@@ -5,7 +5,7 @@ package prompt
 type Queue struct {
 	prompt *Prompt
 	lines  []Line
-	bytes  int // of their texts
+	bytes  int // their texts have so many
 }
 
 // Queue has f look at and change the queue, and waits for it.

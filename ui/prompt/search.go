@@ -16,7 +16,7 @@ type search struct {
 
 type searchState struct {
 	pattern string
-	at      int // which entry was found; len(history) for none yet
+	at      int // the entry that was found; len(history) for none yet
 	failed  bool
 }
 

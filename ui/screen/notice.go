@@ -23,7 +23,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			s.input(*n.Input)
 		case n.Kind == agent.NoticeUsage || n.Text == "":
 		case n.Kind == agent.NoticeStep:
-			// As with a tool call, the text before what the provider did by itself was not the answer.
+			// As with a tool call, the text before a step of the provider's own was not the answer.
 			s.rest()
 			s.holdEnds()
 			s.print(s.layout.note(line(n.Text)))
@@ -36,7 +36,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 	})
 }
 
-// retry reports a failed try. What was held of its reply is void when the next one starts.
+// retry reports a failed try. The held part of its reply is void when the next one starts.
 func (s *Screen) retry(n agent.Notice) {
 	r := n.Retry
 	s.open.heldVoid = s.open.heldVoid || r.Discard
@@ -52,8 +52,7 @@ func (s *Screen) retry(n agent.Notice) {
 	}
 }
 
-// retryLine says what failed and when the next try comes, or what the next one does
-// differently.
+// retryLine names the failure and when the next try comes, or the change of the next one differently.
 func (lay *layout) retryLine(n agent.Notice, tries int) string {
 	r := n.Retry
 	var text string

@@ -13,8 +13,8 @@ import (
 // Piece is a part of a reply that is being gathered.
 type Piece struct {
 	Form     string          // FormText, FormCall or a form of reasoning; "" for an omitted part
-	Text     strings.Builder // of a call: its arguments
-	ID, Name string          // of a call
+	Text     strings.Builder // a call has its arguments here
+	ID, Name string          // a call has both
 	Whole    string          // its arguments, if none came piece by piece
 	Opaque   string
 }
@@ -29,7 +29,7 @@ const (
 type Reply struct {
 	Usage   provider.Usage
 	Pending []provider.Event // events that Events has not taken yet
-	Parts   []*Piece         // in the model's order
+	Parts   []*Piece         // have the model's order
 
 	begun bool
 	think Thinker

@@ -35,7 +35,7 @@ func Subset(schema json.RawMessage, numbers bool) json.RawMessage {
 		s.root = nil
 	}
 	flat, choices := s.flatten(s.root)
-	for _, c := range choices { // what they say of the properties is better than nothing
+	for _, c := range choices { // any choice's properties are better than none
 		merge(flat, map[string]any{"properties": c["properties"]})
 	}
 	delete(flat, "enum")

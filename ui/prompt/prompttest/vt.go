@@ -248,7 +248,7 @@ func (v *VT) Resize(cols int, rewraps bool) {
 		return
 	}
 	var rows [][]string // all rows the terminal ever showed, broken again
-	row, col := 0, 0    // of the cursor
+	row, col := 0, 0    // the cursor is there
 	wraps := map[int]bool{}
 	var joined []string
 	old := append(v.history(), v.Cells...)
