@@ -244,9 +244,9 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 	return t.opt.Trust.Answered(yes)
 }
 
-// TrustOnTTY asks the question on the controlling terminal, which the screen's Err must be;
+// ConfirmOnTTY asks the question on the controlling terminal, which the screen's Err must be;
 // agent.ErrNobody without one.
-func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
+func ConfirmOnTTY(ctx context.Context, s *screen.Screen, q screen.YesNo) (yes bool, err error) {
 	return onTTY(s, nil, func(at asker) (bool, error) { return yesOrNo(s, q).ask(ctx, at) })
 }
 

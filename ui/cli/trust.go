@@ -420,7 +420,7 @@ func (a trustCommand) askToTrust(ctx context.Context) error {
 		}
 	}
 	yes, err := a.confirm("trust", q, *a.yes, "artoo trust --yes, once you have looked",
-		func() (bool, error) { return ui.TrustOnTTY(ctx, a.screen, q) })
+		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
 	if err == nil && yes && !*a.yes {
 		err = accept()
 	}
@@ -442,7 +442,7 @@ func (a trustCommand) askToRun(ctx context.Context, store trust.Store) error {
 	}
 	q := screen.TrustQuestion{Dir: a.project.Root, Run: true}
 	yes, err := a.confirm("trust", q, *a.yes, "artoo trust --run --yes",
-		func() (bool, error) { return ui.TrustOnTTY(ctx, a.screen, q) })
+		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
 	if err != nil || !yes {
 		return err
 	}

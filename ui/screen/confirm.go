@@ -8,7 +8,7 @@ import (
 )
 
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
-// TrustQuestion or MemoryQuestion.
+// TrustQuestion, BundleQuestion or MemoryQuestion.
 type Confirmation interface {
 	show(b *asking)            // shows the object of the question
 	prompt(lay *layout) string // the line to ask with, safe and without escapes
@@ -90,6 +90,48 @@ func (lay *layout) confirmLine(q Confirmation, verb, about string) string {
 		room = whole
 	}
 	return lay.ascii(approve + verb + " " + unforged(lay.middle(object, room)) + "?" + end)
+}
+
+// BundleQuestion asks whether a plugin bundle is added, or with a Diff whether its newer version
+// takes the place of the one there is. Its texts may come from outside.
+type BundleQuestion struct {
+	Name  string
+	Lines []string // what it supplies, commands in full, and its files
+	Diff  string   // from the version there is; "" for a bundle that is added
+	All   string   // every file with its content, for the pager
+}
+
+func (q BundleQuestion) show(b *asking) {
+	switch {
+	case !b.cut && q.Diff == "":
+		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
+		return
+	case q.Diff != "":
+		b.changes(q.Diff)
+	}
+	b.trust("it supplies:", q.Lines)
+}
+
+func (q BundleQuestion) prompt(lay *layout) string {
+	if q.Diff != "" {
+		return lay.confirmLine(q, "update the bundle", q.Name)
+	}
+	return lay.confirmLine(q, "add the bundle", q.Name)
+}
+
+func (q BundleQuestion) keys() [][2]string {
+	return [][2]string{{"y", "use it as it is now; its servers and hooks run confined"}, {"n", "leave everything as it is"},
+		{"p", "show every file in the pager"}}
+}
+
+func (q BundleQuestion) decided(yes bool) string {
+	switch {
+	case !yes:
+		return "nothing changed"
+	case q.Diff != "":
+		return "updated"
+	}
+	return "added; artoo bundle rm " + q.Name + " takes it back"
 }
 
 // MemoryQuestion asks whether a line is added to an instruction file. Its texts may come from

@@ -1,0 +1,242 @@
+// Package bundle keeps plugin bundles: Claude Code plugins and Gemini extensions, copied into
+// artoo's own directory, pinned by their commit and content. It runs nothing of a bundle.
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/tool/extension"
+)
+
+// Record is what artoo knows of a bundle that the user added.
+type Record struct {
+	Name    string    `json:"name"`
+	Version string    `json:"version,omitempty"`
+	About   string    `json:"about,omitempty"`
+	Source  string    `json:"source"` // a directory or an address, as the user gave it
+	Ref     string    `json:"ref,omitempty"`
+	Commit  string    `json:"commit,omitempty"`
+	Sum     string    `json:"sum"` // SHA-256 of names, modes and contents, in hex
+	Added   time.Time `json:"added"`
+}
+
+// Bundle is a bundle with its content.
+type Bundle struct {
+	Record
+	Root  string // the absolute directory of the copy
+	Files []File // sorted by name
+	// Skills, Commands and Agents are absolute directories.
+	Skills, Commands, Agents []string
+	// Servers are objects with mcpServers, in the form of .mcp.json; Hooks those with hooks, in the
+	// form of Claude Code's hooks.json.
+	Servers, Hooks []Part
+	Unused         []string // what artoo does not use of it, in words
+}
+
+// Part is a piece of JSON of a bundle.
+type Part struct {
+	Place string // for messages: "review: hooks/hooks.json"
+	Data  []byte
+}
+
+// File is one file of a bundle.
+type File struct {
+	Name string // below the root, with slashes
+	Exec bool
+	Data []byte
+}
+
+// Origin is that of a piece of the bundle.
+func (b Bundle) Origin(place string) extension.Origin {
+	return extension.Origin{Source: extension.SourceBundle, Bundle: b.Name, Root: b.Root, Place: place}
+}
+
+// Data is the content of a file, nil where there is none.
+func (b Bundle) Data(name string) []byte {
+	if at := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name }); at >= 0 {
+		return b.Files[at].Data
+	}
+	return nil
+}
+
+// Error is a bundle that cannot be used. Where names the bundle or its file.
+type Error struct {
+	Where, Why, Hint string
+	Err              error // the cause; may be nil
+}
+
+// Error is "WHERE: WHY".
+func (e *Error) Error() string { return e.Where + ": " + e.Why }
+
+// Unwrap returns the cause, which may be nil.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrorKind names the kind for the exit table.
+func (*Error) ErrorKind() string { return "config" }
+
+// ErrorHint is the text after "try:".
+func (e *Error) ErrorHint() string { return e.Hint }
+
+func wrong(where, why, hint string, err error) *Error { return &Error{where, why, hint, err} }
+
+// The manifests.
+const (
+	claudeManifest = ".claude-plugin/plugin.json"
+	geminiManifest = "gemini-extension.json"
+)
+
+// manifest is what both kinds say.
+type manifest struct {
+	Name        string          `json:"name"`
+	Version     string          `json:"version"`
+	Description string          `json:"description"`
+	Commands    json.RawMessage `json:"commands"` // a path or paths, besides the usual ones
+	Agents      json.RawMessage `json:"agents"`
+	Skills      json.RawMessage `json:"skills"`
+	Hooks       json.RawMessage `json:"hooks"` // paths, or the object itself
+	MCPServers  json.RawMessage `json:"mcpServers"`
+	LSPServers  json.RawMessage `json:"lspServers"`
+	ContextFile json.RawMessage `json:"contextFileName"`
+}
+
+// read finds what the files of a bundle supply. The record's name, version and description are the
+// manifest's.
+func (b *Bundle) read() error {
+	at := claudeManifest
+	data := b.Data(at)
+	if data == nil {
+		at = geminiManifest
+		data = b.Data(at)
+	}
+	if data == nil {
+		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor a Gemini extension ("+geminiManifest+")",
+			"a directory or address of one", nil)
+	}
+	var m manifest
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &m); err != nil {
+		return wrong(at, "is not the JSON of a manifest: "+err.Error(), "report it to the author of the bundle", err)
+	}
+	if !ValidName(m.Name) {
+		return wrong(at, fmt.Sprintf("%q cannot be a bundle's name", m.Name), "lower-case letters, digits and single hyphens, at most 64", nil)
+	}
+	b.Name, b.Version, b.About = m.Name, m.Version, m.Description
+	for _, dirs := range []struct {
+		usual string
+		more  json.RawMessage
+		into  *[]string
+	}{{"skills", m.Skills, &b.Skills}, {"commands", m.Commands, &b.Commands}, {"agents", m.Agents, &b.Agents}} {
+		names, _, err := paths(dirs.more)
+		if err != nil {
+			return wrong(at, dirs.usual+": "+err.Error(), "report it to the author of the bundle", err)
+		}
+		*dirs.into = nil
+		for _, name := range append([]string{dirs.usual}, names...) {
+			full := filepath.Join(b.Root, filepath.FromSlash(name))
+			if b.has(name) && !slices.Contains(*dirs.into, full) {
+				*dirs.into = append(*dirs.into, full)
+			}
+		}
+	}
+	b.Servers, b.Hooks, b.Unused = nil, nil, nil
+	if err := b.parts(at, "mcpServers", ".mcp.json", m.MCPServers, &b.Servers); err != nil {
+		return err
+	}
+	if err := b.parts(at, "hooks", "hooks/hooks.json", m.Hooks, &b.Hooks); err != nil {
+		return err
+	}
+	if len(m.LSPServers) > 0 {
+		b.Unused = append(b.Unused, "language servers (lspServers)")
+	}
+	if len(m.ContextFile) > 0 || at == geminiManifest && b.Data("GEMINI.md") != nil {
+		b.Unused = append(b.Unused, "the context file, which every request would carry")
+	}
+	if at == geminiManifest && slices.ContainsFunc(b.Files, func(f File) bool { return path.Ext(f.Name) == ".toml" && strings.HasPrefix(f.Name, "commands/") }) {
+		b.Unused = append(b.Unused, "commands in TOML")
+	}
+	return nil
+}
+
+// ValidName reports whether a name can be a bundle's.
+func ValidName(name string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
+		name[0] != '-' && name[len(name)-1] != '-' && !strings.Contains(name, "--")
+}
+
+// has reports whether a directory of the bundle holds a file.
+func (b *Bundle) has(dir string) bool {
+	return slices.ContainsFunc(b.Files, func(f File) bool { return strings.HasPrefix(f.Name, dir+"/") })
+}
+
+// parts reads the pieces of JSON under a key: of the usual file, of those that the manifest names,
+// and in the manifest itself.
+func (b *Bundle) parts(at, key, usual string, named json.RawMessage, into *[]Part) error {
+	names, inline, err := paths(named)
+	if err != nil {
+		return wrong(at, key+": "+err.Error(), "report it to the author of the bundle", err)
+	}
+	if !slices.Contains(names, usual) && b.Data(usual) != nil {
+		names = append([]string{usual}, names...)
+	}
+	for _, name := range names {
+		data := b.Data(name)
+		if data == nil {
+			return wrong(at, key+": no such file: "+name, "report it to the author of the bundle", nil)
+		}
+		if !json.Valid(data) {
+			return wrong(name, "is not JSON", "report it to the author of the bundle", nil)
+		}
+		*into = append(*into, Part{b.Name + ": " + name, data})
+	}
+	if inline != nil {
+		whole, err := json.Marshal(map[string]json.RawMessage{key: inline})
+		if err != nil {
+			return wrong(at, key+": "+err.Error(), "", err)
+		}
+		*into = append(*into, Part{b.Name + ": " + at, whole})
+	}
+	return nil
+}
+
+// paths reads a path, several, or the object itself. A path stays inside the bundle.
+func paths(raw json.RawMessage) (names []string, inline json.RawMessage, err error) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
+		return nil, nil, nil
+	case raw[0] == '{':
+		return nil, raw, nil
+	case raw[0] == '"':
+		names = make([]string, 1)
+		err = json.Unmarshal(raw, &names[0])
+	default:
+		err = json.Unmarshal(raw, &names)
+	}
+	if err != nil {
+		return nil, nil, errors.New("is neither a path nor paths")
+	}
+	for i, name := range names {
+		if names[i] = path.Clean(strings.TrimPrefix(name, "./")); !fs.ValidPath(names[i]) || names[i] == "." {
+			return nil, nil, fmt.Errorf("%q leads out of the bundle, or is all of it", name)
+		}
+	}
+	return names, nil, nil
+}
+
+// rooted is a piece of JSON with the bundle's directory in place of the variables for it.
+func (b *Bundle) rooted(data []byte) []byte {
+	root, err := json.Marshal(b.Root)
+	if err != nil {
+		return data // a string always can be marshalled
+	}
+	inside := string(root[1 : len(root)-1])
+	return []byte(strings.NewReplacer("${CLAUDE_PLUGIN_ROOT}", inside, "${extensionPath}", inside).Replace(string(data)))
+}

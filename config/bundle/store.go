@@ -1,0 +1,320 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"artoo/tool/atomicfile"
+	"artoo/tool/git"
+	"artoo/tool/text"
+)
+
+// Bounds of a bundle: more nobody looks through, and its content is summed at each start.
+const (
+	mostEntries  = 5000
+	mostBytes    = 4 << 20 // of a file
+	mostTogether = 32 << 20
+)
+
+// Store is the directory of the bundles, artoo's own.
+type Store struct{ Dir string }
+
+// staging begins the names of directories that hold what was not approved yet.
+const staging = ".new-"
+
+// Fetch copies a bundle from a directory or a git repository, for the user to look at. done removes
+// the copy, unless Keep took it. git runs no program that the repository names.
+func (s Store) Fetch(ctx context.Context, environ []string, source, ref string) (b Bundle, done func(), err error) {
+	done = func() {}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return b, done, err
+	}
+	root, err := os.MkdirTemp(s.Dir, staging)
+	if err != nil {
+		return b, done, err
+	}
+	done = func() { _ = os.RemoveAll(root) } // a copy that stays is swept with the next one
+	s.sweep(root)
+	b = Bundle{Record: Record{Source: source, Ref: ref}, Root: root}
+	from := source
+	if IsAddress(source) {
+		clone := filepath.Join(root, ".clone")
+		if b.Commit, err = checkout(ctx, environ, clone, source, ref); err != nil {
+			return b, done, wrong(source, "cannot be fetched: "+err.Error(), "check the address and the ref, or clone it and name the directory", err)
+		}
+		from = clone
+	} else if ref != "" {
+		return b, done, wrong(source, "a directory has no ref", "an address such as file://"+source+"@"+ref, nil)
+	}
+	files, err := readTree(from)
+	if err != nil {
+		return b, done, wrong(source, err.Error(), "fix the bundle, or report it to its author", err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, ".clone")); err != nil {
+		return b, done, err
+	}
+	for _, f := range files {
+		at := filepath.Join(root, filepath.FromSlash(f.Name))
+		mode := fs.FileMode(0o600)
+		if f.Exec {
+			mode = 0o700
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return b, done, err
+		}
+		if err := os.WriteFile(at, f.Data, mode); err != nil {
+			return b, done, err
+		}
+	}
+	b.Files, b.Sum = files, sum(files)
+	return b, done, b.read()
+}
+
+// sweep removes copies that killed runs left; one that another run looks at is younger than a day.
+func (s Store) sweep(own string) {
+	found, _ := filepath.Glob(filepath.Join(s.Dir, staging+"*")) // the pattern is well formed
+	for _, dir := range found {
+		if info, err := os.Stat(dir); err == nil && dir != own && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(dir) // the next one tries again
+		}
+	}
+}
+
+// IsAddress reports whether a source is a git repository's address, not a directory.
+func IsAddress(source string) bool {
+	return strings.Contains(source, "://") || scpLike.MatchString(source)
+}
+
+var scpLike = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:`)
+
+// SplitRef takes @REF from the end of an address.
+func SplitRef(source string) (address, ref string) {
+	if !IsAddress(source) {
+		return source, ""
+	}
+	begin := len(scpLike.FindString(source))
+	if i := strings.Index(source, "://"); i >= 0 {
+		begin = i + len("://")
+		begin += max(0, strings.IndexByte(source[begin:], '/'))
+	}
+	if i := strings.IndexByte(source[begin:], '@'); i >= 0 {
+		return source[:begin+i], source[begin+i+1:]
+	}
+	return source, ""
+}
+
+// refName is a branch, a tag or a commit; git would take one with a dash for an option.
+var refName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]*$`)
+
+// checkout has git fetch a commit, alone, into a new directory.
+func checkout(ctx context.Context, environ []string, dir, address, ref string) (commit string, err error) {
+	if ref != "" && !refName.MatchString(ref) {
+		return "", fmt.Errorf("%q is no ref", ref)
+	}
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return "", errors.New("the address holds a password, which would be kept")
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	g := git.Git{Dir: dir, Env: git.SafeEnviron(environ), Flags: []string{"-c", "init.templateDir=", "-c", "advice.detachedHead=false"}}
+	g = g.With("GIT_ALLOW_PROTOCOL=https:http:ssh:git:file")
+	for _, protocol := range []string{"https", "http", "ssh", "git", "file"} {
+		g.Flags = append(g.Flags, "-c", "protocol."+protocol+".allow=always")
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet"},
+		{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", address, cmp.Or(ref, "HEAD")},
+		{"checkout", "--quiet", "--detach", "FETCH_HEAD"},
+	} {
+		if err := g.Do(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	err = g.Run(ctx, nil, '\n', func(line string) error { commit = line; return nil }, "rev-parse", "HEAD")
+	return commit, err
+}
+
+// readTree reads all files of a directory except for git's. The error names a file.
+func readTree(dir string) (files []File, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, bytes := 0, 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch entries++; {
+		case err != nil:
+			return err
+		case path.Base(name) == ".git" && d.IsDir():
+			return fs.SkipDir
+		case path.Base(name) == ".git": // of a work tree elsewhere
+			return nil
+		case entries > mostEntries:
+			return fmt.Errorf("%s is one of more than %d entries", name, mostEntries)
+		case d.IsDir():
+			return nil
+		}
+		info, err := root.Stat(name) // a link that leads out of the directory is an error
+		if err != nil {
+			return fmt.Errorf("%s is a link that leads out of the bundle, or nowhere", name)
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a directory, or a link to a directory", name)
+		}
+		// O_NONBLOCK: opening what has become a FIFO just now does not wait for its writer.
+		f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
+		switch err = errors.Join(err, f.Close()); {
+		case err != nil:
+			return err
+		case len(data) > mostBytes:
+			return fmt.Errorf("%s is larger than %s", name, text.Bytes(mostBytes))
+		}
+		if bytes += len(data); bytes > mostTogether {
+			return fmt.Errorf("%s is one of files of more than %s together", name, text.Bytes(mostTogether))
+		}
+		files = append(files, File{Name: name, Exec: info.Mode()&0o100 != 0, Data: data})
+		return nil
+	})
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return files, err
+}
+
+func sum(files []File) string {
+	whole := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(whole, "%q %t %x\n", f.Name, f.Exec, sha256.Sum256(f.Data))
+	}
+	return hex.EncodeToString(whole.Sum(nil))
+}
+
+// Keep puts an approved copy in force, in place of an earlier version.
+func (s Store) Keep(b Bundle, now time.Time) error {
+	b.Added = now
+	data, err := json.MarshalIndent(b.Record, "", "\t")
+	if err != nil {
+		return err
+	}
+	// A record of another content makes the bundle unused, so a kill in between puts nothing in force.
+	if err := os.RemoveAll(s.root(b.Name)); err != nil {
+		return err
+	}
+	if err := os.Rename(b.Root, s.root(b.Name)); err != nil {
+		return err
+	}
+	return atomicfile.Write(s.record(b.Name), append(data, '\n'), 0o600)
+}
+
+func (s Store) root(name string) string   { return filepath.Join(s.Dir, name) }
+func (s Store) record(name string) string { return filepath.Join(s.Dir, name+".json") }
+
+// Names are the bundles that the user added, in alphabetical order.
+func (s Store) Names() ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && ValidName(name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// Open reads a bundle that the user added. The error, an *Error, is of one that is not there, or
+// whose content is not what was approved; then the record counts.
+func (s Store) Open(name string) (b Bundle, err error) {
+	if !ValidName(name) {
+		return b, wrong("bundle "+name, "no such bundle", "artoo bundle list", nil)
+	}
+	data, err := os.ReadFile(s.record(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, wrong("bundle "+name, "no such bundle", "artoo bundle list", err)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &b.Record)
+	}
+	again := "artoo bundle rm " + name + ", and add it again"
+	if err != nil || b.Name != name {
+		return b, wrong("bundle "+name, "its record cannot be read", again, err)
+	}
+	if b.Root, err = filepath.Abs(s.root(name)); err != nil {
+		return b, err
+	}
+	record := b.Record
+	if b.Files, err = readTree(b.Root); err != nil {
+		return b, wrong("bundle "+name, "not used: "+err.Error(), again, err)
+	}
+	if sum(b.Files) != b.Sum {
+		return b, wrong("bundle "+name, "not used: its content is not what you approved", "artoo bundle update "+name, nil)
+	}
+	err = b.read()
+	for i := range b.Servers { // they are exec'd, so the path stands in no shell line
+		b.Servers[i].Data = b.rooted(b.Servers[i].Data)
+	}
+	b.Record = record
+	return b, err
+}
+
+// Remove forgets a bundle and removes its copy.
+func (s Store) Remove(name string) error {
+	if err := os.Remove(s.record(name)); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.root(name))
+}
+
+// Changes compares two versions of a bundle file by file: name, content before and after, nil for
+// none.
+func Changes(before, after Bundle, each func(name string, before, after []byte, was, is bool) error) error {
+	var names []string
+	for _, f := range slices.Concat(before.Files, after.Files) {
+		if !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	find := func(b Bundle, name string) (f File, ok bool) {
+		i := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name })
+		if i < 0 {
+			return f, false
+		}
+		return b.Files[i], true
+	}
+	for _, name := range names {
+		old, was := find(before, name)
+		now, is := find(after, name)
+		if was && is && string(old.Data) == string(now.Data) && old.Exec == now.Exec {
+			continue
+		}
+		if err := each(name, old.Data, now.Data, was, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"artoo/agent"
+	"artoo/config/bundle"
+	"artoo/tool/edit"
+	"artoo/ui"
+	"artoo/ui/sanitize"
+	"artoo/ui/screen"
+)
+
+// bundleCommand is `artoo bundle`.
+type bundleCommand struct {
+	*app
+	json, yes *bool
+}
+
+func newBundle(a *app) *cobra.Command {
+	c := a.command("bundle [list|add|show|update|rm] [--yes]", "plugin bundles: Claude Code plugins and Gemini extensions", common())
+	b := bundleCommand{app: a, json: jsonFlag(c), yes: c.PersistentFlags().Bool("yes", false, "add or update without a question")}
+	list := func(context.Context, []string) error { return b.list() }
+	c.RunE = func(*cobra.Command, []string) error { return b.list() }
+	a.verb(c, "list", list)
+	add := a.verb(c, "add DIR|URL[@REF]", func(ctx context.Context, words []string) error { return b.add(ctx, words[0]) })
+	add.Args, add.ValidArgsFunction = a.words(1, 1, "which directory or address?"), nil
+	for _, verb := range []struct {
+		use string
+		run func(ctx context.Context, name string) error
+	}{{"show NAME", b.show}, {"update NAME", b.update}, {"rm NAME", b.remove}} {
+		v := a.verb(c, verb.use, func(ctx context.Context, words []string) error { return verb.run(ctx, words[0]) })
+		v.Args = a.words(1, 1, "which bundle?")
+	}
+	return c
+}
+
+// bundleStore is where bundles are kept. The error is of a machine that allows none, or without a
+// home.
+func (a *app) bundleStore() (bundle.Store, error) {
+	if err := a.cfg.Policy.CheckBundles(); err != nil {
+		return bundle.Store{}, err
+	}
+	dir, err := a.cfg.Paths.DataDir()
+	return bundle.Store{Dir: filepath.Join(dir, "bundles")}, err
+}
+
+func (a bundleCommand) open() (bundle.Store, error) {
+	if err := a.load(false, false); err != nil {
+		return bundle.Store{}, err
+	}
+	return a.bundleStore()
+}
+
+// bundles are those in use, each as the user approved it. What is not used is reported.
+func (a *app) bundles() (list []bundle.Bundle) {
+	store, err := a.bundleStore()
+	if a.cfg.Policy.NoBundles {
+		if names, e := (bundle.Store{Dir: store.Dir}).Names(); e == nil && names != nil {
+			a.warn(err.Error())
+		}
+		return nil
+	}
+	if err != nil {
+		return nil // without a home there are none
+	}
+	names, err := store.Names()
+	if err != nil {
+		a.warn("bundles: " + err.Error())
+	}
+	for _, name := range names {
+		b, err := store.Open(name)
+		if err != nil {
+			a.warn(err.Error())
+			continue
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// listedBundle is a row of the list.
+type listedBundle struct {
+	bundle.Record
+	Problem string `json:"problem,omitempty"` // why it is not used
+}
+
+func (a bundleCommand) list() error {
+	store, err := a.open()
+	if err != nil {
+		return err
+	}
+	names, err := store.Names()
+	if err != nil {
+		return err
+	}
+	if names == nil && !*a.json {
+		a.screen.Line("no bundles; artoo bundle add DIR or URL adds one")
+	}
+	var rows []listedBundle
+	for _, name := range names {
+		b, err := store.Open(name)
+		row := listedBundle{Record: b.Record}
+		if err != nil {
+			row.Name, row.Problem = name, err.Error()
+		}
+		rows = append(rows, row)
+	}
+	return printEach(a.process.Out, rows, *a.json, func(r listedBundle) string {
+		commit := r.Commit[:min(12, len(r.Commit))]
+		line := strings.Join(strings.Fields(fmt.Sprintf("%s  %s %s  %s", r.Name, r.Version, commit, r.Source)), "  ")
+		if r.Problem != "" {
+			line += "  " + r.Problem
+		}
+		return sanitize.Text(line, sanitize.Line)
+	})
+}
+
+func (a bundleCommand) show(_ context.Context, name string) error {
+	store, err := a.open()
+	if err != nil {
+		return err
+	}
+	b, err := store.Open(name)
+	if err != nil {
+		return err
+	}
+	return printEach(a.process.Out, append(bundleHead(b), bundleLines(b)...), false, func(line string) string {
+		return sanitize.Text(line, sanitize.Line)
+	})
+}
+
+func (a bundleCommand) remove(_ context.Context, name string) error {
+	store, err := a.open()
+	if err != nil {
+		return err
+	}
+	if _, err := store.Open(name); errors.Is(err, os.ErrNotExist) || !bundle.ValidName(name) {
+		return err
+	}
+	if err := store.Remove(name); err != nil {
+		return fail(agent.KindInternal, "bundle "+name, err, "check the owner of "+store.Dir)
+	}
+	a.screen.Line("removed: " + name)
+	return nil
+}
+
+func (a bundleCommand) add(ctx context.Context, given string) error {
+	store, err := a.open()
+	if err != nil {
+		return err
+	}
+	source, ref := bundle.SplitRef(given)
+	if !bundle.IsAddress(source) {
+		if source, err = filepath.Abs(source); err != nil {
+			return err
+		}
+	}
+	b, done, err := store.Fetch(ctx, os.Environ(), source, ref)
+	defer done()
+	if err != nil {
+		return err
+	}
+	if old, err := store.Open(b.Name); err == nil || !errors.Is(err, os.ErrNotExist) {
+		return fail(agent.KindUsage, "bundle "+b.Name, fmt.Errorf("is there already, from %s", cmp.Or(old.Source, "elsewhere")),
+			"artoo bundle update "+b.Name+", or artoo bundle rm "+b.Name)
+	}
+	return a.approve(ctx, store, b, "", "artoo bundle add --yes "+given)
+}
+
+// update fetches a bundle again and shows what changed.
+func (a bundleCommand) update(ctx context.Context, name string) error {
+	store, err := a.open()
+	if err != nil {
+		return err
+	}
+	old, broken := store.Open(name)
+	if old.Source == "" {
+		return broken
+	}
+	now, done, err := store.Fetch(ctx, os.Environ(), old.Source, old.Ref)
+	defer done()
+	if err != nil {
+		return err
+	}
+	switch {
+	case now.Name != name:
+		return fail(agent.KindConfig, "bundle "+name, fmt.Errorf("is called %s now", now.Name), "artoo bundle rm "+name+", and add it again")
+	case broken == nil && now.Sum == old.Sum:
+		a.screen.Line("unchanged: " + name)
+		return nil
+	}
+	var diff strings.Builder
+	err = bundle.Changes(old, now, func(name string, before, after []byte, was, is bool) error {
+		text, err := edit.DiffFiles(name, before, after, was, is)
+		if text == "" && err == nil {
+			text = name + ": may be executed, or no longer\n"
+		}
+		diff.WriteString(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.approve(ctx, store, now, cmp.Or(diff.String(), "the content is what you approved\n"), "artoo bundle update --yes "+name)
+}
+
+func (a bundleCommand) approve(ctx context.Context, store bundle.Store, b bundle.Bundle, diff, again string) error {
+	q := screen.BundleQuestion{Name: b.Name, Diff: diff, Lines: append(bundleHead(b), bundleLines(b)...)}
+	var all strings.Builder
+	for _, f := range b.Files {
+		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"), strings.TrimRight(string(f.Data), "\n"))
+	}
+	q.All = all.String()
+	yes, err := a.confirm("bundle", q, *a.yes, again+", once you have looked",
+		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
+	if err != nil || !yes {
+		return err
+	}
+	return store.Keep(b, time.Now().UTC())
+}
+
+// bundleHead says what a bundle is and where it comes from.
+func bundleHead(b bundle.Bundle) []string {
+	head := []string{strings.TrimSpace(b.Name + " " + b.Version), "from " + b.Source}
+	if b.About != "" {
+		head[0] += ": " + b.About
+	}
+	if b.Commit != "" {
+		head[1] += ", commit " + b.Commit
+	}
+	return head
+}
+
+// bundleLines are what a bundle supplies: servers and hooks as they are written, and all its files.
+func bundleLines(b bundle.Bundle) (lines []string) {
+	for _, kind := range []struct {
+		name  string
+		parts []bundle.Part
+	}{{"servers", b.Servers}, {"hooks", b.Hooks}} {
+		for _, part := range kind.parts {
+			var text bytes.Buffer
+			if err := json.Indent(&text, bytes.TrimSpace(part.Data), "", "  "); err != nil {
+				text.Write(part.Data)
+			}
+			lines = append(lines, kind.name+", confined ("+part.Place+"):")
+			for line := range strings.Lines(text.String()) {
+				lines = append(lines, "  "+strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	for _, kind := range []struct {
+		name string
+		dirs []string
+	}{{"skills", b.Skills}, {"commands", b.Commands}, {"agents", b.Agents}} {
+		for _, dir := range kind.dirs {
+			if rel, err := filepath.Rel(b.Root, dir); err == nil {
+				lines = append(lines, kind.name+": "+filepath.ToSlash(rel))
+			}
+		}
+	}
+	for _, unused := range b.Unused {
+		lines = append(lines, "not used: "+unused)
+	}
+	for _, f := range b.Files {
+		line := fmt.Sprintf("file: %s  (%s)", f.Name, screen.Count(len(f.Data), "byte"))
+		if f.Exec {
+			line += ", executable"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
