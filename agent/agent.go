@@ -326,6 +326,10 @@ func (a *Agent) open(s *conversation.Session) error {
 			return err
 		}
 	}
+	if m := a.session.opt.Env.MCP; m != nil && a.session.parent == nil { // The settings depend on whether there are any.
+		a.session.system = ""
+		a.session.openServers()
+	}
 	system, settings, instructions := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
 	if w != nil {
 		var cut bool
@@ -381,6 +385,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		Mask: a.session.opt.Secrets.Mask,
 	}, s)
 	a.session.system = system
+	a.session.openServers()
 	a.session.sessionID = ""
 	if s != nil {
 		a.session.sessionID = s.ID()
@@ -415,7 +420,7 @@ func (a *Agent) Context() ContextUse {
 	for _, n := range sizes {
 		sum += n
 	}
-	for _, name := range []string{"system prompt", "instructions", "tools", "your messages", "summary", "answers and reasoning",
+	for _, name := range []string{"system prompt", "instructions", "tools", "MCP servers", "your messages", "summary", "answers and reasoning",
 		"tool calls", "tool results", "images"} {
 		if n := sizes[name]; n > 0 {
 			info.Parts = append(info.Parts, ContextPart{name, int(int64(n) * int64(info.Used) / int64(max(sum, 1)))})
@@ -429,6 +434,10 @@ func (a *Agent) Context() ContextUse {
 func (a *Agent) contextSizes() map[string]int {
 	conv, sizes := a.session.conv, map[string]int{}
 	for _, spec := range a.session.specs() {
+		if ofServers(spec.Name) {
+			sizes["MCP servers"] += conv.ToolTokens(spec)
+			continue
+		}
 		sizes["tools"] += conv.ToolTokens(spec)
 	}
 	for _, i := range a.notes.instructions {

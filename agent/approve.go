@@ -201,7 +201,7 @@ func (c *calls) policy(p *pending) (err error) {
 		return c.session.opt.Policy.Decide(p.tool.Name, p.call.Access).Heeding(p.opinion, c.session.opt.Policy.Mode), nil
 	})
 	p.mode = c.session.opt.Policy.Mode
-	p.reads = onlyReads(p.tool) || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
+	p.reads = onlyReads(p.tool) || p.readsOnServer() || p.readsAlone() || p.decision.Has(permission.ReadsOnly)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/mcp"
 )
 
 // Callbacks is how a turn is reported, and how its questions are asked.
@@ -145,6 +146,9 @@ const (
 	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and
 	// Choices of which one is Answer.Text; "" is a trim.
 	QuestionCompact QuestionKind = "compact"
+	// QuestionForm is an MCP server's, during Call: a form to fill in, or an address to open, in
+	// Form. Answer.Form is the answer.
+	QuestionForm QuestionKind = "form"
 )
 
 // Question asks whether a call may run.
@@ -178,6 +182,7 @@ type Question struct {
 	Plan, Text string
 	Choices    []string
 	Then       permission.Mode
+	Form       *mcp.Request // the server's words; nil for other questions
 	// Number and Of count the questions of one reply, from 1.
 	Number, Of int
 }
@@ -213,6 +218,8 @@ type Answer struct {
 	// again. nil otherwise.
 	Input []byte
 	By    string // the hook that answered; "" for the user
+	// Form answers QuestionForm; its zero value cancels.
+	Form mcp.Answer
 }
 
 // Answered is a question that a hook answered in the user's place.

@@ -66,7 +66,9 @@ func (c *calls) prepare(ctx context.Context, calls []provider.ToolCall, i int) *
 			call.Raw, p.call.Input = "", text
 		}
 	}
+	c.serverCall(p)
 	switch {
+	case p.final:
 	case p.tool == nil:
 		p.fail("unknown tool", strings.TrimSpace(fmt.Sprintf("There is no tool %q. The tools are: %s. %s", call.Name, c.session.toolNames(),
 			tool.Instead(call.Name))))
@@ -95,7 +97,7 @@ func (c *calls) brokenInput(call provider.ToolCall) string {
 
 // sideBySide is how many of the next calls run together: one, or all that read or are sub-agents' work.
 func sideBySide(next []*pending) (n int) {
-	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool) || next[n].commandReads()) {
+	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool) || next[n].commandReads() || next[n].readsOnServer()) {
 		n++
 	}
 	return max(n, 1)
@@ -255,6 +257,9 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 			return
 		}
 	}
+	for _, text := range e.result.Notices {
+		c.cb.notice(NoticeWarning, text)
+	}
 	p.job = e.result.Job
 	onLayer := p.decision.Place == permission.PlaceLayer
 	switch {
@@ -294,6 +299,7 @@ func (c *calls) finish(p *pending) error {
 	if p.outcome.Status == CallOK {
 		c.session.offerFor(c.cb, p.call.Access.Paths)
 	}
+	c.afterServer(p)
 	if c.session.guide != nil && p.outcome.Status == CallOK {
 		p.outcome.Text += c.session.guide(p.call.Access.Paths)
 	}
@@ -305,7 +311,7 @@ func (c *calls) finish(p *pending) error {
 	}
 	p.result.By = p.answeredBy
 	p.outcome.Text, p.outcome.Summary = c.session.masked(p.outcome.Text), c.session.masked(p.outcome.Summary)
-	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
+	p.result.CallID, p.result.Name = p.call.ID, p.wire
 	p.result.Text = p.outcome.Text
 	p.result.Effect = p.effect(c.session)
 	p.result.IsError = p.outcome.Status != CallOK

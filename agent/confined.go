@@ -22,6 +22,10 @@ import (
 // environment is what a call's tool works with: commands start where it was decided.
 func (c *calls) environment(p *pending) *tool.Env {
 	env := *c.env
+	if p.tool.Kind == tool.KindServer {
+		env.Forms = c.forms(p)
+		return &env
+	}
 	if p.tool.Kind == tool.KindNetwork {
 		env.Hosts = c.session.opt.Policy.Hosts(p.tool.Name)
 		return &env
@@ -168,7 +172,7 @@ func (c *calls) keepBefore(ctx context.Context, p *pending) (kept bool, err erro
 		c.keeper.step = c.keeper.journal.Begin(c.session.turnNumber(), what)
 		_, err := c.keeper.step.Before(access.Paths...)
 		return true, err
-	case access.Kind != tool.KindRun || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReadOnly:
+	case access.Kind != tool.KindRun && !(access.Kind == tool.KindServer && access.Local) || p.reads || p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReadOnly:
 		return false, nil
 	case c.keeper.step == nil: // else it was kept when it was decided
 		c.keeper.step = c.keeper.journal.Begin(c.session.turnNumber(), what)

@@ -57,3 +57,6 @@ func (a *Agent) Confine(s Sandbox) { a.session.opt.Sandbox = s }
 
 // CompactMode is what happens at a full budget in this session.
 func (a *Agent) CompactMode() Compaction { return a.session.compactMode() }
+
+// Forget makes these the tools of a server that the model knows.
+func (a *Agent) Forget(server string, tools ...string) { a.session.catalogues[server] = tools }

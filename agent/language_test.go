@@ -15,6 +15,7 @@ import (
 	"artoo/tool/files"
 	"artoo/tool/lsp"
 	"artoo/tool/lsp/lsptest"
+	"artoo/tool/mcp/mcptest"
 	"artoo/tool/shell"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if task := os.Getenv(crashVar); task != "" {
 		os.Exit(crashed(task))
 	}
-	if lsptest.Serve(os.Stdin, os.Stdout) {
+	if lsptest.Serve(os.Stdin, os.Stdout) || mcptest.Serve(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Exit) {
 		return
 	}
 	os.Exit(m.Run())

@@ -15,6 +15,7 @@ import (
 	"artoo/provider"
 	"artoo/tool/builtin"
 	"artoo/tool/environ"
+	"artoo/tool/mcp"
 	"artoo/tool/text"
 )
 
@@ -102,6 +103,7 @@ func (n *modelNotes) next(s *session) (notes []provider.Part) {
 		}
 		b.known = now.key()
 	}
+	tell(provider.NoteServers, s.serversChanged())
 	if w == nil {
 		return notes
 	}
@@ -140,6 +142,9 @@ func (s *session) settingsNow() settings {
 			now.Tools = append(now.Tools, t.Name)
 		}
 	}
+	if m := s.opt.Env.MCP; m != nil {
+		now.ServersRead = slices.ContainsFunc(m.Servers(), func(i mcp.Info) bool { return len(i.Read) > 0 })
+	}
 	if w == nil {
 		return now
 	}
@@ -177,7 +182,9 @@ type settings struct {
 }
 
 // ofServers reports whether a tool stands for MCP servers.
-func ofServers(name string) bool { return name == "mcp_call" || strings.HasPrefix(name, "mcp__") }
+func ofServers(name string) bool {
+	return name == builtin.FindTool || name == builtin.CallTool || strings.HasPrefix(name, "mcp__")
+}
 
 func (s settings) offers(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Tools, n) })

@@ -23,6 +23,7 @@ import (
 type pending struct {
 	call    Call
 	tool    *tool.Tool
+	wire    string // the name by which the model called
 	result  provider.ToolResult
 	outcome CallResult
 	reads   bool   // it changes nothing
@@ -75,11 +76,12 @@ func onlyReads(t *tool.Tool) bool {
 // changesHere reports whether a call may change files, or what the decisions over other calls
 // depend on.
 func (p *pending) changesHere() bool {
-	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork
+	elsewhere := p.call.Access.Kind == tool.KindServer && (p.call.Access.Reads || !p.call.Access.Local)
+	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork && !elsewhere
 }
 
 func newPending(calls []provider.ToolCall, i int) *pending {
-	return &pending{call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
+	return &pending{wire: calls[i].Name, call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
 }
 
 func (p *pending) end(r CallResult) {

@@ -20,6 +20,7 @@ import (
 	"artoo/tool/environ"
 	"artoo/tool/journal"
 	"artoo/tool/lsp"
+	"artoo/tool/mcp"
 	"artoo/tool/names"
 	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
@@ -45,6 +46,8 @@ type ProjectOptions struct {
 	// ServersTrusted starts them.
 	Servers        []lsp.Server
 	ServersTrusted bool
+	// MCP has the MCP servers; Root and Start are the agent's own, and Notice may be.
+	MCP mcp.Config
 }
 
 // ForProject makes an agent that works in the project of a directory, in this order: the facts of
@@ -71,6 +74,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 		return nil, err
 	}
 	p.makeTools(confiner)
+	p.makeServers(confiner)
 	opt.Journal = p.openJournal
 	if a, err = New(opt.Options); err != nil {
 		return nil, err

@@ -45,7 +45,12 @@ type session struct {
 	// was not given yet; "" for none. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
-	todo    []todoItem      // the model's plan of a long task
+	todo []todoItem // the model's plan of a long task
+	// catalogues are the whole names of the tools of MCP servers as the model knows them, by server;
+	// compared are the servers whose tools were compared with the rules.
+	catalogues map[string][]string
+	compared   []string
+
 	kinds   []string        // the extensions of files that tools are offered for
 	looking <-chan []string // gives those that the project has, nil once they are taken
 	turns   []string        // The user wrote these since the session was opened, in order.

@@ -52,6 +52,7 @@ const (
 	NoteInstructions Note = "instructions" // instruction files that have changed
 	NoteGit          Note = "git"          // the repository as the session begins
 	NoteBackground   Note = "background"   // background commands that have ended
+	NoteServers      Note = "servers"      // tools of MCP servers that have changed
 	NoteUndo         Note = "undo"         // files that the user brought back
 	NoteHook         Note = "hook"         // hooks add it
 	NoteReminder     Note = "reminder"     // said between two steps; the newest alone is sent

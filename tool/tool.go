@@ -20,6 +20,7 @@ import (
 
 	"artoo/tool/files"
 	"artoo/tool/lsp"
+	"artoo/tool/mcp"
 	"artoo/tool/shell"
 	"artoo/tool/web"
 )
@@ -69,6 +70,8 @@ type Access struct {
 	// means that the user lists the tool as one that only reads.
 	Server, Address, Claims string
 	Reads                   bool
+	// Local says of KindServer that the server is a process of this machine, which may change files.
+	Local bool
 	// Changed is set for KindServer: how the tool's definition differs from the one that was
 	// accepted, as a diff; no allow rule covers such a call. "" for an accepted one.
 	Changed string
@@ -96,6 +99,8 @@ type Result struct {
 	Job *shell.Job
 	// Stopped says that the command was ended before it was done.
 	Stopped bool
+	// Notices are for the user, a sentence each; nil for none.
+	Notices []string
 }
 
 // Image is an image a tool returns; Data is raw. Name, for models that do not see, may be "".
@@ -345,6 +350,13 @@ type Env struct {
 	Jobs *shell.Jobs
 	// LSP asks language servers about files; nil where there are none.
 	LSP *lsp.Manager
+	// MCP are the MCP servers; nil where there are none. Forms puts a server's request to the user
+	// during a call; the loop sets it for each call, and nil cancels each.
+	MCP   *mcp.Manager
+	Forms func(ctx context.Context, r mcp.Request) (mcp.Answer, error)
+	// KeepFile keeps data that a tool gave in the session's directory for outputs, and returns the
+	// file's absolute path; extension begins with a dot. nil keeps nothing.
+	KeepFile func(tool, extension string, data []byte) (path string, err error)
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most a call may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration
 	// Kill, when it is closed, has interrupted commands killed at once, without

@@ -24,6 +24,16 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	at.notify = t.opt.Notify
 	var d dialogue[agent.Answer]
 	switch q.Kind {
+	case agent.QuestionForm:
+		a, err := t.form(ctx, at, q)
+		switch {
+		case err == nil || errors.Is(err, prompt.ErrInterrupted):
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		default: // the end of the input cancels
+			err = nil
+		}
+		return a, err
 	case agent.QuestionSteps:
 		d = goOn(q)
 	case agent.QuestionChoice, agent.QuestionCompact:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -68,6 +69,12 @@ type Confiner struct {
 	temp    *tempdir.Dir // nil before the first command
 	sandbox *sandbox.Sandbox
 	broken  error // why it could not be started
+
+	servers struct {
+		once     sync.Once
+		confiner *Confiner // that of MCP servers; nil before the first one
+		broken   error
+	}
 }
 
 // New makes a Confiner. facts are what the machine can do here. Nothing is started before the
@@ -119,6 +126,31 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	return c.run(cmd, sandbox.Options{Job: true, Exec: true})
 }
 
+// StartMCP starts an MCP server: it writes the whole project except what programs run
+// automatically, has an empty home, and keeps the machine's network.
+func (c *Confiner) StartMCP(cmd *exec.Cmd) (shell.Started, error) {
+	c.servers.once.Do(func() { c.servers.confiner, c.servers.broken = c.networked() })
+	if c.servers.broken != nil {
+		return nil, c.servers.broken
+	}
+	return c.servers.confiner.run(cmd, sandbox.Options{Job: true, Whole: true, Exec: true})
+}
+
+// networked is the same sandbox with the machine's network, whose caches and temporary files are
+// apart. It is open.
+func (c *Confiner) networked() (*Confiner, error) {
+	config := c.config
+	config.Network, config.Loopback = true, nil
+	if config.Cache != "" {
+		config.Cache = filepath.Join(config.Cache, "servers")
+	}
+	other := New(config, c.facts)
+	if err := other.open(); err != nil {
+		return nil, fmt.Errorf("the sandbox cannot be started: %w", errors.Join(err, other.Close()))
+	}
+	return other, nil
+}
+
 func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error) {
 	cmd.Env = c.config.environ(cmd.Env)
 	process, err := c.sandbox.Start(cmd, options)
@@ -131,7 +163,11 @@ func (c *Confiner) run(cmd *exec.Cmd, options sandbox.Options) (Confined, error)
 // Close ends the sandbox and all that still runs in it.
 func (c *Confiner) Close() error {
 	c.start.Do(func() { c.broken = errors.New("the session is over") })
+	c.servers.once.Do(func() { c.servers.broken = errors.New("the session is over") })
 	var err error
+	if c.servers.confiner != nil {
+		err = c.servers.confiner.Close()
+	}
 	if c.sandbox != nil {
 		err = errors.Join(err, c.sandbox.Close())
 	}

@@ -54,6 +54,9 @@ type Config struct {
 	// project: all below it is too. It is called from any goroutine; nil finds none.
 	IsCache func(rel string) bool
 
+	// Network leaves commands the machine's network.
+	Network bool
+
 	inMemory bool  // has layers lie in memory, as where Layers cannot hold one
 	Loopback []int // ports of this machine's loopback that are let in
 	Limits   Limits

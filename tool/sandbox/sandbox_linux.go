@@ -59,7 +59,7 @@ type Sandbox struct {
 func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 	config.Limits = config.Limits.orDefault()
 	s := &Sandbox{config: config, facts: facts, ended: make(chan struct{})}
-	setup := launcher.Setup{Mechanism: string(facts.Mechanism)}
+	setup := launcher.Setup{Mechanism: string(facts.Mechanism), Network: config.Network}
 	if facts.Mechanism != None {
 		var err error
 		if s.places, err = s.locate(); err != nil {
@@ -104,7 +104,7 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if s.facts.Mechanism == Namespaces {
-		cmd.SysProcAttr = namespaces()
+		cmd.SysProcAttr = namespaces(s.config.Network)
 	}
 	begun := make(chan error)
 	go s.parent(cmd, begun)
@@ -163,7 +163,8 @@ func dumpable(start func() error) error {
 }
 
 // namespaces has a process started in namespaces of its own, as the same user.
-func namespaces() *syscall.SysProcAttr {
+// network leaves it that of the machine.
+func namespaces(network bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
@@ -173,6 +174,9 @@ func namespaces() *syscall.SysProcAttr {
 		// The last three are overlay's, whose working directory no one else may enter.
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE,
 			unix.CAP_SYS_CHROOT, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN},
+	}
+	if network {
+		attr.Cloneflags &^= unix.CLONE_NEWNET
 	}
 	if os.Geteuid() == 0 {
 		// Root works on the files of others: their owners must be known inside.

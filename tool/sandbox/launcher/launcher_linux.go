@@ -129,8 +129,10 @@ func (s *server) prepare() ([]int, error) {
 	if s.setup.Mechanism != "namespaces" {
 		return nil, failed("become the parent of orphans", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 	}
-	if err := loopbackUp(); err != nil {
-		return nil, failed("start the loopback", err)
+	if !s.setup.Network {
+		if err := loopbackUp(); err != nil {
+			return nil, failed("start the loopback", err)
+		}
 	}
 	if err := s.makeTree(); err != nil {
 		return nil, err

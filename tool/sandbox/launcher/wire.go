@@ -122,6 +122,7 @@ var Shared = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 // Setup is the first frame to a launcher.
 type Setup struct {
 	Mechanism string // "namespaces", "landlock" or "none"
+	Network   bool   // the network namespace is the machine's
 	Home      string // where each command has an empty directory of its own
 	Disk      string // the machine's directory for what commands write; "" for memory
 	Kept      string // the machine's directory of what is kept of projects' caches; may be ""

@@ -1,0 +1,265 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"crypto/rand"
+
+	"artoo/agent/confine"
+	"artoo/tool"
+	"artoo/tool/builtin"
+	"artoo/tool/extension"
+	"artoo/tool/mcp"
+	"artoo/tool/shell"
+)
+
+// firstRequest is how many bytes a session's first request may have, whatever is configured.
+// besides is what model, options and a short message take of them.
+const (
+	firstRequest = 10_240
+	besides      = 600
+)
+
+// makeServers makes the manager of the MCP servers. It starts none.
+func (p *project) makeServers(confiner *confine.Confiner) {
+	config := p.opt.MCP
+	if len(config.Servers) == 0 {
+		return
+	}
+	config.Root = p.workspace.Project.Root
+	if config.Notice == nil {
+		config.Notice = p.warn
+	}
+	outside := p.opt.Env.Start
+	if outside == nil {
+		outside = shell.StartHere
+	}
+	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
+		switch {
+		case !s.Confined():
+			return outside(cmd)
+		case confiner == nil:
+			return nil, errors.New("it is to run confined, and nothing confines it here")
+		}
+		return confiner.StartMCP(cmd)
+	}
+	servers := mcp.New(config)
+	p.opt.Env.MCP = servers
+	p.closers = append(p.closers, servers.Close)
+}
+
+// openServers puts the tools of MCP servers, as the session has them to its end, behind the others.
+func (s *session) openServers() {
+	m := s.opt.Env.MCP
+	if m == nil || s.parent != nil { // A sub-agent has those of its parent.
+		return
+	}
+	s.opt.Tools = slices.DeleteFunc(slices.Clone(s.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
+	room := firstRequest - besides - len(tool.Quoted(s.system))
+	for _, spec := range s.specs() {
+		room -= builtin.SpecBytes(spec.Name, spec.Description, spec.Schema)
+	}
+	tools, direct := builtin.MCP(m, room)
+	s.opt.Tools = append(s.opt.Tools, tools...)
+	if direct > max(room, 0) {
+		s.notify(fmt.Sprintf("direct tools of MCP servers take %d bytes of each request", direct))
+	}
+	s.catalogues = map[string][]string{}
+	for _, server := range m.Servers() {
+		s.catalogues[server.Name] = toolNamesOf(m, server.Name)
+	}
+	s.opt.Env.KeepFile = s.keepFile
+}
+
+// toolNamesOf are the whole names of a server's tools as they are known; nil where none are.
+func toolNamesOf(m *mcp.Manager, server string) (names []string) {
+	tools, _ := m.Tools(server)
+	for _, t := range tools {
+		names = append(names, t.Full)
+	}
+	return names
+}
+
+// serversChanged describes for the model the tools that came and went since it was last told; ""
+// where nothing changed. Those of a server that was not listed before are no news: the model
+// listed it.
+func (s *session) serversChanged() string {
+	m := s.opt.Env.MCP
+	if m == nil || s.parent != nil {
+		return ""
+	}
+	var said []string
+	for _, server := range m.Servers() {
+		before, now := s.catalogues[server.Name], toolNamesOf(m, server.Name)
+		s.catalogues[server.Name] = now
+		if before == nil {
+			continue
+		}
+		for _, list := range []struct {
+			what         string
+			those, other []string
+		}{{"new", now, before}, {"gone", before, now}} {
+			names := slices.DeleteFunc(slices.Clone(list.those), func(n string) bool { return slices.Contains(list.other, n) })
+			if len(names) > 0 {
+				said = append(said, list.what+": "+strings.Join(names[:min(len(names), mostNamed)], ", ")+rest(len(names)-mostNamed))
+			}
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return "(Tools of MCP servers have changed. " + strings.Join(said, "; ") + ". mcp_find, where you have it, shows them; call them by these names.)"
+}
+
+func rest(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// serverCall makes of a call of mcp_call the one of the server's tool that it means, which alone
+// rules, questions and front ends see.
+func (c *calls) serverCall(p *pending) {
+	m := c.session.opt.Env.MCP
+	byName := p.tool == nil && strings.HasPrefix(p.call.Name, "mcp__")
+	if m == nil || p.call.Raw != "" || !byName && (p.tool == nil || p.tool.Name != builtin.CallTool) {
+		return
+	}
+	var found tool.Tool
+	var err error
+	if byName { // It is not offered as a function, but it is clear what is meant.
+		found, err = builtin.ToolNamed(m, p.call.Name)
+	} else {
+		var name string
+		if found, name, p.call.Input, err = builtin.ServerCall(m, *p.tool, p.call.Input); name != "" {
+			p.call.Name, p.call.Access.Verb = name, name
+		}
+	}
+	if err != nil {
+		p.fail(firstLine(err.Error()), err.Error())
+		return
+	}
+	p.tool, p.call.Name = &found, found.Name
+}
+
+// forms puts a server's requests to the user during a call; nil where no one can answer.
+func (c *calls) forms(p *pending) func(context.Context, mcp.Request) (mcp.Answer, error) {
+	if w := c.session.opt.Workspace; w != nil && w.Headless {
+		return nil
+	}
+	return func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {
+		a, err := c.cb.Ask(ctx, Question{Kind: QuestionForm, Call: p.call, Dir: c.session.opt.Env.Dir, Form: &r, Number: 1, Of: 1})
+		switch {
+		case context.Cause(ctx) != nil:
+			return mcp.Answer{}, context.Cause(ctx)
+		case errors.Is(err, ErrNobody):
+			c.cb.notice(NoticeWarning, fmt.Sprintf("the MCP server %s asks for an answer, and no one can answer: cancelled", r.Server))
+			return mcp.Answer{Action: mcp.Cancel}, nil
+		case err != nil:
+			return mcp.Answer{Action: mcp.Cancel}, nil
+		case a.Verdict == StopTurn:
+			p.stop = ErrStopped
+			return mcp.Answer{Action: mcp.Cancel}, nil
+		}
+		return a.Form, nil
+	}
+}
+
+// afterServer reports what a call of a server brought besides its result.
+func (c *calls) afterServer(p *pending) {
+	m := c.session.opt.Env.MCP
+	if m == nil || p.tool == nil || p.tool.Kind != tool.KindServer && p.tool.Name != builtin.FindTool {
+		return
+	}
+	for _, server := range m.Servers() {
+		if server.State != mcp.Running || slices.Contains(c.session.compared, server.Name) {
+			continue
+		}
+		c.session.compared = append(c.session.compared, server.Name)
+		for _, r := range c.session.opt.Policy.Unmatched(server.Name, toolNamesOf(m, server.Name)) {
+			c.cb.notice(NoticeWarning, fmt.Sprintf("rule %s (%s): the MCP server %s has no such tool", r, r.Origin, server.Name))
+		}
+	}
+}
+
+// readsOnServer reports whether a call is one of a server's tool that the user lists as reading.
+func (p *pending) readsOnServer() bool {
+	return p.call.Access.Kind == tool.KindServer && p.call.Access.Reads
+}
+
+// keepFile keeps what a tool gave among the session's outputs.
+func (s *session) keepFile(name, extension string, data []byte) (string, error) {
+	dir := s.outputDir()
+	if dir == "" {
+		return "", errors.New("this session keeps no outputs")
+	}
+	path := filepath.Join(dir, name+"-"+rand.Text()[:6]+extension)
+	return path, os.WriteFile(path, data, 0o600)
+}
+
+// Servers are the MCP servers with what each costs in tokens of every request; nil without any.
+func (a *Agent) Servers() []ServerInfo {
+	m := a.session.opt.Env.MCP
+	if m == nil {
+		return nil
+	}
+	var list []ServerInfo
+	for _, s := range m.Servers() {
+		info := ServerInfo{Info: s}
+		for _, spec := range a.session.specs() {
+			if server, ok := serverOf(m, spec.Name); ok && server == s.Name {
+				info.Functions++
+				info.Tokens += a.session.conv.ToolTokens(spec)
+			}
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+// ServerInfo is an MCP server as the present session has it.
+type ServerInfo struct {
+	mcp.Info
+	Functions int // so many of its tools are functions
+	Tokens    int // They take so many tokens of each request.
+}
+
+func serverOf(m *mcp.Manager, full string) (server string, ok bool) {
+	if !strings.HasPrefix(full, "mcp__") {
+		return "", false
+	}
+	t, ok := m.Tool(full)
+	return t.Server, ok
+}
+
+// StartServers starts those MCP servers without which no run begins. The error is of the first
+// one that cannot be used.
+func (a *Agent) StartServers(ctx context.Context) error {
+	m := a.session.opt.Env.MCP
+	if m == nil {
+		return nil
+	}
+	for _, s := range m.Servers() {
+		if !s.Required {
+			continue
+		}
+		if _, err := m.List(ctx, s.Name); err != nil {
+			kind, hint := KindNetwork, ""
+			if e, ok := errors.AsType[*mcp.Error](err); ok {
+				if hint = e.Hint; e.Kind == mcp.KindAuth {
+					kind = KindAuth
+				}
+			}
+			return &Failure{Kind: kind, What: "required", Err: err, Hint: hint}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+	"artoo/tool/builtin"
+	"artoo/tool/extension"
+	"artoo/tool/journal"
+	"artoo/tool/mcp"
+	"artoo/tool/mcp/mcptest"
+)
+
+// withServer makes options with one MCP server, the test binary, that was listed before.
+func withServer(t *testing.T, p *fake.Provider, s extension.Server, kinds ...string) agent.Options {
+	t.Helper()
+	s.Name, s.Source, s.Command = "s", extension.SourceUser, append([]string{os.Args[0], mcptest.Arg}, kinds...)
+	m := mcp.New(mcp.Config{Servers: []extension.Server{s}, Environ: os.Environ()})
+	t.Cleanup(func() { must(t, m.Close()) })
+	_, err := m.List(context.Background(), "s")
+	must(t, err)
+	opt := testOptions(p, builtin.Random())
+	opt.System = strings.Repeat("a long prompt ", 600) // so that the tools do not become functions
+	opt.Env = &tool.Env{Dir: t.TempDir(), MCP: m}
+	return opt
+}
+
+func callServer(name, arguments string) fake.Step {
+	return fake.Call("c-"+name, "mcp_call", `{"tool":"`+name+`","arguments":`+arguments+`}`)
+}
+
+// A call through mcp_call is one of the server's tool to rules, questions and front ends, and one
+// of mcp_call to the model.
+func TestACallOfAServersToolHasOneName(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__echo", `{"text":"hello"}`), fake.Say("ok")}}
+	opt := withServer(t, p, extension.Server{})
+	r := &recorder{answers: []agent.Answer{{Verdict: agent.YesForSession}}}
+	a, err := agent.New(opt)
+	must(t, err)
+	mustSend(t, a, r, "go")
+	asked := r.asked
+	if len(asked) != 1 || asked[0].Call.Name != "mcp__s__echo" || string(asked[0].Call.Input) != `{"text":"hello"}` ||
+		asked[0].Rule != "mcp__s__echo" || asked[0].Call.Access.Claims != "only reads" ||
+		!strings.Contains(asked[0].Call.Access.Address, mcptest.Arg) {
+		t.Fatalf("asked %+v", asked)
+	}
+	if rules := a.Policy().SessionRules(); len(rules) != 1 || rules[0].String() != "mcp__s__echo" {
+		t.Errorf("rules %v", rules)
+	}
+	for _, m := range p.Requests()[1].Messages {
+		for _, part := range m.Parts {
+			switch part := part.(type) {
+			case provider.ToolCall:
+				if part.Name != "mcp_call" {
+					t.Errorf("the model's call is sent again as one of %s", part.Name)
+				}
+			case provider.ToolResult:
+				if part.Name != "mcp_call" || part.Text != "hello" {
+					t.Errorf("result %+v", part)
+				}
+			}
+		}
+	}
+	for _, request := range p.Requests() {
+		var names []string
+		for _, spec := range request.Tools {
+			names = append(names, spec.Name)
+		}
+		if !slices.Equal(names, []string{"random_number", "mcp_find", "mcp_call"}) {
+			t.Errorf("offered %v", names)
+		}
+	}
+}
+
+// Nothing that a server says of its tools lets one run unasked, whatever the mode.
+func TestServersCallsAreAskedInEveryMode(t *testing.T) {
+	for _, mode := range []permission.Mode{permission.ModePlan, permission.ModeAsk, permission.ModeEdits, permission.ModeAuto} {
+		p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__echo", `{"text":"hello"}`), fake.Say("ok")}}
+		opt := withServer(t, p, extension.Server{})
+		opt.Policy = &permission.Policy{Mode: mode, Root: opt.Env.Dir, TrustsPrograms: true}
+		a, err := agent.New(opt)
+		must(t, err)
+		response, err := a.SendMessage(context.Background(), "go", agent.NopCallbacks{})
+		must(t, err)
+		if len(response.Denied) != 1 || response.Denied[0].Tool != "mcp__s__echo" {
+			t.Fatalf("%s: denied %+v", mode, response.Denied)
+		}
+		d := response.Denied[0]
+		if plan := mode == permission.ModePlan; d.Nobody == plan || !plan && (d.Rule != "mcp__s__echo" || d.Code != permission.ServerTool) {
+			t.Errorf("%s: %+v", mode, d)
+		}
+	}
+}
+
+// A mark in place of a key is refused, a key itself is masked in the question, and a server's
+// form reaches the user and is answered.
+func TestWhatAServerIsGivenAndAsks(t *testing.T) {
+	const key = "sk-live-0123456789"
+	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__echo", `{"text":"‹secret:1a2b3c4d5e6f›"}`),
+		callServer("mcp__s__echo", `{"text":"`+key+`"}`), callServer("mcp__s__ask", `{}`), fake.Say("ok")}}
+	opt := withServer(t, p, extension.Server{})
+	opt.Secrets.Mask = func(text string) string { return strings.ReplaceAll(text, key, "‹secret:000000000000›") }
+	yes := agent.Answer{Verdict: agent.Yes}
+	form := agent.Answer{Form: mcp.Answer{Action: mcp.Accept, Content: map[string]any{"name": "Ada"}}}
+	r := &recorder{answers: []agent.Answer{yes, yes, form}}
+	a, err := agent.New(opt)
+	must(t, err)
+	mustSend(t, a, r, "go")
+	var forms []agent.Question
+	var shown []string
+	for _, q := range r.asked {
+		if q.Kind == agent.QuestionForm {
+			forms = append(forms, q)
+			continue
+		}
+		shown = append(shown, q.Input)
+	}
+	if len(shown) != 2 || shown[0] != `{"text":"‹secret:000000000000›"}` {
+		t.Errorf("shown %q", shown)
+	}
+	if len(forms) != 1 || forms[0].Form.Server != "s" || len(forms[0].Form.Fields) != 2 {
+		t.Errorf("forms %+v", forms)
+	}
+	if log := strings.Join(history(a), "\n"); !strings.Contains(log, "Ada") || !strings.Contains(log, "stands for a key") {
+		t.Errorf("history:\n%s", log)
+	}
+}
+
+// What a server's process changes in the project is undone as what a command changes. The test
+// changes it while a call stands at a form.
+func TestAServersChangesAreUndone(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{callServer("mcp__s__ask", `{}`), fake.Say("ok")}}
+	opt := withServer(t, p, extension.Server{})
+	root, err := filepath.EvalSymlinks(opt.Env.Dir)
+	must(t, err)
+	opt.Env.Dir = root
+	must(t, os.WriteFile(filepath.Join(root, "a.txt"), []byte("before"), 0o600))
+	opt.Policy = &permission.Policy{Root: root, Mode: permission.ModeAsk, AllowRules: rules(t, "mcp__s")}
+	state := t.TempDir()
+	opt.Journal = func(session, _ string) (*journal.Journal, error) {
+		return journal.Open(journal.Config{Dir: journal.Dir(state, root, session), Root: root})
+	}
+	a, err := agent.New(opt)
+	must(t, err)
+	defer func() { must(t, a.Close()) }()
+	r := &recorder{answers: []agent.Answer{{Form: mcp.Answer{Action: mcp.Decline}}}}
+	r.onAsk = func(agent.Question) { must(t, os.WriteFile(filepath.Join(root, "a.txt"), []byte("after"), 0o600)) }
+	mustSend(t, a, r, "go")
+	plan, err := a.Journal().Plan(t.Context(), 1, false)
+	must(t, err)
+	report, err := a.Journal().Apply(t.Context(), plan)
+	if text, readErr := os.ReadFile(filepath.Join(root, "a.txt")); err != nil || readErr != nil || string(text) != "before" {
+		t.Errorf("%q, %+v, %v", text, report, errors.Join(err, readErr))
+	}
+}
+
+// A changed list of tools is reported with the next message, and the tools that are offered stay.
+func TestAChangedListBreaksNoPrefix(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Say("one"), fake.Say("two"), fake.Say("three")}}
+	opt := withServer(t, p, extension.Server{Tools: []string{"echo"}})
+	a, err := agent.New(opt)
+	must(t, err)
+	mustSend(t, a, &recorder{}, "first")
+	a.Forget("s", "mcp__s__old")
+	mustSend(t, a, &recorder{}, "second")
+	mustSend(t, a, &recorder{}, "third")
+	requests := p.Requests()
+	for _, r := range requests[1:] {
+		if !reflect.DeepEqual(r.Tools, requests[0].Tools) || r.System != requests[0].System {
+			t.Error("the prefix changed")
+		}
+	}
+	for i, want := range []bool{false, true, false} {
+		messages := requests[i].Messages
+		last := fmt.Sprint(messages[len(messages)-1])
+		if got := strings.Contains(last, "new: mcp__s__echo; gone: mcp__s__old"); got != want {
+			t.Errorf("message %d: reported %t: %s", i+1, got, last)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"artoo/agent"
+	"artoo/tool/mcp"
+	"artoo/ui/screen"
+)
+
+// form asks what an MCP server wants to know: the fields of a form one by one, or whether an
+// address is opened. Ctrl-C cancels, and stops the turn as well.
+func (t *Terminal) form(ctx context.Context, at asker, q agent.Question) (agent.Answer, error) {
+	cancelled := agent.Answer{Form: mcp.Answer{Action: mcp.Cancel}}
+	if q.Form.URL != "" {
+		yes, err := yesOrNo(at.Screen, screen.AddressQuestion{Server: q.Form.Server, Message: q.Form.Message, URL: q.Form.URL}).ask(ctx, at)
+		if err != nil {
+			return cancelled, err
+		}
+		if !yes {
+			return agent.Answer{Form: mcp.Answer{Action: mcp.Decline}}, nil
+		}
+		if err := t.openAddress(ctx, q.Form.URL); err != nil {
+			at.Note(err.Error() + "; open it yourself: " + q.Form.URL)
+		}
+		return agent.Answer{Form: mcp.Answer{Action: mcp.Accept}}, nil
+	}
+	content := map[string]any{}
+	if len(q.Form.Fields) == 0 {
+		value, err := field(at.Screen, q, 0, mcp.Field{Type: mcp.BooleanField, Required: true}).ask(ctx, at)
+		switch {
+		case err != nil || value.cancelled:
+			return cancelled, err
+		case value.value == false:
+			return agent.Answer{Form: mcp.Answer{Action: mcp.Decline}}, nil
+		}
+	}
+	for i, f := range q.Form.Fields {
+		value, err := field(at.Screen, q, i, f).ask(ctx, at)
+		if err != nil || value.cancelled {
+			return cancelled, err
+		}
+		if !value.skipped {
+			content[f.Name] = value.value
+		}
+		at.notify = nil // the user is there
+	}
+	return agent.Answer{Form: mcp.Answer{Action: mcp.Accept, Content: content}}, nil
+}
+
+// fieldAnswer is what the user gave for a field of a form.
+type fieldAnswer struct {
+	value              any
+	skipped, cancelled bool
+}
+
+// field asks for one field. Enter alone is no answer.
+func field(s *screen.Screen, q agent.Question, i int, f mcp.Field) dialogue[fieldAnswer] {
+	return dialogue[fieldAnswer]{
+		show: func() (string, bool) { return s.FormField(q, i), false },
+		read: func(text string) (fieldAnswer, meaning, string) {
+			a, err := readField(f, text)
+			if err != nil {
+				return a, unclear, err.Error()
+			}
+			return a, declines, "" // it may be pasted
+		},
+	}
+}
+
+// readField understands what was typed for a field. A text that would mean something else begins
+// with =.
+func readField(f mcp.Field, typed string) (fieldAnswer, error) {
+	text := strings.TrimSpace(typed)
+	given := func(value any) (fieldAnswer, error) { return fieldAnswer{value: value}, f.Check(value) }
+	word := strings.ToLower(text)
+	switch {
+	case text == "" && f.Default != nil:
+		return fieldAnswer{}, errors.New("type default to take what the server suggests, your own answer, or cancel")
+	case text == "":
+		return fieldAnswer{}, errors.New("Enter alone is no answer; cancel ends the form")
+	case word == "cancel":
+		return fieldAnswer{cancelled: true}, nil
+	case word == "skip" && !f.Required:
+		return fieldAnswer{skipped: true}, nil
+	case word == "skip":
+		return fieldAnswer{}, errors.New("this field cannot be skipped; cancel ends the form")
+	case word == "default" && f.Default != nil:
+		return given(f.Default)
+	}
+	switch f.Type {
+	case mcp.BooleanField:
+		switch word {
+		case "y", "yes", "true":
+			return given(true)
+		case "n", "no", "false":
+			return given(false)
+		}
+		return fieldAnswer{}, errors.New("type yes, no or cancel")
+	case mcp.NumberField, mcp.IntegerField:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fieldAnswer{}, fmt.Errorf("%q is no number", text)
+		}
+		return given(n)
+	case mcp.ChoiceField:
+		value, err := chosenOf(f, text)
+		if err != nil {
+			return fieldAnswer{}, err
+		}
+		return given(value)
+	case mcp.ChoicesField:
+		list := []any{}
+		for part := range strings.SplitSeq(text, ",") {
+			value, err := chosenOf(f, strings.TrimSpace(part))
+			if err != nil {
+				return fieldAnswer{}, err
+			}
+			list = append(list, value)
+		}
+		return given(list)
+	}
+	return given(strings.TrimPrefix(text, "="))
+}
+
+// chosenOf is the choice of a field that was meant by its number or its words.
+func chosenOf(f mcp.Field, text string) (string, error) {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.Choices) {
+		return f.Choices[n-1].Value, nil
+	}
+	for _, c := range f.Choices {
+		if strings.EqualFold(text, c.Value) || strings.EqualFold(text, c.Title) {
+			return c.Value, nil
+		}
+	}
+	return "", fmt.Errorf("no choice %q: type a number from 1 to %d", text, len(f.Choices))
+}
+
+// openAddress opens an address in the user's browser. Over SSH there is none.
+func (t *Terminal) openAddress(ctx context.Context, address string) error {
+	browser := t.variable("BROWSER")
+	if browser == "" && t.variable("SSH_CONNECTION") == "" {
+		browser = map[string]string{"darwin": "open", "linux": "xdg-open"}[runtime.GOOS]
+	}
+	if browser == "" {
+		return errors.New("no browser here")
+	}
+	path, err := exec.LookPath(browser)
+	if err != nil {
+		return fmt.Errorf("no browser: %w", err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, address)
+	cmd.Env = t.programs()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // The browser's end says nothing about the address.
+	return nil
+}
