@@ -25,7 +25,7 @@ var allowed = []struct {
 		"artoo/tool/shell", "artoo/tool/spelling"}},
 	{"artoo/config/bundle", []string{"artoo/tool/atomicfile", "artoo/tool/extension", "artoo/tool/frontmatter", "artoo/tool/git"}},
 	{"artoo/config/keyring", nil},
-	{"artoo/config/trust", []string{"artoo/tool/atomicfile"}},
+	{"artoo/config/trust", []string{"artoo/tool/atomicfile", "artoo/tool/extension"}},
 	{"artoo/provider", nil},
 	{"artoo/provider/redact", nil},
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},

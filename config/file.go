@@ -25,7 +25,7 @@ func (c loader) applyFile(d *document) error {
 		apply := sections[name]
 		switch {
 		case name == "hooks":
-			c.Hooks = d.hooks(v, extension.Origin{Source: extension.SourceUser})
+			c.Hooks = append(c.Hooks, d.hooks(v, extension.Origin{Source: extension.SourceUser})...)
 		case name == "mcp":
 			d.wrong([]string{name}, "this version of artoo has no ["+name+"]", "remove the section")
 		case apply == nil, !isTable && fileOption(name) != nil: // provider = "x" is a key of [provider]

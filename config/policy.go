@@ -33,6 +33,7 @@ type Policy struct {
 	Hosts     []string // of model servers, MCP servers and the web tools; nil for all
 	Servers   []string // globs of addresses and command lines of MCP servers; nil for all
 	HooksOnly bool     // Hooks of others do not run.
+	Hooks     []extension.Hook
 	NoBundles bool
 	NoTrust   bool     // No project is trusted.
 	Skills    []string // directories, absolute
@@ -318,6 +319,9 @@ func (p *Policy) read(d *document) error {
 		if !filepath.IsAbs(dir) {
 			d.wrong(t.at("skills"), "skills: "+dir+" is not an absolute path", `skills = ["/usr/share/artoo/skills"]`)
 		}
+	}
+	if v, there := t.get("hooks"); there {
+		p.Hooks = d.hooks(v, extension.Origin{Source: extension.SourcePolicy})
 	}
 	p.HooksOnly, p.NoBundles = t.truth("hooks_only"), t.truth("no_bundles")
 	p.NoTrust = oneOf(t, "trust", []string{"never"}) != ""

@@ -239,19 +239,21 @@ func (t *Terminal) editLine(ctx context.Context, command string) (string, error)
 	return l.Text, nil
 }
 
-// askTrust asks the first question, if there is one; no answer asks again the next time.
+// askTrust asks the first questions, if there are any; no answer asks again the next time.
 func (t *Terminal) askTrust(ctx context.Context) error {
-	if t.opt.Trust == nil {
-		return nil
+	for next := t.opt.Trust; next != nil; {
+		t.showNotifyTrouble()
+		at := t.asker()
+		at.notify = t.opt.Notify
+		yes, err := yesOrNo(t.Screen, next.Question).ask(ctx, at)
+		if err != nil {
+			return nil // the end of the input ends the conversation at its prompt
+		}
+		if next, err = next.Answered(yes); err != nil {
+			return err
+		}
 	}
-	t.showNotifyTrouble()
-	at := t.asker()
-	at.notify = t.opt.Notify
-	yes, err := yesOrNo(t.Screen, t.opt.Trust.Question).ask(ctx, at)
-	if err != nil {
-		return nil // the end of the input ends the conversation at its prompt
-	}
-	return t.opt.Trust.Answered(yes)
+	return nil
 }
 
 // ConfirmOnTTY asks the question on the controlling terminal, which the screen's Err must be;

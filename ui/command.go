@@ -71,6 +71,7 @@ func commands() []command {
 		{name: "run", args: "COMMAND", help: "same as !COMMAND", run: runRun},
 
 		{name: "tools", help: "the model's tools", run: runTools},
+		{name: "hooks", help: "commands at events", run: runHooks},
 		{name: "init", help: "write AGENTS.md", run: runInit},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
 			complete: oneOf("all")},

@@ -60,6 +60,18 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
+// runHooks shows the hooks in the order in which they run.
+func runHooks(_ context.Context, t *Terminal, _ string) error {
+	rows := t.opt.Program.Hooks()
+	if rows == nil {
+		t.Note("no hooks; [[hooks]] in config.toml makes some")
+	}
+	for _, row := range rows {
+		t.Text(oneLine(row))
+	}
+	return nil
+}
+
 // runConfig shows the settings that someone set, or with "all" each.
 func runConfig(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" && arg != "all" {

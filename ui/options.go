@@ -115,6 +115,8 @@ type Program interface {
 	// Debug turns wire debugging on or off, and says whether it is on; with nil
 	// it only says.
 	Debug(on *bool) bool
+	// Hooks are the hooks that are set up, one a row, also those that do not run, and why.
+	Hooks() []string
 	// Confined says what confines commands, what of it is missing and what commands
 	// reach, one a row.
 	Confined() []string
@@ -130,12 +132,13 @@ type FoundModel struct {
 	Nearest         string // the listed model with the most similar name, or ""
 }
 
-// Trust is the question whether to trust what the repository brings, which a
+// Trust is a question whether to trust what the repository brings, which a
 // conversation begins with.
 type Trust struct {
-	Question screen.TrustQuestion
-	// Answered is called after a yes or a no. Its error ends the conversation.
-	Answered func(yes bool) error
+	Question screen.YesNo
+	// Answered is called after a yes or a no, and gives the question after it, nil for none. Its
+	// error ends the conversation.
+	Answered func(yes bool) (*Trust, error)
 }
 
 func (t *Terminal) takeShared() []provider.Part {

@@ -178,6 +178,8 @@ func (p *testProgram) Debug(on *bool) bool {
 
 func (p *testProgram) Policy() string { return p.policy }
 
+func (p *testProgram) Hooks() []string { return nil }
+
 func (p *testProgram) Confined() []string {
 	return []string{"sandbox: none, commands are not confined"}
 }

@@ -27,6 +27,8 @@ type Explanation struct {
 	// "read-only"; "" where nothing confines.
 	Place   string   `json:"place,omitempty"`
 	Reasons []Reason `json:"reasons,omitempty"` // those of the decision, as data
+	// Hooks name the hooks that are asked before the call; they may decide otherwise.
+	Hooks []string `json:"hooks,omitempty"`
 }
 
 // RuleInForce is a rule with where it stands.

@@ -289,6 +289,8 @@ type content struct {
 	Version int        `json:"v"`
 	Answers []Answer   `json:"answers"`            // the oldest first
 	Runs    []Programs `json:"programs,omitempty"` // the oldest first; an artoo that does not know them drops them
+	// Approvals are answers about servers and hooks, the oldest first.
+	Approvals []Approval `json:"extensions,omitempty"`
 }
 
 // Answers are all that were given about projects' settings, the oldest first; none without a file.
@@ -394,18 +396,20 @@ func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
 	return s.write(c)
 }
 
-// Revoke forgets all answers about a project's settings, and says how many there were.
+// Revoke forgets all answers about a project's settings, its servers and hooks, and says how many there were.
 func (s Store) Revoke(root string) (int, error) {
 	c, err := s.read()
 	if err != nil {
 		return 0, err
 	}
-	all := len(c.Answers)
+	all := len(c.Answers) + len(c.Approvals)
 	c.Answers = slices.DeleteFunc(c.Answers, func(a Answer) bool { return a.Root == root })
-	if len(c.Answers) == all {
+	c.Approvals = slices.DeleteFunc(c.Approvals, func(a Approval) bool { return a.Root == root })
+	left := len(c.Answers) + len(c.Approvals)
+	if left == all {
 		return 0, nil
 	}
-	return all - len(c.Answers), s.write(c)
+	return all - left, s.write(c)
 }
 
 // write replaces the file in one step; only its owner can read it.

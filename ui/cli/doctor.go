@@ -97,7 +97,7 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 		warnings = append(slices.Clone(warnings), line)
 	}
 	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(a.cfg.File, warnings, invalid),
-		doctor.CheckPolicy(a.Policy()), doctor.CheckFiles(a.places())}
+		doctor.CheckPolicy(a.Policy()), doctor.CheckHooks(a.hookPrograms()), doctor.CheckFiles(a.places())}
 	var noHTTP error
 	if a.http == nil {
 		noHTTP = a.transport()

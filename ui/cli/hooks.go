@@ -1,20 +1,196 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"artoo/agent"
+	"artoo/config/trust"
 	"artoo/tool/environ"
 	"artoo/tool/extension"
+	"artoo/tool/text"
+	"artoo/ui"
+	"artoo/ui/doctor"
+	"artoo/ui/sanitize"
+	"artoo/ui/screen"
 )
 
-// hooks are the hooks of a session.
+// claudeSettings is the file of a repository that may hold hooks in Claude Code's form.
+const claudeSettings = ".claude/settings.json"
+
+// hooks are the hooks of a session: those of the policy come first, and those of the repository
+// last, as far as they are approved.
 func (a *app) hooks() agent.Hooks {
-	return agent.Hooks{List: a.cfg.Hooks, Environ: environ.WithoutKeys(os.Environ(), a.cfg.KeyVariables()...)}
+	list := slices.Clone(a.cfg.Policy.Hooks)
+	for _, h := range a.cfg.Hooks {
+		switch {
+		case a.cfg.Policy.HooksOnly:
+		case h.Source != extension.SourceRepository || a.approved(trust.OfHook(a.project.Root, h)):
+			list = append(list, h)
+		}
+	}
+	return agent.Hooks{List: list, Environ: environ.WithoutKeys(os.Environ(), a.cfg.KeyVariables()...), Approved: func(h extension.Hook) error {
+		if h.Source == extension.SourceRepository && !a.approved(trust.OfHook(a.project.Root, h)) {
+			return errors.New("it is not what you approved any more; artoo trust shows it")
+		}
+		return nil
+	}}
 }
 
 // hooksAnswer reports whether hooks may answer questions in the user's place.
 func (a *app) hooksAnswer() bool {
-	return slices.ContainsFunc(a.cfg.Hooks, func(h extension.Hook) bool { return h.On == extension.OnQuestion && h.MayAnswer })
+	return slices.ContainsFunc(a.hooks().List, func(h extension.Hook) bool { return h.On == extension.OnQuestion && h.MayAnswer })
+}
+
+// claudeHooks takes over the hooks of a trusted repository's settings for Claude Code. A file that
+// cannot be read is left out, with a word.
+func (a *app) claudeHooks(data []byte) {
+	hooks, left, err := extension.ClaudeHooks(data, extension.Origin{Source: extension.SourceRepository, Root: a.project.Root,
+		Place: claudeSettings})
+	if err != nil {
+		a.warn(err.Error())
+		return
+	}
+	if left != nil {
+		a.warn("not used in this version: " + text.UpTo(3, left))
+	}
+	a.cfg.Hooks = append(a.cfg.Hooks, hooks...)
+}
+
+// hasHooks reports whether settings for Claude Code hold hooks.
+func hasHooks(data []byte) bool {
+	hooks, _, err := extension.ClaudeHooks(data, extension.Origin{})
+	return data != nil && (err != nil || hooks != nil)
+}
+
+// supplied are the servers and hooks that the trusted repository supplies.
+func (a *app) supplied() (list []trust.Extension) {
+	for _, h := range a.cfg.Hooks {
+		if h.Source == extension.SourceRepository {
+			list = append(list, trust.OfHook(a.project.Root, h))
+		}
+	}
+	return list
+}
+
+// approved reports whether the user approved an extension of the repository as it is.
+func (a *app) approved(e trust.Extension) bool {
+	answer := a.answerTo(e)
+	return answer != nil && answer.Approved
+}
+
+func (a *app) answerTo(e trust.Extension) *trust.Approval {
+	at := slices.IndexFunc(a.repoSettings.approvals, func(p trust.Approval) bool { return p.Root == a.project.Root && p.Sum == e.Sum })
+	if at < 0 {
+		return nil
+	}
+	return &a.repoSettings.approvals[at]
+}
+
+// unapproved names the servers and hooks of a trusted repository that are left out, or is "".
+func (a *app) unapproved() string {
+	var names []string
+	for _, e := range a.supplied() {
+		if !a.approved(e) {
+			names = append(names, e.Kind+" "+e.Command)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "ignoring what is not approved of this repository: " + text.UpTo(3, names) + "; artoo trust shows it, --no-project silences this"
+}
+
+// askExtension is the question about the first server or hook without an answer, nil for none.
+func (a *app) askExtension() *ui.Trust {
+	store, err := a.trustStore()
+	if err != nil {
+		return nil
+	}
+	for _, e := range a.supplied() {
+		if a.answerTo(e) != nil {
+			continue
+		}
+		return &ui.Trust{Question: a.extensionQuestion(e), Answered: func(yes bool) (*ui.Trust, error) {
+			if err := a.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
+				return nil, err
+			}
+			a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
+			if err := a.agent.SetHooks(a.hooks().List); err != nil {
+				return nil, err
+			}
+			return a.askExtension(), nil
+		}}
+	}
+	return nil
+}
+
+// extensionQuestion shows an extension, with the files that it names for the pager.
+func (a *app) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
+	q := screen.ExtensionQuestion{Dir: a.project.Root, Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
+	var all strings.Builder
+	for _, name := range e.Files {
+		data, err := os.ReadFile(filepath.Join(a.project.Root, name))
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", name, screen.Count(len(data), "byte"), strings.TrimRight(string(data), "\n"))
+	}
+	q.All = cmp.Or(all.String(), "it names no file of the project")
+	return q
+}
+
+// Hooks implements ui.Program.
+func (a *app) Hooks() (rows []string) {
+	running := a.hooks().List
+	for _, h := range slices.Concat(a.cfg.Policy.Hooks, a.cfg.Hooks) {
+		row := hookRow(h)
+		if !slices.ContainsFunc(running, func(r extension.Hook) bool { return hookRow(r) == row }) {
+			row += ", does not run: not approved"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// hookPrograms are the hooks for the doctor. What a shell line starts is known only where it begins
+// with a path.
+func (a *app) hookPrograms() (list []doctor.Hook) {
+	for _, h := range a.hooks().List {
+		found := doctor.Hook{Text: hookRow(h)}
+		program := ""
+		if h.Command != nil {
+			program = h.Command[0]
+		} else if first, _, _ := strings.Cut(strings.TrimSpace(h.Line), " "); filepath.IsAbs(first) {
+			program = first
+		}
+		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+			program = filepath.Join(a.project.Root, program)
+		}
+		if _, err := exec.LookPath(program); program != "" && err != nil {
+			found.Wrong = err.Error()
+		}
+		list = append(list, found)
+	}
+	return list
+}
+
+// hookRow is a hook in a line: its event, what it matches, its command and where it stands.
+func hookRow(h extension.Hook) string {
+	rules := strings.Join(append(slices.Clone(h.Match), strings.Fields(h.Matcher)...), "|")
+	if rules != "" {
+		rules = " " + rules
+	}
+	row := fmt.Sprintf("%s%s: %s  (%s)", h.On, rules, h.String(), h.Place)
+	if h.MayAnswer {
+		row += ", its yes is yours"
+	}
+	return sanitize.Text(row, sanitize.Line)
 }

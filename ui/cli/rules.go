@@ -112,6 +112,9 @@ func explanation(e permission.Explanation) string {
 		missed(part.Missed)
 	}
 	missed(e.Missed)
+	for _, hook := range e.Hooks {
+		fmt.Fprintf(&b, "  hook   %s is asked first\n", safe(hook))
+	}
 	if e.Verdict != permission.Run && e.Narrow != "" && safe(e.Narrow) == e.Narrow {
 		fmt.Fprintf(&b, "to allow just this: --allow %s\n", shell.Quote(safe(e.Narrow)))
 		if e.Suggested != e.Narrow {
@@ -268,5 +271,10 @@ func (a *app) explain(ctx context.Context, call string) (e permission.Explanatio
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")
 	}
-	return policy.Explain(name, access), nil
+	e = policy.Explain(name, access)
+	asked, err := agent.HooksBefore(a.hooks().List, policy, name, access)
+	for _, h := range asked {
+		e.Hooks = append(e.Hooks, h.String()+" ("+h.Place+")")
+	}
+	return e, err
 }

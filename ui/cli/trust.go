@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,9 +28,10 @@ import (
 // repoSettings are the repository's settings and the user's answers about them.
 type repoSettings struct {
 	trust.Settings
-	refused *trust.RefusedError // it cannot be trusted; nil where it can
-	answer  *trust.Answer       // the current answer, or nil
-	last    *trust.Answer       // the newest answer that trusted its settings
+	approvals []trust.Approval    // the answers about its servers and hooks
+	refused   *trust.RefusedError // it cannot be trusted; nil where it can
+	answer    *trust.Answer       // the current answer, or nil
+	last      *trust.Answer       // the newest answer that trusted its settings
 }
 
 // trusted reports whether the user trusts what the repository brings now.
@@ -60,7 +62,9 @@ func (a *app) findTrust() error {
 	if err != nil {
 		return nil // there is no home to store answers in
 	}
-	a.repoSettings.answer, a.repoSettings.last, err = store.Of(found)
+	if a.repoSettings.approvals, err = store.Approvals(); err == nil {
+		a.repoSettings.answer, a.repoSettings.last, err = store.Of(found)
+	}
 	return a.storeFailure(store, err)
 }
 
@@ -103,17 +107,31 @@ func (a *app) storeFailure(store trust.Store, err error) error {
 		"check the file's owner, or remove it: what is trusted is then asked again")
 }
 
-// applyTrust takes over the project's own file, if it is trusted.
+// applyTrust takes over the project's own file and its hooks, if it is trusted.
 func (a *app) applyTrust() error {
-	if data := a.repoSettings.Data(config.ProjectFile); data != nil && a.repoSettings.trusted() {
-		return a.cfg.ApplyProject(a.project.Root, data)
+	if !a.repoSettings.trusted() {
+		return nil
+	}
+	if data := a.repoSettings.Data(config.ProjectFile); data != nil {
+		if err := a.cfg.ApplyProject(a.project.Root, data); err != nil {
+			return err
+		}
+	}
+	if data := a.repoSettings.Data(claudeSettings); data != nil {
+		a.claudeHooks(data)
 	}
 	return nil
 }
 
 // matters are the files that artoo, or the coding CLI that answers, would obey.
 func (a *app) matters() []trust.File {
-	return a.repoSettings.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
+	names := slices.Concat(ownNames(), cli.Settings(a.choice.Provider))
+	if hasHooks(a.repoSettings.Data(claudeSettings)) && !slices.Contains(names, path.Dir(claudeSettings)) {
+		files := a.repoSettings.For(names...)
+		at := slices.IndexFunc(a.repoSettings.Files, func(f trust.File) bool { return f.Name == claudeSettings })
+		return append(files, a.repoSettings.Files[at])
+	}
+	return a.repoSettings.For(names...)
 }
 
 // unused names commands and skills of the project that artoo does not use, or is "".
@@ -144,7 +162,7 @@ func (a *app) ignored() string {
 	why := "repository not trusted"
 	switch {
 	case b.trusted():
-		return ""
+		return a.unapproved()
 	case b.refused != nil:
 		name := strings.Split(b.refused.Name, "/")
 		names := slices.Concat(ownNames(), cli.Settings(a.choice.Provider))
@@ -195,7 +213,7 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 	q := screen.TrustQuestion{Dir: a.project.Root, Rules: a.rules.withheld}
 	var all strings.Builder
 	for _, f := range a.repoSettings.Files {
-		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f.Name)))
+		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f)))
 		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"),
 			strings.TrimRight(string(f.Data), "\n"))
 	}
@@ -210,8 +228,11 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 }
 
 // obeys names the program that a file is for.
-func obeys(name string) string {
-	for part := range strings.SplitSeq(name, "/") {
+func obeys(f trust.File) string {
+	if f.Name == claudeSettings && hasHooks(f.Data) {
+		return "artoo, " + cli.SettingsOf(path.Dir(f.Name))
+	}
+	for part := range strings.SplitSeq(f.Name, "/") {
 		if slices.Contains(ownNames(), part) {
 			return "artoo"
 		}
@@ -224,6 +245,9 @@ func obeys(name string) string {
 
 // askFirst is the question that a conversation begins with, nil for none.
 func (a *app) askFirst() *ui.Trust {
+	if a.repoSettings.trusted() {
+		return a.askExtension()
+	}
 	if a.repoSettings.refused != nil || a.repoSettings.answer != nil ||
 		a.matters() == nil && a.rules.withheld == nil {
 		return nil
@@ -231,11 +255,14 @@ func (a *app) askFirst() *ui.Trust {
 	if _, err := a.trustStore(); err != nil {
 		return nil
 	}
-	return &ui.Trust{Question: a.trustQuestion(), Answered: func(yes bool) error {
+	return &ui.Trust{Question: a.trustQuestion(), Answered: func(yes bool) (*ui.Trust, error) {
 		if err := a.keepTrust(yes); err != nil || !yes {
-			return err
+			return nil, err
 		}
-		return a.tighten()
+		if err := a.tighten(); err != nil {
+			return nil, err
+		}
+		return a.askExtension(), nil
 	}}
 }
 
@@ -266,6 +293,9 @@ func (a *app) tighten() error {
 		return err
 	}
 	if err := a.setRules(a.agent.Policy()); err != nil {
+		return err
+	}
+	if err := a.agent.SetHooks(a.hooks().List); err != nil {
 		return err
 	}
 	return a.agent.SettingsChanged(tools)
@@ -363,6 +393,20 @@ func (a trustCommand) listTrust() error {
 			return err
 		}
 	}
+	approvals, err := store.Approvals()
+	if err != nil {
+		return a.storeFailure(store, err)
+	}
+	for _, e := range approvals {
+		word := map[bool]string{true: "yes", false: "no"}[e.Approved]
+		err := row(struct {
+			kind
+			trust.Approval
+		}{kind{"extension"}, e}, word, e.At, e.Root, e.What+": "+e.Command)
+		if err != nil {
+			return err
+		}
+	}
 	for _, p := range programs {
 		err := row(struct {
 			kind
@@ -407,7 +451,10 @@ func (a trustCommand) askToTrust(ctx context.Context) error {
 	if a.repoSettings.trusted() {
 		names := text.UpTo(3, slices.Sorted(maps.Keys(a.repoSettings.Sums())))
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it has no settings"))
-		return nil
+		if err := a.applyTrust(); err != nil {
+			return err
+		}
+		return a.askExtensions(ctx)
 	}
 	accept := func() error { // also reports a file that cannot be used
 		a.repoSettings.answer = &trust.Answer{Trusted: true}
@@ -427,7 +474,34 @@ func (a trustCommand) askToTrust(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.keepTrust(yes)
+	if err := a.keepTrust(yes); err != nil || !yes {
+		return err
+	}
+	return a.askExtensions(ctx)
+}
+
+// askExtensions asks about each server and hook that is not approved as it is.
+func (a trustCommand) askExtensions(ctx context.Context) error {
+	store, err := a.trustStore()
+	if err != nil {
+		return err
+	}
+	for _, e := range a.supplied() {
+		if a.approved(e) {
+			a.screen.Line("approved as it is now: the " + e.Kind + " " + sanitize.Text(e.Name+": "+e.Command, sanitize.Line))
+			continue
+		}
+		q := a.extensionQuestion(e)
+		yes, err := a.confirm("trust", q, *a.yes, "artoo trust --yes, once you have looked",
+			func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
+		if err != nil {
+			return err
+		}
+		if err := a.storeFailure(store, store.Approve(a.project.Root, e, yes, time.Now().UTC())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // askToRun asks whether the project may run its own programs, unless it may already.

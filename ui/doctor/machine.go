@@ -220,6 +220,25 @@ func CheckPolicy(policy string) Check {
 	return found(ok("policy", "%s", policy))
 }
 
+// Hook is a hook with what its program needs.
+type Hook struct {
+	Text  string // in a line
+	Wrong string // why its program cannot be started; "" for nothing
+}
+
+// CheckHooks looks whether the programs of hooks are there.
+func CheckHooks(hooks []Hook) Check {
+	var list []Finding
+	for _, h := range hooks {
+		if h.Wrong != "" {
+			list = append(list, warn("hooks", "fix its command, or remove it: it denies what it guards", "%s: %s", h.Text, h.Wrong))
+			continue
+		}
+		list = append(list, ok("hooks", "%s", h.Text))
+	}
+	return found(list...)
+}
+
 // Place is a file or directory that artoo wrote, or would write to.
 type Place struct {
 	Path   string `json:"path"`   // absolute

@@ -8,7 +8,7 @@ import (
 )
 
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
-// TrustQuestion, BundleQuestion or MemoryQuestion.
+// TrustQuestion, ExtensionQuestion, BundleQuestion or MemoryQuestion.
 type Confirmation interface {
 	show(b *asking)            // shows the object of the question
 	prompt(lay *layout) string // the line to ask with, safe and without escapes

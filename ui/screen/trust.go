@@ -83,3 +83,50 @@ func (b *asking) trust(head string, lines []string) {
 func TrustLine(name string, size int, program string) string {
 	return fmt.Sprintf("%s  (%s, for %s)", name, texts.Count(size, "byte"), program)
 }
+
+// ExtensionQuestion asks whether to approve a server or hook that a repository supplies. Its texts
+// may come from outside.
+type ExtensionQuestion struct {
+	Dir     string // the project's root
+	Kind    string // "hook" or "server"
+	Name    string
+	Command string   // in full
+	Details []string // what else it gets
+	All     string   // the files that it names with their content, for the pager
+}
+
+func (q ExtensionQuestion) show(b *asking) {
+	if !b.cut && q.All != "" {
+		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
+		return
+	}
+	about := "it runs in the sandbox on the project, and can only deny, ask and add context"
+	if q.Kind == "server" {
+		about = "it runs in the sandbox on the project; each call of its tools is asked about"
+	}
+	b.trust("this repository supplies the "+q.Kind+" "+line(q.Name)+":", append([]string{q.Command}, q.Details...))
+	b.remark(about)
+}
+
+func (q ExtensionQuestion) prompt(lay *layout) string {
+	verb := "run the hook"
+	if q.Kind == "server" {
+		verb = "use the server"
+	}
+	return lay.confirmLine(q, verb, q.Command)
+}
+
+func (q ExtensionQuestion) keys() [][2]string {
+	return [][2]string{
+		{"y", "approve it as it is now; a change of it, or of a file that it names, asks again"},
+		{"n", "leave it out; artoo trust asks again"},
+		{"p", "show the files that it names in the pager"},
+	}
+}
+
+func (q ExtensionQuestion) decided(yes bool) string {
+	if yes {
+		return q.Kind + " approved as it is now"
+	}
+	return q.Kind + " not approved: it is left out"
+}
