@@ -46,7 +46,7 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		"/bye|":      {"/bye|"},
 		"/memo|":     nil, // done elsewhere
 		"/he| keys":  {"/help| keys"},
-		"/h|elp":     {"/help |"},
+		"/h|elp":     {"/help |", "/hooks|"},
 		"/usr/b|":    nil,
 		"no /he|":    nil,
 		"a\n/he|":    nil,

@@ -100,6 +100,7 @@ func (a *app) load(prompt, trust bool) error {
 		if err := errors.Join(a.findTrust(), a.applyTrust()); err != nil {
 			return err
 		}
+		a.bundleHooks()
 	}
 	if a.rules, err = a.readRules(); err != nil {
 		return err

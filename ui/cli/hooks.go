@@ -64,6 +64,19 @@ func (a *app) claudeHooks(data []byte) {
 	a.cfg.Hooks = append(a.cfg.Hooks, hooks...)
 }
 
+// bundleHooks takes over the hooks of bundles.
+func (a *app) bundleHooks() {
+	for _, b := range a.bundles() {
+		for _, part := range b.Hooks {
+			hooks, _, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place)) // the bundle's page names those that are left out
+			if err != nil {
+				a.warn(err.Error())
+			}
+			a.cfg.Hooks = append(a.cfg.Hooks, hooks...)
+		}
+	}
+}
+
 // hasHooks reports whether settings for Claude Code hold hooks.
 func hasHooks(data []byte) bool {
 	hooks, _, err := extension.ClaudeHooks(data, extension.Origin{})
