@@ -229,13 +229,12 @@ func (t *Terminal) helpCommands() {
 	t.columns(rows)
 	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
 	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
-	t.Text("Input during a turn is queued; /queue now sends it at the next step")
 	t.Text("#TEXT adds a line to AGENTS.md. More: /help keys, /help approvals")
 }
 
 func helpKeys() [][]string {
 	return [][]string{
-		{"Enter", "send; during a turn: queue"},
+		{"Enter", "send; during a turn: queue (/queue now: at the next step)"},
 		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line; where reported, Shift-Enter"},
 		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears, twice leaves"},
 		{"Esc Esc", "clear the line; if empty, same as /undo"},
