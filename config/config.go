@@ -30,6 +30,8 @@ type Config struct {
 	Agents []AgentTable
 	// Servers are the lines of [lsp]; nil where there is no such table.
 	Servers []LanguageServer
+	// MCPServers are the tables [mcp.NAME], then those of the files of --mcp and ARTOO_MCP.
+	MCPServers []extension.Server
 	// Checks are the lines of [check].
 	Checks []Check
 	// Policy is the system's.

@@ -15,6 +15,7 @@ func (c loader) applyFile(d *document) error {
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	sections := map[string]func(*table){
 		"project": c.applyProjects, "agents": c.applyAgents, "lsp": c.applyServers, "check": c.applyChecks,
+		"mcp": c.applyMCP,
 	}
 	for _, o := range Options() {
 		sections[o.Section] = func(t *table) { c.applySection(t, o.Section) }
@@ -26,8 +27,6 @@ func (c loader) applyFile(d *document) error {
 		switch {
 		case name == "hooks":
 			c.Hooks = append(c.Hooks, d.hooks(v, extension.Origin{Source: extension.SourceUser})...)
-		case name == "mcp":
-			d.wrong([]string{name}, "this version of artoo has no ["+name+"]", "remove the section")
 		case apply == nil, !isTable && fileOption(name) != nil: // provider = "x" is a key of [provider]
 			root.unknown(name, append(slices.Sorted(maps.Keys(sections)), "hooks"), false)
 		default:

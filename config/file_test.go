@@ -141,7 +141,6 @@ func TestFileErrors(t *testing.T) {
 			[]string{"line 2: no such key: project./x.alow, did you mean allow?"}},
 		{"relative project", "[project.x]\nallow = []\n", []string{"line 1: project x is not an absolute path"}},
 		{"hooks", "[hooks]\nbefore = \"x\"\n", []string{"line 1: hooks must be an array of tables, not a table"}},
-		{"mcp", "[mcp.db]\ncommand = \"x\"\n", []string{"line 1: this version of artoo has no [mcp]"}},
 		{"list of hooks", "[[hooks]]\non = \"stop\"\ncommand = \"x\"\nrun = \"x\"\n", []string{"line 4: no such key: hooks[0].run"}},
 		{"same thing twice", "[agent]\nmax_context_tokens = 1\ncontext_budget = 2\n",
 			[]string{"line 3: agent.context_budget says the same as agent.max_context_tokens"}},

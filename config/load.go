@@ -81,6 +81,9 @@ func Load(o LoadOptions) (*Config, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	if err := c.loadMCP(); err != nil {
+		return nil, err
+	}
 	if err := c.applyPolicy(); err != nil {
 		return nil, err
 	}

@@ -57,6 +57,9 @@ type Settings struct {
 	Tools        Tools  `split_words:"true" toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string `split_words:"true" toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
 	AppendSystem string `split_words:"true" toml:"append_system" flag:"--append-system TEXT" empty:"ok" meaning:"added to the system prompt"`
+	MCP          List   `split_words:"true" toml:"-" flag:"--mcp FILE|none" unsplit:"yes" meaning:"one more file of MCP servers, in the form of .mcp.json; none: no servers"`
+	// MCPClientMetadata is the packager's; "" registers with each server of a login.
+	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that names artoo to the servers of MCP logins; without it artoo registers there"`
 	AddDirs      List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`

@@ -20,6 +20,7 @@ type Error struct {
 	Why    string
 	Hint   string // an imperative, "" where there is nothing to try
 	Err    error  // may be nil
+	Last   string // the last line that the server wrote to its log; "" for none
 	// Unknown says that the call may have run all the same.
 	Unknown bool
 }
@@ -29,6 +30,9 @@ func (e *Error) Error() string {
 	why := e.Why
 	if e.Err != nil {
 		why = strings.TrimPrefix(why+": "+oneLine(e.Err.Error()), ": ")
+	}
+	if e.Last != "" {
+		why += "; its last line: " + e.Last
 	}
 	if e.Unknown {
 		why += "; unknown whether the call ran"

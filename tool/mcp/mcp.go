@@ -191,6 +191,14 @@ func (m *Manager) Tool(full string) (Tool, bool) {
 	return Tool{}, false
 }
 
+// Address is a server's address, or its command line.
+func Address(s extension.Server) string {
+	if s.URL != "" {
+		return s.URL
+	}
+	return shell.Quote(s.Command...)
+}
+
 // List starts the server if need be, renews its catalogue unless the server said that it is still
 // fresh, and returns its tools.
 func (m *Manager) List(ctx context.Context, server string) ([]Tool, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +33,12 @@ type server struct {
 	extension.Server
 	m    *Manager
 	keep *keeper
+
+	signing sync.Mutex // held during a login
+
+	secret    sync.Mutex // guards what follows
+	logged    *login     // nil where none was read or there is none
+	commanded string     // the token that the command gave
 
 	mu       sync.Mutex // guards what follows
 	link     *link      // nil while it does not run
@@ -145,7 +150,7 @@ func (s *server) ready(ctx context.Context) (*link, error) {
 		case <-st.done:
 			return st.link, st.err
 		case <-slow.C:
-			s.m.notice("starting server " + s.Name + " …")
+			s.m.notice("server " + s.Name + " is starting")
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -333,9 +338,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 func (s *server) fail(kind, why string, err error) error {
 	e := &Error{Server: s.Name, Kind: kind, Why: why, Err: err}
 	if log := s.log.Load(); log != nil {
-		if last := log.lastLine(); last != "" {
-			e.Why = strings.TrimPrefix(e.Why+"; its last line: "+cut(last, 300), "; ")
-		}
+		e.Last = cut(log.lastLine(), 300)
 	}
 	return e
 }

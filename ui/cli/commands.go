@@ -68,7 +68,7 @@ func (a *app) commands() *cobra.Command {
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(c.OutOrStdout(), pageOf(c)) })
 	root.SetFlagErrorFunc(a.flagError)
-	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newBundle(a), newUndo(a),
+	root.AddCommand(newSessions(a), newModels(a), newLogin(a), newLogout(a), newRules(a), newTrust(a), newMCP(a), newBundle(a), newUndo(a),
 		newUsage(a), newDoctor(a), newDemo(a), newCompletion(a), newVersion(a))
 	help := newHelp(a, root)
 	root.SetHelpCommand(help)
@@ -269,7 +269,7 @@ func (a *app) refuseSlip(root *cobra.Command, words []string) error {
 			return usage(word, "no such subcommand, did you mean "+near+"?", "artoo "+near+", or "+asPrompt)
 		}
 	}
-	if slices.Contains([]string{"mcp", "acp"}, word) {
+	if slices.Contains([]string{"acp"}, word) {
 		return usage(word, "no such subcommand", "artoo --help, or "+asPrompt)
 	}
 	return nil

@@ -89,6 +89,7 @@ func scriptParams(dir string) testscript.Params {
 			"server":   cmdServer,
 			"await":    cmdAwait,
 			"requests": cmdRequests,
+			"mcpweb":   cmdMCPWeb,
 			"prefix":   cmdPrefix,
 			"json":     cmdJSON,
 			"jsonl":    cmdJSONL,

@@ -1,0 +1,661 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"artoo/tool/atomicfile"
+	"artoo/tool/extension"
+)
+
+// serverTable is a table [mcp.NAME].
+type serverTable struct {
+	Args     []string `toml:"args"`
+	Dir      string   `toml:"cwd"`
+	PassEnv  []string `toml:"pass_env"`
+	URL      string   `toml:"url"`
+	Type     string   `toml:"type"`
+	About    string   `toml:"about"`
+	ClientID string   `toml:"client_id"`
+	Port     int      `toml:"callback_port"`
+	Tools    []string `toml:"tools"`
+	Read     []string `toml:"read"`
+	Direct   []string `toml:"direct"`
+	Timeout  string   `toml:"timeout"`
+	Longest  string   `toml:"timeout_max"`
+	Required *bool    `toml:"required"`
+	Confine  *bool    `toml:"confine"`
+}
+
+// applyMCP reads the tables of [mcp], in the order of the file.
+func (c loader) applyMCP(t *table) {
+	for _, name := range t.keys() {
+		sub := t.sub(name)
+		if sub == nil {
+			continue
+		}
+		s := extension.Server{Name: name, Origin: extension.Origin{Source: extension.SourceUser, Place: t.doc.where(sub.path...)}}
+		before := len(t.doc.problems)
+		var in serverTable
+		sub.fill(&in)
+		s.Dir, s.PassEnv, s.URL, s.About, s.ClientID, s.CallbackPort = expandHome(in.Dir), in.PassEnv, in.URL, in.About, in.ClientID, in.Port
+		s.Tools, s.Read, s.Direct = in.Tools, in.Read, in.Direct
+		s.Required, s.Confine, s.SSE = in.Required != nil && *in.Required, in.Confine != nil && *in.Confine, in.Type == "sse"
+		s.Command = sub.command("command")
+		if len(s.Command) == 1 && len(in.Args) == 0 { // a string is a program with arguments, as people type it
+			s.Command = strings.Fields(s.Command[0])
+		}
+		s.Command = append(s.Command, in.Args...)
+		s.Env, s.Headers = sub.strings("env"), sub.strings("headers")
+		s.Timeout, s.TimeoutMax = sub.time("timeout", in.Timeout), sub.time("timeout_max", in.Longest)
+		s.TokenEnv, s.TokenCommand = sub.token("token")
+		s.ClientSecretEnv, _ = sub.token("client_secret")
+		sub.leftover(true)
+		if _, there := sub.m["type"]; there && !slices.Contains([]string{"stdio", "http", "sse"}, in.Type) {
+			t.doc.wrong(sub.at("type"), sub.name("type")+": "+strconv.Quote(in.Type)+" is not one of stdio, http, sse", `type = "sse"`)
+		}
+		if len(t.doc.problems) > before {
+			continue // what is left of the table would be blamed for what is wrong in it
+		}
+		if key, why, hint := checkServer(s, c.mask); why != "" {
+			t.doc.wrong(sub.at(key), strings.TrimSuffix(sub.name(key), ".")+": "+why, hint)
+			continue
+		}
+		c.MCPServers = append(c.MCPServers, s)
+	}
+}
+
+// strings reads a table of texts; nil where there is none.
+func (t *table) strings(key string) map[string]string {
+	sub := t.sub(key)
+	if sub == nil {
+		return nil
+	}
+	values := map[string]string{}
+	for _, name := range sub.keys() {
+		var value string
+		if sub.store(name, &value) {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// time is a duration that was written as text.
+func (t *table) time(key, text string) time.Duration {
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		t.doc.wrong(t.at(key), t.name(key)+" is no time like 60s or 5m", key+` = "60s"`)
+	}
+	return d
+}
+
+// token reads where a secret comes from: a variable or a command.
+func (t *table) token(key string) (variable, command string) {
+	if _, isText := t.m[key].(string); isText {
+		t.asked[key] = true
+		t.doc.wrong(t.at(key), t.name(key)+" must not hold a secret itself", key+` = { env = "NAME" }, or { command = "gh auth token" }`)
+		return "", ""
+	}
+	sub := t.sub(key)
+	if sub == nil {
+		return "", ""
+	}
+	sub.store("env", &variable)
+	sub.store("command", &command)
+	sub.leftover(true)
+	return variable, command
+}
+
+func expandHome(dir string) string {
+	if home, ok := homeDir(); ok && (dir == "~" || strings.HasPrefix(dir, "~/")) {
+		return filepath.Join(home, dir[1:])
+	}
+	return dir
+}
+
+// checkServer reports what is wrong with a server: at which key, why, and the form that works; why is
+// "" where nothing is.
+func checkServer(s extension.Server, mask func(string) string) (key, why, hint string) {
+	switch {
+	case !validServerName(s.Name):
+		return "", "a server's name has 1 to 24 characters of a-z, 0-9, - and _, no two _ side by side", "[mcp.my-server]"
+	case len(s.Command) == 0 && s.URL == "":
+		return "", "a server needs a command or an url", `command = ["npx", "my-server"]`
+	case len(s.Command) > 0 && s.URL != "":
+		return "url", "a server has a command or an url, not both", ""
+	case s.Dir != "" && !filepath.IsAbs(s.Dir):
+		return "cwd", "must be an absolute path", ""
+	case s.URL != "" && checkURL(s.URL) != nil:
+		return "url", checkURL(s.URL).Error(), `url = "https://example.org/mcp"`
+	}
+	for _, list := range []struct {
+		key   string
+		globs []string
+	}{{"tools", s.Tools}, {"read", s.Read}, {"direct", s.Direct}} {
+		for _, glob := range list.globs {
+			if _, err := path.Match(strings.TrimPrefix(glob, "-"), ""); err != nil {
+				return list.key, glob + " is no glob", list.key + ` = ["list_*"]`
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if isLiteralKey(name, s.Env[name], mask) {
+			return "env", name + " holds a key as it is", name + ` = "${` + name + `}", and export ` + name + "=…"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if isLiteralKey(name, s.Headers[name], mask) {
+			if strings.EqualFold(name, "Authorization") {
+				return "headers", name + " holds a key as it is", `token = { env = "NAME" }, or "Bearer ${NAME}"`
+			}
+			return "headers", name + " holds a key as it is", `"${NAME}", and export NAME=…`
+		}
+	}
+	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		if _, secret := u.User.Password(); secret {
+			return "url", "holds a password", `token = { env = "NAME" }`
+		}
+		for _, part := range strings.Split(u.RawQuery, "&") {
+			name, value, _ := strings.Cut(part, "=")
+			if isLiteralKey(name, value, mask) {
+				return "url", name + " holds a key as it is", name + "=${NAME}, and export NAME=…"
+			}
+		}
+		if mask(s.URL) != s.URL {
+			return "url", "holds a key as it is", `"https://…/${NAME}", and export NAME=…`
+		}
+	}
+	for _, word := range s.Command {
+		if mask(word) != word {
+			return "command", "holds a key as it is", `env = { NAME = "${NAME}" }`
+		}
+	}
+	return "", "", ""
+}
+
+// CheckServer reports what is wrong with a server that a command line names. Errors are *Error.
+func CheckServer(s extension.Server, mask func(string) string) error {
+	key, why, hint := checkServer(s, mask)
+	if why == "" {
+		return nil
+	}
+	return wrong(kindUsage, strings.TrimSuffix("server "+s.Name+", "+key, ", "), why, hint)
+}
+
+// ServerAt is a server that is named by its address alone.
+func ServerAt(address string) (extension.Server, error) {
+	s := extension.Server{Name: "url", URL: address, Origin: extension.Origin{Source: extension.SourceUser, Place: "the command line"}}
+	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
+		s.Name = serverName(u.Hostname())
+	}
+	return s, CheckServer(s, func(text string) string { return text })
+}
+
+// validServerName keeps the full names of tools short, and tells their parts apart. Those of bundles
+// begin with the bundle's name.
+func validServerName(name string) bool {
+	if _, own, bundled := strings.Cut(name, ":"); bundled {
+		name = own
+	}
+	return name != "" && len(name) <= 24 && !strings.Contains(name, "__") &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// isLiteralKey reports whether a value is a key itself, not the name of a variable.
+func isLiteralKey(name, value string, mask func(string) string) bool {
+	if mask(value) != value {
+		return true
+	}
+	rest := value
+	for {
+		before, after, found := strings.Cut(rest, "${")
+		if !found {
+			break
+		}
+		_, behind, closed := strings.Cut(after, "}")
+		if !closed {
+			break
+		}
+		rest = before + behind
+	}
+	for _, scheme := range []string{"Bearer", "Basic", "token", "Token"} {
+		rest = strings.TrimPrefix(strings.TrimSpace(rest), scheme)
+	}
+	return strings.TrimSpace(rest) != "" && isSecretName(name)
+}
+
+// isSecretName reports whether a variable, header or parameter is called as secrets are.
+func isSecretName(name string) bool {
+	name = strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	for word := range strings.SplitSeq(name, "_") {
+		for _, ending := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"} {
+			if strings.HasSuffix(word, ending) {
+				return true
+			}
+		}
+	}
+	return name == "AUTHORIZATION" || name == "COOKIE"
+}
+
+// loadMCP reads the files of --mcp and ARTOO_MCP. The word none drops all servers named before it.
+func (c loader) loadMCP() error {
+	for _, file := range c.MCP {
+		if file == "none" {
+			c.MCPServers = nil
+			continue
+		}
+		data, err := os.ReadFile(expandHome(file))
+		if err != nil {
+			return because(kindUsage, file, cause(err)+" (named by "+c.Origin("mcp")+")", err, "--mcp none, or a file like .mcp.json")
+		}
+		servers, notes, err := ParseMCP(data, extension.Origin{Source: extension.SourceUser, Place: file}, c.mask)
+		if err != nil {
+			return because(kindConfig, file, err.Error(), err, `{"mcpServers":{"NAME":{"command":"npx","args":["…"]}}}`)
+		}
+		for _, note := range notes {
+			return wrong(kindConfig, file, note, "fix the entry, or leave the file out")
+		}
+		for _, s := range servers {
+			c.MCPServers = slices.DeleteFunc(c.MCPServers, func(old extension.Server) bool { return old.Name == s.Name })
+			c.MCPServers = append(c.MCPServers, s)
+		}
+	}
+	return nil
+}
+
+// foreignServer is a server as the files of several programs have it.
+type foreignServer struct {
+	Type        string            `json:"type"`
+	Command     json.RawMessage   `json:"command"` // a text; opencode has an array
+	Args        []string          `json:"args"`
+	Env         map[string]string `json:"env"`
+	Environment map[string]string `json:"environment"`
+	Dir         string            `json:"cwd"`
+	URL         string            `json:"url"`
+	ServerURL   string            `json:"serverUrl"`
+	HTTPURL     string            `json:"httpUrl"`
+	Headers     map[string]string `json:"headers"`
+	Disabled    bool              `json:"disabled"`
+	Enabled     *bool             `json:"enabled"`
+	Timeout     float64           `json:"timeout"` // milliseconds
+	Description string            `json:"description"`
+	Include     []string          `json:"includeTools"`
+	Exclude     []string          `json:"excludeTools"`
+	AlwaysLoad  bool              `json:"alwaysLoad"`
+	OAuth       json.RawMessage   `json:"oauth"`
+	EnvFile     string            `json:"envFile"`
+	Helper      string            `json:"headersHelper"`
+}
+
+// ParseMCP reads servers from JSON in the form of .mcp.json: below mcpServers, or as VS Code and
+// opencode have them below servers and mcp. Comments and commas at an end are allowed. Notes name the
+// servers that are left out, and why; the error is of a file that is not read at all. mask is as in
+// LoadOptions, and may be nil.
+func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
+	if mask == nil {
+		mask = func(text string) string { return text }
+	}
+	var file struct {
+		MCPServers map[string]foreignServer `json:"mcpServers"`
+		Servers    map[string]foreignServer `json:"servers"`
+		MCP        json.RawMessage          `json:"mcp"`
+	}
+	plain := plainJSON(data)
+	if err := json.Unmarshal(plain, &file); err != nil {
+		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, nil, fmt.Errorf("line %d: %w", 1+bytes.Count(plain[:min(int(at.Offset), len(plain))], []byte("\n")), err)
+		}
+		return nil, nil, err
+	}
+	found := file.MCPServers
+	if found == nil {
+		found = file.Servers
+	}
+	if found == nil && len(file.MCP) > 0 {
+		var inner struct {
+			Servers map[string]foreignServer `json:"servers"`
+		}
+		if err := json.Unmarshal(file.MCP, &inner); err == nil && inner.Servers != nil {
+			found = inner.Servers
+		} else if err := json.Unmarshal(file.MCP, &found); err != nil {
+			return nil, nil, err
+		}
+	}
+	if found == nil {
+		return nil, nil, errors.New("names no servers: it has no mcpServers")
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		f := found[name]
+		if f.Disabled || f.Enabled != nil && !*f.Enabled {
+			continue
+		}
+		s, err := f.server(name, origin)
+		if err == nil {
+			if key, why, hint := checkServer(s, mask); why != "" {
+				err = errors.New(strings.TrimPrefix(key+": ", ": ") + why)
+				if hint != "" {
+					err = fmt.Errorf("%w; %s", err, hint)
+				}
+			}
+		}
+		if err == nil && slices.ContainsFunc(servers, func(other extension.Server) bool { return other.Name == s.Name }) {
+			err = fmt.Errorf("another server is called %s, too", s.Name)
+		}
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("server %s: %v", name, err))
+			continue
+		}
+		servers = append(servers, s)
+	}
+	return servers, notes, nil
+}
+
+// server is the server as artoo has it. What artoo would run in another way than the file means is
+// an error.
+func (f foreignServer) server(name string, origin extension.Origin) (extension.Server, error) {
+	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: expandHome(f.Dir), Headers: f.Headers, Env: f.Env,
+		URL: f.URL, SSE: f.Type == "sse", Timeout: time.Duration(f.Timeout * float64(time.Millisecond)), Tools: f.Include}
+	for _, other := range []string{f.HTTPURL, f.ServerURL} {
+		if s.URL == "" {
+			s.URL = other
+		}
+	}
+	if s.Env == nil {
+		s.Env = f.Environment
+	}
+	for _, glob := range f.Exclude {
+		s.Tools = append(s.Tools, "-"+glob)
+	}
+	if f.AlwaysLoad {
+		s.Direct = []string{"*"}
+	}
+	if len(f.Command) > 0 {
+		var word string
+		var words []string
+		if json.Unmarshal(f.Command, &word) == nil && word != "" {
+			words = []string{word}
+		} else if err := json.Unmarshal(f.Command, &words); err != nil {
+			return s, errors.New("command is neither a text nor a list of texts")
+		}
+		s.Command = append(words, f.Args...)
+	}
+	var oauth struct {
+		ClientID     string `json:"clientId"`
+		CallbackPort int    `json:"callbackPort"`
+	}
+	if len(f.OAuth) > 0 && json.Unmarshal(f.OAuth, &oauth) == nil { // opencode has a truth value there
+		s.ClientID, s.CallbackPort = oauth.ClientID, oauth.CallbackPort
+	}
+	switch {
+	case f.Helper != "":
+		return s, errors.New("headersHelper is not known here; token = { command = \"…\" } in config.toml runs a command")
+	case f.EnvFile != "":
+		return s, errors.New("envFile is not known here; name the variables in env as ${NAME}")
+	case strings.Contains(strings.Join(s.Command, " "), "${input:"):
+		return s, errors.New("${input:…} is not known here; use ${NAME} and export NAME")
+	}
+	return s, nil
+}
+
+// serverName makes a name of one that another program allows.
+func serverName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+	for strings.Contains(name, "__") {
+		name = strings.ReplaceAll(name, "__", "_")
+	}
+	return name[:min(len(name), 24)]
+}
+
+// plainJSON is JSON without the comments and the commas at an end that editors allow. Lines stay.
+func plainJSON(data []byte) []byte {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	out := make([]byte, 0, len(data))
+	comma := -1 // where a comma stands behind which only blanks came
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case c == '"':
+			end := i + 1
+			for end < len(data) && data[end] != '"' {
+				if data[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(data))
+			out, comma = append(out, data[i:end]...), -1
+			i = end - 1
+			continue
+		case c == '/' && i+1 < len(data) && data[i+1] == '/':
+			for i < len(data) && data[i] != '\n' {
+				i++
+			}
+			i--
+			continue
+		case c == '/' && i+1 < len(data) && data[i+1] == '*':
+			length := bytes.Index(data[i+2:], []byte("*/"))
+			if length < 0 {
+				return out
+			}
+			out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(data[i:i+2+length], []byte("\n")))...)
+			i += length + 3
+			continue
+		case c == ',':
+			comma = len(out)
+		case c == '}' || c == ']':
+			if comma >= 0 {
+				out[comma] = ' '
+			}
+			comma = -1
+		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(c)):
+			comma = -1
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// ParseCodex reads servers from Codex's config.toml, as ParseMCP reads JSON.
+func ParseCodex(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
+	if mask == nil {
+		mask = func(text string) string { return text }
+	}
+	var file struct {
+		Servers map[string]struct {
+			Command    string            `toml:"command"`
+			Args       []string          `toml:"args"`
+			Env        map[string]string `toml:"env"`
+			EnvVars    []string          `toml:"env_vars"`
+			Dir        string            `toml:"cwd"`
+			URL        string            `toml:"url"`
+			TokenEnv   string            `toml:"bearer_token_env_var"`
+			Headers    map[string]string `toml:"http_headers"`
+			EnvHeaders map[string]string `toml:"env_http_headers"`
+			Tools      []string          `toml:"enabled_tools"`
+			Without    []string          `toml:"disabled_tools"`
+			Required   bool              `toml:"required"`
+			Timeout    float64           `toml:"tool_timeout_sec"`
+			Enabled    *bool             `toml:"enabled"`
+		} `toml:"mcp_servers"`
+	}
+	if err := decode(string(data), &file); err != nil {
+		return nil, nil, err
+	}
+	if len(file.Servers) == 0 {
+		return nil, nil, errors.New("names no servers: it has no mcp_servers")
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
+		f := file.Servers[name]
+		if f.Enabled != nil && !*f.Enabled {
+			continue
+		}
+		s := extension.Server{Name: serverName(name), Origin: origin, Env: f.Env, PassEnv: f.EnvVars, Dir: expandHome(f.Dir), URL: f.URL,
+			TokenEnv: f.TokenEnv, Headers: f.Headers, Tools: f.Tools, Required: f.Required, Timeout: time.Duration(f.Timeout * float64(time.Second))}
+		if f.Command != "" {
+			s.Command = append([]string{f.Command}, f.Args...)
+		}
+		for _, glob := range f.Without {
+			s.Tools = append(s.Tools, "-"+glob)
+		}
+		for header, variable := range f.EnvHeaders {
+			if s.Headers == nil {
+				s.Headers = map[string]string{}
+			}
+			s.Headers[header] = "${" + variable + "}"
+		}
+		if key, why, _ := checkServer(s, mask); why != "" {
+			notes = append(notes, fmt.Sprintf("server %s: %s %s", name, key, why))
+			continue
+		}
+		servers = append(servers, s)
+	}
+	return servers, notes, nil
+}
+
+// AddServer writes a table [mcp.NAME] into the config file at path, as AddRule writes. A table that is
+// there already is an error.
+func AddServer(path string, s extension.Server) error {
+	keys := []string{"mcp", s.Name}
+	return editFile(path, keys, func(src string, d *document) (string, any, error) {
+		if _, there := lookUp(d.root, keys); there {
+			return "", nil, wrong(kindUsage, "server "+s.Name, "there is one of this name in "+shorten(path), "artoo mcp rm "+s.Name)
+		}
+		if src != "" {
+			src = strings.TrimSuffix(src, "\n") + "\n\n"
+		}
+		table := serverTOML(s)
+		value := map[string]any{}
+		if err := decode(table, &value); err != nil {
+			return "", nil, err
+		}
+		written, _ := lookUp(value, keys)
+		return src + table, written, nil
+	})
+}
+
+// serverTOML is a server as config.toml has it.
+func serverTOML(s extension.Server) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[mcp.%s]\n", s.Name)
+	text := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s = %s\n", key, quoteTOML(value))
+		}
+	}
+	list := func(key string, values []string) {
+		if values == nil {
+			return
+		}
+		quoted := make([]string, len(values))
+		for i, v := range values {
+			quoted[i] = quoteTOML(v)
+		}
+		fmt.Fprintf(&b, "%s = [%s]\n", key, strings.Join(quoted, ", "))
+	}
+	table := func(key string, values map[string]string) {
+		if len(values) == 0 {
+			return
+		}
+		var pairs []string
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			pairs = append(pairs, quoteTOML(name)+" = "+quoteTOML(values[name]))
+		}
+		fmt.Fprintf(&b, "%s = { %s }\n", key, strings.Join(pairs, ", "))
+	}
+	text("url", s.URL)
+	if s.SSE {
+		text("type", "sse")
+	}
+	list("command", s.Command)
+	text("cwd", s.Dir)
+	table("env", s.Env)
+	list("pass_env", s.PassEnv)
+	table("headers", s.Headers)
+	if s.TokenEnv != "" {
+		fmt.Fprintf(&b, "token = { env = %s }\n", quoteTOML(s.TokenEnv))
+	}
+	text("client_id", s.ClientID)
+	if s.CallbackPort != 0 {
+		fmt.Fprintf(&b, "callback_port = %d\n", s.CallbackPort)
+	}
+	text("about", s.About)
+	list("tools", s.Tools)
+	list("direct", s.Direct)
+	if s.Timeout != 0 {
+		text("timeout", s.Timeout.String())
+	}
+	if s.Required {
+		b.WriteString("required = true\n")
+	}
+	return b.String()
+}
+
+// RemoveServer takes the table [mcp.NAME] and those below it out of the config file at path; all else
+// stays byte for byte. It reports whether there was one.
+func RemoveServer(path, name string) (was bool, err error) {
+	keys := []string{"mcp", name}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, because(kindConfig, path, cause(err), err, "check the owner and mode of the file")
+	}
+	d, err := parseDocument(path, data)
+	if err != nil {
+		return false, err
+	}
+	if _, there := lookUp(d.root, keys); !there {
+		return false, nil
+	}
+	kept, inside := []string{}, false
+	for line := range strings.Lines(string(data)) {
+		if header := strings.TrimSpace(line); strings.HasPrefix(header, "[") && !strings.HasPrefix(header, "[[") {
+			head, _, _ := strings.Cut(strings.TrimPrefix(header, "["), "]")
+			head = strings.NewReplacer(" ", "", `"`, "", "'", "").Replace(head)
+			inside = head == "mcp."+name || strings.HasPrefix(head, "mcp."+name+".")
+		}
+		if !inside {
+			kept = append(kept, line)
+		}
+	}
+	text, changed := strings.Join(kept, ""), map[string]any{}
+	if servers, ok := d.root["mcp"].(map[string]any); ok {
+		if delete(servers, name); len(servers) == 0 {
+			delete(d.root, "mcp")
+		}
+	}
+	if err := decode(text, &changed); err != nil || !reflect.DeepEqual(changed, d.root) {
+		return true, byHand(path, d, keys)
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := atomicfile.Write(path, []byte(text), mode); err != nil {
+		return true, because(kindConfig, path, err.Error(), err, "check the owner and mode of the directory")
+	}
+	return true, nil
+}

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"artoo/tool/extension"
+	"artoo/tool/mcp/mcptest"
+)
+
+// web starts a server over HTTP.
+func startWeb(t *testing.T, kinds ...string) (*mcptest.Web, extension.Server) {
+	t.Helper()
+	w := mcptest.NewWeb(kinds...)
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	w.SetURL(server.URL)
+	return w, extension.Server{Name: "s", Origin: extension.Origin{Source: extension.SourceUser}, URL: server.URL + "/mcp"}
+}
+
+func TestServersOverHTTP(t *testing.T) {
+	for _, kinds := range [][]string{{"modern"}, {"modern", "stream"}, {"legacy"}, {"legacy", "stream"}, {"legacy", "deafget"},
+		{"legacy", "session", "stream"}, {"legacy", "sse"}} {
+		t.Run(strings.Join(kinds, ","), func(t *testing.T) {
+			_, s := startWeb(t, kinds...)
+			state := t.TempDir()
+			for range 2 { // the second time by the kept protocol
+				m := New(Config{Servers: []extension.Server{s}, State: state})
+				if got := textOf(call(t, m, "echo", `{"text":"hello"}`, CallOptions{})); got != "hello" {
+					t.Errorf("got %q", got)
+				}
+				if got := textOf(call(t, m, "task", "", CallOptions{})); got != "the task is done" {
+					t.Errorf("a task: %q", got)
+				}
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestALostSessionIsOpenedAgain(t *testing.T) {
+	w, s := startWeb(t, "legacy", "session")
+	m := manage(t, Config{Servers: []extension.Server{s}})
+	call(t, m, "echo", `{"text":"a"}`, CallOptions{})
+	w.Forget()
+	if got := textOf(call(t, m, "echo", `{"text":"b"}`, CallOptions{})); got != "b" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTokensAndHeadersGoAlong(t *testing.T) {
+	w, s := startWeb(t, "token")
+	s.TokenEnv, s.Headers = "T", map[string]string{"X-Team": "${TEAM:-a}"}
+	m := manage(t, Config{Servers: []extension.Server{s}, Environ: []string{"T=right", "TEAM=b"}})
+	call(t, m, "echo", "", CallOptions{})
+	for _, h := range w.Requests() {
+		if h.Get("Authorization") != "Bearer right" || h.Get("X-Team") != "b" {
+			t.Errorf("got %v", h)
+		}
+	}
+	for _, environ := range [][]string{{"T=wrong"}, {}} {
+		_, err := manage(t, Config{Servers: []extension.Server{s}, Environ: append(environ, "A=b")}).List(t.Context(), "s")
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindAuth {
+			t.Errorf("%v: %v", environ, err)
+		}
+	}
+	s.TokenEnv, s.TokenCommand = "", "echo right; echo more"
+	m = manage(t, Config{Servers: []extension.Server{s}, Environ: os.Environ()})
+	call(t, m, "echo", "", CallOptions{})
+}
+
+func TestNothingGoesToAnotherOrigin(t *testing.T) {
+	got := make(chan string, 9)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") }))
+	defer other.Close()
+	moved := httptest.NewServer(http.RedirectHandler(other.URL+"/mcp", http.StatusTemporaryRedirect))
+	defer moved.Close()
+	s := extension.Server{Name: "s", URL: moved.URL + "/mcp", TokenEnv: "T"}
+	_, err := manage(t, Config{Servers: []extension.Server{s}, Environ: []string{"T=right"}}).List(t.Context(), "s")
+	if err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("got %v", err)
+	}
+	if len(got) > 0 {
+		t.Errorf("the other server was asked with %q", <-got)
+	}
+}
+
+// tokens keeps logins in memory, as two processes would share them.
+type tokens struct {
+	mu   sync.Mutex
+	lock sync.Mutex
+	kept map[string][]byte
+}
+
+func (k *tokens) Load(_ context.Context, key string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.kept[key], nil
+}
+
+func (k *tokens) Save(_ context.Context, key string, data []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept[key] = data
+	return nil
+}
+
+func (k *tokens) Lock(context.Context, string) (func(), error) {
+	k.lock.Lock()
+	return k.lock.Unlock, nil
+}
+
+// browse goes to the address of a login as a browser does, and returns where it ends.
+func browse(_ context.Context, _, address string) (string, error) {
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Get(address)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return "", err
+	}
+	return resp.Header.Get("Location"), nil
+}
+
+func TestLogin(t *testing.T) {
+	w, s := startWeb(t, "oauth")
+	store := &tokens{kept: map[string][]byte{}}
+	run := Config{Servers: []extension.Server{s}, Tokens: store}
+	m := manage(t, run)
+	_, err := m.List(t.Context(), "s")
+	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindAuth || e.Hint != "artoo mcp login s" || m.Servers()[0].State != NeedsLogin {
+		t.Fatalf("a run opens no browser: %v, %s", err, m.Servers()[0].State)
+	}
+	sign := run
+	sign.Login, sign.Redirect = browse, "http://127.0.0.1:1/callback"
+	if err := manage(t, sign).Login(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	first, second := manage(t, run), manage(t, run)
+	call(t, first, "echo", "", CallOptions{})
+	call(t, second, "echo", "", CallOptions{})
+	w.Expire(false)
+	var both sync.WaitGroup
+	for _, m := range []*Manager{first, second, first, second} {
+		both.Go(func() {
+			if _, err := m.Call(t.Context(), "mcp__s__echo", nil, CallOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if w.Renewed() != 1 {
+		t.Errorf("renewed %d times", w.Renewed())
+	}
+	w.Expire(true)
+	_, err = first.Call(t.Context(), "mcp__s__echo", nil, CallOptions{})
+	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindAuth {
+		t.Errorf("after the end of the login: %v", err)
+	}
+	if was, err := manage(t, run).Logout(t.Context(), "s"); err != nil || !was || store.kept[s.URL] != nil {
+		t.Errorf("logout: %v, %v, %s", was, err, store.kept[s.URL])
+	}
+}
+
+func TestALoginOfAnotherIssuerIsRefused(t *testing.T) {
+	_, s := startWeb(t, "oauth")
+	for what, end := range map[string]func(string) string{
+		"state":     func(a string) string { return strings.Replace(a, "state=", "state=x", 1) },
+		"issuer":    func(a string) string { return strings.Replace(a, "iss=http", "iss=https", 1) },
+		"no issuer": func(a string) string { return strings.Replace(a, "iss=", "was=", 1) },
+	} {
+		c := Config{Servers: []extension.Server{s}, Tokens: &tokens{kept: map[string][]byte{}}, Redirect: "http://127.0.0.1:1/callback",
+			Login: func(ctx context.Context, server, address string) (string, error) {
+				where, err := browse(ctx, server, address)
+				return end(where), err
+			}}
+		err := manage(t, c).Login(t.Context(), "s")
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindAuth {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

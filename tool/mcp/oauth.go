@@ -1,0 +1,399 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"artoo/tool/shell"
+)
+
+// Tokens keeps what logins brought, by a key for each server's address. Its methods may be called
+// on any goroutine.
+type Tokens interface {
+	// Load is what is kept, nil for nothing.
+	Load(ctx context.Context, key string) ([]byte, error)
+	// Save keeps data; nil forgets.
+	Save(ctx context.Context, key string, data []byte) error
+	// Lock keeps other processes and goroutines from renewing the same token until unlock is called.
+	Lock(ctx context.Context, key string) (unlock func(), err error)
+}
+
+// login is what a login brought: a token, and where and as whom it is renewed. A token is only ever
+// sent to the server that it was made for, and renewed where it came from.
+type login struct {
+	Resource string           `json:"resource"`
+	ClientID string           `json:"client_id"`
+	Secret   string           `json:"client_secret,omitempty"`
+	Style    oauth2.AuthStyle `json:"style,omitempty"`
+	TokenURL string           `json:"token_url"`
+	Scopes   []string         `json:"scopes,omitempty"`
+	Token    *oauth2.Token    `json:"token"`
+}
+
+// resource is the address that a server's tokens are for.
+func (s *server) resource() string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return s.URL
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return u.String()
+}
+
+func (s *server) needsLogin(why string) error {
+	return &Error{Server: s.Name, Kind: KindAuth, Why: why, Hint: "artoo mcp login " + s.Name}
+}
+
+// bearer is the token for the next request, "" for none.
+func (s *server) bearer(ctx context.Context) (string, error) {
+	switch {
+	case s.TokenEnv != "":
+		token, _ := lookupIn(s.m.config.Environ)(s.TokenEnv)
+		if token = strings.TrimSpace(token); token == "" {
+			return "", &Error{Server: s.Name, Kind: KindAuth, Why: "its token is missing: " + s.TokenEnv + " is not set", Hint: "export " + s.TokenEnv + "=…"}
+		}
+		return token, nil
+	case s.TokenCommand != "":
+		return s.commandToken(ctx)
+	}
+	l, err := s.login(ctx)
+	if err != nil || l == nil {
+		return "", err
+	}
+	if l.Token.Valid() || l.Token.RefreshToken == "" {
+		return l.Token.AccessToken, nil
+	}
+	if l, err = s.refresh(ctx, l.Token.AccessToken); err != nil {
+		return "", err
+	}
+	return l.Token.AccessToken, nil
+}
+
+// commandToken runs the command for the token once in a run.
+func (s *server) commandToken(ctx context.Context) (string, error) {
+	s.secret.Lock()
+	defer s.secret.Unlock()
+	if s.commanded != "" {
+		return s.commanded, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", s.TokenCommand)
+	shell.OwnGroup(cmd)
+	cmd.Env = s.m.config.Environ
+	out, err := cmd.Output()
+	token, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || token == "" {
+		return "", &Error{Server: s.Name, Kind: KindAuth, Why: "the command for its token gave none", Err: err, Hint: s.TokenCommand}
+	}
+	s.commanded = token
+	return token, nil
+}
+
+// login is the kept login, nil for none.
+func (s *server) login(ctx context.Context) (*login, error) {
+	s.secret.Lock()
+	defer s.secret.Unlock()
+	if s.logged != nil {
+		return s.logged, nil
+	}
+	l, err := s.load(ctx)
+	s.logged = l
+	return l, err
+}
+
+func (s *server) load(ctx context.Context) (*login, error) {
+	if s.m.config.Tokens == nil {
+		return nil, nil
+	}
+	data, err := s.m.config.Tokens.Load(ctx, s.resource())
+	if err != nil || data == nil {
+		return nil, err
+	}
+	l := &login{}
+	if json.Unmarshal(data, l) != nil || l.Token == nil || l.Resource != s.resource() {
+		return nil, nil // another version wrote it; the user logs in again
+	}
+	return l, nil
+}
+
+func (s *server) save(ctx context.Context, l *login) error {
+	s.logged = l
+	if s.m.config.Tokens == nil {
+		return nil
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return s.m.config.Tokens.Save(ctx, s.resource(), data)
+}
+
+// refresh renews a token that is not valid any more. One process renews it, the others read what
+// came of that.
+func (s *server) refresh(ctx context.Context, rejected string) (*login, error) {
+	s.secret.Lock()
+	defer s.secret.Unlock()
+	if s.m.config.Tokens != nil {
+		unlock, err := s.m.config.Tokens.Lock(ctx, s.resource())
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		l, err := s.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			s.logged = l
+		}
+	}
+	l := s.logged
+	if l == nil || l.Token.RefreshToken == "" {
+		return nil, s.needsLogin("the login has ended")
+	}
+	if l.Token.AccessToken != rejected && l.Token.Valid() {
+		return l, nil
+	}
+	token, err := l.renew(ctx, s.m.httpClient())
+	if err != nil {
+		if _, refused := errors.AsType[*refusal](err); refused {
+			return nil, s.needsLogin("the login has ended")
+		}
+		return nil, err
+	}
+	renewed := *l
+	renewed.Token = token
+	return &renewed, s.save(ctx, &renewed)
+}
+
+// refusal is the answer of a token endpoint that gave no token.
+type refusal struct{ code string }
+
+// Error names the code alone: the rest is the server's own text.
+func (r *refusal) Error() string { return "the token was not renewed: " + oneLine(r.code) }
+
+// renew asks for a new token by the refresh token.
+func (l *login) renew(ctx context.Context, client *http.Client) (*oauth2.Token, error) {
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Token.RefreshToken}, "resource": {l.Resource}}
+	inHeader := l.Secret != "" && l.Style != oauth2.AuthStyleInParams
+	if !inHeader {
+		form.Set("client_id", l.ClientID)
+		if l.Secret != "" {
+			form.Set("client_secret", l.Secret)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.TokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if inHeader {
+		req.SetBasicAuth(url.QueryEscape(l.ClientID), url.QueryEscape(l.Secret))
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		AccessToken  string      `json:"access_token"`
+		TokenType    string      `json:"token_type"`
+		RefreshToken string      `json:"refresh_token"`
+		ExpiresIn    json.Number `json:"expires_in"`
+		Error        string      `json:"error"`
+	}
+	parsed := json.Unmarshal(body, &got) == nil
+	switch { // some servers report errors with the status 200
+	case parsed && got.Error != "", resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
+		return nil, &refusal{cmp.Or(got.Error, http.StatusText(resp.StatusCode))}
+	case resp.StatusCode != http.StatusOK, !parsed, got.AccessToken == "":
+		return nil, fmt.Errorf("the server of the login answers %d without a token", resp.StatusCode)
+	}
+	token := &oauth2.Token{AccessToken: got.AccessToken, TokenType: got.TokenType, RefreshToken: cmp.Or(got.RefreshToken, l.Token.RefreshToken)}
+	if seconds, err := got.ExpiresIn.Int64(); err == nil && seconds > 0 {
+		token.Expiry = time.Now().Add(time.Duration(seconds) * time.Second)
+	}
+	return token, nil
+}
+
+// authorize makes a request that was refused with this token worth sending again: by renewing the
+// token, or by a login of the user. again is false where it would be refused again.
+func (s *server) authorize(req *http.Request, resp *http.Response, token string) (again bool, err error) {
+	ctx := req.Context()
+	stepUp := resp.StatusCode == http.StatusForbidden
+	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
+	if err != nil {
+		challenges = nil // without them the usual places are tried
+	}
+	if stepUp && !slices.ContainsFunc(challenges, func(c oauthex.Challenge) bool { return c.Params["error"] == "insufficient_scope" }) {
+		return false, nil
+	}
+	switch {
+	case s.TokenEnv != "" || s.TokenCommand != "":
+		return false, &Error{Server: s.Name, Kind: KindAuth, Why: "refuses the token", Hint: "renew " + cmp.Or(s.TokenEnv, s.TokenCommand)}
+	case len(s.Headers) > 0 && slices.ContainsFunc(sortedKeys(s.Headers), func(name string) bool { return strings.EqualFold(name, "Authorization") }):
+		return false, &Error{Server: s.Name, Kind: KindAuth, Why: "refuses the header Authorization", Hint: "renew the variable in it"}
+	}
+	if token != "" && !stepUp {
+		if _, err := s.refresh(ctx, token); err == nil {
+			return true, nil
+		} else if s.m.config.Login == nil || !isAuth(err) {
+			return false, err
+		}
+	}
+	if s.m.config.Login == nil {
+		if stepUp {
+			return false, s.needsLogin("needs a login with more rights")
+		}
+		return false, s.needsLogin("needs a login")
+	}
+	s.signing.Lock() // one login at a time
+	defer s.signing.Unlock()
+	if now, err := s.login(ctx); err == nil && now != nil && token != now.Token.AccessToken {
+		return true, nil // another request was faster
+	}
+	h, err := s.handler()
+	if err != nil {
+		return false, err
+	}
+	if err := h.Authorize(ctx, req, resp); err != nil {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		return false, &Error{Server: s.Name, Kind: KindAuth, Why: "the login failed", Err: err, Hint: "artoo mcp login " + s.Name}
+	}
+	return true, nil
+}
+
+// handler is the library's, which finds the server of the login and asks for the token.
+func (s *server) handler() (*auth.AuthorizationCodeHandler, error) {
+	c := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL:           s.m.config.Redirect,
+		RequestRefreshToken:   true,
+		AcceptUnadvertisedIss: true, // a right issuer is one, whether or not it was announced
+		Client:                s.m.httpClient(),
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			return s.fetch(ctx, args.URL)
+		},
+		ScopeFilter: func(wanted []string) []string {
+			s.secret.Lock()
+			defer s.secret.Unlock()
+			if s.logged == nil {
+				return wanted
+			}
+			all := slices.Clone(s.logged.Scopes)
+			for _, scope := range wanted {
+				if !slices.Contains(all, scope) {
+					all = append(all, scope)
+				}
+			}
+			return all
+		},
+		NewTokenSource: func(ctx context.Context, c *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
+			s.secret.Lock()
+			defer s.secret.Unlock()
+			l := &login{Resource: s.resource(), ClientID: c.ClientID, Secret: c.ClientSecret, Style: c.Endpoint.AuthStyle,
+				TokenURL: c.Endpoint.TokenURL, Scopes: c.Scopes, Token: token}
+			return oauth2.StaticTokenSource(token), s.save(ctx, l)
+		},
+	}
+	switch {
+	case s.ClientID != "":
+		c.PreregisteredClient = &oauthex.ClientCredentials{ClientID: s.ClientID}
+		if s.ClientSecretEnv != "" {
+			secret, _ := lookupIn(s.m.config.Environ)(s.ClientSecretEnv)
+			if secret == "" {
+				return nil, &Error{Server: s.Name, Kind: KindAuth, Why: s.ClientSecretEnv + " is not set", Hint: "export " + s.ClientSecretEnv + "=…"}
+			}
+			c.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: secret}
+		}
+	default:
+		if s.m.config.Metadata != "" {
+			c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: s.m.config.Metadata}
+		}
+		c.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "artoo", ApplicationType: "native", RedirectURIs: []string{s.m.config.Redirect},
+			GrantTypes: []string{"authorization_code", "refresh_token"}, TokenEndpointAuthMethod: "none"}}
+	}
+	return auth.NewAuthorizationCodeHandler(c)
+}
+
+// fetch has the user log in, and reads the address that the browser was sent to in the end.
+func (s *server) fetch(ctx context.Context, address string) (*auth.AuthorizationResult, error) {
+	redirected, err := s.m.config.Login(ctx, s.Name, address)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(strings.TrimSpace(redirected))
+	if err != nil {
+		return nil, errors.New("the address after the login is none")
+	}
+	q := u.Query()
+	r := &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}
+	switch { // what stands beside an error may come from another server than the one asked
+	case q.Get("error") != "":
+		return nil, errors.New("the server of the login refused it")
+	case r.Code == "":
+		return nil, errors.New("the address after the login has no code")
+	}
+	return r, nil
+}
+
+// Login has the user log in to a server anew, whatever is kept of an earlier login.
+func (m *Manager) Login(ctx context.Context, server string) error {
+	s, err := m.find(server)
+	if err != nil {
+		return err
+	}
+	if s.URL == "" || s.TokenEnv != "" || s.TokenCommand != "" {
+		return &Error{Server: s.Name, Kind: KindUsage, Why: "has no login", Hint: "artoo mcp list"}
+	}
+	if _, err := m.Logout(ctx, server); err != nil {
+		return err
+	}
+	if _, err := s.ready(ctx); err != nil {
+		return err
+	}
+	if l, err := s.login(ctx); err != nil {
+		return err
+	} else if l == nil {
+		return &Error{Server: s.Name, Kind: KindUsage, Why: "did not ask for a login", Hint: "artoo mcp tools " + s.Name}
+	}
+	return nil
+}
+
+// Logout forgets the login to a server, and reports whether there was one.
+func (m *Manager) Logout(ctx context.Context, server string) (was bool, err error) {
+	s, err := m.find(server)
+	if err != nil {
+		return false, err
+	}
+	s.secret.Lock()
+	defer s.secret.Unlock()
+	l, err := s.load(ctx)
+	s.logged = nil
+	if err != nil || l == nil {
+		return false, err
+	}
+	return true, m.config.Tokens.Save(ctx, s.resource(), nil)
+}

@@ -1,0 +1,430 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/tool/extension"
+	"artoo/tool/mcp"
+	"artoo/tool/text"
+	"artoo/ui/sanitize"
+)
+
+// mcpCommand is `artoo mcp`.
+type mcpCommand struct {
+	*app
+	json, logsIn, yes *bool
+	form              *string
+	servers           *mcp.Manager // nil before open
+	sign              *signIn      // nil where nobody logs in
+}
+
+func newMCP(a *app) *cobra.Command {
+	c := a.command("mcp list|tools|call|read|prompt|add|rm|import|login|logout|accept",
+		"MCP servers: list, add and try them, log in", common("mcp", "no_project"))
+	m := &mcpCommand{app: a, json: jsonFlag(c)}
+	verb := func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command {
+		v := a.verb(c, use, func(ctx context.Context, words []string) error { return m.closing(run(ctx, words)) })
+		v.Args = a.words(least, most, missing)
+		return v
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return m.closing(m.list(c.Context(), nil)) }
+	verb("list", 0, 0, "", m.list)
+	verb("tools NAME|URL", 1, 1, "of which server?", m.tools)
+	call := verb("call NAME|URL TOOL [JSON|-]", 2, 3, "which server, and which tool?", m.call)
+	m.form = a.textFlag(call, "form", "", "JSON", "answers to the server's forms; fields that it lacks get their defaults")
+	m.logsIn = call.Flags().Bool("login", false, "log in where the server wants that")
+	verb("read NAME|URL [URI]", 1, 2, "of which server?", m.read)
+	verb("prompt NAME|URL [PROMPT [KEY=VALUE…]]", 1, -1, "of which server?", m.prompt)
+	m.addVerbs(verb)
+	verb("login NAME|URL", 1, 1, "to which server?", m.login)
+	verb("logout NAME|URL", 1, 1, "from which server?", m.logout)
+	accept := verb("accept NAME", 1, 1, "of which server?", m.accept)
+	m.yes = accept.Flags().Bool("yes", false, "without a question")
+	return c
+}
+
+// closing ends the servers after a subcommand.
+func (a *mcpCommand) closing(err error) error {
+	if a.sign != nil {
+		a.sign.close()
+	}
+	if a.servers != nil {
+		err = errors.Join(err, a.servers.Close())
+	}
+	return err
+}
+
+// open makes the manager of all servers; one that is named by its address comes first. It returns the
+// name of the server that word means, "" for no word.
+func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
+	if err := a.load(false, true); err != nil {
+		return "", err
+	}
+	if err := a.transport(); err != nil {
+		return "", err
+	}
+	servers := slices.Clone(a.cfg.MCPServers)
+	name = word
+	if u, err := url.Parse(word); err == nil && u.Host != "" {
+		s, err := config.ServerAt(word)
+		if err != nil {
+			return "", err
+		}
+		// One that is configured has its token and its name.
+		if i := slices.IndexFunc(servers, func(o extension.Server) bool { return o.URL == word }); i >= 0 {
+			name = servers[i].Name
+		} else {
+			servers, name = append([]extension.Server{s}, servers...), s.Name
+		}
+	}
+	i := slices.IndexFunc(servers, func(s extension.Server) bool { return s.Name == name })
+	if word != "" && i < 0 {
+		var names []string
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+		return "", usage(word, "no such MCP server", "artoo mcp list, or artoo mcp add "+word+" URL; there are "+cmp.Or(strings.Join(names, ", "), "none"))
+	}
+	c := a.mcpConfig(servers)
+	if sign {
+		if a.sign, err = newSignIn(a.app, servers[i].CallbackPort); err != nil {
+			return "", err
+		}
+		c.Login, c.Redirect = a.sign.ask, a.sign.redirect
+	}
+	a.servers = mcp.New(c)
+	return name, nil
+}
+
+// mcpConfig is what servers get from artoo.
+func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
+	state, err := a.cfg.Paths.StateDir()
+	if err != nil || bool(a.cfg.Ephemeral) {
+		state = ""
+	}
+	environ := os.Environ()
+	for i, kv := range environ {
+		if strings.HasPrefix(kv, "PATH=") {
+			environ[i] = "PATH=" + a.path
+		}
+	}
+	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Environ: environ, Version: a.process.build().Version,
+		HTTP: a.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
+		Notice: a.warn}
+}
+
+// listedServer is a line of `artoo mcp list --json`.
+type listedServer struct {
+	Name    string   `json:"name"`
+	Source  string   `json:"source"`
+	Place   string   `json:"place"`
+	Address string   `json:"address"`
+	State   string   `json:"state"`
+	Tools   int      `json:"tools"` // -1 where they were never listed
+	Dropped []string `json:"dropped,omitempty"`
+}
+
+func (a *mcpCommand) list(context.Context, []string) error {
+	if _, err := a.open("", false); err != nil {
+		return err
+	}
+	var rows []listedServer
+	for _, s := range a.servers.Servers() {
+		rows = append(rows, listedServer{Name: s.Name, Source: string(s.Source), Place: s.Place, Address: mcp.Address(s.Server),
+			State: string(s.State), Tools: s.Known, Dropped: s.Dropped})
+	}
+	if len(rows) == 0 && !*a.json {
+		_, err := fmt.Fprintln(a.process.Out, "no MCP servers; artoo mcp add NAME URL, or artoo mcp add NAME -- COMMAND, adds one")
+		return err
+	}
+	return printEach(a.process.Out, rows, *a.json, func(r listedServer) string {
+		tools := "not listed yet"
+		if r.Tools >= 0 {
+			tools = text.Count(r.Tools, "tool")
+		}
+		line := fmt.Sprintf("%-24s  %-14s  %s  (%s)", r.Name, tools, r.Address, r.Place)
+		for _, d := range r.Dropped {
+			line += "\n    dropped: " + d
+		}
+		return safeLines(line)
+	})
+}
+
+// safeLines makes each line of a text safe to show.
+func safeLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = sanitize.Text(line, sanitize.Line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// listedTool is a line of `artoo mcp tools --json`.
+type listedTool struct {
+	Name        string          `json:"name"`
+	Full        string          `json:"full"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input"`
+	Output      json.RawMessage `json:"output,omitempty"`
+	Claims      string          `json:"claims,omitempty"`
+	Changed     bool            `json:"changed,omitempty"`
+}
+
+func (a *mcpCommand) tools(ctx context.Context, words []string) error {
+	name, err := a.open(words[0], false)
+	if err != nil {
+		return err
+	}
+	tools, err := a.servers.List(ctx, name)
+	if err != nil {
+		return err
+	}
+	var rows []listedTool
+	for _, t := range tools {
+		rows = append(rows, listedTool{t.Name, t.Full, t.Title, t.Description, t.Input, t.Output, t.Claims, t.Changed})
+	}
+	if err := printEach(a.process.Out, rows, *a.json, func(t listedTool) string {
+		line := t.Name
+		if t.Changed {
+			line += " (changed, see artoo mcp accept " + name + ")"
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+		return safeLines(strings.TrimRight(fmt.Sprintf("%-32s  %s", line, text.Clip(first, 100)), " "))
+	}); err != nil {
+		return err
+	}
+	for _, s := range a.servers.Servers() {
+		if s.Name == name {
+			for _, d := range s.Dropped {
+				a.warn("dropped: " + d)
+			}
+		}
+	}
+	return nil
+}
+
+// call calls a tool as a command of its own: its result goes to stdout, and decides the exit code.
+func (a *mcpCommand) call(ctx context.Context, words []string) error {
+	args := "{}"
+	if len(words) == 3 {
+		args = words[2]
+	}
+	if args == "-" {
+		data, err := io.ReadAll(a.process.In)
+		if err != nil {
+			return fail(agent.KindUsage, "stdin", err, "")
+		}
+		args = string(data)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(args), &object); err != nil {
+		return usage("the arguments", "no JSON object: "+err.Error(), `'{"text":"hello"}'`)
+	}
+	options, err := a.options()
+	if err != nil {
+		return err
+	}
+	name, err := a.open(words[0], *a.logsIn)
+	if err != nil {
+		return err
+	}
+	tools, err := a.servers.List(ctx, name)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == words[1] || t.Full == words[1] })
+	if i < 0 {
+		return usage(words[1], "the server "+name+" has no such tool", "artoo mcp tools "+words[0])
+	}
+	if tools[i].Changed {
+		return fail(agent.KindApproval, words[1], errors.New("its definition has changed since it was seen first"), "artoo mcp accept "+name)
+	}
+	r, err := a.servers.Call(ctx, tools[i].Full, json.RawMessage(args), options)
+	if err != nil {
+		return err
+	}
+	return a.print(words[1], r)
+}
+
+// options answers a server's forms by those of --form.
+func (a *mcpCommand) options() (mcp.CallOptions, error) {
+	last := ""
+	o := mcp.CallOptions{Progress: func(p mcp.Progress) {
+		line := p.Message
+		if p.Total > 0 {
+			line = strings.TrimSpace(fmt.Sprintf("%s %v of %v", line, p.Done, p.Total))
+		}
+		if a.streams.err && line != last && line != "" {
+			a.screen.Note(line)
+		}
+		last = line
+	}}
+	var given map[string]any
+	if *a.form != "" {
+		if err := json.Unmarshal([]byte(*a.form), &given); err != nil {
+			return o, usage("--form", "no JSON object: "+err.Error(), `--form '{"name":"Ada"}'`)
+		}
+	}
+	o.Ask = func(_ context.Context, r mcp.Request) (mcp.Answer, error) {
+		switch {
+		case r.URL != "":
+			a.warn(r.Server + " asks you to open " + r.URL + " (" + r.Message + "); answered: cancelled")
+			return mcp.Answer{}, nil
+		case given == nil:
+			var fields []string
+			for _, f := range r.Fields {
+				fields = append(fields, f.Name+" ("+string(f.Type)+")")
+			}
+			a.warn(r.Server + " asks: " + r.Message + " [" + strings.Join(fields, ", ") + "]; answered: cancelled, since there is no --form")
+			return mcp.Answer{}, nil
+		}
+		values := r.Defaults()
+		for _, f := range r.Fields {
+			if v, ok := given[f.Name]; ok {
+				values[f.Name] = v
+			}
+		}
+		if err := r.Check(values); err != nil {
+			return mcp.Answer{}, usage("--form", err.Error(), `--form '{"name":"Ada"}'`)
+		}
+		return mcp.Answer{Action: mcp.Accept, Content: values}, nil
+	}
+	return o, nil
+}
+
+// printedResult is the object of `artoo mcp call --json`.
+type printedResult struct {
+	Content    []printedContent `json:"content"`
+	Structured json.RawMessage  `json:"structured,omitempty"`
+	IsError    bool             `json:"is_error"`
+	Notices    []string         `json:"notices,omitempty"`
+}
+
+type printedContent struct {
+	Kind mcp.ContentKind `json:"kind"`
+	Text string          `json:"text,omitempty"`
+	MIME string          `json:"mime,omitempty"`
+	Data []byte          `json:"data,omitempty"`
+	URI  string          `json:"uri,omitempty"`
+	Name string          `json:"name,omitempty"`
+}
+
+// print writes a result of the tool, resource or prompt of this name: its text, or its structured content where it has none.
+func (a *mcpCommand) print(name string, r mcp.Result) error {
+	out := printedResult{Structured: r.Structured, IsError: r.IsError, Notices: r.Notices, Content: []printedContent{}}
+	var lines []string
+	for _, c := range r.Content {
+		out.Content = append(out.Content, printedContent(c))
+		lines = append(lines, contentLine(c))
+	}
+	if len(lines) == 0 && r.Structured != nil {
+		lines = append(lines, string(r.Structured))
+	}
+	for _, n := range r.Notices {
+		a.warn(n)
+	}
+	text := strings.Join(lines, "\n")
+	switch {
+	case *a.json:
+		if err := printOne(a.process.Out, out, true, nil); err != nil {
+			return err
+		}
+	case text != "":
+		if a.streams.out || !utf8.ValidString(text) {
+			text = sanitize.Text(text, sanitize.Code)
+		}
+		if _, err := fmt.Fprintln(a.process.Out, strings.TrimSuffix(text, "\n")); err != nil {
+			return err
+		}
+	}
+	if r.IsError {
+		return fail(agent.KindInternal, name, errors.New("the tool reports an error"), "")
+	}
+	return nil
+}
+
+// contentLine is a part of a result as text.
+func contentLine(c mcp.Content) string {
+	switch c.Kind {
+	case mcp.Text:
+		return c.Text
+	case mcp.Link:
+		return "[" + strings.TrimSpace("link "+c.Name) + " " + c.URI + "]"
+	}
+	return strings.TrimSpace(fmt.Sprintf("[%s %s, %d bytes; --json has them] %s", c.Kind, c.MIME, len(c.Data), c.URI))
+}
+
+func (a *mcpCommand) read(ctx context.Context, words []string) error {
+	name, err := a.open(words[0], false)
+	if err != nil {
+		return err
+	}
+	if len(words) == 2 {
+		r, err := a.servers.ReadResource(ctx, name, words[1], mcp.CallOptions{})
+		if err != nil {
+			return err
+		}
+		return a.print(words[1], r)
+	}
+	list, err := a.servers.Resources(ctx, name)
+	if err != nil {
+		return err
+	}
+	return printEach(a.process.Out, list, *a.json, func(r mcp.Resource) string {
+		return safeLines(strings.TrimSpace(r.URI + "  " + cmp.Or(r.Title, r.Description, r.Name)))
+	})
+}
+
+func (a *mcpCommand) prompt(ctx context.Context, words []string) error {
+	args := map[string]string{}
+	for _, word := range words[min(2, len(words)):] {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return usage(word, "no KEY=VALUE", "artoo mcp prompt "+words[0]+" "+words[1]+" key=value")
+		}
+		args[key] = value
+	}
+	name, err := a.open(words[0], false)
+	if err != nil {
+		return err
+	}
+	if len(words) == 1 {
+		list, err := a.servers.Prompts(ctx, name)
+		if err != nil {
+			return err
+		}
+		return printEach(a.process.Out, list, *a.json, func(p mcp.Prompt) string {
+			line := p.Name
+			for _, arg := range p.Arguments {
+				if line += " [" + arg.Name + "=…]"; arg.Required {
+					line = strings.TrimSuffix(line, " ["+arg.Name+"=…]") + " " + arg.Name + "=…"
+				}
+			}
+			return safeLines(strings.TrimSpace(line + "  " + cmp.Or(p.Description, p.Title)))
+		})
+	}
+	messages, err := a.servers.GetPrompt(ctx, name, words[1], args, mcp.CallOptions{})
+	if err != nil {
+		return err
+	}
+	var r mcp.Result
+	for _, m := range messages {
+		r.Content = append(r.Content, m.Content)
+	}
+	return a.print(words[1], r)
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/provider/redact"
+	"artoo/tool/extension"
+	"artoo/tool/mcp"
+	"artoo/tool/text"
+	"artoo/ui/sanitize"
+)
+
+// addVerbs adds the subcommands that change the config file.
+func (a *mcpCommand) addVerbs(verb func(use string, least, most int, missing string, run func(ctx context.Context, words []string) error) *cobra.Command) {
+	var add struct{ env, pass, headers, about, token, oldSSE, clientID *string }
+	c := verb("add NAME URL | NAME -- COMMAND…", 2, -1, "which name, and which address or command?", func(ctx context.Context, words []string) error {
+		s := extension.Server{Name: words[0], About: *add.about, TokenEnv: *add.token, ClientID: *add.clientID}
+		var err error
+		if s.Env, err = pairs("--env", *add.env); err != nil {
+			return err
+		}
+		if s.Headers, err = pairs("--header", *add.headers); err != nil {
+			return err
+		}
+		if *add.pass != "" {
+			s.PassEnv = strings.Split(*add.pass, ",")
+		}
+		if len(words) == 2 && strings.Contains(words[1], "://") {
+			s.URL, s.SSE = words[1], *add.oldSSE == "sse"
+		} else {
+			s.Command = words[1:]
+		}
+		return a.add(ctx, s)
+	})
+	add.env = a.textFlag(c, "env", "", "K=V,…", "variables of the server; ${NAME} stands for yours")
+	add.pass = a.textFlag(c, "pass-env", "", "NAME,…", "your variables that it gets")
+	add.headers = a.textFlag(c, "header", "", "K=V,…", "headers of each request; ${NAME} stands for a variable")
+	add.token = a.textFlag(c, "token-env", "", "NAME", "variable that holds the bearer token")
+	add.clientID = a.textFlag(c, "client-id", "", "ID", "of an OAuth client that is registered already")
+	add.about = a.textFlag(c, "about", "", "TEXT", "what it is for, for the model")
+	add.oldSSE = a.textFlag(c, "type", "", "TYPE", "sse: the transport of 2024", "http", "sse")
+	verb("rm NAME", 1, 1, "which server?", a.remove)
+	verb("import [FILE]", 0, 1, "", a.importFrom)
+}
+
+// pairs reads K=V,K=V.
+func pairs(flag, text string) (map[string]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	values := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage(flag, pair+" has no form K=V", flag+` 'NAME=${NAME}'`)
+		}
+		values[key] = value
+	}
+	return values, nil
+}
+
+// add writes a server into the config file and lists its tools once.
+func (a *mcpCommand) add(ctx context.Context, s extension.Server) error {
+	if err := config.CheckServer(s, redact.Mask); err != nil {
+		return err
+	}
+	path, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	if err := config.AddServer(path, s); err != nil {
+		return err
+	}
+	a.screen.Note("added " + s.Name + " to " + path)
+	if _, err := a.open(s.Name, false); err != nil {
+		return err
+	}
+	tools, err := a.servers.List(ctx, s.Name)
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Kind == mcp.KindAuth {
+		a.screen.Note(e.Error() + "; " + e.Hint)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.screen.Note(text.Count(len(tools), "tool"))
+	return nil
+}
+
+// configFile is the file that is changed.
+func (a *mcpCommand) configFile() (string, error) {
+	if err := a.load(false, false); err != nil {
+		return "", err
+	}
+	if a.cfg.File != "" {
+		return a.cfg.File, nil
+	}
+	path, err := a.cfg.Paths.ConfigFile()
+	if err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(filepath.Dir(path), 0o700)
+}
+
+func (a *mcpCommand) remove(_ context.Context, words []string) error {
+	path, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	was, err := config.RemoveServer(path, words[0])
+	if err == nil && !was {
+		err = usage(words[0], "no such MCP server in "+path, "artoo mcp list")
+	}
+	if err == nil {
+		a.screen.Note("removed " + words[0] + " from " + path)
+	}
+	return err
+}
+
+// foreignFiles are the places where other programs keep their servers.
+func (a *mcpCommand) foreignFiles() (files []string) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	below := func(dir string, names ...string) {
+		for _, name := range names {
+			if dir != "" {
+				files = append(files, filepath.Join(dir, filepath.FromSlash(name)))
+			}
+		}
+	}
+	below(home, ".claude.json", ".codex/config.toml", ".gemini/settings.json", ".config/opencode/opencode.json", ".config/Code/User/mcp.json")
+	below(a.project.Root, ".mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".codex/config.toml", "opencode.json")
+	return files
+}
+
+// importFrom adds the servers of another program's file; without one it lists what there is.
+func (a *mcpCommand) importFrom(_ context.Context, words []string) error {
+	path, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return a.listForeign()
+	}
+	servers, notes, err := readForeign(words[0])
+	if err != nil {
+		return fail(agent.KindConfig, words[0], err, "artoo mcp import lists the files that are read")
+	}
+	for _, note := range notes {
+		a.warn(note)
+	}
+	added := 0
+	for _, s := range servers {
+		if slices.ContainsFunc(a.cfg.MCPServers, func(old extension.Server) bool { return old.Name == s.Name }) {
+			a.warn("server " + s.Name + ": there is one of this name")
+			continue
+		}
+		if err := config.AddServer(path, s); err != nil {
+			return err
+		}
+		a.screen.Note("added " + s.Name + ": " + mcp.Address(s))
+		added++
+	}
+	if added == 0 {
+		return fail(agent.KindConfig, words[0], errors.New("no server was added"), "artoo mcp list")
+	}
+	return nil
+}
+
+func (a *mcpCommand) listForeign() error {
+	found := false
+	for _, file := range a.foreignFiles() {
+		servers, notes, err := readForeign(file)
+		if err != nil || len(servers)+len(notes) == 0 {
+			continue // it has no servers, or is not there
+		}
+		found = true
+		var names []string
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+		line := fmt.Sprintf("artoo mcp import %s   %s", file, strings.Join(names, ", "))
+		if len(notes) > 0 {
+			line += fmt.Sprintf(" (%d cannot be taken)", len(notes))
+		}
+		if _, err := fmt.Fprintln(a.process.Out, sanitize.Text(line, sanitize.Line)); err != nil {
+			return err
+		}
+	}
+	if !found {
+		_, err := fmt.Fprintln(a.process.Out, "no other program's MCP servers were found; artoo mcp import FILE reads a file")
+		return err
+	}
+	return nil
+}
+
+// readForeign reads the servers of a file of Claude Code, Codex, Gemini, VS Code or opencode.
+func readForeign(file string) ([]extension.Server, []string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pathErr.Err
+		}
+		return nil, nil, err
+	}
+	origin := extension.Origin{Source: extension.SourceUser, Place: file}
+	if filepath.Ext(file) == ".toml" {
+		return config.ParseCodex(data, origin, redact.Mask)
+	}
+	return config.ParseMCP(data, origin, redact.Mask)
+}
+
+// accept shows how definitions differ from those seen first, and with --yes takes them.
+func (a *mcpCommand) accept(ctx context.Context, words []string) error {
+	name, err := a.open(words[0], false)
+	if err != nil {
+		return err
+	}
+	if _, err := a.servers.List(ctx, name); err != nil {
+		return err
+	}
+	changes, err := a.servers.Changes(name)
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		a.screen.Note("no definition of " + name + " has changed")
+		return nil
+	}
+	for _, c := range changes {
+		diff := udiff.Unified(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New)
+		if _, err := fmt.Fprint(a.process.Out, sanitize.Text(diff, sanitize.Code)); err != nil {
+			return err
+		}
+	}
+	if !*a.yes {
+		return fail(agent.KindApproval, name, errors.New(text.Count(len(changes), "definition")+" not accepted yet"),
+			"artoo mcp accept --yes "+name+", once you have looked")
+	}
+	if err := a.servers.Accept(name); err != nil {
+		return err
+	}
+	a.screen.Note("accepted " + text.Count(len(changes), "definition") + " of " + name)
+	return nil
+}

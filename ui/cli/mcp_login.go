@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"artoo/agent"
+	"artoo/tool/shell"
+	"artoo/ui/sanitize"
+)
+
+// signIn takes the address that a browser is sent to at the end of a login: by a listener on
+// 127.0.0.1, or as the user pastes it.
+type signIn struct {
+	*app
+	redirect string
+	server   *http.Server // nil where no port could be had: the address is pasted then
+
+	mu      sync.Mutex
+	state   string      // of the login that is waited for
+	arrived chan string // gets its address
+	pasted  chan string // lines of stdin; nil before they are read
+}
+
+// newSignIn listens on the port, 0 for any.
+func newSignIn(a *app, port int) (*signIn, error) {
+	s := &signIn{app: a, arrived: make(chan string, 1)}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		a.warn("no port for the answer of the browser (" + err.Error() + "): paste the address that it ends at")
+		s.redirect = "http://127.0.0.1:" + strconv.Itoa(cmp.Or(port, 41999)) + "/callback"
+		return s, nil
+	}
+	s.redirect = "http://" + listener.Addr().String() + "/callback"
+	s.server = &http.Server{Handler: s}
+	go func() { _ = s.server.Serve(listener) }() // it ends when it is closed
+	return s, nil
+}
+
+func (s *signIn) close() {
+	if s.server != nil {
+		_ = s.server.Close() // nobody is left to answer
+	}
+}
+
+// ServeHTTP takes the browser's request. One that is not of the login that is waited for changes
+// nothing: any page can make the browser send it.
+func (s *signIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if r.URL.Path != "/callback" || !s.take("http://"+r.Host+r.URL.RequestURI()) {
+		http.Error(w, "artoo does not wait for this.", http.StatusNotFound)
+		return
+	}
+	fmt.Fprintln(w, "artoo has got the answer. You can close this page.")
+}
+
+// take passes an address on if it is of the login that is waited for.
+func (s *signIn) take(address string) bool {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == "" || u.Query().Get("state") != s.state {
+		return false
+	}
+	s.state = ""
+	s.arrived <- address
+	return true
+}
+
+// ask has the user log in at an address, and waits for the address that follows.
+func (s *signIn) ask(ctx context.Context, server, address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || sanitize.Text(address, sanitize.Line) != address {
+		return "", errors.New("the address of the login is not one to open")
+	}
+	s.mu.Lock()
+	s.state = u.Query().Get("state")
+	s.mu.Unlock()
+	s.screen.Line("log in to " + server + " at:\n\n  " + address + "\n")
+	where := "then paste the address that the browser ends at, if this does not go on by itself"
+	if opened := s.openBrowser(address); opened != "" {
+		where = "opened by " + opened + "; " + where
+	}
+	s.screen.Line(where)
+	if s.pasted == nil {
+		s.pasted = make(chan string)
+		go func() {
+			defer close(s.pasted)
+			for lines := bufio.NewScanner(s.process.In); lines.Scan(); {
+				s.pasted <- lines.Text()
+			}
+		}()
+	}
+	pasted := s.pasted
+	for {
+		select {
+		case address := <-s.arrived:
+			return address, nil
+		case line, ok := <-pasted:
+			if !ok {
+				if pasted = nil; s.server == nil {
+					return "", agent.ErrNobody
+				}
+				continue
+			}
+			if strings.TrimSpace(line) != "" && !s.take(line) {
+				s.screen.Note("that is not the address of this login: it begins with " + s.redirect + "?code=")
+			}
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// openBrowser opens an address by BROWSER, or by an installed browser where the user sits at this
+// machine. It returns the program, "" for none.
+func (s *signIn) openBrowser(address string) string {
+	words := strings.Fields(os.Getenv("BROWSER"))
+	if words == nil {
+		name := "xdg-open"
+		if runtime.GOOS == "darwin" {
+			name = "open"
+		}
+		far := os.Getenv("SSH_CONNECTION") != "" || os.Getenv("SSH_TTY") != ""
+		none := runtime.GOOS != "darwin" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == ""
+		if _, err := exec.LookPath(name); err != nil || far || none {
+			return ""
+		}
+		words = []string{name}
+	}
+	filled := false
+	for i, word := range words {
+		if strings.Contains(word, "%s") {
+			words[i], filled = strings.ReplaceAll(word, "%s", address), true
+		}
+	}
+	if !filled {
+		words = append(words, address)
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	shell.OwnGroup(cmd)
+	if cmd.Start() != nil {
+		return ""
+	}
+	go func() { _ = cmd.Wait() }() // the user sees whether it worked
+	return words[0]
+}
+
+func (a *mcpCommand) login(ctx context.Context, words []string) error {
+	name, err := a.open(words[0], true)
+	if err != nil {
+		return err
+	}
+	if err := a.servers.Login(ctx, name); err != nil {
+		return err
+	}
+	a.screen.Note("logged in to " + name)
+	return nil
+}
+
+func (a *mcpCommand) logout(ctx context.Context, words []string) error {
+	name, err := a.open(words[0], false)
+	if err != nil {
+		return err
+	}
+	was, err := a.servers.Logout(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case was:
+		a.screen.Note("the login to " + name + " is forgotten")
+	default:
+		a.screen.Note("no login to " + name + " is kept")
+	}
+	return nil
+}
