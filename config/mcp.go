@@ -74,8 +74,14 @@ func (c loader) applyMCP(t *table) {
 			t.doc.wrong(sub.at(key), strings.TrimSuffix(sub.name(key), ".")+": "+why, hint)
 			continue
 		}
-		c.MCPServers = append(c.MCPServers, s)
+		c.addServer(s)
 	}
+}
+
+// addServer adds a server in the place of one of the same name that a weaker source has.
+func (c loader) addServer(s extension.Server) {
+	c.MCPServers = slices.DeleteFunc(c.MCPServers, func(old extension.Server) bool { return old.Name == s.Name })
+	c.MCPServers = append(c.MCPServers, s)
 }
 
 // strings reads a table of texts; nil where there is none.
@@ -273,8 +279,7 @@ func (c loader) loadMCP() error {
 			return wrong(kindConfig, file, note, "fix the entry, or leave the file out")
 		}
 		for _, s := range servers {
-			c.MCPServers = slices.DeleteFunc(c.MCPServers, func(old extension.Server) bool { return old.Name == s.Name })
-			c.MCPServers = append(c.MCPServers, s)
+			c.addServer(s)
 		}
 	}
 	return nil

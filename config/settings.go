@@ -60,7 +60,7 @@ type Settings struct {
 	MCP          List   `split_words:"true" toml:"-" flag:"--mcp FILE|none" unsplit:"yes" meaning:"one more file of MCP servers, in the form of .mcp.json; none: no servers"`
 	// MCPClientMetadata is the packager's; "" registers with each server of a login.
 	MCPClientMetadata string `split_words:"true" toml:"mcp_client_metadata" shown:"none" meaning:"https address of the document that names artoo to the servers of MCP logins; without it artoo registers there"`
-	AddDirs      List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
+	AddDirs           List   `split_words:"true" toml:"add_dirs" flag:"--add-dir DIR[:rw]" unsplit:"yes" meaning:"one more directory for the file tools, read-only unless :rw"`
 
 	_ heading `section:"permissions" group:"Permissions"`
 

@@ -99,6 +99,15 @@ func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
 		}
 		return "", usage(word, "no such MCP server", "artoo mcp list, or artoo mcp add "+word+" URL; there are "+cmp.Or(strings.Join(names, ", "), "none"))
 	}
+	if word != "" {
+		if err := a.cfg.Policy.CheckServer(servers[i]); err != nil {
+			return "", err
+		}
+		if servers[i].Confined() {
+			return "", fail(agent.KindConfig, "server "+name, errors.New("it runs confined, which only a conversation does"),
+				"use it in a conversation, or leave out confine")
+		}
+	}
 	c := a.mcpConfig(servers)
 	if sign {
 		if a.sign, err = newSignIn(a.app, servers[i].CallbackPort); err != nil {
