@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -166,6 +167,9 @@ func exchange[R any](ctx context.Context, s *server, o CallOptions, do func(ctx 
 				return result, s.classify(err)
 			}
 		case isLost(err, l):
+			if l.proc != nil { // then its last words are in the log
+				within(l.proc.gone, patience)
+			}
 			e := s.fail(KindProvider, "ended during the call", nil).(*Error)
 			e.Unknown = sent.Load()
 			return result, e
@@ -187,7 +191,7 @@ func isLost(err error, l *link) bool {
 	if _, answered := errors.AsType[*jsonrpc.Error](err); answered {
 		return false
 	}
-	return l.lost() || errors.Is(err, sdk.ErrConnectionClosed)
+	return l.lost() || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF)
 }
 
 func isNetwork(err error) bool {

@@ -49,6 +49,10 @@ func (s *server) changed(l *link) {
 		return // the renewal that is about to begin sees this change, too
 	}
 	s.m.running.Go(func() {
+		<-l.opened
+		if l.session == nil {
+			return
+		}
 		ctx, cancel := context.WithTimeout(s.m.closing, startLimit)
 		defer cancel()
 		if err := s.renew(ctx, l); err != nil && ctx.Err() == nil && !l.lost() {

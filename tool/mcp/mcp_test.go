@@ -91,7 +91,7 @@ func tryCall(t *testing.T, m *Manager, tool, args string, o CallOptions) (Result
 }
 
 func TestServersOfEachEraAnswer(t *testing.T) {
-	for _, kinds := range [][]string{{"modern"}, {"legacy"}, {"banner"}, {"legacy", "banner"}, {"legacy", "fatal"}} {
+	for _, kinds := range [][]string{{"modern"}, {"legacy"}, {"banner"}, {"legacy", "banner"}, {"legacy", "fatal"}, {"legacy", "eager"}} {
 		t.Run(strings.Join(kinds, ","), func(t *testing.T) {
 			m := manage(t, Config{Servers: []extension.Server{stdio("s", kinds...)}})
 			if got := m.Servers()[0]; got.State != NeverStarted || got.Known != -1 {

@@ -63,7 +63,8 @@ type start struct {
 
 // link is a connection to a server.
 type link struct {
-	session *sdk.ClientSession
+	session *sdk.ClientSession // set, or nil for good, when opened is closed
+	opened  chan struct{}
 	proc    *process      // nil for HTTP
 	done    chan struct{} // closed when the connection has ended
 	old     bool          // the transport of 2024-11-05
@@ -300,7 +301,8 @@ func (s *server) process() (*process, error) {
 
 // connect makes a session. version is the protocol's, "" for the newest.
 func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (*link, error) {
-	l := &link{done: make(chan struct{})}
+	l := &link{opened: make(chan struct{}), done: make(chan struct{})}
+	defer close(l.opened) // a server may report a change before it is connected
 	caps := &sdk.ClientCapabilities{
 		RootsV2:     &sdk.RootCapabilities{},
 		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
@@ -323,10 +325,11 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 	if err := addTaskMethods(client); err != nil {
 		return nil, err
 	}
-	var err error
-	if l.session, err = client.Connect(ctx, t, &sdk.ClientSessionOptions{ProtocolVersion: version}); err != nil {
+	session, err := client.Connect(ctx, t, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
 		return nil, err
 	}
+	l.session = session
 	go func() {
 		defer close(l.done)
 		_ = l.session.Wait() // why it ended is in the log, or in the errors of its calls

@@ -30,6 +30,7 @@ import (
 //	other           defines the tool echo in another way
 //	deaf            neither ends at the end of its input nor at SIGTERM, and starts a child
 //	dies            ends at the first call
+//	eager           reports that its tools have changed before it answers initialize
 const Arg = "mcp-test-server"
 
 // Serve is the server until its input ends, where args say so; else it does nothing. A TestMain
@@ -187,6 +188,9 @@ func (s *Server) Handle(m Message, write func(msg any)) {
 		if s.is("modern") {
 			reply(nil, &Problem{Code: -32022, Message: "unsupported", Data: object{"supported": []string{"2026-07-28"}}})
 			return
+		}
+		if s.is("eager") {
+			write(Message{Version: "2.0", Method: "notifications/tools/list_changed"})
 		}
 		reply(object{"protocolVersion": min(params.Version, "2025-11-25"), "capabilities": capabilities(),
 			"serverInfo": object{"name": "test", "version": "1"}}, nil)
