@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -235,6 +236,7 @@ type Workspace struct {
 	Began     time.Time // the system prompt names the day
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
+	ReadDirs  []string // absolute; those of bundles, which may be read
 	DenyFiles []string // artoo's own secrets
 	// Asked reports which denied files the user's own rules reopen to a question; nil reopens none.
 	Asked func(abs string) bool
@@ -253,7 +255,7 @@ func (w *Workspace) OpenFiles(read []string) (*files.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.ReadDirs, cfg.WriteDirs = append(cfg.ReadDirs, readable...), writable
+	cfg.ReadDirs, cfg.WriteDirs = slices.Concat(cfg.ReadDirs, readable, w.ReadDirs), writable
 	return files.Open(cfg)
 }
 

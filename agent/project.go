@@ -174,7 +174,7 @@ func (p *project) confine() (*confine.Confiner, error) {
 	if config.Read, config.Write, err = p.workspace.AddedDirs(); err != nil {
 		return nil, err
 	}
-	config.Read = append(config.Read, goSettings(environ.Variable(variables), home)...)
+	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, goSettings(environ.Variable(variables), home))
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. What fails here, or crashes, does so for it too.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()

@@ -133,8 +133,8 @@ func (c loader) readFile(o LoadOptions) error {
 
 // over applies the user's file over the system's defaults: a table of the same name replaces theirs.
 func (c loader) over(d *document) error {
-	before, providers, agents, checks := c.chosen(), c.Providers, c.Agents, c.Checks
-	c.Providers, c.Agents, c.Checks = map[string]ProviderTable{}, nil, nil
+	before, providers, agents, checks, hooks := c.chosen(), c.Providers, c.Agents, c.Checks, c.Hooks
+	c.Providers, c.Agents, c.Checks, c.Hooks = map[string]ProviderTable{}, nil, nil, nil
 	if err := c.applyFile(d); err != nil {
 		return err
 	}
@@ -153,6 +153,7 @@ func (c loader) over(d *document) error {
 			c.Checks = append(c.Checks, check)
 		}
 	}
+	c.Hooks = slices.Concat(hooks, c.Hooks)
 	c.untie(before, fromFile)
 	return nil
 }

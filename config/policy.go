@@ -104,6 +104,15 @@ func (p *Policy) CheckServer(s extension.Server) error {
 	return p.forbidden("servers", "MCP server "+s.Name+" is not allowed", orList(p.Servers))
 }
 
+// LeavesOut says in a line that hooks do not run because only those of the policy do, "" where all
+// run.
+func (p *Policy) LeavesOut(hooks []extension.Hook) string {
+	if !p.HooksOnly || len(hooks) == 0 {
+		return ""
+	}
+	return p.At("hooks_only") + ": only the hooks of the policy run, not that of " + hooks[0].Place
+}
+
 // CheckTrust is an error if no project may be trusted.
 func (p *Policy) CheckTrust() error {
 	if !p.NoTrust {

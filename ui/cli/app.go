@@ -20,6 +20,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/ledger"
 	"artoo/config"
+	"artoo/config/bundle"
 	"artoo/config/keyring"
 	"artoo/provider"
 	"artoo/provider/redact"
@@ -62,7 +63,9 @@ type app struct {
 	path         string         // the user's PATH; artoo's own is without the directories that commands may write
 	facts        sandbox.Facts  // they say what confines commands
 	ledger       *ledger.Ledger // nil where nothing is counted
-	agent        *agent.Agent   // nil before there is one
+	bundled      []bundle.Bundle
+	bundlesOnce  sync.Once    // guards bundled
+	agent        *agent.Agent // nil before there is one
 	outcome      outcome
 	notify       string // the user chose it in this conversation; may be ""
 	free         bool   // it costs nothing: nothing is counted
@@ -101,6 +104,9 @@ func (a *app) load(prompt, trust bool) error {
 			return err
 		}
 		a.bundleHooks()
+		if left := a.cfg.Policy.LeavesOut(a.cfg.Hooks); left != "" {
+			a.warn(left)
+		}
 	}
 	if a.rules, err = a.readRules(); err != nil {
 		return err

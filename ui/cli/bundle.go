@@ -52,8 +52,8 @@ func (a *app) bundleStore() (bundle.Store, error) {
 	if err := a.cfg.Policy.CheckBundles(); err != nil {
 		return bundle.Store{}, err
 	}
-	dir, err := a.cfg.Paths.DataDir()
-	return bundle.Store{Dir: filepath.Join(dir, "bundles")}, err
+	dir, err := a.cfg.Paths.Bundles()
+	return bundle.Store{Dir: dir}, err
 }
 
 func (a bundleCommand) open() (bundle.Store, error) {
@@ -63,21 +63,25 @@ func (a bundleCommand) open() (bundle.Store, error) {
 	return a.bundleStore()
 }
 
-// bundles are those in use, each as the user approved it. What is not used is reported.
-func (a *app) bundles() (list []bundle.Bundle) {
-	store, err := a.bundleStore()
-	if a.cfg.Policy.NoBundles {
-		if names, e := (bundle.Store{Dir: store.Dir}).Names(); e == nil && names != nil {
-			a.warn(err.Error())
-		}
-		return nil
-	}
+// bundles are those in use, each as the user approved it. What is not used is reported once.
+func (a *app) bundles() []bundle.Bundle {
+	a.bundlesOnce.Do(func() { a.bundled = a.findBundles() })
+	return a.bundled
+}
+
+func (a *app) findBundles() (list []bundle.Bundle) {
+	dir, err := a.cfg.Paths.Bundles()
 	if err != nil {
 		return nil // without a home there are none
 	}
+	store := bundle.Store{Dir: dir}
 	names, err := store.Names()
 	if err != nil {
 		a.warn("bundles: " + err.Error())
+	}
+	if err := a.cfg.Policy.CheckBundles(); err != nil && names != nil {
+		a.warn(err.Error())
+		return nil
 	}
 	for _, name := range names {
 		b, err := store.Open(name)

@@ -31,6 +31,12 @@ models = ["test-*"]
 max_total_tokens = 5000
 max_turns = 2
 trust = "never"
+hooks_only = true
+no_bundles = true
+[[hooks]]
+on = "before_tool"
+match = "bash(touch hooked:*)"
+command = "echo not this one >&2; exit 2"
 `
 
 // TestNobodyLoosensThePolicy tries all ways that a user has. None may have an effect, and each is
@@ -104,6 +110,13 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 		"steps":                      {call: bash("true") + "\n" + bash("true"), args: "--max-turns 90", says: "policy.toml line 9: max_turns 90 of --max-turns is lowered to 2"},
 		"trust":                      {args: "trust --yes", setup: "mkdir .artoo; touch .artoo/config.toml", says: "policy.toml line 10: no project is trusted"},
 		"trust to run":               {args: "trust --run --yes", says: "policy.toml line 10: no project is trusted"},
+		"hook":                       {call: bash("touch hooked"), args: "--allow bash --no-project", says: "(/etc/artoo/policy.toml line 13): not this one"},
+		"hook that allows": {call: bash("touch hooked"), user: "[[hooks]]\non = \"before_tool\"\ncommand = \"echo '{\\\"decision\\\":\\\"allow\\\"}'\"\n",
+			says: "policy.toml line 11: only the hooks of the policy run, not that of config.toml line 1"},
+		"hook that answers": {call: asked, user: "[[hooks]]\non = \"question\"\nmay_answer = true\ncommand = \"echo '{\\\"decision\\\":\\\"allow\\\"}'\"\n",
+			says: asks},
+		"bundle": {args: "bundle add --yes .", setup: "mkdir .claude-plugin; echo '{\"name\":\"x\"}' > .claude-plugin/plugin.json",
+			says: "policy.toml line 12: plugin bundles are not allowed"},
 		"trust of earlier": {args: "-p go", setup: "mkdir .artoo; echo '[agent]' > .artoo/config.toml",
 			says: "policy.toml line 10: no project is trusted"},
 	} {
@@ -166,7 +179,7 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 			if want := fill(row.says); !strings.Contains(said, want) {
 				t.Errorf("it ended with %d and did not say %q:\n%s", code, want, said)
 			}
-			for _, made := range []string{"forbidden", "asked", "asked.txt"} {
+			for _, made := range []string{"forbidden", "asked", "asked.txt", "hooked"} {
 				if _, err := os.Lstat(filepath.Join(dir, made)); err == nil {
 					t.Errorf("%s was made:\n%s", made, said)
 				}
@@ -248,12 +261,12 @@ func TestThePolicyIsRootsAndNamed(t *testing.T) {
 			says: "artoo: /etc/artoo/policy.toml line 4: approval auto of --approval is not allowed\n  try: --approval plan, ask or edits\n"},
 		"broken link":  {before: "ln -sf none /etc/artoo/policy.toml", args: "-p go", code: 2, says: "no such file"},
 		"directory":    {before: "rm /etc/artoo/policy.toml; mkdir /etc/artoo/policy.toml", args: "-p go", code: 2, says: "is a directory"},
-		"unknown key":  {before: "echo 'mode = []' >> /etc/artoo/policy.toml", args: "-p go", code: 2, says: "/etc/artoo/policy.toml line 11: no such key: mode, did you mean modes?"},
-		"not TOML":     {before: "echo 'x' >> /etc/artoo/policy.toml", args: "-p go", code: 2, says: "/etc/artoo/policy.toml line 11"},
+		"unknown key":  {before: "echo 'mode = []' >> /etc/artoo/policy.toml", args: "-p go", code: 2, says: "/etc/artoo/policy.toml line 17: no such key: hooks[0].mode"},
+		"not TOML":     {before: "echo 'x' >> /etc/artoo/policy.toml", args: "-p go", code: 2, says: "/etc/artoo/policy.toml line 17"},
 		"no such tool": {before: `sed -i 's/bash(touch f/bsh(touch f/' /etc/artoo/policy.toml`, args: "-p go", code: 2, says: "artoo: /etc/artoo/policy.toml line 1: rule bsh"},
 		"rules":        {args: "rules", says: "deny   bash(touch forbidden:*)  /etc/artoo/policy.toml line 1"},
 		"explain":      {args: "rules explain touch\tforbidden", says: "deny: the rule deny bash(touch forbidden:*) (/etc/artoo/policy.toml line 1)"},
-		"doctor":       {args: "doctor --offline", says: "/etc/artoo/policy.toml sets ask, deny, hosts, max_total_tokens", code: 0},
+		"doctor":       {args: "doctor --offline", says: "/etc/artoo/policy.toml sets ask, deny, hooks, hooks_only, hosts, max_total_tokens", code: 0},
 		"status":       {args: "--interactive", stdin: "/status\n", says: "policy     /etc/artoo/policy.toml sets ask, deny"},
 		"config":       {args: "--interactive", stdin: "/config\n", says: "(/etc/artoo/policy.toml line 8)"},
 		"defaults": {before: "printf '[provider]\\neffort = \"high\"\\n' > /etc/artoo/config.toml", args: "--interactive", stdin: "/config\n",

@@ -185,7 +185,10 @@ func (a *app) workspace() *agent.Workspace {
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
 		w.ConfigDir = dir
 	}
-	w.DenyFiles = a.own()
+	w.DenyFiles = a.hidden()
+	for _, b := range a.bundles() {
+		w.ReadDirs = append(w.ReadDirs, b.Root)
+	}
 	return w
 }
 
@@ -203,6 +206,19 @@ func (a *app) own() (paths []string) {
 		}
 	}
 	return paths
+}
+
+// hidden are those of them that nothing may read: bundles are in the data directory, too.
+func (a *app) hidden() []string {
+	dir, err := a.cfg.Paths.DataDir()
+	if err != nil {
+		return a.own()
+	}
+	hidden := slices.DeleteFunc(a.own(), func(path string) bool { return path == dir })
+	if memory, err := a.cfg.Paths.Memory(); err == nil {
+		hidden = append(hidden, memory)
+	}
+	return hidden
 }
 
 // isOwn reports whether a directory is artoo's own, or lies in one.
