@@ -27,7 +27,7 @@ func (f *Files) deniedFinder() *names.Finder {
 		if kind&(fs.ModeSocket|fs.ModeNamedPipe) != 0 {
 			return true, false
 		}
-		for _, g := range f.grants {
+		for _, g := range f.granted() {
 			if rel, ok := g.covers(at); ok {
 				inside := filepath.ToSlash(names.Fold(rel))
 				found = found || SecretName(inside, folded) != "" || secretMarks(base) != nil
@@ -86,7 +86,7 @@ func (f *Files) Denied() ([]string, error) {
 
 // roots are the granted directories.
 func (f *Files) roots() (roots []string) {
-	for _, g := range f.grants {
+	for _, g := range f.granted() {
 		roots = append(roots, g.real)
 	}
 	return roots
@@ -175,7 +175,7 @@ func homeSecrets() []string {
 // below testdata, fixtures or test, and tracked. Such keys are no secret, and are
 // masked where they are shown.
 func (f *Files) testKey(t Place) bool {
-	root := f.grants[0]
+	root := f.granted()[0]
 	rel, ok := root.covers(t.Abs)
 	if !ok || !MayBeTestKey(filepath.ToSlash(rel)) {
 		return false

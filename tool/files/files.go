@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"artoo/tool/git"
 	"artoo/tool/names"
@@ -36,8 +37,8 @@ type Config struct {
 // follows links inside the granted directories and refuses all that leads out.
 // Safe for concurrent use.
 type Files struct {
-	grants []*grant // the project first
-	deny   []string // DenyFiles, links resolved
+	grants atomic.Pointer[[]*grant] // the project first
+	deny   []string                 // DenyFiles, links resolved
 	links  resolver
 	dir    string // the working directory, links resolved
 	asked  func(abs string) bool
@@ -142,7 +143,7 @@ func (f *Files) workIn(dir string) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := f.grants[0].covers(real); !ok {
+	if _, ok := f.granted()[0].covers(real); !ok {
 		return errors.New("is not in the project " + f.Root())
 	}
 	f.dir = real
@@ -160,22 +161,44 @@ func (f *Files) grant(dir string, write bool) error {
 	}
 	root, err := os.OpenRoot(real)
 	if err == nil {
-		f.grants = append(f.grants, &grant{given: dir, real: real, root: root, write: write})
+		more := append(slices.Clone(f.granted()), &grant{given: dir, real: real, root: root, write: write})
+		f.grants.Store(&more)
 	}
 	return err
+}
+
+// granted are the granted directories, the project first.
+func (f *Files) granted() []*grant {
+	if all := f.grants.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// AllowRead opens one more directory, absolute, for reading; one that may be read already stays as
+// it is. It is safe beside calls of other methods, not beside another AllowRead. The error is a
+// *GrantError.
+func (f *Files) AllowRead(dir string) error {
+	if place, err := f.Resolve(dir, false); err == nil && !place.Outside && !place.Denied {
+		return nil
+	}
+	if err := f.grant(dir, false); err != nil {
+		return &GrantError{Dir: dir, Err: err}
+	}
+	return nil
 }
 
 // Close gives the directories back. Calls that still run fail.
 func (f *Files) Close() error {
 	var errs []error
-	for _, g := range f.grants {
+	for _, g := range f.granted() {
 		errs = append(errs, g.root.Close())
 	}
 	return errors.Join(errs...)
 }
 
 // Root is the project root, absolute and without links.
-func (f *Files) Root() string { return f.grants[0].real }
+func (f *Files) Root() string { return f.granted()[0].real }
 
 // Dir is the working directory, absolute and without links.
 func (f *Files) Dir() string { return f.dir }

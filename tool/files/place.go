@@ -74,15 +74,15 @@ func (f *Files) start(path string) (dir, rest string, err error) {
 	if !filepath.IsAbs(path) {
 		return f.dir, path, nil
 	}
-	if g, _, rest := f.granted(path); g != nil {
+	if g, _, rest := f.grantedAt(path); g != nil {
 		return g.real, rest, nil // the way to the granted directory was followed when it was opened
 	}
 	return string(filepath.Separator), path, nil
 }
 
-// granted is the granted directory, as it is spelled in path, and what follows; nil for none.
-func (f *Files) granted(path string) (g *grant, dir, rest string) {
-	for _, g := range f.grants {
+// grantedAt is the granted directory, as it is spelled in path, and what follows; nil for none.
+func (f *Files) grantedAt(path string) (g *grant, dir, rest string) {
+	for _, g := range f.granted() {
 		for _, dir := range []string{g.real, g.given} {
 			if rest, ok := names.Relative(dir, path); ok {
 				return g, dir, rest
@@ -94,7 +94,7 @@ func (f *Files) granted(path string) (g *grant, dir, rest string) {
 
 // grantOf finds the innermost granted directory around abs that may be read, or written.
 func (f *Files) grantOf(abs string, write bool) (best *grant, rel string) {
-	for _, g := range f.grants {
+	for _, g := range f.granted() {
 		if write && !g.write || best != nil && len(g.real) <= len(best.real) {
 			continue
 		}
@@ -106,7 +106,7 @@ func (f *Files) grantOf(abs string, write bool) (best *grant, rel string) {
 }
 
 func (f *Files) display(abs string) string {
-	if _, ok := f.grants[0].covers(abs); !ok {
+	if _, ok := f.granted()[0].covers(abs); !ok {
 		return abs
 	}
 	rel, err := filepath.Rel(f.dir, abs)

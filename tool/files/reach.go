@@ -26,7 +26,7 @@ func (f *Files) Reach(dir, arg string, recursive bool) error {
 	base := dir
 	if filepath.IsAbs(arg) {
 		// A glob does not begin in the name of a granted directory.
-		g, granted, rest := f.granted(arg)
+		g, granted, rest := f.grantedAt(arg)
 		if base, arg = granted, rest; g == nil {
 			base, arg = string(filepath.Separator), strings.TrimLeft(rest, string(filepath.Separator))
 		}

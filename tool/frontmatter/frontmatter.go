@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// unquoted finds a one-line value that YAML refuses because of a colon inside it, which is the
-// commonest mistake in descriptions.
-var unquoted = regexp.MustCompile(`(?m)^([A-Za-z_-]+):[ \t]+([^"'\[{|>\n][^\n]*:[^\n]*)$`)
+// unquoted finds one-line values without quotes: people write a colon in a description, and
+// [ISSUE] [PRIORITY] as the hint for arguments, which YAML refuses. A list or table is no such value.
+var unquoted = regexp.MustCompile(`(?m)^([A-Za-z_-]+):[ \t]+([^"'\[{|>\s][^\n]*|\[[^\]\n]*\][ \t]*[^\s#][^\n]*)$`)
 
 // Split returns the body of a Markdown file and decodes its front matter into a pointer. A byte
 // order mark and CRLF are taken. A file without front matter is all body. The error names the

@@ -23,6 +23,8 @@ func TestSplit(t *testing.T) {
 		"empty":          {file: "---\n---\nbody", body: "body"},
 		"mark and CRLF":  {file: "\xef\xbb\xbf---\r\nname: a\r\n---\r\nbody\r\n", body: "body\n", head: head{Name: "a"}},
 		"unquoted colon": {file: "---\nname: a\ndescription: Use when: it's late\n---\nx", body: "x", head: head{"a", "Use when: it's late"}},
+		"two lists":      {file: "---\nname: a\ndescription: [b] [c]\n---\nx", body: "x", head: head{"a", "[b] [c]"}},
+		"a star":         {file: "---\nname: a\ndescription: *b* c\n---\nx", body: "x", head: head{"a", "*b* c"}},
 		"no end":         {file: "---\nname: a\n", body: "---\nname: a\n", err: "line 1: the front matter has no end, a line ---"},
 		"broken":         {file: "---\nname: a\ndescription: [\n---\nx", body: "x", err: "line 3"},
 		"a wrong type":   {file: "---\nname: a\ndescription: {b: c}\n---\nx", body: "x", head: head{Name: "a"}, err: "line 3: cannot unmarshal"},

@@ -1,0 +1,103 @@
+package skill
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/tool/text"
+)
+
+// Catalogue lists names with descriptions, a line each, in at most so many bytes of JSON: every
+// name that fits, and descriptions that are shortened evenly where they do not.
+func Catalogue(items []Item, most int) string {
+	const remark = 60 // bytes for the line that counts the others
+	names, left := 0, most
+	for ; names < len(items); names++ {
+		need := size("\n" + items[names].Name)
+		if rest := len(items) - names - 1; left < need || rest > 0 && left-need < remark {
+			break
+		}
+		left -= need
+	}
+	listed, more := items[:names], ""
+	if names < len(items) {
+		more = fmt.Sprintf("\n(and %d more: query finds them)", len(items)-names)
+		left -= size(more)
+	}
+	length := longest(listed, left)
+	var b strings.Builder
+	for _, i := range listed {
+		b.WriteString("\n" + i.Name + described(i, length))
+	}
+	return strings.TrimPrefix(b.String()+more, "\n")
+}
+
+// mostDescribed is the length of a description that the model is shown, in characters.
+const mostDescribed = 1024
+
+// leastDescribed is the length below which a description says nothing.
+const leastDescribed = 12
+
+// longest is the greatest length of descriptions that fits so many bytes, 0 for none.
+func longest(items []Item, left int) int {
+	low, high := 0, mostDescribed
+	for low < high {
+		length, sum := (low+high+1)/2, 0
+		for _, i := range items {
+			sum += size(described(i, length))
+		}
+		if sum <= left {
+			low = length
+		} else {
+			high = length - 1
+		}
+	}
+	return low
+}
+
+func described(i Item, length int) string {
+	if length < leastDescribed {
+		return ""
+	}
+	return ": " + text.Clip(strings.TrimSuffix(i.Description, "."), length)
+}
+
+// size is how many bytes a text takes in a request.
+func size(s string) int {
+	b, err := json.Marshal(s)
+	if err != nil { // no text fails
+		return len(s)
+	}
+	return len(b) - len(`""`)
+}
+
+// Search are the items whose name or description has all words of a query, then those with some,
+// those with more first.
+func Search(items []Item, query string) []Item {
+	words := strings.Fields(strings.ToLower(query))
+	type hit struct {
+		item Item
+		n    int
+	}
+	var hits []hit
+	for _, i := range items {
+		in, n := strings.ToLower(i.Name+" "+i.Description), 0
+		for _, w := range words {
+			if strings.Contains(in, w) {
+				n++
+			}
+		}
+		if n > 0 {
+			hits = append(hits, hit{i, n})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.n, a.n) })
+	found := make([]Item, len(hits))
+	for i, h := range hits {
+		found[i] = h.item
+	}
+	return found
+}

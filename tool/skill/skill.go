@@ -1,0 +1,449 @@
+// Package skill finds skills (directories with a SKILL.md), commands and agents (Markdown files) in
+// the places where people keep them, and expands a command's arguments. It runs nothing and grants
+// nothing.
+package skill
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/tool/frontmatter"
+	"artoo/tool/text"
+)
+
+// Kind is what a file is for.
+type Kind string
+
+// The kinds.
+const (
+	Skill   Kind = "skill"   // NAME/SKILL.md
+	Command Kind = "command" // DIR/NAME.md, called /DIR:NAME
+	Agent   Kind = "agent"   // NAME.md
+)
+
+// Place is a directory that holds files of one kind.
+type Place struct {
+	Kind Kind
+	Dir  string // absolute
+	Name string // for messages, such as ~/.agents/skills
+	// Taken has the contents of the files by their paths below Dir, with slashes, as they were
+	// trusted. nil reads Dir, and follows its links.
+	Taken map[string][]byte
+	// Prefix stands before each name, as "BUNDLE:" does; may be "".
+	Prefix string
+}
+
+// Item is a skill, a command or an agent. Its texts are unsanitised and of one line.
+type Item struct {
+	Kind        Kind
+	Name        string
+	Description string   // "" where a command has none
+	Hint        string   // a command's arguments, for people; may be ""
+	Model       string   // the model that a command or an agent asks for; "" for any
+	Agent       string   // the agent that a command is for; "" for none
+	Tools       []string // an agent's tools as they are written; nil for all
+	// NoModel means that the model must not load a skill, NoUser that it is no slash command.
+	NoModel, NoUser bool
+	Place           Place
+	File            string // absolute
+	rel             string // below Place.Dir, with slashes
+}
+
+// Dir is the directory of a skill, absolute.
+func (i Item) Dir() string { return filepath.Dir(i.File) }
+
+// Source names the file for messages.
+func (i Item) Source() string { return path.Join(i.Place.Name, i.rel) }
+
+// Body is the text below the front matter, read now unless it was trusted before.
+func (i Item) Body() (string, error) {
+	data, err := i.Place.read(i.rel, mostBytes+1)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", i.Source(), cause(err))
+	}
+	if len(data) > mostBytes {
+		return "", fmt.Errorf("%s: %w", i.Source(), errTooLong)
+	}
+	body, err := frontmatter.Split(data, &map[string]any{})
+	if err != nil {
+		return "", fmt.Errorf("%s %w", i.Source(), err)
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(body, "\uFFFD")), nil
+}
+
+// Files lists up to most files of a skill's directory besides SKILL.md, relative to it and with
+// slashes, and reports whether there are more.
+func (i Item) Files(most int) (list []string, more bool) {
+	if i.Place.Taken != nil {
+		dir := path.Dir(i.rel) + "/"
+		for name := range i.Place.Taken {
+			if rel, ok := strings.CutPrefix(name, dir); ok && name != i.rel {
+				list = append(list, rel)
+			}
+		}
+		slices.Sort(list)
+		return list[:min(len(list), most)], len(list) > most
+	}
+	dirs := 0
+	// A directory that cannot be read has no files to name.
+	_ = filepath.WalkDir(i.Dir(), func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fs.SkipDir
+		case d.IsDir() && at != i.Dir() && skipped(d.Name()):
+			return fs.SkipDir
+		case d.IsDir():
+			if dirs++; dirs > mostDirs {
+				return fs.SkipAll
+			}
+			return nil
+		case at == i.File:
+			return nil
+		case len(list) == most:
+			more = true
+			return fs.SkipAll
+		}
+		rel, err := filepath.Rel(i.Dir(), at)
+		if err == nil {
+			list = append(list, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	return list, more
+}
+
+// Bounds of what is looked at in one place.
+const (
+	mostItems = 500
+	mostBytes = 256 << 10 // of a file
+	mostDirs  = 2000
+	mostDepth = 5
+	headBytes = 4 << 10 // of a file, which are read first
+)
+
+// file is the name of a skill's file.
+const file = "SKILL.md"
+
+var errTooLong = fmt.Errorf("longer than %s", text.Bytes(mostBytes))
+
+func skipped(name string) bool { return name == ".git" || name == "node_modules" }
+
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// read is at most the first n bytes of a file.
+func (p Place) read(rel string, n int) ([]byte, error) {
+	if p.Taken != nil {
+		data, ok := p.Taken[rel]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return data[:min(len(data), n)], nil
+	}
+	f, err := os.Open(filepath.Join(p.Dir, filepath.FromSlash(rel)))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("not a regular file"))
+	}
+	return io.ReadAll(io.LimitReader(f, int64(n)))
+}
+
+// list are the paths of the files that may be items, sorted, and notices of what was left out.
+func (p Place) list() (rels []string, notices []string) {
+	if p.Taken != nil {
+		for rel := range p.Taken {
+			if p.fits(rel) {
+				rels = append(rels, rel)
+			}
+		}
+	} else {
+		w := walk{place: p}
+		w.dir("", 0)
+		rels = w.rels
+		if w.dirs > mostDirs {
+			notices = append(notices, fmt.Sprintf("%s: more than %s directories; the rest is left out", p.Name, text.Grouped(mostDirs)))
+		}
+	}
+	slices.Sort(rels)
+	if p.Kind == Skill { // What lies in a skill's directory belongs to it.
+		rels = slices.DeleteFunc(rels, func(rel string) bool {
+			return slices.ContainsFunc(rels, func(other string) bool {
+				return other != rel && strings.HasPrefix(rel, strings.TrimSuffix(other, file)) && other != file
+			})
+		})
+	}
+	if len(rels) > mostItems {
+		notices = append(notices, fmt.Sprintf("%s: %s are more than %d; the rest is left out", p.Name,
+			text.Count(len(rels), "file"), mostItems))
+		rels = rels[:mostItems]
+	}
+	return rels, notices
+}
+
+func (p Place) fits(rel string) bool {
+	parts := strings.Split(rel, "/")
+	if slices.ContainsFunc(parts, skipped) || len(parts) > mostDepth+1 {
+		return false
+	}
+	if p.Kind == Skill {
+		return len(parts) > 1 && parts[len(parts)-1] == file
+	}
+	return strings.HasSuffix(rel, ".md") && !strings.HasPrefix(parts[len(parts)-1], ".")
+}
+
+type walk struct {
+	place Place
+	rels  []string
+	dirs  int
+}
+
+// dir looks through a directory below the place's. One that cannot be read holds nothing.
+func (w *walk) dir(rel string, depth int) {
+	if w.dirs++; w.dirs > mostDirs || len(w.rels) > mostItems {
+		return
+	}
+	entries, err := os.ReadDir(filepath.Join(w.place.Dir, filepath.FromSlash(rel)))
+	if err != nil {
+		return
+	}
+	if w.place.Kind == Skill && rel != "" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == file }) {
+		w.rels = append(w.rels, path.Join(rel, file))
+		return
+	}
+	for _, e := range entries {
+		at := path.Join(rel, e.Name())
+		isDir := e.IsDir()
+		if e.Type()&fs.ModeSymlink != 0 {
+			info, err := os.Stat(filepath.Join(w.place.Dir, filepath.FromSlash(at)))
+			isDir = err == nil && info.IsDir()
+		}
+		switch {
+		case isDir && depth < mostDepth && !skipped(e.Name()):
+			w.dir(at, depth+1)
+		case !isDir && w.place.Kind != Skill && w.place.fits(at):
+			w.rels = append(w.rels, at)
+		}
+	}
+}
+
+// item reads the head of a file. The error says why it is skipped.
+func (p Place) item(rel string) (Item, error) {
+	i := Item{Kind: p.Kind, Place: p, rel: rel, File: filepath.Join(p.Dir, filepath.FromSlash(rel))}
+	data, err := p.read(rel, headBytes)
+	if err == nil && len(data) == headBytes { // The front matter may go on, and there is a limit to check.
+		if data, err = p.read(rel, mostBytes+1); len(data) > mostBytes {
+			err = errTooLong
+		}
+	}
+	if err != nil {
+		return i, fmt.Errorf("%s: %w", i.Source(), cause(err))
+	}
+	if end := bytes.Index(data, []byte("\n---")); end > 0 {
+		if next := bytes.IndexByte(data[end+1:], '\n'); next >= 0 {
+			data = data[:end+1+next+1]
+		}
+	}
+	head := map[string]any{}
+	if _, err := frontmatter.Split(data, &head); err != nil {
+		return i, fmt.Errorf("%s %w", i.Source(), err)
+	}
+	i.Description = line(head["description"])
+	i.Hint, i.Model, i.Agent = line(head["argument-hint"]), line(head["model"]), line(head["agent"])
+	i.NoModel, i.NoUser = truth(head["disable-model-invocation"], false), !truth(head["user-invocable"], true)
+	if i.Model == "inherit" {
+		i.Model = ""
+	}
+	switch p.Kind {
+	case Skill:
+		i.Name = path.Base(path.Dir(rel))
+		if name := line(head["name"]); validName(name) {
+			i.Name = name
+		}
+	case Command:
+		i.Name = strings.ReplaceAll(strings.TrimSuffix(rel, ".md"), "/", ":")
+	case Agent:
+		i.Name = strings.TrimSuffix(path.Base(rel), ".md")
+		if name := line(head["name"]); validName(name) {
+			i.Name = name
+		}
+		i.Tools = words(head["tools"])
+	}
+	switch {
+	case !validName(i.Name):
+		return i, fmt.Errorf("%s: its name can have letters, digits, and . _ : - only", i.Source())
+	case i.Description == "" && p.Kind != Command:
+		return i, fmt.Errorf("%s: it has no description", i.Source())
+	}
+	i.Name = p.Prefix + i.Name
+	return i, nil
+}
+
+func validName(name string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
+}
+
+// line is a scalar of YAML as a text of one line; "" for anything else.
+func line(v any) string {
+	switch v := v.(type) {
+	case string, int, float64, bool:
+		return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+	case []any: // To YAML, [issue] without quotes is a list.
+		if len(v) == 1 {
+			return "[" + line(v[0]) + "]"
+		}
+	}
+	return ""
+}
+
+func truth(v any, otherwise bool) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case string:
+		return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(v))
+	}
+	return otherwise
+}
+
+// words are the elements of a list, or those of a text between commas and spaces; nil for neither.
+func words(v any) []string {
+	if list, ok := v.([]any); ok {
+		all := []string{}
+		for _, e := range list {
+			all = append(all, line(e))
+		}
+		return all
+	}
+	if text, ok := v.(string); ok {
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	return nil
+}
+
+// Library finds the items of its places when they are first asked for. Its methods are safe for
+// concurrent use.
+type Library struct {
+	mu     sync.Mutex
+	places []Place
+	hidden []string
+	found  map[Kind][]Item // of the kinds that were looked for
+	shadow map[Kind][]string
+	wrong  map[Kind][]string
+}
+
+// New makes a library of places, of which the first one that has a name wins. Names in hidden are
+// left out.
+func New(places []Place, hidden []string) *Library {
+	l := &Library{}
+	l.Change(places, hidden)
+	return l
+}
+
+// Change replaces the places. What was found is looked for again.
+func (l *Library) Change(places []Place, hidden []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.places, l.hidden = places, hidden
+	l.found, l.shadow, l.wrong = map[Kind][]Item{}, map[Kind][]string{}, map[Kind][]string{}
+}
+
+// Forget has everything looked for again when it is next asked for.
+func (l *Library) Forget() {
+	if l != nil {
+		l.Change(l.places, l.hidden)
+	}
+}
+
+// Items are those of a kind, sorted by name. A nil library has none.
+func (l *Library) Items(kind Kind) []Item {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.look(kind)
+	return slices.Clone(l.found[kind])
+}
+
+// Find is the item of a kind and name.
+func (l *Library) Find(kind Kind, name string) (Item, bool) {
+	items := l.Items(kind)
+	i := slices.IndexFunc(items, func(i Item) bool { return i.Name == name })
+	if i < 0 {
+		return Item{}, false
+	}
+	return items[i], true
+}
+
+// Skipped says of a kind which files cannot be used, and why, a line each.
+func (l *Library) Skipped(kind Kind) []string {
+	l.Items(kind)
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wrong[kind]
+}
+
+// Shadowed says of a kind which files another one hides, a line each.
+func (l *Library) Shadowed(kind Kind) []string {
+	l.Items(kind)
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shadow[kind]
+}
+
+// look finds the items of a kind, unless they were found. l.mu is held.
+func (l *Library) look(kind Kind) {
+	if _, done := l.found[kind]; done {
+		return
+	}
+	items, by := []Item{}, map[string]Item{}
+	for _, p := range l.places {
+		if p.Kind != kind {
+			continue
+		}
+		rels, notices := p.list()
+		l.wrong[kind] = append(l.wrong[kind], notices...)
+		for _, rel := range rels {
+			i, err := p.item(rel)
+			if err != nil {
+				l.wrong[kind] = append(l.wrong[kind], err.Error())
+				continue
+			}
+			if slices.Contains(l.hidden, i.Name) {
+				continue
+			}
+			if first, there := by[i.Name]; there {
+				if first.File != i.File { // a directory may be named twice
+					l.shadow[kind] = append(l.shadow[kind], i.Source()+" is hidden by "+first.Source())
+				}
+				continue
+			}
+			by[i.Name] = i
+			items = append(items, i)
+		}
+	}
+	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
+	l.found[kind] = items
+}

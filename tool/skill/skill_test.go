@@ -1,0 +1,207 @@
+package skill_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/skill"
+)
+
+// tree writes files below a new directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func head(name, description string) string {
+	return "---\nname: " + name + "\ndescription: " + description + "\n---\n# " + name + "\n"
+}
+
+func named(items []skill.Item) (names []string) {
+	for _, i := range items {
+		names = append(names, i.Name+": "+i.Description)
+	}
+	return names
+}
+
+func TestTheNearestSkillWins(t *testing.T) {
+	t.Parallel()
+	near := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "near"), "group/x/SKILL.md": head("x", "in a group")})
+	far := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "far"), "hidden/SKILL.md": head("hidden", "h")})
+	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: near, Name: ".artoo/skills"},
+		{Kind: skill.Skill, Dir: far, Name: "~/.agents/skills"}}, []string{"hidden"})
+	if diff := cmp.Diff([]string{"pdf: near", "x: in a group"}, named(l.Items(skill.Skill))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"~/.agents/skills/pdf/SKILL.md is hidden by .artoo/skills/pdf/SKILL.md"}, l.Shadowed(skill.Skill)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParsingIsLenient(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"colon/SKILL.md":              "---\nname: colon\ndescription: Use when: it rains\nallowed-tools: Bash(git:*), Read\n---\nx",
+		"mark/SKILL.md":               "\xef\xbb\xbf---\r\nname: mark\r\ndescription: has a mark\r\n---\r\nx",
+		"folder/SKILL.md":             "---\nname: not a name!\ndescription: |\n  two\n  lines\ndisable-model-invocation: true\n---\nx",
+		"long/SKILL.md":               "---\nname: long\ndescription: " + strings.Repeat("word ", 2000) + "\n---\nx",
+		"none/SKILL.md":               "# no front matter\n",
+		"broken/SKILL.md":             "---\nname: broken\ndescription: [\n---\nx",
+		"huge/SKILL.md":               head("huge", "too long") + strings.Repeat("x", 257<<10),
+		"a b/SKILL.md":                head("", "no name that could be typed"),
+		"colon/scripts/in/SKILL.md":   head("inner", "belongs to colon"),
+		".git/x/SKILL.md":             head("git", "is git's"),
+		"node_modules/y/SKILL.md":     head("module", "is a package's"),
+		"1/2/3/4/5/6/7/deep/SKILL.md": head("deep", "too deep"),
+		"SKILL.md":                    head("root", "the place itself is no skill"),
+	})
+	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
+	var names []string
+	for _, i := range l.Items(skill.Skill) {
+		names = append(names, i.Name)
+		if i.NoModel != (i.Name == "folder") || i.Description == "" {
+			t.Errorf("%+v", i)
+		}
+	}
+	if diff := cmp.Diff([]string{"colon", "folder", "long", "mark"}, names); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{
+		"skills/a b/SKILL.md: its name can have letters, digits, and . _ : - only",
+		"skills/broken/SKILL.md line 3: did not find expected node content",
+		"skills/huge/SKILL.md: longer than 256.0 KB", "skills/none/SKILL.md: it has no description",
+	}
+	if diff := cmp.Diff(want, l.Skipped(skill.Skill)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCommandsAndAgents(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"fix.md":          "---\ndescription: Fix it\nargument-hint: [issue] [priority]\nmodel: sonnet\nagent: review\n---\nFix $1.\n",
+		"git/commit.md":   "Commit.\n",
+		"git/README":      "no command",
+		"git/.hidden.md":  "no command",
+		"agents/check.md": "---\nname: check\ndescription: Looks\ntools: Read, Grep\nmodel: inherit\n---\nYou look.\n",
+	})
+	l := skill.New([]skill.Place{{Kind: skill.Command, Dir: dir, Name: "commands", Prefix: "b:"},
+		{Kind: skill.Agent, Dir: filepath.Join(dir, "agents"), Name: "agents"}}, nil)
+	if diff := cmp.Diff([]string{"b:agents:check: Looks", "b:fix: Fix it", "b:git:commit: "}, named(l.Items(skill.Command))); diff != "" {
+		t.Error(diff)
+	}
+	fix, _ := l.Find(skill.Command, "b:fix")
+	body, err := fix.Body()
+	if fix.Hint != "[issue] [priority]" || fix.Model != "sonnet" || fix.Agent != "review" || body != "Fix $1." || err != nil {
+		t.Errorf("%+v, %q, %v", fix, body, err)
+	}
+	check, _ := l.Find(skill.Agent, "check")
+	if diff := cmp.Diff([]string{"Read", "Grep"}, check.Tools); diff != "" || check.Model != "" {
+		t.Error(diff, check.Model)
+	}
+}
+
+// A repository's files are those that the user trusted, whatever its directory holds by now.
+func TestTakenFilesAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "changed since"), "new/SKILL.md": head("new", "is new")})
+	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: ".agents/skills", Taken: map[string][]byte{
+		"pdf/SKILL.md": []byte(head("pdf", "trusted")), "pdf/scripts/a.py": nil, "pdf/b.txt": nil}}}, nil)
+	items := l.Items(skill.Skill)
+	if diff := cmp.Diff([]string{"pdf: trusted"}, named(items)); diff != "" {
+		t.Fatal(diff)
+	}
+	files, more := items[0].Files(50)
+	if diff := cmp.Diff([]string{"b.txt", "scripts/a.py"}, files); diff != "" || more {
+		t.Error(diff, more)
+	}
+}
+
+func TestFilesOfASkill(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{"pdf/SKILL.md": head("pdf", "d"), "pdf/.git/x": "", "pdf/node_modules/y/z": ""}
+	for n := range 60 {
+		all[fmt.Sprintf("pdf/scripts/%02d.py", n)] = ""
+	}
+	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: tree(t, all), Name: "skills"}}, nil)
+	files, more := l.Items(skill.Skill)[0].Files(50)
+	if len(files) != 50 || !more || files[0] != "scripts/00.py" {
+		t.Error(len(files), more, files)
+	}
+}
+
+func TestMoreThan500FilesAreNamed(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{}
+	for n := range 501 {
+		all[fmt.Sprintf("%03d.md", n)] = "x"
+	}
+	l := skill.New([]skill.Place{{Kind: skill.Command, Dir: tree(t, all), Name: "commands"}}, nil)
+	if n := len(l.Items(skill.Command)); n != 500 {
+		t.Error(n)
+	}
+	if diff := cmp.Diff([]string{"commands: 501 files are more than 500; the rest is left out"}, l.Skipped(skill.Command)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheCatalogueKeepsToItsBytes(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 5, 60, 500} {
+		var items []skill.Item
+		for i := range n {
+			items = append(items, skill.Item{Name: fmt.Sprintf("skill-%d", i), Description: strings.Repeat("does \"things\" with übung ", 1+i%9)})
+		}
+		for _, most := range []int{100, 1300, 5000} {
+			text := skill.Catalogue(items, most)
+			size, err := json.Marshal(text)
+			if err != nil || len(size)-2 > most {
+				t.Errorf("%d items in %d bytes: %d (%v)\n%s", n, most, len(size)-2, err, text)
+			}
+			names := 0
+			for line := range strings.SplitSeq(text, "\n") {
+				if strings.HasPrefix(line, "skill-") {
+					names++
+				}
+			}
+			if names < n && !strings.Contains(text, fmt.Sprintf("(and %d more: query finds them)", n-names)) && n > 0 {
+				t.Errorf("%d items in %d bytes: %d named, the rest is not counted:\n%s", n, most, names, text)
+			}
+		}
+	}
+	// 60 names fit, with something of each description.
+	var items []skill.Item
+	for i := range 60 {
+		items = append(items, skill.Item{Name: fmt.Sprintf("s%d", i), Description: "Fills forms in documents of the office"})
+	}
+	if text := skill.Catalogue(items, 1300); strings.Count(text, ": Fill") != 60 {
+		t.Error(text)
+	}
+	if text := skill.Catalogue(items[:2], 1300); text != "s0: Fills forms in documents of the office\ns1: Fills forms in documents of the office" {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	items := []skill.Item{{Name: "a", Description: "Excel files"}, {Name: "pdf", Description: "fills forms in PDF files"}, {Name: "z", Description: "other"}}
+	if diff := cmp.Diff([]string{"pdf: fills forms in PDF files", "a: Excel files"}, named(skill.Search(items, "PDF files"))); diff != "" {
+		t.Error(diff)
+	}
+}
