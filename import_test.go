@@ -73,7 +73,7 @@ var allowed = []struct {
 		"artoo/provider/redact",
 		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/builtin",
 		"artoo/tool/edit", "artoo/tool/environ", "artoo/tool/files", "artoo/tool/journal", "artoo/tool/mcp", "artoo/tool/project",
-		"artoo/tool/repo", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/spelling",
+		"artoo/tool/repo", "artoo/tool/search", "artoo/tool/shell", "artoo/tool/skill", "artoo/tool/spelling",
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",

@@ -370,6 +370,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		}
 	}
 	a.session.lookForKinds()
+	a.session.lookForSkills()
 	a.session.opt.Env.PageMax = a.session.pageMax
 	a.session.turns = nil
 	a.session.compaction, a.session.unsummed = "", 0
@@ -391,6 +392,9 @@ func (a *Agent) open(s *conversation.Session) error {
 		a.session.sessionID = s.ID()
 	}
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)
+	if s != nil && s.Resumed() && a.session.opt.Skills != nil {
+		a.session.loaded = a.session.loadedIn(a.session.conv.Messages())
+	}
 	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
 	return a.keeper.openJournal()
 }
@@ -420,7 +424,7 @@ func (a *Agent) Context() ContextUse {
 	for _, n := range sizes {
 		sum += n
 	}
-	for _, name := range []string{"system prompt", "instructions", "tools", "MCP servers", "your messages", "summary", "answers and reasoning",
+	for _, name := range []string{"system prompt", "instructions", "tools", "skills", "MCP servers", "your messages", "summary", "answers and reasoning",
 		"tool calls", "tool results", "images"} {
 		if n := sizes[name]; n > 0 {
 			info.Parts = append(info.Parts, ContextPart{name, int(int64(n) * int64(info.Used) / int64(max(sum, 1)))})
@@ -434,11 +438,14 @@ func (a *Agent) Context() ContextUse {
 func (a *Agent) contextSizes() map[string]int {
 	conv, sizes := a.session.conv, map[string]int{}
 	for _, spec := range a.session.specs() {
-		if ofServers(spec.Name) {
-			sizes["MCP servers"] += conv.ToolTokens(spec)
-			continue
+		part := "tools"
+		switch {
+		case ofServers(spec.Name):
+			part = "MCP servers"
+		case spec.Name == Skill:
+			part = "skills"
 		}
-		sizes["tools"] += conv.ToolTokens(spec)
+		sizes[part] += conv.ToolTokens(spec)
 	}
 	for _, i := range a.notes.instructions {
 		if strings.Contains(a.session.system, strings.TrimSpace(i.Text)) {

@@ -319,6 +319,10 @@ func (c *calls) finish(p *pending) error {
 		c.response.ToolErrors++
 	}
 	counted := c.own.conclude(p)
+	if p.apart {
+		c.cb.OnToolResult(p.call, p.outcome)
+		return counted
+	}
 	keep := c.session.conv.AppendToolResult
 	if p.paged {
 		keep = c.session.conv.AppendPage

@@ -45,7 +45,7 @@ func (r *requests) compactNow(ctx context.Context, keep string) error {
 	if text := did.String(); text != "" {
 		r.session.cached = 0
 		r.cb.notice(NoticeCompacted, text)
-		return r.session.remindTodo()
+		return r.session.remind(r.inform)
 	}
 	r.cb.notice(NoticeInfo, "the context cannot be shortened further; /clear starts a new session")
 	return nil
@@ -153,8 +153,10 @@ func (r *requests) compact(ctx context.Context, old conversation.Old, keep strin
 	}
 	r.session.cached = 0
 	r.cb.notice(NoticeCompacted, did.String()+r.priceOf(made))
-	return r.session.remindTodo()
+	return r.session.remind(r.inform)
 }
+
+func (r *requests) inform(text string) { r.cb.notice(NoticeInfo, text) }
 
 // priceOf is the cost, in words, of all requests after the first n.
 func (r *requests) priceOf(n int) string {

@@ -23,6 +23,7 @@ import (
 	repository "artoo/tool/project"
 	"artoo/tool/repo"
 	"artoo/tool/sandbox"
+	"artoo/tool/skill"
 )
 
 // Options are what an agent is made of. Only Model and Sessions have to be filled.
@@ -47,6 +48,8 @@ type Options struct {
 	Journal func(session, from string) (*journal.Journal, error)
 	// PlanTools are offered besides Tools once plan mode is on.
 	PlanTools []tool.Tool
+	// Skills are the user's skills, commands and agents; nil for none. The tool skill loads skills.
+	Skills *skill.Library
 	// SubAgents are those that task offers by name, as OwnTools was given them.
 	SubAgents []SubAgent
 	// Workspace is the project that the agent works in, with its system prompt, instructions and

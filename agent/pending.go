@@ -31,6 +31,7 @@ type pending struct {
 	final   bool   // the outcome is, the call does not run
 	edited  string // how the user changed the input, for the model
 	paged   bool   // the tool kept to the limit of a page itself
+	apart   bool   // it is no part of the conversation
 
 	opinion     permission.Opinion // of the hooks before the call
 	hookContext []string           // what hooks add to the result, for the model

@@ -25,6 +25,7 @@ import (
 	repository "artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
+	"artoo/tool/skill"
 )
 
 // ProjectOptions are what ForProject makes an agent of. Workspace, Env, Policy, Tools and its own
@@ -175,12 +176,21 @@ func (p *project) confine() (*confine.Confiner, error) {
 		return nil, err
 	}
 	config.Read = slices.Concat(config.Read, p.workspace.ReadDirs, goSettings(environ.Variable(variables), home))
+	config.Late = p.skillDirs
 	confiner := confine.New(config, *facts)
 	// The first command finds less to do. What fails here, or crashes, does so for it too.
 	go func() { _ = panics.Try(func() { _, _ = guard.Look() }) }()
 	p.opt.Sandbox, p.reached = confiner, confiner.Places
 	p.end("the sandbox did not end well", confiner.Close)
 	return confiner, nil
+}
+
+// skillDirs are the directories of the user's skills: what a skill brings runs confined, too.
+func (p *project) skillDirs() (dirs []string) {
+	for _, i := range p.opt.Skills.Items(skill.Skill) {
+		dirs = append(dirs, i.Dir())
+	}
+	return dirs
 }
 
 func (p *project) makeTools(confiner *confine.Confiner) {

@@ -20,6 +20,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/search"
 	"artoo/tool/shell"
+	"artoo/tool/skill"
 	"artoo/tool/tempdir"
 )
 
@@ -51,10 +52,15 @@ type session struct {
 	catalogues map[string][]string
 	compared   []string
 
+	skills  []skill.Item    // the skills that the model is offered
+	loaded  []loadedSkill   // those of the session that it was given, the last one last
 	kinds   []string        // the extensions of files that tools are offered for
 	looking <-chan []string // gives those that the project has, nil once they are taken
 	turns   []string        // The user wrote these since the session was opened, in order.
 	unsent  []provider.Part // the notes of a message that was withdrawn, for the next one
+
+	skillsTaken bool     // the skills that were found are offered
+	notified    []string // The user was notified of these once in the run.
 
 	compaction Compaction    // The user chose it for this session; "" for nothing.
 	unsummed   int           // counts the automatic summaries that failed in a row
@@ -115,6 +121,9 @@ func (s *session) offered() []tool.Tool {
 		if t.Instead != "" {
 			return has(t.Instead) && !s.model.Info.Patches
 		}
+		if t.Name == Skill && t.ByLoop() && len(s.skills) == 0 {
+			return true
+		}
 		return t.For != "" && !slices.Contains(s.kinds, t.For) || s.model.Info.Patches &&
 			slices.ContainsFunc(s.opt.Tools, func(other tool.Tool) bool { return other.Instead == t.Name })
 	})
@@ -152,6 +161,7 @@ func (s *session) lookForKinds() {
 }
 
 func (s *session) takeFound() {
+	s.takeSkills()
 	if s.looking == nil {
 		return
 	}
@@ -414,17 +424,17 @@ func (s *session) todoOf(history []provider.Message) []todoItem {
 	return nil
 }
 
-// remindTodo gives the plan again when the call that made it is no longer sent.
-func (s *session) remindTodo() error {
+// todoReminder is the plan, where the call that made it is no longer sent; "" elsewhere.
+func (s *session) todoReminder() string {
 	open := slices.ContainsFunc(s.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
 	if !open || slices.Equal(s.todoOf(s.conv.Messages()), s.todo) {
-		return nil
+		return ""
 	}
 	text := "Your plan, as it stands:"
 	for _, item := range s.todo {
 		text += "\n- " + todoWords[item.Status] + ": " + item.Text
 	}
-	return s.conv.Remind(text)
+	return text
 }
 
 // beginBackground lets commands go on in the background, where the model can watch them.

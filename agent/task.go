@@ -176,7 +176,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	}
 	opt, env := t.session.opt, *t.session.opt.Env
 	opt.Tools = slices.DeleteFunc(slices.Clone(opt.Tools), func(offered tool.Tool) bool {
-		return offered.ByLoop() || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name) &&
+		return offered.ByLoop() && offered.Name != Skill || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name) &&
 			!slices.Contains(kind.Tools, offered.Instead)
 	})
 	opt.Env, opt.Policy, opt.Model = &env, t.session.opt.Policy.ForSubAgent(), model

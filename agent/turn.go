@@ -203,7 +203,7 @@ func (t *turn) takeStep(ctx context.Context) error {
 		t.warnSteps()
 		if left <= fewSteps && !t.fewLeft && most >= 2*fewSteps {
 			t.fewLeft = true
-			return t.session.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. "+
+			return t.remindOf(fmt.Sprintf("%d more replies with tool calls are possible now. "+
 				"Bring the task to a state that can be left, and say what is left to do.", left))
 		}
 		return nil
@@ -251,7 +251,7 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 // lastWords has the model report how far it came, without calls.
 func (t *turn) lastWords(ctx context.Context) error {
 	t.requests.closing = true
-	if err := t.session.conv.Remind("The steps of this turn are used up: no tool can be called now. " +
+	if err := t.remindOf("The steps of this turn are used up: no tool can be called now. " +
 		"Say in a few sentences what is done, what is left, and how to go on."); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (r *requests) trimBy(trim func() (conversation.Trimmed, error), refused *pr
 	if text := trimmed.String(); text != "" {
 		r.cb.notice(NoticeTrimmed, text)
 		if err == nil {
-			err = r.session.remindTodo()
+			err = r.session.remind(r.inform)
 		}
 	}
 	return r.contextFull(err, refused)

@@ -75,6 +75,10 @@ type Settings struct {
 	Loopback   List `split_words:"true" toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
 	PassEnv    List `split_words:"true" toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
+	_ heading `section:"skills" group:"Skills and commands"`
+
+	SkillDirs List `split_words:"true" toml:"skill_dirs,dirs" unsplit:"yes" meaning:"directory with more skills; -NAME hides a skill or command"`
+
 	_ heading `section:"web" group:"Web search"`
 
 	// The first that is set is asked; see SearchEngine for the usual variables.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -72,6 +73,7 @@ func commands() []command {
 
 		{name: "tools", help: "the model's tools", run: runTools},
 		{name: "hooks", help: "commands at events", run: runHooks},
+		{name: "skills", help: "skills and commands", run: runSkills},
 		{name: "init", help: "write AGENTS.md", run: runInit},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
 			complete: oneOf("all")},
@@ -120,7 +122,7 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	switch {
 	case !ok:
 		mean := "."
-		if near := nearestCommand(strings.ToLower(name)); near != "" {
+		if near := cmp.Or(nearestCommand(strings.ToLower(name)), NearestOwn(t.opt.Agent.Skills(), name)); near != "" {
 			mean = "; did you mean /" + near + "?"
 		}
 		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent. "+
@@ -227,6 +229,7 @@ func (t *Terminal) helpCommands() {
 		rows = rows[:half]
 	}
 	t.columns(rows)
+	t.helpOwn()
 	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
 	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
 	t.Text("#TEXT adds a line to AGENTS.md. More: /help keys, /help approvals")

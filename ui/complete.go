@@ -63,6 +63,11 @@ func (t *Terminal) completeCommand(before, after string, alias bool) prompt.Comp
 			}
 		}
 	}
+	if !alias {
+		for _, i := range own(t.opt.Agent.Skills()) {
+			add(command{args: i.Hint, help: oneLine(i.Description)}, i.Name)
+		}
+	}
 	typed := before
 	c := prompt.Completion{To: len(before) + wordLength(after)}
 	if inArgument {

@@ -50,9 +50,10 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 	if t.opt.First != "" {
 		t.Said(t.you(), t.opt.First)
-		text, parts := t.attach(ctx, prompt.Line{Text: t.opt.First})
-		if err := t.turn(ctx, text, parts); err != nil {
-			return t.leave(err)
+		if err := t.first(ctx); err != nil {
+			if code, err := t.leave(err); code >= 0 {
+				return code, err
+			}
 		}
 	}
 	for {
@@ -69,6 +70,17 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 			}
 		}
 	}
+}
+
+// first handles the message that the command line has. Of what a line may begin with, only the name
+// of a skill or command of the user's has a meaning.
+func (t *Terminal) first(ctx context.Context) error {
+	l := prompt.Line{Text: t.opt.First}
+	if in, ok := t.invocation(l.Text); ok {
+		return t.invoke(ctx, in, l)
+	}
+	text, parts := t.attach(ctx, l)
+	return t.turn(ctx, text, parts)
 }
 
 // leave is the exit code for what ended a line or a turn; -1 goes on.
@@ -130,6 +142,9 @@ func (t *Terminal) handle(ctx context.Context, l prompt.Line) error {
 	case word == "help" || word == "?":
 		return t.runCommand(ctx, "/help")
 	case strings.HasPrefix(l.Text, "/") && !beginsWithImage(l.Text):
+		if in, ok := t.invocation(l.Text); ok {
+			return t.invoke(ctx, in, l)
+		}
 		return t.runCommand(ctx, l.Text)
 	case strings.HasPrefix(l.Text, "!"):
 		return t.shell(ctx, l.Text)

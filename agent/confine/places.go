@@ -28,12 +28,17 @@ type Config struct {
 	// Servers means that language servers may be started, Trusted that the project's own programs
 	// run unasked: each trust has caches of its own.
 	Servers, Trusted bool
+	// Late lists further directories that commands may read, when the sandbox starts; nil for none.
+	Late func() []string
 }
 
 // inside is the sandbox's configuration, with the files and caches of the session.
 func (c Config) inside() (sandbox.Config, error) {
 	config := c.Config
 	config.Read = append(slices.Clone(c.Read), c.gitConfig())
+	if c.Late != nil {
+		config.Read = append(config.Read, c.Late()...)
+	}
 	config.Toolchains = append(c.toolchains(), c.Toolchains...)
 	config.Caches, config.Kept, config.Denied = c.caches(), c.kept(), c.denied
 	return config, c.writeGitConfig()

@@ -45,7 +45,7 @@ var namedTools = []namedTool{
 	{name: "task", foreign: "agent"}, {name: "shell", foreign: "bashoutput killshell killbash"},
 	{name: "todo", foreign: "todowrite todoread"}, {name: "enter_plan_mode", foreign: "enterplanmode"},
 	{name: "exit_plan_mode", foreign: "exitplanmode"}, {name: "ask_user", foreign: "askuserquestion"},
-	{name: "random_number"}, {name: "mcp_find"},
+	{name: "random_number"}, {name: "mcp_find"}, {name: "skill", foreign: "skill"},
 }
 
 // toolNamed finds a tool by its name, or by Claude Code's.

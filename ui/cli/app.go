@@ -27,6 +27,7 @@ import (
 	"artoo/provider/transport"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
+	"artoo/tool/skill"
 	"artoo/tool/web"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
@@ -54,6 +55,7 @@ type app struct {
 	found        found
 	project      project.Project
 	repoSettings repoSettings
+	skills       *skill.Library // the user's skills, commands and agents
 	rules        ruleSet
 	marks        keyMarks
 	http         *http.Client
@@ -108,6 +110,7 @@ func (a *app) load(prompt, trust bool) error {
 			a.warn(left)
 		}
 	}
+	a.skills = skill.New(a.skillPlaces())
 	if a.rules, err = a.readRules(); err != nil {
 		return err
 	}

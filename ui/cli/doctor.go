@@ -98,6 +98,9 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 	}
 	all := []doctor.Check{terminal, shell, git, project, doctor.CheckConfig(a.cfg.File, warnings, invalid),
 		doctor.CheckPolicy(a.Policy()), doctor.CheckHooks(a.hookPrograms()), doctor.CheckFiles(a.places())}
+	if a.skills != nil {
+		all = append(all, doctor.CheckSkills(a.skippedSkills()))
+	}
 	var noHTTP error
 	if a.http == nil {
 		noHTTP = a.transport()

@@ -3,24 +3,48 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"artoo/provider/providertest"
 )
+
+// writeSkills makes so many skills, and commands, in a directory.
+func writeSkills(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range n {
+		at := filepath.Join(dir, fmt.Sprintf("a-skill-%d", i))
+		if err := errors.Join(os.MkdirAll(at, 0o755), os.MkdirAll(filepath.Join(dir, "commands"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		text := "---\ndescription: " + strings.Repeat("Fills \"forms\" – and reads them. ", 1+i%7) + "\n---\nText.\n"
+		if err := errors.Join(os.WriteFile(filepath.Join(at, "SKILL.md"), []byte(text), 0o644),
+			os.WriteFile(filepath.Join(dir, "commands", fmt.Sprintf("c%d.md", i)), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
 
 // The prompt and the tools are part of every request: they stay small, so that a
 // small window holds them, and shortened as far as the user can.
 func TestTheFirstRequestIsSmall(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	for _, c := range []struct {
-		args []string
-		most int
+		args   []string
+		skills int
+		most   int
 	}{
-		{nil, 8470},
-		{[]string{"--tools", "-all,+bash", "--system", "X"}, 2500},
+		{nil, 0, 8470},
+		{[]string{"--tools", "-all,+bash", "--system", "X"}, 0, 2500},
+		{nil, 60, 8470 + 1750},
+		{nil, 400, 8470 + 1750},
 	} {
 		size := 0
 		m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
@@ -32,7 +56,8 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(artoo, append([]string{"-p", "why does the test fail?"}, c.args...)...)
-		cmd.Dir, cmd.Env = dir, m.env(t, "ARTOO_MAX_RETRY_TIME=0s")
+		places := writeSkills(t, c.skills)
+		cmd.Dir, cmd.Env = dir, m.env(t, "ARTOO_MAX_RETRY_TIME=0s", "ARTOO_SKILL_DIRS="+places)
 		out, _ := cmd.CombinedOutput() // it fails, as the server says
 		if size == 0 || size > c.most {
 			t.Errorf("artoo %q: the first request is %d bytes, the limit is %d\n%s", c.args, size, c.most, out)

@@ -93,7 +93,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
 		Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers, ServersTrusted: a.repoSettings.trusted(),
 		Options: agent.Options{
-			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
+			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Skills: a.skills, Env: env, Policy: policy, Workspace: a.workspace(),
 			Hooks:  a.hooks(),
 			Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
 			Limits: a.limits(), Ledger: a.ledger,
@@ -331,7 +331,7 @@ func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
 		}
 		list = append(list, s)
 	}
-	return list, nil
+	return append(list, a.fileAgents(all)...), nil
 }
 
 // choiceOf is the model that a name means beside the present one.

@@ -221,15 +221,21 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.cfg.MaxTime > 0 {
 		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
 	}
+	called, isCall, err := a.invocation(prompt)
+	if err != nil {
+		return err
+	}
 	if err := a.open(ctx); err != nil {
 		return cmp.Or(in.Missing(ctx), err)
 	}
 	defer a.close()
+	options, restore, note := ui.UseModel(ctx, a, a.agent, called.Item.Model)
+	defer restore()
+	if note != "" {
+		a.screen.Note(note)
+	}
 	if line := a.ignored(); line != "" {
 		a.warn(line)
-	}
-	if line := a.unused(); line != "" {
-		a.screen.Note(line)
 	}
 	message := ui.Expand(ctx, a.agent.Env(), prompt)
 	for _, note := range message.Notes {
@@ -244,6 +250,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	a.agent.Spend(time.Since(a.began))
 	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen,
 		Ask: a.outcome.approve, Info: a.info(), Stopped: a.broken}
+	if isCall {
+		r.Agent = invoker{a, called, options}
+	}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.streams.err)
 		notify, err := a.notifier(a.cfg.Notify, profile)

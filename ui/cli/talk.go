@@ -151,7 +151,7 @@ func (a *app) notes() []string {
 	if a.project.None != "" {
 		none = a.project.None + ": every change and every command is asked"
 	}
-	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.unused(), a.unconfinedNote(), none}
+	notes := []string{a.choice.Note, a.agent.Model().Rules(a.cfg.Approval), ignored, a.unconfinedNote(), none}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 

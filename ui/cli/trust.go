@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -69,7 +68,7 @@ func (a *app) findTrust() error {
 }
 
 func (a *app) find() (trust.Settings, error) {
-	return trust.Find(a.project.Root, a.project.Dir, ownNames(), cli.Settings())
+	return trust.Find(a.project.Root, a.project.Dir, nil, slices.Concat(sharedNames(), cli.Settings()))
 }
 
 func (a *app) trustStore() (trust.Store, error) {
@@ -125,30 +124,16 @@ func (a *app) applyTrust() error {
 
 // matters are the files that artoo, or the coding CLI that answers, would obey.
 func (a *app) matters() []trust.File {
-	names := slices.Concat(ownNames(), cli.Settings(a.choice.Provider))
-	if hasHooks(a.repoSettings.Data(claudeSettings)) && !slices.Contains(names, path.Dir(claudeSettings)) {
-		files := a.repoSettings.For(names...)
-		at := slices.IndexFunc(a.repoSettings.Files, func(f trust.File) bool { return f.Name == claudeSettings })
-		return append(files, a.repoSettings.Files[at])
-	}
-	return a.repoSettings.For(names...)
-}
-
-// unused names commands and skills of the project that artoo does not use, or is "".
-func (a *app) unused() string {
-	if bool(a.cfg.NoProject) || a.project.None != "" || isProgram(a.choice.Provider) {
-		return ""
-	}
-	var names []string
-	for _, name := range []string{".claude/commands", ".claude/skills", ".agents/skills"} {
-		if info, err := os.Stat(filepath.Join(a.project.Root, filepath.FromSlash(name))); err == nil && info.IsDir() {
-			names = append(names, name)
+	obeyed := a.repoSettings.For(slices.Concat(sharedNames(), cli.Settings(a.choice.Provider))...)
+	for _, f := range a.repoSettings.Files {
+		_, _, shared := splitShared(f.Name)
+		hooks := f.Name == claudeSettings && hasHooks(f.Data)
+		if (shared || hooks) && !slices.ContainsFunc(obeyed, func(o trust.File) bool { return o.Name == f.Name }) {
+			obeyed = append(obeyed, f)
 		}
 	}
-	if names == nil {
-		return ""
-	}
-	return strings.Join(names, ", ") + ": not used in this version"
+	slices.SortFunc(obeyed, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
+	return obeyed
 }
 
 // ignored names the project's settings and kept rules that are left out, and why, or is "".
@@ -165,7 +150,7 @@ func (a *app) ignored() string {
 		return a.unapproved()
 	case b.refused != nil:
 		name := strings.Split(b.refused.Name, "/")
-		names := slices.Concat(ownNames(), cli.Settings(a.choice.Provider))
+		names := slices.Concat(repositoryDirs(), cli.Settings(a.choice.Provider))
 		if files == nil && kept == "" &&
 			!slices.ContainsFunc(name, func(part string) bool { return slices.Contains(names, part) }) {
 			return ""
@@ -233,10 +218,13 @@ func obeys(f trust.File) string {
 		return "artoo, " + cli.SettingsOf(path.Dir(f.Name))
 	}
 	for part := range strings.SplitSeq(f.Name, "/") {
-		if slices.Contains(ownNames(), part) {
+		if slices.Contains(sharedNames(), part) {
 			return "artoo"
 		}
 		if programs := cli.SettingsOf(part); programs != "" {
+			if _, _, shared := splitShared(f.Name); shared {
+				return "artoo, " + programs
+			}
 			return programs
 		}
 	}
@@ -283,6 +271,7 @@ func (a *app) tighten() error {
 	if err := a.applyTrust(); err != nil {
 		return err
 	}
+	a.skills.Change(a.skillPlaces())
 	rules, err := a.readRules()
 	if err != nil {
 		return err

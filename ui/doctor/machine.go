@@ -250,6 +250,16 @@ type Place struct {
 	Err    error  `json:"-"`    // it cannot be written, or looked at
 }
 
+// CheckSkills reports the files of skills, commands and agents that cannot be used, a line each.
+func CheckSkills(skipped []string) Check {
+	const topic = "skills"
+	var all []Finding
+	for _, line := range skipped {
+		all = append(all, warn(topic, "fix the file, or remove it", "%s", line))
+	}
+	return found(all...)
+}
+
 // CheckFiles looks at the places that artoo writes to.
 func CheckFiles(places []Place) Check {
 	const topic = "files"

@@ -1,0 +1,341 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/skill"
+	"artoo/tool/spelling"
+	"artoo/tool/text"
+)
+
+// Skill is the name of the tool that loads a skill.
+const Skill = "skill"
+
+type skillInput struct {
+	Name  string `json:"name,omitempty"`
+	Query string `json:"query,omitempty" jsonschema:"words to find skills by"`
+}
+
+// Bounds of the tool with its catalogue, of the results of a query and of what a loaded skill names.
+const (
+	skillBytes   = 1750 // in a request, the tool with all around it
+	skillFraming = 90   // of these, what a wire writes around name, description and schema
+	mostFound    = 20
+	mostFiles    = 50
+)
+
+const skillPurpose = "Load a skill: instructions for a kind of task, with files. Call it with a name before you begin such a task; " +
+	"with a query it lists more. Skills:\n"
+
+// skillTool offers these skills; the loop runs it.
+func skillTool(items []skill.Item) tool.Tool {
+	def := tool.Def{Name: Skill, Kind: tool.KindRead, Description: skillPurpose}
+	make := func() tool.Tool {
+		return tool.New(def, func(_ context.Context, _ *tool.Env, in skillInput) (tool.Access, error) {
+			if in.Name == "" && strings.TrimSpace(in.Query) == "" {
+				return tool.Access{}, errors.New("skill: give a name, or a query")
+			}
+			object := in.Name
+			if object == "" {
+				object = "find " + in.Query
+			}
+			return tool.Access{Kind: tool.KindRead, Verb: "skill", Object: firstLine(object)}, nil
+		}, nil)
+	}
+	if len(items) == 0 {
+		return make()
+	}
+	room := skillBytes - skillFraming - len(make().Schema()) - len(skillPurpose)
+	def.Description += skill.Catalogue(items, room)
+	return make()
+}
+
+// loadedSkill is a skill that the model was given in this session.
+type loadedSkill struct{ name, text string }
+
+// forModel are the skills that the model may load.
+func (s *session) forModel() []skill.Item {
+	return slices.DeleteFunc(s.opt.Skills.Items(skill.Skill), func(i skill.Item) bool { return i.NoModel })
+}
+
+// lookForSkills looks meanwhile for the skills that the session offers.
+func (s *session) lookForSkills() {
+	s.skills, s.skillsTaken, s.loaded = nil, false, nil
+	if s.opt.Skills == nil {
+		return
+	}
+	if s.conv != nil && s.parent == nil { // A new session of the run offers what there is by then.
+		s.opt.Skills.Forget()
+	}
+	if tool.Find(s.opt.Tools, Skill) != nil {
+		go func() { _, _ = guard(func() ([]skill.Item, error) { return s.opt.Skills.Items(skill.Skill), nil }) }() // A crash comes again where they are taken.
+	}
+}
+
+// takeSkills offers the skills that were found, for the whole session.
+func (s *session) takeSkills() {
+	at := slices.IndexFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == Skill && t.ByLoop() })
+	if s.skillsTaken || s.opt.Skills == nil || at < 0 {
+		return
+	}
+	s.skillsTaken, s.skills = true, s.forModel()
+	s.opt.Tools = slices.Clone(s.opt.Tools)
+	s.opt.Tools[at] = skillTool(s.skills)
+	s.conv.SetOverhead(s.system, s.specs)
+	if s.parent != nil {
+		return
+	}
+	if lines := s.opt.Skills.Skipped(skill.Skill); len(lines) > 0 {
+		s.notifyOnce("skipped: " + text.UpTo(3, lines))
+	}
+	if lines := s.opt.Skills.Shadowed(skill.Skill); len(lines) > 0 {
+		s.notifyOnce(text.UpTo(3, lines))
+	}
+}
+
+// notifyOnce notifies the user of something once in a run.
+func (s *session) notifyOnce(text string) {
+	if !slices.Contains(s.notified, text) {
+		s.notified = append(s.notified, text)
+		s.notify(text)
+	}
+}
+
+// loadSkill makes a skill's directory readable and returns its text; had means that the model has
+// it already.
+func (s *session) loadSkill(i skill.Item) (text string, had bool, err error) {
+	if files := s.opt.Env.Files; files != nil {
+		if err := files.AllowRead(i.Dir()); err != nil {
+			return "", false, err
+		}
+	}
+	if text, err = s.skillText(i); err != nil {
+		return "", false, err
+	}
+	had = s.sends(text)
+	s.loaded = append(slices.DeleteFunc(s.loaded, func(l loadedSkill) bool { return l.name == i.Name }), loadedSkill{i.Name, text})
+	return text, had, nil
+}
+
+func (s *session) skillText(i skill.Item) (string, error) {
+	body, err := i.Body()
+	if err != nil {
+		return "", err
+	}
+	head := fmt.Sprintf("[The skill %s. Its directory is %s", i.Name, text.Printable(i.Dir()))
+	if files, more := i.Files(mostFiles); len(files) > 0 {
+		for n := range files {
+			files[n] = text.Printable(files[n])
+		}
+		head += ", with " + strings.Join(files, ", ")
+		if more {
+			head += " and more"
+		}
+	}
+	if most := s.pageMax(); len(body) > most {
+		body = text.CutLines(body, most) + "\n[… the rest is in " + text.Printable(i.File) + ": read it]"
+	}
+	return strings.TrimSpace(s.masked(head + "]\n" + body)), nil
+}
+
+// sends reports whether a text is part of what the model is sent, reminders left out of account:
+// of those only the newest stays.
+func (s *session) sends(text string) bool {
+	for _, m := range s.conv.Messages() {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.Text:
+				if p.Note != provider.NoteReminder && strings.Contains(p.Text, text) {
+					return true
+				}
+			case provider.ToolResult:
+				if strings.Contains(p.Text, text) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (t *turn) runSkill(_ context.Context, p *pending) (tool.Result, error) {
+	in, err := tool.Decode[skillInput](*p.tool, p.call.Input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	s := t.session
+	if in.Name == "" {
+		return findSkills(s.skills, in.Query), nil
+	}
+	at := slices.IndexFunc(s.skills, func(i skill.Item) bool { return strings.EqualFold(i.Name, in.Name) })
+	if at < 0 {
+		var names []string
+		for _, i := range s.skills {
+			names = append(names, i.Name)
+		}
+		if near := spelling.Nearest(in.Name, names); near != "" {
+			return tool.Result{}, fmt.Errorf("skill: there is no skill %q; did you mean %s?", in.Name, near)
+		}
+		return tool.Result{}, fmt.Errorf("skill: there is no skill %q; call skill with a query to find one", in.Name)
+	}
+	loaded, had, err := s.loadSkill(s.skills[at])
+	switch {
+	case err != nil:
+		return tool.Result{}, fmt.Errorf("skill: %w", err)
+	case had:
+		return tool.Result{Text: "The skill " + s.skills[at].Name + " is loaded already: its text stands above.", Summary: "loaded already"}, nil
+	}
+	return tool.Result{Text: loaded, Summary: text.Count(strings.Count(loaded, "\n"), "line"), Paged: true}, nil
+}
+
+func findSkills(items []skill.Item, query string) tool.Result {
+	found := skill.Search(items, query)
+	if len(found) == 0 {
+		return tool.Result{Text: "No skill has these words.", Summary: "none"}
+	}
+	var b strings.Builder
+	for _, i := range found[:min(len(found), mostFound)] {
+		fmt.Fprintf(&b, "%s: %s\n", i.Name, i.Description)
+	}
+	if more := len(found) - mostFound; more > 0 {
+		fmt.Fprintf(&b, "[%d more; use other words]\n", more)
+	}
+	return tool.Result{Text: b.String(), Summary: text.Count(len(found), "skill")}
+}
+
+// givenAgain is how many tokens of loaded skills are given again after a trim.
+const givenAgain = 5000
+
+// skillReminder has the text of loaded skills that is no longer sent, the last one first, as far
+// as it may be; "" for nothing. A skill that is too long counts as not loaded.
+func (s *session) skillReminder(notice func(text string)) string {
+	left := givenAgain
+	if budget := s.conv.Budget(); budget > 0 {
+		left = min(left, budget/4)
+	}
+	var given, lost []string
+	for _, l := range slices.Backward(slices.Clone(s.loaded)) {
+		if s.sends(l.text) {
+			continue
+		}
+		if tokens := s.conv.TextTokens(l.text); tokens <= left {
+			left -= tokens
+			given = append(given, l.text)
+			continue
+		}
+		lost = append(lost, l.name)
+		s.loaded = slices.DeleteFunc(s.loaded, func(other loadedSkill) bool { return other.name == l.name })
+	}
+	text := strings.Join(given, "\n\n")
+	if text != "" {
+		text = "These skills were loaded before:\n" + text
+	}
+	if len(lost) > 0 {
+		names := strings.Join(lost, ", ")
+		text = joined(text, "No longer here, to be loaded again before use: skill "+names)
+		notice("no longer in the context: skill " + names + " (too long to be given again); the model can load it again")
+	}
+	return text
+}
+
+// remind gives plan and skills again, where they are no longer sent.
+func (s *session) remind(notice func(text string)) error {
+	text := joined(s.todoReminder(), s.skillReminder(notice))
+	if text == "" {
+		return nil
+	}
+	return s.conv.Remind(text)
+}
+
+// remindOf reports something to the model between two steps. What the last reminder said of skills
+// is said again, since only the newest one is sent.
+func (t *turn) remindOf(text string) error {
+	notice := func(text string) { t.cb.notice(NoticeInfo, text) }
+	return t.session.conv.Remind(joined(text, t.session.skillReminder(notice)))
+}
+
+// loadedIn are the skills that calls in a history loaded.
+func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
+	for _, m := range history {
+		for _, c := range m.Calls() {
+			var in skillInput
+			if c.Name != Skill || json.Unmarshal(c.Input, &in) != nil {
+				continue
+			}
+			i, ok := s.opt.Skills.Find(skill.Skill, in.Name)
+			if !ok || i.NoModel || slices.ContainsFunc(loaded, func(l loadedSkill) bool { return l.name == i.Name }) {
+				continue
+			}
+			text, err := s.skillText(i)
+			if err != nil {
+				continue // It cannot be given again; a call will say why.
+			}
+			if files := s.opt.Env.Files; files != nil && files.AllowRead(i.Dir()) != nil {
+				continue
+			}
+			loaded = append(loaded, loadedSkill{i.Name, text})
+		}
+	}
+	return loaded
+}
+
+// Skills are the user's skills, commands and agents; nil for none.
+func (a *Agent) Skills() *skill.Library { return a.session.opt.Skills }
+
+// LoadSkill is the text of a skill that the user calls, for the next message. Its directory may be
+// read from then on.
+func (a *Agent) LoadSkill(i skill.Item) (text string, err error) {
+	text, had, err := a.session.loadSkill(i)
+	if had {
+		text = "[The skill " + i.Name + " is loaded already: its text stands above.]"
+	}
+	return text, err
+}
+
+// lineOutput is how much of a line's output becomes part of a message, in characters.
+const lineOutput = 10000
+
+// RunLine runs a shell line of the user's command as a call of bash: decided, asked and journaled
+// for the turn that follows, but no part of the conversation. Response has what was denied, and is
+// nil where the line ran. The error is an interrupt, or says why the line cannot run.
+func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output string, denied *Response, err error) {
+	if tool.Find(a.session.opt.Tools, "bash") == nil {
+		return "", nil, &Failure{Kind: KindUsage, What: "!`" + line + "`", Err: errors.New("there is no tool bash"),
+			Hint: "--tools +bash"}
+	}
+	input, err := provider.Marshal(map[string]string{"command": line})
+	if err != nil {
+		return "", nil, err
+	}
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	turns := a.session.turns
+	a.session.turns = append(slices.Clip(turns), line) // The journal counts it to the turn that follows.
+	defer func() { a.session.turns = turns }()
+	a.tasks++
+	calls := []provider.ToolCall{{ID: fmt.Sprintf("line-%d", a.tasks), Name: "bash", Input: input}}
+	all := t.calls.prepareAll(ctx, calls)
+	p := all[0]
+	p.apart = true
+	stop, _ := t.calls.runBatch(ctx, calls, all, false)
+	switch {
+	case stop != nil:
+		return "", nil, stop
+	case p.outcome.Status == CallUnanswered || p.outcome.Status == CallDenied:
+		return "", t.response, nil
+	case p.outcome.Status == CallInterrupted:
+		return "", nil, context.Cause(ctx)
+	}
+	output = p.outcome.Text
+	if p.outcome.Status == CallOK {
+		output = withoutEnd(output)
+	}
+	return text.Ends(strings.TrimSuffix(output, "\n"), lineOutput), nil, nil
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/config"
+	"artoo/provider"
+	"artoo/tool/skill"
+	"artoo/ui"
+)
+
+// kinds are what a place holds, each in a directory that is called so in the plural.
+func kinds() []skill.Kind { return []skill.Kind{skill.Skill, skill.Command, skill.Agent} }
+
+// repositoryDirs hold a repository's skills, commands and agents, in each directory from its root
+// down to the working directory; the first one that has a name wins.
+func repositoryDirs() []string { return []string{ownNames()[0], ".agents", ".claude"} }
+
+// sharedNames are what artoo takes from each of these directories, besides a project's own file.
+func sharedNames() []string { return repositoryDirs()[:2] }
+
+// splitShared splits the name of a file of a skill, a command or an agent into the directory of its
+// kind and the rest; ok is false for other files.
+func splitShared(name string) (dir, rel string, ok bool) {
+	parts := strings.Split(name, "/")
+	at := slices.IndexFunc(parts, func(part string) bool { return slices.Contains(repositoryDirs(), part) })
+	if at < 0 || at+2 >= len(parts) || !slices.ContainsFunc(kinds(), func(k skill.Kind) bool { return string(k)+"s" == parts[at+1] }) {
+		return "", "", false
+	}
+	return strings.Join(parts[:at+2], "/"), strings.Join(parts[at+2:], "/"), true
+}
+
+// skillPlaces are the places of skills, commands and agents, the nearest first, and names that the
+// user hides. A repository's are as the user trusted them.
+func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
+	add := func(dir, name string) {
+		for _, k := range kinds() {
+			places = append(places, skill.Place{Kind: k, Dir: filepath.Join(dir, string(k)+"s"), Name: path.Join(name, string(k)+"s")})
+		}
+	}
+	home, _ := os.UserHomeDir() // "" where there is none
+	if a.repoSettings.trusted() {
+		places = a.repositoryPlaces()
+	}
+	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
+		add(dir, homeName(dir, home))
+	}
+	if home != "" {
+		add(filepath.Join(home, ".agents"), "~/.agents")
+	}
+	for _, dir := range slices.Concat(a.cfg.Policy.Skills, a.cfg.SkillDirs) {
+		if name, hides := strings.CutPrefix(dir, "-"); hides {
+			hidden = append(hidden, name)
+			continue
+		}
+		abs := dir
+		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') && home != "" {
+			abs = home + rest
+		}
+		abs, err := filepath.Abs(abs)
+		if err != nil {
+			continue // There is no working directory, which load reports.
+		}
+		places = append(places, skill.Place{Kind: skill.Skill, Dir: abs, Name: dir},
+			skill.Place{Kind: skill.Command, Dir: filepath.Join(abs, "commands"), Name: path.Join(dir, "commands")},
+			skill.Place{Kind: skill.Agent, Dir: filepath.Join(abs, "agents"), Name: path.Join(dir, "agents")})
+	}
+	return places, hidden
+}
+
+// repositoryPlaces are those of the trusted repository, the nearest first.
+func (a *app) repositoryPlaces() (places []skill.Place) {
+	taken := map[string]map[string][]byte{} // by directory
+	for _, f := range a.repoSettings.Files {
+		dir, rel, ok := splitShared(f.Name)
+		if !ok || f.Data == nil { // a dangling link
+			continue
+		}
+		if taken[dir] == nil {
+			taken[dir] = map[string][]byte{}
+		}
+		taken[dir][rel] = f.Data
+	}
+	rel, err := filepath.Rel(a.project.Root, a.project.Dir)
+	if err != nil {
+		rel = "."
+	}
+	for at := filepath.ToSlash(rel); ; at = path.Dir(at) {
+		for _, name := range repositoryDirs() {
+			for _, k := range kinds() {
+				dir := path.Join(at, name, string(k)+"s")
+				if files := taken[dir]; files != nil {
+					places = append(places, skill.Place{Kind: k, Dir: filepath.Join(a.project.Root, filepath.FromSlash(dir)),
+						Name: dir, Taken: files})
+				}
+			}
+		}
+		if at == "." {
+			return places
+		}
+	}
+}
+
+// fileAgents are the agents of Markdown files, without those that the settings name. all are the
+// names of all tools. An agent whose model is not known has the caller's.
+func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
+	for _, i := range a.skills.Items(skill.Agent) {
+		if slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
+			continue
+		}
+		body, err := i.Body()
+		if err != nil {
+			a.warn(err.Error())
+			continue
+		}
+		s := agent.SubAgent{Name: i.Name, Description: i.Description, Prompt: body}
+		if i.Tools != nil {
+			s.Tools = []string{}
+		}
+		for _, name := range i.Tools {
+			if r, err := permission.ParseRule(name); err == nil && slices.Contains(all, r.Tool) {
+				s.Tools = append(s.Tools, r.Tool)
+			}
+		}
+		if choice := a.choiceOf(i.Model); i.Model != "" && !isProgram(choice.Provider) && a.catalog.Has(choice.Provider, choice.Model) {
+			s.Model = func() (agent.Model, error) { return a.model(choice) }
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// invocation is the skill or command that a prompt calls; ok is false where it calls none. The
+// error is of a name that no one has.
+func (a *app) invocation(prompt string) (in ui.Invocation, ok bool, err error) {
+	name, args, ok := ui.CommandName(prompt)
+	if !ok {
+		return in, false, nil
+	}
+	const text = "start with a space to send it as text"
+	if ui.IsBuiltIn(name) {
+		return in, false, usage("/"+name, "this command works in a conversation only", text)
+	}
+	if in.Item, ok = ui.FindOwn(a.skills, name); ok {
+		in.Args = args
+		return in, true, nil
+	}
+	hint := text
+	if near := ui.NearestOwn(a.skills, name); near != "" {
+		hint = "/" + near + ", or " + hint
+	}
+	return in, false, usage("/"+name, "no such skill or command", hint)
+}
+
+// invoker sends what an invocation comes to; it implements headless.Sender.
+type invoker struct {
+	*app
+	in      ui.Invocation
+	options provider.Options
+}
+
+func (i invoker) SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error) {
+	m, notes, denied, err := i.in.Message(ctx, i.agent, agent.Message{Text: text, Attachments: attachments, Options: i.options}, cb)
+	for _, note := range notes {
+		i.screen.Note(note)
+	}
+	switch {
+	case denied != nil:
+		return denied, err
+	case err != nil:
+		return &agent.Response{}, err
+	}
+	return i.agent.Send(ctx, m, cb)
+}
+
+// skippedSkills says which files of skills, commands and agents are left out, and why.
+func (a *app) skippedSkills() (lines []string) {
+	for _, k := range kinds() {
+		lines = slices.Concat(lines, a.skills.Skipped(k), a.skills.Shadowed(k))
+	}
+	return lines
+}
+
+// homeName is a path with ~ for the home directory.
+func homeName(path, home string) string {
+	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
+		return "~/" + filepath.ToSlash(rel)
+	}
+	return path
+}
