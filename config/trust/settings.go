@@ -24,18 +24,21 @@ import (
 	"artoo/tool/atomicfile"
 )
 
-// Bounds of files that can be trusted: more than these nobody looks through.
+// Bounds of settings that can be trusted, in bytes and entries: nobody looks through more.
 const (
-	mostBytes    = 1 << 20
-	mostTogether = 16 << 20
-	mostEntries  = 2000
+	mostBytes    = 16 << 20 // of one file
+	mostTogether = 64 << 20
+	mostEntries  = 20_000
+	mostShown    = 1 << 20 // of a file whose content is kept
+	mostKept     = 16 << 20
 )
 
 // File is one file that a repository brings.
 type File struct {
 	Name string // below the project's root, with slashes
 	Sum  string // SHA-256 of where a link leads and of the content, in hex
-	Data []byte // the summed content; nil for a dangling link
+	Size int    // bytes
+	Data []byte // the summed content; nil for a dangling link and for a file that is too large to be shown
 }
 
 // Settings holds the settings files of a repository.
@@ -61,7 +64,7 @@ func Find(root, dir string, own []string, others []string) (Settings, error) {
 			names = slices.Concat(own, others)
 		}
 		for _, name := range names {
-			if err := w.take(path.Join(below, name)); err != nil {
+			if err := w.take(at, path.Join(below, name)); err != nil {
 				return b, err
 			}
 		}
@@ -100,13 +103,19 @@ type walk struct {
 	root    *os.Root
 	files   []File
 	entries int
-	bytes   int
+	bytes   int64
+	kept    int // bytes of content that is kept
 }
 
-// take adds the file at a name, and all below it; a missing one is no error.
-func (w *walk) take(name string) error {
+// take adds the file or directory of a name, with all below it; nothing is no error. It is looked at in
+// the directory at, by its last name, unless it is a link, which is followed from the root.
+func (w *walk) take(at *os.Root, name string) error {
 	refuse := func(why string) error { return &RefusedError{name, why} }
-	info, err := w.root.Lstat(name)
+	base := name
+	if at != w.root {
+		base = path.Base(name)
+	}
+	info, err := at.Lstat(base)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
@@ -118,13 +127,14 @@ func (w *walk) take(name string) error {
 	}
 	link := ""
 	if info.Mode()&fs.ModeSymlink != 0 {
-		if link, err = w.root.Readlink(name); err != nil {
+		if link, err = at.Readlink(base); err != nil {
 			return refuse("cannot be read: " + reason(err))
 		}
-		info, err = w.root.Stat(name)
+		at, base = w.root, name
+		info, err = at.Stat(base)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			w.add(name, link, nil)
+			w.add(File{Name: name}, link, nil)
 			return nil
 		case errors.Is(err, syscall.ELOOP):
 			return refuse("is a link that leads to itself")
@@ -134,65 +144,76 @@ func (w *walk) take(name string) error {
 	}
 	switch {
 	case info.IsDir():
-		return w.takeDir(name)
+		return w.takeDir(at, base, name)
 	case !info.Mode().IsRegular():
 		return refuse("is neither a file nor a directory")
 	}
-	data, err := w.read(name)
-	if err != nil {
-		return err
-	}
-	w.add(name, link, data)
-	return nil
+	return w.takeFile(at, base, name, link)
 }
 
 // takeDir adds all that is in a directory.
-func (w *walk) takeDir(name string) error {
-	entries, err := fs.ReadDir(w.root.FS(), name)
+func (w *walk) takeDir(at *os.Root, base, name string) error {
+	refuse := func(err error) error { return &RefusedError{name, "cannot be read: " + reason(err)} }
+	dir, err := at.OpenRoot(base)
 	if err != nil {
-		return &RefusedError{name, "cannot be read: " + reason(err)}
+		return refuse(err)
+	}
+	defer dir.Close()
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil {
+		return refuse(err)
 	}
 	for _, e := range entries {
-		below := path.Join(name, e.Name())
 		if path.Base(name) == ".claude" && e.Name() == "worktrees" {
 			continue // whole checkouts, which claude makes there and takes no settings from
 		}
-		if err := w.take(below); err != nil {
+		if err := w.take(dir, path.Join(name, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// read is the content of a regular file, read once.
-func (w *walk) read(name string) ([]byte, error) {
-	// O_NONBLOCK: opening a file that has become a FIFO just now does not wait for its writer.
-	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// takeFile adds a regular file, which is read once. The content of a small one is kept.
+func (w *walk) takeFile(at *os.Root, base, name, link string) error {
+	// O_NONBLOCK: opening what has become a FIFO just now does not wait for its writer.
+	f, err := at.OpenFile(base, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
+		return &RefusedError{name, "cannot be read: " + reason(err)}
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, &RefusedError{name, "is neither a file nor a directory"}
+	info, err := f.Stat()
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+		return &RefusedError{name, "is neither a file nor a directory"}
+	case info.Size() > mostBytes:
+		return &RefusedError{name, "is larger than 16 MiB, too much to look through"}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
 	switch {
 	case err != nil:
-		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
+		return &RefusedError{name, "cannot be read: " + reason(err)}
 	case len(data) > mostBytes:
-		return nil, &RefusedError{name, "is larger than 1 MiB, too much to look through"}
+		return &RefusedError{name, "is larger than 16 MiB, too much to look through"}
 	}
-	if w.bytes += len(data); w.bytes > mostTogether {
-		return nil, &RefusedError{name, "is one of files of more than 16 MiB together"}
+	if w.bytes += int64(len(data)); w.bytes > mostTogether {
+		return &RefusedError{name, "is one of files of more than 64 MiB together"}
 	}
-	return data, nil
+	w.add(File{Name: name, Size: len(data)}, link, data)
+	return nil
 }
 
-func (w *walk) add(name, link string, data []byte) {
+// add adds a file with its sum; nil data is of a link that leads nowhere.
+func (w *walk) add(file File, link string, data []byte) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %t\n", link, data == nil)
 	sum.Write(data)
-	w.files = append(w.files, File{Name: name, Sum: hex.EncodeToString(sum.Sum(nil)), Data: data})
+	file.Sum = hex.EncodeToString(sum.Sum(nil))
+	if len(data) <= mostShown && w.kept+len(data) <= mostKept {
+		file.Data = data
+		w.kept += len(data)
+	}
+	w.files = append(w.files, file)
 }
 
 // reason is an error without operation and path.

@@ -117,7 +117,7 @@ func TestWhatCannotBeTrustedIsRefused(t *testing.T) {
 		}, ".artoo is a link that leads out of the project"},
 		"a huge file": {func(root string) error {
 			return os.WriteFile(filepath.Join(root, ".mcp.json"), make([]byte, mostBytes+1), 0o600)
-		}, ".mcp.json is larger than 1 MiB"},
+		}, ".mcp.json is larger than 16 MiB"},
 		"a loop of links": {func(root string) error {
 			return os.Symlink(".", filepath.Join(root, ".claude", "loop"))
 		}, "is a link that leads to itself"},
@@ -129,7 +129,7 @@ func TestWhatCannotBeTrustedIsRefused(t *testing.T) {
 				}
 			}
 			return nil
-		}, "is one of more than 2000 entries"},
+		}, "is one of more than 20000 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := tree(t, map[string]string{".claude/settings.json": "{}"})

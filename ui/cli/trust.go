@@ -198,9 +198,12 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 	q := screen.TrustQuestion{Dir: a.project.Root, Rules: a.rules.withheld}
 	var all strings.Builder
 	for _, f := range a.repoSettings.Files {
-		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f)))
-		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"),
-			strings.TrimRight(string(f.Data), "\n"))
+		q.Lines = append(q.Lines, screen.TrustLine(f.Name, f.Size, obeys(f)))
+		content := strings.TrimRight(string(f.Data), "\n")
+		if f.Data == nil && f.Size > 0 {
+			content = "(too large to be shown here)"
+		}
+		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(f.Size, "byte"), content)
 	}
 	if q.Lines == nil {
 		q.Lines = []string{"nothing now"}
