@@ -151,6 +151,9 @@ func readClaude(event extension.Event, out []byte) (answer hookAnswer, err error
 	}
 	answer = hookAnswer{Reason: said.Reason, Input: said.Specific.Input, Context: said.Specific.Context, Notice: said.SystemMessage}
 	word := said.Decision
+	if word == "allow" {
+		word = "allow beside hookSpecificOutput" // where Claude Code has approve and block
+	}
 	if event == extension.BeforeTool && said.Specific.Decision != "" {
 		word, answer.Reason = said.Specific.Decision, said.Specific.Reason
 	}

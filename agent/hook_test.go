@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/extension"
+	"artoo/tool/shell"
+)
+
+// Nothing that a hook before a call can print, and no way of ending, is taken for an allow that it
+// does not say.
+func TestOnlyAClearAllowIsOne(t *testing.T) {
+	allows := map[bool]string{
+		false: `{"decision":"allow"}`,
+		true:  `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`,
+	}
+	for claude, allow := range allows {
+		k := hook{Hook: extension.Hook{On: extension.BeforeTool, Claude: claude}}
+		if a, err := k.read(hookEnd{out: []byte(" " + allow + "\n")}); err != nil || a.Decision != permission.Run {
+			t.Fatalf("%s: %+v, %v", allow, a, err)
+		}
+		for i := range len(allow) { // cut anywhere, or with a byte too many
+			if a, err := k.read(hookEnd{out: []byte(allow[:i])}); err == nil && a.Decision == permission.Run {
+				t.Errorf("%q allows", allow[:i])
+			}
+			if a, err := k.read(hookEnd{out: []byte(allow[:i] + "}" + allow[i:])}); !claude && err == nil && a.Decision == permission.Run {
+				t.Errorf("%q allows", allow[:i]+"}"+allow[i:])
+			}
+		}
+		for name, end := range map[string]hookEnd{
+			"exit 1": {exit: shell.Exit{Code: 1}}, "exit 3": {exit: shell.Exit{Code: 3}}, "exit 126": {exit: shell.Exit{Code: 126}},
+			"exit 127": {exit: shell.Exit{Code: 127}}, "signal": {exit: shell.Exit{Signal: "SIGSEGV"}}, "late": {late: true},
+		} {
+			end.out = []byte(allow)
+			if a, err := k.read(end); err == nil {
+				t.Errorf("%s: %+v is no failure", name, a)
+			}
+		}
+		if a, err := k.read(hookEnd{out: []byte(allow), err: []byte("no\n"), exit: shell.Exit{Code: 2}}); err != nil ||
+			a.Decision != permission.Refuse || a.Reason != "no" {
+			t.Errorf("exit 2: %+v, %v", a, err)
+		}
+		for _, out := range []string{"null", "[]", "allow", `"allow"`, allow + allow, `{"decision":"allow","decision":"deny"}`,
+			`{"decision":"yes"}`, `{"decision":1}`, `{"decision":"allow","input":"x"}`, strings.Repeat(" ", maxHookOutput) + allow + " x"} {
+			if a, err := k.read(hookEnd{out: []byte(out)}); err == nil && a.Decision == permission.Run {
+				t.Errorf("%.60q allows", out)
+			}
+		}
+	}
+}
+
+// A call reaches Claude Code's hooks with their names of tools and inputs.
+func TestCallsHaveClaudeCodesNames(t *testing.T) {
+	for _, test := range []struct{ tool, input, want string }{
+		{"bash", `{"command":"ls","timeout":2}`, `"tool_name":"Bash"|"command":"ls"|"timeout":2000`},
+		{"edit", `{"path":"a.go","edits":[{"old_string":"x","new_string":"y"}]}`,
+			`"tool_name":"Edit"|"file_path":"/p/a.go"|"old_string":"x"|"new_string":"y"`},
+		{"write", `{"path":"a.go","content":"x"}`, `"tool_name":"Write"|"file_path":"/p/a.go"|"content":"x"`},
+		{"mcp__db__query", `{"sql":"x"}`, `"tool_name":"mcp__db__query"|"sql":"x"`},
+	} {
+		in := hookInput{Event: extension.BeforeTool, Tool: test.tool, Input: json.RawMessage(test.input), Mode: permission.ModeEdits,
+			Access: &hookAccess{Kind: tool.KindWrite, Paths: []string{"/p/a.go"}}}
+		data, err := in.claude()
+		if err != nil || !json.Valid(data) {
+			t.Fatal(err)
+		}
+		for want := range strings.SplitSeq(test.want+`|"hook_event_name":"PreToolUse"|"permission_mode":"acceptEdits"`, "|") {
+			if !strings.Contains(string(data), want) {
+				t.Errorf("%s: no %s in %s", test.tool, want, data)
+			}
+		}
+	}
+	if got := string(artooInput(json.RawMessage(`{"command":"ls","timeout":1500}`))); !strings.Contains(got, `"timeout":2`) {
+		t.Error(got)
+	}
+}

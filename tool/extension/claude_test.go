@@ -1,0 +1,43 @@
+package extension
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// Hooks in the form of Claude Code's settings are read; those that artoo has no use for are named.
+func TestClaudeCodesHooksAreRead(t *testing.T) {
+	hooks, left, err := ClaudeHooks([]byte(`{"hooks": {
+		"Stop": [{"hooks": [{"type": "command", "command": "check"}]}],
+		"PreToolUse": [{"matcher": "Edit|Write", "hooks": [
+			{"type": "command", "command": "guard", "args": ["a b"], "timeout": 1.5, "if": "Bash(git *)"},
+			{"type": "prompt", "prompt": "is it fine?"}]}],
+		"TeammateIdle": [{"hooks": [{"type": "command", "command": "x"}]}]}}`), Origin{Place: "settings.json"})
+	if err != nil || len(hooks) != 2 {
+		t.Fatalf("%+v, %v", hooks, err)
+	}
+	guard, check := hooks[0], hooks[1]
+	if guard.On != BeforeTool || guard.Matcher != "Edit|Write" || !slices.Equal(guard.Command, []string{"guard", "a b"}) ||
+		guard.Limit() != 1500*time.Millisecond || !slices.Equal(guard.Match, []string{"Bash(git *)"}) || !guard.Claude {
+		t.Errorf("%+v", guard)
+	}
+	if check.On != OnStop || check.Line != "check" || check.Limit() != 30*time.Second || check.Place != "settings.json" {
+		t.Errorf("%+v", check)
+	}
+	want := []string{`settings.json: a hook of type "prompt" on PreToolUse`, "settings.json: hooks on TeammateIdle"}
+	if !slices.Equal(left, want) {
+		t.Errorf("%q", left)
+	}
+	if _, _, err := ClaudeHooks([]byte(`{"hooks": []}`), Origin{}); err == nil {
+		t.Error("hooks of another form are read")
+	}
+}
+
+// A hook's environment has what programs need, and what is passed.
+func TestAHookGetsFewVariables(t *testing.T) {
+	got := Environ([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "https_proxy=p", "XDG_RUNTIME_DIR=/r", "SECRET=s", "ARTOO_API_KEY=k", "TOKEN=t"}, "TOKEN")
+	if want := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "https_proxy=p", "XDG_RUNTIME_DIR=/r", "TOKEN=t"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
