@@ -87,7 +87,7 @@ func hint(denied ...agent.Denial) string {
 		switch {
 		case d.Code == permission.OwnPrograms:
 			way = "artoo trust --run --yes"
-		case d.Code == permission.RuleAsks, d.Code == permission.RuleMayDeny, d.Rule == "":
+		case d.Code == permission.RuleAsks, d.Code == permission.RuleMayDeny, d.Code == permission.HookAsks, d.Rule == "":
 		case !strings.ContainsFunc(d.Rule, func(r rune) bool { return !unicode.IsPrint(r) }):
 			list, way = &rules, " --allow '"+strings.ReplaceAll(d.Rule, "'", `'\''`)+"'"
 		}
