@@ -39,6 +39,7 @@ type Policy struct {
 	Skills    []string // directories, absolute
 
 	rules  []RuleText
+	mcp    []extension.Server
 	bounds Settings          // the highest caps, and the least sandbox; zero for none
 	at     map[string]string // where each key stands, by key
 }
@@ -343,6 +344,14 @@ func (p *Policy) read(d *document) error {
 	if p.bounds = bounds.Settings; p.bounds.Sandbox == "off" {
 		d.wrong(t.at("sandbox"), "sandbox: off forbids nothing", `sandbox = "on"`)
 	}
+	if servers := t.sub("mcp"); servers != nil {
+		own := loader{&Config{mask: func(text string) string { return text }}}
+		own.applyMCP(servers)
+		for _, s := range own.MCPServers {
+			s.Source = extension.SourcePolicy
+			p.mcp = append(p.mcp, s)
+		}
+	}
 	known := slices.Sorted(maps.Keys(t.asked))
 	for _, key := range t.keys() {
 		if p.at[key] = d.where(key); !t.asked[key] {
@@ -374,6 +383,9 @@ func (c loader) applyPolicy() error {
 	} else if least == "on" {
 		c.Sandbox, c.origins["sandbox"] = least, origin{fromPolicy, p.At("sandbox")}
 	}
+	if err := c.boundServers(); err != nil {
+		return err
+	}
 	for _, key := range caps() {
 		o := fileOption(key)
 		now, highest := c.field(o), reflect.ValueOf(p.bounds).Field(o.field)
@@ -385,6 +397,28 @@ func (c loader) applyPolicy() error {
 		}
 		now.Set(highest)
 		c.origins[key] = origin{fromPolicy, p.At(key)}
+	}
+	return nil
+}
+
+// boundServers puts the policy's servers in front, and leaves out what it forbids with a warning. A
+// forbidden server that is required is an error.
+func (c loader) boundServers() error {
+	given := c.MCPServers
+	c.MCPServers = slices.Clone(c.Policy.mcp)
+	for _, s := range given {
+		err := c.Policy.CheckServer(s)
+		if slices.ContainsFunc(c.Policy.mcp, func(own extension.Server) bool { return own.Name == s.Name }) {
+			err = c.Policy.forbidden("mcp", "MCP server "+s.Name+" of "+s.Place+" is replaced by the policy's", "")
+		}
+		switch {
+		case err == nil:
+			c.MCPServers = append(c.MCPServers, s)
+		case s.Required:
+			return err
+		default:
+			c.Warnings = append(c.Warnings, err.Error())
+		}
 	}
 	return nil
 }

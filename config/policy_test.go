@@ -143,6 +143,30 @@ servers = ["https://mcp.corp.example/a/*", "/usr/bin/uvx mcp-*", "/opt/db --read
 	}
 }
 
+func TestPolicyBoundsServers(t *testing.T) {
+	t.Parallel()
+	const text = "servers = [\"https://mcp.example/*\"]\n[mcp.own]\ncommand = [\"/opt/own\"]\n"
+	c, err := policyOf(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := func(name, url string, required bool) extension.Server {
+		return extension.Server{Name: name, URL: url, Required: required, Origin: extension.Origin{Source: extension.SourceUser, Place: "config.toml line 1"}}
+	}
+	c.MCPServers = []extension.Server{server("good", "https://mcp.example/a", true), server("own", "https://mcp.example/b", false), server("bad", "https://evil.example/", false)}
+	if err := c.applyPolicy(); err != nil || len(c.MCPServers) != 2 || c.MCPServers[0].Place != "/etc/artoo/policy.toml line 2" ||
+		c.MCPServers[0].Source != extension.SourcePolicy || c.MCPServers[1].Name != "good" || len(c.Warnings) != 2 ||
+		c.Warnings[0] != "/etc/artoo/policy.toml line 2: MCP server own of config.toml line 1 is replaced by the policy's" ||
+		c.Warnings[1] != "/etc/artoo/policy.toml line 1: MCP server bad is not allowed" {
+		t.Errorf("%v: %+v, %q", err, c.MCPServers, c.Warnings)
+	}
+	c, _ = policyOf(t, text)
+	c.MCPServers = []extension.Server{server("bad", "https://evil.example/", true)}
+	if err := c.applyPolicy(); err == nil || err.Error() != "/etc/artoo/policy.toml line 1: MCP server bad is not allowed" {
+		t.Errorf("a required server: %v", err)
+	}
+}
+
 // A directory that others than root could change is refused, and so is a file in it.
 func TestPolicyMustBeRoots(t *testing.T) {
 	world(t)

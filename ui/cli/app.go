@@ -106,6 +106,7 @@ func (a *app) load(prompt, trust bool) error {
 			return err
 		}
 		a.bundleHooks()
+		a.bundleServers()
 		if left := a.cfg.Policy.LeavesOut(a.cfg.Hooks); left != "" {
 			a.warn(left)
 		}

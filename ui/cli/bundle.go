@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"artoo/agent"
+	"artoo/config"
 	"artoo/config/bundle"
+	"artoo/provider/redact"
 	"artoo/tool/edit"
 	"artoo/ui"
 	"artoo/ui/sanitize"
@@ -92,6 +94,29 @@ func (a *app) findBundles() (list []bundle.Bundle) {
 		list = append(list, b)
 	}
 	return list
+}
+
+// bundleServers takes over the MCP servers of bundles, as BUNDLE:NAME, as far as the policy allows.
+func (a *app) bundleServers() {
+	for _, b := range a.bundles() {
+		for _, part := range b.Servers {
+			servers, notes, err := config.ParseMCP(part.Data, b.Origin(part.Place), redact.Mask)
+			if err != nil {
+				notes = append(notes, err.Error())
+			}
+			for _, s := range servers {
+				s.Name, s.Required = b.Name+":"+s.Name, false
+				if err := a.cfg.Policy.CheckServer(s); err != nil {
+					notes = append(notes, err.Error())
+					continue
+				}
+				a.cfg.MCPServers = append(a.cfg.MCPServers, s)
+			}
+			for _, note := range notes {
+				a.warn("bundle " + b.Name + ": " + note)
+			}
+		}
+	}
 }
 
 // listedBundle is a row of the list.

@@ -117,6 +117,7 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 			says: asks},
 		"bundle": {args: "bundle add --yes .", setup: "mkdir .claude-plugin; echo '{\"name\":\"x\"}' > .claude-plugin/plugin.json",
 			says: "policy.toml line 12: plugin bundles are not allowed"},
+		"server": {args: "mcp list", user: "[mcp.x]\nurl = \"http://localhost:PORT/mcp\"\n", says: "policy.toml line 6: host localhost:PORT is not allowed"},
 		"trust of earlier": {args: "-p go", setup: "mkdir .artoo; echo '[agent]' > .artoo/config.toml",
 			says: "policy.toml line 10: no project is trusted"},
 	} {
