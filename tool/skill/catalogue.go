@@ -2,10 +2,10 @@ package skill
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"artoo/tool/text"
 )
@@ -65,13 +65,19 @@ func described(i Item, length int) string {
 	return ": " + text.Clip(strings.TrimSuffix(i.Description, "."), length)
 }
 
-// size is how many bytes a text takes in a request.
-func size(s string) int {
-	b, err := json.Marshal(s)
-	if err != nil { // no text fails
-		return len(s)
+// size is how many bytes a text takes in a request, at most.
+func size(s string) (n int) {
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\t' || r == '\r':
+			n += 2
+		case r < ' ' || strings.ContainsRune("<>&\u2028\u2029\uFFFD", r): // Some encoders write these as \u0000.
+			n += 6
+		default:
+			n += utf8.RuneLen(r)
+		}
 	}
-	return len(b) - len(`""`)
+	return n
 }
 
 // Search are the items whose name or description has all words of a query, then those with some,

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"artoo/tool/frontmatter"
 	"artoo/tool/text"
@@ -66,11 +67,11 @@ func (i Item) Source() string { return path.Join(i.Place.Name, i.rel) }
 
 // Body is the text below the front matter, read now unless it was trusted before.
 func (i Item) Body() (string, error) {
-	data, err := i.Place.read(i.rel, mostBytes+1)
+	data, size, err := i.Place.read(i.rel, mostBytes)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", i.Source(), cause(err))
 	}
-	if len(data) > mostBytes {
+	if size > mostBytes {
 		return "", fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
 	body, err := frontmatter.Split(data, &map[string]any{})
@@ -144,24 +145,43 @@ func cause(err error) error {
 	return err
 }
 
-// read is at most the first n bytes of a file.
-func (p Place) read(rel string, n int) ([]byte, error) {
+// read is at most the first n bytes of a file, and how many bytes it has.
+func (p Place) read(rel string, n int) (data []byte, size int, err error) {
 	if p.Taken != nil {
 		data, ok := p.Taken[rel]
 		if !ok {
-			return nil, fs.ErrNotExist
+			return nil, 0, fs.ErrNotExist
 		}
-		return data[:min(len(data), n)], nil
+		return data[:min(len(data), n)], len(data), nil
 	}
-	f, err := os.Open(filepath.Join(p.Dir, filepath.FromSlash(rel)))
+	f, err := os.OpenFile(filepath.Join(p.Dir, filepath.FromSlash(rel)), os.O_RDONLY|syscall.O_NONBLOCK, 0) // A FIFO is not waited for.
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errors.New("not a regular file"))
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, 0, errors.Join(err, errors.New("not a regular file"))
 	}
-	return io.ReadAll(io.LimitReader(f, int64(n)))
+	data, err = io.ReadAll(io.LimitReader(f, int64(n)))
+	return data, int(info.Size()), err
+}
+
+// head is a file up to the end of its front matter, and how many bytes the file has.
+func (p Place) head(rel string) (data []byte, size int, err error) {
+	for n := headBytes; ; n = mostBytes {
+		if data, size, err = p.read(rel, n); err != nil {
+			return nil, 0, err
+		}
+		if end := bytes.Index(data, []byte("\n---")); end > 0 {
+			if next := bytes.IndexByte(data[end+1:], '\n'); next >= 0 {
+				return data[:end+1+next+1], size, nil
+			}
+		}
+		if size <= n || n == mostBytes || !bytes.HasPrefix(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("---")) {
+			return data, size, nil
+		}
+	}
 }
 
 // list are the paths of the files that may be items, sorted, and notices of what was left out.
@@ -245,19 +265,12 @@ func (w *walk) dir(rel string, depth int) {
 // item reads the head of a file. The error says why it is skipped.
 func (p Place) item(rel string) (Item, error) {
 	i := Item{Kind: p.Kind, Place: p, rel: rel, File: filepath.Join(p.Dir, filepath.FromSlash(rel))}
-	data, err := p.read(rel, headBytes)
-	if err == nil && len(data) == headBytes { // The front matter may go on, and there is a limit to check.
-		if data, err = p.read(rel, mostBytes+1); len(data) > mostBytes {
-			err = errTooLong
-		}
-	}
-	if err != nil {
+	data, size, err := p.head(rel)
+	switch {
+	case err != nil:
 		return i, fmt.Errorf("%s: %w", i.Source(), cause(err))
-	}
-	if end := bytes.Index(data, []byte("\n---")); end > 0 {
-		if next := bytes.IndexByte(data[end+1:], '\n'); next >= 0 {
-			data = data[:end+1+next+1]
-		}
+	case size > mostBytes:
+		return i, fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
 	head := map[string]any{}
 	if _, err := frontmatter.Split(data, &head); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // tree writes files below a new directory.
-func tree(t *testing.T, files map[string]string) string {
+func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

@@ -72,6 +72,20 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 			skill.Place{Kind: skill.Command, Dir: filepath.Join(abs, "commands"), Name: path.Join(dir, "commands")},
 			skill.Place{Kind: skill.Agent, Dir: filepath.Join(abs, "agents"), Name: path.Join(dir, "agents")})
 	}
+	for _, b := range a.bundles() {
+		for _, of := range []struct {
+			kind skill.Kind
+			dirs []string
+		}{{skill.Skill, b.Skills}, {skill.Command, b.Commands}, {skill.Agent, b.Agents}} {
+			for _, dir := range of.dirs {
+				name := "bundle " + b.Name
+				if rel, err := filepath.Rel(b.Root, dir); err == nil {
+					name += ": " + filepath.ToSlash(rel)
+				}
+				places = append(places, skill.Place{Kind: of.kind, Dir: dir, Name: name, Prefix: b.Name + ":"})
+			}
+		}
+	}
 	return places, hidden
 }
 
