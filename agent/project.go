@@ -198,6 +198,9 @@ func (p *project) makeTools(confiner *confine.Confiner) {
 		p.opt.Tools = append(builtin.Tools(builtin.BashOptions{Path: shell.Find(), Confined: confiner != nil, Ask: true}),
 			OwnTools(p.opt.SubAgents)...)
 		p.opt.Tools = slices.DeleteFunc(p.opt.Tools, func(t tool.Tool) bool { return t.Optional })
+		if len(p.opt.MCP.Servers) > 0 {
+			p.opt.Tools = append(p.opt.Tools, builtin.MCPTools()...)
+		}
 	}
 	if p.opt.Servers == nil || tool.Find(p.opt.Tools, "lsp") == nil {
 		return

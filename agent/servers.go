@@ -27,10 +27,12 @@ const (
 	besides      = 600
 )
 
-// makeServers makes the manager of the MCP servers. It starts none.
+// makeServers makes the manager of the MCP servers, unless the user took mcp_call away. It starts
+// none.
 func (p *project) makeServers(confiner *confine.Confiner) {
 	config := p.opt.MCP
-	if len(config.Servers) == 0 {
+	if len(config.Servers) == 0 || tool.Find(p.opt.Tools, builtin.CallTool) == nil {
+		p.opt.Tools = slices.DeleteFunc(slices.Clone(p.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
 		return
 	}
 	config.Root = p.workspace.Project.Root
@@ -129,8 +131,14 @@ func rest(n int) string {
 // rules, questions and front ends see.
 func (c *calls) serverCall(p *pending) {
 	m := c.session.opt.Env.MCP
+	if m == nil {
+		return
+	}
+	if p.tool == nil { // The session may have begun with these, before the tools became functions.
+		p.tool = tool.Find(builtin.MCPTools(), p.call.Name)
+	}
 	byName := p.tool == nil && strings.HasPrefix(p.call.Name, "mcp__")
-	if m == nil || p.call.Raw != "" || !byName && (p.tool == nil || p.tool.Name != builtin.CallTool) {
+	if p.call.Raw != "" || !byName && (p.tool == nil || p.tool.Name != builtin.CallTool) {
 		return
 	}
 	var found tool.Tool

@@ -19,6 +19,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/files"
+	"artoo/tool/mcp"
 	"artoo/tool/text"
 	"artoo/ui/prompt"
 )
@@ -109,6 +110,9 @@ func (e *expander) note(format string, args ...any) {
 
 func (e *expander) word(w atWord) {
 	paths := w.trimmedPaths()
+	if e.resource(paths[len(paths)-1]) {
+		return
+	}
 	for _, path := range paths {
 		if e.path(path, "@"+path, true) {
 			return
@@ -119,6 +123,20 @@ func (e *expander) word(w atWord) {
 	if last := paths[len(paths)-1]; strings.Contains(strings.Trim(filepath.Base(last), "."), ".") {
 		e.note("@%s: there is no such file; it is sent as text", last)
 	}
+}
+
+// resource attaches the resource that SERVER:URI names, if the user typed it and there is such an
+// MCP server.
+func (e *expander) resource(word string) bool {
+	m := e.access.env.MCP
+	server, uri, ok := strings.Cut(word, ":")
+	if m == nil || !e.access.own || !ok || uri == "" ||
+		!slices.ContainsFunc(m.Servers(), func(s mcp.Info) bool { return s.Name == server }) {
+		return false
+	}
+	result, err := builtin.ReadServer(e.ctx, e.access.env, server, uri)
+	e.add("@"+word, uri+" of the MCP server "+server, "as the server gives it", result, err)
+	return true
 }
 
 // path reports whether the path names something, and then attaches it or says why not. typed is

@@ -74,6 +74,7 @@ func commands() []command {
 		{name: "tools", help: "the model's tools", run: runTools},
 		{name: "hooks", help: "commands at events", run: runHooks},
 		{name: "skills", help: "skills and commands", run: runSkills},
+		{name: "mcp", args: "[NAME]", help: "servers; start one", run: runMCP, complete: completeServers},
 		{name: "init", help: "write AGENTS.md", run: runInit},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
 			complete: oneOf("all")},
@@ -119,6 +120,11 @@ func findCommand(name string) (command, bool) {
 func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	name, arg := cutWord(strings.TrimPrefix(strings.TrimSpace(text), "/"))
 	c, ok := findCommand(name)
+	if server, prompt, is := mcpPrompt(name); is {
+		c, ok = command{name: name, args: "[NAME=VALUE]", run: func(ctx context.Context, t *Terminal, arg string) error {
+			return t.runServerPrompt(ctx, server, prompt, arg)
+		}}, true
+	}
 	switch {
 	case !ok:
 		mean := "."

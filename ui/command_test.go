@@ -101,7 +101,7 @@ func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/undo 2":          "/undo: this session keeps no undo journal",
 		"/rewind":          "/undo: this session keeps no undo journal",
-		"/mcp":             "unknown command /mcp. Nothing was sent",
+		"/mcp":             "no MCP servers are set up",
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",
 		"/add-dir /tmp":    "--add-dir DIR",

@@ -79,6 +79,10 @@ func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
 	return append(tools, findTool(servers, m), callTool()), direct
 }
 
+// MCPTools are the two tools before the servers are known: they let the user name or leave out
+// servers as a whole. The agent puts those that MCP makes in their place.
+func MCPTools() []tool.Tool { return []tool.Tool{findTool(nil, nil), callTool()} }
+
 // SpecBytes is how many bytes a tool takes in a request.
 func SpecBytes(name, description string, schema json.RawMessage) int {
 	return len(`{"name":,"description":,"input_schema":},`) + len(tool.Quoted(name)) + len(tool.Quoted(description)) + len(schema)
@@ -249,6 +253,11 @@ func resourceTool(m *mcp.Manager, full string) (t tool.Tool, ok bool) {
 		return t, err == nil
 	}
 	return tool.Tool{}, false
+}
+
+// ReadServer reads a resource of a server that the user named.
+func ReadServer(ctx context.Context, env *tool.Env, server, uri string) (tool.Result, error) {
+	return given(env, mcp.FullName(server, resourceName))(env.MCP.ReadResource(ctx, server, uri, mcp.CallOptions{}))
 }
 
 // resourceName is the tool of every server that reads its resources, unless it has one of that name.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"artoo/provider/redact"
 	"artoo/provider/registry"
 	"artoo/tool/environ"
+	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 	"artoo/tool/tempdir"
 	"artoo/ui/doctor"
@@ -125,8 +127,38 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 	if err == nil {
 		chosen, _ = provider.FactsOf(a.choice.Provider)
 	}
+	all = append(all, doctor.CheckServers(a.doctorServers()))
 	return append(all, doctor.CheckCLIs(chosen.Program, bool(a.cfg.Offline), a.execForDoctor, cli.TooOld),
 		doctor.CheckSandbox(a.sandboxFacts(), a.cfg.Sandbox))
+}
+
+// doctorServers are the MCP servers as the settings have them. None is started.
+func (a *app) doctorServers() (list []doctor.MCPServer) {
+	environ := os.Environ()
+	for _, s := range a.cfg.MCPServers {
+		d := doctor.MCPServer{Name: s.Name, Address: cmp.Or(s.URL, shell.Quote(s.Command...)), Required: s.Required,
+			Loose: s.Confined() && a.sandboxFacts().Mechanism == sandbox.None}
+		for _, name := range append(slices.Clone(s.PassEnv), s.TokenEnv, s.ClientSecretEnv) {
+			if value, ok := environValue(environ, name); name != "" && (!ok || value == "") {
+				d.Missing = append(d.Missing, name)
+			}
+		}
+		if len(s.Command) > 0 && !strings.Contains(s.Command[0], "$") {
+			_, err := exec.LookPath(s.Command[0])
+			d.NoProgram = err != nil
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+func environValue(environ []string, name string) (string, bool) {
+	for _, kv := range environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
 }
 
 // execForDoctor implements doctor.Exec. The program gets no key.

@@ -229,6 +229,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		return cmp.Or(in.Missing(ctx), err)
 	}
 	defer a.close()
+	if err := a.agent.StartServers(ctx); err != nil {
+		return err
+	}
 	options, restore, note := ui.UseModel(ctx, a, a.agent, called.Item.Model)
 	defer restore()
 	if note != "" {

@@ -46,6 +46,9 @@ func (a *app) talk(ctx context.Context, words []string) error {
 
 func (a *app) converse(ctx context.Context, first string) error {
 	defer a.close()
+	if err := a.agent.StartServers(ctx); err != nil {
+		return err
+	}
 	history := ""
 	if a.cfg.History && !a.cfg.Interactive {
 		if path, err := a.cfg.Paths.History(); err == nil {

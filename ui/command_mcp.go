@@ -1,0 +1,208 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool/mcp"
+	"artoo/ui/prompt"
+	"artoo/ui/screen"
+)
+
+var errNoServers = errors.New("no MCP servers are set up; artoo mcp add NAME adds one")
+
+// runMCP lists the MCP servers, or starts one again.
+func runMCP(ctx context.Context, t *Terminal, name string) error {
+	m := t.opt.Agent.Env().MCP
+	if m == nil {
+		return errNoServers
+	}
+	if name == "" {
+		t.columns(serverRows(t.opt.Agent.Servers()))
+		return nil
+	}
+	if err := m.Restart(name); err != nil {
+		return err
+	}
+	var tools []mcp.Tool
+	err := t.startServer(ctx, name, func(ctx context.Context) (err error) {
+		tools, err = m.List(ctx, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.Note(fmt.Sprintf("%s: running, %s", name, screen.Count(len(tools), "tool")))
+	for _, s := range m.Servers() {
+		if s.Name != name {
+			continue
+		}
+		for _, dropped := range s.Dropped {
+			t.Note("not offered: " + oneLine(dropped))
+		}
+	}
+	return nil
+}
+
+// startingSoon is how long a server may take before a line names it.
+const startingSoon = 3 * time.Second
+
+// startServer does what starts a server; Ctrl-C stops waiting for it.
+func (t *Terminal) startServer(ctx context.Context, name string, work func(context.Context) error) error {
+	timer := time.AfterFunc(startingSoon, func() { t.Note("the MCP server " + name + " is starting; Ctrl-C stops waiting") })
+	defer timer.Stop()
+	var failed error
+	err := t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
+		failed = work(ctx)
+		return nil, context.Cause(ctx)
+	})
+	return cmp.Or(err, failed)
+}
+
+// serverRows are the MCP servers in rows: name, state, tools, cost, and what the user says of it.
+func serverRows(servers []agent.ServerInfo) [][]string {
+	var rows [][]string
+	for _, s := range servers {
+		tools := "tools not listed yet"
+		if s.Known >= 0 {
+			tools = screen.Count(s.Known, "tool")
+		}
+		cost := ""
+		if s.Functions > 0 {
+			cost = fmt.Sprintf("%s, %s tokens", screen.Count(s.Functions, "function"), conversation.Tokens(s.Tokens))
+		}
+		about := s.About
+		if s.Err != nil {
+			about = s.Err.Error()
+		}
+		if s.Confined() {
+			about = strings.TrimSuffix("confined; "+about, "; ")
+		}
+		rows = append(rows, []string{s.Name, string(s.State), tools, cost, oneLine(about)})
+	}
+	return rows
+}
+
+func completeServers(t *Terminal, _ string) (all []prompt.Candidate) {
+	m := t.opt.Agent.Env().MCP
+	if m == nil {
+		return nil
+	}
+	for _, s := range m.Servers() {
+		all = append(all, prompt.Candidate{Text: s.Name, Help: oneLine(s.About)})
+	}
+	return all
+}
+
+// mcpPrompt is the server and the prompt that a command /mcp:SERVER:PROMPT names.
+func mcpPrompt(name string) (server, prompt string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp:")
+	if !ok {
+		return "", "", false
+	}
+	at := strings.LastIndexByte(rest, ':')
+	if at < 0 {
+		return rest, "", true
+	}
+	return rest[:at], rest[at+1:], true
+}
+
+// runServerPrompt sends a server's prompt as a message; without a prompt's name it lists them.
+func (t *Terminal) runServerPrompt(ctx context.Context, server, name, arg string) error {
+	m := t.opt.Agent.Env().MCP
+	if m == nil {
+		return errNoServers
+	}
+	if name == "" {
+		return t.listPrompts(ctx, server)
+	}
+	values, err := promptValues(arg)
+	if err != nil {
+		return err
+	}
+	var messages []mcp.Message
+	err = t.startServer(ctx, server, func(ctx context.Context) (err error) {
+		messages, err = m.GetPrompt(ctx, server, name, values, mcp.CallOptions{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var text []string
+	var parts []provider.Part
+	for _, msg := range messages {
+		switch c := msg.Content; {
+		case c.Kind == mcp.Image:
+			parts = append(parts, provider.Image{MediaType: c.MIME, Data: c.Data, Name: c.Name})
+		case c.Text == "":
+		case msg.Role == "assistant":
+			text = append(text, "(an answer that the prompt gives:)\n"+c.Text)
+		default:
+			text = append(text, c.Text)
+		}
+	}
+	if text == nil && parts == nil {
+		return fmt.Errorf("the prompt %s of %s is empty", name, server)
+	}
+	t.Text(fmt.Sprintf("the prompt %s of the MCP server %s is your message:", name, server))
+	t.Block(oneLine(strings.Join(text, "\n")))
+	return t.turn(ctx, strings.Join(text, "\n\n"), append(parts, t.takeShared()...))
+}
+
+// promptValues reads k=v words. A value in double quotes may hold blanks.
+func promptValues(arg string) (map[string]string, error) {
+	values := map[string]string{}
+	for arg = strings.TrimSpace(arg); arg != ""; arg = strings.TrimSpace(arg) {
+		name, rest, ok := strings.Cut(arg, "=")
+		if !ok || strings.ContainsAny(name, " \t\n\"") || name == "" {
+			return nil, fmt.Errorf("%.40q is not of the form NAME=VALUE", arg)
+		}
+		quoted := strings.HasPrefix(rest, `"`)
+		value, n, _ := unescape(strings.TrimPrefix(rest, `"`), func(r rune) bool {
+			return quoted && r == '"' || !quoted && (r == ' ' || r == '\t' || r == '\n')
+		})
+		values[name] = value
+		arg = strings.TrimPrefix(rest, `"`)[n:]
+		if quoted {
+			arg = strings.TrimPrefix(arg, `"`)
+		}
+	}
+	return values, nil
+}
+
+func (t *Terminal) listPrompts(ctx context.Context, server string) error {
+	m := t.opt.Agent.Env().MCP
+	var prompts []mcp.Prompt
+	err := t.startServer(ctx, server, func(ctx context.Context) (err error) {
+		prompts, err = m.Prompts(ctx, server)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, p := range prompts {
+		var values []string
+		for _, a := range p.Arguments {
+			value := a.Name + "=…"
+			if !a.Required {
+				value = "[" + value + "]"
+			}
+			values = append(values, value)
+		}
+		rows = append(rows, []string{oneLine(strings.Join(slices.Concat([]string{"/mcp:" + server + ":" + p.Name}, values), " ")), oneLine(p.Description)})
+	}
+	if rows == nil {
+		t.Note(server + " has no prompts")
+	}
+	t.columns(rows)
+	return nil
+}

@@ -1,0 +1,32 @@
+package ui
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestCommandsNameServersPrompts(t *testing.T) {
+	for typed, want := range map[string][2]string{"mcp:s:greet": {"s", "greet"}, "mcp:s": {"s", ""}, "mcp:b:s:greet": {"b:s", "greet"}} {
+		if server, prompt, ok := mcpPrompt(typed); !ok || server != want[0] || prompt != want[1] {
+			t.Errorf("%s: %q %q %t", typed, server, prompt, ok)
+		}
+	}
+	if _, _, ok := mcpPrompt("mcp"); ok {
+		t.Error("/mcp names no prompt")
+	}
+	for typed, want := range map[string]map[string]string{
+		"":                               {},
+		"who=Ada":                        {"who": "Ada"},
+		`who="Ada Lovelace" from=London`: {"who": "Ada Lovelace", "from": "London"},
+		`a=1  b= c="x=\"y\""`:            {"a": "1", "b": "", "c": `x="y"`},
+	} {
+		if got, err := promptValues(typed); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v", typed, got, err)
+		}
+	}
+	for _, typed := range []string{"Ada", "=x", `"a b"=c`} {
+		if got, err := promptValues(typed); err == nil {
+			t.Errorf("%q: %v", typed, got)
+		}
+	}
+}
