@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"artoo/agent"
 	"artoo/tool/shell"
@@ -26,7 +28,7 @@ import (
 type signIn struct {
 	*app
 	redirect string
-	server   *http.Server // nil where no port could be had: the address is pasted then
+	listener net.Listener // nil where no port could be had: the address is pasted then
 
 	mu      sync.Mutex
 	state   string      // of the login that is waited for
@@ -43,27 +45,47 @@ func newSignIn(a *app, port int) (*signIn, error) {
 		s.redirect = "http://127.0.0.1:" + strconv.Itoa(cmp.Or(port, 41999)) + "/callback"
 		return s, nil
 	}
-	s.redirect = "http://" + listener.Addr().String() + "/callback"
-	s.server = &http.Server{Handler: s}
-	go func() { _ = s.server.Serve(listener) }() // it ends when it is closed
+	s.redirect, s.listener = "http://"+listener.Addr().String()+"/callback", listener
+	go s.serve()
 	return s, nil
 }
 
 func (s *signIn) close() {
-	if s.server != nil {
-		_ = s.server.Close() // nobody is left to answer
+	if s.listener != nil {
+		_ = s.listener.Close() // nobody is left to answer
 	}
 }
 
-// ServeHTTP takes the browser's request. One that is not of the login that is waited for changes
+// serve answers the browser until the listener is closed. net/http's server would add two thirds of a
+// megabyte to the program for this one page.
+func (s *signIn) serve() {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		go s.answer(conn)
+	}
+}
+
+// pageTimeout bounds a connection of the browser, which may open some that it does not use.
+const pageTimeout = 10 * time.Second
+
+// answer takes one request of the browser. One that is not of the login that is waited for changes
 // nothing: any page can make the browser send it.
-func (s *signIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if r.URL.Path != "/callback" || !s.take("http://"+r.Host+r.URL.RequestURI()) {
-		http.Error(w, "artoo does not wait for this.", http.StatusNotFound)
+func (s *signIn) answer(conn net.Conn) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(pageTimeout)) // reading and writing fail where it is closed
+	r, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, 64<<10)))
+	if err != nil {
 		return
 	}
-	fmt.Fprintln(w, "artoo has got the answer. You can close this page.")
+	status, text := "200 OK", "artoo has got the answer. You can close this page.\n"
+	if r.URL.Path != "/callback" || !s.take("http://"+r.Host+r.URL.RequestURI()) {
+		status, text = "404 Not Found", "artoo does not wait for this.\n"
+	}
+	fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		status, len(text), text)
 }
 
 // take passes an address on if it is of the login that is waited for.
@@ -113,7 +135,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 			return address, nil
 		case line, ok := <-pasted:
 			if !ok {
-				if pasted = nil; s.server == nil {
+				if pasted = nil; s.listener == nil {
 					return "", agent.ErrNobody
 				}
 				continue
