@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"artoo/agent"
 	"artoo/conversation"
@@ -33,7 +32,7 @@ func runMCP(ctx context.Context, t *Terminal, name string) error {
 		return err
 	}
 	var tools []mcp.Tool
-	err := t.startServer(ctx, name, func(ctx context.Context) (err error) {
+	err := t.startServer(ctx, func(ctx context.Context) (err error) {
 		tools, err = m.List(ctx, name)
 		return err
 	})
@@ -52,13 +51,8 @@ func runMCP(ctx context.Context, t *Terminal, name string) error {
 	return nil
 }
 
-// startingSoon is how long a server may take before a line names it.
-const startingSoon = 3 * time.Second
-
 // startServer does what starts a server; Ctrl-C stops waiting for it.
-func (t *Terminal) startServer(ctx context.Context, name string, work func(context.Context) error) error {
-	timer := time.AfterFunc(startingSoon, func() { t.Note("the MCP server " + name + " is starting; Ctrl-C stops waiting") })
-	defer timer.Stop()
+func (t *Terminal) startServer(ctx context.Context, work func(context.Context) error) error {
 	var failed error
 	err := t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
 		failed = work(ctx)
@@ -129,7 +123,7 @@ func (t *Terminal) runServerPrompt(ctx context.Context, server, name, arg string
 		return err
 	}
 	var messages []mcp.Message
-	err = t.startServer(ctx, server, func(ctx context.Context) (err error) {
+	err = t.startServer(ctx, func(ctx context.Context) (err error) {
 		messages, err = m.GetPrompt(ctx, server, name, values, mcp.CallOptions{})
 		return err
 	})
@@ -181,7 +175,7 @@ func promptValues(arg string) (map[string]string, error) {
 func (t *Terminal) listPrompts(ctx context.Context, server string) error {
 	m := t.opt.Agent.Env().MCP
 	var prompts []mcp.Prompt
-	err := t.startServer(ctx, server, func(ctx context.Context) (err error) {
+	err := t.startServer(ctx, func(ctx context.Context) (err error) {
 		prompts, err = m.Prompts(ctx, server)
 		return err
 	})

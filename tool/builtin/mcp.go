@@ -10,7 +10,6 @@ import (
 	"mime"
 	"slices"
 	"strings"
-	"time"
 
 	"artoo/tool"
 	"artoo/tool/edit"
@@ -226,7 +225,6 @@ func ServerTool(m *mcp.Manager, t mcp.Tool) (tool.Tool, error) {
 			return serverAccess(m, t.Full, t)
 		},
 		func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
-			defer sayStarting(m, t.Server, out)()
 			return given(env, t.Full)(m.Call(ctx, t.Full, input, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
 		})
 }
@@ -247,7 +245,6 @@ func resourceTool(m *mcp.Manager, full string) (t tool.Tool, ok bool) {
 				if err := json.Unmarshal(input, &in); err != nil {
 					return tool.Result{}, err
 				}
-				defer sayStarting(m, s.Name, out)()
 				return given(env, full)(m.ReadResource(ctx, s.Name, in.URI, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
 			})
 		return t, err == nil
@@ -289,21 +286,6 @@ func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) 
 		}
 	}
 	return access, err
-}
-
-// startingSoon is how long a server may take to start before a line names it.
-const startingSoon = 3 * time.Second
-
-// sayStarting names a server that takes long to start. The func ends it.
-func sayStarting(m *mcp.Manager, server string, out io.Writer) (stop func()) {
-	timer := time.AfterFunc(startingSoon, func() {
-		for _, s := range m.Servers() {
-			if s.Name == server && s.State == mcp.Starting {
-				fmt.Fprintf(out, "the MCP server %s is starting; Ctrl-C stops waiting\n", server)
-			}
-		}
-	})
-	return func() { timer.Stop() }
 }
 
 // progressTo writes what a server reports of a call, a line each.
@@ -383,16 +365,15 @@ func summaryOf(r tool.Result, files int) string {
 }
 
 // runFind answers mcp_find.
-func runFind(ctx context.Context, env *tool.Env, in findInput, out io.Writer) (tool.Result, error) {
+func runFind(ctx context.Context, env *tool.Env, in findInput, _ io.Writer) (tool.Result, error) {
 	m := env.MCP
 	if m == nil {
 		return tool.Result{}, errors.New("there are no MCP servers here")
 	}
 	if in.Tool != "" {
-		return describeTool(ctx, m, in, out)
+		return describeTool(ctx, m, in)
 	}
 	if in.Server != "" {
-		defer sayStarting(m, in.Server, out)()
 		tools, err := m.List(ctx, in.Server)
 		if err != nil {
 			return tool.Result{}, err
@@ -429,10 +410,9 @@ func runFind(ctx context.Context, env *tool.Env, in findInput, out io.Writer) (t
 }
 
 // describeTool gives a tool's whole description and its schema.
-func describeTool(ctx context.Context, m *mcp.Manager, in findInput, out io.Writer) (tool.Result, error) {
+func describeTool(ctx context.Context, m *mcp.Manager, in findInput) (tool.Result, error) {
 	if in.Server != "" {
 		if _, known := m.Tools(in.Server); !known {
-			defer sayStarting(m, in.Server, out)()
 			if _, err := m.List(ctx, in.Server); err != nil {
 				return tool.Result{}, err
 			}
