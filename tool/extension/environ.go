@@ -13,7 +13,7 @@ func Environ(environ []string, pass ...string) (kept []string) {
 		name, _, _ := strings.Cut(entry, "=")
 		upper := strings.ToUpper(name)
 		switch {
-		case slices.Contains([]string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}, name),
+		case slices.Contains([]string{"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR"}, name),
 			strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "XDG_"),
 			slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}, upper),
 			slices.Contains(pass, name):

@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"artoo/tool/extension"
 )
 
-// environ is the environment of a server: what every program needs, and what its settings name.
+// environ is the environment of a server: that of extension.Environ, and the variables that its
+// settings set.
 func environ(all, pass []string, set map[string]string) ([]string, error) {
-	var env []string
-	for _, kv := range all {
+	env := slices.DeleteFunc(extension.Environ(all, pass...), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		if (isCommon(name) || slices.Contains(pass, name)) && !has(set, name) {
-			env = append(env, kv)
-		}
-	}
+		_, replaced := set[name]
+		return replaced
+	})
 	for _, name := range sortedKeys(set) {
 		value, err := Expand(set[name], lookupIn(all))
 		if err != nil {
@@ -24,20 +25,6 @@ func environ(all, pass []string, set map[string]string) ([]string, error) {
 		env = append(env, name+"="+value)
 	}
 	return env, nil
-}
-
-func has(set map[string]string, name string) bool {
-	_, there := set[name]
-	return there
-}
-
-// isCommon reports whether every server gets a variable.
-func isCommon(name string) bool {
-	switch strings.ToUpper(name) {
-	case "PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TZ", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY":
-		return true
-	}
-	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
 // lookupIn looks up a variable of an environment.
