@@ -23,6 +23,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/mcp"
 )
 
 // Agent is one conversation with a model. Make one with New. Its methods are
@@ -41,6 +42,7 @@ type Agent struct {
 	end        func() error                       // ends what ForProject made; nil with New
 	exitCode   int                                // for hooks on the end of the session
 	reached    func() []string                    // lists what commands reach; nil without a sandbox
+	servers    *mcp.Manager                       // of ForProject, maybe without servers; nil with New
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 

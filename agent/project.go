@@ -80,7 +80,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 	if a, err = New(opt.Options); err != nil {
 		return nil, err
 	}
-	a.end, a.reached = p.close, p.reached
+	a.end, a.reached, a.servers = p.close, p.reached, p.servers
 	return a, nil
 }
 
@@ -89,6 +89,7 @@ type project struct {
 	opt       *ProjectOptions
 	workspace *Workspace
 	reached   func() []string
+	servers   *mcp.Manager
 	closers   []func() error
 }
 

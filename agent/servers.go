@@ -27,14 +27,10 @@ const (
 	besides      = 600
 )
 
-// makeServers makes the manager of the MCP servers, unless the user took mcp_call away. It starts
-// none.
+// makeServers makes the manager of the MCP servers, which is in use if there are any and the user did
+// not take mcp_call away. It starts none.
 func (p *project) makeServers(confiner *confine.Confiner) {
 	config := p.opt.MCP
-	if len(config.Servers) == 0 || tool.Find(p.opt.Tools, builtin.CallTool) == nil {
-		p.opt.Tools = slices.DeleteFunc(slices.Clone(p.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
-		return
-	}
 	config.Root = p.workspace.Project.Root
 	if config.Notice == nil {
 		config.Notice = p.warn
@@ -52,9 +48,22 @@ func (p *project) makeServers(confiner *confine.Confiner) {
 		}
 		return confiner.StartMCP(cmd)
 	}
-	servers := mcp.New(config)
-	p.opt.Env.MCP = servers
-	p.closers = append(p.closers, servers.Close)
+	p.servers = mcp.New(config)
+	p.closers = append(p.closers, p.servers.Close)
+	if len(config.Servers) == 0 || tool.Find(p.opt.Tools, builtin.CallTool) == nil {
+		p.opt.Tools = slices.DeleteFunc(slices.Clone(p.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
+		return
+	}
+	p.opt.Env.MCP = p.servers
+}
+
+// AddServers adds MCP servers to an agent that ForProject made, and leaves out those that it has.
+// SettingsChanged, with tools of which one is mcp_call, gives them to the model.
+func (a *Agent) AddServers(servers []extension.Server) {
+	if len(servers) > 0 && a.servers != nil {
+		a.servers.Add(servers...)
+		a.session.opt.Env.MCP = a.servers
+	}
 }
 
 // openServers puts the tools of MCP servers, as the session has them to its end, behind the others.

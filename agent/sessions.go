@@ -345,6 +345,7 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	if s := a.session.conv.Session(); len(a.session.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
 		return a.change(nil, "startup")
 	}
+	a.session.openServers()
 	a.notes.settings = a.session.settingsNow()
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)
 	return nil

@@ -27,6 +27,9 @@ type Config struct {
 	Version string   // artoo's, for the servers' own logs
 	// Start starts a server's process, confined or not; nil starts it on this machine as it is.
 	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)
+	// Approved is asked before a server's process is started; an error says why it is not. nil approves
+	// all. It is called on any goroutine.
+	Approved func(s extension.Server) error
 	// HTTP makes the requests, with the user's proxies and certificates; its Timeout must be 0. nil
 	// is http.DefaultClient.
 	HTTP *http.Client
@@ -128,7 +131,8 @@ type CallOptions struct {
 // Manager is all servers of a run. Its methods may be called on any goroutine.
 type Manager struct {
 	config  Config
-	servers []*server
+	mu      sync.Mutex
+	servers []*server       // guarded by mu
 	closing context.Context // done when Close began
 	close   context.CancelFunc
 	running sync.WaitGroup // the goroutines of servers
@@ -138,10 +142,26 @@ type Manager struct {
 func New(c Config) *Manager {
 	m := &Manager{config: c}
 	m.closing, m.close = context.WithCancel(context.Background())
-	for _, s := range c.Servers {
-		m.servers = append(m.servers, newServer(m, s))
-	}
+	m.Add(c.Servers...)
 	return m
+}
+
+// Add adds servers; of those with the name of another one the first counts. It starts nothing.
+func (m *Manager) Add(servers ...extension.Server) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range servers {
+		if !slices.ContainsFunc(m.servers, func(old *server) bool { return old.Name == s.Name }) {
+			m.servers = append(m.servers, newServer(m, s))
+		}
+	}
+}
+
+// all are the servers there are now.
+func (m *Manager) all() []*server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.servers)
 }
 
 // notice reports something to the user.
@@ -152,16 +172,19 @@ func (m *Manager) notice(text string) {
 }
 
 func (m *Manager) find(name string) (*server, error) {
-	if i := slices.IndexFunc(m.servers, func(s *server) bool { return s.Name == name }); i >= 0 {
-		return m.servers[i], nil
+	for _, s := range m.all() {
+		if s.Name == name {
+			return s, nil
+		}
 	}
 	return nil, &Error{Server: name, Kind: KindUsage, Why: "no such server", Hint: "artoo mcp list"}
 }
 
 // Servers lists all servers in the order of the settings.
 func (m *Manager) Servers() []Info {
-	list := make([]Info, 0, len(m.servers))
-	for _, s := range m.servers {
+	servers := m.all()
+	list := make([]Info, 0, len(servers))
+	for _, s := range servers {
 		list = append(list, s.info())
 	}
 	return list
@@ -180,7 +203,7 @@ func (m *Manager) Tools(server string) (tools []Tool, known bool) {
 
 // Tool finds a tool by its full name in the kept catalogues. It starts nothing.
 func (m *Manager) Tool(full string) (Tool, bool) {
-	for _, s := range m.servers {
+	for _, s := range m.all() {
 		if !s.mayHave(full) {
 			continue
 		}

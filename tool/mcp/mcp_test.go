@@ -422,3 +422,17 @@ func TestResourcesAndPrompts(t *testing.T) {
 		t.Errorf("got %v, %v", list, err)
 	}
 }
+
+// A server that is not approved any more is not started, and the reason is said.
+func TestAServerIsStartedOnlyWhileItIsApproved(t *testing.T) {
+	changed := errors.New("it has changed")
+	m := manage(t, Config{Servers: []extension.Server{stdio("s", "legacy")}, Approved: func(s extension.Server) error {
+		if s.Name != "s" {
+			t.Errorf("asked about %s", s.Name)
+		}
+		return changed
+	}})
+	if _, err := m.List(t.Context(), "s"); !errors.Is(err, changed) {
+		t.Errorf("%v", err)
+	}
+}

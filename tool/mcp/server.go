@@ -273,6 +273,11 @@ func (s *server) openProcess(ctx context.Context, version string) (*link, error)
 
 // process starts the server's process.
 func (s *server) process() (*process, error) {
+	if s.m.config.Approved != nil {
+		if err := s.m.config.Approved(s.Server); err != nil {
+			return nil, s.fail(KindConfig, "", err)
+		}
+	}
 	env, err := environ(s.m.config.Environ, s.PassEnv, s.Env)
 	if err != nil {
 		return nil, s.fail(KindConfig, "", err)

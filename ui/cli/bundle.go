@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,9 @@ func (a *app) findBundles() (list []bundle.Bundle) {
 
 // bundleServers takes over the MCP servers of bundles, as BUNDLE:NAME, as far as the policy allows.
 func (a *app) bundleServers() {
+	if slices.Contains(a.cfg.MCP, "none") {
+		return
+	}
 	for _, b := range a.bundles() {
 		for _, part := range b.Servers {
 			servers, notes, err := config.ParseMCP(part.Data, b.Origin(part.Place), redact.Mask)

@@ -135,7 +135,7 @@ func (a *app) doctorChecks(offline bool, invalid error) []doctor.Check {
 // doctorServers are the MCP servers as the settings have them. None is started.
 func (a *app) doctorServers() (list []doctor.MCPServer) {
 	environ := os.Environ()
-	for _, s := range a.cfg.MCPServers {
+	for _, s := range a.mcpServers() {
 		d := doctor.MCPServer{Name: s.Name, Address: cmp.Or(s.URL, shell.Quote(s.Command...)), Required: s.Required,
 			Loose: s.Confined() && a.sandboxFacts().Mechanism == sandbox.None}
 		for _, name := range append(slices.Clone(s.PassEnv), s.TokenEnv, s.ClientSecretEnv) {

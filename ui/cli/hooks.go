@@ -90,6 +90,11 @@ func (a *app) supplied() (list []trust.Extension) {
 			list = append(list, trust.OfHook(a.project.Root, h))
 		}
 	}
+	for _, s := range a.cfg.MCPServers {
+		if s.Source == extension.SourceRepository {
+			list = append(list, trust.OfServer(a.project.Root, s))
+		}
+	}
 	return list
 }
 
@@ -136,13 +141,26 @@ func (a *app) askExtension() *ui.Trust {
 				return nil, err
 			}
 			a.repoSettings.approvals = append(a.repoSettings.approvals, trust.Approval{Root: a.project.Root, Sum: e.Sum, Approved: yes})
-			if err := a.agent.SetHooks(a.hooks().List); err != nil {
+			if err := a.useExtensions(); err != nil {
 				return nil, err
 			}
 			return a.askExtension(), nil
 		}}
 	}
 	return nil
+}
+
+// useExtensions puts what is approved in force in a conversation that has begun.
+func (a *app) useExtensions() error {
+	if err := a.agent.SetHooks(a.hooks().List); err != nil {
+		return err
+	}
+	before := len(a.agent.Servers())
+	tools, err := a.addServers()
+	if err != nil || len(a.agent.Servers()) == before {
+		return err
+	}
+	return a.agent.SettingsChanged(tools)
 }
 
 // extensionQuestion shows an extension, with the files that it names for the pager.

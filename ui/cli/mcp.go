@@ -77,7 +77,7 @@ func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
 	if err := a.transport(); err != nil {
 		return "", err
 	}
-	servers := slices.Clone(a.cfg.MCPServers)
+	servers := a.mcpServers()
 	name = word
 	if u, err := url.Parse(word); err == nil && u.Host != "" {
 		s, err := config.ServerAt(word)
@@ -103,7 +103,7 @@ func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
 		if err := a.cfg.Policy.CheckServer(servers[i]); err != nil {
 			return "", err
 		}
-		if servers[i].Confined() {
+		if servers[i].Confined() && servers[i].URL == "" {
 			return "", fail(agent.KindConfig, "server "+name, errors.New("it runs confined, which only a conversation does"),
 				"use it in a conversation, or leave out confine")
 		}
@@ -133,7 +133,7 @@ func (a *app) mcpConfig(servers []extension.Server) mcp.Config {
 	}
 	return mcp.Config{Servers: servers, State: state, Root: a.project.Root, Environ: environ, Version: a.process.build().Version,
 		HTTP: a.http, Tokens: a.cfg.MCPLogins(), Metadata: a.cfg.MCPClientMetadata,
-		Notice: a.warn}
+		Notice: a.warn, Approved: a.approvedServer}
 }
 
 // listedServer is a line of `artoo mcp list --json`.

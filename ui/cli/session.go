@@ -91,7 +91,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	cache, _ := a.cfg.Paths.CacheDir()
 	a.agent, err = agent.ForProject(a.project.Dir, agent.ProjectOptions{
 		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
-		MCP: a.mcpConfig(a.cfg.MCPServers), Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers, ServersTrusted: a.repoSettings.trusted(),
+		MCP: a.mcpConfig(a.mcpServers()), Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers, ServersTrusted: a.repoSettings.trusted(),
 		Options: agent.Options{
 			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Skills: a.skills, Env: env, Policy: policy, Workspace: a.workspace(),
 			Hooks:  a.hooks(),
@@ -243,7 +243,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 		return nil, nil, nil, err
 	}
 	all = append(all, agent.OwnTools(agents)...)
-	if len(a.cfg.MCPServers) > 0 {
+	if len(a.mcpServers()) > 0 {
 		all = append(all, builtin.MCPTools()...)
 	}
 	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,7 +105,7 @@ func (a *app) storeFailure(store trust.Store, err error) error {
 		"check the file's owner, or remove it: what is trusted is then asked again")
 }
 
-// applyTrust takes over the project's own file and its hooks, if it is trusted.
+// applyTrust takes over the project's own file, its hooks and its servers, if it is trusted.
 func (a *app) applyTrust() error {
 	if !a.repoSettings.trusted() {
 		return nil
@@ -119,6 +118,9 @@ func (a *app) applyTrust() error {
 	if data := a.repoSettings.Data(claudeSettings); data != nil {
 		a.claudeHooks(data)
 	}
+	if data := a.repoSettings.Data(repositoryServers); data != nil {
+		a.addRepositoryServers(data)
+	}
 	return nil
 }
 
@@ -128,7 +130,8 @@ func (a *app) matters() []trust.File {
 	for _, f := range a.repoSettings.Files {
 		_, _, shared := splitShared(f.Name)
 		hooks := f.Name == claudeSettings && hasHooks(f.Data)
-		if (shared || hooks) && !slices.ContainsFunc(obeyed, func(o trust.File) bool { return o.Name == f.Name }) {
+		servers := f.Name == repositoryServers && hasServers(f.Data)
+		if (shared || hooks || servers) && !slices.ContainsFunc(obeyed, func(o trust.File) bool { return o.Name == f.Name }) {
 			obeyed = append(obeyed, f)
 		}
 	}
@@ -217,8 +220,8 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 
 // obeys names the program that a file is for.
 func obeys(f trust.File) string {
-	if f.Name == claudeSettings && hasHooks(f.Data) {
-		return "artoo, " + cli.SettingsOf(path.Dir(f.Name))
+	if f.Name == claudeSettings && hasHooks(f.Data) || f.Name == repositoryServers && hasServers(f.Data) {
+		return "artoo, " + cli.SettingsOf(strings.Split(f.Name, "/")[0])
 	}
 	for part := range strings.SplitSeq(f.Name, "/") {
 		if slices.Contains(sharedNames(), part) {
@@ -280,7 +283,7 @@ func (a *app) tighten() error {
 		return err
 	}
 	a.rules = rules
-	tools, _, _, err := a.tools()
+	tools, err := a.addServers()
 	if err != nil {
 		return err
 	}
