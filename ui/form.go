@@ -84,7 +84,7 @@ func readField(f mcp.Field, typed string) (fieldAnswer, error) {
 	case text == "" && f.Default != nil:
 		return fieldAnswer{}, errors.New("type default to take what the server suggests, your own answer, or cancel")
 	case text == "":
-		return fieldAnswer{}, errors.New("Enter alone is no answer; cancel ends the form")
+		return fieldAnswer{}, errors.New("a bare Enter is no answer; cancel ends the form")
 	case word == "cancel":
 		return fieldAnswer{cancelled: true}, nil
 	case word == "skip" && !f.Required:

@@ -211,14 +211,12 @@ func (s *server) answer(ctx context.Context, call *openCall, requests sdk.InputR
 				return nil, err
 			}
 			in[key] = answer
-		case *sdk.ListRootsParams:
-			roots := &sdk.ListRootsResult{Roots: []*sdk.Root{}}
-			if root := s.m.config.Root; root != "" {
-				roots.Roots = append(roots.Roots, &sdk.Root{URI: fileURI(root), Name: "project"})
+		default:
+			roots := rootsFor(p, s.m.config.Root)
+			if roots == nil {
+				return nil, errors.New("wants something that artoo never gives, such as an answer of the model")
 			}
 			in[key] = roots
-		default:
-			return nil, errors.New("wants something that artoo never gives, such as an answer of the model")
 		}
 	}
 	return in, nil

@@ -309,12 +309,12 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 	l := &link{opened: make(chan struct{}), done: make(chan struct{})}
 	defer close(l.opened) // a server may report a change before it is connected
 	caps := &sdk.ClientCapabilities{
-		RootsV2:     &sdk.RootCapabilities{},
 		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
 	}
 	if version != legacy {
 		caps.AddExtension(tasksExtension, nil)
 	}
+	declareRoots(caps)
 	client := sdk.NewClient(&sdk.Implementation{Name: "artoo", Version: s.m.config.Version}, &sdk.ClientOptions{
 		Capabilities:   caps,
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true}, // it asks again within milliseconds
@@ -325,7 +325,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed(l) },
 	})
 	if s.m.config.Root != "" {
-		client.AddRoots(&sdk.Root{URI: fileURI(s.m.config.Root), Name: "project"})
+		addRoot(client, s.m.config.Root)
 	}
 	if err := addTaskMethods(client); err != nil {
 		return nil, err

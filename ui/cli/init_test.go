@@ -20,9 +20,9 @@ import (
 const (
 	initRuns   = 10        // of which the quickest counts
 	initRatio  = 8         // times net/http's own
-	initBytes  = 1_650_000 // a tenth above what they do
-	initAllocs = 8_300
-	maxBinary  = 32_000_000 // bytes
+	initBytes  = 1_820_000 // a tenth above what they do
+	initAllocs = 10_000
+	maxBinary  = 34_000_000 // bytes
 )
 
 // TestBinary holds the built program to its budgets.

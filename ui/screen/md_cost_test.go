@@ -68,11 +68,3 @@ func renderTime(t *testing.T, unit, sep string, size int) time.Duration {
 	m.Close()
 	return time.Since(begin)
 }
-
-// corpus is about n bytes of a typical answer.
-func corpus(n int) string {
-	unit := "## Step\n\nThe discount week comes from the **wall clock**, so the test depends on the day it runs. On " +
-		"a Monday `weekOf` steps one day too far back, see [docs](https://example.com/x).\n\n```go\n" +
-		"start := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n\n- one *item* of a list\n- another\n\n"
-	return strings.Repeat(unit, n/len(unit)+1)[:n]
-}

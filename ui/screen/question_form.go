@@ -135,7 +135,7 @@ func Disguised(host string) bool {
 func (q AddressQuestion) prompt(lay *layout) string { return lay.confirmLine(q, "open", q.host()) }
 
 func (q AddressQuestion) keys() [][2]string {
-	return [][2]string{{"y", "open it in the browser"}, {"n", "do not open it; the server is told no"}}
+	return [][2]string{{"y", "open it in the browser"}, {"n", "do not open it; the server gets a no"}}
 }
 
 func (q AddressQuestion) decided(yes bool) string {
