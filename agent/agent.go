@@ -426,7 +426,7 @@ func (a *Agent) Context() ContextUse {
 	for _, n := range sizes {
 		sum += n
 	}
-	for _, name := range []string{"system prompt", "instructions", "tools", "skills", "MCP servers", "your messages", "summary", "answers and reasoning",
+	for _, name := range []string{"system prompt", "instructions", "memory", "tools", "skills", "MCP servers", "your messages", "summary", "answers and reasoning",
 		"tool calls", "tool results", "images"} {
 		if n := sizes[name]; n > 0 {
 			info.Parts = append(info.Parts, ContextPart{name, int(int64(n) * int64(info.Used) / int64(max(sum, 1)))})
@@ -450,11 +450,15 @@ func (a *Agent) contextSizes() map[string]int {
 		sizes[part] += conv.ToolTokens(spec)
 	}
 	for _, i := range a.notes.instructions {
+		part := "instructions"
+		if i.Path == a.session.opt.Workspace.Memory {
+			part = "memory"
+		}
 		if strings.Contains(a.session.system, strings.TrimSpace(i.Text)) {
-			sizes["instructions"] += conv.TextTokens(i.Text)
+			sizes[part] += conv.TextTokens(i.Text)
 		}
 	}
-	sizes["system prompt"] = max(conv.TextTokens(a.session.system)-sizes["instructions"], 0)
+	sizes["system prompt"] = max(conv.TextTokens(a.session.system)-sizes["instructions"]-sizes["memory"], 0)
 	for _, m := range conv.Messages() {
 		for _, p := range m.Parts {
 			kind := "answers and reasoning"

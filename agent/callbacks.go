@@ -181,6 +181,7 @@ type Question struct {
 	// QuestionCompact.
 	Plan, Text string
 	Choices    []string
+	Grants     bool // the first of Choices permits something
 	Then       permission.Mode
 	Form       *mcp.Request // the server's words; nil for other questions
 	// Number and Of count the questions of one reply, from 1.

@@ -125,10 +125,20 @@ func (w *Workspace) instructions() ([]instruction, bool, error) {
 		root, dir = "", ""
 	}
 	list, cut, err := instructionsOf(w.ConfigDir, root, dir)
+	if err != nil {
+		return nil, cut, err
+	}
+	remembered, err := w.remembered()
+	if err != nil {
+		return nil, cut, err
+	}
+	if remembered.Text != "" {
+		list = append(list, remembered)
+	}
 	for i := range list {
 		list[i].Text = w.masked(list[i].Text)
 	}
-	return list, cut, err
+	return list, cut, nil
 }
 
 // guide gives the instructions of a subdirectory when a file there is touched for the first time.

@@ -20,6 +20,7 @@ import (
 type Memory struct {
 	Path          string // Path of the instruction file, absolute.
 	Diff          string // Diff is unsanitised.
+	private       bool   // the file is the project's memory, which undo leaves alone
 	before, after []byte // before is nil where there is no file
 }
 
@@ -96,6 +97,9 @@ func withLine(before []byte, text string) []byte {
 // Remember makes the planned change. Undo knows it as a change of the next turn, which also
 // informs the model.
 func (a *Agent) Remember(m Memory) error {
+	if m.private {
+		return a.SetRemembered(string(m.before), string(m.after))
+	}
 	now, err := os.ReadFile(m.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -231,6 +231,7 @@ type Limits struct {
 type Workspace struct {
 	Project   repository.Project
 	ConfigDir string    // the user's own AGENTS.md is here; may be ""
+	Memory    string    // the user's file of lines about the project, absolute; "" keeps none
 	NoProject bool      // read no instructions of the project
 	Replace   string    // the user's own system prompt; "" for artoo's
 	Append    string    // added to the system prompt

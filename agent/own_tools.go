@@ -14,7 +14,7 @@ import (
 
 // OwnTools are the tools that the agent itself runs, in the model's order; task offers agents by name.
 func OwnTools(agents []SubAgent) []tool.Tool {
-	return []tool.Tool{taskTool(agents), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool(), skillTool(nil)}
+	return []tool.Tool{taskTool(agents), todoTool(), askUserTool(), enterPlanTool(), exitPlanTool(), skillTool(nil), rememberTool()}
 }
 
 func (t *turn) announce(p *pending) {
@@ -29,7 +29,7 @@ func (t *turn) announce(p *pending) {
 // runOwn runs a call of one of OwnTools.
 func (t *turn) runOwn(ctx context.Context, p *pending) (tool.Result, error) {
 	run := map[string]func(*turn, context.Context, *pending) (tool.Result, error){"task": (*turn).runTask, "todo": (*turn).runTodo,
-		AskUser: (*turn).runAskUser, Skill: (*turn).runSkill, "enter_plan_mode": (*turn).runEnterPlan, ExitPlan: (*turn).runExitPlan}[p.tool.Name]
+		AskUser: (*turn).runAskUser, Skill: (*turn).runSkill, RememberTool: (*turn).runRemember, "enter_plan_mode": (*turn).runEnterPlan, ExitPlan: (*turn).runExitPlan}[p.tool.Name]
 	if run == nil {
 		return tool.Result{}, fmt.Errorf("no one runs the tool %s here", p.tool.Name)
 	}

@@ -79,6 +79,10 @@ type Settings struct {
 
 	SkillDirs List `split_words:"true" toml:"skill_dirs,dirs" unsplit:"yes" meaning:"directory with more skills; -NAME hides a skill or command"`
 
+	_ heading `section:"memory" group:"Memory"`
+
+	Memory Switch `split_words:"true" toml:"memory,on" meaning:"keep lines about each project in a file outside it, send 4 KB of them, and let the model ask to add one"`
+
 	_ heading `section:"web" group:"Web search"`
 
 	// The first that is set is asked; see SearchEngine for the usual variables.

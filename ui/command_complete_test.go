@@ -44,7 +44,8 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		"/qu|":       {"/queue |", "/quit|"},
 		"/p|":        {"/permissions |", "/plan |", "/provider |"},
 		"/bye|":      {"/bye|"},
-		"/memo|":     nil, // done elsewhere
+		"/memo|":     {"/memory |"},
+		"/vi|":       nil, // done elsewhere
 		"/he| keys":  {"/help| keys"},
 		"/h|elp":     {"/help |", "/hooks|"},
 		"/usr/b|":    nil,

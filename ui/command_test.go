@@ -105,7 +105,7 @@ func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",
 		"/add-dir /tmp":    "--add-dir DIR",
-		"/memory":          "AGENTS.md",
+		"/memory":          "memory is off",
 		"/multiline-mode":  `write """`,
 		"/DIFF is unknown": "did you mean",
 	} {

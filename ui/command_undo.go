@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"artoo/agent"
 	"artoo/tool/journal"
 	"artoo/ui/prompt"
+	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
 
@@ -133,26 +135,86 @@ func (t *Terminal) remember(ctx context.Context, text string) error {
 		t.Note("follow # with what later sessions should know: #use tabs adds it to AGENTS.md")
 		return nil
 	}
-	m, err := t.opt.Agent.PlanMemory(text)
+	own, err := t.opt.Agent.PlanRemembered(text)
 	if err != nil {
 		t.Note("#: " + oneLine(err.Error()))
-		return nil
 	}
-	name := m.Path
-	if rel, err := filepath.Rel(t.opt.Agent.Env().Dir, m.Path); err == nil {
-		name = rel
+	m, failed := t.opt.Agent.PlanMemory(text)
+	if failed != nil {
+		t.Note("#: " + oneLine(failed.Error()))
 	}
-	s, q := t.Screen, screen.MemoryQuestion{File: name, Diff: m.Diff}
+	if failed == nil {
+		name := m.Path
+		if rel, err := filepath.Rel(t.opt.Agent.Env().Dir, m.Path); err == nil {
+			name = rel
+		}
+		if yes, over := t.confirmMemory(ctx, m, screen.MemoryQuestion{File: name, Diff: m.Diff}); yes || over {
+			return nil // the end of the input ends the conversation at its prompt
+		}
+	}
+	if err == nil && own.Path != "" {
+		if yes, over := t.confirmMemory(ctx, own, screen.MemoryQuestion{File: "memory", Diff: own.Diff, Own: true}); yes || over {
+			return nil
+		}
+	}
+	if failed == nil {
+		t.Note("with a space before the # it is a message")
+	}
+	return nil
+}
+
+// confirmMemory asks whether to make a planned change, and makes it. over is set when the input
+// ended.
+func (t *Terminal) confirmMemory(ctx context.Context, m agent.Memory, q screen.MemoryQuestion) (yes, over bool) {
+	s := t.Screen
 	yes, err := yesNo(confirmation[bool](s, q)).ask(ctx, t.asker())
 	if yes {
 		if err := t.opt.Agent.Remember(m); err != nil {
 			t.Note("#: " + oneLine(err.Error()))
-			return nil
+			return true, false
 		}
 	}
 	s.Confirmed(q, yes)
-	if !yes && err == nil {
-		t.Note("with a space before the # it is a message")
+	return yes, err != nil
+}
+
+// runMemory shows the project's memory, or lets the user's editor change it.
+func runMemory(ctx context.Context, t *Terminal, arg string) error {
+	text, path, err := t.opt.Agent.Remembered()
+	switch {
+	case err != nil:
+		return err
+	case path == "":
+		t.Note("memory is off: on = true in [memory] of config.toml, or ARTOO_MEMORY=on, keeps lines about each project. " +
+			"The model reads AGENTS.md; #TEXT adds a line to it, /init writes one")
+		return nil
+	case arg == "":
+		t.Note(oneLine(path))
+		if len(text) > agent.MemoryLimit {
+			t.Note("only the first 4 KB are sent; /memory edit shortens it")
+		}
+		if strings.TrimSpace(text) == "" {
+			t.Note("memory is empty; #TEXT or /memory edit adds a line")
+			return nil
+		}
+		return t.page(sanitize.Text(text, sanitize.Code))
+	case arg != "edit":
+		return fmt.Errorf("%q is not edit", arg)
 	}
-	return nil // the end of the input ends the conversation at its prompt
+	edited, saved, err := t.composeText(ctx, strings.TrimRight(text, "\n"))
+	if err != nil {
+		return err
+	}
+	if edited = strings.TrimSpace(edited); edited != "" {
+		edited += "\n"
+	}
+	if !saved || edited == text {
+		t.Note("memory is unchanged")
+		return nil
+	}
+	if err := t.opt.Agent.SetRemembered(text, edited); err != nil {
+		return err
+	}
+	t.Note("memory is changed; the model gets it with your next message")
+	return nil
 }

@@ -46,6 +46,7 @@ var namedTools = []namedTool{
 	{name: "todo", foreign: "todowrite todoread"}, {name: "enter_plan_mode", foreign: "enterplanmode"},
 	{name: "exit_plan_mode", foreign: "exitplanmode"}, {name: "ask_user", foreign: "askuserquestion"},
 	{name: "random_number"}, {name: "mcp_find"}, {name: "skill", foreign: "skill"},
+	{name: "remember"},
 }
 
 // toolNamed finds a tool by its name, or by Claude Code's.

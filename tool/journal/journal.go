@@ -98,9 +98,12 @@ func (r *record) stands() bool { return !r.Undone && len(r.changes) > 0 }
 // directory.
 func Dir(state, root, session string) string { return filepath.Join(projectDir(state, root), session) }
 
-func projectDir(state, root string) string {
+func projectDir(state, root string) string { return filepath.Join(state, "journal", ProjectName(root)) }
+
+// ProjectName is the name of what artoo keeps of the project at root, an absolute path.
+func ProjectName(root string) string {
 	key := sha256.Sum256([]byte(root))
-	return filepath.Join(state, "journal", filepath.Base(root)+"-"+hex.EncodeToString(key[:6]))
+	return filepath.Base(root) + "-" + hex.EncodeToString(key[:6])
 }
 
 // Open opens the journal of cfg.Dir, or prepares one; nothing is written before

@@ -18,6 +18,7 @@ import (
 	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/journal"
 	"artoo/tool/lsp"
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
@@ -185,6 +186,9 @@ func (a *app) workspace() *agent.Workspace {
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
 		w.ConfigDir = dir
 	}
+	if dir, err := a.cfg.Paths.Memory(); err == nil && bool(a.cfg.Memory) {
+		w.Memory = filepath.Join(dir, journal.ProjectName(a.project.Root)+".md")
+	}
 	w.DenyFiles = a.hidden()
 	for _, b := range a.bundles() {
 		w.ReadDirs = append(w.ReadDirs, b.Root)
@@ -247,7 +251,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 		all = append(all, builtin.MCPTools()...)
 	}
 	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool {
-		return t.Optional && (t.Name != "lsp" || a.cfg.Servers == nil)
+		return t.Optional && (t.Name != "lsp" || a.cfg.Servers == nil) && (t.Name != agent.RememberTool || !bool(a.cfg.Memory))
 	})
 	names, err := a.cfg.SelectTools(namesOf(all), namesOf(on))
 	if err != nil {

@@ -134,11 +134,12 @@ func (q BundleQuestion) decided(yes bool) string {
 	return "added; artoo bundle rm " + q.Name + " takes it back"
 }
 
-// MemoryQuestion asks whether a line is added to an instruction file. Its texts may come from
+// MemoryQuestion asks whether a line is added to an instruction file, or to memory. Its texts may come from
 // outside.
 type MemoryQuestion struct {
 	File string
 	Diff string
+	Own  bool // the file is the project's memory, outside the project
 }
 
 func (q MemoryQuestion) show(b *asking)            { b.changes(q.Diff) }
@@ -149,6 +150,9 @@ func (q MemoryQuestion) keys() [][2]string {
 }
 
 func (q MemoryQuestion) decided(yes bool) string {
+	if yes && q.Own {
+		return "added; the model gets it with your next message; /memory edit changes it"
+	}
 	if yes {
 		return "added; the model gets it with your next message; /undo removes it"
 	}

@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"artoo/tool"
+	"artoo/tool/atomicfile"
+	"artoo/tool/edit"
+)
+
+// MemoryLimit bounds the part of a project's memory that is sent, in bytes.
+const MemoryLimit = 4 << 10
+
+// rememberedIs stands before the lines of memory for the model.
+const rememberedIs = "Lines that the user keeps about this project:\n"
+
+// remembered is the project's memory as it is sent: whole lines, MemoryLimit at most. The text is
+// "" where there are none.
+func (w *Workspace) remembered() (instruction, error) {
+	data, err := w.readMemory()
+	if err != nil {
+		return instruction{}, err
+	}
+	if len(data) > MemoryLimit {
+		data = data[:bytes.LastIndexByte(data[:MemoryLimit+1], '\n')+1]
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+	if text != "" {
+		text = rememberedIs + text
+	}
+	return instruction{Path: w.Memory, Text: text}, nil
+}
+
+func (w *Workspace) readMemory() ([]byte, error) {
+	if w.Memory == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(w.Memory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memory: %w", err)
+	}
+	return data, nil
+}
+
+// Remembered returns the project's memory and the path of its file, "" where memory is off.
+func (a *Agent) Remembered() (text, path string, err error) {
+	w := a.session.opt.Workspace
+	if w == nil || w.Memory == "" {
+		return "", "", nil
+	}
+	data, err := w.readMemory()
+	return string(data), w.Memory, err
+}
+
+// SetRemembered replaces the project's memory, which must be as before still. The model gets it
+// with the next message.
+func (a *Agent) SetRemembered(before, after string) error {
+	now, path, err := a.Remembered()
+	switch {
+	case err != nil:
+		return err
+	case path == "":
+		return errors.New("memory is off")
+	case now != before:
+		return fmt.Errorf("%s was changed meanwhile: nothing is written", path)
+	}
+	return atomicfile.Write(path, []byte(after), 0o600)
+}
+
+// PlanRemembered plans adding a line to the project's memory. It changes nothing. The path of the
+// plan is "" where memory is off.
+func (a *Agent) PlanRemembered(line string) (Memory, error) {
+	before, path, err := a.Remembered()
+	if err != nil || path == "" {
+		return Memory{}, err
+	}
+	m := Memory{Path: path, private: true, before: []byte(before)}
+	if !utf8.ValidString(before) {
+		return m, fmt.Errorf("%s is no text in UTF-8", path)
+	}
+	if m.after = withLine(m.before, line); len(m.after) > MemoryLimit {
+		return m, fmt.Errorf("memory would have more than the %d KB that are sent: shorten it with /memory edit", MemoryLimit>>10)
+	}
+	m.Diff, err = edit.DiffFiles("memory", m.before, m.after, before != "", true)
+	return m, err
+}
+
+// RememberTool is the name of the tool with which the model asks to add to memory.
+const RememberTool = "remember"
+
+type rememberInput struct {
+	Line string `json:"line" jsonschema:"one short fact"`
+}
+
+func rememberTool() tool.Tool {
+	return tool.New(tool.Def{Name: RememberTool, Kind: tool.KindNone, Optional: true,
+		Description: "Ask the user to keep a line about this project for later sessions. " +
+			"For lasting facts and wishes of the user that no file holds; never for secrets."},
+		func(_ context.Context, _ *tool.Env, in rememberInput) (tool.Access, error) {
+			line := strings.Join(strings.Fields(in.Line), " ")
+			if line == "" {
+				return tool.Access{}, errors.New("remember: line is empty")
+			}
+			return tool.Access{Kind: tool.KindNone, Verb: "remember", Object: line}, nil
+		}, nil)
+}
+
+const (
+	chooseAdd  = "yes: later sessions here begin with it"
+	chooseDrop = "no: leave memory as it is"
+)
+
+func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error) {
+	in, err := tool.Decode[rememberInput](*p.tool, p.call.Input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	m, err := t.agent.PlanRemembered(in.Line)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("remember: %w", err)
+	}
+	if m.Path == "" {
+		return tool.Result{}, errors.New("remember: memory is off")
+	}
+	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionChoice, Choices: []string{chooseAdd, chooseDrop}, Grants: true,
+		Text: "add this line to the memory of this project? " + strings.Join(strings.Fields(in.Line), " ")})
+	switch {
+	case ctx.Err() != nil:
+		return tool.Result{}, context.Cause(ctx)
+	case errors.Is(err, ErrNobody):
+		return tool.Result{}, fmt.Errorf("remember: %w: the line was not added", ErrNobody)
+	case err != nil:
+		return tool.Result{}, err
+	case answer.Verdict == StopTurn:
+		p.stop = ErrStopped
+		return tool.Result{Text: "The user stopped the turn. The line was not added.", Summary: "not added"}, nil
+	case answer.Text != chooseAdd:
+		reason := answer.Text
+		if reason == chooseDrop {
+			reason = ""
+		}
+		return tool.Result{Text: "The user did not add the line" + because(reason) + ".", Summary: "not added" + because(reason)}, nil
+	}
+	if err := t.agent.Remember(m); err != nil {
+		return tool.Result{}, fmt.Errorf("remember: %w", err)
+	}
+	return tool.Result{Text: "The line was added.", Summary: "added"}, nil
+}
