@@ -118,7 +118,7 @@ func (b *Bundle) read() error {
 		data = b.Data(at)
 	}
 	if data == nil {
-		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor a Gemini extension ("+geminiManifest+")",
+		return wrong(b.Source, "neither a Claude Code plugin ("+claudeManifest+") nor an extension ("+geminiManifest+")",
 			"a directory or address of one", nil)
 	}
 	var m manifest

@@ -32,7 +32,7 @@ type bundleCommand struct {
 }
 
 func newBundle(a *app) *cobra.Command {
-	c := a.command("bundle [list|add|show|update|rm] [--yes]", "plugin bundles: Claude Code plugins and Gemini extensions", common())
+	c := a.command("bundle [list|add|show|update|rm] [--yes]", "plugin bundles: skills, commands, servers and hooks", common())
 	b := bundleCommand{app: a, json: jsonFlag(c), yes: c.PersistentFlags().Bool("yes", false, "add or update without a question")}
 	list := func(context.Context, []string) error { return b.list() }
 	c.RunE = func(*cobra.Command, []string) error { return b.list() }

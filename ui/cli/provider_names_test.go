@@ -54,6 +54,9 @@ func TestOnlyTheProvidersKnowTheirNames(t *testing.T) {
 		}
 		read++
 		for _, text := range literals(t, path) {
+			if name == "config/hooks.go" && text == "claude" {
+				continue // the form of hooks, whichever model answers
+			}
 			if whole[text] || word.MatchString(text) {
 				t.Errorf("%s: %q names a provider: its facts should", name, text)
 			}
