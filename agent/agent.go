@@ -42,7 +42,7 @@ type Agent struct {
 	end        func() error                       // ends what ForProject made; nil with New
 	exitCode   int                                // for hooks on the end of the session
 	reached    func() []string                    // lists what commands reach; nil without a sandbox
-	servers    *mcp.Manager                       // of ForProject, maybe without servers; nil with New
+	servers    *mcp.Manager                       // ForProject makes it, maybe without servers; nil with New
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it
 }
 

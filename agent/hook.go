@@ -27,7 +27,7 @@ import (
 
 // Hooks are the commands that run at events of a session.
 type Hooks struct {
-	List []extension.Hook // in the order in which they run
+	List []extension.Hook // They run in this order.
 	// Environ is artoo's own environment, of which hooks get what extension.Environ keeps.
 	Environ []string
 	// Approved explains, before each run, why the hook of a repository must not run any more; nil
@@ -51,7 +51,7 @@ type hooks struct {
 	notices sync.WaitGroup // hooks on notify, which nobody waits for
 
 	mu     sync.Mutex
-	warned map[string]bool // what the user was warned of
+	warned map[string]bool // the texts of warnings that the user had
 }
 
 // hook is a hook with what it matches.
@@ -338,7 +338,7 @@ func (s *session) startConfined(cmd *exec.Cmd) (shell.Started, error) {
 }
 
 func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte, limit time.Duration) (end hookEnd, err error) {
-	var files [6]*os.File // what the hook reads and artoo writes, what artoo reads and the hook writes, and the same for errors
+	var files [6]*os.File // three pipes: the hook's input, output and errors
 	for i := 0; i < len(files); i += 2 {
 		if files[i], files[i+1], err = os.Pipe(); err != nil {
 			return end, err
@@ -373,7 +373,7 @@ func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte,
 	<-started.Done()
 	started.Release()
 	for _, i := range []int{2, 4} {
-		_ = files[i].SetReadDeadline(time.Now().Add(hookPipe)) // what could not be killed may hold it open
+		_ = files[i].SetReadDeadline(time.Now().Add(hookPipe)) // a process that could not be killed may hold it open
 	}
 	reading.Wait()
 	end.exit = started.Exit()

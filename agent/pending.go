@@ -33,8 +33,8 @@ type pending struct {
 	paged   bool   // the tool kept to the limit of a page itself
 	apart   bool   // it is no part of the conversation
 
-	opinion     permission.Opinion // of the hooks before the call
-	hookContext []string           // what hooks add to the result, for the model
+	opinion     permission.Opinion // the hooks before the call gave it
+	hookContext []string           // the hooks' texts for the model
 	halt        error              // A hook denied the call and ends the turn; nil otherwise.
 	answeredBy  string             // the hook that answered a question about the call; "" for none
 

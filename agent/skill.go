@@ -25,8 +25,8 @@ type skillInput struct {
 
 // Bounds of the tool with its catalogue, of the results of a query and of what a loaded skill names.
 const (
-	skillBytes   = 1750 // in a request, the tool with all around it
-	skillFraming = 90   // of these, what a wire writes around name, description and schema
+	skillBytes   = 1750 // the tool's share of a request, with all around it
+	skillFraming = 90   // a wire's share of these, around name, description and schema
 	mostFound    = 20
 	mostFiles    = 50
 )

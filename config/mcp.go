@@ -68,7 +68,7 @@ func (c loader) applyMCP(t *table) {
 			t.doc.wrong(sub.at("type"), sub.name("type")+": "+strconv.Quote(in.Type)+" is not one of stdio, http, sse", `type = "sse"`)
 		}
 		if len(t.doc.problems) > before {
-			continue // what is left of the table would be blamed for what is wrong in it
+			continue // else the rest of the table would be blamed
 		}
 		if key, why, hint := checkServer(s, c.mask); why != "" {
 			t.doc.wrong(sub.at(key), strings.TrimSuffix(sub.name(key), ".")+": "+why, hint)

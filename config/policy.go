@@ -27,10 +27,10 @@ const SystemDir = "/etc/artoo"
 type Policy struct {
 	File string // "" where there is none
 
-	Modes     []string // of approval, that may be chosen besides plan; nil for all
+	Modes     []string // the approval modes that may be chosen besides plan; nil for all
 	Providers []string // nil for all
 	Models    []string // globs; nil for all
-	Hosts     []string // of model servers, MCP servers and the web tools; nil for all
+	Hosts     []string // model servers, MCP servers and the web tools may be there; nil for all
 	Servers   []string // globs of addresses and command lines of MCP servers; nil for all
 	HooksOnly bool     // Hooks of others do not run.
 	Hooks     []extension.Hook

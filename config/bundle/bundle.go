@@ -39,12 +39,12 @@ type Bundle struct {
 	// Servers are objects with mcpServers, in the form of .mcp.json; Hooks those with hooks, in the
 	// form of Claude Code's hooks.json.
 	Servers, Hooks []Part
-	Unused         []string // what artoo does not use of it, in words
+	Unused         []string // the parts that artoo does not use, in words
 }
 
 // Part is a piece of JSON of a bundle.
 type Part struct {
-	Place string // for messages: "review: hooks/hooks.json"
+	Place string // Messages name it: "review: hooks/hooks.json"
 	Data  []byte
 }
 

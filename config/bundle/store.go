@@ -28,7 +28,7 @@ import (
 // Bounds of a bundle: more nobody looks through, and its content is summed at each start.
 const (
 	mostEntries  = 5000
-	mostBytes    = 4 << 20 // of a file
+	mostBytes    = 4 << 20 // a file's
 	mostTogether = 32 << 20
 )
 
@@ -167,7 +167,7 @@ func readTree(dir string) (files []File, err error) {
 			return err
 		case path.Base(name) == ".git" && d.IsDir():
 			return fs.SkipDir
-		case path.Base(name) == ".git": // of a work tree elsewhere
+		case path.Base(name) == ".git": // a work tree elsewhere has it
 			return nil
 		case entries > mostEntries:
 			return fmt.Errorf("%s is one of more than %d entries", name, mostEntries)

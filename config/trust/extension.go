@@ -19,9 +19,9 @@ import (
 // Extension is a server or hook that a repository supplies, as the user approves it: once.
 type Extension struct {
 	Kind    string   // "hook" or "server"
-	Name    string   // for people: "before_tool", or a server's name
-	Command string   // in full, or the address
-	Details []string // what else it gets, and the project's files that it names, a row each
+	Name    string   // "before_tool", or a server's name
+	Command string   // the whole command, or the address
+	Details []string // its variables, and the project's files that it names, a row each
 	Files   []string // those of the project that it names, relative to the root
 	Sum     string   // SHA-256 of all that it is, and of the content of these files, in hex
 }

@@ -26,10 +26,10 @@ import (
 
 // Bounds of settings that can be trusted, in bytes and entries: nobody looks through more.
 const (
-	mostBytes    = 16 << 20 // of one file
+	mostBytes    = 16 << 20 // one file's
 	mostTogether = 64 << 20
 	mostEntries  = 20_000
-	mostShown    = 1 << 20 // of a file whose content is kept
+	mostShown    = 1 << 20 // a file's whose content is kept
 	mostKept     = 16 << 20
 )
 

@@ -20,8 +20,8 @@ import (
 
 // Bounds of what the model sees of MCP servers before it asks, in bytes as JSON.
 const (
-	serverLine  = 62 // of one server
-	serversMost = 10 // that are named; the others are a count
+	serverLine  = 62 // one server's
+	serversMost = 10 // So many are named; the others are a count.
 )
 
 // The names of the tools through which the model uses MCP servers.

@@ -30,7 +30,7 @@ type Origin struct {
 	Source Source
 	Bundle string // the bundle's name; "" for other sources
 	Root   string // the absolute directory of the bundle or repository; "" for other sources
-	Place  string // for messages: "config.toml line 7", ".mcp.json"
+	Place  string // Messages name it: "config.toml line 7", ".mcp.json"
 }
 
 // Server is an MCP server: a command or an address.
@@ -47,7 +47,7 @@ type Server struct {
 
 	URL     string            // the address of an HTTP server; "" for a command
 	SSE     bool              // the old transport of 2024-11-05
-	Headers map[string]string // as Env
+	Headers map[string]string // Variables are replaced as in Env.
 	// TokenEnv is a variable, TokenCommand a command line whose first line of output is the bearer
 	// token. Without either the server's OAuth is used.
 	TokenEnv     string

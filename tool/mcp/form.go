@@ -29,8 +29,8 @@ type Field struct {
 	Name, Title, Description string
 	Type                     FieldType
 	Format                   string   // email, uri, date, date-time or ""
-	Choices                  []Choice // of Choice and Choices
-	Default                  any      // as JSON has it; nil for none
+	Choices                  []Choice // the kinds Choice and Choices have them
+	Default                  any      // a value of JSON; nil for none
 	Required                 bool
 	// The bounds of a number, of the length of a text in characters, or of how many choices there
 	// are; nil for none.
@@ -56,7 +56,7 @@ type Choice struct{ Value, Title string }
 // Answer is the user's. The zero value cancels.
 type Answer struct {
 	Action  Action
-	Content map[string]any // of an accepted form, by the fields' names
+	Content map[string]any // the values of an accepted form, by the fields' names
 }
 
 // Action is what the user did.

@@ -69,7 +69,7 @@ type web struct {
 	s      *server
 	origin *url.URL
 	old    bool         // the transport of 2024-11-05
-	status atomic.Int32 // of the last answer
+	status atomic.Int32 // the last answer's
 	listen atomic.Int32 // how often the server was listened to
 }
 
@@ -230,7 +230,7 @@ func (b *lineBody) Read(into []byte) (int, error) {
 func (b *lineBody) Close() error { return b.body.Close() }
 
 const (
-	listenWait = 3 * time.Second // for the headers of a stream that is only listened to
+	listenWait = 3 * time.Second // A stream that is only listened to sends its headers in this time.
 	maxListens = 3
 )
 

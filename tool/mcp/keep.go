@@ -20,7 +20,7 @@ import (
 // user: another server of the same name has another one.
 type keeper struct {
 	dir  string // "" keeps it in memory
-	name string // of the file, without extension
+	name string // the file's, without extension
 
 	mu   sync.Mutex
 	read bool

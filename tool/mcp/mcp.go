@@ -23,7 +23,7 @@ type Config struct {
 	// keeps them in memory.
 	State   string
 	Root    string   // the project's root, absolute: the only root that servers are given
-	Environ []string // as os.Environ gives it; servers get only a part of it
+	Environ []string // the form of os.Environ; servers get only a part of it
 	Version string   // artoo's, for the servers' own logs
 	// Start starts a server's process, confined or not; nil starts it on this machine as it is.
 	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)
@@ -72,13 +72,13 @@ type Info struct {
 // Tool is a tool of a server.
 type Tool struct {
 	Server      string
-	Name        string // as the server has it
+	Name        string // the server's own
 	Full        string // mcp__SERVER__TOOL, at most 64 characters
 	Title       string
 	Description string
 	Input       json.RawMessage // a JSON Schema whose root is an object, always the same bytes
 	Output      json.RawMessage // nil for none
-	Claims      string          // what the server says of itself, in words; it decides nothing
+	Claims      string          // the server's own words about the tool, which decide nothing
 	Reads       bool            // the user lists it as one that only reads
 	Direct      bool            // the user wants it as a function
 	Changed     bool            // its definition is not the one that was seen first or accepted
@@ -87,11 +87,11 @@ type Tool struct {
 // Content is one part of a result.
 type Content struct {
 	Kind ContentKind
-	Text string // of a text
+	Text string // a text's
 	MIME string
-	Data []byte // of an image, a sound or a blob
-	URI  string // of a link or a resource
-	Name string // of a link; may be ""
+	Data []byte // an image's, a sound's or a blob's
+	URI  string // a link's or a resource's
+	Name string // a link's; may be ""
 }
 
 // ContentKind is the kind of a part.
@@ -111,7 +111,7 @@ type Result struct {
 	Content    []Content
 	Structured json.RawMessage // nil for none
 	IsError    bool            // the tool says that it failed
-	Notices    []string        // for the user: a result that its schema does not allow, for one
+	Notices    []string        // The user reads these: a result that its schema does not allow, for one.
 }
 
 // Progress is how far a call is. Total is 0 where the server does not know.

@@ -350,7 +350,7 @@ func (s *server) fetch(ctx context.Context, address string) (*auth.Authorization
 	}
 	q := u.Query()
 	r := &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}
-	switch { // what stands beside an error may come from another server than the one asked
+	switch { // the fields beside an error may come from another server than the one asked
 	case q.Get("error") != "":
 		return nil, errors.New("the server of the login refused it")
 	case r.Code == "":

@@ -35,7 +35,7 @@ const (
 type Place struct {
 	Kind Kind
 	Dir  string // absolute
-	Name string // for messages, such as ~/.agents/skills
+	Name string // Messages name it, such as ~/.agents/skills
 	// Taken has the contents of the files by their paths below Dir, with slashes, as they were
 	// trusted. nil reads Dir, and follows its links.
 	Taken map[string][]byte
@@ -125,10 +125,10 @@ func (i Item) Files(most int) (list []string, more bool) {
 // Bounds of what is looked at in one place.
 const (
 	mostItems = 500
-	mostBytes = 256 << 10 // of a file
+	mostBytes = 256 << 10 // a file's
 	mostDirs  = 2000
 	mostDepth = 5
-	headBytes = 4 << 10 // of a file, which are read first
+	headBytes = 4 << 10 // A file's first bytes are read first.
 )
 
 // file is the name of a skill's file.
@@ -355,7 +355,7 @@ type Library struct {
 	mu     sync.Mutex
 	places []Place
 	hidden []string
-	found  map[Kind][]Item // of the kinds that were looked for
+	found  map[Kind][]Item // the kinds that were looked for have entries
 	shadow map[Kind][]string
 	wrong  map[Kind][]string
 }

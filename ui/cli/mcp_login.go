@@ -31,7 +31,7 @@ type signIn struct {
 	listener net.Listener // nil where no port could be had: the address is pasted then
 
 	mu      sync.Mutex
-	state   string      // of the login that is waited for
+	state   string      // the login that is waited for has it
 	arrived chan string // gets its address
 	pasted  chan string // lines of stdin; nil before they are read
 }

@@ -91,7 +91,7 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 
 // repositoryPlaces are those of the trusted repository, the nearest first.
 func (a *app) repositoryPlaces() (places []skill.Place) {
-	taken := map[string]map[string][]byte{} // by directory
+	taken := map[string]map[string][]byte{} // The keys are directories.
 	for _, f := range a.repoSettings.Files {
 		dir, rel, ok := splitShared(f.Name)
 		if !ok || f.Data == nil { // a dangling link

@@ -222,7 +222,7 @@ func CheckPolicy(policy string) Check {
 
 // Hook is a hook with what its program needs.
 type Hook struct {
-	Text  string // in a line
+	Text  string // one line
 	Wrong string // why its program cannot be started; "" for nothing
 }
 

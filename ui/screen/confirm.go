@@ -96,8 +96,8 @@ func (lay *layout) confirmLine(q Confirmation, verb, about string) string {
 // takes the place of the one there is. Its texts may come from outside.
 type BundleQuestion struct {
 	Name  string
-	Lines []string // what it supplies, commands in full, and its files
-	Diff  string   // from the version there is; "" for a bundle that is added
+	Lines []string // its servers, hooks and the like, commands in full, and its files
+	Diff  string   // its changes to the present version; "" for a bundle that is added
 	All   string   // every file with its content, for the pager
 }
 

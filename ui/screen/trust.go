@@ -90,8 +90,8 @@ type ExtensionQuestion struct {
 	Dir     string // the project's root
 	Kind    string // "hook" or "server"
 	Name    string
-	Command string   // in full
-	Details []string // what else it gets
+	Command string   // the whole command
+	Details []string // its variables and other input
 	All     string   // the files that it names with their content, for the pager
 }
 

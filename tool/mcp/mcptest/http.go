@@ -29,9 +29,9 @@ type Web struct {
 	refresh  string // and the refresh token
 	issued   int
 	renewed  int
-	codes    map[string]url.Values // what a code was asked for with
-	requests []http.Header         // of POST requests to /mcp
-	streams  map[string]chan any   // of the old transport
+	codes    map[string]url.Values // the query that asked for a code
+	requests []http.Header         // the headers of POST requests to /mcp
+	streams  map[string]chan any   // the old transport's
 }
 
 // NewWeb makes a server whose own address, without path, is url as soon as SetURL was called.
