@@ -68,7 +68,8 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 // replace sets the user's version of the input, as if the model had sent it.
 // One that may not run leaves the call as it was, and is the error.
 func (a *prompter) replace(ctx context.Context, p *pending, answer Answer) error {
-	before, decision, reads := p.call, p.decision, p.reads
+	before, decision, reads, opinion, halt := p.call, p.decision, p.reads, p.opinion, p.halt
+	p.opinion = permission.Opinion{} // It was about the input before.
 	p.call.Input = json.RawMessage(answer.Input)
 	a.calls.plan(ctx, p)
 	a.calls.beforeTool(ctx, p)
@@ -87,6 +88,7 @@ func (a *prompter) replace(ctx context.Context, p *pending, answer Answer) error
 		return nil
 	}
 	p.final, p.outcome, p.call, p.decision, p.reads = false, CallResult{}, before, decision, reads
+	p.opinion, p.halt = opinion, halt
 	return err
 }
 

@@ -130,6 +130,9 @@ func (c *calls) unconfined(ctx context.Context, p *pending) (tool.Result, error)
 		c.cb.notice(NoticeWarning, "sandbox lost ("+p.refused.Error()+"): commands now run unconfined")
 	}
 	p.refused = nil
+	if p.opinion.Verdict == permission.Run { // A hook allowed the call as a confined one.
+		p.opinion = permission.Opinion{}
+	}
 	if err := c.policy(p); err != nil {
 		return tool.Result{}, err
 	}

@@ -217,10 +217,11 @@ func (s *session) callInput(event extension.Event, p *pending) hookInput {
 func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (hookAnswer, error) {
 	select {
 	case h.running <- struct{}{}:
-		defer func() { <-h.running }()
 	case <-ctx.Done():
 		return hookAnswer{}, context.Cause(ctx)
 	}
+	next := sync.OnceFunc(func() { <-h.running })
+	defer next()
 	failed := func(err error) (hookAnswer, error) {
 		return hookAnswer{}, fmt.Errorf("%s failed: %w", k.called(), err)
 	}
@@ -240,6 +241,7 @@ func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hook
 		return failed(err)
 	}
 	end, err := h.run(ctx, s, k, data)
+	next() // A notice may have to wait for an answer of the user.
 	if cause := context.Cause(ctx); cause != nil {
 		return hookAnswer{}, cause
 	}

@@ -21,7 +21,9 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 		return
 	}
 	var o permission.Opinion
-	for _, k := range c.session.hooksOn(extension.BeforeTool, claudeTool(p.tool.Name)) {
+	list := c.session.hooksOn(extension.BeforeTool, claudeTool(p.tool.Name))
+	for i := 0; i < len(list); i++ {
+		k, before := list[i], p.call.Input
 		if p.final || o.Verdict == permission.Refuse || !c.session.opt.Policy.Concerns(k.rules, p.tool.Name, p.call.Access) {
 			continue
 		}
@@ -35,6 +37,13 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 			o = permission.Opinion{Verdict: permission.Refuse, Failed: true, Object: err.Error()}
 		default:
 			o = c.heed(ctx, p, k, o, answer)
+		}
+		if k.Source != extension.SourcePolicy && !bytes.Equal(before, p.call.Input) { // The policy's see the call that runs.
+			for _, earlier := range list[:i] {
+				if earlier.Source == extension.SourcePolicy {
+					list = append(list, earlier)
+				}
+			}
 		}
 	}
 	p.opinion = o
@@ -95,7 +104,8 @@ func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error)
 	}
 	for _, k := range c.session.hooksOnCall(extension.OnQuestion, p) {
 		in := c.session.callInput(extension.OnQuestion, p)
-		in.Reason, in.Rule, in.Diff = q.Reason, q.Rule, cmp.Or(q.Diff, q.Call.Access.Diff)
+		in.Reason, in.Rule, in.Diff, in.Kind = q.Reason, q.Rule, cmp.Or(q.Diff, q.Call.Access.Diff), string(q.Kind)
+		in.Access.Outside = in.Access.Outside || q.Kind == QuestionOutside
 		c.cb.clock.pause()
 		answer, err := c.session.hooks.ask(ctx, c.session, c.cb, k, in)
 		c.cb.clock.resume()
@@ -129,6 +139,9 @@ func (c *calls) answerOf(k hook, q Question, answer hookAnswer) (a Answer, ok bo
 	case answer.Decision == permission.Refuse:
 		return Answer{Verdict: No, Reason: answer.Reason}, true
 	case answer.Decision != permission.Run:
+		return Answer{}, false
+	case answer.Input != nil && q.Kind != QuestionApproval:
+		c.session.hooks.warnOnce(c.session, c.cb, k.called()+": its allow is of another input than the one in question, and does not count")
 		return Answer{}, false
 	case !k.MayAnswer:
 		c.session.hooks.warnOnce(c.session, c.cb, k.called()+" has no may_answer = true: its allow is not taken for your yes")

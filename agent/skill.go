@@ -108,13 +108,20 @@ func (s *session) notifyOnce(text string) {
 	}
 }
 
+// openSkill makes a skill's directory readable. A repository's lies in the project.
+func (s *session) openSkill(i skill.Item) error {
+	files := s.opt.Env.Files
+	if files == nil || i.Place.Taken != nil {
+		return nil
+	}
+	return files.AllowRead(i.Dir())
+}
+
 // loadSkill makes a skill's directory readable and returns its text; had means that the model has
 // it already.
 func (s *session) loadSkill(i skill.Item) (text string, had bool, err error) {
-	if files := s.opt.Env.Files; files != nil {
-		if err := files.AllowRead(i.Dir()); err != nil {
-			return "", false, err
-		}
+	if err := s.openSkill(i); err != nil {
+		return "", false, err
 	}
 	if text, err = s.skillText(i); err != nil {
 		return "", false, err
@@ -263,10 +270,18 @@ func (t *turn) remindOf(text string) error {
 
 // loadedIn are the skills that calls in a history loaded.
 func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
+	failed := map[string]bool{} // The keys are IDs of calls.
+	for _, m := range history {
+		for _, part := range m.Parts {
+			if r, ok := part.(provider.ToolResult); ok && r.IsError {
+				failed[r.CallID] = true
+			}
+		}
+	}
 	for _, m := range history {
 		for _, c := range m.Calls() {
 			var in skillInput
-			if c.Name != Skill || json.Unmarshal(c.Input, &in) != nil {
+			if c.Name != Skill || failed[c.ID] || json.Unmarshal(c.Input, &in) != nil {
 				continue
 			}
 			i, ok := s.opt.Skills.Find(skill.Skill, in.Name)
@@ -277,7 +292,7 @@ func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
 			if err != nil {
 				continue // It cannot be given again; a call will say why.
 			}
-			if files := s.opt.Env.Files; files != nil && files.AllowRead(i.Dir()) != nil {
+			if s.openSkill(i) != nil {
 				continue
 			}
 			loaded = append(loaded, loadedSkill{i.Name, text})

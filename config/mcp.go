@@ -220,7 +220,7 @@ func validServerName(name string) bool {
 	if _, own, bundled := strings.Cut(name, ":"); bundled {
 		name = own
 	}
-	return name != "" && len(name) <= 24 && !strings.Contains(name, "__") &&
+	return name != "" && len(name) <= 24 && !strings.Contains(name, "__") && strings.Trim(name, "_") == name &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
@@ -430,7 +430,7 @@ func serverName(name string) string {
 	for strings.Contains(name, "__") {
 		name = strings.ReplaceAll(name, "__", "_")
 	}
-	return name[:min(len(name), 24)]
+	return strings.Trim(name[:min(len(name), 24)], "_")
 }
 
 // plainJSON is JSON without the comments and the commas at an end that editors allow. Lines stay.

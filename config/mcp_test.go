@@ -62,6 +62,7 @@ func TestServersThatAreRefused(t *testing.T) {
 		"[mcp.s]\ncommand = [\"x\"]\nurl = \"https://a.example/\"":                               "not both",
 		"[mcp.Upper]\ncommand = [\"x\"]":                                                         "a-z, 0-9",
 		"[mcp.a__b]\ncommand = [\"x\"]":                                                          "a-z, 0-9",
+		"[mcp.a_]\ncommand = [\"x\"]":                                                            "a-z, 0-9",
 		"[mcp.s]\nurl = \"ftp://a.example/\"":                                                    "http",
 		"[mcp.s]\ncommand = [\"x\"]\nenv = { API_KEY = \"abcdef\" }":                             "API_KEY holds a key as it is",
 		"[mcp.s]\ncommand = [\"x\"]\nenv = { HOST = \"sk-live-1234567890\" }":                    "HOST holds a key as it is",

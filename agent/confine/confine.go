@@ -63,6 +63,7 @@ type Changes interface {
 // Confiner is the sandbox of one session. Make one with New.
 type Confiner struct {
 	config Config
+	given  Config // It is never written, so that any goroutine may read it.
 	facts  sandbox.Facts
 
 	start   sync.Once
@@ -80,7 +81,7 @@ type Confiner struct {
 // New makes a Confiner. facts are what the machine can do here. Nothing is started before the
 // first command.
 func New(config Config, facts sandbox.Facts) *Confiner {
-	return &Confiner{config: config, facts: facts}
+	return &Confiner{config: config, given: config, facts: facts}
 }
 
 // open starts the sandbox.
@@ -139,7 +140,7 @@ func (c *Confiner) StartMCP(cmd *exec.Cmd) (shell.Started, error) {
 // networked is the same sandbox with the machine's network, whose caches and temporary files are
 // apart. It is open.
 func (c *Confiner) networked() (*Confiner, error) {
-	config := c.config
+	config := c.given
 	config.Network, config.Loopback = true, nil
 	if config.Cache != "" {
 		config.Cache = filepath.Join(config.Cache, "servers")

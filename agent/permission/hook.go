@@ -15,7 +15,7 @@ type Opinion struct {
 }
 
 // firm are the codes of questions that a hook's allow does not answer.
-var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept}
+var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged}
 
 // Heeding is the decision with what hooks say of the call. Deny rules and the mode plan stand above
 // a hook's deny; then come ask rules and what every mode asks about, a hook's ask, a hook's allow,

@@ -26,6 +26,7 @@ func TestTheWeightOfWhatHooksSay(t *testing.T) {
 		{"an allow rule and an ask", runs(RuleAllows), Ask, ModeAuto, Ask, HookAsks},
 		{"reading and an ask", runs(ReadsOnly), Ask, ModeAsk, Ask, HookAsks},
 		{"the mode and an allow", asks(OtherHost), Run, ModeAsk, Run, HookAllows},
+		{"a changed definition and an allow", asks(ToolChanged), Run, ModeAuto, Ask, ToolChanged},
 		{"plan and an allow", Decision{}.because(Refuse, Reason{Code: PlanMode}), Run, ModePlan, Refuse, PlanMode},
 		{"a layer in plan and an allow", runs(OnLayer), Run, ModePlan, Run, OnLayer},
 		{"no opinion", asks(OtherHost), "", ModeAsk, Ask, OtherHost},

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"net/url"
+	"strconv"
 )
 
 // The limits of what a server may define.
@@ -82,8 +84,8 @@ func (s *server) renew(ctx context.Context, l *link) error {
 		}
 	}
 	for _, d := range c.Definitions {
-		if _, pinned := c.Pinned[d.Name]; !pinned {
-			c.Pinned[d.Name] = d
+		if full := FullName(s.Name, d.Name); c.Pinned[full].Name == "" {
+			c.Pinned[full] = d
 		}
 	}
 	s.store(c)
@@ -186,7 +188,7 @@ func (c *catalogue) prepare(s *server) {
 		if removed {
 			hidden++
 		}
-		if old, pinned := c.Pinned[d.Name]; pinned {
+		if old, pinned := c.Pinned[full]; pinned {
 			t.Changed = old.text() != d.text()
 		}
 		names[full] = true
@@ -299,6 +301,10 @@ func schema(raw json.RawMessage, clean func(string) string) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
+	left := maxFollowed
+	if err := followed(top, top, nil, &left); err != nil {
+		return nil, err
+	}
 	out, err := json.Marshal(checked)
 	if err != nil {
 		return nil, err
@@ -311,6 +317,76 @@ func schema(raw json.RawMessage, clean func(string) string) (json.RawMessage, er
 		return nil, fmt.Errorf("cannot be used: %w", err)
 	}
 	return out, nil
+}
+
+// maxFollowed is how many parts a schema may have with its references followed: the library checks
+// a value against all of them, at once and without a bound of its own.
+const maxFollowed = 20_000
+
+// followed counts the parts of a schema with its references followed; on are those on the way. It
+// refuses references in a circle, with which checking a value might not end.
+func followed(root, part any, on []string, left *int) error {
+	if *left--; *left < 0 {
+		return fmt.Errorf("has over %d parts with its references", maxFollowed)
+	}
+	switch part := part.(type) {
+	case []any:
+		for _, p := range part {
+			if err := followed(root, p, on, left); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, key := range []string{"$ref", "$dynamicRef"} {
+			ref, is := part[key].(string)
+			if !is {
+				continue
+			}
+			if slices.Contains(on, ref) {
+				return errors.New("refers to itself")
+			}
+			target, ok := pointed(root, ref)
+			if !ok {
+				return errors.New("has a reference that artoo does not follow")
+			}
+			if err := followed(root, target, append(slices.Clip(on), ref), left); err != nil {
+				return err
+			}
+		}
+		for _, p := range part {
+			if err := followed(root, p, on, left); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pointed is the part of a schema that a reference of the form #/a/b names.
+func pointed(root any, ref string) (part any, ok bool) {
+	ref, err := url.PathUnescape(ref)
+	if err != nil || ref != "#" && !strings.HasPrefix(ref, "#/") {
+		return nil, false
+	}
+	part = root
+	for _, name := range strings.Split(ref, "/")[1:] {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		switch at := part.(type) {
+		case map[string]any:
+			part, ok = at[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if ok = err == nil && i >= 0 && i < len(at); ok {
+				part = at[i]
+			}
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	return part, true
 }
 
 // bounded cleans the texts of a part of a schema and refuses what is too deep or refers elsewhere.
@@ -332,6 +408,9 @@ func bounded(v any, depth int, nodes *int, clean func(string) string) (any, erro
 			}
 		}
 	case map[string]any:
+		if _, is := v["$id"].(string); is && depth > 1 {
+			return nil, errors.New("has a document within it")
+		}
 		for _, key := range []string{"$ref", "$dynamicRef"} {
 			if ref, is := v[key].(string); is && !strings.HasPrefix(ref, "#") {
 				return nil, errors.New("refers to another document, which is never fetched")

@@ -148,7 +148,7 @@ func (m *Manager) Changes(server string) ([]Change, error) {
 	var list []Change
 	c := s.catalogue()
 	for _, d := range c.Definitions {
-		if old, pinned := c.Pinned[d.Name]; pinned && old.text() != d.text() {
+		if old, pinned := c.Pinned[FullName(s.Name, d.Name)]; pinned && old.text() != d.text() {
 			list = append(list, Change{Tool: d.Name, Old: old.text(), New: d.text()})
 		}
 	}
@@ -164,7 +164,7 @@ func (m *Manager) Accept(server string) error {
 	c := *s.catalogue()
 	c.Pinned = map[string]definition{}
 	for _, d := range c.Definitions {
-		c.Pinned[d.Name] = d
+		c.Pinned[FullName(s.Name, d.Name)] = d
 	}
 	s.store(&c)
 	return nil

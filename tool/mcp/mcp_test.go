@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -322,6 +323,39 @@ func TestChangedDefinitionsAreMarkedUntilAccepted(t *testing.T) {
 	}
 	if find(m).Changed {
 		t.Error("changed after it was accepted")
+	}
+}
+
+// A name that becomes one which the user has a rule for is no first sight.
+func TestADefinitionKeepsItsPinUnderItsFullName(t *testing.T) {
+	c := &catalogue{Definitions: []definition{{Name: "get_x", Input: json.RawMessage(`{}`)}},
+		Pinned: map[string]definition{"mcp__s__get_x": {Name: "get.x", Input: json.RawMessage(`{}`)}}}
+	c.prepare(&server{Server: extension.Server{Name: "s"}})
+	if len(c.tools) != 1 || !c.tools[0].Changed {
+		t.Errorf("got %+v", c.tools)
+	}
+}
+
+// The library checks a value against all references at once, and has no bound of its own.
+func TestSchemasWhoseCheckMightNotEndAreRefused(t *testing.T) {
+	wide := `{"type":"object","$ref":"#/$defs/0","$defs":{`
+	for i := range 30 {
+		wide += fmt.Sprintf(`"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%[2]d"}]},`, i, i+1)
+	}
+	wide += `"30":false}}`
+	for raw, want := range map[string]string{
+		`{"type":"object","$ref":"#"}`: "refers to itself",
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}`: "refers to itself",
+		wide: "parts with its references",
+		`{"type":"object","properties":{"a":{"$ref":"#anchor"}}}`:                                          "does not follow",
+		`{"type":"object","properties":{"a":{"$id":"https://x.example/","$ref":"#/b"}}}`:                   "a document within",
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"string"}}}`:   "",
+		`{"type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{"items":[{"type":"string"}]}}}`: "",
+	} {
+		_, err := schema(json.RawMessage(raw), func(text string) string { return text })
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.80s: %v, want %q", raw, err, want)
+		}
 	}
 }
 

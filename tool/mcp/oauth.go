@@ -158,9 +158,7 @@ func (s *server) refresh(ctx context.Context, rejected string) (*login, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l != nil {
-			s.logged = l
-		}
+		s.logged = l // Another process may have logged out.
 	}
 	l := s.logged
 	if l == nil || l.Token.RefreshToken == "" {
@@ -206,7 +204,9 @@ func (l *login) renew(ctx context.Context, client *http.Client) (*oauth2.Token, 
 	if inHeader {
 		req.SetBasicAuth(url.QueryEscape(l.ClientID), url.QueryEscape(l.Secret))
 	}
-	resp, err := client.Do(req)
+	straight := *client // A redirect would take the secrets of the form elsewhere.
+	straight.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := straight.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -170,7 +170,11 @@ func (s *server) begin(st *start, pause time.Duration) {
 		timer := time.AfterFunc(startLimit, func() { cancel(errSlow) })
 		defer timer.Stop()
 	}
-	l, err := s.open(ctx)
+	err := context.Cause(ctx) // artoo may have ended during the pause
+	var l *link
+	if err == nil {
+		l, err = s.open(ctx)
+	}
 	if err == nil {
 		if err = s.renew(ctx, l); err != nil {
 			l.end()
