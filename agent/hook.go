@@ -138,7 +138,7 @@ func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, 
 
 // called is how messages name a hook: its command, and where it stands.
 func (k hook) called() string {
-	return text.Clip(text.FirstLine(k.String()), 60) + " (" + k.Place + ")"
+	return text.Clip(text.FirstLine(k.String()), 120) + " (" + k.Place + ")"
 }
 
 // hookInput is what a hook gets on its standard input, for all events.

@@ -237,14 +237,13 @@ func (t *Terminal) helpCommands() {
 	t.columns(rows)
 	t.helpOwn()
 	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
-	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
-	t.Text("#TEXT adds a line to AGENTS.md. More: /help keys, /help approvals")
+	t.Text("@FILE names a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
 }
 
 func helpKeys() [][]string {
 	return [][]string{
 		{"Enter", "send; during a turn: queue (/queue now: at the next step)"},
-		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line; where reported, Shift-Enter"},
+		{`\ Enter, Ctrl-J, Alt-Enter`, `a new line; where reported, Shift-Enter; """ around several`},
 		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears, twice leaves"},
 		{"Esc Esc", "clear the line; if empty, same as /undo"},
 		{"Ctrl-D", "leave, on an empty line"},
