@@ -237,7 +237,7 @@ func (t *Terminal) helpCommands() {
 	t.columns(rows)
 	t.helpOwn()
 	t.Text("!CMD runs a command and shows the model its output; !!CMD just runs it")
-	t.Text("@FILE names a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
+	t.Text("@FILE: a file; #TEXT adds to AGENTS.md. More: /help keys, /help approvals")
 }
 
 func helpKeys() [][]string {
