@@ -40,7 +40,7 @@ type Agent struct {
 	steps      *atomic.Int64                      // counts those of the parent's turn; nil for no sub-agent
 	tasks      int                                // counts the sub-agents that were begun
 	end        func() error                       // ends what ForProject made; nil with New
-	exitCode   int                                // for hooks on the end of the session
+	exitCode   int                                // hooks on the end of the session get it
 	reached    func() []string                    // lists what commands reach; nil without a sandbox
 	servers    *mcp.Manager                       // ForProject makes it, maybe without servers; nil with New
 	kill       atomic.Pointer[context.CancelFunc] // kills the calls of the last turn; nil before it

@@ -173,7 +173,10 @@ func relative(elements []string) bool {
 }
 
 // splitList splits a list at newlines, and at commas outside the parentheses of rules.
-func splitList(text string) []string {
+func splitList(text string) []string { return splitAt(',', text) }
+
+// splitAt splits a text at newlines, and at a separator outside parentheses; nil for no element.
+func splitAt(separator byte, text string) []string {
 	var elems []string
 	depth, start := 0, 0
 	add := func(end int) {
@@ -191,7 +194,7 @@ func splitList(text string) []string {
 		case c == '\n':
 			depth = 0
 			add(i)
-		case c == ',' && depth == 0:
+		case c == separator && depth == 0:
 			add(i)
 		}
 	}

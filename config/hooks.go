@@ -48,7 +48,7 @@ func (d *document) hooks(v any, from extension.Origin) (hooks []extension.Hook) 
 func (t *table) hook(from extension.Origin) extension.Hook {
 	var read hookTable
 	t.fill(&read)
-	h := extension.Hook{Origin: from, On: extension.Event(read.On), PassEnv: read.PassEnv, Match: splitRules(read.Match),
+	h := extension.Hook{Origin: from, On: extension.Event(read.On), PassEnv: read.PassEnv, Match: splitAt('|', read.Match),
 		Claude: read.Format == "claude", Warn: read.OnFailure == "warn", MayAnswer: read.MayAnswer != nil && *read.MayAnswer}
 	t.hookCommand(&h)
 	t.hookTimeout(&h)
@@ -107,29 +107,4 @@ func (t *table) hookTimeout(h *extension.Hook) {
 		t.doc.wrong(t.at("timeout"), t.name("timeout")+" is not a time like 10s", `timeout = "10s"`)
 	}
 	h.Timeout = time.Duration(limit)
-}
-
-// splitRules splits rules at the bars outside of their parentheses.
-func splitRules(text string) (rules []string) {
-	depth, start := 0, 0
-	add := func(end int) {
-		if rule := strings.TrimSpace(text[start:end]); rule != "" {
-			rules = append(rules, rule)
-		}
-		start = end + 1
-	}
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '(':
-			depth++
-		case c == ')' && depth > 0:
-			depth--
-		case c == '|' && depth == 0:
-			add(i)
-		}
-	}
-	if text != "" {
-		add(len(text))
-	}
-	return rules
 }

@@ -73,7 +73,7 @@ type Confiner struct {
 
 	servers struct {
 		once     sync.Once
-		confiner *Confiner // that of MCP servers; nil before the first one
+		confiner *Confiner // confines MCP servers; nil before the first one
 		broken   error
 	}
 }

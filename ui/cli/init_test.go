@@ -20,8 +20,8 @@ import (
 const (
 	initRuns   = 10        // of which the quickest counts
 	initRatio  = 8         // times net/http's own
-	initBytes  = 1_820_000 // a tenth above what they do
-	initAllocs = 10_000
+	initBytes  = 1_680_000 // a little above their allocations
+	initAllocs = 9_300
 	maxBinary  = 34_000_000 // bytes
 )
 
