@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/tool/environ"
 	"artoo/tool/shell"
 	"artoo/ui/sanitize"
 )
@@ -175,6 +176,7 @@ func (s *signIn) openBrowser(address string) string {
 		words = append(words, address)
 	}
 	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = environ.WithoutKeys(os.Environ(), s.cfg.KeyVariables()...)
 	shell.OwnGroup(cmd)
 	if cmd.Start() != nil {
 		return ""
