@@ -65,9 +65,15 @@ type Prompt struct {
 	taken     int
 }
 
+// run is the prompt's goroutine. After a panic it never counts as ended: a conversation that went
+// on would leave by itself, with 0, before the crash ends the program.
 func (p *Prompt) run() {
-	defer close(p.ended)
 	defer p.Guard()
+	p.loop()
+	close(p.ended)
+}
+
+func (p *Prompt) loop() {
 	for {
 		chunks := p.in.chunks
 		if p.lent || p.queue.bytes > maxQueued {
@@ -127,7 +133,7 @@ func (p *Prompt) later(timer <-chan time.Time, f func()) {
 
 func (p *Prompt) do(f func()) {
 	done := make(chan struct{})
-	if p.Post(func() { defer close(done); f() }) {
+	if p.Post(func() { f(); close(done) }) {
 		select {
 		case <-done:
 		case <-p.ended:
