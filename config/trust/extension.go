@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"artoo/tool/extension"
 )
@@ -59,7 +62,8 @@ func OfServer(root string, s extension.Server) Extension {
 		e.Details = append(e.Details, "its token comes from "+s.TokenCommand)
 	}
 	s.Origin = extension.Origin{}
-	e.finish(root, s.Dir, s, append([]string{s.TokenCommand}, s.Command...))
+	texts := append(slices.Collect(maps.Values(s.Env)), s.TokenCommand)
+	e.finish(root, s.Dir, s, append(texts, s.Command...))
 	return e
 }
 
@@ -72,53 +76,90 @@ func (e *Extension) finish(root, dir string, value any, texts []string) {
 	}
 	sum.Write(data)
 	for _, name := range named(root, dir, texts) {
-		fmt.Fprintf(sum, "\n%q ", name)
 		e.Files, e.Details = append(e.Files, name), append(e.Details, "it names "+name)
-		if err := copyFile(sum, root, name); err != nil {
-			fmt.Fprintf(sum, "%v", err)
-		}
+		fmt.Fprintf(sum, "\n%q %s", name, sumOf(root, name))
 	}
 	e.Sum = hex.EncodeToString(sum.Sum(nil))
 }
 
-// named are the project's files that texts name, relative to its root, each once.
+// named are the project's files that texts name, relative to its root, sorted: a file whose name
+// stands in them, as do those of all directories between it and root, or dir. A shell line has more
+// ways of putting a path together than can be read, and a file too many only asks once more.
 func named(root, dir string, texts []string) (names []string) {
-	project := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", root, "$CLAUDE_PROJECT_DIR", root, `"`, "", "'", "", `\`, "")
-	for _, text := range texts {
-		words := strings.FieldsFunc(project.Replace(text), func(r rune) bool { return strings.ContainsRune(" \t\n;&|<>()=`,", r) })
-		for _, word := range append(words, project.Replace(text)) {
-			for _, base := range []string{root, dir} {
-				at := word
-				if !filepath.IsAbs(at) {
-					at = filepath.Join(base, word)
-				}
-				name, err := filepath.Rel(root, at)
-				if err != nil || base == "" || !filepath.IsLocal(name) || slices.Contains(names, name) {
-					continue
-				}
-				if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
-					names = append(names, name)
-				}
+	unquoted := strings.NewReplacer(`"`, "", "'", "", `\`, "")
+	plain := func(text string) string { return strings.ToLower(unquoted.Replace(text)) }
+	text := plain(strings.Join(texts, "\n"))
+	seen := map[string]bool{}
+	var look func(at string)
+	look = func(at string) {
+		real, err := filepath.EvalSymlinks(at)
+		name, err2 := filepath.Rel(root, real)
+		if err != nil || err2 != nil || !filepath.IsLocal(name) || seen[real] {
+			return // it leads out of the project, or was looked at
+		}
+		seen[real] = true
+		entries, err := os.ReadDir(real)
+		if err != nil {
+			return // no line can name a file in it either
+		}
+		for _, entry := range entries {
+			if !standsIn(text, plain(entry.Name())) {
+				continue
+			}
+			switch info, err := os.Stat(filepath.Join(real, entry.Name())); {
+			case err != nil:
+			case info.IsDir():
+				look(filepath.Join(real, entry.Name()))
+			case info.Mode().IsRegular():
+				names = append(names, filepath.Join(name, entry.Name()))
 			}
 		}
 	}
+	if resolved, err := filepath.EvalSymlinks(root); err == nil {
+		root = resolved
+	}
+	look(root)
+	if dir != "" {
+		look(dir)
+	}
+	slices.Sort(names)
 	return names
 }
 
-// copyFile writes the content of a regular file below root.
-func copyFile(to io.Writer, root, name string) error {
+// standsIn reports whether a text has a name in it that is not a part of a longer word.
+func standsIn(text, name string) bool {
+	ofWord := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for at := 0; ; at++ {
+		next := strings.Index(text[at:], name)
+		if next < 0 {
+			return false
+		}
+		at += next
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(name):])
+		if !ofWord(before) && !ofWord(after) {
+			return true
+		}
+	}
+}
+
+// sumOf is the SHA-256 of a regular file below root, in hex, or why it cannot be read.
+func sumOf(root, name string) string {
 	at, err := os.OpenRoot(root)
 	if err != nil {
-		return err
+		return reason(err)
 	}
 	defer at.Close()
 	f, err := at.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return err
+		return reason(err)
 	}
 	defer f.Close()
-	_, err = io.Copy(to, io.LimitReader(f, mostBytes))
-	return err
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return reason(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Approval is what the user said of an extension of a project.
