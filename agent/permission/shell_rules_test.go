@@ -203,6 +203,7 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		{"bash(rm:*)", "rmdir x"}, {"bash(rm:*)", "grep rm x"}, {"bash(rm:*)", "echo 'rm x'"},
 		{"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"}, {"bash(rm:*)", "git rm x"},
 		{"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
+		{"bash(git push:*)", "sh ~/next.sh"}, {"bash(git push:*)", "bash -e ~/next.sh a"},
 	} {
 		lineIs(t, testPolicy(t, ModeAsk, "bash", "", c.rule), c.line, Run)
 	}

@@ -166,6 +166,8 @@ func shellScript(words []Word) (script string, how wrapping) {
 			next = words[i+1]
 		}
 		switch letters := strings.TrimLeft(text, "-+"); {
+		case strings.HasPrefix(text, "~/"):
+			return "", wrapsNothing // a script in the home: no value of HOME makes an option of it
 		case !words[i].Known || words[i].Glob:
 			return "", wrapsUnseen
 		case text == "--noprofile", text == "--norc":
