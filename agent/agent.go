@@ -334,13 +334,13 @@ func (a *Agent) open(s *conversation.Session) error {
 	}
 	system, settings, instructions := a.session.opt.System, a.session.settingsNow(), []instruction(nil)
 	if w != nil {
-		var cut bool
+		var left []string
 		var err error
-		if instructions, cut, err = w.instructions(); err != nil {
+		if instructions, left, err = w.instructions(); err != nil {
 			return err
 		}
-		if cut {
-			a.session.notify("the instruction files are longer than 32 KB together; the rest was left out")
+		for _, n := range left {
+			a.session.notify(n)
 		}
 		system = w.systemPrompt(settings, instructions, a.session.opt.Env.Environ)
 	}

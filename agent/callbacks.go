@@ -140,6 +140,8 @@ const (
 	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
 	// YesForSession the mode edits. With No the reason goes to the model.
 	QuestionPlan QuestionKind = "plan"
+	// QuestionMemory asks whether the line that is the call's object is added to the project's memory.
+	QuestionMemory QuestionKind = "memory"
 	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text is the answer, ""
 	// where the user gave none.
 	QuestionChoice QuestionKind = "choice"
@@ -181,7 +183,6 @@ type Question struct {
 	// QuestionCompact.
 	Plan, Text string
 	Choices    []string
-	Grants     bool // the first of Choices permits something
 	Then       permission.Mode
 	Form       *mcp.Request // the server's words; nil for other questions
 	// Number and Of count the questions of one reply, from 1.

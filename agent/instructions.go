@@ -119,18 +119,25 @@ func instructionsChanged(before, after []instruction) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (w *Workspace) instructions() ([]instruction, bool, error) {
+// instructions are those of the files and of memory. left are notices on what was left out of them.
+func (w *Workspace) instructions() (list []instruction, left []string, err error) {
 	root, dir := w.Project.Root, w.Project.Dir
 	if w.NoProject {
 		root, dir = "", ""
 	}
 	list, cut, err := instructionsOf(w.ConfigDir, root, dir)
 	if err != nil {
-		return nil, cut, err
+		return nil, nil, err
 	}
-	remembered, err := w.remembered()
+	if cut {
+		left = append(left, "the instruction files are longer than 32 KB together; the rest was left out")
+	}
+	remembered, cut, err := w.remembered()
 	if err != nil {
-		return nil, cut, err
+		return nil, nil, err
+	}
+	if cut {
+		left = append(left, "only the first 4 KB of this project's memory are sent; /memory edit shortens it")
 	}
 	if remembered.Text != "" {
 		list = append(list, remembered)
@@ -138,7 +145,7 @@ func (w *Workspace) instructions() ([]instruction, bool, error) {
 	for i := range list {
 		list[i].Text = w.masked(list[i].Text)
 	}
-	return list, cut, nil
+	return list, left, nil
 }
 
 // guide gives the instructions of a subdirectory when a file there is touched for the first time.

@@ -1,12 +1,14 @@
 package agent_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"artoo/agent"
 	"artoo/provider/fake"
+	"artoo/tool"
 	"artoo/tool/project"
 )
 
@@ -61,4 +63,41 @@ func TestALineToRememberFitsTheFile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// whileAsked changes something while a question stands, and says yes.
+type whileAsked struct {
+	agent.NopCallbacks
+	change func()
+}
+
+func (w whileAsked) Ask(context.Context, agent.Question) (agent.Answer, error) {
+	w.change()
+	return agent.Answer{Verdict: agent.Yes}, nil
+}
+
+// Another session may have added a line while the question stood: both are kept.
+func TestALineIsAddedToMemoryAsItIsWhenTheUserAnswers(t *testing.T) {
+	dir := t.TempDir()
+	memory := filepath.Join(dir, "memory.md")
+	opt := testOptions(&fake.Provider{Steps: []fake.Step{fake.Call("c1", agent.RememberTool, `{"line":"mine"}`), fake.Say("ok")}})
+	opt.Tools = ownTools(agent.RememberTool)
+	opt.Workspace = &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}, Memory: memory}
+	a := made(t, opt)
+	mustSend(t, a, whileAsked{change: func() { must(t, os.WriteFile(memory, []byte("- theirs\n"), 0o600)) }}, "go")
+	if got, err := os.ReadFile(memory); err != nil || string(got) != "- theirs\n- mine\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestASubAgentCannotAskToAddToMemory(t *testing.T) {
+	dir := t.TempDir()
+	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "task", `{"prompt":"look"}`), fake.Say("seen"), fake.Say("ok")}}
+	opt := testOptions(p)
+	opt.Tools = ownTools("task", agent.RememberTool)
+	opt.Tools = append(opt.Tools, makeTool("look", tool.KindRead, nil))
+	opt.Workspace = &agent.Workspace{Project: project.Project{Root: dir, Dir: dir}, Memory: filepath.Join(dir, "memory.md")}
+	mustSend(t, made(t, opt), &recorder{}, "go")
+	wantLines(t, offered(p.Requests()[0]), "task", agent.RememberTool, "look")
+	wantLines(t, offered(p.Requests()[1]), "look")
 }

@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/atomicfile"
 	"artoo/tool/edit"
+	"artoo/tool/text"
 )
 
 // MemoryLimit bounds the part of a project's memory that is sent, in bytes.
@@ -22,20 +23,22 @@ const MemoryLimit = 4 << 10
 const rememberedIs = "Lines that the user keeps about this project:\n"
 
 // remembered is the project's memory as it is sent: whole lines, MemoryLimit at most. The text is
-// "" where there are none.
-func (w *Workspace) remembered() (instruction, error) {
+// "" where there are none; cut reports that some were left out. Of a first line that is too long,
+// the beginning is sent.
+func (w *Workspace) remembered() (lines instruction, cut bool, err error) {
 	data, err := w.readMemory()
 	if err != nil {
-		return instruction{}, err
+		return instruction{}, false, err
 	}
-	if len(data) > MemoryLimit {
-		data = data[:bytes.LastIndexByte(data[:MemoryLimit+1], '\n')+1]
+	kept := strings.TrimSpace(string(data))
+	if cut = len(kept) > MemoryLimit; cut {
+		end := strings.LastIndexByte(kept[:MemoryLimit+1], '\n')
+		kept = text.Cut(kept, cmp.Or(max(end, 0), MemoryLimit))
 	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
-	if text != "" {
-		text = rememberedIs + text
+	if kept = strings.ToValidUTF8(kept, "\uFFFD"); kept != "" {
+		kept = rememberedIs + kept
 	}
-	return instruction{Path: w.Memory, Text: text}, nil
+	return instruction{Path: w.Memory, Text: kept}, cut, nil
 }
 
 func (w *Workspace) readMemory() ([]byte, error) {
@@ -115,11 +118,6 @@ func rememberTool() tool.Tool {
 		}, nil)
 }
 
-const (
-	chooseAdd  = "yes: later sessions here begin with it"
-	chooseDrop = "no: leave memory as it is"
-)
-
 func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error) {
 	in, err := tool.Decode[rememberInput](*p.tool, p.call.Input)
 	if err != nil {
@@ -132,8 +130,7 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	if m.Path == "" {
 		return tool.Result{}, errors.New("remember: memory is off")
 	}
-	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionChoice, Choices: []string{chooseAdd, chooseDrop}, Grants: true,
-		Text: "add this line to the memory of this project? " + strings.Join(strings.Fields(in.Line), " ")})
+	answer, err := t.calls.askAfter(ctx, p, Question{Kind: QuestionMemory})
 	switch {
 	case ctx.Err() != nil:
 		return tool.Result{}, context.Cause(ctx)
@@ -144,14 +141,13 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	case answer.Verdict == StopTurn:
 		p.stop = ErrStopped
 		return tool.Result{Text: "The user stopped the turn. The line was not added.", Summary: "not added"}, nil
-	case answer.Text != chooseAdd:
-		reason := answer.Text
-		if reason == chooseDrop {
-			reason = ""
-		}
-		return tool.Result{Text: "The user did not add the line" + because(reason) + ".", Summary: "not added" + because(reason)}, nil
+	case answer.Verdict != Yes:
+		return tool.Result{Text: "The user did not add the line" + because(answer.Reason) + ".", Summary: "not added" + because(answer.Reason)}, nil
 	}
-	if err := t.agent.Remember(m); err != nil {
+	if m, err = t.agent.PlanRemembered(in.Line); err == nil { // The user may have changed the file meanwhile.
+		err = t.agent.Remember(m)
+	}
+	if err != nil {
 		return tool.Result{}, fmt.Errorf("remember: %w", err)
 	}
 	return tool.Result{Text: "The line was added.", Summary: "added"}, nil

@@ -143,8 +143,6 @@ func choice(s *screen.Screen, q agent.Question) dialogue[agent.Answer] {
 				return a, unclear, "please answer with a number from 1 to " + most + " (Enter trims)"
 			case q.Kind == agent.QuestionCompact && text != "":
 				return a, grants, ""
-			case q.Grants && text == q.Choices[0]:
-				return a, grants, ""
 			case !known:
 				return a, unclear, "no choice " + text + ": type a number from 1 to " + most + ", or your own words"
 			}

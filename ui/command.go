@@ -76,7 +76,7 @@ func commands() []command {
 		{name: "skills", help: "skills and commands", run: runSkills},
 		{name: "mcp", args: "[NAME]", help: "servers; start one", run: runMCP, complete: completeServers},
 		{name: "init", help: "write AGENTS.md", run: runInit},
-		{name: "memory", args: "[edit]", help: "lines it keeps", run: runMemory, complete: oneOf("edit")},
+		{name: "memory", args: "[edit]", help: "project memory", run: runMemory, complete: oneOf("edit")},
 		{name: "config", aliases: []string{"settings", "set"}, args: "[all]", help: "the settings", run: runConfig,
 			complete: oneOf("all")},
 		{name: "doctor", help: "check the setup", run: runDoctor},

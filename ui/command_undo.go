@@ -185,11 +185,11 @@ func runMemory(ctx context.Context, t *Terminal, arg string) error {
 	case err != nil:
 		return err
 	case path == "":
-		t.Note("memory is off: on = true in [memory] of config.toml, or ARTOO_MEMORY=on, keeps lines about each project. " +
-			"The model reads AGENTS.md; #TEXT adds a line to it, /init writes one")
+		t.Note("memory is off; on = true under [memory] in config.toml, or ARTOO_MEMORY=on, turns it on. " +
+			"The model also reads AGENTS.md: #TEXT adds a line to it, /init writes one")
 		return nil
 	case arg == "":
-		t.Note(oneLine(path))
+		t.Note("memory of this project: " + oneLine(path))
 		if len(text) > agent.MemoryLimit {
 			t.Note("only the first 4 KB are sent; /memory edit shortens it")
 		}
@@ -199,7 +199,7 @@ func runMemory(ctx context.Context, t *Terminal, arg string) error {
 		}
 		return t.page(sanitize.Text(text, sanitize.Code))
 	case arg != "edit":
-		return fmt.Errorf("%q is not edit", arg)
+		return fmt.Errorf("unknown word %q: /memory edit changes the lines, /memory alone shows them", arg)
 	}
 	edited, saved, err := t.composeText(ctx, strings.TrimRight(text, "\n"))
 	if err != nil {

@@ -143,8 +143,8 @@ const maxOutput = 30 << 10
 // Ask asks the user, if one is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	switch q.Kind {
-	case agent.QuestionSteps, agent.QuestionPlan, agent.QuestionChoice, agent.QuestionCompact,
-		agent.QuestionForm:
+	case agent.QuestionSteps, agent.QuestionPlan, agent.QuestionMemory, agent.QuestionChoice,
+		agent.QuestionCompact, agent.QuestionForm:
 		return agent.Answer{}, agent.ErrNobody // a run without a conversation goes on, or ends, without
 	case agent.QuestionOutside, agent.QuestionWhole:
 		if c.runner.Ask == nil {

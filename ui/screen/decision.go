@@ -36,6 +36,8 @@ func (q Approval) keys() [][2]string {
 			{"n", "no, plan mode stays on; n REASON tells the model what to change"},
 			page, quit,
 		}
+	case agent.QuestionMemory:
+		return [][2]string{{"y", "yes, later sessions in this project begin with it"}, no, quit}
 	case agent.QuestionOutside:
 		return [][2]string{{"y", "yes, run it again, with the network, your keys and your home"}, no, page, quit}
 	case agent.QuestionWhole:
@@ -79,9 +81,14 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		r.since = s.opt.Now() // it begins now, not when the model asked for it
 		r.said = r.since
 		rule := line(cmp.Or(a.Rule, q.Rule))
-		if q.Kind == agent.QuestionPlan {
+		switch q.Kind {
+		case agent.QuestionPlan:
 			r.decision = final
 			s.must(s.layout.decidedLine(planDecided(q, a), 0))
+			return
+		case agent.QuestionMemory:
+			r.decision = final
+			s.must(s.layout.decidedLine(memoryDecided(a), 0))
 			return
 		}
 		if q.Kind == agent.QuestionChanges {

@@ -75,6 +75,9 @@ func (q Approval) show(b *asking) {
 		b.change(q)
 	case a.Kind == tool.KindServer:
 		b.server(q)
+	case q.Kind == agent.QuestionMemory:
+		b.what = "line"
+		b.other(q)
 	default:
 		b.other(q)
 	}
@@ -211,7 +214,7 @@ func (b *asking) other(q Approval) {
 	verb := callVerb(q.Call)
 	rows := b.lay.fold([]string{object}, b.lay.head(verb, ""), body, b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
-	if a.Kind != tool.KindNetwork || a.Object == "" {
+	if q.Kind != agent.QuestionMemory && (a.Kind != tool.KindNetwork || a.Object == "") {
 		rows = append(rows, b.input(q.Call.Input)...)
 	}
 	b.rows(rows)
@@ -356,6 +359,16 @@ func planDecided(q agent.Question, a agent.Answer) string {
 		return "not approved; turn stopped"
 	}
 	return prefixed("not approved", line(a.Reason))
+}
+
+func memoryDecided(a agent.Answer) string {
+	switch a.Verdict {
+	case agent.Yes:
+		return "added; /memory edit changes it"
+	case agent.StopTurn:
+		return "not added; turn stopped"
+	}
+	return prefixed("not added", line(a.Reason))
 }
 
 // OfferCommand asks for the command that a user chose to name.

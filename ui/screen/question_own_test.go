@@ -11,8 +11,8 @@ const thePlan = "# A clock for the cart\n\n1. `Cart` gets a **clock**: `New(now 
 	"2. the three callers pass `time.Now`\n\n| check | how |\n|---|---|\n| unit | `go test ./internal/cart` |\n\n" +
 	"```go\nc := cart.New(time.Now)\n```\n\nNothing else \x1b[2Jchanges.\n"
 
-// ownQuestions plays a plan that is refused, one that is approved, and two questions of
-// the model's own.
+// ownQuestions plays a plan that is refused, one that is approved, two questions of the model's
+// own, and two lines for memory.
 func (r *rig) ownQuestions() {
 	own := func(id, verb, object string) agent.Call {
 		c := call(id, verb, object)
@@ -42,6 +42,18 @@ func (r *rig) ownQuestions() {
 	r.OnToolCall(choice.Call)
 	r.typed(r.Choice(choice), "prices")
 	r.OnToolResult(choice.Call, ok("prices"))
+	memory := agent.Question{Kind: agent.QuestionMemory, Call: own("5", "remember", "the tests need \x1b[31m-race")}
+	r.OnToolCall(memory.Call)
+	r.typed(r.Question(memory), "?")
+	r.QuestionHelp(memory)
+	r.typed(r.Question(memory), "y")
+	r.Decided(memory, agent.Answer{Verdict: agent.Yes})
+	r.OnToolResult(memory.Call, ok("added"))
+	memory.Call, memory.Number, memory.Of = own("6", "remember", "commits are signed"), 2, 2
+	r.OnToolCall(memory.Call)
+	r.typed(r.Question(memory), "n not here")
+	r.Decided(memory, agent.Answer{Reason: "not here"})
+	r.OnToolResult(memory.Call, ok("not added: not here"))
 	full := agent.Question{Kind: agent.QuestionCompact,
 		Text: "the context is full: about 181,234 of 180,000 tokens. What becomes of its old part?",
 		Choices: []string{"summarise: the model sums it up now, which costs a request",
