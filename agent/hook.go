@@ -45,13 +45,16 @@ const (
 
 // hooks are those of an agent and its sub-agents.
 type hooks struct {
-	Hooks
-	list    []hook
-	running chan struct{}  // holds one while a hook runs: they run one at a time
-	notices sync.WaitGroup // hooks on notify, which nobody waits for
+	environ  []string
+	approved func(h extension.Hook) error
+	running  chan struct{}  // holds one while a hook runs: they run one at a time
+	notices  sync.WaitGroup // hooks on notify, which nobody waits for
 
-	mu     sync.Mutex
-	warned map[string]bool // the texts of warnings that the user had
+	mu       sync.Mutex
+	list     []hook
+	warned   map[string]bool // the texts of warnings that the user had
+	noticing context.Context // ends with the session
+	stop     context.CancelFunc
 }
 
 // hook is a hook with what it matches.
@@ -61,13 +64,20 @@ type hook struct {
 	matcher *regexp.Regexp // nil matches everything
 }
 
-// newHooks is nil where there are no hooks. The error is of a rule that can match nothing.
+// newHooks starts nothing. The error is of a rule that can match nothing.
 func newHooks(opt Hooks) (*hooks, error) {
-	if len(opt.List) == 0 {
-		return nil, nil
+	list, err := matching(opt.List)
+	if err != nil {
+		return nil, err
 	}
-	all := &hooks{Hooks: opt, running: make(chan struct{}, 1), warned: map[string]bool{}}
-	for _, h := range opt.List {
+	all := &hooks{environ: opt.Environ, approved: opt.Approved, running: make(chan struct{}, 1), list: list, warned: map[string]bool{}}
+	all.noticing, all.stop = context.WithCancel(context.Background())
+	return all, nil
+}
+
+// matching reads what hooks match. The error is of a rule that can match nothing.
+func matching(given []extension.Hook) (list []hook, err error) {
+	for _, h := range given {
 		k := hook{Hook: h}
 		for _, text := range h.Match {
 			rule, err := permission.ParseRule(text)
@@ -83,9 +93,9 @@ func newHooks(opt Hooks) (*hooks, error) {
 			}
 		}
 		k.matcher = matcherOf(h.Matcher)
-		all.list = append(all.list, k)
+		list = append(list, k)
 	}
-	return all, nil
+	return list, nil
 }
 
 // matcherOf reads Claude Code's matcher. One that cannot be read matches everything, so that no
@@ -101,12 +111,15 @@ func matcherOf(text string) *regexp.Regexp {
 	return matcher
 }
 
-// on are the hooks on an event whose matcher takes the subject: a tool, or a source, trigger or kind.
-func (s *session) hooksOn(event extension.Event, subject string) (list []hook) {
-	if s.hooks == nil {
-		return nil
-	}
-	for _, k := range s.hooks.list {
+// hooksOn are the hooks on an event whose matcher takes the subject: a tool, or a source, trigger or kind.
+func (s *session) hooksOn(event extension.Event, subject string) []hook {
+	s.hooks.mu.Lock()
+	defer s.hooks.mu.Unlock()
+	return on(s.hooks.list, event, subject)
+}
+
+func on(hooks []hook, event extension.Event, subject string) (list []hook) {
+	for _, k := range hooks {
 		if k.On == event && (k.matcher == nil || k.matcher.MatchString(subject)) {
 			list = append(list, k)
 		}
@@ -116,24 +129,22 @@ func (s *session) hooksOn(event extension.Event, subject string) (list []hook) {
 
 // hooksOnCall are the hooks on an event of a call.
 func (s *session) hooksOnCall(event extension.Event, p *pending) []hook {
-	list := s.hooksOn(event, claudeTool(p.tool.Name))
-	return slices.DeleteFunc(list, func(k hook) bool {
-		return !s.opt.Policy.Concerns(k.rules, p.tool.Name, p.call.Access)
-	})
+	return concerning(s.hooksOn(event, claudeTool(p.tool.Name)), s.opt.Policy, p.tool.Name, p.call.Access)
+}
+
+// concerning leaves those hooks in a list whose rules speak of a call.
+func concerning(list []hook, policy *permission.Policy, name string, access tool.Access) []hook {
+	return slices.DeleteFunc(list, func(k hook) bool { return !policy.Concerns(k.rules, name, access) })
 }
 
 // HooksBefore are the hooks that would be asked before a call, in order. The error is of a rule
 // that can match nothing.
 func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, access tool.Access) (asked []extension.Hook, err error) {
-	all, err := newHooks(Hooks{List: list})
-	if all == nil || err != nil {
-		return nil, err
-	}
-	s := &session{hooks: all, opt: Options{Policy: policy}}
-	for _, k := range s.hooksOnCall(extension.BeforeTool, &pending{tool: &tool.Tool{Def: tool.Def{Name: name}}, call: Call{Access: access}}) {
+	all, err := matching(list)
+	for _, k := range concerning(on(all, extension.BeforeTool, claudeTool(name)), policy, name, access) {
 		asked = append(asked, k.Hook)
 	}
-	return asked, nil
+	return asked, err
 }
 
 // called is how messages name a hook: its command, and where it stands.
@@ -227,8 +238,8 @@ func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hook
 	}
 	if k.Source.ThirdParty() {
 		in = in.masked(s)
-		if h.Approved != nil {
-			if err := h.Approved(k.Hook); err != nil {
+		if h.approved != nil {
+			if err := h.approved(k.Hook); err != nil {
 				return failed(err)
 			}
 		}
@@ -308,7 +319,7 @@ func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end h
 		}
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir, cmd.Env = root, extension.Environ(h.Environ, k.PassEnv...)
+	cmd.Dir, cmd.Env = root, extension.Environ(h.environ, k.PassEnv...)
 	if k.Claude {
 		for name, value := range variables {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -466,17 +477,26 @@ type hookError struct{ error }
 // Is reports whether it stands for ErrNobody: a headless run then ends as one without an answer.
 func (hookError) Is(target error) bool { return target == ErrNobody }
 
-// SetHooks makes these the hooks from the next message on. The error is of a rule that can match
-// nothing. Call it between turns.
+// SetHooks makes these the hooks from the next event on. The error is of a rule that can match
+// nothing. Any goroutine may call it.
 func (a *Agent) SetHooks(list []extension.Hook) error {
-	opt := a.session.opt.Hooks
-	opt.List = list
-	hooks, err := newHooks(opt)
+	all, err := matching(list)
 	if err == nil {
-		a.session.opt.Hooks, a.session.hooks = opt, hooks
+		h := a.session.hooks
+		h.mu.Lock()
+		h.list = all
+		h.mu.Unlock()
 	}
 	return err
 }
 
 // Hooks are the hooks of the session, in the order in which they run.
-func (a *Agent) Hooks() []extension.Hook { return a.session.opt.Hooks.List }
+func (a *Agent) Hooks() (list []extension.Hook) {
+	h := a.session.hooks
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, k := range h.list {
+		list = append(list, k.Hook)
+	}
+	return list
+}

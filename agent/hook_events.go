@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/agent/permission"
 	"artoo/provider"
@@ -17,7 +18,7 @@ import (
 // beforeTool asks the hooks before a call, in order: each sees the input that those before it
 // made. What they say goes into the decision. A call that cannot run has no hooks.
 func (c *calls) beforeTool(ctx context.Context, p *pending) {
-	if p.final || c.session.hooks == nil {
+	if p.final {
 		return
 	}
 	var o permission.Opinion
@@ -99,7 +100,7 @@ var asked = []QuestionKind{QuestionApproval, QuestionChanges, QuestionOutside, Q
 // ask asks the hooks on questions, of which those that may answer do so in the user's place, and
 // then the user. A hook that fails is an error, which denies.
 func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error) {
-	if c.session.hooks == nil || !slices.Contains(asked, q.Kind) {
+	if !slices.Contains(asked, q.Kind) {
 		return c.cb.Ask(ctx, q)
 	}
 	for _, k := range c.session.hooksOnCall(extension.OnQuestion, p) {
@@ -160,13 +161,14 @@ func (c *calls) answerOf(k hook, q Question, answer hookAnswer) (a Answer, ok bo
 
 // afterTool shows the hooks after a call what came of it. What they add follows the result.
 func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
-	if c.session.hooks == nil || ctx.Err() != nil {
+	list := c.session.hooksOnCall(extension.AfterTool, p)
+	if len(list) == 0 || ctx.Err() != nil {
 		return
 	}
 	in := c.session.callInput(extension.AfterTool, p)
 	said := outcomeOf(ctx, e.result, e.err, e.took)
 	in.Status, in.Text, in.Millis = said.Status, &said.Text, new(e.took.Milliseconds())
-	for _, k := range c.session.hooksOnCall(extension.AfterTool, p) {
+	for _, k := range list {
 		answer, err := c.session.hooks.ask(ctx, c.session, c.cb, k, in)
 		if err != nil {
 			c.session.hooks.warnOnce(c.session, c.cb, err.Error())
@@ -188,7 +190,7 @@ func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
 // it. What they add goes along with the message. The error is the denial.
 func (t *turn) beforeMessage(ctx context.Context, text string) error {
 	s := t.session
-	if s.hooks == nil || s.parent != nil {
+	if s.parent != nil {
 		return nil
 	}
 	add := func(k hook, answer hookAnswer) {
@@ -230,9 +232,6 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 // resumed reports whether a hook has the model go on after its answer; the error ends the turn.
 func (t *turn) resumed(ctx context.Context, reply provider.Done) (again bool, err error) {
 	s, event := t.session, extension.OnStop
-	if s.hooks == nil {
-		return false, nil
-	}
 	if s.parent != nil {
 		event = extension.OnAgentStop
 	}
@@ -299,22 +298,40 @@ func (s *session) notifyHooks(cb *serial, kind, text string) {
 	for _, k := range s.hooksOn(extension.OnNotify, kind) {
 		in := s.hookInput(extension.OnNotify)
 		in.Kind, in.Text = kind, new(s.masked(text))
+		s.hooks.mu.Lock()
+		ctx := s.hooks.noticing
+		s.hooks.mu.Unlock()
 		s.hooks.notices.Go(func() {
-			if _, err := s.hooks.ask(context.Background(), s, cb, k, in); err != nil {
+			if _, err := s.hooks.ask(ctx, s, cb, k, in); err != nil && ctx.Err() == nil {
 				s.hooks.warnOnce(s, cb, err.Error())
 			}
 		})
 	}
 }
 
+// endNotices waits for the hooks on notify, as long as a hook on the session's end may take, and
+// ends those that still run.
+func (h *hooks) endNotices() {
+	h.mu.Lock()
+	stop := h.stop
+	h.mu.Unlock()
+	timer := time.AfterFunc(extension.Hook{On: extension.SessionEnd}.Limit(), stop)
+	defer timer.Stop()
+	h.notices.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stop()
+	h.noticing, h.stop = context.WithCancel(context.Background())
+}
+
 // endSession runs the hooks on the end of a session in which something was said.
 func (a *Agent) endSession(reason string) {
 	s := a.session
-	if s.hooks == nil || s.parent != nil || s.source != "" {
+	if s.parent != nil || s.source != "" {
 		return
 	}
 	s.source = "ended"
-	s.hooks.notices.Wait()
+	s.hooks.endNotices()
 	for _, k := range s.hooksOn(extension.SessionEnd, reason) {
 		in := s.hookInput(extension.SessionEnd)
 		in.Reason = reason

@@ -30,7 +30,7 @@ type session struct {
 	opt    Options
 	model  Model    // who answers, with what was learned of it
 	parent *session // A sub-agent works for the parent; nil for none.
-	hooks  *hooks   // the parent's for a sub-agent; nil without hooks
+	hooks  *hooks   // the parent's for a sub-agent
 	// agentName is the name of a sub-agent ("task 2 (review)"); "" for others.
 	agentName string
 	source    string // how the session began, for hooks, until they were run; "" then
