@@ -182,20 +182,18 @@ func splitPort(host string) (name, port string) {
 }
 
 // matchesServer reports whether a glob covers a server: its address, of which scheme and host are
-// compared by themselves, or its command, word by word; * as the last word is any further ones. A
-// server whose variables change which program runs, or what it loads, is covered by none.
+// compared by themselves, or its command, word by word; * as the last word is any further ones. No
+// glob covers what becomes another path or text later, or a command with variables or a directory of
+// its own: too many of them change which program runs, or what it loads.
 func matchesServer(allowed string, s extension.Server) bool {
 	if s.URL != "" {
 		want, err := url.Parse(allowed)
 		at, err2 := url.Parse(s.URL)
 		return err == nil && err2 == nil && at.User == nil && want.Host != "" && want.Scheme == at.Scheme &&
 			matchesHost(want.Host, at.Host) && (want.Port() == at.Port()) &&
-			matchesGlob(cmp.Or(want.Path, "/"), cmp.Or(at.Path, "/"))
+			!shifts(at.Path) && matchesGlob(cmp.Or(want.Path, "/"), cmp.Or(at.Path, "/"))
 	}
-	loads := func(name string) bool {
-		return name == "PATH" || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_")
-	}
-	if slices.ContainsFunc(slices.Concat(slices.Collect(maps.Keys(s.Env)), s.PassEnv), loads) {
+	if len(s.Env) > 0 || len(s.PassEnv) > 0 || s.Dir != "" || slices.ContainsFunc(s.Command, shifts) {
 		return false
 	}
 	words := strings.Fields(allowed)
@@ -208,6 +206,13 @@ func matchesServer(allowed string, s extension.Server) bool {
 		}
 	}
 	return len(words) > 0 && len(words) == len(s.Command)
+}
+
+// shifts reports whether a text leads upwards as a path, also as a server may read it, or has a
+// variable that is replaced at the start.
+func shifts(text string) bool {
+	return strings.Contains(text, "${") ||
+		slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
 // readSystem reads the policy and the defaults of the system's directory.

@@ -86,7 +86,7 @@ func TestPolicyCoversModelsHostsAndServers(t *testing.T) {
 providers = ["anthropic", "claude-code"]
 models = ["claude-*-4*", "openai/gpt-5"]
 hosts = ["api.example.org", "*.corp.example", "localhost:8080", "[::1]:80"]
-servers = ["https://mcp.corp.example/a/*", "/usr/bin/uvx mcp-*", "/opt/db --readonly *"]
+servers = ["https://mcp.corp.example/a/*", "/usr/bin/uvx mcp-*", "/opt/db --readonly *", "/opt/tools/*", "./bin/server"]
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -128,12 +128,31 @@ servers = ["https://mcp.corp.example/a/*", "/usr/bin/uvx mcp-*", "/opt/db --read
 		{extension.Server{Command: []string{"/opt/db", "--readonly"}}, true},
 		{extension.Server{Command: []string{"/opt/db", "--readonly", "a", "b"}}, true},
 		{extension.Server{Command: []string{"/opt/db", "a"}}, false},
-		{extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, Env: map[string]string{"LD_PRELOAD": "x"}}, false},
-		{extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, PassEnv: []string{"PATH"}}, false},
+		{extension.Server{URL: "https://mcp.corp.example/a/../b"}, false},
+		{extension.Server{URL: "https://mcp.corp.example/a/%2e%2e/b"}, false},
+		{extension.Server{URL: "https://mcp.corp.example/a/..%2fb"}, false},
+		{extension.Server{URL: "https://mcp.corp.example/a/..%5Cb"}, false},
+		{extension.Server{URL: "https://mcp.corp.example/a/b..c"}, true},
+		{extension.Server{URL: "https://mcp.corp.example/a/${X}"}, false},
+		{extension.Server{Command: []string{"/opt/tools/${X}"}}, false},
+		{extension.Server{Command: []string{"/opt/db", "--readonly", "../x"}}, false},
+		{extension.Server{Command: []string{"/opt/tools/db"}}, true},
+		{extension.Server{Command: []string{"/opt/tools/../../home/me/db"}}, false},
+		{extension.Server{Command: []string{"./bin/server"}}, true},
+		{extension.Server{Command: []string{"./bin/server"}, Dir: "/home/me"}, false},
+		{extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, Dir: "/home/me"}, false},
 		{extension.Server{Command: []string{"/bin/sh"}, Origin: extension.Origin{Source: extension.SourcePolicy}}, true},
 	} {
 		if err := p.CheckServer(s.Server); (err == nil) != s.ok {
 			t.Errorf("%+v: %v", s.Server, err)
+		}
+	}
+	for _, name := range strings.Fields("PATH LD_PRELOAD DYLD_INSERT_LIBRARIES NODE_OPTIONS PYTHONPATH PYTHONSTARTUP BASH_ENV ENV PERL5OPT " +
+		"RUBYOPT JAVA_TOOL_OPTIONS npm_config_prefix UV_INDEX_URL PGHOST") {
+		own := extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, Env: map[string]string{name: "x"}}
+		passed := extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, PassEnv: []string{name}}
+		if p.CheckServer(own) == nil || p.CheckServer(passed) == nil {
+			t.Errorf("a server with %s is allowed", name)
 		}
 	}
 	none := &Policy{}
