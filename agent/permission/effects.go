@@ -20,6 +20,7 @@ type What string
 const (
 	RunsAutomatically What = "runs automatically" // the detail names the program
 	GitItself         What = "git itself"         // configuration, flags, refs of its own
+	RuleAsked         What = "asked by a rule"    // the detail is the rule
 	CannotUndo        What = "cannot be undone"   // the journal cannot hold the original
 	GitLoses          What = "git loses"
 	UncommittedWork   What = "uncommitted work goes"
@@ -87,7 +88,7 @@ func became(c sandbox.Change) What {
 
 // Matters are the kinds that a question shows last and never cuts, the strictest first.
 func Matters() []What {
-	return []What{RunsAutomatically, GitItself, CannotUndo, GitLoses, UncommittedWork, Never, Deleted, Linked, Executable, OtherMode}
+	return []What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, UncommittedWork, Never, Deleted, Linked, Executable, OtherMode}
 }
 
 // Others are the other kinds. Build output is only counted.
@@ -102,7 +103,7 @@ func (e Effects) Rows(short bool, kinds ...What) (rows []string) {
 	}
 	for _, what := range kinds {
 		entries := e.By[what]
-		whole := slices.Contains([]What{RunsAutomatically, GitItself, CannotUndo, GitLoses, Never, OfGit}, what)
+		whole := slices.Contains([]What{RunsAutomatically, GitItself, RuleAsked, CannotUndo, GitLoses, Never, OfGit}, what)
 		if short && !whole && names > MostNames && len(entries) > mostDirRows {
 			entries = ByDirectory(entries)
 		}

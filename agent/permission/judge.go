@@ -69,6 +69,7 @@ func (p *Policy) Judge(ctx context.Context, access tool.Access, d Decision, chan
 	p = p.deciding()
 	j := Judgement{Effects: Effects{By: map[What][]Entry{}, Files: Counts{}, Built: Counts{}}}
 	w := weigher{p: p, d: d, facts: facts, effects: &j.Effects}
+	w.denies, w.asks = p.forWriting(p.DenyRules), p.forWriting(p.AskRules)
 	w.lookUp(changes)
 	for _, c := range changes {
 		if ctx.Err() != nil {
@@ -131,6 +132,7 @@ type weigher struct {
 	d                    Decision
 	facts                Facts
 	effects              *Effects
+	denies, asks         writeRules
 	ignored, uncommitted map[string]bool
 	reverts              map[string]bool
 	original             int64             // bytes of the originals so far
@@ -168,7 +170,8 @@ func (w *weigher) add(c sandbox.Change) Class {
 		e.note(Never, name, "("+why+")")
 		return Nothing
 	}
-	if w.output(c, name) {
+	asks := w.asked(c)
+	if asks == "" && w.output(c, name) {
 		c.Output = cmp.Or(resultsOf(name), path.Dir(filepath.ToSlash(name)))
 	}
 	e.Apply = append(e.Apply, c)
@@ -196,6 +199,10 @@ func (w *weigher) add(c sandbox.Change) Class {
 	}
 	if why := w.guarded(c); why != "" {
 		e.note(RunsAutomatically, name, leads(c)+"("+why+")")
+		return Guarded
+	}
+	if asks != "" {
+		e.note(RuleAsked, name+slashOf(c.Mode), leads(c)+"("+asks+")")
 		return Guarded
 	}
 	if class == Content && what != OtherMode {
@@ -230,7 +237,70 @@ func (w *weigher) forbidden(c sandbox.Change) string {
 	case facts.GitData(filepath.ToSlash(below(w.p.Root, c.Path))) && !c.Mode.IsDir() && !c.Mode.IsRegular():
 		return "not a plain file, in git's data"
 	}
+	if r, ok := w.denies.cover(c.Path); ok {
+		return Decision{}.by(Refuse, RuleDenies, r).Reason()
+	}
 	return ""
+}
+
+// asked names the rule that asks about a change, "" for none. What the user allowed in this session
+// beats it, except one of the system's policy.
+func (w *weigher) asked(c sandbox.Change) string {
+	r, ok := w.asks.cover(c.Path)
+	if !ok || !r.Fixed && (w.d.Has(SessionAllows) || slices.ContainsFunc(w.p.session, func(allowed Rule) bool {
+		return allowed.names("write", tool.KindWrite) && allowed.matchesPath(w.p.Root, c.Path, false)
+	})) {
+		return ""
+	}
+	return Decision{}.by(Ask, RuleAsks, r).Reason()
+}
+
+// writeRules are the deny or ask rules for writing, for many paths.
+type writeRules struct {
+	rules []Rule
+	globs [][]string     // of each rule
+	dirs  map[string]int // the rule that covers a directory, -1 for none, as far as they were looked at
+}
+
+func (p *Policy) forWriting(rules []Rule) writeRules {
+	w := writeRules{dirs: map[string]int{}}
+	for _, r := range rules {
+		if !r.namesWidely("write", tool.KindWrite) {
+			continue
+		}
+		globs := []string{"/"}
+		if r.HasArg {
+			globs = r.globs(p.Root, true)
+		}
+		w.rules, w.globs = append(w.rules, r), append(w.globs, globs)
+	}
+	return w
+}
+
+// cover finds a rule that covers a path: as matchesPath does, but each directory is looked at once.
+func (w *writeRules) cover(file string) (Rule, bool) {
+	if len(w.rules) == 0 {
+		return Rule{}, false
+	}
+	at := w.find(filepath.ToSlash(file))
+	if at < 0 {
+		return Rule{}, false
+	}
+	return w.rules[at], true
+}
+
+func (w *writeRules) find(file string) int {
+	if dir := path.Dir(file); dir != file && dir != "." {
+		at, known := w.dirs[dir]
+		if !known {
+			at = w.find(dir)
+			w.dirs[dir] = at
+		}
+		if at >= 0 {
+			return at
+		}
+	}
+	return slices.IndexFunc(w.globs, func(globs []string) bool { return matchesGlob(globs, file, true) })
 }
 
 // guarded names the program that runs or obeys a new or changed file, "" for none: by its names, by

@@ -152,23 +152,29 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 	if !r.HasArg {
 		return true
 	}
-	for _, pattern := range r.globs(root, wide) {
-		at := filepath.ToSlash(file)
-		if wide && foldsPaths {
-			pattern, at = strings.ToLower(pattern), strings.ToLower(at)
+	globs := r.globs(root, wide)
+	for at := filepath.ToSlash(file); ; at = path.Dir(at) {
+		if matchesGlob(globs, at, wide) {
+			return true
 		}
-		for {
-			if doublestar.MatchUnvalidated(pattern, at) {
-				return true
-			}
-			up := path.Dir(at)
-			if !wide || up == at || up == "." {
-				break
-			}
-			at = up
+		if up := path.Dir(at); !wide || up == at || up == "." {
+			return false
 		}
 	}
-	return false
+}
+
+// matchesGlob reports whether one of the patterns matches a path with slashes.
+func matchesGlob(globs []string, at string, wide bool) bool {
+	fold := wide && foldsPaths
+	if fold {
+		at = strings.ToLower(at)
+	}
+	return slices.ContainsFunc(globs, func(pattern string) bool {
+		if fold {
+			pattern = strings.ToLower(pattern)
+		}
+		return doublestar.MatchUnvalidated(pattern, at)
+	})
 }
 
 // Reopens reports whether the rule, one that asks, names a file in fixed words for
