@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,8 +159,10 @@ func TestHelpFitsAScreen(t *testing.T) {
 			"/permissions", "/approval"},
 	} {
 		shown, _ := say(t, nil, page)
-		lines := strings.Split(strings.TrimSpace(shown), "\n")
-		if len(lines) > 23 {
+		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(shown), "\n"), func(l string) bool {
+			return strings.HasPrefix(l, "you:") // the command and the next prompt, which leave 22 rows of 24
+		})
+		if len(lines) > 22 {
 			t.Errorf("%s has %d lines", page, len(lines))
 		}
 		column := 0
