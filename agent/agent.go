@@ -105,7 +105,7 @@ func (a *Agent) Close() error {
 		}
 		a.keeper.journal = nil
 	}
-	errs := []error{a.keeper.closeJournal()}
+	errs := []error{a.endServers(), a.keeper.closeJournal()}
 	if s := a.session.conv.Session(); s != nil {
 		errs = append(errs, s.Close())
 	}
@@ -152,7 +152,7 @@ func New(opt Options) (*Agent, error) {
 }
 
 func newAgent(s *session, spent *spending) *Agent {
-	a := &Agent{session: s, keeper: &keeper{session: s}, background: &backgroundCalls{}, spent: spent, startMode: s.opt.Policy.Mode}
+	a := &Agent{session: s, keeper: &keeper{session: s, approved: new(madeFiles)}, background: &backgroundCalls{}, spent: spent, startMode: s.opt.Policy.Mode}
 	s.setModel(s.opt.Model)
 	s.beginBackground()
 	return a
@@ -311,8 +311,9 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 	return discarded
 }
 
-// HasEnded reports whether a background command has ended that was not looked at yet.
-func (a *Agent) HasEnded() bool { return a.background.hasEnded() }
+// HasEnded reports whether a background command has ended that was not looked at yet, or files of servers moved away
+// about which the user was not asked.
+func (a *Agent) HasEnded() bool { return a.background.hasEnded() || a.keeper.servers.moved() }
 
 // open makes a session the present one: conversation, system prompt, files. A nil session begins a
 // new one.

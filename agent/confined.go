@@ -81,7 +81,7 @@ func (c *calls) startConfined(cmd *exec.Cmd, p *pending) (confine.Confined, erro
 	confined, err := c.session.opt.Sandbox.Start(cmd, line)
 	if err == nil && p.made != nil && place == permission.PlaceBackground {
 		made := p.made
-		c.background.watches.Go(func() { made.watch(confined) })
+		c.background.watches.Go(func() { made.watch(confined.Done()) })
 	}
 	return confined, err
 }
@@ -235,7 +235,7 @@ func (c *calls) keepGuarded(ctx context.Context, p *pending, result *tool.Result
 			return nil
 		}
 	}
-	result.Text += "[moved away after it ended: " + names + because(answer.Reason) + "]\n"
+	result.Text += "[moved away, since programs run or obey it automatically: " + names + because(answer.Reason) + "]\n"
 	c.response.Denied = append(c.response.Denied,
 		p.denial("moved away, since programs run or obey it automatically: "+names, errors.Is(err, ErrNobody)))
 	switch {

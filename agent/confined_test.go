@@ -435,8 +435,8 @@ func TestAGuardedFileStaysOnlyAfterAYes(t *testing.T) {
 		text    string
 	}{
 		{[]agent.Answer{{Verdict: agent.Yes}}, true, "the user keeps files that programs run automatically: .envrc"},
-		{[]agent.Answer{{Reason: "not that"}}, false, "moved away after it ended: .envrc: not that"},
-		{nil, false, "moved away after it ended: .envrc"},
+		{[]agent.Answer{{Reason: "not that"}}, false, "moved away, since programs run or obey it automatically: .envrc: not that"},
+		{nil, false, "moved away, since programs run or obey it automatically: .envrc"},
 	} {
 		c, cb := &confinement{trusted: true}, &recorder{answers: row.answers}
 		a := c.agent(t, "sh build.sh", permission.ModeAuto)

@@ -265,7 +265,8 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 
 // followUpBackground decides about background commands that have ended, and offers more to those that go
 // on. said is for the model, "" for nothing; the error ends the turn.
-func (c *calls) followUpBackground(ctx context.Context) (said string, err error) {
+// With servers it also looks for what confined servers made.
+func (c *calls) followUpBackground(ctx context.Context, servers bool) (said string, err error) {
 	if ctx.Err() != nil {
 		return "", nil
 	}
@@ -296,6 +297,11 @@ func (c *calls) followUpBackground(ctx context.Context) (said string, err error)
 		err = c.offerWhole(ctx, p, &result)
 		said += result.Text
 	}
+	if err == nil && (servers || c.keeper.servers.moved()) {
+		var more string
+		more, err = c.followUpServers(ctx)
+		said += more
+	}
 	return c.session.masked(said), err
 }
 
@@ -307,7 +313,7 @@ func (c *calls) takeBackground(ctx context.Context, p *pending) {
 	if p.outcome.Status == CallOK && p.call.Access.Kind == tool.KindWrite {
 		c.keeper.approved.add(p.call.Access.Paths...)
 	}
-	said, err := c.followUpBackground(ctx)
+	said, err := c.followUpBackground(ctx, p.tool != nil && p.tool.Kind == tool.KindServer && p.call.Access.Local)
 	p.stop = cmp.Or(p.stop, err)
 	if said != "" {
 		p.outcome.Text = strings.TrimRight(p.outcome.Text, "\n") + "\n" + said

@@ -25,7 +25,8 @@ type keeper struct {
 	step     *journal.Step    // nil between calls
 	lacks    []journal.Lack   // It is set where the step was begun to decide.
 	made     madeFiles        // files that the session made
-	approved madeFiles        // those that tools wrote or the user approved, guarded ones among them
+	approved *madeFiles       // those that tools wrote or the user approved, guarded ones among them; a sub-agent shares them
+	servers  *confinedServers // nil without any
 	runs     sync.WaitGroup   // runs of providers with tools whose step of the journal is not over
 }
 
@@ -48,6 +49,7 @@ func (k *keeper) openJournal() error {
 		return nil
 	}
 	k.journal = j
+	k.servers.keepIn(j)
 	if line := Recovered(j.Recovered()); line != "" {
 		k.session.notify(line)
 	}
@@ -58,6 +60,7 @@ func (k *keeper) closeJournal() error {
 	if k.journal == nil {
 		return nil
 	}
+	k.servers.keepIn(nil)
 	k.runs.Wait()
 	err := errors.Join(k.endStep(), k.journal.Close())
 	k.journal = nil
@@ -279,7 +282,7 @@ func Recovered(reports []journal.Report) string {
 	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
 }
 
-// madeGuarded is what a command on the project itself makes that programs run or obey automatically.
+// madeGuarded is what commands on the project itself make that programs run or obey automatically.
 // In the background it moves into the journal as it is found, and the user is asked later.
 type madeGuarded struct {
 	session *session
@@ -291,6 +294,7 @@ type madeGuarded struct {
 	turn    int
 
 	mu     sync.Mutex
+	idle   bool            // None of the commands runs: what appears is others'.
 	seen   map[string]bool // The last look found them.
 	steps  []int           // These steps of the journal moved them.
 	moved  []permission.Entry
@@ -299,6 +303,9 @@ type madeGuarded struct {
 
 // look finds the files made by now, except those git put there or the user approved.
 func (m *madeGuarded) look() (effects permission.Effects, paths []string, err error) {
+	if m.idle {
+		return m.policy.MadeGuarded(nil), nil, nil
+	}
 	now, err := m.session.opt.Guard.Look(m.writes...)
 	if err != nil {
 		return effects, nil, err
@@ -314,16 +321,36 @@ func (m *madeGuarded) look() (effects permission.Effects, paths []string, err er
 	return effects, paths, nil
 }
 
+// begin takes what is there now as not made by the commands, of which the first one starts.
+func (m *madeGuarded) begin() (err error) {
+	if m.session.opt.Guard == nil {
+		return nil // nothing counts as such a file
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before, err = m.session.opt.Guard.Look(m.writes...)
+	m.idle = err != nil
+	return err
+}
+
+// rest moves what the commands made, of which the last one has ended.
+func (m *madeGuarded) rest() {
+	m.move(true)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.idle = true
+}
+
 // lookEvery is the time between two looks: files that both find move, as no tool or landing claimed them.
 var lookEvery = 800 * time.Millisecond
 
-// watch moves files the command makes until it ends. A look that takes long waits ten times as long.
-func (m *madeGuarded) watch(c confine.Confined) {
+// watch moves files the command makes until it is over. A look that takes long waits ten times as long.
+func (m *madeGuarded) watch(over <-chan struct{}) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
 	for {
 		select {
-		case <-c.Done():
+		case <-over:
 			return
 		case <-timer.C:
 		}

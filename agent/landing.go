@@ -103,6 +103,7 @@ func (c *calls) land(ctx context.Context, p *pending, changes confine.Changes, g
 		return false
 	}
 	c.background.protectRunning(c.cb)
+	c.keeper.servers.protect(c.cb)
 	if len(j.Effects.By[permission.RunsAutomatically]) > 0 {
 		for _, change := range j.Effects.Apply {
 			c.keeper.approved.add(change.Path)

@@ -115,6 +115,7 @@ func (a *Agent) Remember(m Memory) error {
 		err = a.writeMemory(m)
 	}
 	_, ended := step.End()
+	a.keeper.approved.add(m.Path)
 	return errors.Join(err, ended)
 }
 

@@ -81,6 +81,7 @@ func ForProject(dir string, opt ProjectOptions) (a *Agent, err error) {
 		return nil, err
 	}
 	a.end, a.reached, a.servers = p.close, p.reached, p.servers
+	p.confined.watchFor(a.keeper)
 	return a, nil
 }
 
@@ -90,6 +91,7 @@ type project struct {
 	workspace *Workspace
 	reached   func() []string
 	servers   *mcp.Manager
+	confined  *confinedServers
 	closers   []func() error
 }
 

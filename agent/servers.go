@@ -39,22 +39,52 @@ func (p *project) makeServers(confiner *confine.Confiner) {
 	if outside == nil {
 		outside = shell.StartHere
 	}
+	p.confined = &confinedServers{confiner: confiner, notify: p.warn}
 	config.Start = func(cmd *exec.Cmd, s extension.Server) (shell.Started, error) {
-		switch {
-		case !s.Confined():
-			return outside(cmd)
-		case confiner == nil:
-			return nil, errors.New("it is to run confined, and nothing confines it here")
+		if s.Confined() {
+			return p.confined.start(cmd, s)
 		}
-		return confiner.StartMCP(cmd)
+		return outside(cmd)
 	}
 	p.servers = mcp.New(config)
-	p.closers = append(p.closers, p.servers.Close)
+	p.closers = append(p.closers, p.confined.wait, p.servers.Close)
 	if len(config.Servers) == 0 || tool.Find(p.opt.Tools, builtin.CallTool) == nil {
 		p.opt.Tools = slices.DeleteFunc(slices.Clone(p.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
 		return
 	}
 	p.opt.Env.MCP = p.servers
+}
+
+// ProjectServers makes the manager of a project's MCP servers where there is no conversation: each starts as in one. It
+// needs Workspace; of Options only Env, Policy, Skills and Notice count. end ends the servers and all that was made
+// for them.
+func ProjectServers(opt ProjectOptions) (servers *mcp.Manager, end func() error, err error) {
+	p := project{opt: &opt, workspace: opt.Workspace}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	p.makeEnv()
+	p.makePolicy()
+	if err := p.workspace.openFiles(opt.Env, opt.Policy, nil); err != nil { // commands cannot see the denied ones
+		return nil, nil, err
+	}
+	p.closers = append(p.closers, opt.Env.Files.Close)
+	confiner, err := p.confine()
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &keeper{session: &session{opt: opt.Options}, approved: new(madeFiles)}
+	if slices.ContainsFunc(opt.MCP.Servers, extension.Server.Confined) {
+		if k.journal, err = p.openJournal("", ""); err != nil {
+			return nil, nil, err
+		}
+		p.closers = append(p.closers, k.journal.Close)
+	}
+	p.makeServers(confiner)
+	p.confined.watchFor(k)
+	return p.servers, p.close, nil
 }
 
 // AddServers adds MCP servers to an agent that ForProject made, and leaves out those that it has.
@@ -255,6 +285,14 @@ func serverOf(m *mcp.Manager, full string) (server string, ok bool) {
 	}
 	t, ok := m.Tool(full)
 	return t.Server, ok
+}
+
+// endServers ends all MCP servers, while there is a journal for what they made.
+func (a *Agent) endServers() error {
+	if a.servers == nil {
+		return nil
+	}
+	return errors.Join(a.servers.Close(), a.keeper.servers.wait())
 }
 
 // StartServers starts those MCP servers without which no run begins. The error is of the first

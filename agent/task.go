@@ -197,7 +197,7 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 	if err := sub.open(nil); err != nil {
 		return nil, err
 	}
-	sub.keeper.journal = t.agent.keeper.journal
+	sub.keeper.journal, sub.keeper.approved, sub.keeper.servers = t.agent.keeper.journal, t.agent.keeper.approved, t.agent.keeper.servers
 	return sub, nil
 }
 

@@ -321,7 +321,7 @@ func (t *turn) endOnce(ctx context.Context) error {
 	if !t.session.once() {
 		return nil
 	}
-	_, err := t.calls.followUpBackground(ctx)
+	_, err := t.calls.followUpBackground(ctx, true)
 	t.response.Denied = append(t.response.Denied,
 		t.agent.endBackground(func(text string) { t.cb.notice(NoticeWarning, text) })...)
 	return err
@@ -329,7 +329,7 @@ func (t *turn) endOnce(ctx context.Context) error {
 
 // noteBackground has the user's message report commands that ended since the last turn.
 func (t *turn) noteBackground(ctx context.Context) error {
-	said, err := t.calls.followUpBackground(ctx)
+	said, err := t.calls.followUpBackground(ctx, false)
 	if said != "" {
 		t.session.unsent = append(t.session.unsent, provider.Text{Note: provider.NoteBackground,
 			Text: "(In the background: " + strings.TrimSuffix(said, "\n") + ")"})

@@ -128,13 +128,40 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 }
 
 // StartMCP starts an MCP server: it writes the whole project except what programs run
-// automatically, has an empty home, and keeps the machine's network.
-func (c *Confiner) StartMCP(cmd *exec.Cmd) (shell.Started, error) {
+// automatically, has an empty home, and keeps the machine's network. The error is a HiddenError
+// where the sandbox does not show its program.
+func (c *Confiner) StartMCP(cmd *exec.Cmd) (Confined, error) {
 	c.servers.once.Do(func() { c.servers.confiner, c.servers.broken = c.networked() })
 	if c.servers.broken != nil {
 		return nil, c.servers.broken
 	}
+	program := cmd.Path
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(cmd.Dir, program)
+	}
+	if at := c.servers.confiner.sandbox; at.Hides(program) {
+		return nil, HiddenBy(at.Hides, program)
+	}
 	return c.servers.confiner.run(cmd, sandbox.Options{Job: true, Whole: true, Exec: true})
+}
+
+// HiddenError says that a file is there, and that the sandbox does not show it.
+type HiddenError struct{ Path, Dir string } // Dir shows it, once it is one of the toolchains
+
+// HiddenBy is the error for an absolute path that is hidden.
+func HiddenBy(hides func(path string) bool, path string) HiddenError {
+	dir := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil && !hides(dir) {
+		dir = filepath.Dir(real) // a link that leads out of sight
+	}
+	return HiddenError{path, dir}
+}
+
+func (e HiddenError) Error() string { return e.Path + " is hidden in the sandbox" }
+
+// Hint says how to show the file.
+func (e HiddenError) Hint() string {
+	return "[permissions] toolchains or ARTOO_TOOLCHAINS shows its directory " + e.Dir
 }
 
 // networked is the same sandbox with the machine's network, whose caches and temporary files are

@@ -303,7 +303,7 @@ func progressTo(out io.Writer) func(mcp.Progress) {
 func given(env *tool.Env, name string) func(mcp.Result, error) (tool.Result, error) {
 	return func(r mcp.Result, err error) (tool.Result, error) {
 		if err != nil {
-			return tool.Result{}, err
+			return tool.Result{}, withHint(err)
 		}
 		result := tool.Result{IsError: r.IsError, Notices: r.Notices}
 		var parts []string
@@ -335,6 +335,14 @@ func given(env *tool.Env, name string) func(mcp.Result, error) (tool.Result, err
 		result.Summary = summaryOf(result, files)
 		return result, nil
 	}
+}
+
+// withHint is a server's error with what to try, which model and user would not read otherwise.
+func withHint(err error) error {
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Hint != "" {
+		return fmt.Errorf("%w; try: %s", err, e.Hint)
+	}
+	return err
 }
 
 // extensionOf is the end of a file's name for what a server gave.
@@ -376,7 +384,7 @@ func runFind(ctx context.Context, env *tool.Env, in findInput, _ io.Writer) (too
 	if in.Server != "" {
 		tools, err := m.List(ctx, in.Server)
 		if err != nil {
-			return tool.Result{}, err
+			return tool.Result{}, withHint(err)
 		}
 		return toolRows(matching(tools, in.Query), ""), nil
 	}
@@ -414,7 +422,7 @@ func describeTool(ctx context.Context, m *mcp.Manager, in findInput) (tool.Resul
 	if in.Server != "" {
 		if _, known := m.Tools(in.Server); !known {
 			if _, err := m.List(ctx, in.Server); err != nil {
-				return tool.Result{}, err
+				return tool.Result{}, withHint(err)
 			}
 		}
 	}

@@ -25,7 +25,8 @@ type Config struct {
 	Root    string   // the project's root, absolute: the only root that servers are given
 	Environ []string // the form of os.Environ; servers get only a part of it
 	Version string   // artoo's, for the servers' own logs
-	// Start starts a server's process, confined or not; nil starts it on this machine as it is.
+	// Start starts a server's process, confined or not; nil starts it on this machine as it is. An *Error
+	// of it counts as it is.
 	Start func(cmd *exec.Cmd, s extension.Server) (shell.Started, error)
 	// Approved is asked before a server's process is started; an error says why it is not. nil approves
 	// all. It is called on any goroutine.

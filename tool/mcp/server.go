@@ -302,6 +302,9 @@ func (s *server) process() (*process, error) {
 		}
 		return s.m.config.Start(cmd, s.Server)
 	}, log)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e
+	}
 	if err != nil {
 		return nil, &Error{Server: s.Name, Kind: KindConfig, Why: "cannot be started", Err: err, Hint: "check its command"}
 	}

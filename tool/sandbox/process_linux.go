@@ -118,15 +118,19 @@ func (p *Process) Denials() []Denial {
 }
 
 // Hides reports whether an absolute path of the machine was out of the command's sight.
-func (p *Process) Hides(path string) bool {
+func (p *Process) Hides(path string) bool { return p.sandbox.hides(path, p.line.Denied) }
+
+// Hides reports whether an absolute path of the machine is out of sight of all commands.
+func (s *Sandbox) Hides(path string) bool { return s.hides(path, nil) }
+
+func (s *Sandbox) hides(path string, denied []string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	dir, dirErr := filepath.EvalSymlinks(filepath.Dir(path))
-	return err == nil && dirErr == nil && (p.hides(real) || p.hides(filepath.Join(dir, filepath.Base(path))))
+	return err == nil && dirErr == nil && (s.hidesReal(real, denied) || s.hidesReal(filepath.Join(dir, filepath.Base(path)), denied))
 }
 
-// hides is Hides for a path whose directories are no links.
-func (p *Process) hides(path string) bool {
-	s := p.sandbox
+// hidesReal is hides for a path whose directories are no links.
+func (s *Sandbox) hidesReal(path string, denied []string) bool {
 	switch s.facts.Mechanism {
 	case None:
 		return false
@@ -143,7 +147,7 @@ func (p *Process) hides(path string) bool {
 			at = step
 		}
 	}
-	return at.Op != launcher.OpProc && at.From != at.To || within(path, p.line.Denied)
+	return at.Op != launcher.OpProc && at.From != at.To || within(path, denied)
 }
 
 // denialsOf gathers denials by their kind.

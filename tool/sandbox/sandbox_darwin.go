@@ -173,5 +173,8 @@ func (p *Process) Denials() []Denial { return nil }
 // Hides reports whether a path was out of the command's sight.
 func (p *Process) Hides(string) bool { return false }
 
+// Hides reports whether a path is out of sight of all commands.
+func (s *Sandbox) Hides(string) bool { return false }
+
 // Discard does nothing.
 func (p *Process) Discard() error { return nil }

@@ -110,6 +110,9 @@ func (a *app) bundleServers() {
 			}
 			for _, s := range servers {
 				s.Name, s.Required = b.Name+":"+s.Name, false
+				if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
+					s.Command[0] = filepath.Join(b.Root, s.Command[0]) // never a program of the project
+				}
 				if err := a.cfg.Policy.CheckServer(s); err != nil {
 					notes = append(notes, err.Error())
 					continue

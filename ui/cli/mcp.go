@@ -29,6 +29,7 @@ type mcpCommand struct {
 	json, logsIn, yes *bool
 	form              *string
 	servers           *mcp.Manager // nil before open
+	end               func() error // ends servers; nil before open
 	sign              *signIn      // nil where nobody logs in
 }
 
@@ -62,15 +63,15 @@ func (a *mcpCommand) closing(err error) error {
 	if a.sign != nil {
 		a.sign.close()
 	}
-	if a.servers != nil {
-		err = errors.Join(err, a.servers.Close())
+	if a.end != nil {
+		err = errors.Join(err, a.end())
 	}
 	return err
 }
 
 // open makes the manager of all servers; one that is named by its address comes first. It returns the
 // name of the server that word means, "" for no word.
-func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
+func (a *mcpCommand) open(ctx context.Context, word string, sign bool) (name string, err error) {
 	if err := a.load(false, true); err != nil {
 		return "", err
 	}
@@ -103,10 +104,6 @@ func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
 		if err := a.cfg.Policy.CheckServer(servers[i]); err != nil {
 			return "", err
 		}
-		if servers[i].Confined() && servers[i].URL == "" {
-			return "", fail(agent.KindConfig, "server "+name, errors.New("it runs confined, which only a conversation does"),
-				"use it in a conversation, or leave out confine")
-		}
 	}
 	c := a.mcpConfig(servers)
 	if sign {
@@ -115,8 +112,17 @@ func (a *mcpCommand) open(word string, sign bool) (name string, err error) {
 		}
 		c.Login, c.Redirect = a.sign.ask, a.sign.redirect
 	}
-	a.servers = mcp.New(c)
-	return name, nil
+	if word == "" || servers[i].URL != "" {
+		a.servers = mcp.New(c)
+		a.end = a.servers.Close
+		return name, nil
+	}
+	opt, err := a.place(ctx)
+	if err == nil {
+		opt.MCP = c
+		a.servers, a.end, err = agent.ProjectServers(opt)
+	}
+	return name, err
 }
 
 // mcpConfig is what servers get from artoo.
@@ -147,8 +153,8 @@ type listedServer struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-func (a *mcpCommand) list(context.Context, []string) error {
-	if _, err := a.open("", false); err != nil {
+func (a *mcpCommand) list(ctx context.Context, _ []string) error {
+	if _, err := a.open(ctx, "", false); err != nil {
 		return err
 	}
 	var rows []listedServer
@@ -195,7 +201,7 @@ type listedTool struct {
 }
 
 func (a *mcpCommand) tools(ctx context.Context, words []string) error {
-	name, err := a.open(words[0], false)
+	name, err := a.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
@@ -248,7 +254,7 @@ func (a *mcpCommand) call(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	name, err := a.open(words[0], *a.logsIn)
+	name, err := a.open(ctx, words[0], *a.logsIn)
 	if err != nil {
 		return err
 	}
@@ -379,7 +385,7 @@ func contentLine(c mcp.Content) string {
 }
 
 func (a *mcpCommand) read(ctx context.Context, words []string) error {
-	name, err := a.open(words[0], false)
+	name, err := a.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}
@@ -408,7 +414,7 @@ func (a *mcpCommand) prompt(ctx context.Context, words []string) error {
 		}
 		args[key] = value
 	}
-	name, err := a.open(words[0], false)
+	name, err := a.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}

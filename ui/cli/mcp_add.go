@@ -84,7 +84,7 @@ func (a *mcpCommand) add(ctx context.Context, s extension.Server) error {
 		return err
 	}
 	a.screen.Note("added " + s.Name + " to " + path)
-	if _, err := a.open(s.Name, false); err != nil {
+	if _, err := a.open(ctx, s.Name, false); err != nil {
 		return err
 	}
 	tools, err := a.servers.List(ctx, s.Name)
@@ -226,7 +226,7 @@ func readForeign(file string) ([]extension.Server, []string, error) {
 
 // accept shows how definitions differ from those seen first, and with --yes takes them.
 func (a *mcpCommand) accept(ctx context.Context, words []string) error {
-	name, err := a.open(words[0], false)
+	name, err := a.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}

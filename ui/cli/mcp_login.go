@@ -186,7 +186,7 @@ func (s *signIn) openBrowser(address string) string {
 }
 
 func (a *mcpCommand) login(ctx context.Context, words []string) error {
-	name, err := a.open(words[0], true)
+	name, err := a.open(ctx, words[0], true)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (a *mcpCommand) login(ctx context.Context, words []string) error {
 }
 
 func (a *mcpCommand) logout(ctx context.Context, words []string) error {
-	name, err := a.open(words[0], false)
+	name, err := a.open(ctx, words[0], false)
 	if err != nil {
 		return err
 	}

@@ -51,32 +51,20 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err := a.choose(); err != nil {
 		return err
 	}
-	environ, withheld := a.childEnviron()
-	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: int(a.cfg.ToolResultMaxChars),
-		ShellTimeout: time.Duration(a.cfg.ShellTimeout), ShellTimeoutMax: time.Duration(a.cfg.ShellTimeoutMax),
-		Secrets: a.secretsIn, Web: a.web}
-	policy, err := a.policy(env)
+	opt, err := a.place(ctx)
 	if err != nil {
 		return err
 	}
-	a.recover(environ)
+	a.environ = opt.Env.Environ
+	a.recover(a.environ)
 	a.sweep()
-	if a.facts, err = a.findSandbox(ctx); err != nil {
-		return err
-	}
 	tools, later, agents, err := a.tools()
 	if err != nil {
 		return err
 	}
-	loopback, err := a.loopback()
-	if err != nil {
+	if opt.Servers, err = a.servers(tools); err != nil {
 		return err
 	}
-	servers, err := a.servers(tools)
-	if err != nil {
-		return err
-	}
-	a.environ = environ
 	if err := a.openLedger(); err != nil {
 		return err
 	}
@@ -87,26 +75,46 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.marks.lost = func(err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
-	// Without a home there is no such directory.
-	state, _ := a.cfg.Paths.StateDir()
-	cache, _ := a.cfg.Paths.CacheDir()
-	a.agent, err = agent.ForProject(a.project.Dir, agent.ProjectOptions{
-		State: state, Cache: cache, Confinement: &a.facts, NoLauncher: a.cfg.Sandbox == "off", Required: a.cfg.Sandbox == "on",
-		MCP: a.mcpConfig(a.mcpServers()), Pass: a.cfg.PassEnv, Toolchains: a.cfg.Toolchains, Loopback: loopback, Servers: servers, ServersTrusted: a.repoSettings.trusted(),
-		Options: agent.Options{
-			Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Skills: a.skills, Env: env, Policy: policy, Workspace: a.workspace(),
-			Hooks:  a.hooks(),
-			Notice: a.warn, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
-			Limits: a.limits(), Ledger: a.ledger,
-			Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
-				First: session},
-			Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
-			Concurrency:      int(a.cfg.MaxConcurrentTools),
-			MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
-			Compact: agent.Compaction(a.cfg.Compact),
-		},
-	})
+	opt.MCP, opt.ServersTrusted = a.mcpConfig(a.mcpServers()), a.repoSettings.trusted()
+	given := opt.Options
+	opt.Options = agent.Options{
+		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Skills: given.Skills, Env: given.Env, Policy: given.Policy, Workspace: given.Workspace,
+		Hooks:  a.hooks(),
+		Notice: given.Notice, SaveRule: a.saveRule, TrustPrograms: a.trustPrograms, Checks: a.checks(),
+		Limits: a.limits(), Ledger: a.ledger,
+		Sessions: agent.Sessions{Store: store, Ephemeral: bool(a.cfg.Ephemeral), Headless: a.streams.headless && !a.canAsk() && a.outcome.approve == nil, Version: a.process.build().Version,
+			First: session},
+		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
+		Concurrency:      int(a.cfg.MaxConcurrentTools),
+		MaxContextTokens: int(a.cfg.MaxContextTokens), ToolResultMaxChars: int(a.cfg.ToolResultMaxChars),
+		Compact: agent.Compaction(a.cfg.Compact),
+	}
+	a.agent, err = agent.ForProject(a.project.Dir, opt)
 	return err
+}
+
+// place is the project with its policy, and how commands and servers run there.
+func (a *app) place(ctx context.Context) (opt agent.ProjectOptions, err error) {
+	environ, withheld := a.childEnviron()
+	opt.Env = &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: int(a.cfg.ToolResultMaxChars),
+		ShellTimeout: time.Duration(a.cfg.ShellTimeout), ShellTimeoutMax: time.Duration(a.cfg.ShellTimeoutMax),
+		Secrets: a.secretsIn, Web: a.web}
+	if opt.Policy, err = a.policy(opt.Env); err != nil {
+		return opt, err
+	}
+	if a.facts, err = a.findSandbox(ctx); err != nil {
+		return opt, err
+	}
+	if opt.Loopback, err = a.loopback(); err != nil {
+		return opt, err
+	}
+	// Without a home there is no such directory.
+	opt.State, _ = a.cfg.Paths.StateDir()
+	opt.Cache, _ = a.cfg.Paths.CacheDir()
+	opt.Confinement, opt.NoLauncher, opt.Required = &a.facts, a.cfg.Sandbox == "off", a.cfg.Sandbox == "on"
+	opt.Pass, opt.Toolchains = a.cfg.PassEnv, a.cfg.Toolchains
+	opt.Workspace, opt.Skills, opt.Notice = a.workspace(), a.skills, a.warn
+	return opt, nil
 }
 
 // sweep removes meanwhile what killed artoos left among temporary files.

@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/agent/confine"
+	"artoo/tool"
+	"artoo/tool/builtin"
+	"artoo/tool/extension"
+	"artoo/tool/journal"
+	"artoo/tool/mcp"
+	"artoo/tool/shell"
+)
+
+// confinedServers starts the MCP servers of an agent that run confined, and looks after them as after a background
+// command that may write the whole project. nil is that of an agent without any.
+type confinedServers struct {
+	confiner *confine.Confiner // nil where nothing confines them
+	notify   func(text string)
+	made     *madeGuarded // what all of them make: none can tell which server made a file
+
+	mu      sync.Mutex
+	running map[confine.Confined]string // their names
+	over    chan struct{}               // closed when none runs any more
+	said    []string                    // The user was notified of these.
+	watches sync.WaitGroup
+}
+
+// watchFor has what servers make moved into the keeper's journal. It is called once, before the first server starts.
+func (s *confinedServers) watchFor(k *keeper) {
+	policy := *k.session.opt.Policy
+	s.made = &madeGuarded{session: k.session, keeper: k, journal: k.journal, policy: policy, writes: []string{policy.Root}, idle: true}
+	k.servers = s
+}
+
+// start starts a server. It is called on any goroutine.
+func (s *confinedServers) start(cmd *exec.Cmd, server extension.Server) (shell.Started, error) {
+	if s.confiner == nil {
+		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Why: "it is to run confined, and nothing confines it here",
+			Hint: "artoo doctor says why"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.running) == 0 {
+		if err := s.made.begin(); err != nil {
+			return nil, err
+		}
+	}
+	confined, err := s.confiner.StartMCP(cmd)
+	if err != nil && len(s.running) == 0 {
+		s.made.rest()
+	}
+	if hidden, ok := errors.AsType[confine.HiddenError](err); ok {
+		return nil, &mcp.Error{Server: server.Name, Kind: mcp.KindConfig, Err: hidden, Hint: hidden.Hint()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range cmd.Args[1:] {
+		if filepath.IsAbs(word) && confined.Hides(word) {
+			hidden := confine.HiddenBy(confined.Hides, word)
+			if text := "server " + server.Name + ": " + hidden.Error() + "; " + hidden.Hint(); !slices.Contains(s.said, text) {
+				s.said = append(s.said, text)
+				s.notify(text)
+			}
+		}
+	}
+	if s.running == nil {
+		s.running = map[confine.Confined]string{}
+	}
+	if s.running[confined] = server.Name; len(s.running) == 1 {
+		over := make(chan struct{})
+		s.over = over
+		s.watches.Go(func() { s.made.watch(over) })
+	}
+	s.watches.Go(func() { s.await(confined) })
+	return confined, nil
+}
+
+// await waits for the end of a server.
+func (s *confinedServers) await(confined confine.Confined) {
+	<-confined.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.running, confined); len(s.running) > 0 {
+		return
+	}
+	close(s.over)
+	if err := guarded(s.made.rest); err != nil {
+		s.notify(err.Error())
+	}
+}
+
+// wait waits until what ended servers made is looked after.
+func (s *confinedServers) wait() error {
+	s.watches.Wait()
+	return nil
+}
+
+// keepIn has what servers make moved into another journal, nil for none; what they made by now comes into the old one.
+func (s *confinedServers) keepIn(j *journal.Journal) {
+	if s == nil {
+		return
+	}
+	s.made.move(true)
+	s.made.mu.Lock()
+	defer s.made.mu.Unlock()
+	s.made.journal, s.made.moved, s.made.steps = j, nil, nil
+}
+
+// protect protects the files that a landing replaced.
+func (s *confinedServers) protect(cb *serial) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for confined, name := range s.running {
+		if err := confined.Protect(); err != nil {
+			cb.notice(NoticeWarning, "server "+name+" may write files that programs run automatically: "+err.Error())
+		}
+	}
+}
+
+// moved reports whether files of servers moved away about which the user was not asked yet.
+func (s *confinedServers) moved() bool {
+	if s == nil {
+		return false
+	}
+	s.made.mu.Lock()
+	defer s.made.mu.Unlock()
+	return len(s.made.moved) > 0
+}
+
+// followUpServers asks about files that confined servers made and that programs run or obey automatically. said is
+// for the model, "" for nothing; the error ends the turn.
+func (c *calls) followUpServers(ctx context.Context) (said string, err error) {
+	s := c.keeper.servers
+	if s == nil {
+		return "", nil
+	}
+	s.mu.Lock()
+	var names []string
+	for _, name := range s.running {
+		names = append(names, name)
+	}
+	s.mu.Unlock()
+	slices.Sort(names)
+	s.made.mu.Lock()
+	s.made.turn = c.session.turnNumber()
+	s.made.mu.Unlock()
+	object := cmp.Or(strings.Join(slices.Compact(names), ", "), "MCP servers") // They may have ended.
+	p := &pending{tool: &tool.Tool{Def: tool.Def{Name: builtin.CallTool}}, asks: &prompter{calls: c}, made: s.made,
+		call: Call{Access: tool.Access{Kind: tool.KindRun, Verb: "server", Object: object, Command: object, Dir: c.session.opt.Env.Dir}}}
+	var result tool.Result
+	err = c.keepGuarded(ctx, p, &result)
+	return result.Text, err
+}
