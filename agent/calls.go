@@ -238,6 +238,9 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 		defer p.ownChanges()
 	}
 	e, ran := c.await(ctx, p, grace)
+	if stop := p.run.stop.Load(); ran && stop != nil {
+		p.stop = *stop
+	}
 	began := time.Now()
 	part := func(f func()) { // The tool has done its work: a crash is only reported.
 		if err := guarded(f); err != nil {

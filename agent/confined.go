@@ -23,7 +23,7 @@ import (
 func (c *calls) environment(p *pending) *tool.Env {
 	env := *c.env
 	if p.tool.Kind == tool.KindServer {
-		env.Forms = c.forms(p)
+		env.Forms, env.Definition = c.forms(p), p.call.Access.Definition
 		return &env
 	}
 	if p.tool.Kind == tool.KindNetwork {

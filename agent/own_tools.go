@@ -70,7 +70,7 @@ func (t *turn) runAskUser(ctx context.Context, p *pending) (result tool.Result, 
 	case err != nil:
 		return tool.Result{}, err
 	case answer.Verdict == StopTurn:
-		p.stop = ErrStopped
+		p.run.endTurn(ErrStopped)
 		return tool.Result{Text: "The user stopped the turn.", Summary: "stopped"}, nil
 	case answer.Text == "":
 		return tool.Result{Text: "The user gave no answer.", Summary: "no answer"}, nil
@@ -154,13 +154,13 @@ func (t *turn) runExitPlan(ctx context.Context, p *pending) (result tool.Result,
 	case errors.Is(err, ErrNobody):
 		t.requests.answer.Reset()
 		t.requests.answer.WriteString(in.Plan)
-		p.stop = errPlan
+		p.run.endTurn(errPlan)
 		return tool.Result{Text: "No one can approve the plan (headless run): it is the answer.", Summary: "the plan is the answer"}, nil
 	case err != nil || answer.Verdict == No:
 		return tool.Result{Text: "The user did not approve the plan" + because(answer.Reason) + ". Plan mode stays on.",
 			Summary: "not approved" + because(answer.Reason)}, nil
 	case answer.Verdict == StopTurn:
-		p.stop = ErrStopped
+		p.run.endTurn(ErrStopped)
 		return tool.Result{Text: "The user stopped the turn. Plan mode stays on.", Summary: "not approved"}, nil
 	}
 	mode := t.agent.BeforePlan()

@@ -280,7 +280,12 @@ type calls struct {
 type callRun struct {
 	done    chan ended  // holds the end
 	decided atomic.Bool // it came in time, or the turn no longer waits for it
+	stop    atomic.Pointer[error]
 }
+
+// endTurn has the turn end with an error after the call, unless that is given up. It is called while
+// the tool runs, on any goroutine.
+func (r *callRun) endTurn(err error) { r.stop.Store(&err) }
 
 type ended struct {
 	result tool.Result

@@ -139,7 +139,7 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	case err != nil:
 		return tool.Result{}, err
 	case answer.Verdict == StopTurn:
-		p.stop = ErrStopped
+		p.run.endTurn(ErrStopped)
 		return tool.Result{Text: "The user stopped the turn. The line was not added.", Summary: "not added"}, nil
 	case answer.Verdict != Yes:
 		return tool.Result{Text: "The user did not add the line" + because(answer.Reason) + ".", Summary: "not added" + because(answer.Reason)}, nil

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,6 +19,9 @@ type serial struct {
 	closed bool
 	thinks bool // between OnThinking and OnThinkingDone
 }
+
+// errTurnOver is the answer to a question of a tool that was given up: its turn has ended.
+var errTurnOver = errors.New("the turn is over")
 
 func (s *serial) pass(f func(Callbacks)) {
 	s.mu.Lock()
@@ -72,6 +76,9 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 	defer s.mu.Unlock()
 	if cause := context.Cause(ctx); cause != nil { // while another question stood there
 		return Answer{}, cause
+	}
+	if s.closed {
+		return Answer{}, errTurnOver
 	}
 	if s.mask != nil {
 		q.Reason = s.mask(q.Reason)

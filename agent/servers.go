@@ -213,7 +213,7 @@ func (c *calls) forms(p *pending) func(context.Context, mcp.Request) (mcp.Answer
 		case err != nil:
 			return mcp.Answer{Action: mcp.Cancel}, nil
 		case a.Verdict == StopTurn:
-			p.stop = ErrStopped
+			p.run.endTurn(ErrStopped)
 			return mcp.Answer{Action: mcp.Cancel}, nil
 		}
 		return a.Form, nil

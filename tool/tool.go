@@ -75,6 +75,8 @@ type Access struct {
 	// Changed is set for KindServer: how the tool's definition differs from the one that was
 	// accepted, as a diff; no allow rule covers such a call. "" for an accepted one.
 	Changed string
+	// Definition is a digest of the tool's definition, set for KindServer: the one that is decided on.
+	Definition string
 	// MovesSecret says in words that a secret, or what stands beside it, would not
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
 	// nothing of that kind.
@@ -354,6 +356,8 @@ type Env struct {
 	// during a call; the loop sets it for each call, and nil cancels each.
 	MCP   *mcp.Manager
 	Forms func(ctx context.Context, r mcp.Request) (mcp.Answer, error)
+	// Definition is Access.Definition of the call, which the loop sets; "" is that of the tool as it was made.
+	Definition string
 	// KeepFile keeps data that a tool gave in the session's directory for outputs, and returns the
 	// file's absolute path; extension begins with a dot. nil keeps nothing.
 	KeepFile func(tool, extension string, data []byte) (path string, err error)

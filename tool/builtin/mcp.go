@@ -225,7 +225,9 @@ func ServerTool(m *mcp.Manager, t mcp.Tool) (tool.Tool, error) {
 			return serverAccess(m, t.Full, t)
 		},
 		func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
-			return given(env, t.Full)(m.Call(ctx, t.Full, input, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
+			decided := t
+			decided.Definition = cmp.Or(env.Definition, t.Definition)
+			return given(env, t.Full)(m.Call(ctx, decided, input, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
 		})
 }
 
@@ -266,7 +268,7 @@ func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) 
 		t = now
 	}
 	access := tool.Access{Kind: tool.KindServer, Verb: "mcp", Object: t.Server + " " + t.Name, Server: t.Server,
-		Claims: t.Claims, Reads: t.Reads}
+		Claims: t.Claims, Reads: t.Reads, Definition: t.Definition}
 	for _, s := range m.Servers() {
 		if s.Name == t.Server {
 			access.Address, access.Local = cmp.Or(s.URL, shell.Quote(s.Command...)), s.URL == ""

@@ -10,9 +10,12 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -29,13 +32,13 @@ func (s *server) silence() time.Duration { return cmp.Or(s.Timeout, 60*time.Seco
 // ends.
 func (s *server) limit(ctx context.Context, silence time.Duration) (*limited, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	l := &limited{Context: ctx, silence: silence}
+	l := &limited{Context: ctx, silence: silence, until: time.Now().Add(silence)}
 	l.quiet = time.AfterFunc(silence, func() { cancel(fmt.Errorf("%w for %s", errSilent, silence)) })
 	most := cmp.Or(s.TimeoutMax, 30*time.Minute)
 	long := time.AfterFunc(most, func() { cancel(fmt.Errorf("%w of %s", errLong, most)) })
 	stop := context.AfterFunc(s.m.closing, func() { cancel(errors.New("artoo ends")) })
 	return l, func() {
-		l.quiet.Stop()
+		l.pause()
 		long.Stop()
 		stop()
 		cancel(nil)
@@ -47,15 +50,51 @@ var (
 	errLong   = errors.New("the call took longer than its limit")
 )
 
-// limited is a context that silence ends.
+// limited is a context that silence ends. The time in which the user answers is none.
 type limited struct {
 	context.Context
-	quiet   *time.Timer
 	silence time.Duration
+	quiet   *time.Timer
+
+	mu     sync.Mutex    // guards what follows
+	paused int           // so many wait for the user
+	until  time.Time     // the end of the silence that is allowed, unless paused
+	left   time.Duration // of it, while paused
 }
 
 // heard begins the silence again.
-func (l *limited) heard() { l.quiet.Reset(l.silence) }
+func (l *limited) heard() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left = l.silence; l.paused == 0 {
+		l.run()
+	}
+}
+
+// run lets the time that is left begin; mu is held.
+func (l *limited) run() {
+	l.until = time.Now().Add(l.left)
+	l.quiet.Reset(l.left)
+}
+
+// pause stops the silence until resume is called.
+func (l *limited) pause() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.paused++; l.paused == 1 {
+		l.left = time.Until(l.until)
+		l.quiet.Stop()
+	}
+}
+
+// resume lets the silence go on where it was.
+func (l *limited) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.paused--; l.paused == 0 {
+		l.run()
+	}
+}
 
 // causeOf is why a context ended where that is why a request failed.
 func causeOf(ctx context.Context, err error) error {
@@ -74,28 +113,56 @@ type calls struct {
 
 // openCall is a request whose result is waited for.
 type openCall struct {
-	token   string
-	options CallOptions
-	limit   *limited
-	// asking is held while the user answers, and lets a call wait for as long as that takes.
-	asking sync.Mutex
+	token    string
+	options  CallOptions
+	limit    *limited
+	progress chan Progress // nil where nobody takes it
+	waiting  atomic.Int32  // so many requests of the server wait for the user
+	asking   gate          // passed while the user answers
+}
+
+// report hands on how far the call is. It does not wait: where the one before was not taken yet, it
+// takes its place.
+func (c *openCall) report(p Progress) {
+	if c.progress == nil {
+		return
+	}
+	for {
+		select {
+		case c.progress <- p:
+			return
+		default:
+		}
+		select {
+		case <-c.progress:
+		default:
+		}
+	}
 }
 
 func (c *calls) begin(o CallOptions, l *limited) (*openCall, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
-	call := &openCall{token: fmt.Sprint("artoo-", c.last), options: o, limit: l}
+	call := &openCall{token: fmt.Sprint("artoo-", c.last), options: o, limit: l, asking: make(gate, 1)}
 	c.open = append(c.open, call)
+	var handing sync.WaitGroup
+	if o.Progress != nil {
+		call.progress = make(chan Progress, 1)
+		handing.Go(func() {
+			for p := range call.progress {
+				o.Progress(p)
+			}
+		})
+	}
 	return call, func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		for i, other := range c.open {
-			if other == call {
-				c.open = append(c.open[:i:i], c.open[i+1:]...)
-				return
-			}
+		c.open = slices.DeleteFunc(c.open, func(other *openCall) bool { return other == call })
+		if call.progress != nil { // Only who holds mu, or works on the call, reports.
+			close(call.progress)
 		}
+		c.mu.Unlock()
+		handing.Wait()
 	}
 }
 
@@ -108,10 +175,8 @@ func (c *calls) progress(p *sdk.ProgressNotificationParams) {
 			continue
 		}
 		call.limit.heard()
-		if call.options.Progress != nil {
-			message, _ := withoutHidden(p.Message)
-			call.options.Progress(Progress{Done: p.Progress, Total: p.Total, Message: cut(message, 500)})
-		}
+		message, _ := withoutHidden(p.Message)
+		call.report(Progress{Done: p.Progress, Total: p.Total, Message: cut(message, 500)})
 	}
 }
 
@@ -146,9 +211,9 @@ func exchange[R any](ctx context.Context, s *server, o CallOptions, do func(ctx 
 		call, end := l.calls.begin(o, limit)
 		sent := &atomic.Bool{}
 		result, err = do(context.WithValue(limit, sentKey{}, sent), l, call)
-		end()
 		cause := causeOf(limit, err)
-		cancel()
+		cancel() // first, since it ends a form at which the user is still asked
+		end()
 		switch {
 		case err == nil:
 			s.forgive()
@@ -159,20 +224,23 @@ func exchange[R any](ctx context.Context, s *server, o CallOptions, do func(ctx 
 			return result, &Error{Server: s.Name, Kind: KindTimeout, Err: cause, Hint: `timeout = "5m" in [mcp.` + s.Name + `]`, Unknown: sent.Load()}
 		case try == 0 && errors.Is(err, sdk.ErrSessionMissing): // the server has refused it
 			s.drop(l)
+		case isOwn(err):
+			return result, s.classify(err)
 		case try == 0 && !sent.Load() && isLost(err, l):
-			within(l.done, patience)
+			s.ended(l)
+		case try == 0 && !sent.Load() && isNetwork(err): // the next one may find the way
 		case try == 0 && hasCode(err, codeHeaderMismatch):
 			l.stale.Store(true)
 			if err := s.renew(ctx, l); err != nil {
 				return result, s.classify(err)
 			}
 		case isLost(err, l):
-			if l.proc != nil { // then its last words are in the log
-				within(l.proc.gone, patience)
-			}
+			s.ended(l) // then its last words are in the log
 			e := s.fail(KindProvider, "ended during the call", nil).(*Error)
 			e.Unknown = sent.Load()
 			return result, e
+		case isNetwork(err):
+			return result, &Error{Server: s.Name, Kind: KindNetwork, Err: err, Unknown: sent.Load()}
 		default:
 			return result, s.classify(err)
 		}
@@ -191,13 +259,28 @@ func isLost(err error, l *link) bool {
 	if _, answered := errors.AsType[*jsonrpc.Error](err); answered {
 		return false
 	}
-	return l.lost() || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF)
+	for _, end := range []error{sdk.ErrConnectionClosed, io.EOF, syscall.EPIPE, os.ErrClosed} {
+		if errors.Is(err, end) && !isURL(err) {
+			return true
+		}
+	}
+	return l.lost()
 }
 
 func isNetwork(err error) bool {
-	_, isURL := errors.AsType[*url.Error](err)
 	_, isNet := errors.AsType[net.Error](err)
-	return isURL || isNet
+	return isNet || isURL(err)
+}
+
+func isOwn(err error) bool {
+	_, is := errors.AsType[*Error](err)
+	return is
+}
+
+// isURL reports whether an error is of a request over HTTP.
+func isURL(err error) bool {
+	_, is := errors.AsType[*url.Error](err)
+	return is
 }
 
 // rounds repeats a request until it has a result: the server may want an answer of the user first,
@@ -240,9 +323,14 @@ func (s *server) call(ctx context.Context, t Tool, args json.RawMessage, o CallO
 		args = json.RawMessage(`{}`)
 	}
 	r, err := exchange(ctx, s, o, func(ctx context.Context, l *link, call *openCall) (*sdk.CallToolResult, error) {
+		if l.stale.Load() || s.catalogue().Listed.IsZero() {
+			if err := s.renew(ctx, l); err != nil {
+				return nil, err
+			}
+		}
 		if now, ok := s.catalogue().find(t.Full); !ok {
 			return nil, &Error{Server: s.Name, Kind: KindProvider, Why: "has no tool " + oneLine(t.Name) + " any more"}
-		} else if now.Changed && !t.Changed {
+		} else if now.Definition != t.Definition {
 			return nil, &Error{Server: s.Name, Kind: KindApproval, Why: "the definition of " + oneLine(t.Name) + " has changed",
 				Hint: "artoo mcp accept " + s.Name}
 		}

@@ -23,11 +23,15 @@ import (
 const (
 	maxTools       = 1000
 	maxPages       = 20
+	maxCatalogue   = 8 << 20   // bytes of all definitions together, as they are kept; as much for the pins
+	maxDefinition  = 128 << 10 // bytes of one
+	maxCursor      = 4 << 10
 	maxDescription = 2 << 10
 	maxSchema      = 32 << 10
 	maxDepth       = 32
 	maxNodes       = 2000
 	maxName        = 64
+	listPause      = time.Second // between two listings
 )
 
 // list is List for one server.
@@ -58,63 +62,101 @@ func (s *server) changed(l *link) {
 		ctx, cancel := context.WithTimeout(s.m.closing, startLimit)
 		defer cancel()
 		if err := s.renew(ctx, l); err != nil && ctx.Err() == nil && !l.lost() {
-			s.m.notice(s.classify(fmt.Errorf("its tools have changed, but cannot be listed: %w", err)).Error())
+			s.noticeOnce("changed", fmt.Sprintf("its tools have changed, but cannot be listed: %v", s.classify(err)))
 		}
 	})
 }
 
-// renew lists the tools again and keeps the catalogue. A link that was just listed is not asked twice.
+// renew lists the tools again and keeps the catalogue. A link that was just listed is not asked twice,
+// and one that always has other tools not all the time.
 func (s *server) renew(ctx context.Context, l *link) error {
-	l.listing.Lock()
-	defer l.listing.Unlock()
-	stale := l.stale.Swap(false)
-	if !stale && !l.listed.IsZero() && time.Since(l.listed) < time.Second {
+	if err := l.listing.enter(ctx); err != nil {
+		return err
+	}
+	defer l.listing.leave()
+	if !l.stale.Load() && !l.listed.IsZero() && time.Since(l.listed) < listPause {
 		return nil
 	}
+	if rest := time.Until(l.asked.Add(listPause)); !l.asked.IsZero() && rest > 0 && !sleep(ctx, rest) {
+		return context.Cause(ctx)
+	}
+	l.stale.Store(false)
+	l.asked = time.Now()
 	init := l.session.InitializeResult()
 	old := s.catalogue()
-	c := &catalogue{Protocol: init.ProtocolVersion, Old: l.old, Issuer: old.Issuer, Listed: time.Now(), Title: cut(init.Instructions, maxDescription),
-		Pinned: maps.Clone(old.Pinned)}
-	if c.Pinned == nil {
-		c.Pinned = map[string]definition{}
-	}
+	c := &catalogue{Protocol: init.ProtocolVersion, Old: l.old, Issuer: s.issuer(), Listed: time.Now(), Title: cut(init.Instructions, maxDescription),
+		Pinned: maps.Clone(old.Pinned), Shown: old.Shown}
 	if init.Capabilities != nil && init.Capabilities.Tools != nil {
 		if err := s.page(ctx, l, c); err != nil {
 			return err
 		}
 	}
-	for _, d := range c.Definitions {
-		if full := FullName(s.Name, d.Name); c.Pinned[full].Name == "" {
-			c.Pinned[full] = d
-		}
-	}
+	c.pin(s.Name, c.Definitions)
 	s.store(c)
 	l.listed = time.Now()
 	return nil
 }
+
+// sleep waits so long, and reports whether ctx let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	within(ctx.Done(), d)
+	return ctx.Err() == nil
+}
+
+// pin keeps those definitions that are seen for the first time, as far as there is room for them: a
+// definition without a pin is not offered.
+func (c *catalogue) pin(server string, list []definition) {
+	if c.Pinned == nil {
+		c.Pinned = map[string]definition{}
+	}
+	room := maxCatalogue - frame
+	for full, d := range c.Pinned {
+		room -= len(full) + d.size()
+	}
+	for _, d := range list {
+		full := FullName(server, d.Name)
+		if _, pinned := c.Pinned[full]; pinned || d.Refused != "" {
+			continue
+		}
+		if need := len(full) + d.size(); need <= room {
+			c.Pinned[full] = d
+			room -= need
+		}
+	}
+}
+
+// frame is what a kept catalogue may have besides definitions and pins, in bytes.
+const frame = 64 << 10
 
 // page reads all pages of the list of tools.
 func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
 	ctx, cancel := s.limit(ctx, s.silence())
 	defer cancel()
 	cursor, seen := "", map[string]bool{}
+	room := maxCatalogue - frame
 	for n := 0; ; n++ {
-		r, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		var kept *sdk.ListToolsResult
+		r, err := takenOut(ctx, func(ctx context.Context) (r *sdk.ListToolsResult, err error) {
+			kept, err = l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+			return kept, err
+		})
 		if err != nil {
 			return causeOf(ctx, err)
 		}
 		c.TTL = max(0, r.TTLMs)
 		for _, t := range r.Tools {
-			if t == nil {
+			if t == nil || hasHeaders(t) && !slices.Contains(kept.Tools, t) { // The library found wrong ones.
 				continue
-			}
-			if len(c.Definitions) == maxTools {
-				s.m.notice(fmt.Sprintf("server %s: only the first %d tools are taken", s.Name, maxTools))
-				return nil
 			}
 			d, err := define(t)
 			if err != nil {
 				return err
+			}
+			room -= d.size()
+			if len(c.Definitions) == maxTools || room < 0 {
+				s.noticeOnce("tools", fmt.Sprintf("only the first %d tools are taken: it defines more than %d, or more than %d MiB",
+					len(c.Definitions), maxTools, maxCatalogue>>20))
+				return nil
 			}
 			c.Definitions = append(c.Definitions, d)
 		}
@@ -122,8 +164,8 @@ func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
 		if cursor == "" {
 			return nil
 		}
-		if seen[cursor] || n+1 == maxPages {
-			s.m.notice(fmt.Sprintf("server %s: its list of tools does not end, the first %d pages are taken", s.Name, n+1))
+		if seen[cursor] || n+1 == maxPages || len(cursor) > maxCursor {
+			s.noticeOnce("pages", fmt.Sprintf("its list of tools does not end, the first %d pages are taken", n+1))
 			return nil
 		}
 		seen[cursor] = true
@@ -131,8 +173,25 @@ func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
 }
 
 // define is a tool of the library as it is kept. Its schemas are maps, so they always have the same
-// bytes.
+// bytes. One that is too large or has no input schema that could be used is kept by its name.
 func define(t *sdk.Tool) (d definition, err error) {
+	whole, err := everything(t)
+	if err != nil || whole.size() > maxDefinition {
+		return definition{Name: cut(t.Name, 200), Refused: fmt.Sprintf("its definition is over %d KB", maxDefinition>>10)}, err
+	}
+	asItIs := func(text string) string { return text }
+	if _, err := schema(whole.Input, asItIs); err != nil {
+		return definition{Name: t.Name, Refused: fmt.Sprintf("its input schema %v", err)}, nil
+	}
+	if whole.Output != nil {
+		if _, err := schema(whole.Output, asItIs); err != nil {
+			whole.Output, whole.Unchecked = nil, fmt.Sprintf("results are not checked, its output schema %v", err)
+		}
+	}
+	return whole, nil
+}
+
+func everything(t *sdk.Tool) (d definition, err error) {
 	d = definition{Name: t.Name, Title: t.Title, Description: t.Description}
 	for _, part := range []struct {
 		from any
@@ -161,12 +220,21 @@ func (c *catalogue) prepare(s *server) {
 			continue
 		}
 		full := FullName(s.Name, d.Name)
-		if names[full] {
-			c.dropped = append(c.dropped, fmt.Sprintf("%s: another tool is called %s, too", oneLine(d.Name), full))
+		drop := func(why string) { c.dropped = append(c.dropped, oneLine(d.Name)+": "+why) }
+		pin, pinned := c.Pinned[full]
+		switch {
+		case names[full]:
+			drop(fmt.Sprintf("another tool is called %s, too", full))
+			continue
+		case d.Refused != "":
+			drop(d.Refused)
+			continue
+		case !pinned:
+			drop(fmt.Sprintf("its definition cannot be kept: those of this server take over %d MiB", maxCatalogue>>20))
 			continue
 		}
-		t := Tool{Server: s.Name, Name: d.Name, Full: full, Output: d.Output, Claims: claims(d.Annotations),
-			Reads: matchesAny(s.Read, d.Name), Direct: matchesAny(s.Direct, d.Name)}
+		t := Tool{Server: s.Name, Name: d.Name, Full: full, Output: d.Output, Claims: claims(d.Annotations), Definition: d.digest(),
+			Reads: matchesAny(s.Read, d.Name), Direct: matchesAny(s.Direct, d.Name), Changed: pin.digest() != d.digest()}
 		removed := false
 		clean := func(text string) string {
 			clean, any := withoutHidden(text)
@@ -176,20 +244,19 @@ func (c *catalogue) prepare(s *server) {
 		t.Title, t.Description = cut(clean(d.Title), 200), cut(clean(d.Description), maxDescription)
 		var err error
 		if t.Input, err = schema(d.Input, clean); err != nil {
-			c.dropped = append(c.dropped, fmt.Sprintf("%s: its input schema %v", oneLine(d.Name), err))
+			drop(fmt.Sprintf("its input schema %v", err))
 			continue
 		}
 		if d.Output != nil {
 			if t.Output, err = schema(d.Output, clean); err != nil {
-				t.Output = nil
-				c.dropped = append(c.dropped, fmt.Sprintf("%s: results are not checked, its output schema %v", oneLine(d.Name), err))
+				t.Output, d.Unchecked = nil, fmt.Sprintf("results are not checked, its output schema %v", err)
 			}
+		}
+		if d.Unchecked != "" {
+			drop(d.Unchecked)
 		}
 		if removed {
 			hidden++
-		}
-		if old, pinned := c.Pinned[full]; pinned {
-			t.Changed = old.text() != d.text()
 		}
 		names[full] = true
 		c.tools = append(c.tools, t)
@@ -201,13 +268,16 @@ func (c *catalogue) prepare(s *server) {
 
 // FullName is the name under which a server's tool is known: rules, hooks and the model use it.
 func FullName(server, tool string) string {
-	name := "mcp__" + plain(server) + "__" + plain(tool)
+	name := prefix(server) + plain(tool)
 	if len(name) <= maxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
 	return name[:maxName-7] + "_" + hex.EncodeToString(sum[:3])
 }
+
+// prefix is what the full names of a server's tools begin with.
+func prefix(server string) string { return "mcp__" + plain(server) + "__" }
 
 // plain replaces all characters that some provider refuses in names.
 func plain(name string) string {
@@ -221,7 +291,7 @@ func plain(name string) string {
 
 // mayHave reports whether a full name can be of one of the server's tools.
 func (s *server) mayHave(full string) bool {
-	return strings.HasPrefix(full, "mcp__"+plain(s.Name)+"__")
+	return strings.HasPrefix(full, prefix(s.Name))
 }
 
 // offered reports whether the globs offer a tool. A list that begins with - takes from all tools.

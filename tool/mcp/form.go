@@ -191,14 +191,26 @@ func formatted(text, format string) error {
 	return nil
 }
 
-// elicited answers a request that a server of the old protocol sent during a call.
-func (s *server) elicited(ctx context.Context, l *link, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	call := l.calls.newest()
-	if call == nil {
-		return &sdk.ElicitResult{Action: string(Cancel)}, nil
+// elicitations answers the requests that a server of the old protocol sends during a call. The library's
+// own way would put defaults into the answer for fields that the user skipped.
+func (s *server) elicitations(l *link) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			p, ok := r.GetParams().(*sdk.ElicitParams)
+			if !ok {
+				return next(ctx, method, r)
+			}
+			call := l.calls.newest()
+			if call == nil {
+				return &sdk.ElicitResult{Action: string(Cancel)}, nil
+			}
+			return s.ask(ctx, call, p)
+		}
 	}
-	return s.ask(ctx, call, p)
 }
+
+// maxWaiting is how many requests of a call may wait for the user at once.
+const maxWaiting = 8
 
 // answer answers the requests in the reply to a call.
 func (s *server) answer(ctx context.Context, call *openCall, requests sdk.InputRequestMap) (sdk.InputResponseMap, error) {
@@ -222,23 +234,35 @@ func (s *server) answer(ctx context.Context, call *openCall, requests sdk.InputR
 	return in, nil
 }
 
-// ask puts one request to the user, one after another for each call. A request that cannot be shown
-// as it is meant, or asks for a secret, is declined.
+// ask puts one request to the user, one after another for each call and until the call has ended. A
+// request that cannot be shown as it is meant, or asks for a secret, is declined.
 func (s *server) ask(ctx context.Context, call *openCall, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	call.asking.Lock()
-	defer call.asking.Unlock()
 	cancelled := &sdk.ElicitResult{Action: string(Cancel)}
 	r, err := request(s.Name, p)
 	if err != nil {
-		s.m.notice(fmt.Sprintf("server %s: its form was declined: %v", s.Name, err))
+		s.noticeOnce("declined", "its form was declined: "+err.Error())
 		return &sdk.ElicitResult{Action: string(Decline)}, nil
 	}
 	if call.options.Ask == nil {
-		s.m.notice(fmt.Sprintf("server %s: asks for an answer, and no one can answer: cancelled", s.Name))
+		s.noticeOnce("cancelled", "asks for an answer, and no one can answer: cancelled")
 		return cancelled, nil
 	}
-	call.limit.quiet.Stop() // the user takes the time, not the server
-	defer call.limit.heard()
+	defer call.waiting.Add(-1)
+	if call.waiting.Add(1) > maxWaiting {
+		s.noticeOnce("waiting", fmt.Sprintf("wants more than %d answers at once: cancelled", maxWaiting))
+		return cancelled, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(call.limit, func() { cancel(context.Cause(call.limit)) })
+	defer stop()
+	call.limit.heard()
+	call.limit.pause() // the user takes the time, not the server
+	defer call.limit.resume()
+	if err := call.asking.enter(ctx); err != nil {
+		return cancelled, err
+	}
+	defer call.asking.leave()
 	answer, err := call.options.Ask(ctx, r)
 	if err != nil {
 		return cancelled, err

@@ -20,7 +20,7 @@ import (
 
 // openHTTP connects to an HTTP server: by the transport of both newer eras, else by the old one.
 func (s *server) openHTTP(ctx context.Context) (*link, error) {
-	address, err := Expand(s.URL, lookupIn(s.m.config.Environ))
+	address, err := s.address()
 	if err != nil {
 		return nil, s.fail(KindConfig, "url", err)
 	}
@@ -71,6 +71,7 @@ type web struct {
 	old    bool         // the transport of 2024-11-05
 	status atomic.Int32 // the last answer's
 	listen atomic.Int32 // how often the server was listened to
+	writes atomic.Int32 // requests that have no answer yet
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -83,6 +84,10 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") == "" {
 		return w.listening(req)
+	}
+	defer w.writes.Add(-1)
+	if w.writes.Add(1) > maxWrites {
+		return nil, errUnread
 	}
 	return w.allowed(req)
 }
@@ -155,19 +160,26 @@ func (w *web) adapted(resp *http.Response) *http.Response {
 
 // adapt is a message in the form that the library passes on.
 func adapt(message []byte) []byte {
-	if !bytes.Contains(message, []byte(`"resultType"`)) {
+	many := manyParts(message)
+	if !many && !bytes.Contains(message, []byte(`"resultType"`)) {
 		return message
 	}
 	msg, err := jsonrpc.DecodeMessage(message)
 	r, ok := msg.(*jsonrpc.Response)
-	if err != nil || !ok {
+	switch {
+	case many && !ok:
+		return nil
+	case err != nil || !ok:
 		return message
+	case many:
+		r.Result, r.Error = nil, errParts()
+	default:
+		carried := carryTask(r.Result)
+		if len(carried) == len(r.Result) && bytes.Equal(carried, r.Result) {
+			return message
+		}
+		r.Result = carried
 	}
-	carried := carryTask(r.Result)
-	if len(carried) == len(r.Result) && bytes.Equal(carried, r.Result) {
-		return message
-	}
-	r.Result = carried
 	if out, err := jsonrpc.EncodeMessage(r); err == nil {
 		return out
 	}

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
+	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/oauth2"
 
 	"artoo/tool/extension"
 	"artoo/tool/mcp/mcptest"
@@ -24,6 +30,66 @@ func startWeb(t *testing.T, kinds ...string) (*mcptest.Web, extension.Server) {
 	t.Cleanup(server.CloseClientConnections)
 	w.SetURL(server.URL)
 	return w, extension.Server{Name: "s", Origin: extension.Origin{Source: extension.SourceUser}, URL: server.URL + "/mcp"}
+}
+
+// inMemory is a server over HTTP without a network, which the clock of synctest can move.
+func inMemory(t *testing.T, kinds ...string) (*mcptest.Web, Config) {
+	t.Helper()
+	w := mcptest.NewWeb(kinds...)
+	w.SetURL("http://test.example")
+	conns := make(pipes)
+	server := &http.Server{Handler: w, ErrorLog: log.New(io.Discard, "", 0)}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(conns) }()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		select {
+		case conns <- theirs:
+			return ours, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+	s := extension.Server{Name: "s", Origin: extension.Origin{Source: extension.SourceUser}, URL: "http://test.example/mcp"}
+	return w, Config{Servers: []extension.Server{s}, HTTP: &http.Client{Transport: transport}}
+}
+
+// pipes is a net.Listener without a network.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+// failing makes those requests fail, before they are sent, for which fails reports true.
+type failing struct {
+	http.RoundTripper
+	fails func() bool
+}
+
+func (f failing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if f.fails() {
+		return nil, errors.New("no route to it")
+	}
+	return f.RoundTripper.RoundTrip(req)
 }
 
 func TestServersOverHTTP(t *testing.T) {
@@ -152,10 +218,11 @@ func TestLogin(t *testing.T) {
 	call(t, first, "echo", "", CallOptions{})
 	call(t, second, "echo", "", CallOptions{})
 	w.Expire(false)
+	echo := find(t, first, "echo")
 	var both sync.WaitGroup
 	for _, m := range []*Manager{first, second, first, second} {
 		both.Go(func() {
-			if _, err := m.Call(t.Context(), "mcp__s__echo", nil, CallOptions{}); err != nil {
+			if _, err := m.Call(t.Context(), echo, nil, CallOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -165,12 +232,68 @@ func TestLogin(t *testing.T) {
 		t.Errorf("renewed %d times", w.Renewed())
 	}
 	w.Expire(true)
-	_, err = first.Call(t.Context(), "mcp__s__echo", nil, CallOptions{})
+	_, err = first.Call(t.Context(), echo, nil, CallOptions{})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindAuth {
 		t.Errorf("after the end of the login: %v", err)
 	}
 	if was, err := manage(t, run).Logout(t.Context(), "s"); err != nil || !was || store.kept[s.URL] != nil {
 		t.Errorf("logout: %v, %v, %s", was, err, store.kept[s.URL])
+	}
+}
+
+// A token belongs to the address that the server really has.
+func TestALoginBelongsToTheAddressWithItsVariables(t *testing.T) {
+	_, s := startWeb(t, "oauth")
+	address := s.URL
+	s.URL = strings.Replace(address, "http://", "http://${HOST:-127.0.0.1}", 1)
+	s.URL = strings.Replace(s.URL, "127.0.0.1}127.0.0.1", "127.0.0.1}", 1)
+	store := &tokens{kept: map[string][]byte{}}
+	c := Config{Servers: []extension.Server{s}, Tokens: store, Login: browse, Redirect: "http://127.0.0.1:1/callback"}
+	if err := manage(t, c).Login(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if store.kept[address] == nil {
+		t.Errorf("kept: %v", slices.Collect(maps.Keys(store.kept)))
+	}
+}
+
+// What was listed with the login of one issuer is not known with that of another; the pins stay.
+func TestAnotherIssuerReusesNothing(t *testing.T) {
+	w, s := startWeb(t, "oauth")
+	state, store := t.TempDir(), &tokens{kept: map[string][]byte{}}
+	run := Config{Servers: []extension.Server{s}, Tokens: store, State: state}
+	sign := run
+	sign.Login, sign.Redirect = browse, "http://127.0.0.1:1/callback"
+	if err := manage(t, sign).Login(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	before, known := manage(t, run).Tools("s")
+	if !known {
+		t.Fatal("no tools are known after the login")
+	}
+	w.SetIssuer("/other")
+	w.Define("Says it to the other one.")
+	m := manage(t, sign)
+	if _, err := m.Logout(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	server := m.servers[0]
+	server.secret.Lock()
+	server.use(&login{Resource: s.URL, TokenURL: s.URL + "/other/token", Token: &oauth2.Token{}})
+	server.secret.Unlock()
+	for what, m := range map[string]*Manager{"this run": m, "the next run": manage(t, run)} {
+		if tools, known := m.Tools("s"); known || len(tools) > 0 {
+			t.Errorf("%s knows %d tools", what, len(tools))
+		}
+	}
+	if err := m.Login(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if now := find(t, m, "echo"); !now.Changed || before[0].Definition == now.Definition {
+		t.Error("the tool counts as seen for the first time")
+	}
+	if c := server.catalogue(); c.Issuer != strings.TrimSuffix(s.URL, "/mcp")+"/other/token" {
+		t.Errorf("the catalogue is of %s", c.Issuer)
 	}
 }
 

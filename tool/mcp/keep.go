@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +60,7 @@ type catalogue struct {
 	// by name.
 	Definitions []definition          `json:"tools"`
 	Pinned      map[string]definition `json:"pinned"`
+	Shown       string                `json:"shown,omitempty"` // a digest of the changes that the user was shown last
 
 	tools   []Tool
 	dropped []string
@@ -71,14 +74,32 @@ type definition struct {
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Output      json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Refused     string          `json:"refused,omitempty"`   // why the tool is not offered; there is only its name then
+	Unchecked   string          `json:"unchecked,omitempty"` // why its output schema is not used
 }
 
-func (d definition) text() string {
-	text, err := json.MarshalIndent(d, "", "  ")
+func (d definition) json() []byte {
+	text, err := json.Marshal(d)
 	if err != nil { // its parts were JSON
 		panic(err)
 	}
-	return string(text) + "\n"
+	return text
+}
+
+// size is how many bytes the definition takes where it is kept.
+func (d definition) size() int { return len(d.json()) }
+
+func (d definition) digest() string {
+	sum := sha256.Sum256(d.json())
+	return hex.EncodeToString(sum[:16])
+}
+
+func (d definition) text() string {
+	var text bytes.Buffer
+	if err := json.Indent(&text, d.json(), "", "  "); err != nil { // it is JSON
+		panic(err)
+	}
+	return text.String() + "\n"
 }
 
 // fresh reports whether the server said that the catalogue need not be listed again yet.
@@ -107,8 +128,12 @@ func (s *server) catalogue() *catalogue {
 	if k.dir == "" {
 		return k.kept
 	}
-	data, err := os.ReadFile(k.path())
 	c := &catalogue{}
+	info, err := os.Stat(k.path())
+	if err != nil || info.Size() > 2*maxCatalogue {
+		return k.kept
+	}
+	data, err := os.ReadFile(k.path())
 	if err != nil || json.Unmarshal(data, c) != nil {
 		return k.kept // what is missing or damaged is listed again
 	}
@@ -127,7 +152,7 @@ func (s *server) store(c *catalogue) {
 	if k.dir == "" {
 		return
 	}
-	data, err := json.MarshalIndent(c, "", " ")
+	data, err := json.Marshal(c)
 	if err == nil {
 		err = errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data, 0o600))
 	}
@@ -137,7 +162,10 @@ func (s *server) store(c *catalogue) {
 }
 
 // Change is a definition that is not the one seen first or accepted. Old and New are JSON, indented.
-type Change struct{ Tool, Old, New string }
+type Change struct {
+	Tool, Old, New string
+	definition     definition // New
+}
 
 // Changes are the changed definitions of a server by the kept catalogue.
 func (m *Manager) Changes(server string) ([]Change, error) {
@@ -148,24 +176,45 @@ func (m *Manager) Changes(server string) ([]Change, error) {
 	var list []Change
 	c := s.catalogue()
 	for _, d := range c.Definitions {
-		if old, pinned := c.Pinned[FullName(s.Name, d.Name)]; pinned && old.text() != d.text() {
-			list = append(list, Change{Tool: d.Name, Old: old.text(), New: d.text()})
+		if old, pinned := c.Pinned[FullName(s.Name, d.Name)]; pinned && d.Refused == "" && old.digest() != d.digest() {
+			list = append(list, Change{Tool: d.Name, Old: old.text(), New: d.text(), definition: d})
 		}
 	}
 	return list, nil
 }
 
-// Accept pins a server's definitions as they are in the kept catalogue.
-func (m *Manager) Accept(server string) error {
+// Shown notes that the user is shown these changes, and reports whether it was just these the last time.
+func (m *Manager) Shown(server string, changes []Change) (again bool, err error) {
+	s, err := m.find(server)
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.New()
+	for _, change := range changes {
+		sum.Write([]byte(change.definition.digest()))
+	}
+	shown := hex.EncodeToString(sum.Sum(nil))
+	c := *s.catalogue()
+	again = c.Shown == shown
+	c.Shown = shown
+	s.store(&c)
+	return again, nil
+}
+
+// Accept pins changed definitions just as they are given, whatever the server defines by now.
+func (m *Manager) Accept(server string, changes []Change) error {
 	s, err := m.find(server)
 	if err != nil {
 		return err
 	}
 	c := *s.catalogue()
-	c.Pinned = map[string]definition{}
-	for _, d := range c.Definitions {
-		c.Pinned[FullName(s.Name, d.Name)] = d
+	c.Pinned = maps.Clone(c.Pinned)
+	var list []definition
+	for _, change := range changes {
+		delete(c.Pinned, FullName(s.Name, change.Tool))
+		list = append(list, change.definition)
 	}
+	c.pin(s.Name, list)
 	s.store(&c)
 	return nil
 }

@@ -6,9 +6,11 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +85,8 @@ type Tool struct {
 	Reads       bool            // the user lists it as one that only reads
 	Direct      bool            // the user wants it as a function
 	Changed     bool            // its definition is not the one that was seen first or accepted
+	// Definition is a digest of the definition: Call runs the tool while it has this one.
+	Definition string
 }
 
 // Content is one part of a result.
@@ -123,7 +127,8 @@ type Progress struct {
 
 // CallOptions are how a call deals with the user.
 type CallOptions struct {
-	// Progress gets what the server reports; it is called on any goroutine. nil drops it.
+	// Progress gets what the server reports, one after the other, on any goroutine; of reports that
+	// come faster than it takes them the last one counts. nil drops it.
 	Progress func(Progress)
 	// Ask puts a server's request to the user; nil cancels each.
 	Ask func(ctx context.Context, r Request) (Answer, error)
@@ -134,6 +139,7 @@ type Manager struct {
 	config  Config
 	mu      sync.Mutex
 	servers []*server       // guarded by mu
+	leftOut map[string]bool // names of servers that Add reported; guarded by mu
 	closing context.Context // done when Close began
 	close   context.CancelFunc
 	running sync.WaitGroup // the goroutines of servers
@@ -141,21 +147,38 @@ type Manager struct {
 
 // New makes a manager. It starts nothing, opens nothing and reads nothing.
 func New(c Config) *Manager {
-	m := &Manager{config: c}
+	m := &Manager{config: c, leftOut: map[string]bool{}}
 	m.closing, m.close = context.WithCancel(context.Background())
 	m.Add(c.Servers...)
 	return m
 }
 
-// Add adds servers; of those with the name of another one the first counts. It starts nothing.
+// Add adds servers; of those with the name of another one the first counts. A server whose tools could
+// have the full names of another one's is left out with a notice. It starts nothing.
 func (m *Manager) Add(servers ...extension.Server) {
+	var said []string
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	for _, s := range servers {
-		if !slices.ContainsFunc(m.servers, func(old *server) bool { return old.Name == s.Name }) {
+		i := slices.IndexFunc(m.servers, func(old *server) bool { return mixed(old.Name, s.Name) })
+		switch {
+		case i < 0:
 			m.servers = append(m.servers, newServer(m, s))
+		case m.servers[i].Name != s.Name && !m.leftOut[s.Name]:
+			m.leftOut[s.Name] = true
+			said = append(said, fmt.Sprintf("server %s (%s) is left out: the full names of its tools could be those of %s (%s)",
+				s.Name, s.Place, m.servers[i].Name, m.servers[i].Place))
 		}
 	}
+	m.mu.Unlock()
+	for _, text := range said {
+		m.notice(text)
+	}
+}
+
+// mixed reports whether the tools of two servers of these names could have the same full name.
+func mixed(a, b string) bool {
+	a, b = prefix(a), prefix(b)
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 // all are the servers there are now.
@@ -233,13 +256,10 @@ func (m *Manager) List(ctx context.Context, server string) ([]Tool, error) {
 	return s.list(ctx)
 }
 
-// Call calls a tool by its full name. An error says that there is no result: the server could not be
-// started, ended, was silent for too long or refused the call.
-func (m *Manager) Call(ctx context.Context, full string, args json.RawMessage, o CallOptions) (Result, error) {
-	t, ok := m.Tool(full)
-	if !ok {
-		return Result{}, &Error{Server: full, Kind: KindUsage, Why: "no such tool", Hint: "artoo mcp tools"}
-	}
+// Call calls a tool as it was when the call was decided on: one that is defined in another way by
+// now is not called. An error says that there is no result: the server could not be started, ended,
+// was silent for too long or refused the call.
+func (m *Manager) Call(ctx context.Context, t Tool, args json.RawMessage, o CallOptions) (Result, error) {
 	s, err := m.find(t.Server)
 	if err != nil {
 		return Result{}, err

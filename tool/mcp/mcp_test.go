@@ -88,7 +88,17 @@ func tryCall(t *testing.T, m *Manager, tool, args string, o CallOptions) (Result
 			t.Fatal(err)
 		}
 	}
-	return m.Call(t.Context(), "mcp__s__"+tool, json.RawMessage(args), o)
+	return m.Call(t.Context(), find(t, m, tool), json.RawMessage(args), o)
+}
+
+// find is a tool by the kept catalogue.
+func find(t *testing.T, m *Manager, tool string) Tool {
+	t.Helper()
+	found, ok := m.Tool("mcp__s__" + tool)
+	if !ok {
+		t.Fatalf("no tool %s", tool)
+	}
+	return found
 }
 
 func TestServersOfEachEraAnswer(t *testing.T) {
@@ -291,37 +301,34 @@ func TestChangedDefinitionsAreMarkedUntilAccepted(t *testing.T) {
 		}
 		return s
 	}
-	find := func(m *Manager) Tool {
+	listed := func(m *Manager) Tool {
 		if _, err := m.List(t.Context(), "s"); err != nil {
 			t.Fatal(err)
 		}
-		tool, ok := m.Tool("mcp__s__echo")
-		if !ok {
-			t.Fatal("no tool")
-		}
-		return tool
+		return find(t, m, "echo")
 	}
-	if find(manage(t, Config{Servers: []extension.Server{server("modern")}, State: state})).Changed {
+	if listed(manage(t, Config{Servers: []extension.Server{server("modern")}, State: state})).Changed {
 		t.Error("changed at first sight")
 	}
 	m := manage(t, Config{Servers: []extension.Server{server("other")}, State: state})
-	if tool, ok := m.Tool("mcp__s__echo"); !ok || tool.Changed {
-		t.Errorf("by the kept catalogue: %+v", tool)
+	echo := find(t, m, "echo")
+	if echo.Changed {
+		t.Errorf("by the kept catalogue: %+v", echo)
 	}
-	if _, err := m.Call(t.Context(), "mcp__s__echo", nil, CallOptions{}); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if _, err := m.Call(t.Context(), echo, nil, CallOptions{}); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("a call of a definition that changed since it was decided on: %v", err)
 	}
-	if !find(m).Changed {
+	if !listed(m).Changed {
 		t.Error("not changed")
 	}
 	changes, err := m.Changes("s")
 	if err != nil || len(changes) != 1 || !strings.Contains(changes[0].New, "friend") {
 		t.Errorf("got %v, %v", changes, err)
 	}
-	if err := m.Accept("s"); err != nil {
+	if err := m.Accept("s", changes); err != nil {
 		t.Fatal(err)
 	}
-	if find(m).Changed {
+	if listed(m).Changed {
 		t.Error("changed after it was accepted")
 	}
 }

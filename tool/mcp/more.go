@@ -40,12 +40,18 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, err
 		if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Resources == nil {
 			return nil, nil
 		}
+		room := newRoom()
 		err = pages(func(cursor string) (string, error) {
-			r, err := l.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+			r, err := takenOut(ctx, func(ctx context.Context) (*sdk.ListResourcesResult, error) {
+				return l.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+			})
 			if err != nil {
 				return "", err
 			}
 			for _, x := range r.Resources {
+				if x == nil || !room.take(x.URI, x.Name, x.Title, x.Description, x.MIMEType) {
+					continue
+				}
 				list = append(list, Resource{URI: x.URI, Name: x.Name, Title: x.Title, Description: x.Description, MIME: x.MIMEType})
 			}
 			return r.NextCursor, nil
@@ -54,11 +60,16 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, err
 			return nil, err
 		}
 		err = pages(func(cursor string) (string, error) {
-			r, err := l.session.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
+			r, err := takenOut(ctx, func(ctx context.Context) (*sdk.ListResourceTemplatesResult, error) {
+				return l.session.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
+			})
 			if err != nil {
 				return "", err
 			}
 			for _, x := range r.ResourceTemplates {
+				if x == nil || !room.take(x.URITemplate, x.Name, x.Title, x.Description, x.MIMEType) {
+					continue
+				}
 				list = append(list, Resource{URI: x.URITemplate, Name: x.Name, Title: x.Title, Description: x.Description, MIME: x.MIMEType, Template: true})
 			}
 			return r.NextCursor, nil
@@ -77,11 +88,25 @@ func pages(next func(cursor string) (string, error)) error {
 	cursor := ""
 	for range maxPages {
 		var err error
-		if cursor, err = next(cursor); err != nil || cursor == "" {
+		if cursor, err = next(cursor); err != nil || cursor == "" || len(cursor) > maxCursor {
 			return err
 		}
 	}
 	return nil
+}
+
+// room is how much of a list is taken still: as many entries and bytes as of a catalogue of tools.
+type room struct{ entries, bytes int }
+
+func newRoom() *room { return &room{maxTools, maxCatalogue} }
+
+// take reports whether there is room for an entry with these texts.
+func (r *room) take(texts ...string) bool {
+	r.entries--
+	for _, t := range texts {
+		r.bytes -= len(t)
+	}
+	return r.entries >= 0 && r.bytes >= 0
 }
 
 // ReadResource reads a resource.
@@ -94,7 +119,7 @@ func (m *Manager) ReadResource(ctx context.Context, server, uri string, o CallOp
 		r, err := rounds(ctx, s, call, func(in sdk.InputResponseMap, state string) (*sdk.ReadResourceResult, error) {
 			p := &sdk.ReadResourceParams{URI: uri, InputResponses: in, RequestState: state}
 			p.SetProgressToken(call.token)
-			return l.session.ReadResource(ctx, p)
+			return takenOut(ctx, func(ctx context.Context) (*sdk.ReadResourceResult, error) { return l.session.ReadResource(ctx, p) })
 		}, func(r *sdk.ReadResourceResult) (sdk.InputRequestMap, string, bool) {
 			return r.InputRequests, r.RequestState, r.NeedsInput()
 		})
@@ -120,14 +145,23 @@ func (m *Manager) Prompts(ctx context.Context, server string) ([]Prompt, error) 
 		if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Prompts == nil {
 			return nil, nil
 		}
+		room := newRoom()
 		err = pages(func(cursor string) (string, error) {
-			r, err := l.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+			r, err := takenOut(ctx, func(ctx context.Context) (*sdk.ListPromptsResult, error) {
+				return l.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+			})
 			if err != nil {
 				return "", err
 			}
 			for _, x := range r.Prompts {
+				if x == nil || !room.take(x.Name, x.Title, x.Description) {
+					continue
+				}
 				p := Prompt{Name: x.Name, Title: x.Title, Description: x.Description}
 				for _, a := range x.Arguments {
+					if a == nil || !room.take(a.Name, a.Description) {
+						continue
+					}
 					p.Arguments = append(p.Arguments, PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 				}
 				list = append(list, p)

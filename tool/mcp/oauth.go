@@ -44,11 +44,37 @@ type login struct {
 	Token    *oauth2.Token    `json:"token"`
 }
 
+// address is the URL with its variables replaced.
+func (s *server) address() (string, error) { return Expand(s.URL, lookupIn(s.m.config.Environ)) }
+
+// issuer is where the login came from that is in use, "" for none.
+func (s *server) issuer() string {
+	s.secret.Lock()
+	defer s.secret.Unlock()
+	if s.logged == nil {
+		return ""
+	}
+	return s.logged.TokenURL
+}
+
+// use makes a login, which may be nil, the one in use; secret is held. What was listed with a login
+// from elsewhere is not known any more. Its pins stay: they only restrict.
+func (s *server) use(l *login) {
+	s.logged = l
+	if c := s.catalogue(); l != nil && c.Issuer != l.TokenURL && !c.Listed.IsZero() {
+		s.store(&catalogue{Issuer: l.TokenURL, Pinned: c.Pinned, Shown: c.Shown})
+	}
+}
+
 // resource is the address that a server's tokens are for.
 func (s *server) resource() string {
-	u, err := url.Parse(s.URL)
+	address, err := s.address()
 	if err != nil {
-		return s.URL
+		return s.URL // It is never asked: the error is that of its start.
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u.String()
@@ -112,7 +138,7 @@ func (s *server) login(ctx context.Context) (*login, error) {
 		return s.logged, nil
 	}
 	l, err := s.load(ctx)
-	s.logged = l
+	s.use(l)
 	return l, err
 }
 
@@ -132,7 +158,7 @@ func (s *server) load(ctx context.Context) (*login, error) {
 }
 
 func (s *server) save(ctx context.Context, l *login) error {
-	s.logged = l
+	s.use(l)
 	if s.m.config.Tokens == nil {
 		return nil
 	}
@@ -158,7 +184,7 @@ func (s *server) refresh(ctx context.Context, rejected string) (*login, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.logged = l // Another process may have logged out.
+		s.use(l) // Another process may have logged out.
 	}
 	l := s.logged
 	if l == nil || l.Token.RefreshToken == "" {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +23,8 @@ import (
 
 const (
 	maxMessage = 16 << 20 // bytes of one message
+	maxParts   = 200_000  // values of one message: the smallest take a hundred times their bytes once they are read
+	maxWrites  = 100      // messages to a server that wait until it takes them
 	maxLog     = 1 << 20  // bytes of a server's log; a fuller one is begun again
 	// patience is how long a server has to end after its stdin was closed, and again after TERM.
 	patience = 2 * time.Second
@@ -33,6 +36,7 @@ type process struct {
 	started  shell.Started
 	stdin    *os.File
 	write    sync.Mutex // guards stdin
+	writing  atomic.Int32
 	messages chan jsonrpc.Message
 	closing  chan struct{} // closed when the process is to end
 	once     sync.Once
@@ -151,6 +155,8 @@ func (p *process) read(from io.Reader) {
 	}
 }
 
+var errUnread = fmt.Errorf("the server asks, and does not read: over %d messages wait for it", maxWrites)
+
 var errTooLong = fmt.Errorf("a message is over %d MiB", maxMessage>>20)
 
 // readLine is the next line without its end, or an error for one that is too long.
@@ -180,10 +186,41 @@ func decode(line []byte) jsonrpc.Message {
 	if err != nil {
 		return nil
 	}
-	if r, ok := msg.(*jsonrpc.Response); ok {
-		r.Result = carryTask(r.Result)
+	r, ok := msg.(*jsonrpc.Response)
+	switch {
+	case !manyParts(line):
+		if ok {
+			r.Result = carryTask(r.Result)
+		}
+	case ok:
+		r.Result, r.Error = nil, errParts()
+	default:
+		return nil
 	}
 	return msg
+}
+
+// manyParts reports whether a message in JSON has too many values.
+func manyParts(message []byte) bool {
+	if len(message) <= maxParts {
+		return false
+	}
+	parts, quoted := 0, false
+	for i := 0; i < len(message); i++ {
+		switch b := message[i]; {
+		case b == '\\' && quoted:
+			i++
+		case b == '"':
+			quoted = !quoted
+		case !quoted && (b == '{' || b == '[' || b == ','):
+			parts++
+		}
+	}
+	return parts > maxParts
+}
+
+func errParts() error {
+	return &jsonrpc.Error{Code: -32603, Message: fmt.Sprintf("the answer has over %d parts", maxParts)}
 }
 
 // Connect implements sdk.Transport.
@@ -213,13 +250,19 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	defer p.writing.Add(-1)
+	if p.writing.Add(1) > maxWrites {
+		return errors.Join(errUnread, p.Close())
+	}
 	p.write.Lock()
 	defer p.write.Unlock()
-	markSent(ctx)
 	// A server that reads nothing must not hold the caller up. Half a message is the end.
 	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
 	defer stop()
-	_, err = p.stdin.Write(append(line, '\n'))
+	n, err := p.stdin.Write(append(line, '\n'))
+	if n >= len(line) { // of half a message nothing runs
+		markSent(ctx)
+	}
 	return err
 }
 

@@ -45,8 +45,9 @@ type server struct {
 	starting *start     // nil while no start is under way
 	state    State
 	err      error
-	failures int       // in a row
-	ended    time.Time // when it failed last
+	failures int             // in a row
+	said     map[string]bool // what was reported
+	last     time.Time       // when it failed last
 	log      atomic.Pointer[serverLog]
 }
 
@@ -71,9 +72,24 @@ type link struct {
 	calls   calls
 	stale   atomic.Bool // the server said that its tools are other ones
 
-	listing sync.Mutex // held while the tools are listed
-	listed  time.Time
+	listing gate      // passed while the tools are listed
+	asked   time.Time // when they were listed last
+	listed  time.Time // when that succeeded last
 }
+
+// gate lets one pass at a time, and those that wait give up with their context. It has room for one.
+type gate chan struct{}
+
+func (g gate) enter(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g gate) leave() { <-g }
 
 func (l *link) lost() bool {
 	select {
@@ -118,9 +134,12 @@ func (s *server) forgive() {
 // start until ctx is done; the start itself goes on.
 func (s *server) ready(ctx context.Context) (*link, error) {
 	s.mu.Lock()
-	if s.link != nil && !s.link.lost() {
-		defer s.mu.Unlock()
-		return s.link, nil
+	if s.link != nil {
+		if l := s.link; !l.lost() {
+			defer s.mu.Unlock()
+			return l, nil
+		}
+		s.lose(s.link)
 	}
 	if s.m.closing.Err() != nil {
 		s.mu.Unlock()
@@ -137,7 +156,7 @@ func (s *server) ready(ctx context.Context) (*link, error) {
 		}
 		var pause time.Duration
 		if s.failures > 0 {
-			pause = time.Until(s.ended.Add(pauses[s.failures-1]))
+			pause = time.Until(s.last.Add(pauses[s.failures-1]))
 		}
 		st = &start{done: make(chan struct{})}
 		s.starting, s.state = st, Starting
@@ -199,7 +218,7 @@ var errSlow = fmt.Errorf("no answer within %s", startLimit)
 
 // failed notes a failure; mu is held.
 func (s *server) failed(err error) {
-	s.state, s.err, s.ended = Failed, err, time.Now()
+	s.state, s.err, s.last = Failed, err, time.Now()
 	s.failures++
 	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindAuth {
 		s.state, s.failures = NeedsLogin, 0 // it waits for the user, not for itself
@@ -214,12 +233,36 @@ func (s *server) watch(l *link) {
 		l.end()
 		return
 	}
+	s.ended(l)
+}
+
+// ended ends what is left of a connection that ended by itself.
+func (s *server) ended(l *link) {
 	l.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lose(l)
+}
+
+// lose notes that a connection has ended by itself, once; mu is held.
+func (s *server) lose(l *link) {
 	if s.link == l {
 		s.link = nil
 		s.failed(s.fail(KindProvider, "ended", nil))
+	}
+}
+
+// noticeOnce reports something that a server could bring about again and again, by its kind only once.
+func (s *server) noticeOnce(kind, text string) {
+	s.mu.Lock()
+	said := s.said[kind]
+	if s.said == nil {
+		s.said = map[string]bool{}
+	}
+	s.said[kind] = true
+	s.mu.Unlock()
+	if !said {
+		s.m.notice("server " + s.Name + ": " + text)
 	}
 }
 
@@ -313,7 +356,7 @@ func (s *server) process() (*process, error) {
 
 // connect makes a session. version is the protocol's, "" for the newest.
 func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (*link, error) {
-	l := &link{opened: make(chan struct{}), done: make(chan struct{})}
+	l := &link{opened: make(chan struct{}), done: make(chan struct{}), listing: make(gate, 1)}
 	defer close(l.opened) // a server may report a change before it is connected
 	caps := &sdk.ClientCapabilities{
 		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
@@ -323,14 +366,13 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 	}
 	declareRoots(caps)
 	client := sdk.NewClient(&sdk.Implementation{Name: "artoo", Version: s.m.config.Version}, &sdk.ClientOptions{
-		Capabilities:   caps,
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true}, // it asks again within milliseconds
-		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-			return s.elicited(ctx, l, r.Params)
-		},
+		Capabilities:                caps,
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true}, // it asks again within milliseconds
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { l.calls.progress(r.Params) },
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed(l) },
 	})
+	client.AddReceivingMiddleware(s.elicitations(l))
+	client.AddSendingMiddleware(takeOut)
 	if s.m.config.Root != "" {
 		addRoot(client, s.m.config.Root)
 	}

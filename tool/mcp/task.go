@@ -108,9 +108,9 @@ func (s *server) finishTask(ctx context.Context, l *link, call *openCall, r *sdk
 				}
 			}
 		}
-		if call.options.Progress != nil && t.Message != "" {
+		if t.Message != "" {
 			message, _ := withoutHidden(t.Message)
-			call.options.Progress(Progress{Message: cut(message, 500)})
+			call.report(Progress{Message: cut(message, 500)})
 		}
 		pause := min(max(time.Duration(t.Interval)*time.Millisecond, 200*time.Millisecond), 10*time.Second)
 		select {

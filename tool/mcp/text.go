@@ -15,7 +15,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func withoutHidden(text string) (clean string, removed bool) {
 	clean = strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n', r == '\t':
+		case r == '\n', r == '\t', r >= ' ' && r <= '~':
 			return r
 		case r == utf8.RuneError, unicode.IsControl(r), isHidden(r):
 			return -1

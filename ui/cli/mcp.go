@@ -54,7 +54,7 @@ func newMCP(a *app) *cobra.Command {
 	verb("login NAME|URL", 1, 1, "to which server?", m.login)
 	verb("logout NAME|URL", 1, 1, "from which server?", m.logout)
 	accept := verb("accept NAME", 1, 1, "of which server?", m.accept)
-	m.yes = accept.Flags().Bool("yes", false, "without a question")
+	m.yes = accept.Flags().Bool("yes", false, "take what was shown the last time")
 	return c
 }
 
@@ -269,7 +269,7 @@ func (a *mcpCommand) call(ctx context.Context, words []string) error {
 	if tools[i].Changed {
 		return fail(agent.KindApproval, words[1], errors.New("its definition has changed since it was seen first"), "artoo mcp accept "+name)
 	}
-	r, err := a.servers.Call(ctx, tools[i].Full, json.RawMessage(args), options)
+	r, err := a.servers.Call(ctx, tools[i], json.RawMessage(args), options)
 	if err != nil {
 		return err
 	}

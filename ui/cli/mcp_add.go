@@ -224,7 +224,8 @@ func readForeign(file string) ([]extension.Server, []string, error) {
 	return config.ParseMCP(data, origin, redact.Mask)
 }
 
-// accept shows how definitions differ from those seen first, and with --yes takes them.
+// accept shows how definitions differ from those seen first, and with --yes takes those that it showed
+// the last time.
 func (a *mcpCommand) accept(ctx context.Context, words []string) error {
 	name, err := a.open(ctx, words[0], false)
 	if err != nil {
@@ -247,11 +248,15 @@ func (a *mcpCommand) accept(ctx context.Context, words []string) error {
 			return err
 		}
 	}
-	if !*a.yes {
+	again, err := a.servers.Shown(name, changes)
+	if err != nil {
+		return err
+	}
+	if !*a.yes || !again {
 		return fail(agent.KindApproval, name, errors.New(text.Count(len(changes), "definition")+" not accepted yet"),
 			"artoo mcp accept --yes "+name+", once you have looked")
 	}
-	if err := a.servers.Accept(name); err != nil {
+	if err := a.servers.Accept(name, changes); err != nil {
 		return err
 	}
 	a.screen.Note("accepted " + text.Count(len(changes), "definition") + " of " + name)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Web is a Server over HTTP, at /mcp. Its kinds are also:
@@ -17,6 +18,8 @@ import (
 //	sse       only the transport of 2024-11-05
 //	stream    answers by events; else by JSON
 //	deafget   never answers the GET that listens
+//	changing  reports a hundred times a second, to who listens, that its tools have changed
+//	breaks    cuts the connection at a call
 //	session   wants a session, which it forgets when Forget is called
 //	token     wants the bearer token "right"
 //	oauth     wants a login at itself; a token lasts until Expire is called
@@ -24,6 +27,7 @@ type Web struct {
 	*Server
 	mu       sync.Mutex
 	url      string // its own, without path
+	issuer   string // the path of the server of the login
 	session  int
 	valid    string // the access token that is taken
 	refresh  string // and the refresh token
@@ -41,6 +45,13 @@ func NewWeb(kinds ...string) *Web {
 
 // SetURL says where the server is reached.
 func (w *Web) SetURL(url string) { w.url = url }
+
+// SetIssuer gives the server of the login another path, and with it another identity.
+func (w *Web) SetIssuer(path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.issuer = path
+}
 
 // Forget forgets the session.
 func (w *Web) Forget() {
@@ -107,6 +118,17 @@ func (w *Web) mcp(out http.ResponseWriter, req *http.Request) {
 			<-req.Context().Done()
 			return
 		}
+		if w.is("changing") {
+			out.Header().Set("Content-Type", "text/event-stream")
+			for {
+				event(out, "message", Message{Version: "2.0", Method: "notifications/tools/list_changed"})
+				select {
+				case <-req.Context().Done():
+					return
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+		}
 		http.Error(out, "no", http.StatusMethodNotAllowed)
 		return
 	case http.MethodDelete:
@@ -116,6 +138,9 @@ func (w *Web) mcp(out http.ResponseWriter, req *http.Request) {
 	if err := json.NewDecoder(req.Body).Decode(&m); err != nil {
 		http.Error(out, err.Error(), http.StatusBadRequest)
 		return
+	}
+	if w.is("breaks") && m.Method == "tools/call" {
+		panic(http.ErrAbortHandler)
 	}
 	if w.is("sse") {
 		w.mu.Lock()
@@ -147,7 +172,12 @@ func (w *Web) mcp(out http.ResponseWriter, req *http.Request) {
 		return
 	}
 	out.Header().Set("Content-Type", "text/event-stream")
-	w.Handle(m, func(msg any) { event(out, "message", msg) })
+	var one sync.Mutex
+	w.Handle(m, func(msg any) {
+		one.Lock()
+		defer one.Unlock()
+		event(out, "message", msg)
+	})
 }
 
 func event(out http.ResponseWriter, name string, msg any) {
@@ -188,12 +218,13 @@ func (w *Web) oauth(out http.ResponseWriter, req *http.Request) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch req.URL.Path {
+	issuer := w.url + w.issuer
+	switch path, _ := strings.CutPrefix(req.URL.Path, w.issuer); path {
 	case "/.well-known/oauth-protected-resource/mcp":
-		answer(200, object{"resource": w.url + "/mcp", "authorization_servers": []string{w.url}, "scopes_supported": []string{"read"}})
-	case "/.well-known/oauth-authorization-server":
-		answer(200, object{"issuer": w.url, "authorization_endpoint": w.url + "/authorize", "token_endpoint": w.url + "/token",
-			"registration_endpoint": w.url + "/register", "response_types_supported": []string{"code"},
+		answer(200, object{"resource": w.url + "/mcp", "authorization_servers": []string{issuer}, "scopes_supported": []string{"read"}})
+	case "/.well-known/oauth-authorization-server" + w.issuer:
+		answer(200, object{"issuer": issuer, "authorization_endpoint": issuer + "/authorize", "token_endpoint": issuer + "/token",
+			"registration_endpoint": issuer + "/register", "response_types_supported": []string{"code"},
 			"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true})
 	case "/register":
 		answer(201, object{"client_id": "c1", "redirect_uris": []string{"http://127.0.0.1/callback"}, "token_endpoint_auth_method": "none"})
@@ -201,7 +232,7 @@ func (w *Web) oauth(out http.ResponseWriter, req *http.Request) {
 		q := req.URL.Query()
 		code := fmt.Sprint("code-", len(w.codes))
 		w.codes[code] = q
-		http.Redirect(out, req, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {w.url}}.Encode(), http.StatusFound)
+		http.Redirect(out, req, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {issuer}}.Encode(), http.StatusFound)
 	case "/token":
 		asked := w.codes[req.FormValue("code")]
 		sum := sha256.Sum256([]byte(req.FormValue("code_verifier")))

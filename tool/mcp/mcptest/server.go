@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Arg is the first argument that makes the test binary a server; the others are its kinds:
@@ -31,6 +30,12 @@ import (
 //	deaf            neither ends at the end of its input nor at SIGTERM, and starts a child
 //	dies            ends at the first call
 //	eager           reports that its tools have changed before it answers initialize
+//	heavy           defines 100 tools of 100 KB
+//	renaming        defines 45 tools of 100 KB, with other names at each listing
+//	third           defines the tool echo in a third way
+//	closes          takes nothing any more when it has listed its tools
+//	flood           asks again and again after a call, and reads nothing any more
+//	bomb            lists tools with a million parts
 const Arg = "mcp-test-server"
 
 // Serve is the server until its input ends, where args say so; else it does nothing. A TestMain
@@ -78,6 +83,16 @@ func Serve(args []string, in io.Reader, out, log io.Writer, exit func(code int))
 			fmt.Fprintln(log, err)
 			continue
 		}
+		if s.is("flood") && m.Method == "tools/call" {
+			for i := 0; ; i++ {
+				write(Message{Version: "2.0", ID: raw(i), Method: "ping"})
+			}
+		}
+		if s.is("closes") && m.Method == "tools/list" {
+			closeInput()
+			s.Handle(m, write)
+			awaitTerm()
+		}
 		calls.Go(func() { s.Handle(m, write) })
 	}
 	if s.is("deaf") {
@@ -113,13 +128,30 @@ type Server struct {
 	mu      sync.Mutex
 	calls   []string                // the names of all tools called
 	polls   int                     // of the task
+	lists   int                     // how often the tools were listed
+	echo    string                  // the description of the tool echo
 	answers map[string]chan Message // answers to the server's own requests, by their id
 	goOn    chan struct{}           // closed by the tool echo with the text "go on"; steps waits for it
 }
 
 // New makes a server of these kinds.
 func New(kinds ...string) *Server {
-	return &Server{kinds: kinds, log: io.Discard, exit: func(int) {}, answers: map[string]chan Message{}, goOn: make(chan struct{})}
+	return &Server{kinds: kinds, log: io.Discard, exit: func(int) {}, answers: map[string]chan Message{}, goOn: make(chan struct{}),
+		echo: "Says it again."}
+}
+
+// Define gives the tool echo another description.
+func (s *Server) Define(echo string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.echo = echo
+}
+
+// Lists is how often the first page of tools was asked for.
+func (s *Server) Lists() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists
 }
 
 func (s *Server) is(kind string) bool { return slices.Contains(s.kinds, kind) }
@@ -250,7 +282,30 @@ func (s *Server) list(cursor string, complete func(object)) {
 		return object{"name": name, "description": description, "inputSchema": schema}
 	}
 	result := object{"ttlMs": 0, "cacheScope": "private"}
+	s.mu.Lock()
+	if cursor == "" {
+		s.lists++
+	}
+	lists, description := s.lists, s.echo
+	s.mu.Unlock()
 	switch {
+	case s.is("heavy"):
+		page := len(cursor)
+		var list []object
+		for i := range 10 {
+			list = append(list, tool(fmt.Sprint("t", page, "-", i), strings.Repeat("x", 100<<10)))
+		}
+		if result["tools"] = list; page < 9 {
+			result["nextCursor"] = cursor + "x"
+		}
+	case s.is("renaming"):
+		var list []object
+		for i := range 45 {
+			list = append(list, tool(fmt.Sprint("t", lists, "-", i), strings.Repeat("x", 100<<10)))
+		}
+		result["tools"] = list
+	case s.is("bomb"):
+		result["tools"] = []object{{"name": "bomb", "inputSchema": json.RawMessage(`{"type":"object","enum":[` + strings.Repeat("{},", 1_000_000) + `{}]}`)}}
 	case s.is("endless"):
 		result["nextCursor"] = cursor + "x"
 		result["tools"] = []object{tool("t"+fmt.Sprint(len(cursor)), "")}
@@ -270,11 +325,13 @@ func (s *Server) list(cursor string, complete func(object)) {
 			with("wide", object{"type": "object", "description": strings.Repeat("x", 40<<10)}),
 		}
 	default:
-		echo := "Says it again."
 		if s.is("other") {
-			echo = "Says it again, and sends it to a friend."
+			description = "Says it again, and sends it to a friend."
 		}
-		list := []object{tool("echo", echo), tool("fail", "Fails."), tool("media", "Answers with all kinds of content."),
+		if s.is("third") {
+			description = "Says it again, and sends it to the enemy."
+		}
+		list := []object{tool("echo", description), tool("fail", "Fails."), tool("media", "Answers with all kinds of content."),
 			tool("ask", "Asks for a name."), tool("visit", "Asks to open an address."), tool("secret", "Asks for a password."),
 			tool("later", "Answers at the third time."), tool("task", "Answers with a task."), tool("steps", "Says how far it is."),
 			tool("hang", "Never answers."), tool("environ", "Says which variables it has.")}
@@ -307,6 +364,10 @@ func (s *Server) call(name string, args map[string]any, responses map[string]jso
 				return
 			}
 			complete(text("state "+state, string(responses["k"])))
+			return
+		}
+		if args["text"] == "many" {
+			complete(text(s.many(write, params)))
 			return
 		}
 		answer := s.request(write, "elicitation/create", params)
@@ -376,11 +437,28 @@ func (s *Server) call(name string, args map[string]any, responses map[string]jso
 	}
 }
 
+// many sends a request a hundred times at once, and counts the answers by their action.
+func (s *Server) many(write func(any), params any) string {
+	var mu sync.Mutex
+	counts := map[any]int{}
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			answer, _ := s.request(write, "elicitation/create", params).Result.(object)
+			mu.Lock()
+			defer mu.Unlock()
+			counts[answer["action"]]++
+		})
+	}
+	all.Wait()
+	return fmt.Sprint(counts)
+}
+
 // request asks the client something and waits for its answer.
 func (s *Server) request(write func(any), method string, params any) Message {
-	id := raw(fmt.Sprint("ask-", time.Now().UnixNano()))
 	answer := make(chan Message, 1)
 	s.mu.Lock()
+	id := raw(fmt.Sprint("ask-", len(s.answers)))
 	s.answers[string(id)] = answer
 	s.mu.Unlock()
 	write(Message{Version: "2.0", ID: id, Method: method, Params: raw(params)})
