@@ -38,6 +38,7 @@ var namedTools = []namedTool{
 	{name: "read", arg: rulePath, foreign: "read grep glob ls notebookread"},
 	{name: "ls", arg: rulePath}, {name: "glob", arg: rulePath}, {name: "grep", arg: rulePath},
 	{name: "lsp", arg: rulePath},
+	{name: "map", arg: rulePath},
 	{name: "write", arg: rulePath, foreign: "write edit multiedit notebookedit", writes: true},
 	{name: "edit", arg: rulePath, writes: true}, {name: "apply_patch", arg: rulePath, writes: true},
 	{name: "notebook_edit", arg: rulePath, writes: true},

@@ -14,7 +14,7 @@ func Tools(commands BashOptions) []tool.Tool {
 	if commands.Path != "" {
 		tools = append(tools, Bash(commands), Shell())
 	}
-	return append(tools, WebFetch(), LSP(), Random())
+	return append(tools, WebFetch(), LSP(), Map(), Random())
 }
 
 // Usual are the names of those that a model gets where the user names none, without

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -101,10 +102,11 @@ func (t Place) ReadFile(limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%s: %w: %s, the limit is %s", t.Display, ErrTooLarge, text.Bytes(info.Size()),
 			text.Bytes(limit))
 	}
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
+	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := content.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
 		return nil, nil, t.Errorf(err, "")
 	}
+	data := content.Bytes()
 	if int64(len(data)) > limit {
 		return nil, nil, fmt.Errorf("%s: %w: it grew over the limit of %s", t.Display, ErrTooLarge, text.Bytes(limit))
 	}
