@@ -64,7 +64,17 @@ func Find(root, dir string, own []string, others []string) (Settings, error) {
 			names = slices.Concat(own, others)
 		}
 		for _, name := range names {
-			if err := w.take(at, path.Join(below, name)); err != nil {
+			name := path.Join(below, name)
+			info, err := at.Lstat(name)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				continue
+			}
+			if err == nil {
+				err = w.take(at, name, info)
+			} else {
+				err = &RefusedError{name, "cannot be looked at: " + reason(err)}
+			}
+			if err != nil {
 				return b, err
 			}
 		}
@@ -107,20 +117,13 @@ type walk struct {
 	kept    int // bytes of content that is kept
 }
 
-// take adds the file or directory of a name, with all below it; nothing is no error. It is looked at in
+// take adds the file or directory of a name, with all below it; info is its own. It is looked at in
 // the directory at, by its last name, unless it is a link, which is followed from the root.
-func (w *walk) take(at *os.Root, name string) error {
+func (w *walk) take(at *os.Root, name string, info fs.FileInfo) (err error) {
 	refuse := func(why string) error { return &RefusedError{name, why} }
 	base := name
 	if at != w.root {
 		base = path.Base(name)
-	}
-	info, err := at.Lstat(base)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil
-	}
-	if err != nil {
-		return refuse("cannot be looked at: " + reason(err))
 	}
 	if w.entries++; w.entries > mostEntries {
 		return refuse(fmt.Sprintf("is one of more than %d entries", mostEntries))
@@ -167,7 +170,11 @@ func (w *walk) takeDir(at *os.Root, base, name string) error {
 		if path.Base(name) == ".claude" && e.Name() == "worktrees" {
 			continue // whole checkouts, which claude makes there and takes no settings from
 		}
-		if err := w.take(dir, path.Join(name, e.Name())); err != nil {
+		info, err := e.Info() // A Root's entries have theirs.
+		if err != nil {
+			return refuse(err)
+		}
+		if err := w.take(dir, path.Join(name, e.Name()), info); err != nil {
 			return err
 		}
 	}
@@ -189,13 +196,15 @@ func (w *walk) takeFile(at *os.Root, base, name, link string) error {
 	case info.Size() > mostBytes:
 		return &RefusedError{name, "is larger than 16 MiB, too much to look through"}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
+	data := make([]byte, info.Size()+1) // The last byte is for the end.
+	n, err := io.ReadFull(f, data)
 	switch {
-	case err != nil:
+	case err == nil:
+		return &RefusedError{name, "grows while it is read"}
+	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return &RefusedError{name, "cannot be read: " + reason(err)}
-	case len(data) > mostBytes:
-		return &RefusedError{name, "is larger than 16 MiB, too much to look through"}
 	}
+	data = data[:n]
 	if w.bytes += int64(len(data)); w.bytes > mostTogether {
 		return &RefusedError{name, "is one of files of more than 64 MiB together"}
 	}
@@ -285,6 +294,10 @@ func (b Settings) Changes(before map[string]string) (changes []string) {
 // rarely.
 const mostAnswers = 20
 
+// mostNamed is how many files an answer that nothing is compared with may name: every start of artoo
+// reads them all.
+const mostNamed = 200
+
 // storeVersion is of the file.
 const storeVersion = 1
 
@@ -293,7 +306,7 @@ type Answer struct {
 	Root    string            `json:"root"`
 	Trusted bool              `json:"trusted"`
 	Sum     string            `json:"sum"`
-	Files   map[string]string `json:"files"` // their sums, by name
+	Files   map[string]string `json:"files"` // their sums, by name; nil for an earlier one of very many
 	At      time.Time         `json:"at"`
 }
 
@@ -413,7 +426,16 @@ func (s Store) Keep(b Settings, trusted bool, at time.Time) error {
 		oldest := slices.IndexFunc(answers, func(a Answer) bool { return a.Root == b.Root })
 		answers = slices.Delete(answers, oldest, oldest+1)
 	}
-	c.Answers = append(answers, Answer{Root: b.Root, Trusted: trusted, Sum: sum, Files: b.Sums(), At: at})
+	now := Answer{Root: b.Root, Trusted: trusted, Sum: sum, Files: b.Sums(), At: at}
+	if len(now.Files) > mostNamed && !trusted {
+		now.Files = nil
+	}
+	for i, a := range answers {
+		if a.Root == b.Root && trusted && len(a.Files) > mostNamed {
+			answers[i].Files = nil // Changes are shown against the newest that is trusted.
+		}
+	}
+	c.Answers = append(answers, now)
 	return s.write(c)
 }
 

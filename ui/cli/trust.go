@@ -379,7 +379,7 @@ func (a trustCommand) listTrust() error {
 	}
 	for _, answer := range answers {
 		word := map[bool]string{true: "yes", false: "no"}[answer.Trusted]
-		names := cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(answer.Files))), "no settings")
+		names := cmp.Or(text.UpTo(3, slices.Sorted(maps.Keys(answer.Files))), map[bool]string{true: "many files", false: "no settings"}[answer.Files == nil])
 		err := row(struct {
 			kind
 			trust.Answer
