@@ -62,8 +62,15 @@ func (b Bundle) Origin(place string) extension.Origin {
 
 // Data is the content of a file, nil where there is none.
 func (b Bundle) Data(name string) []byte {
+	if f := b.file(name); f != nil {
+		return f.Data
+	}
+	return nil
+}
+
+func (b Bundle) file(name string) *File {
 	if at := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name }); at >= 0 {
-		return b.Files[at].Data
+		return &b.Files[at]
 	}
 	return nil
 }
@@ -126,7 +133,7 @@ func (b *Bundle) read() error {
 		return wrong(at, "is not the JSON of a manifest: "+err.Error(), "report it to the author of the bundle", err)
 	}
 	if !ValidName(m.Name) {
-		return wrong(at, fmt.Sprintf("%q cannot be a bundle's name", m.Name), "lower-case letters, digits and single hyphens, at most 64", nil)
+		return wrong(at, fmt.Sprintf("%q cannot be a bundle's name", m.Name), "lower-case letters, digits and single hyphens, at most 64; not mcp or skill", nil)
 	}
 	b.Name, b.Version, b.About = m.Name, m.Version, m.Description
 	for _, dirs := range []struct {
@@ -153,6 +160,13 @@ func (b *Bundle) read() error {
 	if err := b.parts(at, "hooks", "hooks/hooks.json", m.Hooks, &b.Hooks); err != nil {
 		return err
 	}
+	for _, part := range b.Hooks {
+		_, left, err := extension.ClaudeHooks(part.Data, b.Origin(part.Place))
+		if err != nil {
+			left = []string{err.Error()}
+		}
+		b.Unused = append(b.Unused, left...)
+	}
 	if len(m.LSPServers) > 0 {
 		b.Unused = append(b.Unused, "language servers (lspServers)")
 	}
@@ -165,9 +179,9 @@ func (b *Bundle) read() error {
 	return nil
 }
 
-// ValidName reports whether a name can be a bundle's.
+// ValidName reports whether a name can be a bundle's. /mcp:NAME and /skill:NAME have a meaning already.
 func ValidName(name string) bool {
-	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
+	return name != "" && name != "mcp" && name != "skill" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
 		name[0] != '-' && name[len(name)-1] != '-' && !strings.Contains(name, "--")
 }
 

@@ -54,6 +54,12 @@ func TestBundlesAreRead(t *testing.T) {
 		"broken":           {files: map[string]string{claudeManifest: `{`}, err: "is not the JSON of a manifest"},
 		"name":             {files: map[string]string{claudeManifest: `{"name":"../evil"}`}, err: "cannot be a bundle's name"},
 		"name of staging":  {files: map[string]string{claudeManifest: `{"name":".new-1"}`}, err: "cannot be a bundle's name"},
+		"name of servers":  {files: map[string]string{claudeManifest: `{"name":"mcp"}`}, err: "cannot be a bundle's name"},
+		"name of skills":   {files: map[string]string{claudeManifest: `{"name":"skill"}`}, err: "cannot be a bundle's name"},
+		"unknown event":    {files: map[string]string{claudeManifest: named, "hooks/hooks.json": `{"hooks":{"PreTolUse":[]}}`}, hooks: 1, unused: "review: hooks/hooks.json: hooks on PreTolUse"},
+		"Gemini's event":   {files: map[string]string{geminiManifest: named, "hooks/hooks.json": `{"hooks":{"BeforeTool":[]}}`}, hooks: 1, unused: "hooks on BeforeTool"},
+		"other hook":       {files: map[string]string{claudeManifest: `{"name":"review","hooks":{"Stop":[{"hooks":[{"type":"prompt"}]}]}}`}, hooks: 1, unused: `a hook of type "prompt" on Stop`},
+		"hooks' form":      {files: map[string]string{claudeManifest: named, "hooks/hooks.json": "[]"}, hooks: 1, unused: "its hooks cannot be read"},
 		"path out":         {files: map[string]string{claudeManifest: `{"name":"review","skills":"../../home"}`}, err: "leads out of the bundle"},
 		"absolute path":    {files: map[string]string{claudeManifest: `{"name":"review","hooks":["/etc/hooks.json"]}`}, err: "leads out of the bundle"},
 		"missing hooks":    {files: map[string]string{claudeManifest: `{"name":"review","hooks":"none.json"}`}, err: "no such file: none.json"},
@@ -164,9 +170,11 @@ func TestGitFetchesABundleWithoutItsPrograms(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
 	}
+	home := tree(t, map[string]string{".gitconfig": "[filter \"evil\"]\n\tsmudge = touch " + ran + "; cat\n"})
+	environ := append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home)
 	s := Store{t.TempDir()}
 	for ref, content := range map[string]string{"": "2\n", "v1": "1\n"} {
-		b, done, err := s.Fetch(t.Context(), os.Environ(), "file://"+repo, ref)
+		b, done, err := s.Fetch(t.Context(), environ, "file://"+repo, ref)
 		if done(); err != nil || string(b.Data("a")) != content || len(b.Commit) != 40 {
 			t.Errorf("%s: %v, %q, %s", ref, err, b.Data("a"), b.Commit)
 		}
@@ -191,6 +199,8 @@ func TestSplitRef(t *testing.T) {
 		"https://h.example/o/r":              {"https://h.example/o/r", ""},
 		"https://h.example/o/r@v1.2":         {"https://h.example/o/r", "v1.2"},
 		"https://me@h.example/o/r@feature/x": {"https://me@h.example/o/r", "feature/x"},
+		"https://h.example/@scope/r":         {"https://h.example/@scope/r", ""},
+		"https://h.example/@scope/r@v1":      {"https://h.example/@scope/r", "v1"},
 		"git@h.example:o/r.git":              {"git@h.example:o/r.git", ""},
 		"git@h.example:o/r.git@main":         {"git@h.example:o/r.git", "main"},
 		"ssh://git@h.example/o/r":            {"ssh://git@h.example/o/r", ""},

@@ -113,7 +113,7 @@ func SplitRef(source string) (address, ref string) {
 		begin = i + len("://")
 		begin += max(0, strings.IndexByte(source[begin:], '/'))
 	}
-	if i := strings.IndexByte(source[begin:], '@'); i >= 0 {
+	if i := strings.LastIndexByte(source[begin:], '@'); i > 0 && source[begin+i-1] != '/' { // A part of the path may begin with @.
 		return source[:begin+i], source[begin+i+1:]
 	}
 	return source, ""
@@ -140,16 +140,19 @@ func checkout(ctx context.Context, environ []string, dir, address, ref string) (
 	for _, protocol := range []string{"https", "http", "ssh", "git", "file"} {
 		g.Flags = append(g.Flags, "-c", "protocol."+protocol+".allow=always")
 	}
-	for _, args := range [][]string{
-		{"init", "--quiet"},
-		{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", address, cmp.Or(ref, "HEAD")},
-		{"checkout", "--quiet", "--detach", "FETCH_HEAD"},
-	} {
-		if err := g.Do(ctx, args...); err != nil {
-			return "", err
-		}
+	// The repository picks filters by their names, and the user's configuration says which programs those
+	// are. Fetching alone needs that configuration, for proxies and credentials.
+	bare := g.With("GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	if err := bare.Do(ctx, "init", "--quiet"); err != nil {
+		return "", err
 	}
-	err = g.Run(ctx, nil, '\n', func(line string) error { commit = line; return nil }, "rev-parse", "HEAD")
+	if err := g.Do(ctx, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", address, cmp.Or(ref, "HEAD")); err != nil {
+		return "", err
+	}
+	if err := bare.Do(ctx, "checkout", "--quiet", "--detach", "FETCH_HEAD"); err != nil {
+		return "", err
+	}
+	err = bare.Run(ctx, nil, '\n', func(line string) error { commit = line; return nil }, "rev-parse", "HEAD")
 	return commit, err
 }
 
@@ -289,30 +292,19 @@ func (s Store) Remove(name string) error {
 	return os.RemoveAll(s.root(name))
 }
 
-// Changes compares two versions of a bundle file by file: name, content before and after, nil for
-// none.
-func Changes(before, after Bundle, each func(name string, before, after []byte, was, is bool) error) error {
+// Changes compares two versions of a bundle file by file; before or after is nil where there is none.
+func Changes(before, after Bundle, each func(name string, before, after *File) error) error {
 	var names []string
 	for _, f := range slices.Concat(before.Files, after.Files) {
-		if !slices.Contains(names, f.Name) {
-			names = append(names, f.Name)
-		}
+		names = append(names, f.Name)
 	}
 	slices.Sort(names)
-	find := func(b Bundle, name string) (f File, ok bool) {
-		i := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name })
-		if i < 0 {
-			return f, false
-		}
-		return b.Files[i], true
-	}
-	for _, name := range names {
-		old, was := find(before, name)
-		now, is := find(after, name)
-		if was && is && string(old.Data) == string(now.Data) && old.Exec == now.Exec {
+	for _, name := range slices.Compact(names) {
+		old, now := before.file(name), after.file(name)
+		if old != nil && now != nil && string(old.Data) == string(now.Data) && old.Exec == now.Exec {
 			continue
 		}
-		if err := each(name, old.Data, now.Data, was, is); err != nil {
+		if err := each(name, old, now); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -212,7 +213,7 @@ func (a bundleCommand) add(ctx context.Context, given string) error {
 		return fail(agent.KindUsage, "bundle "+b.Name, fmt.Errorf("is there already, from %s", cmp.Or(old.Source, "elsewhere")),
 			"artoo bundle update "+b.Name+", or artoo bundle rm "+b.Name)
 	}
-	return a.approve(ctx, store, b, "", "artoo bundle add --yes "+given)
+	return a.approve(ctx, store, bundle.Bundle{}, b, "artoo bundle add --yes "+given)
 }
 
 // update fetches a bundle again and shows what changed.
@@ -237,28 +238,43 @@ func (a bundleCommand) update(ctx context.Context, name string) error {
 		a.screen.Line("unchanged: " + name)
 		return nil
 	}
-	var diff strings.Builder
-	err = bundle.Changes(old, now, func(name string, before, after []byte, was, is bool) error {
-		text, err := edit.DiffFiles(name, before, after, was, is)
-		if text == "" && err == nil {
-			text = name + ": may be executed, or no longer\n"
+	if broken != nil { // The copy there is may be anything, so it is nothing to compare with.
+		old = bundle.Bundle{}
+	}
+	return a.approve(ctx, store, old, now, "artoo bundle update --yes "+name)
+}
+
+// approve asks whether a bundle is put in force: as its changes to an approved version, or whole
+// where old is empty.
+func (a bundleCommand) approve(ctx context.Context, store bundle.Store, old, b bundle.Bundle, again string) error {
+	var diff, all strings.Builder
+	err := bundle.Changes(old, b, func(name string, before, after *bundle.File) error {
+		was, is := cmp.Or(before, &bundle.File{}), cmp.Or(after, &bundle.File{})
+		both := before != nil && after != nil
+		if both && was.Exec != is.Exec {
+			now := "no longer executable"
+			if is.Exec {
+				now = "executable now"
+			}
+			fmt.Fprintf(&diff, "%s: %s\n", edit.Label(name), now)
 		}
+		if both && bytes.Equal(was.Data, is.Data) {
+			return nil
+		}
+		if after != nil && (old.Files == nil || !inDiff(was.Data) || !inDiff(is.Data)) {
+			fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", edit.Label(name), screen.Count(len(is.Data), "byte"), strings.TrimRight(string(is.Data), "\n"))
+		}
+		if old.Files == nil {
+			return nil
+		}
+		text, err := edit.DiffFiles(edit.Label(name), was.Data, is.Data, before != nil, after != nil)
 		diff.WriteString(text)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return a.approve(ctx, store, now, cmp.Or(diff.String(), "the content is what you approved\n"), "artoo bundle update --yes "+name)
-}
-
-func (a bundleCommand) approve(ctx context.Context, store bundle.Store, b bundle.Bundle, diff, again string) error {
-	q := screen.BundleQuestion{Name: b.Name, Diff: diff, Lines: append(bundleHead(b), bundleLines(b)...)}
-	var all strings.Builder
-	for _, f := range b.Files {
-		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"), strings.TrimRight(string(f.Data), "\n"))
-	}
-	q.All = all.String()
+	q := screen.BundleQuestion{Name: b.Name, Diff: diff.String(), All: all.String(), Lines: append(bundleHead(b), bundleLines(b)...)}
 	yes, err := a.confirm("bundle", q, *a.yes, again+", once you have looked",
 		func() (bool, error) { return ui.ConfirmOnTTY(ctx, a.screen, q) })
 	if err != nil || !yes {
@@ -267,11 +283,14 @@ func (a bundleCommand) approve(ctx context.Context, store bundle.Store, b bundle
 	return store.Keep(b, time.Now().UTC())
 }
 
+// inDiff reports whether a diff has all of a content, which one of binary data, or of line ends, has not.
+func inDiff(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsAny(data, "\x00\r\ufeff") }
+
 // bundleHead says what a bundle is and where it comes from.
 func bundleHead(b bundle.Bundle) []string {
 	head := []string{strings.TrimSpace(b.Name + " " + b.Version), "from " + b.Source}
 	if b.About != "" {
-		head[0] += ": " + b.About
+		head[0] += ": " + strings.Join(strings.Fields(b.About), " ")
 	}
 	if b.Commit != "" {
 		head[1] += ", commit " + b.Commit
@@ -307,10 +326,10 @@ func bundleLines(b bundle.Bundle) (lines []string) {
 		}
 	}
 	for _, unused := range b.Unused {
-		lines = append(lines, "not used: "+unused)
+		lines = append(lines, "not used: "+strings.Join(strings.Fields(unused), " "))
 	}
 	for _, f := range b.Files {
-		line := fmt.Sprintf("file: %s  (%s)", f.Name, screen.Count(len(f.Data), "byte"))
+		line := fmt.Sprintf("file: %s  (%s)", edit.Label(f.Name), screen.Count(len(f.Data), "byte"))
 		if f.Exec {
 			line += ", executable"
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	texts "artoo/tool/text"
 	"artoo/ui/sanitize"
 )
 
@@ -98,18 +99,24 @@ type BundleQuestion struct {
 	Name  string
 	Lines []string // its servers, hooks and the like, commands in full, and its files
 	Diff  string   // its changes to the present version; "" for a bundle that is added
-	All   string   // every file with its content, for the pager
+	All   string   // the files whose content Diff does not show, with their content
 }
 
 func (q BundleQuestion) show(b *asking) {
-	switch {
-	case !b.cut && q.Diff == "":
-		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
-		return
-	case q.Diff != "":
-		b.changes(q.Diff)
-	}
+	b.changes(q.Diff)
 	b.trust("it supplies:", q.Lines)
+	if q.All == "" {
+		return
+	}
+	indent := b.lay.words(body+"  ", "")
+	rows := b.lay.fold(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Source), indent, indent, b.cut)
+	if b.cut && len(rows) > mostDiffRows {
+		b.left = true
+		b.remark("its files have " + texts.Count(len(rows), "row") + ": p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+		return
+	}
+	b.remark("its files:")
+	b.rows(rows)
 }
 
 func (q BundleQuestion) prompt(lay *layout) string {
@@ -121,7 +128,7 @@ func (q BundleQuestion) prompt(lay *layout) string {
 
 func (q BundleQuestion) keys() [][2]string {
 	return [][2]string{{"y", "use it as it is now; its servers and hooks run confined"}, {"n", "leave everything as it is"},
-		{"p", "show every file in the pager"}}
+		{"p", "show all of it in the pager"}}
 }
 
 func (q BundleQuestion) decided(yes bool) string {
