@@ -214,7 +214,7 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 		stop = context.Cause(ctx)
 	}
 	if p.final {
-		return nil
+		return p.halt
 	}
 	if stop != nil {
 		p.interrupted(stop)

@@ -92,7 +92,9 @@ func matching(given []extension.Hook) (list []hook, err error) {
 				return nil, err
 			}
 		}
-		k.matcher = matcherOf(h.Matcher)
+		if h.On != extension.OnMessage && h.On != extension.OnStop { // Claude Code reads no matcher there.
+			k.matcher = matcherOf(h.Matcher)
+		}
 		list = append(list, k)
 	}
 	return list, nil
@@ -129,7 +131,7 @@ func on(hooks []hook, event extension.Event, subject string) (list []hook) {
 
 // hooksOnCall are the hooks on an event of a call.
 func (s *session) hooksOnCall(event extension.Event, p *pending) []hook {
-	return concerning(s.hooksOn(event, claudeTool(p.tool.Name)), s.opt.Policy, p.tool.Name, p.call.Access)
+	return concerning(s.hooksOn(event, claudeTool(p.tool.Name, p.call.Access.Kind)), s.opt.Policy, p.tool.Name, p.call.Access)
 }
 
 // concerning leaves those hooks in a list whose rules speak of a call.
@@ -141,7 +143,7 @@ func concerning(list []hook, policy *permission.Policy, name string, access tool
 // that can match nothing.
 func HooksBefore(list []extension.Hook, policy *permission.Policy, name string, access tool.Access) (asked []extension.Hook, err error) {
 	all, err := matching(list)
-	for _, k := range concerning(on(all, extension.BeforeTool, claudeTool(name)), policy, name, access) {
+	for _, k := range concerning(on(all, extension.BeforeTool, claudeTool(name, access.Kind)), policy, name, access) {
 		asked = append(asked, k.Hook)
 	}
 	return asked, err
@@ -224,8 +226,38 @@ func (s *session) callInput(event extension.Event, p *pending) hookInput {
 }
 
 // ask runs a hook and reads its answer, as far as the hook may give one. The error is ctx's cause,
-// or what is wrong with the hook, which it names.
-func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (hookAnswer, error) {
+// or what is wrong with the hook, which it names. A call in Claude Code's form has one file: with a
+// patch of several the hook is run for each, and the strictest answer counts.
+func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (answer hookAnswer, err error) {
+	if !k.Claude || in.Tool != "apply_patch" || len(in.Access.Paths) < 2 {
+		return h.askOnce(ctx, s, cb, k, in)
+	}
+	whole := *in.Access
+	for i, path := range whole.Paths {
+		one := whole
+		one.Paths, in.Access = []string{path}, &one
+		next, err := h.askOnce(ctx, s, cb, k, in)
+		if err != nil || next.Decision == permission.Refuse || next.Stop != nil && *next.Stop {
+			return next, err
+		}
+		if next.Input != nil {
+			h.warnOnce(s, cb, k.called()+": its change of a patch of several files does not count")
+			next.Input = nil
+		}
+		switch {
+		case i == 0:
+			answer = next
+			continue
+		case answer.Decision == permission.Ask:
+		case next.Decision != permission.Run:
+			answer.Decision, answer.Reason = next.Decision, next.Reason
+		}
+		answer.Context = strings.TrimSpace(answer.Context + "\n" + next.Context)
+	}
+	return answer, nil
+}
+
+func (h *hooks) askOnce(ctx context.Context, s *session, cb *serial, k hook, in hookInput) (hookAnswer, error) {
 	select {
 	case h.running <- struct{}{}:
 	case <-ctx.Done():
@@ -262,6 +294,9 @@ func (h *hooks) ask(ctx context.Context, s *session, cb *serial, k hook, in hook
 	answer, err := k.read(end)
 	if err != nil {
 		return failed(err)
+	}
+	if k.Claude && answer.Input != nil && in.Access != nil {
+		answer.Input = in.artooInput(answer.Input)
 	}
 	if answer.Notice != "" && cb != nil {
 		cb.notice(NoticeInfo, k.called()+": "+text.Clip(answer.Notice, maxHookReason))
@@ -368,8 +403,8 @@ func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte,
 		files[i].Close()
 	}
 	var reading sync.WaitGroup
-	reading.Go(func() { end.out, _ = io.ReadAll(io.LimitReader(files[2], maxHookOutput+1)) }) // up to the deadline
-	reading.Go(func() { end.err, _ = io.ReadAll(io.LimitReader(files[4], maxHookOutput+1)) })
+	reading.Go(func() { end.out = beginning(files[2]) })
+	reading.Go(func() { end.err = beginning(files[4]) })
 	go func() {
 		_, _ = files[1].Write(data) // a hook need not read it
 		files[1].Close()
@@ -391,6 +426,13 @@ func runHook(ctx context.Context, cmd *exec.Cmd, start shell.Start, data []byte,
 	reading.Wait()
 	end.exit = started.Exit()
 	return end, nil
+}
+
+// beginning reads a pipe to its end, or to its deadline, and keeps a byte more than an answer may have.
+func beginning(from io.Reader) []byte {
+	data, _ := io.ReadAll(io.LimitReader(from, maxHookOutput+1))
+	_, _ = io.Copy(io.Discard, from) // else the hook would wait for somebody to read
+	return data
 }
 
 // read is the answer of a hook that has ended. The error is the failure.

@@ -1,13 +1,17 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"time"
 
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/tool"
 	"artoo/tool/extension"
 )
 
@@ -18,8 +22,12 @@ var claudeTools = map[string]string{
 	"todo": "TodoWrite", "exit_plan_mode": "ExitPlanMode", "ask_user": "AskUserQuestion",
 }
 
-// claudeTool is Claude Code's name of a tool; others keep theirs.
-func claudeTool(name string) string {
+// claudeTool is Claude Code's name of a tool; others keep theirs. Text that is typed to a command runs
+// as a command does.
+func claudeTool(name string, kind tool.Kind) string {
+	if kind == tool.KindRun {
+		return "Bash"
+	}
 	if claude, ok := claudeTools[name]; ok {
 		return claude
 	}
@@ -29,6 +37,14 @@ func claudeTool(name string) string {
 // claudeModes are Claude Code's names of the modes.
 var claudeModes = map[permission.Mode]string{
 	permission.ModeAsk: "default", permission.ModeEdits: "acceptEdits", permission.ModeAuto: "auto", permission.ModePlan: "plan",
+}
+
+// claudeNotice is Claude Code's name of a kind of notice.
+func claudeNotice(kind string) string {
+	if kind == "question" {
+		return "permission_prompt"
+	}
+	return kind
 }
 
 // claude is the input as Claude Code gives it to its hooks.
@@ -48,7 +64,7 @@ func (in hookInput) claude() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out["tool_name"], out["tool_input"], out["tool_use_id"] = claudeTool(in.Tool), input, in.ID
+		out["tool_name"], out["tool_input"], out["tool_use_id"] = claudeTool(in.Tool, in.Access.Kind), input, in.ID
 		if in.Event == extension.AfterTool {
 			out["tool_response"] = map[string]any{"content": text, "is_error": in.Status != CallOK}
 			out["duration_ms"] = in.Millis
@@ -62,7 +78,7 @@ func (in hookInput) claude() ([]byte, error) {
 	case extension.BeforeCompact:
 		out["trigger"], out["custom_instructions"] = in.Trigger, text
 	case extension.OnNotify:
-		out["message"], out["notification_type"] = text, in.Kind
+		out["message"], out["notification_type"] = text, claudeNotice(in.Kind)
 	case extension.SessionEnd:
 		out["reason"] = in.Reason
 	}
@@ -83,10 +99,14 @@ func (in hookInput) claudeInput() (map[string]json.RawMessage, error) {
 		return data
 	}
 	path := ""
-	if in.Access != nil && len(in.Access.Paths) > 0 {
+	if len(in.Access.Paths) > 0 {
 		path = in.Access.Paths[0]
 	}
 	switch in.Tool {
+	case "shell":
+		if in.Access.Kind == tool.KindRun {
+			fields = map[string]json.RawMessage{"command": raw(in.Access.Command)}
+		}
 	case "read", "write", "edit", "apply_patch":
 		if path != "" {
 			delete(fields, "path")
@@ -109,20 +129,49 @@ func (in hookInput) claudeInput() (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// artooInput is an input that a hook changed, in Claude Code's names, as artoo's tools take it; the
-// names of other programs they know themselves.
-func artooInput(input json.RawMessage) json.RawMessage {
+// artooInput is an input that a hook gave back, in Claude Code's names, as artoo's tools take it: nil
+// where it is the input that the hook got. The names of other programs the tools know themselves.
+func (in hookInput) artooInput(input json.RawMessage) json.RawMessage {
+	if given, err := in.claudeInput(); err == nil {
+		if data, err := provider.Marshal(given); err == nil && sameJSON(data, input) {
+			return nil
+		}
+	}
 	var fields map[string]json.RawMessage
 	var millis float64
-	if json.Unmarshal(input, &fields) != nil || json.Unmarshal(fields["timeout"], &millis) != nil {
+	switch {
+	case json.Unmarshal(input, &fields) != nil:
+		return input // planning the call says what is wrong
+	case in.Tool == "shell" && in.Access.Kind == tool.KindRun:
+		typed := fields["command"]
+		if json.Unmarshal(in.Input, &fields) != nil || typed == nil {
+			return input
+		}
+		delete(fields, "command")
+		fields["input"] = typed
+	case in.Tool == "bash" && json.Unmarshal(fields["timeout"], &millis) == nil:
+		fields["timeout"] = json.RawMessage(fmt.Sprint(int64((time.Duration(millis)*time.Millisecond + time.Second - 1) / time.Second)))
+	default:
 		return input
 	}
-	fields["timeout"] = json.RawMessage(fmt.Sprint(int64((time.Duration(millis)*time.Millisecond + time.Second - 1) / time.Second)))
 	changed, err := provider.Marshal(fields)
 	if err != nil {
 		return input
 	}
 	return changed
+}
+
+// sameJSON reports whether two texts are one JSON value, whatever its spacing and the order of its keys.
+func sameJSON(a, b []byte) bool {
+	var values [2]any
+	for i, data := range [][]byte{a, b} {
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		if decoder.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
 }
 
 // readClaude reads an answer in Claude Code's form.
@@ -138,6 +187,7 @@ func readClaude(event extension.Event, out []byte) (answer hookAnswer, err error
 			Reason      string          `json:"permissionDecisionReason"`
 			Input       json.RawMessage `json:"updatedInput"`
 			Context     string          `json:"additionalContext"`
+			Output      json.RawMessage `json:"updatedToolOutput"`
 			ForQuestion *struct {
 				Behavior  string          `json:"behavior"`
 				Input     json.RawMessage `json:"updatedInput"`
@@ -148,6 +198,9 @@ func readClaude(event extension.Event, out []byte) (answer hookAnswer, err error
 	}
 	if err := json.Unmarshal(out, &said); err != nil {
 		return answer, fmt.Errorf("its answer is not understood: %w", err)
+	}
+	if said.Specific.Output != nil {
+		return answer, errors.New("it changes the result of a call, which no hook can here")
 	}
 	answer = hookAnswer{Reason: said.Reason, Input: said.Specific.Input, Context: said.Specific.Context, Notice: said.SystemMessage}
 	word := said.Decision
@@ -177,9 +230,6 @@ func readClaude(event extension.Event, out []byte) (answer hookAnswer, err error
 		if answer.Reason == "" {
 			answer.Reason = said.StopReason
 		}
-	}
-	if answer.Input != nil {
-		answer.Input = artooInput(answer.Input)
 	}
 	return answer, answer.check()
 }

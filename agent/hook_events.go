@@ -22,7 +22,7 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 		return
 	}
 	var o permission.Opinion
-	list := c.session.hooksOn(extension.BeforeTool, claudeTool(p.tool.Name))
+	list := c.session.hooksOn(extension.BeforeTool, claudeTool(p.tool.Name, p.call.Access.Kind))
 	for i := 0; i < len(list); i++ {
 		k, before := list[i], p.call.Input
 		if p.final || o.Verdict == permission.Refuse || !c.session.opt.Policy.Concerns(k.rules, p.tool.Name, p.call.Access) {
@@ -54,9 +54,9 @@ func (c *calls) beforeTool(ctx context.Context, p *pending) {
 // heed adds what a hook said before a call to what others said of it.
 func (c *calls) heed(ctx context.Context, p *pending, k hook, o permission.Opinion, answer hookAnswer) permission.Opinion {
 	if answer.Context != "" {
-		p.hookContext = append(p.hookContext, k.remark(answer.Context))
+		p.hookContext = append(p.hookContext, k.remark("adds", answer.Context))
 	}
-	if answer.Input != nil && !bytes.Equal(bytes.TrimSpace(answer.Input), bytes.TrimSpace(p.call.Input)) {
+	if answer.Input != nil && !sameJSON(answer.Input, p.call.Input) {
 		if o.Verdict == permission.Run {
 			o = permission.Opinion{} // It was about another input.
 		}
@@ -84,9 +84,10 @@ func (c *calls) heed(ctx context.Context, p *pending, k hook, o permission.Opini
 // says names the hook with its reason.
 func (k hook) says(reason string) string { return k.called() + because(reason) }
 
-// remark is what a hook adds for the model.
-func (k hook) remark(text string) string {
-	return "[the hook " + k.called() + " adds: " + strings.TrimSpace(text) + "]"
+// remark is what a hook says to the model. Each line of it is quoted, so that none can seem to be
+// somebody else's.
+func (k hook) remark(does, text string) string {
+	return "[the hook " + k.called() + " " + does + ":\n> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ") + "\n]"
 }
 
 // stopped is the error that ends a turn because a hook says so.
@@ -175,10 +176,10 @@ func (c *calls) afterTool(ctx context.Context, p *pending, e ended) {
 			continue
 		}
 		if answer.Decision == permission.Refuse && answer.Reason != "" {
-			p.hookContext = append(p.hookContext, "[the hook "+k.called()+" objects: "+answer.Reason+"]")
+			p.hookContext = append(p.hookContext, k.remark("objects", answer.Reason))
 		}
 		if answer.Context != "" {
-			p.hookContext = append(p.hookContext, k.remark(answer.Context))
+			p.hookContext = append(p.hookContext, k.remark("adds", answer.Context))
 		}
 		if answer.Stop != nil && *answer.Stop {
 			p.stop = cmp.Or(p.stop, k.stopped(answer.Reason))
@@ -195,7 +196,7 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 	}
 	add := func(k hook, answer hookAnswer) {
 		if answer.Context != "" {
-			s.unsent = append(s.unsent, provider.Text{Note: provider.NoteHook, Text: k.remark(answer.Context)})
+			s.unsent = append(s.unsent, provider.Text{Note: provider.NoteHook, Text: k.remark("adds", answer.Context)})
 		}
 	}
 	if source := s.source; source != "" {
@@ -206,6 +207,9 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 			answer, err := s.hooks.ask(ctx, s, t.cb, k, in)
 			if err != nil {
 				s.hooks.warnOnce(s, t.cb, err.Error())
+			}
+			if answer.Decision == permission.Refuse {
+				s.hooks.warnOnce(s, t.cb, k.called()+" cannot keep a session from its start"+because(answer.Reason))
 			}
 			add(k, answer)
 		}
@@ -257,12 +261,9 @@ func (t *turn) resumed(ctx context.Context, reply provider.Done) (again bool, er
 		t.resumes++
 		t.requests.answer.Reset()
 		t.cb.notice(NoticeStep, "the hook "+k.called()+" has the model go on"+because(firstLine(answer.Reason)))
-		text := "[Not from the user: the hook " + k.called() + " says that this is not the end" + because(answer.Reason)
-		if answer.Context != "" {
-			text += "\n" + answer.Context
-		}
+		text := k.remark("has you go on; this is not from the user", answer.Reason+"\n"+answer.Context)
 		return true, s.conv.Append(provider.Message{Role: provider.RoleUser,
-			Parts: []provider.Part{provider.Text{Note: provider.NoteHook, Text: s.masked(text + "]")}}})
+			Parts: []provider.Part{provider.Text{Note: provider.NoteHook, Text: s.masked(text)}}})
 	}
 	return false, nil
 }
@@ -295,7 +296,7 @@ func (s *session) notifyHooks(cb *serial, kind, text string) {
 	if w != nil && w.Headless {
 		return
 	}
-	for _, k := range s.hooksOn(extension.OnNotify, kind) {
+	for _, k := range s.hooksOn(extension.OnNotify, claudeNotice(kind)) {
 		in := s.hookInput(extension.OnNotify)
 		in.Kind, in.Text = kind, new(s.masked(text))
 		s.hooks.mu.Lock()

@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -221,5 +223,57 @@ func TestAProjectsHooksOnlyTighten(t *testing.T) {
 			t.Errorf("%s has an effect: asked %+v, ran in %v: %q", way.say, cb.asked, c.places(), history(a))
 		}
 		must(t, a.Close())
+	}
+}
+
+// A guard in Claude Code's form, which knows one file a call, is asked about each file of a patch.
+func TestAClaudeGuardSeesEachFileOfAPatch(t *testing.T) {
+	type in struct{ Files []string }
+	ran := 0
+	patch := tool.New(tool.Def{Name: "apply_patch", Description: "patches", Kind: tool.KindWrite},
+		func(_ context.Context, _ *tool.Env, i in) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindWrite, Verb: "patch", Object: "files", Paths: i.Files}, nil
+		},
+		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) {
+			ran++
+			return tool.Result{Text: "done"}, nil
+		})
+	for _, row := range []struct {
+		says string
+		want int
+	}{
+		{`grep -q '"file_path":"/p/b"' && { echo no >&2; exit 2; }; true`, 0},
+		{`grep -q '"file_path":"/p/a"' && echo '{"decision":"approve"}'; true`, 0}, // a word for one file is none for the other
+		{`echo '{"decision":"approve"}'`, 1},
+	} {
+		opt := testOptions(&fake.Provider{Steps: []fake.Step{fake.Call("1", "apply_patch", `{"Files":["/p/a","/p/b"]}`), fake.Say("ok")}}, patch)
+		opt.Env.Dir = realDir(t)
+		opt.Policy.Root = opt.Env.Dir
+		hook := userHook(extension.BeforeTool, row.says)
+		hook.Claude, hook.Matcher = true, "Edit"
+		opt.Hooks.List, ran = []extension.Hook{hook}, 0
+		mustSend(t, made(t, opt), &recorder{}, "go")
+		if ran != row.want {
+			t.Errorf("%s: it ran %d times", row.says, ran)
+		}
+	}
+}
+
+// An answer without end is read to its end, and a hook's stop holds whatever else its answer says.
+func TestAnswersThatAreOutOfBounds(t *testing.T) {
+	for says, want := range map[string]string{
+		`head -c 3000000 /dev/zero`:                   "its answer is longer than",
+		`echo '{"stop":true,"input":{"arg":["no"]}}'`: "stopped the turn",
+	} {
+		p := &fake.Provider{Steps: []fake.Step{fake.Call("1", "write", `{"arg":"a"}`), fake.Say("ok")}}
+		opt := testOptions(p, makeTool("write", tool.KindWrite, nil))
+		opt.Env.Dir = realDir(t)
+		opt.Policy.Root = opt.Env.Dir
+		opt.Hooks.List = []extension.Hook{userHook(extension.BeforeTool, says)}
+		a := made(t, opt)
+		_, err := a.SendMessage(t.Context(), "go", &recorder{})
+		if said := fmt.Sprint(err, history(a)); !strings.Contains(said, want) {
+			t.Errorf("%s: %s", says, said)
+		}
 	}
 }

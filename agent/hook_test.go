@@ -60,10 +60,14 @@ func TestCallsHaveClaudeCodesNames(t *testing.T) {
 		{"edit", `{"path":"a.go","edits":[{"old_string":"x","new_string":"y"}]}`,
 			`"tool_name":"Edit"|"file_path":"/p/a.go"|"old_string":"x"|"new_string":"y"`},
 		{"write", `{"path":"a.go","content":"x"}`, `"tool_name":"Write"|"file_path":"/p/a.go"|"content":"x"`},
+		{"shell", `{"id":"1","input":"ls"}`, `"tool_name":"Bash"|"command":"ls"`},
 		{"mcp__db__query", `{"sql":"x"}`, `"tool_name":"mcp__db__query"|"sql":"x"`},
 	} {
 		in := hookInput{Event: extension.BeforeTool, Tool: test.tool, Input: json.RawMessage(test.input), Mode: permission.ModeEdits,
 			Access: &hookAccess{Kind: tool.KindWrite, Paths: []string{"/p/a.go"}}}
+		if test.tool == "bash" || test.tool == "shell" {
+			in.Access = &hookAccess{Kind: tool.KindRun, Command: "ls"}
+		}
 		data, err := in.claude()
 		if err != nil || !json.Valid(data) {
 			t.Fatal(err)
@@ -74,7 +78,22 @@ func TestCallsHaveClaudeCodesNames(t *testing.T) {
 			}
 		}
 	}
-	if got := string(artooInput(json.RawMessage(`{"command":"ls","timeout":1500}`))); !strings.Contains(got, `"timeout":2`) {
-		t.Error(got)
+	// What a hook gives back is taken for a change only where it is one, and has artoo's names again.
+	for _, test := range []struct{ tool, input, back, want string }{
+		{"bash", `{"command":"ls","timeout":2}`, `{"timeout": 2000, "command": "ls"}`, ""},
+		{"bash", `{"command":"ls"}`, `{"command":"ls","timeout":1500}`, `{"command":"ls","timeout":2}`},
+		{"write", `{"path":"a.go","content":"x"}`, `{"content":"x","file_path":"/p/a.go"}`, ""},
+		{"mcp__db__query", `{"timeout":5000}`, `{"timeout":6000}`, `{"timeout":6000}`},
+		{"mcp__db__query", `{"timeout":5000}`, `{ "timeout":5000}`, ""},
+		{"shell", `{"id":"1","input":"touch x"}`, `{"command":"touch x"}`, ""},
+		{"shell", `{"id":"1","input":"touch x"}`, `{"command":"touch y"}`, `{"id":"1","input":"touch y"}`},
+	} {
+		in := hookInput{Tool: test.tool, Input: json.RawMessage(test.input), Access: &hookAccess{Paths: []string{"/p/a.go"}}}
+		if test.tool == "shell" {
+			in.Access = &hookAccess{Kind: tool.KindRun, Command: "touch x"}
+		}
+		if got := string(in.artooInput(json.RawMessage(test.back))); got != test.want {
+			t.Errorf("%s: %s gives %s, not %s", test.tool, test.back, got, test.want)
+		}
 	}
 }

@@ -14,8 +14,9 @@ type Opinion struct {
 	Object string
 }
 
-// firm are the codes of questions that a hook's allow does not answer.
-var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged}
+// firm are the codes of questions that a hook's allow does not answer: it is worth no more than a rule
+// for every call, which lets no line leave the sandbox.
+var firm = []Code{RuleAsks, RuleMayDeny, AlwaysAsked, MovesSecret, NotKept, ToolChanged, Outside}
 
 // Heeding is the decision with what hooks say of the call. Deny rules and the mode plan stand above
 // a hook's deny; then come ask rules and what every mode asks about, a hook's ask, a hook's allow,

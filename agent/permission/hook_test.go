@@ -22,6 +22,7 @@ func TestTheWeightOfWhatHooksSay(t *testing.T) {
 		{"an ask rule and an allow", asks(RuleAsks), Run, ModeAsk, Ask, RuleAsks},
 		{"a rule that may deny and an allow", asks(RuleMayDeny), Run, ModeAsk, Ask, RuleMayDeny},
 		{"files that others run and an allow", asks(AlwaysAsked), Run, ModeAuto, Ask, AlwaysAsked},
+		{"a line outside the sandbox and an allow", asks(Outside), Run, ModeAuto, Ask, Outside},
 		{"a secret and an allow", asks(MovesSecret), Run, ModeAuto, Ask, MovesSecret},
 		{"an allow rule and an ask", runs(RuleAllows), Ask, ModeAuto, Ask, HookAsks},
 		{"reading and an ask", runs(ReadsOnly), Ask, ModeAsk, Ask, HookAsks},
