@@ -82,14 +82,14 @@ func TestWhatMostOtherFilesMentionComesFirst(t *testing.T) {
 		"cart/sum.go":       "func SumOf(c Cart) { helper() }\n",
 		"shop/shop.go":      "import \"x/cart\"\ntype Seller struct { c cart.Cart; n int /* helper, SumOf */ }\ncart.SumOf()\n",
 		"shop/shop_test.go": "func Tested() { cart.SumOf(cart.Cart{}) }\n",
-		"main.go":           "var _ = cart.Cart{}; shop.Seller{}; cart.Rarely(); shop.Tested()\n",
+		"main.go":           "var _ = cart.Cart{}; shop.Seller{}; cart.Rarely(); shop.Tested()\nfunc start() {}\n",
 		"web/cart.ts":       "export class SumOf {}\n",
 	}
 	for name, row := range map[string]struct {
 		near, query, want string
 	}{
 		"all":      {"", "", "Cart SumOf Rarely Seller helper Tested"},
-		"a file":   {"main.go", "", "Cart Rarely Seller SumOf Tested helper"},
+		"a file":   {"main.go", "", "start Cart Rarely Seller Tested SumOf helper"},
 		"a name":   {"", "unus", "Unused Cart SumOf Rarely Seller helper Tested"},
 		"a path":   {"", "web/", "SumOf Cart SumOf Rarely Seller helper Tested"},
 		"no match": {"", "nowhere", "Cart SumOf Rarely Seller helper Tested"},

@@ -22,7 +22,8 @@ type Ranked struct {
 
 // Weights of what a definition's rank is made of.
 const (
-	nearer   = 20   // files that the map is to be about
+	nearer   = 20   // definitions in files that the map is to be about
+	farther  = 0.02 // mentions in other files than those
 	searched = 50   // definitions that a word of the query names
 	unnamed  = 0.05 // mentions in a file that does not name the other file
 	aside    = 0.05 // definitions in tests, and in what others wrote
@@ -54,12 +55,17 @@ func Rank(sources []Source, words []string) []Ranked {
 			all = append(all, Ranked{Source: i, Symbol: j})
 		}
 	}
+	near := slices.ContainsFunc(sources, func(s Source) bool { return s.Near })
 	for i, s := range sources {
+		weight := 1.0
+		if near && !s.Near {
+			weight = farther
+		}
 		for _, m := range s.mentions {
 			if n, known := names[m]; known && n.count <= common {
 				for at := n.first; at >= 0; at = next[at] {
 					if d := &all[at]; d.Source != i {
-						d.score += files[i].uses(&files[d.Source], d.Symbol) / float64(n.count)
+						d.score += weight * files[i].uses(&files[d.Source], d.Symbol) / float64(n.count)
 					}
 				}
 			}
@@ -95,13 +101,10 @@ func placeOf(s Source) place {
 
 // uses is how much it counts that p mentions the name of a definition in q.
 func (p *place) uses(q *place, symbol int) float64 {
-	weight, hashes := 1.0, q.hashes[:]
-	if p.Near {
-		weight = nearer
-	}
+	hashes := q.hashes[:]
 	switch {
 	case p.dir == q.dir && languages[q.language].beside:
-		return weight
+		return 1
 	case p.dir == q.dir:
 		hashes = hashes[:1]
 	case q.Symbols[symbol].local:
@@ -109,10 +112,10 @@ func (p *place) uses(q *place, symbol int) float64 {
 	}
 	for _, hash := range hashes {
 		if _, named := slices.BinarySearch(p.mentions, hash); named {
-			return weight
+			return 1
 		}
 	}
-	return weight * unnamed
+	return unnamed
 }
 
 func (p *place) weigh(r Ranked, words []string) float64 {
