@@ -77,7 +77,7 @@ var allowed = []struct {
 		"artoo/ui/prompt", "artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/prompt", []string{"artoo/provider/redact", "artoo/tool/atomicfile", "artoo/ui/sanitize"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
-		"artoo/tool", "artoo/ui/screen"}},
+		"artoo/tool", "artoo/ui/sanitize", "artoo/ui/screen"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.

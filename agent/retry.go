@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/text"
 )
 
@@ -50,6 +53,7 @@ var retries = []retry{
 	{(*requests).takesNoImages, byImages, 1, keepNone, (*requests).disableImages, nil},
 	{(*requests).imagesRefused, byImages, 0, keepNone, (*requests).leaveImagesOut, nil},
 	{(*requests).tooLong, byTrim, 1, keepNone, (*requests).trimRefused, (*requests).stillTooLong},
+	{(*requests).toolsRefused, byTools, 1, keepNone, (*requests).withoutFunctions, nil},
 	{(*requests).emptyAndLong, byTrim, 1, keepNone, (*requests).trimEmpty, (*requests).stillEmptyAndLong},
 	{(*requests).empty, byNudge, 1, keepNone, (*requests).nudgeEmpty, (*requests).stillEmpty},
 	{(*requests).truncatedTooEarly, byTruncation, 1, keepNone, (*requests).raiseLimit, nil},
@@ -366,5 +370,22 @@ func (r *requests) leaveImagesOut(end ending) error {
 		r.session.refused[sha256.Sum256(img.Data)] = true
 	}
 	r.cb.notice(NoticeInfo, fmt.Sprintf("%s: %s left out from now on", end.err, text.Count(len(older), "image")))
+	return nil
+}
+
+// toolsRefused reports whether the definition of a server's tool may be why a request was refused: the
+// model has answered none with these tools.
+func (r *requests) toolsRefused(end ending) bool {
+	s := r.session
+	return end.refused().Kind == provider.KindInvalid && s.answered[0] != s.model.Name+"/"+s.model.Defaults.Model &&
+		slices.ContainsFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Kind == tool.KindServer && t.Name != builtin.CallTool })
+}
+
+// withoutFunctions has mcp_find and mcp_call stand for all tools of servers. Which tool is at fault,
+// providers say in words only.
+func (r *requests) withoutFunctions(end ending) error {
+	r.session.setServerTools(builtin.TwoTools(r.session.opt.Env.MCP))
+	r.session.conv.SetOverhead(r.session.system, r.session.specs)
+	r.cb.notice(NoticeWarning, fmt.Sprintf("%v: asking again without the tools of MCP servers as functions; mcp_call calls them", end.err))
 	return nil
 }

@@ -102,13 +102,13 @@ func (s *session) openServers() {
 	if m == nil || s.parent != nil { // A sub-agent has those of its parent.
 		return
 	}
-	s.opt.Tools = slices.DeleteFunc(slices.Clone(s.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
+	s.setServerTools(nil)
 	room := firstRequest - besides - len(tool.Quoted(s.system))
 	for _, spec := range s.specs() {
 		room -= builtin.SpecBytes(spec.Name, spec.Description, spec.Schema)
 	}
 	tools, direct := builtin.MCP(m, room)
-	s.opt.Tools = append(s.opt.Tools, tools...)
+	s.setServerTools(tools)
 	if direct > max(room, 0) {
 		s.notify(fmt.Sprintf("direct tools of MCP servers take %d bytes of each request", direct))
 	}
@@ -117,6 +117,12 @@ func (s *session) openServers() {
 		s.catalogues[server.Name] = toolNamesOf(m, server.Name)
 	}
 	s.opt.Env.KeepFile = s.keepFile
+}
+
+// setServerTools has these stand for MCP servers, behind the other tools.
+func (s *session) setServerTools(tools []tool.Tool) {
+	others := slices.DeleteFunc(slices.Clone(s.opt.Tools), func(t tool.Tool) bool { return ofServers(t.Name) })
+	s.opt.Tools = append(others, tools...)
 }
 
 // toolNamesOf are the whole names of a server's tools as they are known; nil where none are.
@@ -180,21 +186,18 @@ func (c *calls) serverCall(p *pending) {
 	if p.call.Raw != "" || !byName && (p.tool == nil || p.tool.Name != builtin.CallTool) {
 		return
 	}
-	var found tool.Tool
+	found, input := tool.Tool{}, p.call.Input
 	var err error
 	if byName { // It is not offered as a function, but it is clear what is meant.
 		found, err = builtin.ToolNamed(m, p.call.Name)
 	} else {
-		var name string
-		if found, name, p.call.Input, err = builtin.ServerCall(m, *p.tool, p.call.Input); name != "" {
-			p.call.Name, p.call.Access.Verb = name, name
-		}
+		found, input, err = builtin.ServerCall(m, *p.tool, input)
 	}
-	if err != nil {
+	if err != nil { // The call keeps its name: the other one is the model's, and may be that of any tool.
 		p.fail(firstLine(err.Error()), err.Error())
 		return
 	}
-	p.tool, p.call.Name = &found, found.Name
+	p.tool, p.call.Name, p.call.Access.Verb, p.call.Input = &found, found.Name, found.Name, input
 }
 
 // forms puts a server's requests to the user during a call; nil where no one can answer.

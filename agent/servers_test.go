@@ -190,3 +190,102 @@ func TestAChangedListBreaksNoPrefix(t *testing.T) {
 		}
 	}
 }
+
+// The tools that a sub-agent may have bind those of servers too: mcp_call is among them, or none is.
+func TestASubAgentHasServersOnlyWithMCPCall(t *testing.T) {
+	for _, tools := range [][]string{nil, {"random_number"}, {"mcp_call"}} {
+		p := &fake.Provider{Steps: []fake.Step{fake.Call("t", "task", `{"prompt":"do it","agent":"ro"}`),
+			callServer("mcp__s__echo", `{"text":"one"}`), fake.Call("x", "mcp__s__echo", `{"text":"two"}`), fake.Say("done"), fake.Say("ok")}}
+		opt := withServer(t, p, extension.Server{})
+		opt.Policy = &permission.Policy{Root: opt.Env.Dir, Mode: permission.ModeAsk, AllowRules: rules(t, "mcp__s")}
+		opt.SubAgents = []agent.SubAgent{{Name: "ro", Tools: tools}}
+		opt.Tools = append(append(opt.Tools, agent.OwnTools(opt.SubAgents)...), builtin.MCPTools()...)
+		a, err := agent.New(opt)
+		must(t, err)
+		mustSend(t, a, &recorder{}, "go")
+		requests, want := p.Requests(), tools == nil || tools[0] == "mcp_call"
+		var names []string
+		for _, spec := range requests[1].Tools {
+			names = append(names, spec.Name)
+		}
+		if slices.Contains(names, "mcp_call") != want || slices.Contains(names, "mcp_find") != want {
+			t.Errorf("%v: offered %v", tools, names)
+		}
+		for i, text := range []string{"one", "two"} {
+			messages := requests[2+i].Messages
+			result := messages[len(messages)-1].Parts[0].(provider.ToolResult)
+			if ran := !result.IsError && result.Text == text; ran != want {
+				t.Errorf("%v: call %d: %+v", tools, i+1, result)
+			}
+		}
+	}
+}
+
+// A call of mcp_call that means no tool of a server stays one of mcp_call.
+func TestAModelNamesNoOtherToolByMCPCall(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{callServer("bash", `{"command":"rm -rf /"}`), fake.Say("ok")}}
+	r := &called{}
+	a, err := agent.New(withServer(t, p, extension.Server{}))
+	must(t, err)
+	mustSend(t, a, r, "go")
+	if len(r.calls) != 1 || r.calls[0].Name != "mcp_call" || r.calls[0].Access.Verb != "mcp_call" || !strings.Contains(string(r.calls[0].Input), "rm -rf") {
+		t.Errorf("got %+v", r.calls)
+	}
+}
+
+// called collects calls as front ends get them.
+type called struct {
+	agent.NopCallbacks
+	calls []agent.Call
+}
+
+func (c *called) OnToolCall(call agent.Call) { c.calls = append(c.calls, call) }
+
+// A provider that refuses a request for the definition of a server's tool is asked again without
+// functions of servers; one that has answered with them, or refuses again, is not.
+func TestAToolThatTheProviderRefusesEndsNoSession(t *testing.T) {
+	functions := func(r provider.Request) bool {
+		return slices.ContainsFunc(r.Tools, func(s provider.ToolSpec) bool { return strings.HasPrefix(s.Name, "mcp__") })
+	}
+	refused := fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindInvalid, Provider: fake.Name}}
+	strict := fake.Step{Func: func(r provider.Request) fake.Step {
+		if functions(r) {
+			return refused
+		}
+		return fake.Say("ok")
+	}}
+	p := &fake.Provider{Steps: []fake.Step{strict, strict, callServer("mcp__s__echo", `{"text":"hello"}`), fake.Say("fine")}}
+	opt := withServer(t, p, extension.Server{Direct: []string{"echo"}})
+	opt.Policy = &permission.Policy{Root: opt.Env.Dir, Mode: permission.ModeAsk, AllowRules: rules(t, "mcp__s")}
+	a, err := agent.New(opt)
+	must(t, err)
+	r := &recorder{}
+	mustSend(t, a, r, "go")
+	mustSend(t, a, r, "again")
+	if log := strings.Join(history(a), "\n"); !strings.Contains(log, "error=false hello") {
+		t.Errorf("history:\n%s", log)
+	}
+	warned := 0
+	for _, n := range r.notices {
+		if n.Kind == agent.NoticeWarning {
+			warned++
+		}
+	}
+	if requests := p.Requests(); len(requests) != 4 || !functions(requests[0]) || functions(requests[3]) || warned != 1 {
+		t.Errorf("%d requests, %d warnings", len(requests), warned)
+	}
+
+	p = &fake.Provider{Steps: []fake.Step{fake.Say("ok"), refused, fake.Say("ok")}}
+	a, err = agent.New(withServer(t, p, extension.Server{Direct: []string{"echo"}}))
+	must(t, err)
+	mustSend(t, a, r, "go")
+	if _, err := send(t, a, r, "again"); err == nil {
+		t.Error("a refusal after an answer was put down to the tools")
+	}
+	p = &fake.Provider{Steps: []fake.Step{refused, refused, fake.Say("ok")}}
+	a, err = agent.New(withServer(t, p, extension.Server{Direct: []string{"echo"}}))
+	must(t, err)
+	if _, err := send(t, a, r, "go"); err == nil || len(p.Requests()) != 2 {
+		t.Errorf("%v after %d requests", err, len(p.Requests()))
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/builtin"
 	"artoo/tool/text"
 )
 
@@ -175,9 +176,16 @@ func (t *turn) subAgent(name string, kind SubAgent) (*Agent, error) {
 		}
 	}
 	opt, env := t.session.opt, *t.session.opt.Env
+	named := func(name string) bool { return kind.Tools == nil || slices.Contains(kind.Tools, name) }
+	servers := named(builtin.CallTool)
+	if !servers {
+		env.MCP = nil // A call by a tool's name would find it there.
+	}
 	opt.Tools = slices.DeleteFunc(slices.Clone(opt.Tools), func(offered tool.Tool) bool {
-		return offered.ByLoop() && offered.Name != Skill || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name) &&
-			!slices.Contains(kind.Tools, offered.Instead)
+		if ofServers(offered.Name) {
+			return !servers
+		}
+		return offered.ByLoop() && offered.Name != Skill || !named(offered.Name) && !named(offered.Instead)
 	})
 	opt.Env, opt.Policy, opt.Model = &env, t.session.opt.Policy.ForSubAgent(), model
 	opt.Limits.MaxTime = 0 // the turn's clock ends it

@@ -213,6 +213,7 @@ type counter int
 
 const (
 	byImages counter = iota
+	byTools
 	byTrim
 	byNudge
 	byTruncation

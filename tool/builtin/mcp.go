@@ -64,6 +64,10 @@ func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
 			if err != nil {
 				continue // A call of it is answered with the error.
 			}
+			if !plainRoot(t.Input) {
+				complete = false
+				continue
+			}
 			size += specBytes(made)
 			all = append(all, made)
 			if t.Direct {
@@ -75,8 +79,19 @@ func MCP(m *mcp.Manager, room int) (tools []tool.Tool, direct int) {
 	if complete && size <= room {
 		return all, direct
 	}
-	return append(tools, findTool(servers, m), callTool()), direct
+	return append(tools, TwoTools(m)...), direct
 }
+
+// plainRoot reports whether providers take a schema as that of a function: they refuse the whole request
+// for a root that has these beside its properties.
+func plainRoot(schema json.RawMessage) bool {
+	var root map[string]json.RawMessage
+	err := json.Unmarshal(schema, &root)
+	return err == nil && !slices.ContainsFunc([]string{"anyOf", "oneOf", "allOf", "not", "enum"}, func(key string) bool { return root[key] != nil })
+}
+
+// TwoTools are mcp_find and mcp_call for the servers of a manager.
+func TwoTools(m *mcp.Manager) []tool.Tool { return []tool.Tool{findTool(m.Servers(), m), callTool()} }
 
 // MCPTools are the two tools before the servers are known: they let the user name or leave out
 // servers as a whole. The agent puts those that MCP makes in their place.
@@ -147,7 +162,7 @@ func callTool() tool.Tool {
 }
 
 // ServerCall is the call of a server's tool that a call of mcp_call means. The error is for the model.
-func ServerCall(m *mcp.Manager, call tool.Tool, input json.RawMessage) (t tool.Tool, name string, arguments json.RawMessage, err error) {
+func ServerCall(m *mcp.Manager, call tool.Tool, input json.RawMessage) (t tool.Tool, arguments json.RawMessage, err error) {
 	var in struct {
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -156,17 +171,17 @@ func ServerCall(m *mcp.Manager, call tool.Tool, input json.RawMessage) (t tool.T
 	if json.Unmarshal(input, &in) == nil && json.Unmarshal(in.Arguments, &quoted) == nil && json.Valid([]byte(quoted)) {
 		in.Arguments = json.RawMessage(quoted) // Some models write JSON as a text.
 		if input, err = json.Marshal(in); err != nil {
-			return tool.Tool{}, "", nil, err
+			return tool.Tool{}, nil, err
 		}
 	}
 	if err := call.Check(input); err != nil {
-		return tool.Tool{}, "", input, err
+		return tool.Tool{}, nil, err
 	}
 	if len(in.Arguments) == 0 || string(in.Arguments) == "null" {
 		in.Arguments = json.RawMessage("{}")
 	}
 	t, err = ToolNamed(m, in.Tool)
-	return t, cmp.Or(t.Name, in.Tool), in.Arguments, err
+	return t, in.Arguments, err
 }
 
 // ToolNamed is a server's tool by its whole name, or by the name that the server gives it where

@@ -142,15 +142,15 @@ func TestCallsOfServersTools(t *testing.T) {
 	}}
 	call := func(input string) (tool.Result, string, error) {
 		t.Helper()
-		made, name, arguments, err := ServerCall(m, callTool(), json.RawMessage(input))
+		made, arguments, err := ServerCall(m, callTool(), json.RawMessage(input))
 		if err != nil {
-			return tool.Result{}, name, err
+			return tool.Result{}, "", err
 		}
 		if err := made.Check(arguments); err != nil {
-			return tool.Result{}, name, err
+			return tool.Result{}, made.Name, err
 		}
 		r, err := made.Run(context.Background(), env, arguments, io.Discard)
-		return r, name, err
+		return r, made.Name, err
 	}
 	r, name, err := call(`{"tool":"mcp__s__echo","arguments":{"text":"héllo"}}`)
 	if err != nil || name != "mcp__s__echo" || r.Text != "héllo" || r.Summary != "1 line" {
@@ -178,5 +178,19 @@ func TestCallsOfServersTools(t *testing.T) {
 	env.Definition = ""
 	if _, _, err := call(`{"tool":"mcp__t__echo"}`); err == nil {
 		t.Error("a tool of no server was called")
+	}
+}
+
+// Providers refuse a whole request for a function whose schema is a choice at its root.
+func TestSchemasThatNoProviderTakesAreNoFunctions(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}`: true,
+		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`:  false,
+		`{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}]}`: false,
+		`{"type":"object","oneOf":[{"required":["a"]}],"properties":{}}`:     false,
+	} {
+		if plainRoot(json.RawMessage(schema)) != want {
+			t.Errorf("%s: %t", schema, !want)
+		}
 	}
 }

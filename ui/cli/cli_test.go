@@ -102,7 +102,7 @@ func TestWhatIsListed(t *testing.T) {
 	decided := permission.Explanation{
 		Verdict: permission.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)",
 	}
-	found := doctor.Finding{Level: doctor.OK, Topic: "git", Text: "hi\x1b[2J"}
+	found := doctor.Finding{Level: doctor.OK, Topic: "git", Text: "hi\x1b[2J\u009b\u202e"}
 	missing := doctor.Finding{Level: doctor.Fail, Topic: "keys", Text: "none", Fix: "set\none"}
 	place := doctor.Place{Path: "/p\x1b[2J", What: "keys", Exists: true, Files: 2, Bytes: 9}
 	model := listedModel{Source: "config"}
@@ -136,8 +136,8 @@ func TestWhatIsListed(t *testing.T) {
 		{
 			"findings",
 			func(asJSON bool) error { return printEach(&b, []doctor.Finding{found, missing}, asJSON, findingText) },
-			"ok    git           hi^[[2J\nfail  keys          none\n                    try: set^Jone\n",
-			`{"level":"ok","topic":"git","text":"hi\u001b[2J"}` + "\n" +
+			"ok    git           hi^[[2J^[[<U+202E>\nfail  keys          none\n                    try: set^Jone\n",
+			`{"level":"ok","topic":"git","text":"hi\u001b[2J\u009b\u202e"}` + "\n" +
 				`{"level":"fail","topic":"keys","text":"none","fix":"set\none"}` + "\n",
 		},
 		{

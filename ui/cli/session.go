@@ -251,13 +251,14 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	if engine != nil {
 		all = append(all, builtin.WebSearch(engine))
 	}
-	if agents, err = a.subAgents(namesOf(all)); err != nil {
+	var servers []tool.Tool
+	if len(a.mcpServers()) > 0 {
+		servers = builtin.MCPTools()
+	}
+	if agents, err = a.subAgents(namesOf(slices.Concat(all, servers))); err != nil {
 		return nil, nil, nil, err
 	}
-	all = append(all, agent.OwnTools(agents)...)
-	if len(a.mcpServers()) > 0 {
-		all = append(all, builtin.MCPTools()...)
-	}
+	all = slices.Concat(all, agent.OwnTools(agents), servers)
 	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool {
 		return t.Optional && (t.Name != "lsp" || a.cfg.Servers == nil) && (t.Name != agent.RememberTool || !bool(a.cfg.Memory))
 	})

@@ -141,7 +141,7 @@ func printOne[T any](w io.Writer, v T, asJSON bool, text func(T) string) error {
 		if err != nil {
 			return err
 		}
-		line = string(data)
+		line = sanitize.JSON(string(data))
 	} else {
 		line = text(v)
 	}

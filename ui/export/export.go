@@ -15,10 +15,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/ui/sanitize"
 )
 
 // Session is the session to write.
@@ -217,7 +217,7 @@ func JSON(w io.Writer, s Session) error {
 	if err := json.Indent(&b, line, "", "  "); err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	_, err = io.WriteString(w, escapeUnseen(b.String())+"\n")
+	_, err = io.WriteString(w, sanitize.JSON(b.String())+"\n")
 	return err
 }
 
@@ -227,21 +227,4 @@ func known(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
-}
-
-// escapeUnseen writes unprintable characters outside ASCII, which stand in strings only, as JSON escapes.
-func escapeUnseen(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || r < 0x7f || unicode.IsGraphic(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
 }

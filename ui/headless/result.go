@@ -8,6 +8,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/ui/sanitize"
 )
 
 // Format is the format of stdout.
@@ -83,13 +84,14 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 	return r
 }
 
-// WriteLine writes v as one JSON line, in one write.
+// WriteLine writes v as one JSON line, in one write. Characters that a terminal obeys or hides become
+// escapes.
 func WriteLine(w io.Writer, v any) error {
 	line, err := provider.Marshal(v)
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(line, '\n'))
+	_, err = w.Write([]byte(sanitize.JSON(string(line)) + "\n"))
 	return err
 }
 

@@ -19,7 +19,7 @@ func TestResult(t *testing.T) {
 	info := Info{SessionID: "s1", Provider: "p", Model: "m", Sandbox: "none", Began: time.Now()}
 	cost := 0.5
 	response := &agent.Response{
-		Text: "<a> & b", Stop: provider.StopComplete, Steps: 2, CostUSD: &cost, Model: "m-2",
+		Text: "<a> & b \u009b31m\u202e", Stop: provider.StopComplete, Steps: 2, CostUSD: &cost, Model: "m-2",
 		Denied:   []agent.Denial{{Tool: "bash", Object: "rm x", Reason: "no", Rule: "bash(rm x)", Nobody: true}},
 		Requests: []agent.RequestReport{{ID: "r", Model: "m-2", Tries: 1}},
 	}
@@ -34,7 +34,7 @@ func TestResult(t *testing.T) {
 			`{"v":1,"type":"result","result":"","session_id":"s1","provider":"p","model":"m","stop_reason":"","turns":0,"usage":` + usage +
 				`,"cost_usd":null,"duration_ms":0,"denied":[],"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
 		{"all", NewResult(info, response, nil, 0),
-			`{"v":1,"type":"result","result":"<a> & b","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
+			`{"v":1,"type":"result","result":"<a> & b \u009b31m\u202e","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
 				`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"sandbox":"none","stdin":"none","exit_code":0,` +
 				`"requests":[{"id":"r","model":"m-2","usage":` + usage +
 				`,"cost_usd":null,"ms":0,"tries":1}],"error":null}`},

@@ -1,6 +1,7 @@
 package sanitize
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -122,4 +123,16 @@ func FuzzSanitize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, where uint8) {
 		CheckSafe(t, Text(s, Context(where%3)), Context(where%3))
 	})
+}
+
+// JSON stays the same JSON, whatever a terminal would do with it.
+func TestJSONForATerminal(t *testing.T) {
+	for text, want := range map[string]string{"é\U000e0041\u202e": "\"é\\udb40\\udc41\\u202e\"", "\x7f": "\"\\u007f\"",
+		"\u009b31m": "\"\\u009b31m\"", "a\u200bb\u3164": "\"a\\u200bb\\u3164\"", "日本 ✓": "\"日本 ✓\""} {
+		var back string
+		escaped := JSON(`"` + text + `"`)
+		if err := json.Unmarshal([]byte(escaped), &back); escaped != want || back != text || err != nil {
+			t.Errorf("%q became %s: %q, %v", text, escaped, back, err)
+		}
+	}
 }
