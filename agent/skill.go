@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -136,7 +137,11 @@ func (s *session) skillText(i skill.Item) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	head := fmt.Sprintf("[The skill %s. Its directory is %s", i.Name, text.Printable(i.Dir()))
+	dir := i.Dir()
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // The sandbox shows it there, without the links that lead to it.
+	}
+	head := fmt.Sprintf("[The skill %s. Its directory is %s", i.Name, text.Printable(dir))
 	if files, more := i.Files(mostFiles); len(files) > 0 {
 		for n := range files {
 			files[n] = text.Printable(files[n])

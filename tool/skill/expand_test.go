@@ -146,7 +146,7 @@ func FuzzExpand(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, body, args string) {
-		if strings.ContainsAny(args, "\x00") || strings.Contains(body, "§") || !utf8.ValidString(body+args) {
+		if strings.ContainsAny(args, "\x00") || strings.Contains(body, "§") || !utf8.ValidString(body) || !utf8.ValidString(args) {
 			return
 		}
 		parts, err := skill.Expand(body, args, true)
