@@ -176,6 +176,9 @@ func (s *server) page(ctx context.Context, l *link, c *catalogue) error {
 // bytes. One that is too large or has no input schema that could be used is kept by its name.
 func define(t *sdk.Tool) (d definition, err error) {
 	whole, err := everything(t)
+	if err == nil {
+		whole = whole.measured()
+	}
 	if err != nil || whole.size() > maxDefinition {
 		return definition{Name: cut(t.Name, 200), Refused: fmt.Sprintf("its definition is over %d KB", maxDefinition>>10)}, err
 	}
@@ -185,10 +188,10 @@ func define(t *sdk.Tool) (d definition, err error) {
 	}
 	if whole.Output != nil {
 		if _, err := schema(whole.Output, asItIs); err != nil {
-			whole.Output, whole.Unchecked = nil, fmt.Sprintf("results are not checked, its output schema %v", err)
+			whole.sum, whole.Output, whole.Unchecked = "", nil, fmt.Sprintf("results are not checked, its output schema %v", err)
 		}
 	}
-	return whole, nil
+	return whole.measured(), nil
 }
 
 func everything(t *sdk.Tool) (d definition, err error) {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +61,9 @@ type catalogue struct {
 	// by name.
 	Definitions []definition          `json:"tools"`
 	Pinned      map[string]definition `json:"pinned"`
-	Shown       string                `json:"shown,omitempty"` // a digest of the changes that the user was shown last
+	// Same are, in the file, the names whose pin is the definition itself, which Pinned leaves out there.
+	Same  []string `json:"same,omitempty"`
+	Shown string   `json:"shown,omitempty"` // a digest of the changes that the user was shown last
 
 	tools   []Tool
 	dropped []string
@@ -76,6 +79,9 @@ type definition struct {
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 	Refused     string          `json:"refused,omitempty"`   // why the tool is not offered; there is only its name then
 	Unchecked   string          `json:"unchecked,omitempty"` // why its output schema is not used
+
+	bytes int    // what size and digest return, once measured
+	sum   string // "" before
 }
 
 func (d definition) json() []byte {
@@ -86,13 +92,20 @@ func (d definition) json() []byte {
 	return text
 }
 
-// size is how many bytes the definition takes where it is kept.
-func (d definition) size() int { return len(d.json()) }
-
-func (d definition) digest() string {
-	sum := sha256.Sum256(d.json())
-	return hex.EncodeToString(sum[:16])
+// measured is the definition with its size and digest.
+func (d definition) measured() definition {
+	if d.sum == "" {
+		text := d.json()
+		sum := sha256.Sum256(text)
+		d.bytes, d.sum = len(text), hex.EncodeToString(sum[:16])
+	}
+	return d
 }
+
+// size is how many bytes the definition takes where it is kept.
+func (d definition) size() int { return d.measured().bytes }
+
+func (d definition) digest() string { return d.measured().sum }
 
 func (d definition) text() string {
 	var text bytes.Buffer
@@ -137,9 +150,41 @@ func (s *server) catalogue() *catalogue {
 	if err != nil || json.Unmarshal(data, c) != nil {
 		return k.kept // what is missing or damaged is listed again
 	}
+	c.open(s.Name)
 	c.prepare(s)
 	k.kept = c
 	return c
+}
+
+// open makes of a catalogue what it was before closed.
+func (c *catalogue) open(server string) {
+	if c.Pinned == nil {
+		c.Pinned = map[string]definition{}
+	}
+	for i, d := range c.Definitions {
+		c.Definitions[i] = d.measured()
+		full := FullName(server, d.Name)
+		if _, pinned := c.Pinned[full]; !pinned && slices.Contains(c.Same, full) {
+			c.Pinned[full] = c.Definitions[i]
+		}
+	}
+	c.Same = nil
+}
+
+// closed is the catalogue as its file has it, in which nothing stands twice.
+func (c *catalogue) closed(server string) *catalogue {
+	kept := *c
+	kept.Pinned = maps.Clone(c.Pinned)
+	seen := map[string]bool{}
+	for _, d := range c.Definitions {
+		full := FullName(server, d.Name)
+		if pin, pinned := c.Pinned[full]; pinned && !seen[full] && pin.digest() == d.digest() {
+			delete(kept.Pinned, full)
+			kept.Same = append(kept.Same, full)
+		}
+		seen[full] = true
+	}
+	return &kept
 }
 
 // store puts a catalogue in the place of the kept one.
@@ -152,7 +197,7 @@ func (s *server) store(c *catalogue) {
 	if k.dir == "" {
 		return
 	}
-	data, err := json.Marshal(c)
+	data, err := json.Marshal(c.closed(s.Name))
 	if err == nil {
 		err = errors.Join(os.MkdirAll(k.dir, 0o700), atomicfile.Write(k.path(), data, 0o600))
 	}

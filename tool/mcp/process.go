@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -165,6 +166,9 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 		part, err := r.ReadSlice('\n')
 		if len(line)+len(part) > maxMessage {
 			return nil, errTooLong
+		}
+		if cap(line)-len(line) < len(part) { // append alone would leave five times as much behind
+			line = slices.Grow(line, max(len(line), len(part)))
 		}
 		line = append(line, part...)
 		switch {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Arg is the first argument that makes the test binary a server; the others are its kinds:
@@ -36,6 +37,11 @@ import (
 //	closes          takes nothing any more when it has listed its tools
 //	flood           asks again and again after a call, and reads nothing any more
 //	bomb            lists tools with a million parts
+//	many            defines 16 tools with long descriptions
+//	fickle          defines another tool besides at each listing
+//	line            answers tools/list with a line of 1 GiB
+//	trickle         answers tools/list by four bytes a second
+//	swapped         answers calls under the identifiers of other requests
 const Arg = "mcp-test-server"
 
 // Serve is the server until its input ends, where args say so; else it does nothing. A TestMain
@@ -87,6 +93,9 @@ func Serve(args []string, in io.Reader, out, log io.Writer, exit func(code int))
 			for i := 0; ; i++ {
 				write(Message{Version: "2.0", ID: raw(i), Method: "ping"})
 			}
+		}
+		if m.Method == "tools/list" && (s.is("line") || s.is("trickle")) {
+			s.spill(out)
 		}
 		if s.is("closes") && m.Method == "tools/list" {
 			closeInput()
@@ -152,6 +161,20 @@ func (s *Server) Lists() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists
+}
+
+// spill writes the beginning of a message that does not end: 1 GiB at once, or some of it slowly.
+func (s *Server) spill(out io.Writer) {
+	part := []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"` + strings.Repeat("x", 1<<20))
+	for range 1 << 10 {
+		if s.is("trickle") {
+			part = []byte(" ")
+			time.Sleep(250 * time.Millisecond)
+		}
+		if _, err := out.Write(part); err != nil {
+			return
+		}
+	}
 }
 
 func (s *Server) is(kind string) bool { return slices.Contains(s.kinds, kind) }
@@ -258,6 +281,12 @@ func (s *Server) Handle(m Message, write func(msg any)) {
 			fmt.Fprintln(s.log, "out of memory")
 			s.exit(1)
 		}
+		if s.is("swapped") {
+			for id := range 50 {
+				write(Message{Version: "2.0", ID: raw(id + 1000), Result: text("not yours")})
+			}
+			return
+		}
 		s.call(params.Name, params.Arguments, params.Responses, params.State, params.Meta["progressToken"], write, reply)
 	default:
 		reply(nil, &Problem{Code: -32601, Message: "Method not found"})
@@ -298,6 +327,14 @@ func (s *Server) list(cursor string, complete func(object)) {
 		if result["tools"] = list; page < 9 {
 			result["nextCursor"] = cursor + "x"
 		}
+	case s.is("many"):
+		var list []object
+		for i := range 16 {
+			list = append(list, tool(fmt.Sprint("a_tool_with_a_name_", i), strings.Repeat("Reads \"forms\" – and more. ", 20)))
+		}
+		result["tools"] = list
+	case s.is("fickle"):
+		result["tools"] = []object{tool("echo", description), tool(fmt.Sprint("new", lists), "")}
 	case s.is("renaming"):
 		var list []object
 		for i := range 45 {

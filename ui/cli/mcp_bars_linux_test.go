@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"artoo/provider/providertest"
+)
+
+// configure writes the user's configuration into the home of an environment.
+func configure(t testing.TB, env []string, text string) {
+	t.Helper()
+	for _, kv := range env {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+			dir := filepath.Join(home, ".config", "artoo")
+			if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// sleepers are so many servers that say in a file that they were started, and then sleep.
+func sleepers(n int, file string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "[mcp.s%d]\ncommand = [\"sh\", \"-c\", \"echo started >> %s; sleep 60\"]\nabout = \"issues, pull requests\"\n", i, file)
+	}
+	return b.String()
+}
+
+// Servers that are not used cost no process, and the same bytes in each session.
+func TestServersThatAreNotUsedStartNothing(t *testing.T) {
+	var bodies [][]byte
+	m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
+		bodies = append(bodies, r.Body)
+		return providertest.Chat(providertest.Text("Done."))
+	})
+	dir := t.TempDir()
+	started := filepath.Join(dir, "started")
+	env := m.env(t)
+	configure(t, env, sleepers(20, started))
+	for range 2 {
+		cmd := exec.Command(buildProgram(t, moduleDir), "-p", "hello")
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+	}
+	if len(bodies) != 2 || !bytes.Equal(bodies[0], bodies[1]) || !bytes.Contains(bodies[0], []byte("and 10 more")) {
+		t.Errorf("%d requests, or they differ:\n%s", len(bodies), bytes.Join(bodies, []byte("\n")))
+	}
+	if _, err := os.Stat(started); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a server was started: %v", err)
+	}
+}
+
+// BenchmarkServersThatAreNotUsed measures the time to the first request with 20 servers against that
+// with none.
+func BenchmarkServersThatAreNotUsed(b *testing.B) {
+	m := newModel(b, always(providertest.Chat(providertest.Text("Done."))))
+	artoo, dir := buildProgram(b, moduleDir), b.TempDir()
+	var envs [2][]string
+	for i, servers := range []int{0, 20} {
+		envs[i] = m.env(b)
+		configure(b, envs[i], sleepers(servers, filepath.Join(dir, "started")))
+	}
+	least := [2]time.Duration{time.Hour, time.Hour}
+	for b.Loop() {
+		for range startRuns {
+			for i, env := range envs {
+				cmd := exec.Command(artoo, "-p", "hello")
+				cmd.Dir, cmd.Env = dir, env
+				begun := time.Now()
+				if out, err := cmd.CombinedOutput(); err != nil {
+					b.Fatalf("%v:\n%s", err, out)
+				}
+				least[i] = min(least[i], m.asked.Load().Sub(begun))
+			}
+		}
+	}
+	b.ReportMetric(float64(least[1])/float64(least[0]), "ratio")
+	b.ReportMetric(millis(least[1]), "ms/request")
+}
+
+// Whatever is configured, the first request keeps its limit.
+func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
+	artoo := buildProgram(t, moduleDir)
+	for _, c := range []struct{ skills, most int }{{0, 10_240}, {60, 12_000}} {
+		size := 0
+		m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
+			size = len(r.Body)
+			return providertest.Chat(providertest.Text("Done."))
+		})
+		dir, places := t.TempDir(), writeSkills(t, c.skills)
+		if err := os.MkdirAll(filepath.Join(places, "commands"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40 {
+			text := "---\ndescription: " + strings.Repeat("Reviews \"changes\". ", 10) + "\n---\nText.\n"
+			if err := os.WriteFile(filepath.Join(places, "commands", fmt.Sprintf("more-%d.md", i)), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		env := m.env(t, "ARTOO_SKILL_DIRS="+places)
+		var text strings.Builder
+		for i := range 13 {
+			fmt.Fprintf(&text, "[mcp.a-server-%d]\ncommand = [\"mcpserver\", \"many\"]\nabout = %q\n", i, strings.Repeat("issues, \"requests\" – ", 9))
+		}
+		configure(t, env, text.String())
+		run := func(args ...string) string {
+			cmd := exec.Command(artoo, args...)
+			cmd.Dir, cmd.Env = dir, env
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%q: %v:\n%s", args, err, out)
+			}
+			return string(out)
+		}
+		for i := range 13 {
+			if out := run("mcp", "tools", fmt.Sprint("a-server-", i)); strings.Count(out, "\n") != 16 {
+				t.Fatalf("tools:\n%s", out)
+			}
+		}
+		run("-p", "why does the test fail?")
+		if size == 0 || size > c.most {
+			t.Errorf("with %d skills the first request is %d bytes, the limit is %d", c.skills, size, c.most)
+		}
+		t.Logf("%d skills: %d bytes of %d", c.skills, size, c.most)
+	}
+}
+
+// held is a FIFO that a server and all that it starts hold open, so that its end is the end of them all.
+type held struct {
+	path string
+	file *os.File
+}
+
+func newHeld(t *testing.T) held {
+	t.Helper()
+	h := held{path: filepath.Join(t.TempDir(), "held")}
+	if err := syscall.Mkfifo(h.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if h.file, err = os.OpenFile(h.path, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.file.Close() })
+	return h
+}
+
+// server is the command of a server that leaves a process of its own session behind, which nothing waits for.
+func (h held) server(kind string) string {
+	return fmt.Sprintf(`["sh", "-c", "exec 9>%s; (setsid sh -c 'echo left >&9; exec sleep 600' &); exec mcpserver %s"]`, h.path, kind)
+}
+
+// awaitStart waits until the process is there that is left behind. From then on the others alone hold the FIFO.
+func (h *held) awaitStart(t *testing.T) {
+	t.Helper()
+	line := make([]byte, 5)
+	if err := h.file.SetReadDeadline(time.Now().Add(endless)); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(h.file, line); err != nil {
+		t.Errorf("the server left nothing behind: %v", err)
+	}
+	file, err := os.OpenFile(h.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	h.file.Close()
+	h.file = file
+}
+
+// gone checks that nothing is left within a second.
+func (h *held) gone(t *testing.T, after string) {
+	t.Helper()
+	begun := time.Now()
+	if err := h.file.SetReadDeadline(begun.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { t.Logf("%s: gone after %s", after, time.Since(begun)) }()
+	if rest, err := io.ReadAll(h.file); err != nil {
+		t.Errorf("%s: something of the server lives on: %v, after %q", after, err, rest)
+	}
+}
+
+// Nothing of a server outlives artoo, however that ends, and however the server hides it. With the sandbox
+// off that is so for its group only.
+func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
+	artoo := buildProgram(t, moduleDir)
+	for _, kill := range []bool{false, true} {
+		h := newHeld(t)
+		var cmd *exec.Cmd
+		m := newModel(t, func(n int, _ providertest.Request) providertest.Reply {
+			if n == 0 {
+				return providertest.Chat(providertest.Call("c", "mcp_find", `{"server":"s"}`))
+			}
+			h.awaitStart(t)
+			if kill {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Error(err)
+				}
+			}
+			return providertest.Chat(providertest.Text("Done."))
+		})
+		env := m.env(t, "ARTOO_SANDBOX=auto")
+		configure(t, env, "[mcp.s]\ncommand = "+h.server("modern")+"\n")
+		cmd = exec.Command(artoo, "-p", "find it")
+		cmd.Dir, cmd.Env = t.TempDir(), env
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != kill {
+			t.Errorf("%v:\n%s", err, out)
+		}
+		h.gone(t, fmt.Sprintf("killed %t", kill))
+	}
+	h := newHeld(t)
+	env := home(t, "ARTOO_SANDBOX=auto")
+	configure(t, env, "[mcp.s]\ncommand = "+h.server("modern")+"\n")
+	cmd := exec.Command(artoo, "mcp", "call", "s", "hang")
+	cmd.Dir, cmd.Env = t.TempDir(), env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitStart(t)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // it was killed
+	h.gone(t, "artoo mcp call, killed")
+}
+
+// A session goes on whatever its servers send, and takes at most 96 MB for it.
+func TestHostileServersEndNoSession(t *testing.T) {
+	peak := func(kinds ...string) int64 {
+		var most int64
+		var cmd *exec.Cmd
+		steps := []providertest.Item{}
+		for i, kind := range kinds {
+			steps = append(steps, providertest.Call(fmt.Sprint("f", i), "mcp_find", fmt.Sprintf(`{"server":%q}`, kind)),
+				providertest.Call(fmt.Sprint("c", i), "mcp_call", fmt.Sprintf(`{"tool":"mcp__%s__echo","arguments":{"text":"hello"}}`, kind)))
+		}
+		m := newModel(t, func(n int, _ providertest.Request) providertest.Reply {
+			if n < len(steps) {
+				return providertest.Chat(steps[n])
+			}
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+			_, after, ok := strings.Cut(string(status), "VmHWM:")
+			if _, scanErr := fmt.Sscan(after, &most); err != nil || !ok || scanErr != nil {
+				t.Errorf("no peak: %v, %v", err, scanErr)
+			}
+			return providertest.Chat(providertest.Text("still here"))
+		})
+		env := m.env(t, "GOGC=100")
+		var text strings.Builder
+		args := []string{"-p", "try them"}
+		for _, kind := range kinds {
+			fmt.Fprintf(&text, "[mcp.%s]\ncommand = [\"mcpserver\", %q]\ntimeout = \"2s\"\n", kind, kind)
+			args = append(args, "--allow", "mcp__"+kind)
+		}
+		configure(t, env, text.String())
+		cmd = exec.Command(buildProgram(t, moduleDir), args...)
+		cmd.Dir, cmd.Env = t.TempDir(), env
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "still here") {
+			t.Errorf("%v:\n%s", err, out)
+		}
+		t.Logf("%v: %d KB\n%s", kinds, most, out)
+		return most << 10
+	}
+	calm := peak("modern")
+	hostile := peak("line", "endless", "heavy", "banner", "silent", "trickle", "bomb", "hostile", "huge", "dead", "swapped", "flood")
+	if hostile-calm > 96<<20 {
+		t.Errorf("the peak grew from %d to %d MB", calm>>20, hostile>>20)
+	}
+}
