@@ -25,7 +25,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	var d dialogue[agent.Answer]
 	switch q.Kind {
 	case agent.QuestionForm:
-		a, err := t.form(ctx, at, q)
+		a, err := form(ctx, at, q, t.programs())
 		switch {
 		case err == nil || errors.Is(err, prompt.ErrInterrupted):
 		case ctx.Err() != nil:

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -15,8 +13,8 @@ import (
 )
 
 // form asks what an MCP server wants to know: the fields of a form one by one, or whether an
-// address is opened. Ctrl-C cancels, and stops the turn as well.
-func (t *Terminal) form(ctx context.Context, at asker, q agent.Question) (agent.Answer, error) {
+// address is opened, by a browser that gets environ. Ctrl-C cancels, and stops the turn as well.
+func form(ctx context.Context, at asker, q agent.Question, environ []string) (agent.Answer, error) {
 	cancelled := agent.Answer{Form: mcp.Answer{Action: mcp.Cancel}}
 	if q.Form.URL != "" {
 		yes, err := yesOrNo(at.Screen, screen.AddressQuestion{Server: q.Form.Server, Message: q.Form.Message, URL: q.Form.URL}).ask(ctx, at)
@@ -26,8 +24,10 @@ func (t *Terminal) form(ctx context.Context, at asker, q agent.Question) (agent.
 		if !yes {
 			return agent.Answer{Form: mcp.Answer{Action: mcp.Decline}}, nil
 		}
-		if err := t.openAddress(ctx, q.Form.URL); err != nil {
+		if program, err := OpenBrowser(q.Form.URL, environ); err != nil {
 			at.Note(err.Error() + "; open it yourself: " + q.Form.URL)
+		} else {
+			at.Note("opened by " + program)
 		}
 		return agent.Answer{Form: mcp.Answer{Action: mcp.Accept}}, nil
 	}
@@ -52,6 +52,15 @@ func (t *Terminal) form(ctx context.Context, at asker, q agent.Question) (agent.
 		at.notify = nil // the user is there
 	}
 	return agent.Answer{Form: mcp.Answer{Action: mcp.Accept, Content: content}}, nil
+}
+
+// FormOnTTY asks what an MCP server wants to know on the controlling terminal, which the screen's Err must be;
+// agent.ErrNobody without one. environ is as of OpenBrowser.
+func FormOnTTY(ctx context.Context, s *screen.Screen, r mcp.Request, environ []string) (mcp.Answer, error) {
+	a, err := onTTY(s, nil, func(at asker) (agent.Answer, error) {
+		return form(ctx, at, agent.Question{Kind: agent.QuestionForm, Form: &r}, environ)
+	})
+	return a.Form, err
 }
 
 // fieldAnswer is what the user gave for a field of a form.
@@ -140,26 +149,4 @@ func chosenOf(f mcp.Field, text string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no choice %q: type a number from 1 to %d", text, len(f.Choices))
-}
-
-// openAddress opens an address in the user's browser. Over SSH there is none.
-func (t *Terminal) openAddress(ctx context.Context, address string) error {
-	browser := t.variable("BROWSER")
-	if browser == "" && t.variable("SSH_CONNECTION") == "" {
-		browser = map[string]string{"darwin": "open", "linux": "xdg-open"}[runtime.GOOS]
-	}
-	if browser == "" {
-		return errors.New("no browser here")
-	}
-	path, err := exec.LookPath(browser)
-	if err != nil {
-		return fmt.Errorf("no browser: %w", err)
-	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, address)
-	cmd.Env = t.programs()
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() { _ = cmd.Wait() }() // The browser's end says nothing about the address.
-	return nil
 }

@@ -394,6 +394,12 @@ func TestServersAsk(t *testing.T) {
 			if got := textOf(call(t, m, "secret", "", accept)); !strings.Contains(got, `"action":"decline"`) || len(asked) != 2 {
 				t.Errorf("a secret: %s", got)
 			}
+			skip := CallOptions{Ask: func(context.Context, Request) (Answer, error) {
+				return Answer{Action: Accept, Content: map[string]any{"name": "Ada"}}, nil
+			}}
+			if got := textOf(call(t, m, "ask", "", skip)); !strings.Contains(got, `"name":"Ada"`) || strings.Contains(got, "age") {
+				t.Errorf("a field that the user left out is answered: %s", got)
+			}
 			wrong := CallOptions{Ask: func(context.Context, Request) (Answer, error) {
 				return Answer{Action: Accept, Content: map[string]any{"name": "A"}}, nil
 			}}

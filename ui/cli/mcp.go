@@ -20,6 +20,7 @@ import (
 	"artoo/tool/extension"
 	"artoo/tool/mcp"
 	"artoo/tool/text"
+	"artoo/ui"
 	"artoo/ui/sanitize"
 )
 
@@ -295,7 +296,13 @@ func (a *mcpCommand) options() (mcp.CallOptions, error) {
 			return o, usage("--form", "no JSON object: "+err.Error(), `--form '{"name":"Ada"}'`)
 		}
 	}
-	o.Ask = func(_ context.Context, r mcp.Request) (mcp.Answer, error) {
+	o.Ask = func(ctx context.Context, r mcp.Request) (mcp.Answer, error) {
+		if given == nil && a.streams.watched {
+			answer, err := ui.FormOnTTY(ctx, a.screen, r, a.ownEnviron())
+			if !errors.Is(err, agent.ErrNobody) {
+				return answer, err
+			}
+		}
 		switch {
 		case r.URL != "":
 			a.warn(r.Server + " asks you to open " + r.URL + " (" + r.Message + "); answered: cancelled")

@@ -19,7 +19,9 @@ import (
 	"artoo/tool/extension"
 	"artoo/tool/mcp"
 	"artoo/tool/text"
+	"artoo/ui"
 	"artoo/ui/sanitize"
+	"artoo/ui/screen"
 )
 
 // addVerbs adds the subcommands that change the config file.
@@ -224,8 +226,8 @@ func readForeign(file string) ([]extension.Server, []string, error) {
 	return config.ParseMCP(data, origin, redact.Mask)
 }
 
-// accept shows how definitions differ from those seen first, and with --yes takes those that it showed
-// the last time.
+// accept shows how definitions differ from those seen first, and takes them with a yes, or with --yes if it showed the
+// same ones the last time.
 func (a *mcpCommand) accept(ctx context.Context, words []string) error {
 	name, err := a.open(ctx, words[0], false)
 	if err != nil {
@@ -242,23 +244,39 @@ func (a *mcpCommand) accept(ctx context.Context, words []string) error {
 		a.screen.Note("no definition of " + name + " has changed")
 		return nil
 	}
+	var diff strings.Builder
 	for _, c := range changes {
-		diff := udiff.Unified(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New)
-		if _, err := fmt.Fprint(a.process.Out, sanitize.Text(diff, sanitize.Code)); err != nil {
-			return err
-		}
+		diff.WriteString(udiff.Unified(c.Tool+" (seen first)", c.Tool+" (now)", c.Old, c.New))
 	}
 	again, err := a.servers.Shown(name, changes)
 	if err != nil {
 		return err
 	}
-	if !*a.yes || !again {
-		return fail(agent.KindApproval, name, errors.New(text.Count(len(changes), "definition")+" not accepted yet"),
-			"artoo mcp accept --yes "+name+", once you have looked")
+	yes, err := a.accepts(ctx, screen.DefinitionsQuestion{Server: name, Diff: diff.String(), N: len(changes)}, again)
+	if err != nil || !yes {
+		return err
 	}
 	if err := a.servers.Accept(name, changes); err != nil {
 		return err
 	}
 	a.screen.Note("accepted " + text.Count(len(changes), "definition") + " of " + name)
 	return nil
+}
+
+// accepts asks on the terminal. Without one the changes are the output, and --yes is the answer if they were shown before.
+func (a *mcpCommand) accepts(ctx context.Context, q screen.DefinitionsQuestion, again bool) (yes bool, err error) {
+	if a.streams.watched && !*a.yes {
+		yes, err = ui.ConfirmOnTTY(ctx, a.screen, q)
+		if !errors.Is(err, agent.ErrNobody) {
+			return yes, err
+		}
+	}
+	if _, err := fmt.Fprint(a.process.Out, sanitize.Text(q.Diff, sanitize.Code)); err != nil {
+		return false, err
+	}
+	if !*a.yes || !again {
+		return false, fail(agent.KindApproval, q.Server, errors.New(text.Count(q.N, "definition")+" not accepted yet"),
+			"artoo mcp accept --yes "+q.Server+", once you have looked")
+	}
+	return true, nil
 }

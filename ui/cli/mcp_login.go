@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +18,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool/environ"
-	"artoo/tool/shell"
+	"artoo/ui"
 	"artoo/ui/sanitize"
 )
 
@@ -116,7 +114,7 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 	s.mu.Unlock()
 	s.screen.Line("log in to " + server + " at:\n\n  " + address + "\n")
 	where := "then paste the address that the browser ends at, if this does not go on by itself"
-	if opened := s.openBrowser(address); opened != "" {
+	if opened, err := ui.OpenBrowser(address, s.ownEnviron()); err == nil {
 		where = "opened by " + opened + "; " + where
 	}
 	s.screen.Line(where)
@@ -150,39 +148,9 @@ func (s *signIn) ask(ctx context.Context, server, address string) (string, error
 	}
 }
 
-// openBrowser opens an address by BROWSER, or by an installed browser where the user sits at this
-// machine. It returns the program, "" for none.
-func (s *signIn) openBrowser(address string) string {
-	words := strings.Fields(os.Getenv("BROWSER"))
-	if words == nil {
-		name := "xdg-open"
-		if runtime.GOOS == "darwin" {
-			name = "open"
-		}
-		far := os.Getenv("SSH_CONNECTION") != "" || os.Getenv("SSH_TTY") != ""
-		none := runtime.GOOS != "darwin" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == ""
-		if _, err := exec.LookPath(name); err != nil || far || none {
-			return ""
-		}
-		words = []string{name}
-	}
-	filled := false
-	for i, word := range words {
-		if strings.Contains(word, "%s") {
-			words[i], filled = strings.ReplaceAll(word, "%s", address), true
-		}
-	}
-	if !filled {
-		words = append(words, address)
-	}
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = environ.WithoutKeys(os.Environ(), s.cfg.KeyVariables()...)
-	shell.OwnGroup(cmd)
-	if cmd.Start() != nil {
-		return ""
-	}
-	go func() { _ = cmd.Wait() }() // the user sees whether it worked
-	return words[0]
+// ownEnviron is the environment of the programs that artoo starts by itself: without keys.
+func (a *app) ownEnviron() []string {
+	return environ.WithoutKeys(os.Environ(), a.cfg.KeyVariables()...)
 }
 
 func (a *mcpCommand) login(ctx context.Context, words []string) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // Confirmation is a question that the keys in its last line answer: an Approval, UndoQuestion,
-// TrustQuestion, ExtensionQuestion, BundleQuestion or MemoryQuestion.
+// TrustQuestion, ExtensionQuestion, BundleQuestion, DefinitionsQuestion or MemoryQuestion.
 type Confirmation interface {
 	show(b *asking)            // shows the object of the question
 	prompt(lay *layout) string // the line to ask with, safe and without escapes
@@ -139,6 +139,32 @@ func (q BundleQuestion) decided(yes bool) string {
 		return "updated"
 	}
 	return "added; artoo bundle rm " + q.Name + " takes it back"
+}
+
+// DefinitionsQuestion asks whether the tools of a server, which have changed, are used as they are now. Its texts come
+// from outside.
+type DefinitionsQuestion struct {
+	Server string
+	Diff   string
+	N      int // so many tools have changed
+}
+
+func (q DefinitionsQuestion) show(b *asking) { b.changes(q.Diff) }
+
+func (q DefinitionsQuestion) prompt(lay *layout) string {
+	return lay.confirmLine(q, "accept "+texts.Count(q.N, "changed definition")+" of", q.Server)
+}
+
+func (q DefinitionsQuestion) keys() [][2]string {
+	return [][2]string{{"y", "rules cover these tools as they are now"}, {"n", "no rule covers them until you accept them"},
+		{"p", "show all changes in the pager"}}
+}
+
+func (q DefinitionsQuestion) decided(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "nothing changed"
 }
 
 // MemoryQuestion asks whether a line is added to an instruction file, or to memory. Its texts may come from

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"artoo/agent"
 	"artoo/tool/mcp"
 	texts "artoo/tool/text"
-	"artoo/ui/sanitize"
 )
 
 // FormField prints a question for one field of a server's form, also when Quiet is set, and
@@ -72,9 +72,8 @@ func fieldKeys(f mcp.Field) []string {
 		mcp.ChoicesField: fmt.Sprintf("numbers from 1-%d with commas", len(f.Choices)),
 	}[f.Type]}
 	if keys[0] == "" {
-		if keys[0] = "your words"; f.Format != "" {
-			keys[0] = line(f.Format)
-		}
+		keys[0] = cmp.Or(map[string]string{"date": "a date like 2026-01-31", "date-time": "a time like 2026-01-31T09:30:00Z",
+			"email": "an email address", "uri": "an address like https://example.org"}[f.Format], "your words")
 	}
 	if f.Default != nil {
 		keys = append(keys, "default")
@@ -140,7 +139,7 @@ func (q AddressQuestion) keys() [][2]string {
 
 func (q AddressQuestion) decided(yes bool) string {
 	if yes {
-		return "opened " + sanitize.Text(q.host(), sanitize.Line)
+		return "yes"
 	}
 	return "not opened"
 }

@@ -1,0 +1,58 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"artoo/tool/shell"
+	"artoo/ui/sanitize"
+)
+
+// OpenBrowser opens an address from outside in the browser that BROWSER names, else in an installed one, and returns the
+// program. environ is what it gets, in the form of os.Environ. Over SSH it opens none: the user sits elsewhere. The
+// error says why none was opened.
+func OpenBrowser(address string, environ []string) (program string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || sanitize.Text(address, sanitize.Line) != address {
+		return "", errors.New("this is no address for a browser")
+	}
+	has := func(name string) bool {
+		value, _ := lookup(environ, name)
+		return value != ""
+	}
+	if has("SSH_CONNECTION") || has("SSH_TTY") {
+		return "", errors.New("no browser over SSH")
+	}
+	value, _ := lookup(environ, "BROWSER")
+	words := strings.Fields(value)
+	switch {
+	case len(words) > 0:
+	case runtime.GOOS == "darwin":
+		words = []string{"open"}
+	case has("DISPLAY") || has("WAYLAND_DISPLAY"):
+		words = []string{"xdg-open"}
+	default:
+		return "", errors.New("no browser here")
+	}
+	filled := false
+	for i, word := range words {
+		if strings.Contains(word, "%s") {
+			words[i], filled = strings.ReplaceAll(word, "%s", address), true
+		}
+	}
+	if !filled {
+		words = append(words, address)
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = environ
+	shell.OwnGroup(cmd) // Ctrl-C is meant for artoo
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("no browser: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // The browser's end says nothing about the address.
+	return words[0], nil
+}
