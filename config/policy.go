@@ -99,10 +99,17 @@ func (p *Policy) CheckServer(s extension.Server) error {
 			}
 		}
 	}
-	if p.Servers == nil || slices.ContainsFunc(p.Servers, func(allowed string) bool { return matchesServer(allowed, s) }) {
+	allowed := func(s extension.Server) bool {
+		return slices.ContainsFunc(p.Servers, func(allowed string) bool { return matchesServer(allowed, s) })
+	}
+	if p.Servers == nil || allowed(s) {
 		return nil
 	}
-	return p.forbidden("servers", "MCP server "+s.Name+" is not allowed", orList(p.Servers))
+	why, hint, bare := "MCP server "+s.Name+" is not allowed", orList(p.Servers), s
+	if bare.Env, bare.PassEnv, bare.Dir = nil, nil, ""; allowed(bare) {
+		why, hint = why+" with variables or a directory of its own", "leave out env, pass_env and cwd"
+	}
+	return p.forbidden("servers", why, hint)
 }
 
 // LeavesOut says in a line that hooks do not run because only those of the policy do, "" where all

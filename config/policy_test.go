@@ -151,8 +151,10 @@ servers = ["https://mcp.corp.example/a/*", "/usr/bin/uvx mcp-*", "/opt/db --read
 		"RUBYOPT JAVA_TOOL_OPTIONS npm_config_prefix UV_INDEX_URL PGHOST") {
 		own := extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, Env: map[string]string{name: "x"}}
 		passed := extension.Server{Command: []string{"/usr/bin/uvx", "mcp-db"}, PassEnv: []string{name}}
-		if p.CheckServer(own) == nil || p.CheckServer(passed) == nil {
-			t.Errorf("a server with %s is allowed", name)
+		for _, s := range []extension.Server{own, passed} {
+			if err := p.CheckServer(s); err == nil || !strings.Contains(err.Error(), "not allowed with variables") {
+				t.Errorf("a server with %s: %v", name, err)
+			}
 		}
 	}
 	none := &Policy{}
