@@ -341,7 +341,7 @@ type hookEnd struct {
 func (h *hooks) run(ctx context.Context, s *session, k hook, data []byte) (end hookEnd, err error) {
 	words := k.Command
 	root := s.opt.Policy.Root
-	variables := map[string]string{"CLAUDE_PROJECT_DIR": root, "CLAUDE_PLUGIN_ROOT": k.Root}
+	variables := map[string]string{"CLAUDE_PROJECT_DIR": root, "CLAUDE_PLUGIN_ROOT": k.Root, "extensionPath": k.Root}
 	if k.Line != "" {
 		words = []string{cmp.Or(shell.Find(), "sh"), "-c", k.Line}
 	} else if k.Claude {

@@ -97,7 +97,7 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 	if err != nil {
 		return m, nil, nil, in.failed(err)
 	}
-	parts, err := skill.Expand(body, in.Args, true)
+	parts, err := in.Item.Expand(body, in.Args)
 	if err != nil {
 		return m, nil, nil, in.failed(err)
 	}

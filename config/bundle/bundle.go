@@ -34,12 +34,18 @@ type Bundle struct {
 	Record
 	Root  string // the absolute directory of the copy
 	Files []File // sorted by name
-	// Skills, Commands and Agents are absolute directories.
-	Skills, Commands, Agents []string
+	// Skills, Commands and Agents are the places of each kind.
+	Skills, Commands, Agents []Place
 	// Servers are objects with mcpServers, in the form of .mcp.json; Hooks those with hooks, in the
 	// form of Claude Code's hooks.json.
 	Servers, Hooks []Part
 	Unused         []string // the parts that artoo does not use, in words
+}
+
+// Place is a directory of a bundle that holds files of one kind, or one file.
+type Place struct {
+	Dir  string // absolute
+	Only string // the one file below Dir that counts, with slashes; "" for all
 }
 
 // Part is a piece of JSON of a bundle.
@@ -135,25 +141,31 @@ func (b *Bundle) read() error {
 	if !ValidName(m.Name) {
 		return wrong(at, fmt.Sprintf("%q cannot be a bundle's name", m.Name), "lower-case letters, digits and single hyphens, at most 64; not mcp or skill", nil)
 	}
-	b.Name, b.Version, b.About = m.Name, m.Version, m.Description
+	b.Name, b.Version, b.About, b.Unused = m.Name, m.Version, m.Description, nil
 	for _, dirs := range []struct {
 		usual string
 		more  json.RawMessage
-		into  *[]string
+		into  *[]Place
 	}{{"skills", m.Skills, &b.Skills}, {"commands", m.Commands, &b.Commands}, {"agents", m.Agents, &b.Agents}} {
-		names, _, err := paths(dirs.more)
+		names, inline, err := paths(dirs.more)
 		if err != nil {
 			return wrong(at, dirs.usual+": "+err.Error(), "report it to the author of the bundle", err)
 		}
+		if inline != nil {
+			b.Unused = append(b.Unused, dirs.usual+" within the manifest")
+		}
 		*dirs.into = nil
-		for _, name := range append([]string{dirs.usual}, names...) {
-			full := filepath.Join(b.Root, filepath.FromSlash(name))
-			if b.has(name) && !slices.Contains(*dirs.into, full) {
-				*dirs.into = append(*dirs.into, full)
+		for i, name := range append([]string{dirs.usual}, names...) {
+			place, ok := b.place(dirs.usual, name)
+			switch {
+			case ok && !slices.Contains(*dirs.into, place):
+				*dirs.into = append(*dirs.into, place)
+			case !ok && i > 0:
+				b.Unused = append(b.Unused, dirs.usual+" of "+name+": none are there")
 			}
 		}
 	}
-	b.Servers, b.Hooks, b.Unused = nil, nil, nil
+	b.Servers, b.Hooks = nil, nil
 	if err := b.parts(at, "mcpServers", ".mcp.json", m.MCPServers, &b.Servers); err != nil {
 		return err
 	}
@@ -185,9 +197,22 @@ func ValidName(name string) bool {
 		name[0] != '-' && name[len(name)-1] != '-' && !strings.Contains(name, "--")
 }
 
-// has reports whether a directory of the bundle holds a file.
-func (b *Bundle) has(dir string) bool {
-	return slices.ContainsFunc(b.Files, func(f File) bool { return strings.HasPrefix(f.Name, dir+"/") })
+// place is where a path of the bundle leads: to a directory, to a Markdown file, or to the own
+// directory of a skill. ok is false where there are no files of the kind.
+func (b *Bundle) place(kind, name string) (p Place, ok bool) {
+	full, end := filepath.Join(b.Root, filepath.FromSlash(name)), ".md"
+	if kind == "skills" {
+		end = "/SKILL.md"
+	}
+	switch {
+	case kind == "skills" && b.file(path.Join(name, end)) != nil:
+		return Place{filepath.Dir(full), filepath.Base(full) + end}, true
+	case kind != "skills" && strings.HasSuffix(name, end) && b.file(name) != nil:
+		return Place{filepath.Dir(full), filepath.Base(full)}, true
+	}
+	return Place{Dir: full}, slices.ContainsFunc(b.Files, func(f File) bool {
+		return (name == "." || strings.HasPrefix(f.Name, name+"/")) && strings.HasSuffix(f.Name, end)
+	})
 }
 
 // parts reads the pieces of JSON under a key: of the usual file, of those that the manifest names,
@@ -238,8 +263,8 @@ func paths(raw json.RawMessage) (names []string, inline json.RawMessage, err err
 		return nil, nil, errors.New("is neither a path nor paths")
 	}
 	for i, name := range names {
-		if names[i] = path.Clean(strings.TrimPrefix(name, "./")); !fs.ValidPath(names[i]) || names[i] == "." {
-			return nil, nil, fmt.Errorf("%q leads out of the bundle, or is all of it", name)
+		if names[i] = path.Clean(strings.TrimPrefix(name, "./")); !fs.ValidPath(names[i]) {
+			return nil, nil, fmt.Errorf("%q leads out of the bundle", name)
 		}
 	}
 	return names, nil, nil

@@ -266,7 +266,11 @@ func (s Store) Open(name string) (b Bundle, err error) {
 	if err != nil || b.Name != name {
 		return b, wrong("bundle "+name, "its record cannot be read", again, err)
 	}
-	if b.Root, err = filepath.Abs(s.root(name)); err != nil {
+	dir, err := filepath.EvalSymlinks(s.Dir) // The sandbox shows it there, without the links that lead to it.
+	if err != nil {
+		return b, err
+	}
+	if b.Root, err = filepath.Abs(filepath.Join(dir, name)); err != nil {
 		return b, err
 	}
 	record := b.Record

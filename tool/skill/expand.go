@@ -22,9 +22,16 @@ type Part struct {
 // lines !`LINE` become parts of their own, in which arguments are quoted for the shell. Arguments
 // that no placeholder takes follow the text. The error names a line in which an argument could not
 // be quoted safely.
-func Expand(body, args string, lines bool) ([]Part, error) {
+func Expand(body, args string, lines bool) ([]Part, error) { return expand(body, args, lines, "") }
+
+// Expand is Expand of a command's body with its lines. A bundle's can name the bundle's directory.
+func (i Item) Expand(body, args string) ([]Part, error) {
+	return expand(body, args, true, i.Place.Root)
+}
+
+func expand(body, args string, lines bool, root string) ([]Part, error) {
 	args = strings.ToValidUTF8(args, "\uFFFD")
-	e := expander{args: strings.TrimSpace(args), words: Words(args)}
+	e := expander{args: strings.TrimSpace(args), words: Words(args), root: root}
 	for i := 0; i < len(body); {
 		if lines && strings.HasPrefix(body[i:], "!`") && beginsLine(body[:i]) {
 			line, _, ok := strings.Cut(body[i+2:], "`")
@@ -44,8 +51,8 @@ func Expand(body, args string, lines bool) ([]Part, error) {
 			continue
 		}
 		if p, n := placeholderAt(body[i:]); n > 0 && e.has(p) {
-			e.used = true
-			e.add(Part{Text: e.value(p), Inserted: true})
+			e.used = e.used || !p.root
+			e.add(Part{Text: e.value(p), Inserted: !p.root})
 			i += n
 			continue
 		}
@@ -70,7 +77,8 @@ func beginsLine(before string) bool {
 type expander struct {
 	args  string
 	words []string
-	used  bool // a placeholder took arguments
+	root  string // the directory of the command's bundle; "" for none
+	used  bool   // a placeholder took arguments
 	parts []Part
 }
 
@@ -84,10 +92,11 @@ func (e *expander) add(p Part) {
 }
 
 // placeholder is what stands for arguments: the nth one, those from the nth on with rest, or all
-// of them as they were typed with 0.
+// of them as they were typed with 0. With root it stands for the bundle's directory.
 type placeholder struct {
 	n    int
 	rest bool
+	root bool
 }
 
 // placeholderAt is the placeholder that a text begins with, and its length; 0 for none.
@@ -101,6 +110,11 @@ func placeholderAt(text string) (p placeholder, length int) {
 			return rest[n]
 		}
 		return 0
+	}
+	for _, name := range rootNames() {
+		if strings.HasPrefix(text, name) {
+			return placeholder{root: true}, len(name)
+		}
 	}
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	switch {
@@ -128,10 +142,17 @@ func nameByte(c byte) bool {
 }
 
 // has reports whether a placeholder is replaced: one with a number needs such an argument.
-func (e *expander) has(p placeholder) bool { return p.n == 0 || p.rest || p.n <= len(e.words) }
+func (e *expander) has(p placeholder) bool {
+	if p.root {
+		return e.root != ""
+	}
+	return p.n == 0 || p.rest || p.n <= len(e.words)
+}
 
 func (e *expander) list(p placeholder) []string {
 	switch {
+	case p.root:
+		return []string{e.root}
 	case p.n == 0:
 		return e.words
 	case p.rest:
@@ -141,7 +162,7 @@ func (e *expander) list(p placeholder) []string {
 }
 
 func (e *expander) value(p placeholder) string {
-	if p.n == 0 {
+	if p.n == 0 && !p.root {
 		return e.args
 	}
 	return strings.Join(e.list(p), " ")
@@ -165,8 +186,12 @@ func (e *expander) line(line string) (string, error) {
 			b.WriteString(line[i : i+2])
 			i++
 			continue
+		case n > 0 && p.root && shellPlain(e.root):
+			b.WriteString(e.root)
+			i += n - 1
+			continue
 		case n > 0 && e.has(p):
-			e.used, replaced = true, true
+			e.used, replaced = e.used || !p.root, true
 			b.WriteString(inQuotes(e.list(p), quote))
 			i += n - 1
 			continue
@@ -214,6 +239,11 @@ func inQuotes(list []string, quote byte) string {
 		quoted[i] = Quote(word)
 	}
 	return strings.Join(quoted, " ")
+}
+
+// shellPlain reports whether a text means itself anywhere in a shell line.
+func shellPlain(text string) bool {
+	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == ""
 }
 
 // Quote is a text as one word of a shell line.

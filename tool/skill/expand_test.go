@@ -86,6 +86,25 @@ func TestArgumentsAreNotPutWhereTheyCannotBeQuoted(t *testing.T) {
 	}
 }
 
+// The directory of a bundle is no argument; in lines it is quoted where it has to be.
+func TestACommandNamesTheDirectoryOfItsBundle(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ root, body, args, want string }{
+		"text":             {"/b", "see ${CLAUDE_PLUGIN_ROOT}/a.md and ${extensionPath}", "", "see /b/a.md and /b"},
+		"arguments follow": {"/b", "${CLAUDE_PLUGIN_ROOT}", "x", "/b\n\n‹x›"},
+		"line":             {"/b", "!`sh ${CLAUDE_PLUGIN_ROOT}/x.sh $1`", "a b", "«sh /b/x.sh 'a'»"},
+		"within a command": {"/b", "!`echo \"$(sh ${extensionPath}/x.sh)\"`", "", "«echo \"$(sh /b/x.sh)\"»"},
+		"a path of words":  {"/a $b", "!`sh ${CLAUDE_PLUGIN_ROOT}/x.sh`", "", "«sh '/a $b'/x.sh»"},
+		"quoted":           {"/a $b", "!`sh \"${CLAUDE_PLUGIN_ROOT}/x.sh\"`", "", "«sh \"\"'/a $b'\"/x.sh\"»"},
+		"no bundle":        {"", "${CLAUDE_PLUGIN_ROOT} !`ls ${extensionPath}`", "", "${CLAUDE_PLUGIN_ROOT} «ls ${extensionPath}»"},
+	} {
+		parts, err := skill.Item{Place: skill.Place{Root: c.root}}.Expand(c.body, c.args)
+		if diff := cmp.Diff(c.want, flat(parts)); diff != "" || err != nil {
+			t.Error(name, err, diff)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string][]string{

@@ -39,8 +39,12 @@ type Place struct {
 	// Taken has the contents of the files by their paths below Dir, with slashes, as they were
 	// trusted. nil reads Dir, and follows its links.
 	Taken map[string][]byte
+	// Only is the one file that counts, a path below Dir with slashes; "" for all.
+	Only string
 	// Prefix stands before each name, as "BUNDLE:" does; may be "".
 	Prefix string
+	// Root is the directory of the bundle, which its texts can name; "" for other places.
+	Root string
 }
 
 // Item is a skill, a command or an agent. Its texts are unsanitised and of one line.
@@ -65,7 +69,8 @@ func (i Item) Dir() string { return filepath.Dir(i.File) }
 // Source names the file for messages.
 func (i Item) Source() string { return path.Join(i.Place.Name, i.rel) }
 
-// Body is the text below the front matter, read now unless it was trusted before.
+// Body is the text below the front matter, read now unless it was trusted before. That of a command
+// is for Expand.
 func (i Item) Body() (string, error) {
 	data, size, err := i.Place.read(i.rel, mostBytes)
 	if err != nil {
@@ -78,8 +83,17 @@ func (i Item) Body() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s %w", i.Source(), err)
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(body, "\uFFFD")), nil
+	body = strings.TrimSpace(strings.ToValidUTF8(body, "\uFFFD"))
+	if i.Place.Root != "" && i.Kind != Command { // Expand quotes it for a command's lines.
+		for _, name := range rootNames() {
+			body = strings.ReplaceAll(body, name, i.Place.Root)
+		}
+	}
+	return body, nil
 }
+
+// rootNames are the names by which texts of a bundle name its directory.
+func rootNames() []string { return []string{"${CLAUDE_PLUGIN_ROOT}", "${extensionPath}"} }
 
 // Files lists up to most files of a skill's directory besides SKILL.md, relative to it and with
 // slashes, and reports whether there are more.
@@ -186,6 +200,9 @@ func (p Place) head(rel string) (data []byte, size int, err error) {
 
 // list are the paths of the files that may be items, sorted, and notices of what was left out.
 func (p Place) list() (rels []string, notices []string) {
+	if p.Only != "" {
+		return []string{p.Only}, nil
+	}
 	if p.Taken != nil {
 		for rel := range p.Taken {
 			if p.fits(rel) {

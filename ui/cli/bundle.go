@@ -316,11 +316,11 @@ func bundleLines(b bundle.Bundle) (lines []string) {
 		}
 	}
 	for _, kind := range []struct {
-		name string
-		dirs []string
+		name   string
+		places []bundle.Place
 	}{{"skills", b.Skills}, {"commands", b.Commands}, {"agents", b.Agents}} {
-		for _, dir := range kind.dirs {
-			if rel, err := filepath.Rel(b.Root, dir); err == nil {
+		for _, p := range kind.places {
+			if rel, err := filepath.Rel(b.Root, filepath.Join(p.Dir, p.Only)); err == nil {
 				lines = append(lines, kind.name+": "+filepath.ToSlash(rel))
 			}
 		}

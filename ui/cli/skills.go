@@ -11,6 +11,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/config"
+	"artoo/config/bundle"
 	"artoo/provider"
 	"artoo/tool/skill"
 	"artoo/ui"
@@ -74,15 +75,15 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 	}
 	for _, b := range a.bundles() {
 		for _, of := range []struct {
-			kind skill.Kind
-			dirs []string
+			kind   skill.Kind
+			places []bundle.Place
 		}{{skill.Skill, b.Skills}, {skill.Command, b.Commands}, {skill.Agent, b.Agents}} {
-			for _, dir := range of.dirs {
+			for _, p := range of.places {
 				name := "bundle " + b.Name
-				if rel, err := filepath.Rel(b.Root, dir); err == nil {
+				if rel, err := filepath.Rel(b.Root, p.Dir); err == nil {
 					name += ": " + filepath.ToSlash(rel)
 				}
-				places = append(places, skill.Place{Kind: of.kind, Dir: dir, Name: name, Prefix: b.Name + ":"})
+				places = append(places, skill.Place{Kind: of.kind, Dir: p.Dir, Only: p.Only, Name: name, Prefix: b.Name + ":", Root: b.Root})
 			}
 		}
 	}
