@@ -152,6 +152,11 @@ func TestServersOfOtherPrograms(t *testing.T) {
 		!slices.Equal(codex[1].Command, []string{"x", "y"}) || !slices.Equal(codex[1].Tools, []string{"-c"}) {
 		t.Errorf("got %+v, %v", codex, err)
 	}
+	twice, notes, err := ParseCodex([]byte("[mcp_servers.\"a b\"]\ncommand = \"x\"\n[mcp_servers.a-b]\ncommand = \"y\"\n[mcp_servers.c]\n"), extension.Origin{}, nil)
+	if err != nil || len(twice) != 1 || len(notes) != 2 || !strings.Contains(notes[0], "another server is called a-b, too") ||
+		!strings.Contains(notes[1], "needs a command or an url; command = [") {
+		t.Errorf("got %+v, %q, %v", twice, notes, err)
+	}
 }
 
 func TestServersAreAddedAndRemoved(t *testing.T) {

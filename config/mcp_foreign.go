@@ -1,0 +1,276 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/tool/extension"
+)
+
+// foreignServer is a server as the files of several programs have it.
+type foreignServer struct {
+	Type        string            `json:"type"`
+	Command     json.RawMessage   `json:"command"` // a text; opencode has an array
+	Args        []string          `json:"args"`
+	Env         map[string]string `json:"env"`
+	Environment map[string]string `json:"environment"`
+	Dir         string            `json:"cwd"`
+	URL         string            `json:"url"`
+	ServerURL   string            `json:"serverUrl"`
+	HTTPURL     string            `json:"httpUrl"`
+	Headers     map[string]string `json:"headers"`
+	Disabled    bool              `json:"disabled"`
+	Enabled     *bool             `json:"enabled"`
+	Timeout     float64           `json:"timeout"` // milliseconds
+	Description string            `json:"description"`
+	Include     []string          `json:"includeTools"`
+	Exclude     []string          `json:"excludeTools"`
+	AlwaysLoad  bool              `json:"alwaysLoad"`
+	OAuth       json.RawMessage   `json:"oauth"`
+	EnvFile     string            `json:"envFile"`
+	Helper      string            `json:"headersHelper"`
+}
+
+// foreignServers gathers the servers of a file.
+type foreignServers struct {
+	mask    func(string) string // may be nil
+	servers []extension.Server
+	notes   []string // why some are left out
+}
+
+// add adds the server that the file calls name, unless err or something else is against it.
+func (all *foreignServers) add(name string, s extension.Server, err error) {
+	mask := all.mask
+	if mask == nil {
+		mask = func(text string) string { return text }
+	}
+	if err == nil {
+		if key, why, hint := checkServer(s, mask); why != "" {
+			err = errors.New(strings.TrimPrefix(key+": ", ": ") + why)
+			if hint != "" {
+				err = fmt.Errorf("%w; %s", err, hint)
+			}
+		}
+	}
+	if err == nil && slices.ContainsFunc(all.servers, func(other extension.Server) bool { return other.Name == s.Name }) {
+		err = fmt.Errorf("another server is called %s, too", s.Name)
+	}
+	if err != nil {
+		all.notes = append(all.notes, fmt.Sprintf("server %s: %v", name, err))
+		return
+	}
+	all.servers = append(all.servers, s)
+}
+
+// ParseMCP reads servers from JSON in the form of .mcp.json: below mcpServers, or as VS Code and
+// opencode have them below servers and mcp. Comments and commas at an end are allowed. Notes name the
+// servers that are left out, and why; the error is of a file that is not read at all. mask is as in
+// LoadOptions, and may be nil.
+func ParseMCP(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
+	all := foreignServers{mask: mask}
+	var file struct {
+		MCPServers map[string]foreignServer `json:"mcpServers"`
+		Servers    map[string]foreignServer `json:"servers"`
+		MCP        json.RawMessage          `json:"mcp"`
+	}
+	plain := plainJSON(data)
+	if err := json.Unmarshal(plain, &file); err != nil {
+		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, nil, fmt.Errorf("line %d: %w", 1+bytes.Count(plain[:min(int(at.Offset), len(plain))], []byte("\n")), err)
+		}
+		return nil, nil, err
+	}
+	found := file.MCPServers
+	if found == nil {
+		found = file.Servers
+	}
+	if found == nil && len(file.MCP) > 0 {
+		var inner struct {
+			Servers map[string]foreignServer `json:"servers"`
+		}
+		if err := json.Unmarshal(file.MCP, &inner); err == nil && inner.Servers != nil {
+			found = inner.Servers
+		} else if err := json.Unmarshal(file.MCP, &found); err != nil {
+			return nil, nil, err
+		}
+	}
+	if found == nil {
+		return nil, nil, errors.New("names no servers: it has no mcpServers")
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		f := found[name]
+		if f.Disabled || f.Enabled != nil && !*f.Enabled {
+			continue
+		}
+		s, err := f.server(name, origin)
+		all.add(name, s, err)
+	}
+	return all.servers, all.notes, nil
+}
+
+// server is the server as artoo has it. What artoo would run in another way than the file means is
+// an error.
+func (f foreignServer) server(name string, origin extension.Origin) (extension.Server, error) {
+	s := extension.Server{Name: serverName(name), Origin: origin, About: f.Description, Dir: expandHome(f.Dir), Headers: f.Headers, Env: f.Env,
+		URL: f.URL, SSE: f.Type == "sse", Timeout: time.Duration(f.Timeout * float64(time.Millisecond)), Tools: f.Include}
+	for _, other := range []string{f.HTTPURL, f.ServerURL} {
+		if s.URL == "" {
+			s.URL = other
+		}
+	}
+	if s.Env == nil {
+		s.Env = f.Environment
+	}
+	for _, glob := range f.Exclude {
+		s.Tools = append(s.Tools, "-"+glob)
+	}
+	if f.AlwaysLoad {
+		s.Direct = []string{"*"}
+	}
+	if len(f.Command) > 0 {
+		var word string
+		var words []string
+		if json.Unmarshal(f.Command, &word) == nil && word != "" {
+			words = []string{word}
+		} else if err := json.Unmarshal(f.Command, &words); err != nil {
+			return s, errors.New("command is neither a text nor a list of texts")
+		}
+		s.Command = append(words, f.Args...)
+	}
+	var oauth struct {
+		ClientID     string `json:"clientId"`
+		CallbackPort int    `json:"callbackPort"`
+	}
+	if len(f.OAuth) > 0 && json.Unmarshal(f.OAuth, &oauth) == nil { // opencode has a truth value there
+		s.ClientID, s.CallbackPort = oauth.ClientID, oauth.CallbackPort
+	}
+	switch {
+	case f.Helper != "":
+		return s, errors.New("headersHelper is not known here; token = { command = \"…\" } in config.toml runs a command")
+	case f.EnvFile != "":
+		return s, errors.New("envFile is not known here; name the variables in env as ${NAME}")
+	case strings.Contains(strings.Join(s.Command, " "), "${input:"):
+		return s, errors.New("${input:…} is not known here; use ${NAME} and export NAME")
+	}
+	return s, nil
+}
+
+// serverName makes a name of one that another program allows.
+func serverName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+	for strings.Contains(name, "__") {
+		name = strings.ReplaceAll(name, "__", "_")
+	}
+	return strings.Trim(name[:min(len(name), 24)], "_")
+}
+
+// plainJSON is JSON without the comments and the commas at an end that editors allow. Lines stay.
+func plainJSON(data []byte) []byte {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	out := make([]byte, 0, len(data))
+	comma := -1 // where a comma stands behind which only blanks came
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case c == '"':
+			end := i + 1
+			for end < len(data) && data[end] != '"' {
+				if data[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(data))
+			out, comma = append(out, data[i:end]...), -1
+			i = end - 1
+			continue
+		case c == '/' && i+1 < len(data) && data[i+1] == '/':
+			for i < len(data) && data[i] != '\n' {
+				i++
+			}
+			i--
+			continue
+		case c == '/' && i+1 < len(data) && data[i+1] == '*':
+			length := bytes.Index(data[i+2:], []byte("*/"))
+			if length < 0 {
+				return out
+			}
+			out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(data[i:i+2+length], []byte("\n")))...)
+			i += length + 3
+			continue
+		case c == ',':
+			comma = len(out)
+		case c == '}' || c == ']':
+			if comma >= 0 {
+				out[comma] = ' '
+			}
+			comma = -1
+		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(c)):
+			comma = -1
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// ParseCodex reads servers from Codex's config.toml, as ParseMCP reads JSON.
+func ParseCodex(data []byte, origin extension.Origin, mask func(string) string) (servers []extension.Server, notes []string, err error) {
+	all := foreignServers{mask: mask}
+	var file struct {
+		Servers map[string]struct {
+			Command    string            `toml:"command"`
+			Args       []string          `toml:"args"`
+			Env        map[string]string `toml:"env"`
+			EnvVars    []string          `toml:"env_vars"`
+			Dir        string            `toml:"cwd"`
+			URL        string            `toml:"url"`
+			TokenEnv   string            `toml:"bearer_token_env_var"`
+			Headers    map[string]string `toml:"http_headers"`
+			EnvHeaders map[string]string `toml:"env_http_headers"`
+			Tools      []string          `toml:"enabled_tools"`
+			Without    []string          `toml:"disabled_tools"`
+			Required   bool              `toml:"required"`
+			Timeout    float64           `toml:"tool_timeout_sec"`
+			Enabled    *bool             `toml:"enabled"`
+		} `toml:"mcp_servers"`
+	}
+	if err := decode(string(data), &file); err != nil {
+		return nil, nil, err
+	}
+	if len(file.Servers) == 0 {
+		return nil, nil, errors.New("names no servers: it has no mcp_servers")
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
+		f := file.Servers[name]
+		if f.Enabled != nil && !*f.Enabled {
+			continue
+		}
+		s := extension.Server{Name: serverName(name), Origin: origin, Env: f.Env, PassEnv: f.EnvVars, Dir: expandHome(f.Dir), URL: f.URL,
+			TokenEnv: f.TokenEnv, Headers: f.Headers, Tools: f.Tools, Required: f.Required, Timeout: time.Duration(f.Timeout * float64(time.Second))}
+		if f.Command != "" {
+			s.Command = append([]string{f.Command}, f.Args...)
+		}
+		for _, glob := range f.Without {
+			s.Tools = append(s.Tools, "-"+glob)
+		}
+		for header, variable := range f.EnvHeaders {
+			if s.Headers == nil {
+				s.Headers = map[string]string{}
+			}
+			s.Headers[header] = "${" + variable + "}"
+		}
+		all.add(name, s, nil)
+	}
+	return all.servers, all.notes, nil
+}
