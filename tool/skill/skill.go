@@ -110,7 +110,8 @@ func (i Item) Files(most int) (list []string, more bool) {
 	}
 	dirs := 0
 	// A directory that cannot be read has no files to name.
-	_ = filepath.WalkDir(i.Dir(), func(at string, d fs.DirEntry, err error) error {
+	// The slash has a linked one followed.
+	_ = filepath.WalkDir(i.Dir()+string(filepath.Separator), func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fs.SkipDir

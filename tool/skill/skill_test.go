@@ -146,6 +146,20 @@ func TestFilesOfASkill(t *testing.T) {
 	}
 }
 
+// A skill that is kept elsewhere, and linked to, has its files.
+func TestFilesOfALinkedSkill(t *testing.T) {
+	t.Parallel()
+	kept, dir := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "d"), "pdf/scripts/x.py": ""}), t.TempDir()
+	if err := os.Symlink(filepath.Join(kept, "pdf"), filepath.Join(dir, "pdf")); err != nil {
+		t.Fatal(err)
+	}
+	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
+	files, _ := l.Items(skill.Skill)[0].Files(50)
+	if diff := cmp.Diff([]string{"scripts/x.py"}, files); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestMoreThan500FilesAreNamed(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{}
