@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"artoo/agent"
 	"artoo/agent/permission"
@@ -288,4 +290,46 @@ func TestAToolThatTheProviderRefusesEndsNoSession(t *testing.T) {
 	if _, err := send(t, a, r, "go"); err == nil || len(p.Requests()) != 2 {
 		t.Errorf("%v after %d requests", err, len(p.Requests()))
 	}
+}
+
+// A server that changes its tools all the time breaks no prefix: each request begins with the one before it.
+func TestChangesOfToolsAtEachStepBreakNoPrefix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := mcptest.NewWeb("legacy", "changing", "fickle")
+		client, end := w.InMemory()
+		m := mcp.New(mcp.Config{HTTP: client, Servers: []extension.Server{{Name: "s", Origin: extension.Origin{Source: extension.SourceUser},
+			URL: mcptest.MemoryURL + "/mcp"}}})
+		_, err := m.List(t.Context(), "s")
+		must(t, err)
+		const turns, steps = 25, 2
+		var script []fake.Step
+		for range turns {
+			for range steps - 1 {
+				script = append(script, callServer("mcp__s__echo", `{"text":"hello"}`))
+			}
+			script = append(script, fake.Say("ok"))
+		}
+		p := &fake.Provider{Steps: script}
+		opt := testOptions(p, builtin.Random())
+		opt.Env = &tool.Env{Dir: t.TempDir(), MCP: m}
+		opt.Policy = &permission.Policy{Root: opt.Env.Dir, Mode: permission.ModeAsk, AllowRules: rules(t, "mcp__s")}
+		a, err := agent.New(opt)
+		must(t, err)
+		for i := range turns {
+			time.Sleep(2 * time.Second) // The server has other tools by then.
+			mustSend(t, a, &recorder{}, fmt.Sprint("message ", i))
+		}
+		requests := p.Requests()
+		for i, now := range requests[1:] {
+			before := requests[i]
+			if len(now.Messages) <= len(before.Messages) || now.System != before.System || !reflect.DeepEqual(now.Tools, before.Tools) ||
+				!reflect.DeepEqual(now.Messages[:len(before.Messages)], before.Messages) {
+				t.Errorf("request %d does not begin with the one before it", i+2)
+			}
+		}
+		if len(requests) != turns*steps || w.Lists() < turns || len(w.Calls()) != turns*(steps-1) {
+			t.Errorf("%d requests, %d listings, %d calls", len(requests), w.Lists(), len(w.Calls()))
+		}
+		must(t, errors.Join(a.Close(), m.Close(), end()))
+	})
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,48 +34,15 @@ func startWeb(t *testing.T, kinds ...string) (*mcptest.Web, extension.Server) {
 func inMemory(t *testing.T, kinds ...string) (*mcptest.Web, Config) {
 	t.Helper()
 	w := mcptest.NewWeb(kinds...)
-	w.SetURL("http://test.example")
-	conns := make(pipes)
-	server := &http.Server{Handler: w, ErrorLog: log.New(io.Discard, "", 0)}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(conns) }()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		ours, theirs := net.Pipe()
-		select {
-		case conns <- theirs:
-			return ours, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}}
+	client, end := w.InMemory()
 	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		if err := server.Close(); err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
-		<-served
 	})
-	s := extension.Server{Name: "s", Origin: extension.Origin{Source: extension.SourceUser}, URL: "http://test.example/mcp"}
-	return w, Config{Servers: []extension.Server{s}, HTTP: &http.Client{Transport: transport}}
+	s := extension.Server{Name: "s", Origin: extension.Origin{Source: extension.SourceUser}, URL: mcptest.MemoryURL + "/mcp"}
+	return w, Config{Servers: []extension.Server{s}, HTTP: client}
 }
-
-// pipes is a net.Listener without a network.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-func (p pipes) Close() error {
-	close(p)
-	return nil
-}
-
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
 // failing makes those requests fail, before they are sent, for which fails reports true.
 type failing struct {
