@@ -34,7 +34,7 @@ func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []
 		case ours, isDropped(name):
 		case slices.Contains(hold.Keys, name):
 			withheld = append(withheld, name)
-		case !slices.Contains(hold.Pass, name) && (isCredential(name) || hold.Holds != nil && hold.Holds(value)):
+		case !slices.Contains(hold.Pass, name) && (IsCredential(name) || hold.Holds != nil && hold.Holds(value)):
 			withheld = append(withheld, name)
 		default:
 			env = append(env, kv)
@@ -111,8 +111,8 @@ func isDropped(name string) bool {
 	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")
 }
 
-// isCredential reports whether a word of the variable's name is, or ends as, that of a credential.
-func isCredential(name string) bool {
+// IsCredential reports whether a word of a variable's name is, or ends as, that of a credential.
+func IsCredential(name string) bool {
 	if name == "MYSQL_PWD" {
 		return true
 	}

@@ -119,6 +119,7 @@ type openCall struct {
 	progress chan Progress // nil where nobody takes it
 	waiting  atomic.Int32  // so many requests of the server wait for the user
 	asking   gate          // passed while the user answers
+	task     string        // the server's ID of the task that it became; "" for none
 }
 
 // report hands on how far the call is. It does not wait: where the one before was not taken yet, it
@@ -212,6 +213,10 @@ func exchange[R any](ctx context.Context, s *server, o CallOptions, do func(ctx 
 		sent := &atomic.Bool{}
 		result, err = do(context.WithValue(limit, sentKey{}, sent), l, call)
 		cause := causeOf(limit, err)
+		broken := func(e *Error) error {
+			e.Task, e.Unknown = call.task, sent.Load() && !isAnswer(err)
+			return e
+		}
 		cancel() // first, since it ends a form at which the user is still asked
 		end()
 		switch {
@@ -221,7 +226,7 @@ func exchange[R any](ctx context.Context, s *server, o CallOptions, do func(ctx 
 		case ctx.Err() != nil:
 			return result, ctx.Err()
 		case cause != err:
-			return result, &Error{Server: s.Name, Kind: KindTimeout, Err: cause, Hint: `timeout = "5m" in [mcp.` + s.Name + `]`, Unknown: sent.Load()}
+			return result, broken(&Error{Server: s.Name, Kind: KindTimeout, Err: cause, Hint: `timeout = "5m" in [mcp.` + s.Name + `]`})
 		case try == 0 && errors.Is(err, sdk.ErrSessionMissing): // the server has refused it
 			s.drop(l)
 		case isOwn(err):
@@ -236,27 +241,33 @@ func exchange[R any](ctx context.Context, s *server, o CallOptions, do func(ctx 
 			}
 		case isLost(err, l):
 			s.ended(l) // then its last words are in the log
-			e := s.fail(KindProvider, "ended during the call", nil).(*Error)
-			e.Unknown = sent.Load()
-			return result, e
-		case isNetwork(err):
-			return result, &Error{Server: s.Name, Kind: KindNetwork, Err: err, Unknown: sent.Load()}
+			return result, broken(s.fail(KindProvider, "ended during the call", nil))
 		default:
-			return result, s.classify(err)
+			return result, broken(s.classify(err))
 		}
 	}
 }
 
-const codeHeaderMismatch = -32020
+const (
+	codeHeaderMismatch = -32020
+	codeNotAnswered    = -32005
+)
 
 func hasCode(err error, code int64) bool {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && e.Code == code
 }
 
+// isAnswer reports whether an error is the server's own answer to a request, and none in the same form by
+// which the library says that a request over HTTP failed.
+func isAnswer(err error) bool {
+	e, is := errors.AsType[*jsonrpc.Error](err)
+	return is && e.Code != codeNotAnswered
+}
+
 // isLost reports whether a request failed because its connection ended.
 func isLost(err error, l *link) bool {
-	if _, answered := errors.AsType[*jsonrpc.Error](err); answered {
+	if isAnswer(err) {
 		return false
 	}
 	for _, end := range []error{sdk.ErrConnectionClosed, io.EOF, syscall.EPIPE, os.ErrClosed} {

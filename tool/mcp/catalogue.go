@@ -269,15 +269,19 @@ func (c *catalogue) prepare(s *server) {
 	}
 }
 
-// FullName is the name under which a server's tool is known: rules, hooks and the model use it.
+// FullName is the name under which a server's tool is known: rules, hooks and the model use it. The
+// server's part stays whole.
 func FullName(server, tool string) string {
 	name := prefix(server) + plain(tool)
 	if len(name) <= maxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
-	return name[:maxName-7] + "_" + hex.EncodeToString(sum[:3])
+	return name[:max(len(prefix(server)), maxName-7)] + "_" + hex.EncodeToString(sum[:3])
 }
+
+// MaxServer is how long a server's name may be, so that its tools have names of their own.
+const MaxServer = maxName - len("mcp____") - 8
 
 // prefix is what the full names of a server's tools begin with.
 func prefix(server string) string { return "mcp__" + plain(server) + "__" }
@@ -462,7 +466,10 @@ func pointed(root any, ref string) (part any, ok bool) {
 	return part, true
 }
 
-// bounded cleans the texts of a part of a schema and refuses what is too deep or refers elsewhere.
+var errHidden = errors.New("has hidden characters in names or values")
+
+// bounded cleans the texts that describe a part of a schema. It refuses what is too deep or refers
+// elsewhere, and hidden characters where another text would have another meaning.
 func bounded(v any, depth int, nodes *int, clean func(string) string) (any, error) {
 	if *nodes++; *nodes > maxNodes {
 		return nil, fmt.Errorf("has over %d parts", maxNodes)
@@ -472,7 +479,9 @@ func bounded(v any, depth int, nodes *int, clean func(string) string) (any, erro
 	}
 	switch v := v.(type) {
 	case string:
-		return clean(v), nil
+		if _, hidden := withoutHidden(v); hidden {
+			return nil, errHidden
+		}
 	case []any:
 		for i := range v {
 			var err error
@@ -490,6 +499,12 @@ func bounded(v any, depth int, nodes *int, clean func(string) string) (any, erro
 			}
 		}
 		for key, part := range v {
+			if _, hidden := withoutHidden(key); hidden {
+				return nil, errHidden
+			}
+			if text, is := part.(string); is && (key == "title" || key == "description" || key == "$comment") {
+				part = clean(text)
+			}
 			cleaned, err := bounded(part, depth+1, nodes, clean)
 			if err != nil {
 				return nil, err

@@ -9,9 +9,9 @@ import (
 	"artoo/tool/extension"
 )
 
-// environ is the environment of a server: that of extension.Environ, and the variables that its
+// environOf is the environment of a server: that of extension.Environ, and the variables that its
 // settings set.
-func environ(all, pass []string, set map[string]string) ([]string, error) {
+func environOf(all, pass []string, set map[string]string) ([]string, error) {
 	env := slices.DeleteFunc(extension.Environ(all, pass...), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		_, replaced := set[name]

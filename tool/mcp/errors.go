@@ -21,6 +21,7 @@ type Error struct {
 	Hint   string // an imperative, "" where there is nothing to try
 	Err    error  // may be nil
 	Last   string // the last line that the server wrote to its log; "" for none
+	Task   string // the server's ID of the task that the call became; "" for none
 	// Unknown says that the call may have run all the same.
 	Unknown bool
 }
@@ -33,6 +34,9 @@ func (e *Error) Error() string {
 	}
 	if e.Last != "" {
 		why += "; its last line: " + e.Last
+	}
+	if e.Task != "" {
+		why += "; the call is the server's task " + e.Task
 	}
 	if e.Unknown {
 		why += "; unknown whether the call ran"

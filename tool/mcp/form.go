@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"artoo/tool/environ"
 )
 
 // Request is what a server asks the user for: a form, or consent to open an address.
@@ -276,9 +278,17 @@ func (s *server) ask(ctx context.Context, call *openCall, p *sdk.ElicitParams) (
 	return &sdk.ElicitResult{Action: string(cmp.Or(answer.Action, Cancel))}, nil
 }
 
-// secretName is how fields for secrets are called: a form must not ask for any.
-func secretName() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|api[ _-]?key|private[ _-]?key`)
+// asksSecret reports whether the user would type a credential into a field, by its own words: a form must
+// not ask for any.
+func (f Field) asksSecret() bool {
+	typed := f.Type == TextField || f.Type == NumberField || f.Type == IntegerField
+	words := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, f.Name+" "+f.Title+" "+f.Description)
+	return typed && environ.IsCredential(words)
 }
 
 // request is a request of the library's.
@@ -318,7 +328,7 @@ func request(server string, p *sdk.ElicitParams) (Request, error) {
 		if err != nil {
 			return r, err
 		}
-		if secretName().MatchString(f.Name + " " + f.Title) {
+		if f.asksSecret() {
 			return r, fmt.Errorf("%s looks like a secret, which no form may ask for", oneLine(f.Name))
 		}
 		r.Fields = append(r.Fields, f)

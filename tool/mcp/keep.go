@@ -190,6 +190,13 @@ func (c *catalogue) closed(server string) *catalogue {
 // store puts a catalogue in the place of the kept one.
 func (s *server) store(c *catalogue) {
 	c.prepare(s)
+	if n := len(c.dropped); n > 0 {
+		text := strings.Join(c.dropped[:min(n, 3)], "; ")
+		if n > 3 {
+			text += fmt.Sprintf("; and %d more, see artoo mcp tools %s", n-3, s.Name)
+		}
+		s.noticeOnce("dropped", "not offered as it is defined: "+text)
+	}
 	k := s.keep
 	k.mu.Lock()
 	defer k.mu.Unlock()

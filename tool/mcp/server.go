@@ -325,7 +325,7 @@ func (s *server) process() (*process, error) {
 			return nil, s.fail(KindConfig, "", err)
 		}
 	}
-	env, err := environ(s.m.config.Environ, s.PassEnv, s.Env)
+	env, err := environOf(s.m.config.Environ, s.PassEnv, s.Env)
 	if err != nil {
 		return nil, s.fail(KindConfig, "", err)
 	}
@@ -392,7 +392,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, version string) (
 }
 
 // fail is an error of the server, with the last line that it wrote to stderr.
-func (s *server) fail(kind, why string, err error) error {
+func (s *server) fail(kind, why string, err error) *Error {
 	e := &Error{Server: s.Name, Kind: kind, Why: why, Err: err}
 	if log := s.log.Load(); log != nil {
 		e.Last = cut(log.lastLine(), 300)
@@ -401,7 +401,7 @@ func (s *server) fail(kind, why string, err error) error {
 }
 
 // classify makes an *Error of any.
-func (s *server) classify(err error) error {
+func (s *server) classify(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}

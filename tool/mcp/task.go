@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -84,6 +83,7 @@ func (s *server) finishTask(ctx context.Context, l *link, call *openCall, r *sdk
 		return nil, errors.New("answered with a result of a kind that is not known")
 	}
 	id := t.ID
+	call.task = oneLine(id)
 	for {
 		switch t.Status {
 		case "completed":
@@ -94,9 +94,9 @@ func (s *server) finishTask(ctx context.Context, l *link, call *openCall, r *sdk
 			if t.Error != nil {
 				why = oneLine(t.Error.Message)
 			}
-			return nil, fmt.Errorf("the task %s: %s", oneLine(id), why)
+			return nil, &Error{Server: s.Name, Kind: KindProvider, Why: "the task " + call.task + ": " + why}
 		case "cancelled":
-			return nil, fmt.Errorf("the task %s was cancelled by the server", oneLine(id))
+			return nil, &Error{Server: s.Name, Kind: KindProvider, Why: "the task " + call.task + " was cancelled by the server"}
 		case "input_required":
 			in, err := s.answer(ctx, call, t.Requests)
 			if err != nil {

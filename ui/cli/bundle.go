@@ -21,6 +21,7 @@ import (
 	"artoo/config/bundle"
 	"artoo/provider/redact"
 	"artoo/tool/edit"
+	"artoo/tool/mcp"
 	"artoo/ui"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -111,6 +112,10 @@ func (a *app) bundleServers() {
 			}
 			for _, s := range servers {
 				s.Name, s.Required = b.Name+":"+s.Name, false
+				if len(s.Name) > mcp.MaxServer {
+					notes = append(notes, fmt.Sprintf("server %s is not used: its name is over %d characters", s.Name, mcp.MaxServer))
+					continue
+				}
 				if len(s.Command) > 0 && strings.ContainsRune(s.Command[0], '/') && !filepath.IsAbs(s.Command[0]) {
 					s.Command[0] = filepath.Join(b.Root, s.Command[0]) // never a program of the project
 				}
