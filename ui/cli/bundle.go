@@ -293,10 +293,11 @@ func inDiff(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsAny(da
 
 // bundleHead says what a bundle is and where it comes from.
 func bundleHead(b bundle.Bundle) []string {
-	head := []string{strings.TrimSpace(b.Name + " " + b.Version), "from " + b.Source}
+	about := b.Name + " " + b.Version
 	if b.About != "" {
-		head[0] += ": " + strings.Join(strings.Fields(b.About), " ")
+		about = strings.TrimSpace(about) + ": " + b.About
 	}
+	head := []string{strings.Join(strings.Fields(about), " "), "from " + b.Source} // a line of the manifest's own could pass for one of artoo's
 	if b.Commit != "" {
 		head[1] += ", commit " + b.Commit
 	}
@@ -326,7 +327,7 @@ func bundleLines(b bundle.Bundle) (lines []string) {
 	}{{"skills", b.Skills}, {"commands", b.Commands}, {"agents", b.Agents}} {
 		for _, p := range kind.places {
 			if rel, err := filepath.Rel(b.Root, filepath.Join(p.Dir, p.Only)); err == nil {
-				lines = append(lines, kind.name+": "+filepath.ToSlash(rel))
+				lines = append(lines, kind.name+": "+edit.Label(filepath.ToSlash(rel)))
 			}
 		}
 	}
