@@ -381,8 +381,10 @@ func (a *Agent) open(s *conversation.Session) error {
 		a.session.source = "resume"
 	}
 	a.session.todo = nil
+	var history []provider.Message
 	if s != nil {
-		a.session.todo = a.session.todoOf(s.Messages())
+		history = s.Messages() // also what is no longer sent
+		a.session.todo = a.session.todoOf(history)
 	}
 	a.session.conv = conversation.New(conversation.Config{
 		MaxContextTokens: a.session.budget(), ToolResultMaxChars: a.session.opt.ToolResultMaxChars, OutputDir: output,
@@ -396,7 +398,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	}
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)
 	if s != nil && s.Resumed() && a.session.opt.Skills != nil {
-		a.session.loaded = a.session.loadedIn(a.session.conv.Messages())
+		a.session.loaded = a.session.loadedIn(history)
 	}
 	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
 	return a.keeper.openJournal()

@@ -287,6 +287,10 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 	}
 	p.live.close()
 	e.result.Text = c.session.masked(e.result.Text)
+	if e.result.Printed != nil {
+		p.printed = new(c.session.masked(*e.result.Printed))
+		e.result.Printed = p.printed
+	}
 	p.outcome = outcomeOf(ctx, e.result, e.err, e.took+time.Since(began))
 	for _, img := range e.result.Images {
 		p.result.Images = append(p.result.Images, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})

@@ -33,6 +33,8 @@ type pending struct {
 	paged   bool   // the tool kept to the limit of a page itself
 	apart   bool   // it is no part of the conversation
 
+	printed *string // the output alone of a command that has ended; nil for none
+
 	opinion     permission.Opinion // the hooks before the call gave it
 	hookContext []string           // the hooks' texts for the model
 	halt        error              // A hook denied the call and ends the turn; nil otherwise.
@@ -111,21 +113,13 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 		out.Summary = firstLine(err.Error())
 	case r.IsError:
 		out.Status = CallFailed
-		out.Tail = lastLines(withoutEnd(r.Text), 5)
+		said := r.Text
+		if r.Printed != nil { // The summary says how the command ended.
+			said = *r.Printed
+		}
+		out.Tail = lastLines(said, 5)
 	}
 	return out
-}
-
-// withoutEnd drops the lines in brackets at the end of a command's text: the summary says how it ended.
-func withoutEnd(s string) string {
-	for {
-		s = strings.TrimRight(s, "\n")
-		i := strings.LastIndexByte(s, '\n') + 1
-		if last := s[i:]; !strings.HasPrefix(last, "[") || !strings.HasSuffix(last, "]") {
-			return s
-		}
-		s = s[:i]
-	}
 }
 
 func lastLines(s string, n int) string {

@@ -188,7 +188,8 @@ func (p *project) confine() (*confine.Confiner, error) {
 	return confiner, nil
 }
 
-// skillDirs are the directories of the user's skills: what a skill brings runs confined, too.
+// skillDirs are the directories of the user's skills, loaded or not: what a skill brings runs confined,
+// too, and the sandbox is made before any is loaded.
 func (p *project) skillDirs() (dirs []string) {
 	for _, i := range p.opt.Skills.Items(skill.Skill) {
 		dirs = append(dirs, i.Dir())

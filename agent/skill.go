@@ -54,7 +54,7 @@ func skillTool(items []skill.Item) tool.Tool {
 		return make()
 	}
 	room := skillBytes - skillFraming - len(make().Schema()) - len(skillPurpose)
-	def.Description += skill.Catalogue(items, room)
+	def.Description += skill.Catalogue(items, room, "query finds them")
 	return make()
 }
 
@@ -75,29 +75,39 @@ func (s *session) lookForSkills() {
 	if s.conv != nil && s.parent == nil { // A new session of the run offers what there is by then.
 		s.opt.Skills.Forget()
 	}
-	if tool.Find(s.opt.Tools, Skill) != nil {
-		go func() { _, _ = guard(func() ([]skill.Item, error) { return s.opt.Skills.Items(skill.Skill), nil }) }() // A crash comes again where they are taken.
-	}
+	go guarded(func() { // A crash comes again where they are taken.
+		for _, kind := range skill.Kinds() {
+			s.opt.Skills.Items(kind)
+		}
+	})
 }
 
-// takeSkills offers the skills that were found, for the whole session.
+// takeSkills offers the skills that were found, for the whole session, and reports files that are
+// left out.
 func (s *session) takeSkills() {
-	at := slices.IndexFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == Skill && t.ByLoop() })
-	if s.skillsTaken || s.opt.Skills == nil || at < 0 {
+	if s.skillsTaken || s.opt.Skills == nil {
 		return
 	}
-	s.skillsTaken, s.skills = true, s.forModel()
-	s.opt.Tools = slices.Clone(s.opt.Tools)
-	s.opt.Tools[at] = skillTool(s.skills)
-	s.conv.SetOverhead(s.system, s.specs)
+	s.skillsTaken = true
+	if at := slices.IndexFunc(s.opt.Tools, func(t tool.Tool) bool { return t.Name == Skill && t.ByLoop() }); at >= 0 {
+		s.skills = s.forModel()
+		s.opt.Tools = slices.Clone(s.opt.Tools)
+		s.opt.Tools[at] = skillTool(s.skills)
+		s.conv.SetOverhead(s.system, s.specs)
+	}
 	if s.parent != nil {
 		return
 	}
-	if lines := s.opt.Skills.Skipped(skill.Skill); len(lines) > 0 {
-		s.notifyOnce("skipped: " + text.UpTo(3, lines))
+	var skipped, shadowed []string
+	for _, kind := range skill.Kinds() {
+		skipped = append(skipped, s.opt.Skills.Skipped(kind)...)
+		shadowed = append(shadowed, s.opt.Skills.Shadowed(kind)...)
 	}
-	if lines := s.opt.Skills.Shadowed(skill.Skill); len(lines) > 0 {
-		s.notifyOnce(text.UpTo(3, lines))
+	if skipped != nil {
+		s.notifyOnce("skipped: " + text.UpTo(3, skipped))
+	}
+	if shadowed != nil {
+		s.notifyOnce(text.UpTo(3, shadowed))
 	}
 }
 
@@ -273,8 +283,19 @@ func (t *turn) remindOf(text string) error {
 	return t.session.conv.Remind(joined(text, t.session.skillReminder(notice)))
 }
 
-// loadedIn are the skills that calls in a history loaded.
+// loadedIn are the skills that the user or the model loaded in a history.
 func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
+	load := func(name string, byModel bool) {
+		i, ok := s.opt.Skills.Find(skill.Skill, name)
+		if !ok || byModel && i.NoModel || slices.ContainsFunc(loaded, func(l loadedSkill) bool { return l.name == i.Name }) {
+			return
+		}
+		text, err := s.skillText(i)
+		if err != nil || s.openSkill(i) != nil {
+			return // It cannot be given again; a call will say why.
+		}
+		loaded = append(loaded, loadedSkill{i.Name, text})
+	}
 	failed := map[string]bool{} // The keys are IDs of calls.
 	for _, m := range history {
 		for _, part := range m.Parts {
@@ -284,23 +305,16 @@ func (s *session) loadedIn(history []provider.Message) (loaded []loadedSkill) {
 		}
 	}
 	for _, m := range history {
+		for _, part := range m.Parts {
+			if t, ok := part.(provider.Text); ok && t.Skill != "" {
+				load(t.Skill, false)
+			}
+		}
 		for _, c := range m.Calls() {
 			var in skillInput
-			if c.Name != Skill || failed[c.ID] || json.Unmarshal(c.Input, &in) != nil {
-				continue
+			if c.Name == Skill && !failed[c.ID] && json.Unmarshal(c.Input, &in) == nil {
+				load(in.Name, true)
 			}
-			i, ok := s.opt.Skills.Find(skill.Skill, in.Name)
-			if !ok || i.NoModel || slices.ContainsFunc(loaded, func(l loadedSkill) bool { return l.name == i.Name }) {
-				continue
-			}
-			text, err := s.skillText(i)
-			if err != nil {
-				continue // It cannot be given again; a call will say why.
-			}
-			if s.openSkill(i) != nil {
-				continue
-			}
-			loaded = append(loaded, loadedSkill{i.Name, text})
 		}
 	}
 	return loaded
@@ -311,20 +325,21 @@ func (a *Agent) Skills() *skill.Library { return a.session.opt.Skills }
 
 // LoadSkill is the text of a skill that the user calls, for the next message. Its directory may be
 // read from then on.
-func (a *Agent) LoadSkill(i skill.Item) (text string, err error) {
+func (a *Agent) LoadSkill(i skill.Item) (provider.Text, error) {
 	text, had, err := a.session.loadSkill(i)
 	if had {
 		text = "[The skill " + i.Name + " is loaded already: its text stands above.]"
 	}
-	return text, err
+	return provider.Text{Text: text, Skill: i.Name}, err
 }
 
 // lineOutput is how much of a line's output becomes part of a message, in characters.
 const lineOutput = 10000
 
 // RunLine runs a shell line of the user's command as a call of bash: decided, asked and journaled
-// for the turn that follows, but no part of the conversation. Response has what was denied, and is
-// nil where the line ran. The error is an interrupt, or says why the line cannot run.
+// for the turn that follows, but no part of the conversation. Response has what was denied, be it
+// some of the line's changes, and is nil for nothing. The error is an interrupt, or says why the
+// line cannot run.
 func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output string, denied *Response, err error) {
 	if tool.Find(a.session.opt.Tools, "bash") == nil {
 		return "", nil, &Failure{Kind: KindUsage, What: "!`" + line + "`", Err: errors.New("there is no tool bash"),
@@ -348,14 +363,14 @@ func (a *Agent) RunLine(ctx context.Context, line string, cb Callbacks) (output 
 	switch {
 	case stop != nil:
 		return "", nil, stop
-	case p.outcome.Status == CallUnanswered || p.outcome.Status == CallDenied:
-		return "", t.response, nil
 	case p.outcome.Status == CallInterrupted:
 		return "", nil, context.Cause(ctx)
+	case len(t.response.Denied) > 0: // the line, or what it changed
+		return "", t.response, nil
 	}
 	output = p.outcome.Text
-	if p.outcome.Status == CallOK {
-		output = withoutEnd(output)
+	if p.outcome.Status == CallOK && p.printed != nil {
+		output = *p.printed
 	}
 	return text.Ends(strings.TrimSuffix(output, "\n"), lineOutput), nil, nil
 }

@@ -13,6 +13,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
+	"artoo/tool/skill"
 	"artoo/tool/text"
 )
 
@@ -26,20 +27,20 @@ type taskInput struct {
 	Agent       string `json:"agent,omitempty"`
 }
 
+// agentBytes is how much of a request the names and descriptions of agents may take.
+const agentBytes = 700
+
 func taskTool(agents []SubAgent) tool.Tool {
 	text := "Give a self-contained task to a sub-agent with these tools and a context of its own; it returns a report. " +
 		"For broad searches and independent parts: several calls in one reply run side by side."
 	if len(agents) > 0 {
-		text += " agent is one of:"
-	}
-	for _, s := range agents {
-		text += " " + s.Name
-		if s.Description != "" {
-			text += " (" + s.Description + ")"
+		var items []skill.Item
+		for _, s := range agents {
+			items = append(items, skill.Item{Name: s.Name, Description: strings.Join(strings.Fields(s.Description), " ")})
 		}
-		text += ";"
+		text += " agent is one of:\n" + skill.Catalogue(items, agentBytes, "another name lists them")
 	}
-	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";")}
+	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: text}
 	noModel := "leave out model: a sub-agent has the one of this conversation"
 	if len(agents) > 0 {
 		noModel += ", or its own where agent names one that has"
@@ -82,6 +83,12 @@ func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
 		return SubAgent{}, fmt.Errorf("task: there is no agent %q, nor any other by name: leave agent out", name)
 	}
 	return SubAgent{}, fmt.Errorf("task: there is no agent %q; there are: %s", name, strings.Join(names, ", "))
+}
+
+// HasSubAgent reports whether task has a sub-agent for a name.
+func (a *Agent) HasSubAgent(name string) bool {
+	_, err := subAgentNamed(a.session.opt.SubAgents, name)
+	return err == nil
 }
 
 // number gives a call that is work for a sub-agent its number and its name.

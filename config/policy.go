@@ -258,6 +258,15 @@ func (c loader) readSystem(dir string) error {
 			return err
 		}
 	}
+	for _, skills := range c.Policy.Skills {
+		at := skills
+		for _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(at) {
+			at = filepath.Dir(at) // Who may write there could make it.
+		}
+		if err := ownedByRoot(at); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

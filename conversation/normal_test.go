@@ -15,7 +15,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n", Bytes: 2, SHA256: "s"}
 	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", Partial: true,
 		Parts: []provider.Part{
-			provider.Text{Note: provider.NoteGit, Text: "t", Opaque: "o"},
+			provider.Text{Note: provider.NoteGit, Text: "t", Opaque: "o", Skill: "s"},
 			provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
 			image,
 			provider.ToolCall{ID: "i", Name: "n", Input: []byte(`{"a":1}`), Raw: "r", Opaque: "o"},

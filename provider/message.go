@@ -40,6 +40,8 @@ type Text struct {
 	Note   Note   `json:"note,omitempty"`
 	Text   string `json:"text"`
 	Opaque string `json:"opaque,omitempty"`
+	// Skill is the name of the skill that the user loads with it; "" for none. No wire sends it.
+	Skill string `json:"skill,omitempty"`
 }
 
 // Note is what artoo itself tells a model of.
@@ -221,6 +223,7 @@ type partJSON struct {
 	Text      string          `json:"text"`
 	Form      string          `json:"form"`
 	Opaque    string          `json:"opaque"`
+	Skill     string          `json:"skill"`
 	MediaType string          `json:"media_type"`
 	Data      []byte          `json:"data"`
 	Bytes     int             `json:"bytes"`
@@ -240,7 +243,7 @@ type partJSON struct {
 func (p *partJSON) part() (Part, error) {
 	switch p.Type {
 	case "text":
-		return Text{Note: p.Note, Text: p.Text, Opaque: p.Opaque}, nil
+		return Text{Note: p.Note, Text: p.Text, Opaque: p.Opaque, Skill: p.Skill}, nil
 	case "reasoning":
 		return Reasoning{Text: p.Text, Form: p.Form, Opaque: p.Opaque}, nil
 	case "image":

@@ -94,7 +94,9 @@ type Result struct {
 	Text    string // The model reads it; untruncated, without terminal escapes.
 	Images  []Image
 	Summary string // The user reads it: "88 lines", "exit 1 in 1.9s".
-	IsError bool   // the call did what it could, but failed (a command's exit status)
+	// Printed is the output of a command that has ended, without the notes that Text has behind it; nil for none.
+	Printed *string
+	IsError bool // the call did what it could, but failed (a command's exit status)
 	// Paged says that the tool kept Text to Env.PageMax itself and says how to get the rest.
 	Paged bool
 	// Job is the command that the call has left running in the background; nil for none.

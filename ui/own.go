@@ -84,10 +84,10 @@ func IsBuiltIn(name string) bool {
 func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Message, cb agent.Callbacks) (
 	sent agent.Message, notes []string, denied *agent.Response, err error,
 ) {
-	said := provider.Text{}
 	if in.Item.Kind == skill.Skill {
 		// A skill may describe lines that commands run; it has none.
-		if said.Text, err = a.LoadSkill(in.Item); err != nil {
+		said, err := a.LoadSkill(in.Item)
+		if err != nil {
 			return m, nil, nil, in.failed(err)
 		}
 		m.Attachments = append(slices.Clip(m.Attachments), said)
@@ -123,9 +123,13 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 		}
 	}
 	e := accessOf(a.Env(), false).expand(ctx, b.String(), inserted)
-	said.Text = fmt.Sprintf("[The user's command /%s stands for:]\n%s", in.Item.Name, strings.TrimSpace(e.Text))
-	if in.Item.Agent != "" {
-		said.Text += fmt.Sprintf("\n[It is work for the sub-agent %s: give it to that one with task.]", in.Item.Agent)
+	said := provider.Text{Text: fmt.Sprintf("[The user's command /%s stands for:]\n%s", in.Item.Name, strings.TrimSpace(e.Text))}
+	switch name := in.Item.Agent; {
+	case name == "":
+	case !a.HasSubAgent(name):
+		e.Notes = append(e.Notes, fmt.Sprintf("the command asks for an agent %q, which is not known here", name))
+	default:
+		said.Text += fmt.Sprintf("\n[It is work for the sub-agent %s: give it to that one with task.]", name)
 	}
 	m.Attachments = slices.Concat(m.Attachments, []provider.Part{said}, e.Parts)
 	return m, e.Notes, nil, nil
@@ -159,7 +163,9 @@ func UseModel(ctx context.Context, p Program, a *agent.Agent, name string) (o pr
 	found, err := p.FindModel(ctx, name)
 	before := a.Model()
 	switch {
-	case err != nil || !found.Known:
+	case err != nil:
+		return o, restore, fmt.Sprintf("the command asks for the model %s: %v; %s answers", name, err, before.Defaults.Model)
+	case !found.Known:
 		return o, restore, fmt.Sprintf("the command asks for a model %q, which is not known here; %s answers", name, before.Defaults.Model)
 	case found.Provider == before.Name:
 		return provider.Options{Model: found.Model}, restore, ""
@@ -234,7 +240,7 @@ func runSkills(_ context.Context, t *Terminal, _ string) error {
 		t.Note("no skills and no commands; /help names their places")
 	}
 	t.columns(rows)
-	for _, kind := range []skill.Kind{skill.Skill, skill.Command, skill.Agent} {
+	for _, kind := range skill.Kinds() {
 		for _, line := range library.Skipped(kind) {
 			t.Note("skipped: " + oneLine(line))
 		}

@@ -60,9 +60,9 @@ func Failed(e shell.Result) bool {
 
 func commandResult(e shell.Result, line, remark string, withheld []string) tool.Result {
 	words, summary, failed := howItEnded(e)
-	output := e.Output
+	output, printed := e.Output, len(e.Output)
 	switch {
-	case len(output) == 0:
+	case printed == 0:
 		output = []byte("[no output]\n")
 	case output[len(output)-1] != '\n':
 		output = append(output, '\n')
@@ -83,8 +83,8 @@ func commandResult(e shell.Result, line, remark string, withheld []string) tool.
 		b.WriteString(withheldNote(withheld, line, string(output[max(0, len(output)-Heard):])))
 	}
 	fmt.Fprintf(&b, "[%s]\n", words)
-	return tool.Result{Text: textOf(append(output, b.String()...)), Summary: summary, IsError: failed,
-		Stopped: e.Stop != shell.StopNone}
+	text := textOf(append(output, b.String()...))
+	return tool.Result{Text: text, Printed: new(text[:printed]), Summary: summary, IsError: failed, Stopped: e.Stop != shell.StopNone}
 }
 
 // textOf shares the memory of output, which may be long and must not be changed any more.

@@ -76,7 +76,8 @@ func TestBash(t *testing.T) {
 			if test.want == "" {
 				test.want = got.Text // the shell's own words
 			}
-			if diff := cmp.Diff(tool.Result{Text: test.want, Summary: test.summary, IsError: test.failed}, got); diff != "" {
+			want := tool.Result{Text: test.want, Summary: test.summary, IsError: test.failed, Printed: got.Printed}
+			if diff := cmp.Diff(want, got); diff != "" || !strings.HasPrefix(got.Text, *got.Printed) {
 				t.Error(diff)
 			}
 		})
@@ -229,7 +230,7 @@ func TestBashTimeout(t *testing.T) {
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, `{"command":"echo begun; sleep 600","timeout":1}`)
 	want := tool.Result{Text: "begun\n[stopped: it was not done after 1s (timeout, in seconds, allows more)]\n",
-		Summary: "timed out after 1s", IsError: true, Stopped: true}
+		Summary: "timed out after 1s", IsError: true, Stopped: true, Printed: new("begun\n")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -4,41 +4,105 @@ package frontmatter
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// unquoted finds one-line values without quotes: people write a colon in a description, and
-// [ISSUE] [PRIORITY] as the hint for arguments, which YAML refuses. A list or table is no such value.
-var unquoted = regexp.MustCompile(`(?m)^([A-Za-z_-]+):[ \t]+([^"'\[{|>\s][^\n]*|\[[^\]\n]*\][ \t]*[^\s#][^\n]*)$`)
+// Head has the values of a front matter by key: a string for a scalar, however it is written, and a
+// []string for a list of them. Other values are left out.
+type Head map[string]any
 
-// Split returns the body of a Markdown file and decodes its front matter into a pointer. A byte
-// order mark and CRLF are taken. A file without front matter is all body. The error names the
-// line of the file; the body is valid then, too.
-func Split(data []byte, into any) (body string, err error) {
-	text := strings.ReplaceAll(string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "\r\n", "\n")
-	rest, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return text, nil
+// plain finds values without quotes that YAML may refuse: people write a colon in a description, and
+// [ISSUE] [PRIORITY] as the hint for arguments. A list or table is no such value.
+var plain = regexp.MustCompile(`^[ \t]*([^"'\[{|>\s]|\[[^\]\n]*\][ \t]*[^\s#])`)
+
+// Split returns the body of a Markdown file and the values of its front matter that have these keys.
+// A byte order mark, CRLF and bytes that are no UTF-8 are taken. A file without front matter is all
+// body. The error names the line of the file; the body is valid then, too.
+func Split(data []byte, keys ...string) (head Head, body string, err error) {
+	text := strings.ToValidUTF8(string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "\uFFFD")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	first, rest, ok := strings.Cut(text, "\n")
+	if !ok || strings.TrimRight(first, " \t") != "---" {
+		return Head{}, text, nil
 	}
-	head, body, ok := strings.Cut("\n"+rest, "\n---")
-	if line, after, _ := strings.Cut(body, "\n"); !ok || strings.TrimSpace(line) != "" {
-		return text, errors.New("line 1: the front matter has no end, a line ---")
-	} else {
-		body = after
+	// Aliases are not followed, and nothing is merged: a small file could become a very large value.
+	written, body, ok := strings.Cut("\n"+rest, "\n---")
+	line, after, _ := strings.Cut(body, "\n")
+	if !ok || strings.TrimSpace(line) != "" {
+		return Head{}, text, errors.New("line 1: the front matter has no end, a line ---")
 	}
-	// The head begins with the newline that stands for line 1, so that YAML counts as the file does.
-	if err = yaml.Unmarshal([]byte(head), into); err == nil {
-		return body, nil
+	var node yaml.Node
+	if yaml.Unmarshal([]byte(written), &node) == nil {
+		return values(&node, keys), after, nil
 	}
-	quoted := unquoted.ReplaceAllStringFunc(head, func(line string) string {
-		key, value, _ := strings.Cut(line, ":")
-		return key + ": '" + strings.ReplaceAll(strings.TrimSpace(value), "'", "''") + "'"
-	})
-	if yaml.Unmarshal([]byte(quoted), into) == nil {
-		return body, nil
+	head, err = lenient(written, keys)
+	return head, after, err
+}
+
+// values are those of a document that is a table. Of a key that is there twice, the last one counts.
+func values(document *yaml.Node, keys []string) Head {
+	head := Head{}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return head
 	}
-	return body, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	pairs := document.Content[0].Content
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, value := pairs[i].Value, pairs[i+1]
+		switch {
+		case !slices.Contains(keys, key):
+		case value.Kind == yaml.ScalarNode && value.Tag != "!!null":
+			head[key] = value.Value
+		case value.Kind == yaml.SequenceNode:
+			list := []string{}
+			for _, element := range value.Content {
+				list = append(list, element.Value)
+			}
+			head[key] = list
+		}
+	}
+	return head
+}
+
+// lenient reads YAML that is invalid as a whole, each key by itself: only those that are wanted have
+// to be valid, or text without quotes.
+func lenient(written string, keys []string) (Head, error) {
+	head := Head{}
+	lines := strings.SplitAfter(written, "\n")
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && keyOf(lines[to]) == "" {
+			to++
+		}
+		key, entry := keyOf(lines[from]), strings.Join(lines[from:to], "")
+		if slices.Contains(keys, key) {
+			var node yaml.Node
+			value := entry[len(key)+1:]
+			switch {
+			case yaml.Unmarshal([]byte(entry), &node) == nil:
+				for key, value := range values(&node, keys) {
+					head[key] = value
+				}
+			case plain.MatchString(value):
+				head[key] = strings.Join(strings.Fields(value), " ")
+			default:
+				return head, fmt.Errorf("line %d: the value of %s is not valid YAML", from+1, key)
+			}
+		}
+		from = to
+	}
+	return head, nil
+}
+
+// keyOf is the key that a line of YAML begins with, "" for none.
+func keyOf(line string) string {
+	key, _, ok := strings.Cut(line, ":")
+	if !ok || key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		return ""
+	}
+	return key
 }

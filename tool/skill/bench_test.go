@@ -17,7 +17,7 @@ func BenchmarkThirtySkills(b *testing.B) {
 	dir := tree(b, files)
 	for b.Loop() {
 		l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: "skills"}}, nil)
-		if skill.Catalogue(l.Items(skill.Skill), 1300) == "" {
+		if skill.Catalogue(l.Items(skill.Skill), 1300, "query finds them") == "" {
 			b.Fatal("no catalogue")
 		}
 	}

@@ -11,9 +11,10 @@ import (
 )
 
 // Catalogue lists names with descriptions, a line each, in at most so many bytes of JSON: every
-// name that fits, and descriptions that are shortened evenly where they do not.
-func Catalogue(items []Item, most int) string {
-	const remark = 60 // bytes for the line that counts the others
+// name that fits, and descriptions that are shortened evenly where they do not. others says how those
+// are found that have no line.
+func Catalogue(items []Item, most int, others string) string {
+	remark := size(fmt.Sprintf("\n(and %d more: %s)", len(items), others))
 	names, left := 0, most
 	for ; names < len(items); names++ {
 		need := size("\n" + items[names].Name)
@@ -24,7 +25,7 @@ func Catalogue(items []Item, most int) string {
 	}
 	listed, more := items[:names], ""
 	if names < len(items) {
-		more = fmt.Sprintf("\n(and %d more: query finds them)", len(items)-names)
+		more = fmt.Sprintf("\n(and %d more: %s)", len(items)-names, others)
 		left -= size(more)
 	}
 	length := longest(listed, left)
@@ -59,7 +60,7 @@ func longest(items []Item, left int) int {
 }
 
 func described(i Item, length int) string {
-	if length < leastDescribed {
+	if length < leastDescribed || i.Description == "" {
 		return ""
 	}
 	return ": " + text.Clip(strings.TrimSuffix(i.Description, "."), length)

@@ -46,7 +46,7 @@ func expand(body, args string, lines bool, root string) ([]Part, error) {
 			}
 		}
 		if strings.HasPrefix(body[i:], `\$`) {
-			e.add(Part{Text: "$"})
+			e.plain.WriteByte('$')
 			i += 2
 			continue
 		}
@@ -56,14 +56,14 @@ func expand(body, args string, lines bool, root string) ([]Part, error) {
 			i += n
 			continue
 		}
-		_, n := utf8.DecodeRuneInString(body[i:])
-		e.add(Part{Text: body[i : i+n]})
-		i += n
+		e.plain.WriteByte(body[i])
+		i++
 	}
 	if !e.used && e.args != "" {
-		e.add(Part{Text: "\n\n"})
+		e.plain.WriteString("\n\n")
 		e.add(Part{Text: e.args, Inserted: true})
 	}
+	e.flush()
 	return e.parts, nil
 }
 
@@ -80,15 +80,20 @@ type expander struct {
 	root  string // the directory of the command's bundle; "" for none
 	used  bool   // a placeholder took arguments
 	parts []Part
+	plain strings.Builder // the text behind the parts
 }
 
-// add joins plain stretches.
+// add adds a part that is not plain text.
 func (e *expander) add(p Part) {
-	if last := len(e.parts) - 1; last >= 0 && !p.Line && !e.parts[last].Line && e.parts[last].Inserted == p.Inserted && !p.Inserted {
-		e.parts[last].Text += p.Text
-		return
-	}
+	e.flush()
 	e.parts = append(e.parts, p)
+}
+
+func (e *expander) flush() {
+	if e.plain.Len() > 0 {
+		e.parts = append(e.parts, Part{Text: e.plain.String()})
+		e.plain.Reset()
+	}
 }
 
 // placeholder is what stands for arguments: the nth one, those from the nth on with rest, or all

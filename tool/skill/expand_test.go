@@ -1,6 +1,7 @@
 package skill_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -62,6 +63,20 @@ func TestExpand(t *testing.T) {
 				t.Error(err, diff)
 			}
 		})
+	}
+}
+
+// The text of a command is copied a few times, however long it is.
+func TestExpandIsLinear(t *testing.T) { // not parallel: memory is counted for all goroutines
+	for _, text := range []string{"words and ", "$ ", `\$`, "!`a\n`", "é"} {
+		body := strings.Repeat(text, 256<<10/len(text))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := skill.Expand(body, "", true)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; err != nil || used > 20<<20 {
+			t.Errorf("%q: %d MB, %v", text, used>>20, err)
+		}
 	}
 }
 

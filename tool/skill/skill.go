@@ -5,6 +5,7 @@ package skill
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ const (
 	Agent   Kind = "agent"   // NAME.md
 )
 
+// Kinds are all of them.
+func Kinds() []Kind { return []Kind{Skill, Command, Agent} }
+
 // Place is a directory that holds files of one kind.
 type Place struct {
 	Kind Kind
@@ -41,6 +45,8 @@ type Place struct {
 	Taken map[string][]byte
 	// Only is the one file that counts, a path below Dir with slashes; "" for all.
 	Only string
+	// Fixed means that no name of this place can be hidden.
+	Fixed bool
 	// Prefix stands before each name, as "BUNDLE:" does; may be "".
 	Prefix string
 	// Root is the directory of the bundle, which its texts can name; "" for other places.
@@ -79,11 +85,11 @@ func (i Item) Body() (string, error) {
 	if size > mostBytes {
 		return "", fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
-	body, err := frontmatter.Split(data, &map[string]any{})
+	_, body, err := frontmatter.Split(data)
 	if err != nil {
 		return "", fmt.Errorf("%s %w", i.Source(), err)
 	}
-	body = strings.TrimSpace(strings.ToValidUTF8(body, "\uFFFD"))
+	body = strings.TrimSpace(body)
 	if i.Place.Root != "" && i.Kind != Command { // Expand quotes it for a command's lines.
 		for _, name := range rootNames() {
 			body = strings.ReplaceAll(body, name, i.Place.Root)
@@ -142,7 +148,7 @@ const (
 	mostItems = 500
 	mostBytes = 256 << 10 // a file's
 	mostDirs  = 2000
-	mostDepth = 5
+	mostDepth = 5       // of directories below the place
 	headBytes = 4 << 10 // A file's first bytes are read first.
 )
 
@@ -214,6 +220,9 @@ func (p Place) list() (rels []string, notices []string) {
 		w := walk{place: p}
 		w.dir("", 0)
 		rels = w.rels
+		if w.tooDeep != "" {
+			notices = append(notices, fmt.Sprintf("%s: more than %d directories deep, so left out", path.Join(p.Name, w.tooDeep), mostDepth))
+		}
 		if w.dirs > mostDirs {
 			notices = append(notices, fmt.Sprintf("%s: more than %s directories; the rest is left out", p.Name, text.Grouped(mostDirs)))
 		}
@@ -249,6 +258,8 @@ type walk struct {
 	place Place
 	rels  []string
 	dirs  int
+	// tooDeep is the first directory that is not looked into since it lies too deep; "" for none.
+	tooDeep string
 }
 
 // dir looks through a directory below the place's. One that cannot be read holds nothing.
@@ -272,8 +283,11 @@ func (w *walk) dir(rel string, depth int) {
 			isDir = err == nil && info.IsDir()
 		}
 		switch {
-		case isDir && depth < mostDepth && !skipped(e.Name()):
+		case isDir && skipped(e.Name()):
+		case isDir && depth < mostDepth:
 			w.dir(at, depth+1)
+		case isDir:
+			w.tooDeep = cmp.Or(w.tooDeep, at)
 		case !isDir && w.place.Kind != Skill && w.place.fits(at):
 			w.rels = append(w.rels, at)
 		}
@@ -290,8 +304,9 @@ func (p Place) item(rel string) (Item, error) {
 	case size > mostBytes:
 		return i, fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
-	head := map[string]any{}
-	if _, err := frontmatter.Split(data, &head); err != nil {
+	head, _, err := frontmatter.Split(data, "name", "description", "argument-hint", "model", "agent", "tools",
+		"disable-model-invocation", "user-invocable")
+	if err != nil {
 		return i, fmt.Errorf("%s %w", i.Source(), err)
 	}
 	i.Description = line(head["description"])
@@ -329,12 +344,12 @@ func validName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }
 
-// line is a scalar of YAML as a text of one line; "" for anything else.
+// line is a value as a text of one line; "" for none.
 func line(v any) string {
 	switch v := v.(type) {
-	case string, int, float64, bool:
-		return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
-	case []any: // To YAML, [issue] without quotes is a list.
+	case string:
+		return strings.Join(strings.Fields(v), " ")
+	case []string: // To YAML, [issue] without quotes is a list.
 		if len(v) == 1 {
 			return "[" + line(v[0]) + "]"
 		}
@@ -343,26 +358,19 @@ func line(v any) string {
 }
 
 func truth(v any, otherwise bool) bool {
-	switch v := v.(type) {
-	case bool:
-		return v
-	case string:
-		return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(v))
+	if text, ok := v.(string); ok {
+		return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(text))
 	}
 	return otherwise
 }
 
 // words are the elements of a list, or those of a text between commas and spaces; nil for neither.
 func words(v any) []string {
-	if list, ok := v.([]any); ok {
-		all := []string{}
-		for _, e := range list {
-			all = append(all, line(e))
-		}
-		return all
-	}
-	if text, ok := v.(string); ok {
-		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	switch v := v.(type) {
+	case []string:
+		return v
+	case string:
+		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	return nil
 }
@@ -379,7 +387,7 @@ type Library struct {
 }
 
 // New makes a library of places, of which the first one that has a name wins. Names in hidden are
-// left out.
+// left out, except in places that are fixed.
 func New(places []Place, hidden []string) *Library {
 	l := &Library{}
 	l.Change(places, hidden)
@@ -462,7 +470,7 @@ func (l *Library) look(kind Kind) {
 				l.wrong[kind] = append(l.wrong[kind], err.Error())
 				continue
 			}
-			if slices.Contains(l.hidden, i.Name) {
+			if slices.Contains(l.hidden, i.Name) && !p.Fixed {
 				continue
 			}
 			if first, there := by[i.Name]; there {

@@ -60,6 +60,7 @@ func TestParsingIsLenient(t *testing.T) {
 		"colon/SKILL.md":              "---\nname: colon\ndescription: Use when: it rains\nallowed-tools: Bash(git:*), Read\n---\nx",
 		"mark/SKILL.md":               "\xef\xbb\xbf---\r\nname: mark\r\ndescription: has a mark\r\n---\r\nx",
 		"folder/SKILL.md":             "---\nname: not a name!\ndescription: |\n  two\n  lines\ndisable-model-invocation: true\n---\nx",
+		"twice/SKILL.md":              "---\nname: twice\ndescription: 2026-11-28\nname: twice\nmetadata:\n\tx: 1\n---\nx",
 		"long/SKILL.md":               "---\nname: long\ndescription: " + strings.Repeat("word ", 2000) + "\n---\nx",
 		"none/SKILL.md":               "# no front matter\n",
 		"broken/SKILL.md":             "---\nname: broken\ndescription: [\n---\nx",
@@ -79,12 +80,13 @@ func TestParsingIsLenient(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 	}
-	if diff := cmp.Diff([]string{"colon", "folder", "long", "mark"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"colon", "folder", "long", "mark", "twice"}, names); diff != "" {
 		t.Error(diff)
 	}
 	want := []string{
+		"skills/1/2/3/4/5/6: more than 5 directories deep, so left out",
 		"skills/a b/SKILL.md: its name can have letters, digits, and . _ : - only",
-		"skills/broken/SKILL.md line 3: did not find expected node content",
+		"skills/broken/SKILL.md line 3: the value of description is not valid YAML",
 		"skills/huge/SKILL.md: longer than 256.0 KB", "skills/none/SKILL.md: it has no description",
 	}
 	if diff := cmp.Diff(want, l.Skipped(skill.Skill)); diff != "" {
@@ -183,7 +185,7 @@ func TestTheCatalogueKeepsToItsBytes(t *testing.T) {
 			items = append(items, skill.Item{Name: fmt.Sprintf("skill-%d", i), Description: strings.Repeat("does \"things\" with übung ", 1+i%9)})
 		}
 		for _, most := range []int{100, 1300, 5000} {
-			text := skill.Catalogue(items, most)
+			text := skill.Catalogue(items, most, "query finds them")
 			size, err := json.Marshal(text)
 			if err != nil || len(size)-2 > most {
 				t.Errorf("%d items in %d bytes: %d (%v)\n%s", n, most, len(size)-2, err, text)
@@ -204,10 +206,10 @@ func TestTheCatalogueKeepsToItsBytes(t *testing.T) {
 	for i := range 60 {
 		items = append(items, skill.Item{Name: fmt.Sprintf("s%d", i), Description: "Fills forms in documents of the office"})
 	}
-	if text := skill.Catalogue(items, 1300); strings.Count(text, ": Fill") != 60 {
+	if text := skill.Catalogue(items, 1300, "query finds them"); strings.Count(text, ": Fill") != 60 {
 		t.Error(text)
 	}
-	if text := skill.Catalogue(items[:2], 1300); text != "s0: Fills forms in documents of the office\ns1: Fills forms in documents of the office" {
+	if text := skill.Catalogue(items[:2], 1300, "query finds them"); text != "s0: Fills forms in documents of the office\ns1: Fills forms in documents of the office" {
 		t.Errorf("%q", text)
 	}
 }

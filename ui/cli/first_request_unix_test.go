@@ -14,10 +14,19 @@ import (
 	"artoo/provider/providertest"
 )
 
-// writeSkills makes so many skills, and commands, in a directory.
-func writeSkills(t *testing.T, n int) string {
+// writeSkills makes so many skills, and commands, in a directory, and so many agents.
+func writeSkills(t *testing.T, n, agents int) string {
 	t.Helper()
 	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "agents"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range agents {
+		text := "---\ndescription: " + strings.Repeat("Looks for errors. ", 60) + "\n---\nText.\n"
+		if err := os.WriteFile(filepath.Join(dir, "agents", fmt.Sprintf("agent-%d.md", i)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for i := range n {
 		at := filepath.Join(dir, fmt.Sprintf("a-skill-%d", i))
 		if err := errors.Join(os.MkdirAll(at, 0o755), os.MkdirAll(filepath.Join(dir, "commands"), 0o755)); err != nil {
@@ -37,14 +46,15 @@ func writeSkills(t *testing.T, n int) string {
 func TestTheFirstRequestIsSmall(t *testing.T) {
 	artoo := buildProgram(t, moduleDir)
 	for _, c := range []struct {
-		args   []string
-		skills int
-		most   int
+		args           []string
+		skills, agents int
+		most           int
 	}{
-		{nil, 0, 8470},
-		{[]string{"--tools", "-all,+bash", "--system", "X"}, 0, 2500},
-		{nil, 60, 8470 + 1750},
-		{nil, 400, 8470 + 1750},
+		{nil, 0, 0, 8470},
+		{[]string{"--tools", "-all,+bash", "--system", "X"}, 0, 0, 2500},
+		{nil, 60, 0, 8470 + 1750},
+		{nil, 400, 0, 8470 + 1750},
+		{nil, 0, 40, 8470 + 800},
 	} {
 		size := 0
 		m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
@@ -56,7 +66,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(artoo, append([]string{"-p", "why does the test fail?"}, c.args...)...)
-		places := writeSkills(t, c.skills)
+		places := writeSkills(t, c.skills, c.agents)
 		cmd.Dir, cmd.Env = dir, m.env(t, "ARTOO_MAX_RETRY_TIME=0s", "ARTOO_SKILL_DIRS="+places)
 		out, _ := cmd.CombinedOutput() // it fails, as the server says
 		if size == 0 || size > c.most {

@@ -101,7 +101,7 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 			size = len(r.Body)
 			return providertest.Chat(providertest.Text("Done."))
 		})
-		dir, places := t.TempDir(), writeSkills(t, c.skills)
+		dir, places := t.TempDir(), writeSkills(t, c.skills, 0)
 		if err := os.MkdirAll(filepath.Join(places, "commands"), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -220,10 +220,8 @@ func (a *app) Providers() ([]config.Choice, error) {
 
 // model makes the provider that answers for a model, with the model's facts.
 func (a *app) model(choice config.Choice) (agent.Model, error) {
-	if !a.free { // artoo demo asks nobody
-		if err := a.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider)); err != nil {
-			return agent.Model{}, err
-		}
+	if err := a.checkModel(choice); err != nil {
+		return agent.Model{}, err
 	}
 	wire, keys, err := a.wire(choice)
 	if err != nil {
@@ -258,6 +256,14 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
 	a.warnOfOldPrice(m.Info)
 	return m, nil
+}
+
+// checkModel is an error if the policy of the machine forbids a model.
+func (a *app) checkModel(choice config.Choice) error {
+	if a.free { // artoo demo asks nobody
+		return nil
+	}
+	return a.cfg.Policy.CheckModel(choice.Provider, choice.Model, isProgram(choice.Provider))
 }
 
 // oldPrice is the age from which on a cap on money is not to be trusted.

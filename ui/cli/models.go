@@ -259,6 +259,14 @@ func (a *app) serve(ctx context.Context, name string) error {
 
 // FindModel implements ui.Program.
 func (a *app) FindModel(ctx context.Context, name string) (ui.FoundModel, error) {
+	found, err := a.findModel(ctx, name)
+	if err == nil {
+		err = a.checkModel(config.Choice{Provider: found.Provider, Model: found.Model})
+	}
+	return found, err
+}
+
+func (a *app) findModel(ctx context.Context, name string) (ui.FoundModel, error) {
 	choice := a.choiceOf(name)
 	ids, _ := a.ids(choice.Provider)
 	owner, alone := strings.CutSuffix(name, "/")

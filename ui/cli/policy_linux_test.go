@@ -115,6 +115,8 @@ func TestNobodyLoosensThePolicy(t *testing.T) {
 			says: "policy.toml line 11: only the hooks of the policy run, not that of config.toml line 1"},
 		"hook that answers": {call: asked, user: "[[hooks]]\non = \"question\"\nmay_answer = true\ncommand = \"echo '{\\\"decision\\\":\\\"allow\\\"}'\"\n",
 			says: asks},
+		"model of a command": {args: "/other", user: "[skills]\ndirs = [\"s\"]\n", says: "policy.toml line 7: model compatible/other is not allowed",
+			setup: `mkdir -p s/commands; printf -- '---\nmodel: other\n---\nGo.' > s/commands/other.md`},
 		"bundle": {args: "bundle add --yes .", setup: "mkdir .claude-plugin; echo '{\"name\":\"x\"}' > .claude-plugin/plugin.json",
 			says: "policy.toml line 12: plugin bundles are not allowed"},
 		"server": {args: "mcp list", user: "[mcp.x]\nurl = \"http://localhost:PORT/mcp\"\n", says: "policy.toml line 6: host localhost:PORT is not allowed"},
@@ -272,6 +274,14 @@ func TestThePolicyIsRootsAndNamed(t *testing.T) {
 		"config":          {args: "--interactive", stdin: "/config\n", says: "(/etc/artoo/policy.toml line 8)"},
 		"server":          {policy: "[mcp.corp]\ncommand = [\"x\"]\nabout = \"the orders\"\n", args: "--interactive", stdin: "/mcp\n", says: "the orders"},
 		"server of a run": {policy: "[mcp.corp]\ncommand = [\"/none/x\"]\nrequired = true\n", args: "-p go", code: 4, says: "server corp"},
+		"skill that the user hides and replaces": {policy: "skills = [\"/etc/artoo/skills\"]\n", args: "--interactive", stdin: "/skills\n",
+			before: `skill() { mkdir -p "$1/x"; printf -- '---\ndescription: y\n---\n' > "$1/x/SKILL.md"; }
+skill /etc/artoo/skills; skill "$HOME/.agents/skills"; mkdir -p "$HOME/.config/artoo"; printf '[skills]\ndirs = ["-x"]\n' > "$HOME/.config/artoo/config.toml"`,
+			says: "/etc/artoo/skills/x/SKILL.md"},
+		"skills of all": {policy: "skills = [\"/etc/artoo/skills\"]\n", before: "mkdir -m 777 /etc/artoo/skills", args: "-p go", code: 2, says: loose},
+		"skills that all may make": {policy: "skills = [\"/etc/artoo/a/b/skills\"]\n", before: "mkdir -m 777 /etc/artoo/a", args: "-p go",
+			code: 2, says: loose},
+		"skills to come": {policy: "skills = [\"/etc/artoo/a/b/skills\"]\n", args: "-p go", says: "well done"},
 		"defaults": {before: "printf '[provider]\\neffort = \"high\"\\n' > /etc/artoo/config.toml", args: "--interactive", stdin: "/config\n",
 			says: "(/etc/artoo/config.toml line 2)"},
 	} {

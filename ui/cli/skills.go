@@ -17,9 +17,6 @@ import (
 	"artoo/ui"
 )
 
-// kinds are what a place holds, each in a directory that is called so in the plural.
-func kinds() []skill.Kind { return []skill.Kind{skill.Skill, skill.Command, skill.Agent} }
-
 // repositoryDirs hold a repository's skills, commands and agents, in each directory from its root
 // down to the working directory; the first one that has a name wins.
 func repositoryDirs() []string { return []string{ownNames()[0], ".agents", ".claude"} }
@@ -32,23 +29,32 @@ func sharedNames() []string { return repositoryDirs()[:2] }
 func splitShared(name string) (dir, rel string, ok bool) {
 	parts := strings.Split(name, "/")
 	at := slices.IndexFunc(parts, func(part string) bool { return slices.Contains(repositoryDirs(), part) })
-	if at < 0 || at+2 >= len(parts) || !slices.ContainsFunc(kinds(), func(k skill.Kind) bool { return string(k)+"s" == parts[at+1] }) {
+	if at < 0 || at+2 >= len(parts) || !slices.ContainsFunc(skill.Kinds(), func(k skill.Kind) bool { return string(k)+"s" == parts[at+1] }) {
 		return "", "", false
 	}
 	return strings.Join(parts[:at+2], "/"), strings.Join(parts[at+2:], "/"), true
 }
 
-// skillPlaces are the places of skills, commands and agents, the nearest first, and names that the
-// user hides. A repository's are as the user trusted them.
+// skillPlaces are the places of skills, commands and agents, and names that the user hides: those of
+// the policy, which no one hides or replaces, then the nearest first. A repository's are as the user
+// trusted them.
 func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 	add := func(dir, name string) {
-		for _, k := range kinds() {
+		for _, k := range skill.Kinds() {
 			places = append(places, skill.Place{Kind: k, Dir: filepath.Join(dir, string(k)+"s"), Name: path.Join(name, string(k)+"s")})
 		}
 	}
 	home, _ := os.UserHomeDir() // "" where there is none
+	addDir := func(dir, name string, fixed bool) {
+		for kind, below := range map[skill.Kind]string{skill.Skill: "", skill.Command: "commands", skill.Agent: "agents"} {
+			places = append(places, skill.Place{Kind: kind, Dir: filepath.Join(dir, below), Name: path.Join(name, below), Fixed: fixed})
+		}
+	}
+	for _, dir := range a.cfg.Policy.Skills {
+		addDir(dir, dir, true)
+	}
 	if a.repoSettings.trusted() {
-		places = a.repositoryPlaces()
+		places = append(places, a.repositoryPlaces()...)
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil {
 		add(dir, homeName(dir, home))
@@ -56,7 +62,7 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 	if home != "" {
 		add(filepath.Join(home, ".agents"), "~/.agents")
 	}
-	for _, dir := range slices.Concat(a.cfg.Policy.Skills, a.cfg.SkillDirs) {
+	for _, dir := range a.cfg.SkillDirs {
 		if name, hides := strings.CutPrefix(dir, "-"); hides {
 			hidden = append(hidden, name)
 			continue
@@ -69,9 +75,7 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 		if err != nil {
 			continue // There is no working directory, which load reports.
 		}
-		places = append(places, skill.Place{Kind: skill.Skill, Dir: abs, Name: dir},
-			skill.Place{Kind: skill.Command, Dir: filepath.Join(abs, "commands"), Name: path.Join(dir, "commands")},
-			skill.Place{Kind: skill.Agent, Dir: filepath.Join(abs, "agents"), Name: path.Join(dir, "agents")})
+		addDir(abs, dir, false)
 	}
 	for _, b := range a.bundles() {
 		for _, of := range []struct {
@@ -109,7 +113,7 @@ func (a *app) repositoryPlaces() (places []skill.Place) {
 	}
 	for at := filepath.ToSlash(rel); ; at = path.Dir(at) {
 		for _, name := range repositoryDirs() {
-			for _, k := range kinds() {
+			for _, k := range skill.Kinds() {
 				dir := path.Join(at, name, string(k)+"s")
 				if files := taken[dir]; files != nil {
 					places = append(places, skill.Place{Kind: k, Dir: filepath.Join(a.project.Root, filepath.FromSlash(dir)),
@@ -167,6 +171,12 @@ func (a *app) invocation(prompt string) (in ui.Invocation, ok bool, err error) {
 		in.Args = args
 		return in, true, nil
 	}
+	if line := a.ignored(); line != "" {
+		a.warn(line)
+	}
+	for _, line := range slices.Concat(a.skills.Skipped(skill.Command), a.skills.Skipped(skill.Skill)) {
+		a.warn("skipped: " + line)
+	}
 	hint := text
 	if near := ui.NearestOwn(a.skills, name); near != "" {
 		hint = "/" + near + ", or " + hint
@@ -197,7 +207,7 @@ func (i invoker) SendMessage(ctx context.Context, text string, cb agent.Callback
 
 // skippedSkills says which files of skills, commands and agents are left out, and why.
 func (a *app) skippedSkills() (lines []string) {
-	for _, k := range kinds() {
+	for _, k := range skill.Kinds() {
 		lines = slices.Concat(lines, a.skills.Skipped(k), a.skills.Shadowed(k))
 	}
 	return lines
