@@ -130,25 +130,34 @@ func (t *Terminal) runServerPrompt(ctx context.Context, server, name, arg string
 	if err != nil {
 		return err
 	}
-	var text []string
-	var parts []provider.Part
+	text, parts := promptMessage(server, name, messages)
+	if text == "" && parts == nil {
+		return fmt.Errorf("the prompt %s of %s is empty", name, server)
+	}
+	t.Text(fmt.Sprintf("the prompt %s of the MCP server %s is sent:", name, server))
+	t.Block(oneLine(text))
+	return t.turn(ctx, text, append(parts, t.takeShared()...))
+}
+
+// promptMessage is the message that a server's prompt becomes: its texts are the server's words, not the
+// user's, and the message says so. "" and nil stand for an empty prompt.
+func promptMessage(server, name string, messages []mcp.Message) (text string, parts []provider.Part) {
+	var said []string
 	for _, msg := range messages {
 		switch c := msg.Content; {
 		case c.Kind == mcp.Image:
 			parts = append(parts, provider.Image{MediaType: c.MIME, Data: c.Data, Name: c.Name})
 		case c.Text == "":
 		case msg.Role == "assistant":
-			text = append(text, "(an answer that the prompt gives:)\n"+c.Text)
+			said = append(said, "(an answer that the prompt gives:)\n"+c.Text)
 		default:
-			text = append(text, c.Text)
+			said = append(said, c.Text)
 		}
 	}
-	if text == nil && parts == nil {
-		return fmt.Errorf("the prompt %s of %s is empty", name, server)
+	if said == nil {
+		return "", parts
 	}
-	t.Text(fmt.Sprintf("the prompt %s of the MCP server %s is your message:", name, server))
-	t.Block(oneLine(strings.Join(text, "\n")))
-	return t.turn(ctx, strings.Join(text, "\n\n"), append(parts, t.takeShared()...))
+	return fmt.Sprintf("The prompt %s of the MCP server %s, as the server gives it:\n\n", name, server) + strings.Join(said, "\n\n"), parts
 }
 
 // promptValues reads k=v words. A value in double quotes may hold blanks.

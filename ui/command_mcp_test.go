@@ -3,6 +3,8 @@ package ui
 import (
 	"reflect"
 	"testing"
+
+	"artoo/tool/mcp"
 )
 
 func TestCommandsNameServersPrompts(t *testing.T) {
@@ -28,5 +30,18 @@ func TestCommandsNameServersPrompts(t *testing.T) {
 		if got, err := promptValues(typed); err == nil {
 			t.Errorf("%q: %v", typed, got)
 		}
+	}
+}
+
+// A prompt's text is the server's, and is sent as such.
+func TestAServersPromptIsFramed(t *testing.T) {
+	text, parts := promptMessage("s", "greet", []mcp.Message{{Role: "user", Content: mcp.Content{Kind: mcp.Text, Text: "Greet Ada."}},
+		{Role: "assistant", Content: mcp.Content{Kind: mcp.Text, Text: "Hello."}}, {Content: mcp.Content{Kind: mcp.Image, Data: []byte{1}}}})
+	want := "The prompt greet of the MCP server s, as the server gives it:\n\nGreet Ada.\n\n(an answer that the prompt gives:)\nHello."
+	if text != want || len(parts) != 1 {
+		t.Errorf("%q, %d parts", text, len(parts))
+	}
+	if text, parts := promptMessage("s", "greet", nil); text != "" || parts != nil {
+		t.Errorf("an empty one: %q, %v", text, parts)
 	}
 }

@@ -248,34 +248,29 @@ func ServerTool(m *mcp.Manager, t mcp.Tool) (tool.Tool, error) {
 
 // resourceTool is what reads the resources of a server, by its whole name; ok is false for another.
 func resourceTool(m *mcp.Manager, full string) (t tool.Tool, ok bool) {
-	for _, s := range m.Servers() {
-		if full != mcp.FullName(s.Name, resourceName) {
-			continue
-		}
-		schema := json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]}`)
-		t, err := tool.FromSchema(tool.Def{Name: full, Kind: tool.KindServer, Description: "Reads a resource of " + s.Name + "."}, schema,
-			func(context.Context, *tool.Env, json.RawMessage) (tool.Access, error) {
-				return serverAccess(m, full, mcp.Tool{Server: s.Name, Name: resourceName})
-			},
-			func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
-				var in struct{ URI string }
-				if err := json.Unmarshal(input, &in); err != nil {
-					return tool.Result{}, err
-				}
-				return given(env, full)(m.ReadResource(ctx, s.Name, in.URI, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
-			})
-		return t, err == nil
+	of, ok := m.ResourceTool(full)
+	if !ok {
+		return tool.Tool{}, false
 	}
-	return tool.Tool{}, false
+	schema := json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]}`)
+	t, err := tool.FromSchema(tool.Def{Name: full, Kind: tool.KindServer, Description: "Reads a resource of " + of.Server + "."}, schema,
+		func(context.Context, *tool.Env, json.RawMessage) (tool.Access, error) {
+			return serverAccess(m, full, of)
+		},
+		func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
+			var in struct{ URI string }
+			if err := json.Unmarshal(input, &in); err != nil {
+				return tool.Result{}, err
+			}
+			return given(env, full)(m.ReadResource(ctx, of.Server, in.URI, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
+		})
+	return t, err == nil
 }
 
 // ReadServer reads a resource of a server that the user named.
 func ReadServer(ctx context.Context, env *tool.Env, server, uri string) (tool.Result, error) {
-	return given(env, mcp.FullName(server, resourceName))(env.MCP.ReadResource(ctx, server, uri, mcp.CallOptions{}))
+	return given(env, mcp.FullName(server, mcp.ResourceName))(env.MCP.ReadResource(ctx, server, uri, mcp.CallOptions{}))
 }
-
-// resourceName is the tool of every server that reads its resources, unless it has one of that name.
-const resourceName = "resource"
 
 // serverAccess is what a call of a server's tool touches, by the catalogue that is kept now.
 func serverAccess(m *mcp.Manager, full string, t mcp.Tool) (tool.Access, error) {

@@ -194,3 +194,24 @@ func TestSchemasThatNoProviderTakesAreNoFunctions(t *testing.T) {
 		}
 	}
 }
+
+// The lists of a server's tools hold for the one that reads its resources, too.
+func TestResourcesAreReadAsTheListsSay(t *testing.T) {
+	const call = `{"tool":"mcp__s__resource","arguments":{"uri":"test://one"}}`
+	for _, c := range []struct {
+		tools, read     []string
+		callable, reads bool
+	}{{nil, nil, true, false}, {[]string{"echo"}, nil, false, false}, {[]string{"-resource"}, nil, false, false}, {nil, []string{"resource"}, true, true}} {
+		m := manager(t, []extension.Server{{Name: "s", Tools: c.tools, Read: c.read}}, "s")
+		made, arguments, err := ServerCall(m, callTool(), json.RawMessage(call))
+		if (err == nil) != c.callable {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err != nil {
+			continue
+		}
+		if access, err := made.Plan(t.Context(), &tool.Env{MCP: m}, arguments); err != nil || access.Reads != c.reads {
+			t.Errorf("%+v: %+v, %v", c, access, err)
+		}
+	}
+}

@@ -240,14 +240,14 @@ func (s *server) answer(ctx context.Context, call *openCall, requests sdk.InputR
 // request that cannot be shown as it is meant, or asks for a secret, is declined.
 func (s *server) ask(ctx context.Context, call *openCall, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	cancelled := &sdk.ElicitResult{Action: string(Cancel)}
+	if call.options.Ask == nil {
+		s.noticeOnce("cancelled", "asks for an answer, and no one can answer: cancelled")
+		return cancelled, nil
+	}
 	r, err := request(s.Name, p)
 	if err != nil {
 		s.noticeOnce("declined", "its form was declined: "+err.Error())
 		return &sdk.ElicitResult{Action: string(Decline)}, nil
-	}
-	if call.options.Ask == nil {
-		s.noticeOnce("cancelled", "asks for an answer, and no one can answer: cancelled")
-		return cancelled, nil
 	}
 	defer call.waiting.Add(-1)
 	if call.waiting.Add(1) > maxWaiting {

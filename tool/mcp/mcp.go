@@ -238,6 +238,20 @@ func (m *Manager) Tool(full string) (Tool, bool) {
 	return Tool{}, false
 }
 
+// ResourceName is the name of the tool of every server that reads its resources, unless it has one of that name.
+const ResourceName = "resource"
+
+// ResourceTool is the tool of a server that reads its resources, as the server's globs have it. ok is false
+// for another name and where they do not offer it.
+func (m *Manager) ResourceTool(full string) (t Tool, ok bool) {
+	for _, s := range m.all() {
+		if full == FullName(s.Name, ResourceName) && offered(s.Server.Tools, ResourceName) {
+			return Tool{Server: s.Name, Name: ResourceName, Full: full, Reads: matchesAny(s.Read, ResourceName)}, true
+		}
+	}
+	return Tool{}, false
+}
+
 // Address is a server's address, or its command line.
 func Address(s extension.Server) string {
 	if s.URL != "" {

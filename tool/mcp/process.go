@@ -135,7 +135,7 @@ func (p *process) read(from io.Reader) {
 		if len(line) > 0 {
 			msg := decode(line)
 			if msg == nil {
-				p.log.write(append(line, '\n'))
+				p.log.write(append(line, '\n'), false)
 			} else {
 				select {
 				case p.messages <- msg:
@@ -346,7 +346,7 @@ type serverLog struct {
 	mu   sync.Mutex
 	file *os.File // nil without a directory for it
 	size int
-	last string // the last line with something in it
+	last string // the last line of stderr with something in it
 }
 
 // openLog opens the log of a server in artoo's directory; "" keeps the last line only.
@@ -366,17 +366,18 @@ func (l *serverLog) copy(from io.Reader) {
 	lines := bufio.NewReaderSize(from, 4096)
 	for {
 		part, err := lines.ReadSlice('\n')
-		l.write(part)
+		l.write(part, true)
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
 	}
 }
 
-func (l *serverLog) write(part []byte) {
+// write keeps what a server wrote; errors quote the last line of stderr.
+func (l *serverLog) write(part []byte, stderr bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if line := oneLine(string(part[:min(len(part), 4096)])); line != "" {
+	if line := oneLine(string(part[:min(len(part), 4096)])); stderr && line != "" {
 		l.last = line
 	}
 	if l.file == nil {

@@ -155,3 +155,21 @@ func TestABrokenOffTaskIsNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a server prints to stdout stands in its log; errors quote what it says on stderr.
+func TestErrorsQuoteStderr(t *testing.T) {
+	log := openLog("", "s")
+	log.write([]byte("no database\n"), true)
+	log.write([]byte("{\"level\":30}\n"), false)
+	if got := log.lastLine(); got != "no database" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Without anyone to ask a form is cancelled, whatever it asks for.
+func TestNoOneDeclines(t *testing.T) {
+	m := manage(t, Config{Servers: []extension.Server{stdio("s")}})
+	if got := textOf(call(t, m, "secret", "", CallOptions{})); !strings.Contains(got, `"action":"cancel"`) {
+		t.Errorf("got %s", got)
+	}
+}
