@@ -284,3 +284,17 @@ func TestTablesAreTables(t *testing.T) {
 		}
 	}
 }
+
+// A call of a server's tool has one name, however the model reached it; another tool's name in it does not count.
+func TestCallsOfServersHaveTheirOwnNames(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"tool":"mcp__s__echo","arguments":{"text":"hi"}}`: `mcp__s__echo {"text":"hi"}`,
+		`{"tool":"mcp__s__list"}`:                           `mcp__s__list {}`,
+		`{"tool":"bash","arguments":{"command":"ls"}}`:      `mcp_call {"tool":"bash","arguments":{"command":"ls"}}`,
+	} {
+		c := transcript([]provider.Message{answer(call("1", "mcp_call", input))})[0].Items[0]
+		if got := c.Name + " " + string(c.Input); got != want {
+			t.Errorf("%s: got %s, want %s", input, got, want)
+		}
+	}
+}

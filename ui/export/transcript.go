@@ -79,6 +79,7 @@ func transcript(messages []provider.Message) []said {
 				s.Items = append(s.Items, &item{Type: "image", Image: &image})
 			case provider.ToolCall:
 				call := &item{Type: "call", ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw}
+				call.unwrap()
 				s.Items = append(s.Items, call)
 				open[p.ID] = append(open[p.ID], call)
 			case provider.ToolResult:
@@ -99,6 +100,20 @@ func transcript(messages []provider.Message) []said {
 		}
 	}
 	return all
+}
+
+// unwrap makes of a call of mcp_call the one that it meant, by the name that it has elsewhere.
+func (c *item) unwrap() {
+	var in struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if c.Name != "mcp_call" || json.Unmarshal(c.Input, &in) != nil || !strings.HasPrefix(in.Tool, "mcp__") {
+		return
+	}
+	if c.Name, c.Input = in.Tool, in.Arguments; c.Input == nil {
+		c.Input = json.RawMessage("{}")
+	}
 }
 
 // input holds the names of calls' arguments, whatever the tool.
