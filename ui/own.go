@@ -124,7 +124,11 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 	}
 	e := accessOf(a.Env(), false).expand(ctx, b.String(), inserted)
 	said := provider.Text{Text: fmt.Sprintf("[The user's command /%s stands for:]\n%s", in.Item.Name, strings.TrimSpace(e.Text))}
-	switch name := in.Item.Agent; {
+	name := in.Item.Agent
+	if own := in.Item.Place.Prefix + name; name != "" && a.HasSubAgent(own) { // A bundle's command means the bundle's agent.
+		name = own
+	}
+	switch {
 	case name == "":
 	case !a.HasSubAgent(name):
 		e.Notes = append(e.Notes, fmt.Sprintf("the command asks for an agent %q, which is not known here", name))
