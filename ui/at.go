@@ -125,14 +125,18 @@ func (e *expander) word(w atWord) {
 	}
 }
 
-// resource attaches the resource that SERVER:URI names, if the user typed it and there is such an
-// MCP server.
+// resource attaches the resource that SERVER:URI names, if the user typed it, and reports whether there is
+// such an MCP server. Text that the user did not type starts none.
 func (e *expander) resource(word string) bool {
 	m := e.access.env.MCP
 	server, uri, ok := strings.Cut(word, ":")
-	if m == nil || !e.access.own || !ok || uri == "" ||
+	if m == nil || !ok || uri == "" ||
 		!slices.ContainsFunc(m.Servers(), func(s mcp.Info) bool { return s.Name == server }) {
 		return false
+	}
+	if !e.access.own {
+		e.note("@%s is not attached: only a conversation attaches resources; it is sent as text", word)
+		return true
 	}
 	result, err := builtin.ReadServer(e.ctx, e.access.env, server, uri)
 	e.add("@"+word, uri+" of the MCP server "+server, "as the server gives it", result, err)

@@ -12,6 +12,7 @@ import (
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/files"
+	"artoo/tool/mcp"
 	"artoo/ui/prompt"
 )
 
@@ -226,5 +227,20 @@ func TestExpandQuotesNames(t *testing.T) {
 	e := a.expand(t.Context(), "@a\u202eog.txt", nil)
 	if len(e.Parts) != 1 || strings.Contains(e.Parts[0].(provider.Text).Text, "\u202e") {
 		t.Errorf("%+q", e.Parts)
+	}
+}
+
+// A resource in the prompt of a headless run is not read, and that is said.
+func TestAResourceThatIsNotAttachedIsNamed(t *testing.T) {
+	a := reaching(t, map[string]string{})
+	a.own = false
+	var config mcp.Config
+	var server mcp.Info
+	server.Name, server.Command = "s", []string{"no-such-program"}
+	config.Servers = append(config.Servers, server.Server)
+	a.env.MCP = mcp.New(config)
+	e := a.expand(t.Context(), "see @s:r://x and @t:r://y", nil)
+	if len(e.Parts) != 0 || len(e.Notes) != 1 || !strings.HasPrefix(e.Notes[0], "@s:r://x is not attached") {
+		t.Errorf("%d parts, %q", len(e.Parts), e.Notes)
 	}
 }
