@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -163,7 +162,7 @@ func (a *app) useExtensions() error {
 	return a.agent.SettingsChanged(tools)
 }
 
-// extensionQuestion shows an extension, with the files that it names for the pager.
+// extensionQuestion shows an extension with the files that it names.
 func (a *app) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
 	q := screen.ExtensionQuestion{Dir: a.project.Root, Kind: e.Kind, Name: e.Name, Command: e.Command, Details: e.Details}
 	var all strings.Builder
@@ -174,7 +173,7 @@ func (a *app) extensionQuestion(e trust.Extension) screen.ExtensionQuestion {
 		}
 		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", name, screen.Count(len(data), "byte"), strings.TrimRight(string(data), "\n"))
 	}
-	q.All = cmp.Or(all.String(), "it names no file of the project")
+	q.All = all.String()
 	return q
 }
 

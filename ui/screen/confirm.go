@@ -105,17 +105,22 @@ type BundleQuestion struct {
 func (q BundleQuestion) show(b *asking) {
 	b.changes(q.Diff)
 	b.trust("it supplies:", q.Lines)
-	if q.All == "" {
+	b.files("its files", q.All)
+}
+
+// files shows files whole; where they are long, y counts only after p.
+func (b *asking) files(named, all string) {
+	if all == "" {
 		return
 	}
 	indent := b.lay.words(body+"  ", "")
-	rows := b.lay.fold(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Source), indent, indent, b.cut)
+	rows := b.lay.fold(b.safe(strings.TrimRight(all, "\n"), sanitize.Source), indent, indent, b.cut)
 	if b.cut && len(rows) > mostDiffRows {
 		b.left = true
-		b.remark("its files have " + texts.Count(len(rows), "row") + ": p " + b.lay.words("shows", "reads") + " all, and only then y counts")
+		b.remark(named + " have " + texts.Count(len(rows), "row") + ": p " + b.lay.words("shows", "reads") + " all, and only then y counts")
 		return
 	}
-	b.remark("its files:")
+	b.remark(named + ":")
 	b.rows(rows)
 }
 

@@ -92,20 +92,17 @@ type ExtensionQuestion struct {
 	Name    string
 	Command string   // the whole command
 	Details []string // its variables and other input
-	All     string   // the files that it names with their content, for the pager
+	All     string   // the files that it names, with their content; "" for none
 }
 
 func (q ExtensionQuestion) show(b *asking) {
-	if !b.cut && q.All != "" {
-		b.rows(b.safe(strings.TrimRight(q.All, "\n"), sanitize.Code))
-		return
-	}
 	about := "it runs in the sandbox on the project, and can only deny, ask and add context"
 	if q.Kind == "server" {
 		about = "it runs in the sandbox on the project; each call of its tools is asked about"
 	}
 	b.trust("this repository supplies the "+q.Kind+" "+line(q.Name)+":", append([]string{q.Command}, q.Details...))
 	b.remark(about)
+	b.files("the files that it names", q.All)
 }
 
 func (q ExtensionQuestion) prompt(lay *layout) string {
@@ -120,7 +117,7 @@ func (q ExtensionQuestion) keys() [][2]string {
 	return [][2]string{
 		{"y", "approve it as it is now; a change of it, or of a file that it names, asks again"},
 		{"n", "leave it out; artoo trust asks again"},
-		{"p", "show the files that it names in the pager"},
+		{"p", "show all of it in the pager"},
 	}
 }
 
