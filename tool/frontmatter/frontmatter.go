@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,29 +72,34 @@ func values(document *yaml.Node, keys []string) Head {
 // lenient reads YAML that is invalid as a whole, each key by itself: only those that are wanted have
 // to be valid, or text without quotes.
 func lenient(written string, keys []string) (Head, error) {
-	head := Head{}
+	type entry struct {
+		line int
+		text string
+	}
+	entries := map[string]entry{} // the last one of each key
 	lines := strings.SplitAfter(written, "\n")
 	for from := 0; from < len(lines); {
 		to := from + 1
 		for to < len(lines) && keyOf(lines[to]) == "" {
 			to++
 		}
-		key, entry := keyOf(lines[from]), strings.Join(lines[from:to], "")
-		if slices.Contains(keys, key) {
-			var node yaml.Node
-			value := entry[len(key)+1:]
-			switch {
-			case yaml.Unmarshal([]byte(entry), &node) == nil:
-				for key, value := range values(&node, keys) {
-					head[key] = value
-				}
-			case plain.MatchString(value):
-				head[key] = strings.Join(strings.Fields(value), " ")
-			default:
-				return head, fmt.Errorf("line %d: the value of %s is not valid YAML", from+1, key)
-			}
-		}
+		entries[keyOf(lines[from])] = entry{from + 1, strings.Join(lines[from:to], "")}
 		from = to
+	}
+	wanted := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return entries[key].line == 0 })
+	slices.SortFunc(wanted, func(a, b string) int { return entries[a].line - entries[b].line })
+	head := Head{}
+	for _, key := range wanted {
+		var node yaml.Node
+		e := entries[key]
+		switch value := strings.TrimPrefix(e.text, key+":"); {
+		case yaml.Unmarshal([]byte(e.text), &node) == nil:
+			maps.Copy(head, values(&node, keys))
+		case plain.MatchString(value):
+			head[key] = strings.Join(strings.Fields(value), " ")
+		default:
+			return head, fmt.Errorf("line %d: the value of %s is not valid YAML", e.line, key)
+		}
 	}
 	return head, nil
 }

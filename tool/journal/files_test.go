@@ -273,6 +273,7 @@ func TestAFileThatDoesNotReachTheDiskIsAnError(t *testing.T) {
 		logName: func(f *files) *os.File { return f.log.file }, objectsName: func(f *files) *os.File { return f.objects.place.dir }} {
 		p := newProject(t, map[string]string{"a": "0\n"})
 		p.edit(1, "a", "1\n")
+		p.files.objects.flush() // the step's contents are written beside it
 		p.ok(file(p.files).Close())
 		if err := p.Sync(); !errors.Is(err, os.ErrClosed) && !errors.Is(err, unix.EBADF) {
 			t.Errorf("%s: %v", name, err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 
 const (
 	maxMessage = 16 << 20 // bytes of one message
+	large      = 1 << 20  // bytes of a message that memory is made free for
 	maxParts   = 200_000  // values of one message: the smallest take a hundred times their bytes once they are read
 	maxWrites  = 100      // messages to a server that wait until it takes them
 	maxLog     = 1 << 20  // bytes of a server's log; a fuller one is begun again
@@ -168,6 +170,9 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 			return nil, errTooLong
 		}
 		if cap(line)-len(line) < len(part) { // append alone would leave five times as much behind
+			if len(line) >= large {
+				debug.FreeOSMemory() // what the messages before it left, since this one will take several times its size
+			}
 			line = slices.Grow(line, max(len(line), len(part)))
 		}
 		line = append(line, part...)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,14 +95,35 @@ func BenchmarkServersThatAreNotUsed(b *testing.B) {
 
 // Whatever is configured, the first request keeps its limit.
 func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
-	artoo := buildProgram(t, moduleDir)
+	t.Parallel()
+	artoo, dir := buildProgram(t, moduleDir), t.TempDir()
+	sizes := make(chan int, 1)
+	m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
+		sizes <- len(r.Body)
+		return providertest.Chat(providertest.Text("Done."))
+	})
+	env := m.env(t)
+	var text strings.Builder
+	for i := range 13 {
+		fmt.Fprintf(&text, "[mcp.a-server-%d]\ncommand = [\"mcpserver\", \"many\"]\nabout = %q\n", i, strings.Repeat("issues, \"requests\" – ", 9))
+	}
+	configure(t, env, text.String())
+	run := func(places string, args ...string) string {
+		cmd := exec.Command(artoo, args...)
+		cmd.Dir, cmd.Env = dir, append(slices.Clone(env), "ARTOO_SKILL_DIRS="+places)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v:\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	for i := range 13 {
+		if out := run("", "mcp", "tools", fmt.Sprint("a-server-", i)); strings.Count(out, "\n") != 16 {
+			t.Fatalf("tools:\n%s", out)
+		}
+	}
 	for _, c := range []struct{ skills, most int }{{0, 10_240}, {60, 12_000}} {
-		size := 0
-		m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
-			size = len(r.Body)
-			return providertest.Chat(providertest.Text("Done."))
-		})
-		dir, places := t.TempDir(), writeSkills(t, c.skills, 0)
+		places := writeSkills(t, c.skills, 0)
 		if err := os.MkdirAll(filepath.Join(places, "commands"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -111,28 +133,9 @@ func TestTheFirstRequestIsSmallWithServersAndCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		env := m.env(t, "ARTOO_SKILL_DIRS="+places)
-		var text strings.Builder
-		for i := range 13 {
-			fmt.Fprintf(&text, "[mcp.a-server-%d]\ncommand = [\"mcpserver\", \"many\"]\nabout = %q\n", i, strings.Repeat("issues, \"requests\" – ", 9))
-		}
-		configure(t, env, text.String())
-		run := func(args ...string) string {
-			cmd := exec.Command(artoo, args...)
-			cmd.Dir, cmd.Env = dir, env
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%q: %v:\n%s", args, err, out)
-			}
-			return string(out)
-		}
-		for i := range 13 {
-			if out := run("mcp", "tools", fmt.Sprint("a-server-", i)); strings.Count(out, "\n") != 16 {
-				t.Fatalf("tools:\n%s", out)
-			}
-		}
-		run("-p", "why does the test fail?")
-		if size == 0 || size > c.most {
+		run(places, "-p", "why does the test fail?")
+		size := <-sizes
+		if size > c.most {
 			t.Errorf("with %d skills the first request is %d bytes, the limit is %d", c.skills, size, c.most)
 		}
 		t.Logf("%d skills: %d bytes of %d", c.skills, size, c.most)
@@ -196,20 +199,33 @@ func (h *held) gone(t *testing.T, after string) {
 	}
 }
 
+// outputOf runs a command, which another goroutine gets once it has started.
+func outputOf(cmd *exec.Cmd, started chan<- *os.Process) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	started <- cmd.Process
+	err := cmd.Wait()
+	return out.Bytes(), err
+}
+
 // Nothing of a server outlives artoo, however that ends, and however the server hides it. With the sandbox
 // off that is so for its group only.
 func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
+	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
 	for _, kill := range []bool{false, true} {
 		h := newHeld(t)
-		var cmd *exec.Cmd
+		started := make(chan *os.Process, 1)
 		m := newModel(t, func(n int, _ providertest.Request) providertest.Reply {
 			if n == 0 {
 				return providertest.Chat(providertest.Call("c", "mcp_find", `{"server":"s"}`))
 			}
 			h.awaitStart(t)
 			if kill {
-				if err := cmd.Process.Kill(); err != nil {
+				if err := (<-started).Kill(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -217,9 +233,9 @@ func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
 		})
 		env := m.env(t, "ARTOO_SANDBOX=auto")
 		configure(t, env, "[mcp.s]\ncommand = "+h.server("modern")+"\n")
-		cmd = exec.Command(artoo, "-p", "find it")
+		cmd := exec.Command(artoo, "-p", "find it")
 		cmd.Dir, cmd.Env = t.TempDir(), env
-		out, err := cmd.CombinedOutput()
+		out, err := outputOf(cmd, started)
 		if (err != nil) != kill {
 			t.Errorf("%v:\n%s", err, out)
 		}
@@ -243,9 +259,10 @@ func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
 
 // A session goes on whatever its servers send, and takes at most 96 MB for it.
 func TestHostileServersEndNoSession(t *testing.T) {
+	t.Parallel()
 	peak := func(kinds ...string) int64 {
-		var most int64
-		var cmd *exec.Cmd
+		peaks := make(chan int64, 1)
+		started := make(chan *os.Process, 1)
 		steps := []providertest.Item{}
 		for i, kind := range kinds {
 			steps = append(steps, providertest.Call(fmt.Sprint("f", i), "mcp_find", fmt.Sprintf(`{"server":%q}`, kind)),
@@ -255,11 +272,13 @@ func TestHostileServersEndNoSession(t *testing.T) {
 			if n < len(steps) {
 				return providertest.Chat(steps[n])
 			}
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", (<-started).Pid))
 			_, after, ok := strings.Cut(string(status), "VmHWM:")
+			var most int64
 			if _, scanErr := fmt.Sscan(after, &most); err != nil || !ok || scanErr != nil {
 				t.Errorf("no peak: %v, %v", err, scanErr)
 			}
+			peaks <- most
 			return providertest.Chat(providertest.Text("still here"))
 		})
 		env := m.env(t, "GOGC=100")
@@ -270,12 +289,13 @@ func TestHostileServersEndNoSession(t *testing.T) {
 			args = append(args, "--allow", "mcp__"+kind)
 		}
 		configure(t, env, text.String())
-		cmd = exec.Command(buildProgram(t, moduleDir), args...)
+		cmd := exec.Command(buildProgram(t, moduleDir), args...)
 		cmd.Dir, cmd.Env = t.TempDir(), env
-		out, err := cmd.CombinedOutput()
+		out, err := outputOf(cmd, started)
 		if err != nil || !strings.Contains(string(out), "still here") {
-			t.Errorf("%v:\n%s", err, out)
+			t.Fatalf("%v:\n%s", err, out)
 		}
+		most := <-peaks
 		t.Logf("%v: %d KB\n%s", kinds, most, out)
 		return most << 10
 	}
