@@ -15,7 +15,7 @@ const MemoryURL = "http://test.example"
 // ends the server.
 func (w *Web) InMemory() (client *http.Client, end func() error) {
 	w.SetURL(MemoryURL)
-	conns := make(pipes)
+	conns := pipes{make(chan net.Conn), make(chan struct{})}
 	server := &http.Server{Handler: w, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
 	go func() {
@@ -25,13 +25,16 @@ func (w *Web) InMemory() (client *http.Client, end func() error) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		select {
-		case conns <- theirs:
+		case conns.made <- theirs:
 			return ours, nil
+		case <-conns.closed:
+			return nil, net.ErrClosed
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}}
 	return &http.Client{Transport: transport}, func() error {
+		close(w.over)
 		transport.CloseIdleConnections()
 		err := server.Close()
 		<-served
@@ -40,20 +43,24 @@ func (w *Web) InMemory() (client *http.Client, end func() error) {
 }
 
 // pipes is a net.Listener.
-type pipes chan net.Conn
+type pipes struct {
+	made   chan net.Conn
+	closed chan struct{}
+}
 
 // Accept implements net.Listener.
 func (p pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p
-	if !ok {
+	select {
+	case conn := <-p.made:
+		return conn, nil
+	case <-p.closed:
 		return nil, net.ErrClosed
 	}
-	return conn, nil
 }
 
 // Close implements net.Listener.
 func (p pipes) Close() error {
-	close(p)
+	close(p.closed)
 	return nil
 }
 

@@ -141,11 +141,12 @@ type Server struct {
 	echo    string                  // the description of the tool echo
 	answers map[string]chan Message // answers to the server's own requests, by their id
 	goOn    chan struct{}           // closed by the tool echo with the text "go on"; steps waits for it
+	over    chan struct{}           // closed at the end of a server in memory: nobody answers then
 }
 
 // New makes a server of these kinds.
 func New(kinds ...string) *Server {
-	return &Server{kinds: kinds, log: io.Discard, exit: func(int) {}, answers: map[string]chan Message{}, goOn: make(chan struct{}),
+	return &Server{kinds: kinds, log: io.Discard, exit: func(int) {}, answers: map[string]chan Message{}, goOn: make(chan struct{}), over: make(chan struct{}),
 		echo: "Says it again."}
 }
 
@@ -499,7 +500,12 @@ func (s *Server) request(write func(any), method string, params any) Message {
 	s.answers[string(id)] = answer
 	s.mu.Unlock()
 	write(Message{Version: "2.0", ID: id, Method: method, Params: raw(params)})
-	return <-answer
+	select {
+	case m := <-answer:
+		return m
+	case <-s.over:
+		return Message{}
+	}
 }
 
 func raw(v any) json.RawMessage {
