@@ -24,7 +24,7 @@ import (
 type confinedServers struct {
 	confiner *confine.Confiner // nil where nothing confines them
 	notify   func(text string)
-	made     *madeGuarded // what all of them make: none can tell which server made a file
+	made     *madeGuarded // the files that servers make; nothing tells which server made one
 
 	mu      sync.Mutex
 	running map[confine.Confined]string // their names

@@ -264,8 +264,8 @@ func (c *calls) nameDenials(p *pending, result *tool.Result) {
 }
 
 // followUpBackground decides about background commands that have ended, and offers more to those that go
-// on. said is for the model, "" for nothing; the error ends the turn.
-// With servers it also looks for what confined servers made.
+// on. With servers it also looks for what confined servers made. said is for the model, "" for
+// nothing; the error ends the turn.
 func (c *calls) followUpBackground(ctx context.Context, servers bool) (said string, err error) {
 	if ctx.Err() != nil {
 		return "", nil

@@ -59,7 +59,7 @@ type limited struct {
 	mu     sync.Mutex    // guards what follows
 	paused int           // so many wait for the user
 	until  time.Time     // the end of the silence that is allowed, unless paused
-	left   time.Duration // of it, while paused
+	left   time.Duration // the rest of that silence, while paused
 }
 
 // heard begins the silence again.

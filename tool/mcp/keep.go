@@ -80,8 +80,8 @@ type definition struct {
 	Refused     string          `json:"refused,omitempty"`   // why the tool is not offered; there is only its name then
 	Unchecked   string          `json:"unchecked,omitempty"` // why its output schema is not used
 
-	bytes int    // what size and digest return, once measured
-	sum   string // "" before
+	bytes int    // the size, once it is measured
+	sum   string // the digest; "" before it is measured
 }
 
 func (d definition) json() []byte {
