@@ -30,12 +30,8 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 		case context.Cause(ctx) != nil:
 			p.interrupted(context.Cause(ctx))
 			return context.Cause(ctx)
-		case errors.As(err, new(hookError)):
-			a.calls.deny(p, err.Error(), false)
-			a.calls.response.Denied[len(a.calls.response.Denied)-1].Nobody = true
-			return nil
 		case errors.Is(err, ErrNobody):
-			a.calls.deny(p, decision.Reason(), true)
+			a.calls.unanswered(p, err, decision.Reason())
 			return nil
 		case err != nil:
 			a.calls.deny(p, err.Error(), false)
@@ -259,6 +255,16 @@ func (c *calls) deny(p *pending, reason string, nobody bool) {
 	d := p.denial(reason, nobody)
 	d.Rule, d.Code = p.decision.Narrow, p.decision.Cause()
 	c.response.Denied = append(c.response.Denied, d)
+}
+
+// unanswered denies a call since no one answered its question, or the hook on that question failed.
+func (c *calls) unanswered(p *pending, err error, reason string) {
+	if !errors.As(err, new(hookError)) {
+		c.deny(p, reason, true)
+		return
+	}
+	c.deny(p, err.Error(), false)
+	c.response.Denied[len(c.response.Denied)-1].Nobody = true
 }
 
 // askAfter asks about a command that has run.

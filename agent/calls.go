@@ -260,6 +260,11 @@ func (c *calls) complete(ctx context.Context, p *pending, grace <-chan struct{})
 			return
 		}
 	}
+	if lost, ok := errors.AsType[notAdded](e.err); ran && ok {
+		p.decision.Narrow = "" // No rule adds a line.
+		c.unanswered(p, lost.error, "the line was not added")
+		return
+	}
 	for _, text := range e.result.Notices {
 		c.cb.notice(NoticeWarning, text)
 	}

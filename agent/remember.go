@@ -118,6 +118,9 @@ func rememberTool() tool.Tool {
 		}, nil)
 }
 
+// notAdded is the error of a line about which no one answered.
+type notAdded struct{ error }
+
 func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error) {
 	in, err := tool.Decode[rememberInput](*p.tool, p.call.Input)
 	if err != nil {
@@ -135,7 +138,7 @@ func (t *turn) runRemember(ctx context.Context, p *pending) (tool.Result, error)
 	case ctx.Err() != nil:
 		return tool.Result{}, context.Cause(ctx)
 	case errors.Is(err, ErrNobody):
-		return tool.Result{}, fmt.Errorf("remember: %w: the line was not added", ErrNobody)
+		return tool.Result{}, notAdded{err}
 	case err != nil:
 		return tool.Result{}, err
 	case answer.Verdict == StopTurn:
