@@ -16,6 +16,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/environ"
+	"artoo/tool/names"
 	"artoo/tool/shell"
 )
 
@@ -274,10 +275,7 @@ func (c *calls) hiddenFrom(p *pending, result *tool.Result) (said []string) {
 					said = append(said, word+" is hidden here; [permissions] toolchains or ARTOO_TOOLCHAINS shows its directory "+at)
 				}
 			}
-			if rest, ok := strings.CutPrefix(word, "~/"); ok && home != "" {
-				word = filepath.Join(home, rest)
-			}
-			if !filepath.IsAbs(word) {
+			if word = names.InHome(word, home); !filepath.IsAbs(word) {
 				word = filepath.Join(p.call.Access.Dir, word)
 			}
 			word = filepath.Clean(word)

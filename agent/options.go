@@ -282,7 +282,7 @@ func (w *Workspace) openFiles(env *tool.Env, policy *permission.Policy, read []s
 func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 	for _, dir := range w.AddDirs {
 		dir, write := strings.CutSuffix(dir, ":rw")
-		dir, err := filepath.Abs(inHome(dir, os.Getenv("HOME")))
+		dir, err := filepath.Abs(names.InHome(dir, os.Getenv("HOME")))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -293,13 +293,6 @@ func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 		}
 	}
 	return readable, writable, nil
-}
-
-func inHome(path, home string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		return home + rest
-	}
-	return path
 }
 
 // Confinement is what can hold the project's commands.

@@ -263,7 +263,7 @@ func (p *project) temporaryJournal() (dir string, err error) {
 
 func homeDirs(dirs []string, home string) (list []string) {
 	for _, dir := range dirs {
-		if abs, err := filepath.Abs(inHome(dir, home)); err == nil {
+		if abs, err := filepath.Abs(names.InHome(dir, home)); err == nil {
 			list = append(list, abs)
 		}
 	}

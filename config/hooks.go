@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,9 +86,8 @@ func (t *table) hookCommand(h *extension.Hook) {
 	case isLine && strings.TrimSpace(line) != "":
 		h.Line = line
 	case isList && len(words) > 0 && words[0] != "":
-		if rest, ok := strings.CutPrefix(words[0], "~/"); ok && !h.Source.ThirdParty() {
-			home, _ := homeDir()
-			words[0] = filepath.Join(home, rest)
+		if !h.Source.ThirdParty() {
+			words[0] = expandHome(words[0])
 		}
 		h.Command = words
 	default:

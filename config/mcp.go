@@ -17,6 +17,7 @@ import (
 
 	"artoo/tool/atomicfile"
 	"artoo/tool/extension"
+	"artoo/tool/names"
 )
 
 // serverTable is a table [mcp.NAME].
@@ -127,11 +128,9 @@ func (t *table) token(key string) (variable, command string) {
 	return variable, command
 }
 
-func expandHome(dir string) string {
-	if home, ok := homeDir(); ok && (dir == "~" || strings.HasPrefix(dir, "~/")) {
-		return filepath.Join(home, dir[1:])
-	}
-	return dir
+func expandHome(path string) string {
+	home, _ := homeDir()
+	return names.InHome(path, home)
 }
 
 // checkServer reports what is wrong with a server: at which key, why, and the form that works; why is

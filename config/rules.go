@@ -49,11 +49,7 @@ func (c loader) applyProjects(t *table) {
 		if !ok {
 			continue
 		}
-		root := path
-		if rest, found := strings.CutPrefix(path, "~/"); found {
-			home, _ := homeDir()
-			root = filepath.Join(home, rest)
-		}
+		root := expandHome(path)
 		if !filepath.IsAbs(root) {
 			t.doc.wrong(sub.path, "project "+path+" is not an absolute path", `[project."/home/me/src/shop"]`)
 			continue

@@ -20,6 +20,7 @@ import (
 	"artoo/tool/builtin"
 	"artoo/tool/files"
 	"artoo/tool/mcp"
+	"artoo/tool/names"
 	"artoo/tool/text"
 	"artoo/ui/prompt"
 )
@@ -44,10 +45,7 @@ func Expand(ctx context.Context, env *tool.Env, prompt string) Expansion {
 
 // abs is where a typed path leads, not cleaned: a/.. is not . when a is a link.
 func (a fileAccess) abs(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && a.home != "" && (rest == "" || rest[0] == '/') {
-		return a.home + filepath.FromSlash(rest)
-	}
-	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+	if path = names.InHome(filepath.FromSlash(path), a.home); filepath.IsAbs(path) {
 		return path
 	}
 	return a.env.Dir + string(filepath.Separator) + path

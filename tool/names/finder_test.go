@@ -180,3 +180,14 @@ func TestPathsAreSeenAsTheKernelFollowsThem(t *testing.T) {
 		}
 	}
 }
+
+func TestATildeIsTheHome(t *testing.T) {
+	for _, c := range [][3]string{
+		{"~", "/home/ada", "/home/ada"}, {"~/bin/x", "/home/ada", "/home/ada/bin/x"}, {"~bob/x", "/home/ada", "~bob/x"},
+		{"x/~", "/home/ada", "x/~"}, {"/x", "/home/ada", "/x"}, {"~/x", "", "~/x"},
+	} {
+		if got := InHome(c[0], c[1]); got != c[2] {
+			t.Errorf("%s with the home %q is %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}

@@ -12,6 +12,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// InHome is a path with the home directory in place of a ~ at its beginning. It is not cleaned, and
+// stays as it is where home is "".
+func InHome(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && home != "" && (rest == "" || rest[0] == '/') {
+		return home + rest
+	}
+	return path
+}
+
 // Real is a path without links, "." and "..", as the kernel follows them. The part of it
 // that does not exist stays as it is written, behind the part that does.
 func Real(path string) string {

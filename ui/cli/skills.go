@@ -13,6 +13,7 @@ import (
 	"artoo/config"
 	"artoo/config/bundle"
 	"artoo/provider"
+	"artoo/tool/names"
 	"artoo/tool/skill"
 	"artoo/ui"
 )
@@ -67,11 +68,7 @@ func (a *app) skillPlaces() (places []skill.Place, hidden []string) {
 			hidden = append(hidden, name)
 			continue
 		}
-		abs := dir
-		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') && home != "" {
-			abs = home + rest
-		}
-		abs, err := filepath.Abs(abs)
+		abs, err := filepath.Abs(names.InHome(dir, home))
 		if err != nil {
 			continue // There is no working directory, which load reports.
 		}
