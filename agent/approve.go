@@ -40,10 +40,10 @@ func (a *prompter) ask(ctx context.Context, p *pending) error {
 		if answer.Input != nil {
 			err = a.replace(ctx, p, answer)
 			switch {
-			case err != nil && answer.By != "":
+			case err != nil && answer.Verdict == Yes:
 				a.calls.deny(p, err.Error(), false)
 				return nil
-			case answer.By != "": // It is the yes to its own input.
+			case answer.Verdict == Yes:
 				answer.Input = nil
 				if p.decision.Verdict == permission.Run {
 					return nil

@@ -166,15 +166,16 @@ type hookInput struct {
 	Model      string          `json:"model"`
 	Agent      string          `json:"agent,omitempty"`
 
-	Tool   string          `json:"tool,omitempty"`
-	Input  json.RawMessage `json:"input,omitempty"`
-	ID     string          `json:"id,omitempty"`
-	Access *hookAccess     `json:"access,omitempty"`
-	Reason string          `json:"reason,omitempty"`
-	Rule   string          `json:"rule,omitempty"`
-	Diff   string          `json:"diff,omitempty"`
-	Status CallStatus      `json:"status,omitempty"`
-	Millis *int64          `json:"ms,omitempty"`
+	Tool     string          `json:"tool,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	ID       string          `json:"id,omitempty"`
+	Access   *hookAccess     `json:"access,omitempty"`
+	Question string          `json:"question,omitempty"` // its id
+	Reason   string          `json:"reason,omitempty"`
+	Rule     string          `json:"rule,omitempty"`
+	Diff     string          `json:"diff,omitempty"`
+	Status   CallStatus      `json:"status,omitempty"`
+	Millis   *int64          `json:"ms,omitempty"`
 
 	Text    *string  `json:"text,omitempty"`
 	Turns   *int     `json:"turns,omitempty"`

@@ -101,12 +101,13 @@ var asked = []QuestionKind{QuestionApproval, QuestionChanges, QuestionOutside, Q
 // ask asks the hooks on questions, of which those that may answer do so in the user's place, and
 // then the user. A hook that fails is an error, which denies.
 func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error) {
+	q.ID = c.session.questionID()
 	if !slices.Contains(asked, q.Kind) {
 		return c.cb.Ask(ctx, q)
 	}
 	for _, k := range c.session.hooksOnCall(extension.OnQuestion, p) {
 		in := c.session.callInput(extension.OnQuestion, p)
-		in.Reason, in.Rule, in.Diff, in.Kind = q.Reason, q.Rule, cmp.Or(q.Diff, q.Call.Access.Diff), string(q.Kind)
+		in.Question, in.Reason, in.Rule, in.Diff, in.Kind = q.ID, q.Reason, q.Rule, cmp.Or(q.Diff, q.Call.Access.Diff), string(q.Kind)
 		in.Access.Outside = in.Access.Outside || q.Kind == QuestionOutside
 		c.cb.clock.pause()
 		answer, err := c.session.hooks.ask(ctx, c.session, c.cb, k, in)
@@ -124,7 +125,7 @@ func (c *calls) ask(ctx context.Context, p *pending, q Question) (Answer, error)
 			a.By = k.called()
 			p.answeredBy = a.By
 			c.response.Answered = append(c.response.Answered, HookAnswer{p.tool.Name, p.call.Access.Object,
-				cmp.Or(a.Verdict, "no"), a.Reason, a.By})
+				Verdict(a.Verdict.String()), a.Reason, a.By})
 			c.cb.OnNotice(Notice{Kind: NoticeAnswered, Answered: &Answered{q, a}})
 			return a, nil
 		}

@@ -86,6 +86,9 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 			q.Effects = maskedEffects(*q.Effects, s.mask)
 		}
 	}
+	if q.ID == "" {
+		q.ID = s.clock.session.questionID()
+	}
 	return s.cb.Ask(ctx, q)
 }
 

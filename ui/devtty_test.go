@@ -54,23 +54,23 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 	}{
 		{"y", []string{"y\n"}, `verdict="yes" reason="" rule="" input= err=<nil>.`},
 		{"yes", []string{"YES\n"}, `verdict="yes" `},
-		{"Enter", []string{"\n"}, `verdict="" reason="" rule="" input= err=<nil>.`},
-		{"the end of the input", []string{"\x04"}, `verdict="" reason="" rule="" input= err=<nil>.`},
-		{"a yes without Enter", []string{"y\x04"}, `verdict="" reason="" rule="" input= err=<nil>.`},
-		{"no, and why", []string{"n use rmdir\n"}, `verdict="" reason="use rmdir" `},
+		{"Enter", []string{"\n"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
+		{"the end of the input", []string{"\x04"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
+		{"a yes without Enter", []string{"y\x04"}, `verdict="no" reason="" rule="" input= err=<nil>.`},
+		{"no, and why", []string{"n use rmdir\n"}, `verdict="no" reason="use rmdir" `},
 		{"always", []string{"a\n"}, `verdict="session" reason="" rule="" `},
 		{"a rule", []string{"a bash(rm:*)\n"}, `verdict="session" reason="" rule="bash(rm:*)" `},
 		{"for good", []string{"forever\n"}, `verdict="forever" reason="" rule="" `},
 		{"quit", []string{"q\n"}, `verdict="stop" `},
 		{"a wrong rule", []string{"A bash(ls:*)\n",
 			"<not an answer: the rule bash(ls:*) would not allow this call", "<" + prompt,
-			"n\n"}, `verdict="" `},
+			"n\n"}, `verdict="no" `},
 		{"no answers", []string{"s\n", "<" + list, "<" + prompt, "d\n", "<" + list, "<" + prompt, "yes please\n",
-			"<" + list, "<" + prompt, "\n"}, `verdict="" `},
+			"<" + list, "<" + prompt, "\n"}, `verdict="no" `},
 		{"help", []string{"?\n", "<Enter alone means no", "<" + prompt, "y\n"}, `verdict="yes" `},
-		{"all of it", []string{"p\n", "<rm -r build", "<" + prompt, "n\n"}, `verdict="" `},
+		{"all of it", []string{"p\n", "<rm -r build", "<" + prompt, "n\n"}, `verdict="no" `},
 		{"edit", []string{"e\n", "<new command", "<: ", "rmdir build\n"},
-			`verdict="" reason="" rule="" input={"command":"rmdir build","timeout":5} err=<nil>.`},
+			`verdict="no" reason="" rule="" input={"command":"rmdir build","timeout":5} err=<nil>.`},
 		{"edit nothing", []string{"e\n", "<new command", "<: ", "\n", "<unchanged", "<" + prompt, "q\n"},
 			`verdict="stop" `},
 	} {
@@ -98,7 +98,7 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 // answers no question, whether it had the terminal before or takes it meanwhile.
 func TestAPagersKeysAreNoAnswers(t *testing.T) {
 	const taken = "another program has the terminal"
-	nobody := fmt.Sprintf(`verdict="" reason="" rule="" input= err=%v.`, agent.ErrNobody)
+	nobody := fmt.Sprintf(`verdict="no" reason="" rule="" input= err=%v.`, agent.ErrNobody)
 	keysOneByOne := func(k *talk) {
 		fd := ttyFd(t, k.tty)
 		modes := termios(t, k.tty)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/ui/screen"
 )
 
 // commandInput is the input of the tool that commands are asked about.
@@ -372,4 +374,32 @@ func TestNothingUnseenIsAllowed(t *testing.T) {
 	k.expect("(n) ")
 	k.answerWith("y")
 	k.isAnswer(answers, agent.Answer{Verdict: agent.Yes})
+}
+
+// The keys of the terminal and the words of programs are the same answers.
+func TestKeysAndWordsAreTheSameAnswers(t *testing.T) {
+	changed := agent.Question{Kind: agent.QuestionApproval}
+	changed.Call.Access.Changed = "now"
+	for _, q := range []agent.Question{
+		{Kind: agent.QuestionApproval}, changed, {Kind: agent.QuestionChanges}, {Kind: agent.QuestionChanges, Lasts: true},
+		{Kind: agent.QuestionOutside}, {Kind: agent.QuestionWhole}, {Kind: agent.QuestionPlan}, {Kind: agent.QuestionMemory},
+	} {
+		var keys, words []string
+		for _, key := range screen.Keys(screen.Approval{Question: q}) {
+			if key == "e" && q.Kind == agent.QuestionPlan {
+				key = "a" // for a plan e is a yes to edits
+			}
+			if key != "e" && key != "p" {
+				keys = append(keys, key)
+			}
+		}
+		for _, v := range q.Verdicts() {
+			words = append(words, keyOf(agent.Answer{Verdict: v}, grants))
+		}
+		slices.Sort(keys)
+		slices.Sort(words)
+		if !slices.Equal(keys, words) {
+			t.Errorf("%s: keys %v, words of programs %v", q.Kind, keys, words)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type Request struct {
 	Server, Message string
 	URL             string // the address to open; "" for a form
 	Fields          []Field
+	Schema          json.RawMessage // the form's flat JSON Schema, as the server sent it; nil for an address
 }
 
 // Field is one value of a form.
@@ -317,6 +318,7 @@ func request(server string, p *sdk.ElicitParams) (Request, error) {
 	if err := json.Unmarshal(raw, &form); err != nil {
 		return r, err
 	}
+	r.Schema = raw
 	var properties map[string]property
 	if len(form.Properties) > 0 {
 		if err := json.Unmarshal(form.Properties, &properties); err != nil {

@@ -175,17 +175,14 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		}
 		c.Failure(&agent.Failure{Kind: agent.KindApproval, What: what, Err: why, Hint: hint(denied)})
 	}
-	verdict := verdictWord(answer)
+	verdict := answer.Verdict.String()
 	if err != nil {
 		verdict = "no"
 	}
-	c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
+	c.event(approvalEvent{"approval", q.ID, q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
 		nobody, answer.Reason, q.Rule, q.Call.Agent, ""})
 	return answer, err
 }
-
-// verdictWord is an answer's verdict in JSON.
-func verdictWord(a agent.Answer) string { return cmp.Or(string(a.Verdict), "no") }
 
 // event writes one line of jsonl, after those that wait.
 func (c *callbacks) event(e any) {
@@ -296,7 +293,7 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	case c.runner.Format != JSONL:
 	case n.Answered != nil:
 		q, a := n.Answered.Question, n.Answered.Answer
-		c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdictWord(a), false, a.Reason,
+		c.event(approvalEvent{"approval", q.ID, q.Call.ID, q.Call.Name, q.Call.Access.Object, a.Verdict.String(), false, a.Reason,
 			q.Rule, q.Call.Agent, a.By})
 	case n.Retry != nil:
 		e := retryEvent{Type: "retry", Try: n.Retry.Try, Tries: n.Retry.Tries, WaitMS: n.Retry.Wait.Milliseconds(),

@@ -155,16 +155,17 @@ type callResultEvent struct {
 }
 
 type approvalEvent struct {
-	Type   string `json:"type"` // approval
-	ID     string `json:"id"`
-	Tool   string `json:"tool"`
-	Object string `json:"object"`
-	Answer string `json:"answer"` // no, yes, session, forever, stop
-	Nobody bool   `json:"nobody"` // true when no one could be asked
-	Reason string `json:"reason"`
-	Rule   string `json:"rule"` // the narrowest rule that would allow the call
-	Agent  string `json:"agent,omitempty"`
-	By     string `json:"by,omitempty"` // the hook that answered
+	Type     string `json:"type"`     // approval
+	Question string `json:"question"` // its id
+	ID       string `json:"id"`
+	Tool     string `json:"tool"`
+	Object   string `json:"object"`
+	Answer   string `json:"answer"` // no, yes, session, forever, stop
+	Nobody   bool   `json:"nobody"` // true when no one could be asked
+	Reason   string `json:"reason"`
+	Rule     string `json:"rule"` // the narrowest rule that would allow the call
+	Agent    string `json:"agent,omitempty"`
+	By       string `json:"by,omitempty"` // the hook that answered
 }
 
 type retryEvent struct {

@@ -1,0 +1,314 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/tool/mcp"
+	"artoo/tool/text"
+)
+
+// QuestionKind decides what an answer means.
+type QuestionKind string
+
+// The kinds of question.
+const (
+	QuestionApproval QuestionKind = "approval"
+	// QuestionSteps asks, in Reason, whether a turn whose steps are used up goes on: yes or no.
+	QuestionSteps QuestionKind = "steps"
+	// QuestionChanges asks whether the effects of a command that ran on a layer land. A lasting
+	// yes, where Lasts allows it, is for this line as long as it does nothing else.
+	QuestionChanges QuestionKind = "changes"
+	// QuestionOutside asks whether a command that the sandbox denied something, which Reason
+	// names, runs once more, on the host. There is no lasting yes.
+	QuestionOutside QuestionKind = "outside"
+	// QuestionWhole asks whether a background command that may not write what Reason names starts
+	// again, with the whole project writable except what programs run automatically. No yes
+	// lasts; Rule allows it unasked.
+	QuestionWhole QuestionKind = "whole"
+	// QuestionPlan asks whether the model's Plan is approved: Yes sets the mode Then,
+	// YesForSession the mode edits. With No the reason goes to the model.
+	QuestionPlan QuestionKind = "plan"
+	// QuestionMemory asks whether the line that is the call's object is added to the project's memory.
+	QuestionMemory QuestionKind = "memory"
+	// QuestionChoice is the model's own: Text, and perhaps Choices. Answer.Text is the answer, ""
+	// where the user gave none.
+	QuestionChoice QuestionKind = "choice"
+	// QuestionCompact asks what becomes of the old part of a history that is too long: Text, and
+	// Choices of which one is Answer.Text; "" is a trim.
+	QuestionCompact QuestionKind = "compact"
+	// QuestionForm is an MCP server's, during Call: a form to fill in, or an address to open, in
+	// Form. Answer.Form is the answer.
+	QuestionForm QuestionKind = "form"
+)
+
+// Question asks whether a call may run, or what else the user has to decide.
+type Question struct {
+	ID   string // "q1", "q2", …: unique among the questions of an agent and its sub-agents
+	Kind QuestionKind
+	Call Call
+	Dir  string // the directory that the tools work in, absolute
+	// Input is the input of a server's call in JSON, masked, as it is shown; "" for other calls.
+	Input string
+	// Reason is Reasons in a few words; may be "". Own are the project's own programs that would run.
+	Reason  string
+	Reasons []permission.Reason
+	Own     []string
+	// Place is where the call's command would run.
+	Place permission.Place
+	// Network reports that the sandbox of that place does not hold the network.
+	Network bool
+	// Rule is the narrowest rule that would allow this very call, Suggested the wider one that
+	// `a` could take.
+	Rule, Suggested string
+	// Effects and Diff, masked, are what a command did on a layer; nil and "" for other questions.
+	Effects *permission.Effects
+	Diff    string
+	// Lasts reports that a yes to QuestionChanges may hold for the same line later in the session.
+	Lasts bool
+	// Covers explains why a rule would not allow this call; an answer with such a rule approves
+	// nothing. Only the goroutine that is asked may call it, before it answers; may be nil.
+	Covers func(rule string) error
+	// Plan is Markdown, Text and Choices are plain; all are the model's words, except for
+	// QuestionCompact.
+	Plan, Text string
+	Choices    []string
+	Then       permission.Mode
+	Form       *mcp.Request // the server's words; nil for other questions
+	// Number and Of count the questions of one reply, from 1.
+	Number, Of int
+}
+
+// OwnPrograms reports whether the question is about the project's own programs: a lasting yes
+// without a rule then trusts the project to run them.
+func (q Question) OwnPrograms() bool {
+	return q.Kind == QuestionApproval &&
+		slices.ContainsFunc(q.Reasons, func(r permission.Reason) bool { return r.Code == permission.OwnPrograms })
+}
+
+// Verdict is the decision of an Answer.
+type Verdict string
+
+// The verdicts. The zero value is no, which programs write as "no".
+const (
+	No            Verdict = ""
+	Yes           Verdict = "yes"
+	YesForSession Verdict = "session" // and Answer.Rule holds until the session ends
+	YesForever    Verdict = "forever" // and Answer.Rule is written to the user's file
+	StopTurn      Verdict = "stop"    // no, and the turn ends
+	// Withhold is no to QuestionChanges, and the model does not get the output either.
+	Withhold Verdict = "withhold"
+	Cancel   Verdict = "cancel" // QuestionForm ends without an answer
+)
+
+// String is the verdict as programs write it.
+func (v Verdict) String() string { return cmp.Or(string(v), "no") }
+
+// Answer is what the user answered. The zero value is no.
+type Answer struct {
+	Verdict Verdict
+	Reason  string // It goes to the model with No; may be "".
+	Rule    string // It counts for YesForSession and YesForever; "" means Question.Rule.
+	Text    string // It answers QuestionChoice and QuestionCompact.
+	// Input is the call's input, in JSON, as it was edited; nil otherwise. With Yes it runs unless
+	// a rule denies it; else it is planned and asked about again.
+	Input []byte
+	By    string // the hook or program that answered; "" for the user
+	// Form answers QuestionForm; its zero value cancels.
+	Form mcp.Answer
+}
+
+// Answered is a question that a hook answered in the user's place.
+type Answered struct {
+	Question Question
+	Answer   Answer
+}
+
+// Title is the question in a few words, of which some are the model's or a server's: untrusted.
+func (q Question) Title() string {
+	object := strings.TrimSpace(q.Call.Access.Verb + " " + text.FirstLine(q.Call.Access.Object))
+	switch q.Kind {
+	case QuestionSteps:
+		return q.Reason
+	case QuestionChoice, QuestionCompact:
+		return q.Text
+	case QuestionPlan:
+		return "approve the plan?"
+	case QuestionMemory:
+		return "remember " + text.FirstLine(q.Call.Access.Object) + "?"
+	case QuestionForm:
+		return q.Form.Server + ": " + q.Form.Message
+	case QuestionChanges:
+		return "apply the changes of " + object + "?"
+	case QuestionOutside:
+		return "outside the sandbox: " + object + "?"
+	case QuestionWhole:
+		return "with the whole project writable: " + object + "?"
+	}
+	return object + "?"
+}
+
+// Verdicts are the answers that the question takes. The terminal's keys stand for them; programs
+// write them as they are. It is the one table of what a kind of question can be answered with.
+func (q Question) Verdicts() []Verdict {
+	switch q.Kind {
+	case QuestionChanges:
+		if q.Lasts {
+			return []Verdict{Yes, No, Withhold, YesForSession, StopTurn}
+		}
+		return []Verdict{Yes, No, Withhold, StopTurn}
+	case QuestionPlan:
+		return []Verdict{Yes, YesForSession, No, StopTurn}
+	case QuestionMemory, QuestionOutside, QuestionWhole, QuestionChoice:
+		return []Verdict{Yes, No, StopTurn}
+	case QuestionForm:
+		return []Verdict{Yes, No, Cancel, StopTurn}
+	case QuestionSteps, QuestionCompact:
+		return []Verdict{Yes, No}
+	}
+	if q.Call.Access.Changed != "" { // No rule would cover it.
+		return []Verdict{Yes, No, StopTurn}
+	}
+	return []Verdict{Yes, No, YesForSession, YesForever, StopTurn}
+}
+
+// QuestionEvent is a question as programs get it: on the event stream, on a hook's or an ask
+// program's standard input. Its texts are untrusted. Fields that a kind has no use for are left out.
+type QuestionEvent struct {
+	Type      string          `json:"type"` // question
+	ID        string          `json:"id"`
+	Kind      QuestionKind    `json:"kind"`
+	Title     string          `json:"title"`             // the question in a few words
+	Answers   []string        `json:"answers"`           // those that count
+	Call      string          `json:"call,omitempty"`    // the id of the call in question
+	Tool      string          `json:"tool,omitempty"`    // that call's tool
+	Input     json.RawMessage `json:"input,omitempty"`   // its whole input, masked
+	Object    string          `json:"object,omitempty"`  // its command, path or address
+	Dir       string          `json:"dir,omitempty"`     // the directory that commands start in
+	Outside   bool            `json:"outside,omitempty"` // it would run outside the sandbox
+	Reason    string          `json:"reason,omitempty"`  // why artoo asks
+	Rule      string          `json:"rule,omitempty"`    // the narrowest rule that would allow it
+	Suggested string          `json:"suggested,omitempty"`
+	Diff      string          `json:"diff,omitempty"`    // the change in question, as a unified diff
+	Changes   []string        `json:"changes,omitempty"` // what a command changed on its layer
+	Plan      string          `json:"plan,omitempty"`    // Markdown
+	Choices   []string        `json:"choices,omitempty"`
+	Form      *FormEvent      `json:"form,omitempty"`
+	Agent     string          `json:"agent,omitempty"` // the sub-agent whose question it is
+}
+
+// FormEvent is what an MCP server wants to know: the values of a form, or that an address is opened.
+type FormEvent struct {
+	Server  string          `json:"server"`
+	Message string          `json:"message"`
+	URL     string          `json:"url,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"` // a flat JSON Schema of the values
+}
+
+// AnswerEvent is an answer as programs give it.
+type AnswerEvent struct {
+	ID     string          `json:"id"`
+	Answer string          `json:"answer"`
+	Reason string          `json:"reason,omitempty"`
+	Rule   string          `json:"rule,omitempty"`
+	Text   string          `json:"text,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"` // of QuestionApproval the edited input, of QuestionForm the values
+}
+
+// Event is the question as programs get it. mask replaces keys in the call's input; nil masks nothing.
+func (q Question) Event(mask func(string) string) QuestionEvent {
+	e := QuestionEvent{Type: "question", ID: q.ID, Kind: q.Kind, Title: q.Title(), Call: q.Call.ID, Tool: q.Call.Name,
+		Object: q.Call.Access.Object, Dir: q.Dir, Reason: q.Reason, Rule: q.Rule, Suggested: q.Suggested,
+		Outside: q.Kind == QuestionOutside || q.Kind == QuestionApproval && q.Call.Access.Command != "" && q.Place == permission.PlaceHost,
+		Diff:    cmp.Or(q.Diff, q.Call.Access.Diff), Plan: q.Plan, Choices: q.Choices, Agent: q.Call.Agent}
+	for _, v := range q.Verdicts() {
+		e.Answers = append(e.Answers, v.String())
+	}
+	if e.Input = q.Call.Input; mask != nil && e.Input != nil {
+		e.Input = json.RawMessage(mask(string(e.Input)))
+	}
+	if !json.Valid(e.Input) {
+		e.Input = nil
+	}
+	if q.Effects != nil {
+		e.Changes = q.Effects.Short()
+	}
+	if q.Form != nil {
+		e.Form = &FormEvent{Server: q.Form.Server, Message: q.Form.Message, URL: q.Form.URL, Schema: q.Form.Schema}
+	}
+	return e
+}
+
+// Read is a program's answer to the question. The error explains an answer that does not count:
+// it decides nothing, and the question stands.
+func (q Question) Read(e AnswerEvent) (Answer, error) {
+	a := Answer{Verdict: Verdict(e.Answer), Reason: e.Reason, Rule: e.Rule, Text: e.Text}
+	if e.Answer == "no" {
+		a.Verdict = No
+	}
+	if e.Answer == "" || !slices.Contains(q.Verdicts(), a.Verdict) {
+		return Answer{}, fmt.Errorf("%q is no answer to a question of the kind %s: %s", e.Answer, q.Kind,
+			strings.Join(q.Event(nil).Answers, ", "))
+	}
+	lasting := a.Verdict == YesForSession || a.Verdict == YesForever
+	switch {
+	case a.Rule != "" && (q.Kind != QuestionApproval || !lasting):
+		return Answer{}, errors.New("a rule goes with session or forever, as the answer to an approval")
+	case e.Input != nil && (a.Verdict != Yes || q.Kind != QuestionApproval && q.Kind != QuestionForm):
+		return Answer{}, errors.New("input goes with yes, as the answer to an approval or a form")
+	case q.Kind == QuestionChoice && a.Verdict == Yes && a.Text == "":
+		return Answer{}, errors.New("text is missing")
+	case q.Kind == QuestionCompact && a.Verdict == Yes && !slices.Contains(q.Choices, a.Text):
+		return Answer{}, errors.New("text must be one of the choices")
+	case q.Kind == QuestionForm:
+		return q.readForm(a, e.Input)
+	case q.Kind == QuestionApproval && lasting && q.Covers != nil && (a.Rule != "" || !q.OwnPrograms()):
+		return a, q.Covers(cmp.Or(a.Rule, q.Rule))
+	}
+	if e.Input != nil {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(e.Input, &object); err != nil || object == nil {
+			return Answer{}, errors.New("input must be an object")
+		}
+		a.Input = e.Input
+	}
+	return a, nil
+}
+
+func (q Question) readForm(a Answer, input json.RawMessage) (Answer, error) {
+	switch a.Verdict {
+	case No:
+		a.Form.Action = mcp.Decline
+		return a, nil
+	case Cancel, StopTurn:
+		a.Form.Action = mcp.Cancel
+		return a, nil
+	}
+	a.Form = mcp.Answer{Action: mcp.Accept, Content: map[string]any{}}
+	if q.Form.URL != "" {
+		return a, nil
+	}
+	if input != nil {
+		if err := json.Unmarshal(input, &a.Form.Content); err != nil || a.Form.Content == nil {
+			return Answer{}, errors.New("input must be an object with the form's values")
+		}
+	}
+	if err := q.Form.Check(a.Form.Content); err != nil {
+		return Answer{}, err
+	}
+	return a, nil
+}
+
+// questionID numbers the questions of an agent and its sub-agents.
+func (s *session) questionID() string {
+	for s.parent != nil {
+		s = s.parent
+	}
+	return "q" + strconv.FormatInt(s.questions.Add(1), 10)
+}
