@@ -44,7 +44,11 @@ func NewWeb(kinds ...string) *Web {
 }
 
 // SetURL says where the server is reached.
-func (w *Web) SetURL(url string) { w.url = url }
+func (w *Web) SetURL(url string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.url = url
+}
 
 // SetIssuer gives the server of the login another path, and with it another identity.
 func (w *Web) SetIssuer(path string) {
@@ -97,13 +101,13 @@ func (w *Web) ServeHTTP(out http.ResponseWriter, req *http.Request) {
 
 func (w *Web) mcp(out http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
-	session, valid := fmt.Sprint("session-", w.session), w.valid
+	session, valid, address := fmt.Sprint("session-", w.session), w.valid, w.url
 	w.requests = append(w.requests, req.Header.Clone())
 	w.mu.Unlock()
 	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if w.is("token") && token != "right" || w.is("oauth") && (token == "" || token != valid) {
 		if w.is("oauth") {
-			out.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+w.url+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
+			out.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+address+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 		}
 		http.Error(out, "no", http.StatusUnauthorized)
 		return
