@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/oauth2"
 
@@ -244,7 +246,7 @@ func TestAnotherIssuerReusesNothing(t *testing.T) {
 	}
 	server := m.servers[0]
 	server.secret.Lock()
-	server.use(&login{Resource: s.URL, TokenURL: s.URL + "/other/token", Token: &oauth2.Token{}})
+	server.use(&login{Resource: s.URL, Issuer: s.URL + "/other", Token: &oauth2.Token{}})
 	server.secret.Unlock()
 	for what, m := range map[string]*Manager{"this run": m, "the next run": manage(t, run)} {
 		if tools, known := m.Tools("s"); known || len(tools) > 0 {
@@ -257,8 +259,69 @@ func TestAnotherIssuerReusesNothing(t *testing.T) {
 	if now := find(t, m, "echo"); !now.Changed || before[0].Definition == now.Definition {
 		t.Error("the tool counts as seen for the first time")
 	}
-	if c := server.catalogue(); c.Issuer != strings.TrimSuffix(s.URL, "/mcp")+"/other/token" {
+	if c := server.catalogue(); c.Issuer != strings.TrimSuffix(s.URL, "/mcp")+"/other" {
 		t.Errorf("the catalogue is of %s", c.Issuer)
+	}
+}
+
+// A server that names another issuer gets a new login: neither the token nor the client of the old one goes anywhere.
+func TestALoginEndsWhenTheIssuerChanges(t *testing.T) {
+	for what, end := range map[string]func(w *mcptest.Web, store *tokens, resource string){
+		"refused": func(w *mcptest.Web, _ *tokens, _ string) { w.Expire(false) },
+		"expired by its own date": func(_ *mcptest.Web, store *tokens, resource string) {
+			l := &login{}
+			if err := json.Unmarshal(store.kept[resource], l); err != nil {
+				t.Fatal(err)
+			}
+			l.Token.Expiry = time.Now().Add(-time.Hour)
+			data, err := json.Marshal(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store.kept[resource] = data
+		},
+	} {
+		w, s := startWeb(t, "oauth")
+		store := &tokens{kept: map[string][]byte{}}
+		run := Config{Servers: []extension.Server{s}, Tokens: store}
+		sign := run
+		sign.Login, sign.Redirect = browse, "http://127.0.0.1:1/callback"
+		if err := manage(t, sign).Login(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		end(w, store, s.URL)
+		w.SetIssuer("/other")
+		before := len(w.Requests())
+		m := manage(t, run)
+		_, err := m.List(t.Context(), "s")
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindAuth || e.Hint != "artoo mcp login s" || m.Servers()[0].State != NeedsLogin {
+			t.Errorf("%s: %v, %s", what, err, m.Servers()[0].State)
+		}
+		if w.Renewed() != 0 {
+			t.Errorf("%s: the refresh token went to the old issuer", what)
+		}
+		if data := store.kept[s.URL]; data != nil {
+			t.Errorf("%s: still kept: %s", what, data)
+		}
+		asked := len(w.Requests())
+		if _, err := manage(t, run).List(t.Context(), "s"); err == nil {
+			t.Errorf("%s: the next run has a login", what)
+		}
+		for _, h := range w.Requests()[asked:] {
+			if h.Get("Authorization") != "" {
+				t.Errorf("%s: the next run sends the old token", what)
+			}
+		}
+		if what == "refused" && asked == before {
+			t.Errorf("%s: the server was not asked", what)
+		}
+		if err := manage(t, sign).Login(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if l := (&login{}); json.Unmarshal(store.kept[s.URL], l) != nil || l.Issuer != strings.TrimSuffix(s.URL, "/mcp")+"/other" {
+			t.Errorf("%s: the new login is of %s", what, l.Issuer)
+		}
+		call(t, manage(t, run), "echo", "", CallOptions{})
 	}
 }
 

@@ -32,10 +32,12 @@ type Tokens interface {
 	Lock(ctx context.Context, key string) (unlock func(), err error)
 }
 
-// login is what a login brought: a token, and where and as whom it is renewed. A token is only ever
-// sent to the server that it was made for, and renewed where it came from.
+// login is what a login brought: a token, and where and as whom it is renewed. It belongs to a resource and an issuer: a
+// token is only ever sent to the server that it was made for, and renewed while that names the same issuer.
 type login struct {
 	Resource string           `json:"resource"`
+	Issuer   string           `json:"issuer"`
+	Metadata string           `json:"resource_metadata,omitempty"` // the address at which the server named the issuer; "" for the usual places
 	ClientID string           `json:"client_id"`
 	Secret   string           `json:"client_secret,omitempty"`
 	Style    oauth2.AuthStyle `json:"style,omitempty"`
@@ -54,15 +56,15 @@ func (s *server) issuer() string {
 	if s.logged == nil {
 		return ""
 	}
-	return s.logged.TokenURL
+	return s.logged.Issuer
 }
 
 // use makes a login, which may be nil, the one in use; secret is held. What was listed with a login
 // from elsewhere is not known any more. Its pins stay: they only restrict.
 func (s *server) use(l *login) {
 	s.logged = l
-	if c := s.catalogue(); l != nil && c.Issuer != l.TokenURL && !c.Listed.IsZero() {
-		s.store(&catalogue{Issuer: l.TokenURL, Pinned: c.Pinned, Shown: c.Shown})
+	if c := s.catalogue(); l != nil && c.Issuer != l.Issuer && !c.Listed.IsZero() {
+		s.store(&catalogue{Issuer: l.Issuer, Pinned: c.Pinned, Shown: c.Shown})
 	}
 }
 
@@ -103,7 +105,7 @@ func (s *server) bearer(ctx context.Context) (string, error) {
 	if l.Token.Valid() || l.Token.RefreshToken == "" {
 		return l.Token.AccessToken, nil
 	}
-	if l, err = s.refresh(ctx, l.Token.AccessToken); err != nil {
+	if l, err = s.refresh(ctx, l.Token.AccessToken, l.Metadata); err != nil {
 		return "", err
 	}
 	return l.Token.AccessToken, nil
@@ -169,9 +171,33 @@ func (s *server) save(ctx context.Context, l *login) error {
 	return s.m.config.Tokens.Save(ctx, s.resource(), data)
 }
 
+// issuers are the issuers that a server names in its metadata, which may lie at the address metadata; nil where it has
+// none.
+func (s *server) issuers(ctx context.Context, metadata string) []string {
+	u, err := url.Parse(s.resource())
+	if err != nil {
+		return nil
+	}
+	at := func(path string) string { return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String() }
+	for _, place := range []struct{ metadata, resource string }{
+		{metadata, s.resource()},
+		{at("/.well-known/oauth-protected-resource/" + strings.TrimLeft(u.Path, "/")), s.resource()},
+		{at("/.well-known/oauth-protected-resource"), at("")},
+	} {
+		if place.metadata == "" {
+			continue
+		}
+		// As the library does, which reads it once more at a login: what cannot be read names no one.
+		if found, err := oauthex.GetProtectedResourceMetadata(ctx, place.metadata, place.resource, s.m.httpClient()); err == nil && found != nil {
+			return found.AuthorizationServers
+		}
+	}
+	return nil
+}
+
 // refresh renews a token that is not valid any more. One process renews it, the others read what
-// came of that.
-func (s *server) refresh(ctx context.Context, rejected string) (*login, error) {
+// came of that. A login of an issuer that the server, by its metadata, does not name any more is forgotten.
+func (s *server) refresh(ctx context.Context, rejected, metadata string) (*login, error) {
 	s.secret.Lock()
 	defer s.secret.Unlock()
 	if s.m.config.Tokens != nil {
@@ -187,11 +213,17 @@ func (s *server) refresh(ctx context.Context, rejected string) (*login, error) {
 		s.use(l) // Another process may have logged out.
 	}
 	l := s.logged
-	if l == nil || l.Token.RefreshToken == "" {
+	if l == nil {
 		return nil, s.needsLogin("the login has ended")
 	}
 	if l.Token.AccessToken != rejected && l.Token.Valid() {
 		return l, nil
+	}
+	if named := s.issuers(ctx, metadata); named != nil && !slices.Contains(named, l.Issuer) {
+		return nil, errors.Join(s.needsLogin("needs a login: it has users log in elsewhere now"), s.forget(ctx))
+	}
+	if l.Token.RefreshToken == "" {
+		return nil, s.needsLogin("the login has ended")
 	}
 	token, err := l.renew(ctx, s.m.httpClient())
 	if err != nil {
@@ -280,8 +312,12 @@ func (s *server) authorize(req *http.Request, resp *http.Response, token string)
 	case len(s.Headers) > 0 && slices.ContainsFunc(sortedKeys(s.Headers), func(name string) bool { return strings.EqualFold(name, "Authorization") }):
 		return false, &Error{Server: s.Name, Kind: KindAuth, Why: "refuses the header Authorization", Hint: "renew the variable in it"}
 	}
+	metadata := ""
+	for _, c := range challenges {
+		metadata = cmp.Or(metadata, c.Params["resource_metadata"])
+	}
 	if token != "" && !stepUp {
-		if _, err := s.refresh(ctx, token); err == nil {
+		if _, err := s.refresh(ctx, token, metadata); err == nil {
 			return true, nil
 		} else if s.m.config.Login == nil || !isAuth(err) {
 			return false, err
@@ -298,7 +334,7 @@ func (s *server) authorize(req *http.Request, resp *http.Response, token string)
 	if now, err := s.login(ctx); err == nil && now != nil && token != now.Token.AccessToken {
 		return true, nil // another request was faster
 	}
-	h, err := s.handler()
+	h, err := s.handler(s.issuerNow(ctx, metadata), metadata)
 	if err != nil {
 		return false, err
 	}
@@ -311,8 +347,21 @@ func (s *server) authorize(req *http.Request, resp *http.Response, token string)
 	return true, nil
 }
 
-// handler is the library's, which finds the server of the login and asks for the token.
-func (s *server) handler() (*auth.AuthorizationCodeHandler, error) {
+// issuerNow is the issuer at which the library logs in: the first that the server names, else the server itself.
+func (s *server) issuerNow(ctx context.Context, metadata string) string {
+	if named := s.issuers(ctx, metadata); len(named) > 0 {
+		return named[0]
+	}
+	u, err := url.Parse(s.resource())
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// handler is the library's, which finds the server of the login and asks for the token. issuer and metadata are those of
+// the login that it makes.
+func (s *server) handler(issuer, metadata string) (*auth.AuthorizationCodeHandler, error) {
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:           s.m.config.Redirect,
 		RequestRefreshToken:   true,
@@ -324,7 +373,7 @@ func (s *server) handler() (*auth.AuthorizationCodeHandler, error) {
 		ScopeFilter: func(wanted []string) []string {
 			s.secret.Lock()
 			defer s.secret.Unlock()
-			if s.logged == nil {
+			if s.logged == nil || s.logged.Issuer != issuer {
 				return wanted
 			}
 			all := slices.Clone(s.logged.Scopes)
@@ -338,7 +387,7 @@ func (s *server) handler() (*auth.AuthorizationCodeHandler, error) {
 		NewTokenSource: func(ctx context.Context, c *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
 			s.secret.Lock()
 			defer s.secret.Unlock()
-			l := &login{Resource: s.resource(), ClientID: c.ClientID, Secret: c.ClientSecret, Style: c.Endpoint.AuthStyle,
+			l := &login{Resource: s.resource(), Issuer: issuer, Metadata: metadata, ClientID: c.ClientID, Secret: c.ClientSecret, Style: c.Endpoint.AuthStyle,
 				TokenURL: c.Endpoint.TokenURL, Scopes: c.Scopes, Token: token}
 			return oauth2.StaticTokenSource(token), s.save(ctx, l)
 		},
@@ -421,5 +470,14 @@ func (m *Manager) Logout(ctx context.Context, server string) (was bool, err erro
 	if err != nil || l == nil {
 		return false, err
 	}
-	return true, m.config.Tokens.Save(ctx, s.resource(), nil)
+	return true, s.forget(ctx)
+}
+
+// forget leaves nothing of the login; secret is held.
+func (s *server) forget(ctx context.Context) error {
+	s.logged = nil
+	if s.m.config.Tokens == nil {
+		return nil
+	}
+	return s.m.config.Tokens.Save(ctx, s.resource(), nil)
 }
