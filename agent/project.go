@@ -36,7 +36,7 @@ type ProjectOptions struct {
 	// commands. "" keeps nothing longer than the agent.
 	State, Cache string
 	// Confinement is the sandbox of this machine; nil probes for it. With NoLauncher a command may
-	// outlive an artoo that is killed.
+	// outlive an artoo that is killed; MCP servers still do not.
 	Confinement *sandbox.Facts
 	NoLauncher  bool
 	Required    bool     // no command runs without the sandbox

@@ -211,12 +211,12 @@ func outputOf(cmd *exec.Cmd, started chan<- *os.Process) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Nothing of a server outlives artoo, however that ends, and however the server hides it. With the sandbox
-// off that is so for its group only.
+// Nothing of a server outlives artoo, however that ends, and however the server hides it, with the sandbox and without.
 func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
-	for _, kill := range []bool{false, true} {
+	for i := range 4 {
+		kill, sandbox := i%2 == 1, []string{"auto", "off"}[i/2]
 		h := newHeld(t)
 		started := make(chan *os.Process, 1)
 		m := newModel(t, func(n int, _ providertest.Request) providertest.Reply {
@@ -231,7 +231,7 @@ func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
 			}
 			return providertest.Chat(providertest.Text("Done."))
 		})
-		env := m.env(t, "ARTOO_SANDBOX=auto")
+		env := m.env(t, "ARTOO_SANDBOX="+sandbox)
 		configure(t, env, "[mcp.s]\ncommand = "+h.server("modern")+"\n")
 		cmd := exec.Command(artoo, "-p", "find it")
 		cmd.Dir, cmd.Env = t.TempDir(), env
@@ -239,22 +239,24 @@ func TestNothingOfAServerOutlivesArtoo(t *testing.T) {
 		if (err != nil) != kill {
 			t.Errorf("%v:\n%s", err, out)
 		}
-		h.gone(t, fmt.Sprintf("killed %t", kill))
+		h.gone(t, fmt.Sprintf("sandbox %s, killed %t", sandbox, kill))
 	}
-	h := newHeld(t)
-	env := home(t, "ARTOO_SANDBOX=auto")
-	configure(t, env, "[mcp.s]\ncommand = "+h.server("modern")+"\n")
-	cmd := exec.Command(artoo, "mcp", "call", "s", "hang")
-	cmd.Dir, cmd.Env = t.TempDir(), env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	for _, sandbox := range []string{"auto", "off"} {
+		h := newHeld(t)
+		env := home(t, "ARTOO_SANDBOX="+sandbox)
+		configure(t, env, "[mcp.s]\ncommand = "+h.server("modern")+"\n")
+		cmd := exec.Command(artoo, "mcp", "call", "s", "hang")
+		cmd.Dir, cmd.Env = t.TempDir(), env
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		h.awaitStart(t)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // it was killed
+		h.gone(t, "artoo mcp call, sandbox "+sandbox+", killed")
 	}
-	h.awaitStart(t)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
-	_ = cmd.Wait() // it was killed
-	h.gone(t, "artoo mcp call, killed")
 }
 
 // A session goes on whatever its servers send, and takes at most 96 MB for it.
