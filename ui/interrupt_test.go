@@ -4,11 +4,15 @@ package ui
 
 import (
 	"context"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"artoo/agent"
+	"artoo/tool/extension"
+	"artoo/tool/mcp"
+	"artoo/tool/shell"
 	"artoo/ui/prompt"
 )
 
@@ -31,6 +35,40 @@ func TestCtrlCStopsTheTurn(t *testing.T) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("the prompt took %v", took)
 	}
+	k.send("\x04")
+	k.end()
+}
+
+// While a server starts the first Ctrl-C is for that start alone.
+func TestCtrlCSkipsTheStartOfAServer(t *testing.T) {
+	starting, release, goesOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	m := mcp.New(mcp.Config{Servers: []extension.Server{{Name: "s", Command: []string{"true"}}}, Start: func(*exec.Cmd, extension.Server) (shell.Started, error) {
+		close(starting)
+		<-release
+		return nil, errTest
+	}})
+	t.Cleanup(func() {
+		close(release)
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		if _, err := m.List(ctx, "s"); err == nil || ctx.Err() != nil {
+			t.Errorf("the list: %v, the turn: %v", err, ctx.Err())
+		}
+		cb.OnText("goes on here")
+		close(goesOn)
+		<-ctx.Done()
+		return &agent.Response{Text: "goes on here"}, context.Cause(ctx)
+	}}, func(opt *Options) { opt.Agent.Env().MCP = m })
+	k.expect("you: ")
+	k.enter("use it")
+	wanted(k, starting)
+	k.send("\x03")
+	wanted(k, goesOn)
+	k.send("\x03")
+	k.expect("stopped after 3 words")
 	k.send("\x04")
 	k.end()
 }

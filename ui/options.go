@@ -34,7 +34,7 @@ type Terminal struct {
 // Options are what a conversation is made of. Agent, Program, Screen and In have
 // to be set; the rest may stay empty.
 type Options struct {
-	// The terminal. New sets its Screen, Plain, Spoken, Env, Complete, Queued, Output and Kill.
+	// The terminal. New sets its Screen, Plain, Spoken, Env, Complete, Queued, Output, Skip and Kill.
 	prompt.Options
 	// Agent is whose conversation this is: slash commands show and change it
 	// between turns, and a session that it resumed is shown at the start.

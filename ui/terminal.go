@@ -223,7 +223,7 @@ func (t *Terminal) died() <-chan time.Time {
 	return t.opt.Clock.After(signalWait)
 }
 
-// interrupter is what Ctrl-C does in a turn: it stops it. Another one kills the commands, and a
+// interrupter is what Ctrl-C does in a turn that waits for no server's start: it stops it. Another one kills the commands, and a
 // while later one leaves. Called by the prompt's goroutine.
 func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
 	var first time.Time
@@ -302,8 +302,14 @@ func New(opt Options) (*Terminal, error) {
 	o := &t.opt.Options
 	o.Screen, o.Plain, o.Spoken = opt.Screen, opt.Profile == screen.Plain, opt.Profile == screen.Spoken
 	o.Clock, o.Env, o.Kill = o.Clock.OrReal(), t.variable, opt.Sender.Kill
-	o.Complete, o.Queued, o.Output = t.completions, t.queued, opt.Screen.SoFar
+	o.Complete, o.Queued, o.Output, o.Skip = t.completions, t.queued, opt.Screen.SoFar, t.skip
 	return t, nil
+}
+
+// skip ends the waiting for MCP servers that start, and reports whether anything waited.
+func (t *Terminal) skip() bool {
+	m := t.opt.Agent.Env().MCP
+	return m != nil && m.Skip()
 }
 
 // errLeave is returned by the commands that end the conversation.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"artoo/tool/extension"
 	"artoo/tool/mcp/mcptest"
+	"artoo/tool/shell"
 )
 
 // What a server defines is bounded as a whole, not only page by page, and so is what is kept of it.
@@ -104,6 +106,53 @@ func TestChangesInALoopAreListedInPeace(t *testing.T) {
 			}
 		}
 		inPeace(5)
+	})
+}
+
+// The user can skip a start once: what waits for it fails, and nothing waits for it again before Restart.
+func TestAStartIsSkippedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		m := New(Config{Servers: []extension.Server{{Name: "s", Command: []string{"true"}}}, Start: func(*exec.Cmd, extension.Server) (shell.Started, error) {
+			<-release
+			return nil, errors.New("it does not start")
+		}})
+		results := make(chan error, 3)
+		list := func() {
+			_, err := m.List(t.Context(), "s")
+			results <- err
+		}
+		skipped := func() {
+			t.Helper()
+			if e, ok := errors.AsType[*Error](<-results); !ok || e.Hint != "/mcp s waits for it" {
+				t.Errorf("got %v", e)
+			}
+		}
+		if m.Skip() {
+			t.Error("nothing waits, and something was skipped")
+		}
+		go list()
+		go list()
+		synctest.Wait()
+		if !m.Skip() || m.Skip() {
+			t.Error("a start is skipped other than once")
+		}
+		skipped()
+		skipped()
+		list()
+		skipped()
+		if err := m.Restart("s"); err != nil {
+			t.Fatal(err)
+		}
+		go list()
+		synctest.Wait()
+		close(release)
+		if e, ok := errors.AsType[*Error](<-results); !ok || e.Kind != KindConfig {
+			t.Errorf("the end of the start: %v", e)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

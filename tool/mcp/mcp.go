@@ -281,7 +281,16 @@ func (m *Manager) Call(ctx context.Context, t Tool, args json.RawMessage, o Call
 	return s.call(ctx, t, args, o)
 }
 
-// Restart lets a server that failed start again at once when it is next used.
+// Skip ends the waiting for all servers that start, with an error for those that wait; a start goes on, and is not waited
+// for until Restart. It reports whether anything waited.
+func (m *Manager) Skip() (waited bool) {
+	for _, s := range m.all() {
+		waited = s.skip() || waited
+	}
+	return waited
+}
+
+// Restart lets a server that failed start again at once when it is next used, and one that was skipped be waited for.
 func (m *Manager) Restart(server string) error {
 	s, err := m.find(server)
 	if err == nil {

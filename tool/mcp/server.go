@@ -55,11 +55,33 @@ func newServer(m *Manager, s extension.Server) *server {
 	return &server{Server: s, m: m, keep: newKeeper(m.config, s), state: NeverStarted}
 }
 
-// start is a start that is under way; link and err count when done is closed.
+// start is a start that is under way; link and err count when done is closed. The server's mu guards waiting and skip.
 type start struct {
-	done chan struct{}
-	link *link
-	err  error
+	done    chan struct{}
+	link    *link
+	err     error
+	waiting int           // so many calls wait for it
+	skip    chan struct{} // closed when the user does not want to wait for it
+}
+
+// skip has nothing wait for a start that is under way, and reports whether something did.
+func (s *server) skip() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting == nil || s.starting.waiting == 0 || isClosed(s.starting.skip) {
+		return false
+	}
+	close(s.starting.skip)
+	return true
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // link is a connection to a server.
@@ -91,14 +113,7 @@ func (g gate) enter(ctx context.Context) error {
 
 func (g gate) leave() { <-g }
 
-func (l *link) lost() bool {
-	select {
-	case <-l.done:
-		return true
-	default:
-		return false
-	}
-}
+func (l *link) lost() bool { return isClosed(l.done) }
 
 // end closes the connection and waits until its process is gone.
 func (l *link) end() {
@@ -128,10 +143,13 @@ func (s *server) forgive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures = 0
+	if s.starting != nil && isClosed(s.starting.skip) {
+		s.starting.skip = make(chan struct{})
+	}
 }
 
 // ready is the connection to the server, which is started where it does not run. It waits for a
-// start until ctx is done; the start itself goes on.
+// start until ctx is done or the user skips it; the start itself goes on.
 func (s *server) ready(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	if s.link != nil {
@@ -158,11 +176,18 @@ func (s *server) ready(ctx context.Context) (*link, error) {
 		if s.failures > 0 {
 			pause = time.Until(s.last.Add(pauses[s.failures-1]))
 		}
-		st = &start{done: make(chan struct{})}
+		st = &start{done: make(chan struct{}), skip: make(chan struct{})}
 		s.starting, s.state = st, Starting
 		s.m.running.Go(func() { s.begin(st, pause) })
 	}
+	skip := st.skip
+	st.waiting++
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		st.waiting--
+	}()
 	slow := time.NewTimer(slowStart)
 	defer slow.Stop()
 	for {
@@ -171,6 +196,9 @@ func (s *server) ready(ctx context.Context) (*link, error) {
 			return st.link, st.err
 		case <-slow.C:
 			s.m.notice("server " + s.Name + " is starting")
+		case <-skip:
+			return nil, &Error{Server: s.Name, Kind: KindTimeout, Why: "did not run yet, and the user skipped its start",
+				Hint: "/mcp " + s.Name + " waits for it"}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

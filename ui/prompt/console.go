@@ -227,6 +227,9 @@ func (p *Prompt) Over() error {
 
 // interrupted is a Ctrl-C that did not just clear a line.
 func (p *Prompt) interrupted() {
+	if p.interrupt != nil && p.want == nil && p.opt.Skip != nil && p.opt.Skip() {
+		return
+	}
 	if p.interrupt != nil {
 		p.interrupt() // first: the asking turn must find itself stopped, and not go on with a no
 	}

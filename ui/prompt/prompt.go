@@ -46,6 +46,9 @@ type Options struct {
 	// Output shows the output of a running command (Ctrl-O), on the prompt's goroutine, and
 	// reports whether there is one; nil shows nothing.
 	Output func() bool
+	// Skip ends what a Ctrl-C in a turn ends without the turn, on the prompt's goroutine, and reports
+	// whether there was something of that kind; nil has every Ctrl-C be for the turn.
+	Skip func() bool
 	Ending
 }
 
