@@ -15,6 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/builtin"
@@ -30,17 +32,19 @@ type fileAccess struct {
 	env  *tool.Env // its Dir is where they start; without Files they reach nothing
 	home string    // the directory ~ names; ""
 	own  bool      // the user typed it: an image by its full path may be anywhere
+	// policy decides about the resources that the user did not type as about the model's calls; nil attaches none of them.
+	policy *permission.Policy
 }
 
-func accessOf(env *tool.Env, own bool) fileAccess {
+func accessOf(a *agent.Agent, own bool) fileAccess {
 	home, _ := os.UserHomeDir()
-	return fileAccess{env: env, home: home, own: own}
+	return fileAccess{env: a.Env(), home: home, own: own, policy: a.Policy()}
 }
 
-// Expand is the prompt of a headless run with the files of its @paths. A script may have put words
-// of others into it: only what env, the agent's, reaches comes along. It reads files.
-func Expand(ctx context.Context, env *tool.Env, prompt string) Expansion {
-	return accessOf(env, false).expand(ctx, prompt, nil)
+// Expand is the prompt of a headless run with the files and resources that it names. A script may have put words
+// of others into it: only what the agent reaches unasked comes along. It reads files, and starts servers.
+func Expand(ctx context.Context, a *agent.Agent, prompt string) Expansion {
+	return accessOf(a, false).expand(ctx, prompt, nil)
 }
 
 // abs is where a typed path leads, not cleaned: a/.. is not . when a is a link.
@@ -123,8 +127,8 @@ func (e *expander) word(w atWord) {
 	}
 }
 
-// resource attaches the resource that SERVER:URI names, if the user typed it, and reports whether there is
-// such an MCP server. Text that the user did not type starts none.
+// resource attaches the resource that SERVER:URI names, and reports whether there is such an MCP server. Where the user did
+// not type it, a rule has to let the model read it: else no server is started.
 func (e *expander) resource(word string) bool {
 	m := e.access.env.MCP
 	server, uri, ok := strings.Cut(word, ":")
@@ -132,13 +136,40 @@ func (e *expander) resource(word string) bool {
 		!slices.ContainsFunc(m.Servers(), func(s mcp.Info) bool { return s.Name == server }) {
 		return false
 	}
-	if !e.access.own {
-		e.note("@%s is not attached: only a conversation attaches resources; it is sent as text", word)
+	if why := e.refused(server, uri); why != "" {
+		e.note("@%s is not attached: %s; it is sent as text", word, why)
 		return true
 	}
 	result, err := builtin.ReadServer(e.ctx, e.access.env, server, uri)
 	e.add("@"+word, uri+" of the MCP server "+server, "as the server gives it", result, err)
 	return true
+}
+
+// refused is why a resource may not be read for text that the user did not type, "" where it may.
+func (e *expander) refused(server, uri string) string {
+	if e.access.own {
+		return ""
+	}
+	read, err := builtin.ToolNamed(e.access.env.MCP, mcp.FullName(server, mcp.ResourceName))
+	if err != nil || e.access.policy == nil {
+		return "its resources are not offered here"
+	}
+	input, err := json.Marshal(map[string]string{"uri": uri})
+	if err != nil {
+		return err.Error()
+	}
+	access, err := read.Plan(e.ctx, e.access.env, input)
+	if err != nil {
+		return err.Error()
+	}
+	decision := e.access.policy.Decide(read.Name, access)
+	switch {
+	case decision.Verdict == permission.Run:
+		return ""
+	case decision.Narrow != "":
+		return decision.Reason() + "; --allow " + decision.Narrow + " would"
+	}
+	return decision.Reason()
 }
 
 // path reports whether the path names something, and then attaches it or says why not. typed is

@@ -138,8 +138,9 @@ func TestAnImageThatTheUserNamesMayBeAnywhere(t *testing.T) {
 			}
 		}
 	}
+	a.own = false
 	for _, prompt := range []string{shot, "@" + shot} {
-		if e := Expand(t.Context(), a.env, prompt); len(e.Parts) != 0 || !strings.Contains(strings.Join(e.Notes, "\n"), "outside the project") {
+		if e := a.expand(t.Context(), prompt, nil); len(e.Parts) != 0 || !strings.Contains(strings.Join(e.Notes, "\n"), "outside the project") {
 			t.Errorf("the prompt of a headless run, %q: %d parts, %q", prompt, len(e.Parts), e.Notes)
 		}
 	}

@@ -118,25 +118,48 @@ func (t *Terminal) runServerPrompt(ctx context.Context, server, name, arg string
 	if name == "" {
 		return t.listPrompts(ctx, server)
 	}
-	values, err := promptValues(arg)
-	if err != nil {
-		return err
-	}
-	var messages []mcp.Message
-	err = t.startServer(ctx, func(ctx context.Context) (err error) {
-		messages, err = m.GetPrompt(ctx, server, name, values, mcp.CallOptions{})
+	var text string
+	var parts []provider.Part
+	err := t.startServer(ctx, func(ctx context.Context) (err error) {
+		text, parts, err = ServerPrompt(ctx, m, server, name, arg)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	text, parts := promptMessage(server, name, messages)
-	if text == "" && parts == nil {
-		return fmt.Errorf("the prompt %s of %s is empty", name, server)
-	}
 	t.Text(fmt.Sprintf("the prompt %s of the MCP server %s is sent:", name, server))
 	t.Block(oneLine(text))
 	return t.turn(ctx, text, append(parts, t.takeShared()...))
+}
+
+// ServerPrompt is the message that a prompt of a server becomes with the values of arg, which are NAME=VALUE words. It
+// starts the server.
+func ServerPrompt(ctx context.Context, m *mcp.Manager, server, name, arg string) (text string, parts []provider.Part, err error) {
+	values, err := promptValues(arg)
+	if err != nil {
+		return "", nil, &agent.Failure{Kind: agent.KindUsage, What: "/mcp:" + server + ":" + name, Err: err, Hint: "artoo mcp prompt " + server + " lists the values"}
+	}
+	messages, err := m.GetPrompt(ctx, server, name, values, mcp.CallOptions{})
+	if err != nil {
+		return "", nil, err
+	}
+	text, parts = promptMessage(server, name, messages)
+	if text == "" && parts == nil {
+		return "", nil, fmt.Errorf("the prompt %s of %s is empty", name, server)
+	}
+	return text, parts, nil
+}
+
+// PromptCall is the server and the prompt that a line /mcp:SERVER:PROMPT names, with its values; ok is false for another
+// line.
+func PromptCall(line string) (server, name, values string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "/")
+	if !ok {
+		return "", "", "", false
+	}
+	command, values := cutWord(rest)
+	server, name, ok = mcpPrompt(command)
+	return server, name, values, ok && name != ""
 }
 
 // promptMessage is the message that a server's prompt becomes: its texts are the server's words, not the

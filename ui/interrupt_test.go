@@ -69,6 +69,7 @@ func TestCtrlCSkipsTheStartOfAServer(t *testing.T) {
 	wanted(k, goesOn)
 	k.send("\x03")
 	k.expect("stopped after 3 words")
+	k.expect(pasteOn + "you: ")
 	k.send("\x04")
 	k.end()
 }

@@ -122,7 +122,7 @@ func (in Invocation) Message(ctx context.Context, a *agent.Agent, m agent.Messag
 			inserted = append(inserted, prompt.Span{From: from, To: b.Len()})
 		}
 	}
-	e := accessOf(a.Env(), false).expand(ctx, b.String(), inserted)
+	e := accessOf(a, false).expand(ctx, b.String(), inserted)
 	said := provider.Text{Text: fmt.Sprintf("[The user's command /%s stands for:]\n%s", in.Item.Name, strings.TrimSpace(e.Text))}
 	name := in.Item.Agent
 	if own := in.Item.Place.Prefix + name; name != "" && a.HasSubAgent(own) { // A bundle's command means the bundle's agent.

@@ -73,11 +73,14 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 }
 
 // first handles the message that the command line has. Of what a line may begin with, only the name
-// of a skill or command of the user's has a meaning.
+// of a skill or command of the user's, or of a server's prompt, has a meaning.
 func (t *Terminal) first(ctx context.Context) error {
 	l := prompt.Line{Text: t.opt.First}
 	if in, ok := t.invocation(l.Text); ok {
 		return t.invoke(ctx, in, l)
+	}
+	if _, _, _, ok := PromptCall(l.Text); ok {
+		return t.runCommand(ctx, l.Text)
 	}
 	text, parts := t.attach(ctx, l)
 	return t.turn(ctx, text, parts)
@@ -316,7 +319,7 @@ func (t *Terminal) skip() bool {
 var errLeave = errors.New("leave")
 
 // access is what the present session's file tools reach.
-func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent.Env(), true) }
+func (t *Terminal) access() fileAccess { return accessOf(t.opt.Agent, true) }
 
 // attach is the message of a typed line with what its @paths name, which the user is shown.
 func (t *Terminal) attach(ctx context.Context, l prompt.Line) (text string, parts []provider.Part) {

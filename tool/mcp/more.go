@@ -81,7 +81,10 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, err
 	})
 }
 
-const codeNoMethod = -32601
+const (
+	codeNoMethod    = -32601
+	codeWrongParams = -32602
+)
 
 // pages reads pages until the last one, or as many as are taken.
 func pages(next func(cursor string) (string, error)) error {
@@ -186,6 +189,9 @@ func (m *Manager) GetPrompt(ctx context.Context, server, name string, args map[s
 		}, func(r *sdk.GetPromptResult) (sdk.InputRequestMap, string, bool) {
 			return r.InputRequests, r.RequestState, r.NeedsInput()
 		})
+		if hasCode(err, codeWrongParams) {
+			return nil, &Error{Server: s.Name, Kind: KindUsage, Why: "refuses the prompt " + oneLine(name), Err: err, Hint: "artoo mcp prompt " + s.Name + " lists its prompts"}
+		}
 		if err != nil {
 			return nil, err
 		}

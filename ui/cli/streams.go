@@ -221,7 +221,13 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if a.cfg.MaxTime > 0 {
 		in.Until = a.began.Add(time.Duration(a.cfg.MaxTime))
 	}
-	called, isCall, err := a.invocation(prompt)
+	server, name, values, isPrompt := ui.PromptCall(prompt)
+	var called ui.Invocation
+	var isCall bool
+	var err error
+	if !isPrompt {
+		called, isCall, err = a.invocation(prompt)
+	}
 	if err != nil {
 		return err
 	}
@@ -240,7 +246,19 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if line := a.ignored(); line != "" {
 		a.warn(line)
 	}
-	message := ui.Expand(ctx, a.agent.Env(), prompt)
+	var message ui.Expansion
+	if isPrompt {
+		if m := a.agent.Env().MCP; m == nil {
+			err = usage(prompt, "no MCP servers are set up", "artoo mcp add NAME adds one")
+		} else {
+			message.Text, message.Parts, err = ui.ServerPrompt(ctx, m, server, name, values)
+		}
+		if err != nil {
+			return err
+		}
+	} else {
+		message = ui.Expand(ctx, a.agent, prompt)
+	}
 	for _, note := range message.Notes {
 		a.screen.Note(note)
 	}

@@ -263,6 +263,10 @@ func (s *Server) Handle(m Message, write func(msg any)) {
 	case "prompts/list":
 		complete(object{"prompts": []object{{"name": "greet", "arguments": []object{{"name": "who", "required": true}}}}, "ttlMs": 0, "cacheScope": "private"})
 	case "prompts/get":
+		if params.Name != "greet" {
+			reply(nil, &Problem{Code: -32602, Message: "no such prompt"})
+			return
+		}
 		complete(object{"messages": []object{{"role": "user", "content": object{"type": "text", "text": fmt.Sprint("Greet ", params.Arguments["who"], ".")}}}})
 	case "tasks/get":
 		s.mu.Lock()
