@@ -117,7 +117,9 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 		if r.Printed != nil { // The summary says how the command ended.
 			said = *r.Printed
 		}
-		out.Tail = lastLines(said, 5)
+		if tail := lastLines(said, 5); tail != r.Summary {
+			out.Tail = tail
+		}
 	}
 	return out
 }

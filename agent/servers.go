@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 
 	"artoo/agent/confine"
+	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/builtin"
 	"artoo/tool/extension"
@@ -118,7 +119,7 @@ func (s *session) openServers() {
 	for _, server := range m.Servers() {
 		s.catalogues[server.Name] = toolNamesOf(m, server.Name)
 	}
-	s.opt.Env.KeepFile = s.keepFile
+	s.opt.Env.KeepFile, s.opt.Env.KeepTask = s.keepFile, s.keepTask
 }
 
 // setServerTools has these stand for MCP servers, behind the other tools.
@@ -255,6 +256,11 @@ func (s *session) keepFile(name, extension string, data []byte) (string, error) 
 	}
 	path := filepath.Join(dir, name+"-"+rand.Text()[:6]+extension)
 	return path, os.WriteFile(path, data, 0o600)
+}
+
+// keepTask notes in the session which task of a server a call became: the server may go on with it after artoo was killed.
+func (s *session) keepTask(tool, id string) error {
+	return s.conv.Note(conversation.Note{Kind: "task", Text: tool + " " + id})
 }
 
 // Servers are the MCP servers with what each costs in tokens of every request; nil without any.

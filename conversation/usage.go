@@ -110,6 +110,16 @@ func (c *Conversation) count(usage provider.Usage) {
 	c.meter.observe(usage, c.sentSize(), c.size)
 }
 
+// Note writes something that no model is sent to the session; where none is kept, nothing happens. It may be called on any
+// goroutine.
+func (c *Conversation) Note(n Note) error {
+	if c.session == nil {
+		return nil
+	}
+	_, err := c.session.append(typeNote, &n)
+	return err
+}
+
 // RecordUsage writes a request's usage to the session. Usage that Observe was just given is
 // marked as this conversation's own. costUSD is nil if a price is unknown.
 func (c *Conversation) RecordUsage(model string, usage provider.Usage, costUSD *float64) error {

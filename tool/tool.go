@@ -363,6 +363,8 @@ type Env struct {
 	// KeepFile keeps data that a tool gave in the session's directory for outputs, and returns the
 	// file's absolute path; extension begins with a dot. nil keeps nothing.
 	KeepFile func(tool, extension string, data []byte) (path string, err error)
+	// KeepTask keeps the ID of a task that the call of a server's tool became in the session's record. nil keeps nothing.
+	KeepTask func(tool, id string) error
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most a call may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration
 	// Kill, when it is closed, has interrupted commands killed at once, without

@@ -13,6 +13,7 @@ import (
 	"artoo/provider"
 	"artoo/tool/mcp"
 	"artoo/ui/prompt"
+	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
 
@@ -128,7 +129,7 @@ func (t *Terminal) runServerPrompt(ctx context.Context, server, name, arg string
 		return err
 	}
 	t.Text(fmt.Sprintf("the prompt %s of the MCP server %s is sent:", name, server))
-	t.Block(oneLine(text))
+	t.Block(sanitize.Text(text, sanitize.Code))
 	return t.turn(ctx, text, append(parts, t.takeShared()...))
 }
 

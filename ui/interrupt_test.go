@@ -4,15 +4,15 @@ package ui
 
 import (
 	"context"
-	"os/exec"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"artoo/agent"
-	"artoo/tool/extension"
 	"artoo/tool/mcp"
-	"artoo/tool/shell"
 	"artoo/ui/prompt"
 )
 
@@ -42,16 +42,22 @@ func TestCtrlCStopsTheTurn(t *testing.T) {
 // While a server starts the first Ctrl-C is for that start alone.
 func TestCtrlCSkipsTheStartOfAServer(t *testing.T) {
 	starting, release, goesOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	m := mcp.New(mcp.Config{Servers: []extension.Server{{Name: "s", Command: []string{"true"}}}, Start: func(*exec.Cmd, extension.Server) (shell.Started, error) {
-		close(starting)
+	var once sync.Once
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		once.Do(func() { close(starting) })
 		<-release
-		return nil, errTest
-	}})
+	}))
+	var server mcp.Info
+	server.Name, server.URL = "s", silent.URL
+	var config mcp.Config
+	config.Servers = append(config.Servers, server.Server)
+	m := mcp.New(config)
 	t.Cleanup(func() {
 		close(release)
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
+		silent.Close()
 	})
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		if _, err := m.List(ctx, "s"); err == nil || ctx.Err() != nil {

@@ -242,7 +242,11 @@ func ServerTool(m *mcp.Manager, t mcp.Tool) (tool.Tool, error) {
 		func(ctx context.Context, env *tool.Env, input json.RawMessage, out io.Writer) (tool.Result, error) {
 			decided := t
 			decided.Definition = cmp.Or(env.Definition, t.Definition)
-			return given(env, t.Full)(m.Call(ctx, decided, input, mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}))
+			o := mcp.CallOptions{Ask: env.Forms, Progress: progressTo(out)}
+			if env.KeepTask != nil {
+				o.Task = func(id string) error { return env.KeepTask(t.Full, id) }
+			}
+			return given(env, t.Full)(m.Call(ctx, decided, input, o))
 		})
 }
 

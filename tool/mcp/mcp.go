@@ -130,6 +130,9 @@ type CallOptions struct {
 	// Progress gets what the server reports, one after the other, on any goroutine; of reports that
 	// come faster than it takes them the last one counts. nil drops it.
 	Progress func(Progress)
+	// Task gets the server's ID of the task that the call became, before it is waited for; an error ends the call. nil
+	// drops it.
+	Task func(id string) error
 	// Ask puts a server's request to the user; nil cancels each.
 	Ask func(ctx context.Context, r Request) (Answer, error)
 }

@@ -84,6 +84,12 @@ func (s *server) finishTask(ctx context.Context, l *link, call *openCall, r *sdk
 	}
 	id := t.ID
 	call.task = oneLine(id)
+	if call.options.Task != nil {
+		if err := call.options.Task(call.task); err != nil {
+			s.cancelTask(ctx, l, id)
+			return nil, err
+		}
+	}
 	for {
 		switch t.Status {
 		case "completed":
