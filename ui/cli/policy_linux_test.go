@@ -240,7 +240,12 @@ exec "$@"`, etc}, args...)...)
 func TestThePolicyIsRootsAndNamed(t *testing.T) {
 	t.Parallel()
 	artoo := buildProgram(t, moduleDir)
-	m := newModel(t, always(providertest.Chat(providertest.Text("well done"))))
+	m := newModel(t, func(_ int, r providertest.Request) providertest.Reply {
+		if strings.Contains(string(r.Body), "an agent of the policy") {
+			return providertest.Chat(providertest.Text("well chosen"))
+		}
+		return providertest.Chat(providertest.Text("well done"))
+	})
 	blocks := blocksOfPages(t)
 	example := blocks[slices.IndexFunc(blocks, func(b block) bool { return strings.HasPrefix(b.text, policyBlock) })].text
 	const loose = "could loosen the policy of this machine"
@@ -278,6 +283,10 @@ func TestThePolicyIsRootsAndNamed(t *testing.T) {
 			before: `skill() { mkdir -p "$1/x"; printf -- '---\ndescription: y\n---\n' > "$1/x/SKILL.md"; }
 skill /etc/artoo/skills; skill "$HOME/.agents/skills"; mkdir -p "$HOME/.config/artoo"; printf '[skills]\ndirs = ["-x"]\n' > "$HOME/.config/artoo/config.toml"`,
 			says: "/etc/artoo/skills/x/SKILL.md"},
+		"agent that the user replaces": {policy: "skills = [\"/etc/artoo/skills\"]\n", args: "-p go",
+			before: `mkdir -p /etc/artoo/skills/agents "$HOME/.config/artoo"; printf -- '---\ndescription: an agent of the policy\n---\nx\n' > /etc/artoo/skills/agents/x.md
+printf '[agents.x]\ndescription = "mine"\n' > "$HOME/.config/artoo/config.toml"`,
+			says: "well chosen"},
 		"skills of all": {policy: "skills = [\"/etc/artoo/skills\"]\n", before: "mkdir -m 777 /etc/artoo/skills", args: "-p go", code: 2, says: loose},
 		"skills that all may make": {policy: "skills = [\"/etc/artoo/a/b/skills\"]\n", before: "mkdir -m 777 /etc/artoo/a", args: "-p go",
 			code: 2, says: loose},

@@ -23,6 +23,7 @@ import (
 	"artoo/tool/project"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
+	"artoo/tool/skill"
 	"artoo/tool/tempdir"
 	"artoo/tool/web"
 )
@@ -325,10 +326,14 @@ func namesOf(tools []tool.Tool) (names []string) {
 	return names
 }
 
-// subAgents are those of the [agents.NAME] tables; all are the names of all tools.
+// subAgents are those of the [agents.NAME] tables and of files, the policy's before the user's; all are the names of all tools.
 func (a *app) subAgents(all []string) ([]agent.SubAgent, error) {
 	var list []agent.SubAgent
 	for _, t := range a.cfg.Agents {
+		if i, ok := a.skills.Find(skill.Agent, t.Name); ok && i.Place.Fixed {
+			a.warn(fmt.Sprintf("%s: agents.%s is left out: the policy has an agent of this name, %s", t.Origin, t.Name, i.Source()))
+			continue
+		}
 		for _, name := range t.Tools {
 			if !slices.Contains(all, name) {
 				return nil, fail(agent.KindConfig, t.Origin, fmt.Errorf("agents.%s: no such tool: %s", t.Name, name),

@@ -124,11 +124,11 @@ func (a *app) repositoryPlaces() (places []skill.Place) {
 	}
 }
 
-// fileAgents are the agents of Markdown files, without those that the settings name. all are the
+// fileAgents are the agents of Markdown files, without those that the settings replace. all are the
 // names of all tools. An agent whose model is not known has the caller's.
 func (a *app) fileAgents(all []string) (list []agent.SubAgent) {
 	for _, i := range a.skills.Items(skill.Agent) {
-		if slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
+		if !i.Place.Fixed && slices.ContainsFunc(a.cfg.Agents, func(t config.AgentTable) bool { return t.Name == i.Name }) {
 			continue
 		}
 		body, err := i.Body()
