@@ -185,8 +185,10 @@ func (b *Bundle) read() error {
 	if len(m.ContextFile) > 0 || at == geminiManifest && b.Data("GEMINI.md") != nil {
 		b.Unused = append(b.Unused, "the context file, which every request would carry")
 	}
-	if at == geminiManifest && slices.ContainsFunc(b.Files, func(f File) bool { return path.Ext(f.Name) == ".toml" && strings.HasPrefix(f.Name, "commands/") }) {
-		b.Unused = append(b.Unused, "commands in TOML")
+	for _, f := range b.Files {
+		if rel, ok := strings.CutPrefix(f.Name, "commands/"); ok && at == geminiManifest && path.Ext(rel) == ".toml" {
+			b.Commands = append(b.Commands, Place{Dir: filepath.Join(b.Root, "commands"), Only: rel})
+		}
 	}
 	return nil
 }

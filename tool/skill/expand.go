@@ -3,6 +3,7 @@ package skill
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,35 +23,43 @@ type Part struct {
 // lines !`LINE` become parts of their own, in which arguments are quoted for the shell. Arguments
 // that no placeholder takes follow the text. The error names a line in which an argument could not
 // be quoted safely.
-func Expand(body, args string, lines bool) ([]Part, error) { return expand(body, args, lines, "") }
-
-// Expand is Expand of a command's body with its lines. A bundle's can name the bundle's directory.
-func (i Item) Expand(body, args string) ([]Part, error) {
-	return expand(body, args, true, i.Place.Root)
+func Expand(body, args string, lines bool) ([]Part, error) {
+	return expander{lines: lines}.expand(body, args)
 }
 
-func expand(body, args string, lines bool, root string) ([]Part, error) {
+// Expand is Expand of a command's body with its lines. A bundle's can name the bundle's directory.
+// A Gemini extension's has {{args}}, one word in a line, !{LINE} and @{PATH} in their place.
+func (i Item) Expand(body, args string) ([]Part, error) {
+	return expander{lines: true, gemini: path.Ext(i.rel) == geminiExt, root: i.Place.Root}.expand(body, args)
+}
+
+func (e expander) expand(body, args string) ([]Part, error) {
 	args = strings.ToValidUTF8(args, "\uFFFD")
-	e := expander{args: strings.TrimSpace(args), words: Words(args), root: root}
+	e.args, e.words = strings.TrimSpace(args), Words(args)
 	for i := 0; i < len(body); {
-		if lines && strings.HasPrefix(body[i:], "!`") && beginsLine(body[:i]) {
-			line, _, ok := strings.Cut(body[i+2:], "`")
-			if ok && strings.TrimSpace(line) != "" && !strings.Contains(line, "\n") {
-				quoted, err := e.line(line)
-				if err != nil {
-					return nil, fmt.Errorf("!`%s`: %w", line, err)
-				}
-				e.add(Part{Text: quoted, Line: true})
-				i += len("!``") + len(line)
-				continue
+		if line, n := e.lineAt(body, i); n > 0 {
+			quoted, err := e.line(line)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", body[i:i+n], err)
 			}
+			e.add(Part{Text: quoted, Line: true})
+			i += n
+			continue
 		}
-		if strings.HasPrefix(body[i:], `\$`) {
+		if file, n := bracedAt(body[i:], '@'); e.gemini && n > 0 {
+			if r, _ := utf8.DecodeLastRuneInString(body[:i]); i > 0 && !unicode.IsSpace(r) {
+				e.plain.WriteByte(' ') // Behind a word an @ means nothing.
+			}
+			e.plain.WriteString(`@"` + strings.ReplaceAll(file, `"`, `\"`) + `"`)
+			i += n
+			continue
+		}
+		if !e.gemini && strings.HasPrefix(body[i:], `\$`) {
 			e.plain.WriteByte('$')
 			i += 2
 			continue
 		}
-		if p, n := placeholderAt(body[i:]); n > 0 && e.has(p) {
+		if p, n := e.placeholderAt(body[i:]); n > 0 && e.has(p) {
 			e.used = e.used || !p.root
 			e.add(Part{Text: e.value(p), Inserted: !p.root})
 			i += n
@@ -67,6 +76,44 @@ func expand(body, args string, lines bool, root string) ([]Part, error) {
 	return e.parts, nil
 }
 
+// lineAt is the shell line that begins at a place of a body, and its length with the marks around it;
+// 0 for none.
+func (e *expander) lineAt(body string, at int) (line string, length int) {
+	switch {
+	case e.gemini:
+		return bracedAt(body[at:], '!')
+	case e.lines && strings.HasPrefix(body[at:], "!`") && beginsLine(body[:at]):
+		line, _, ok := strings.Cut(body[at+2:], "`")
+		if ok && strings.TrimSpace(line) != "" && !strings.Contains(line, "\n") {
+			return line, len("!``") + len(line)
+		}
+	}
+	return "", 0
+}
+
+// bracedAt is the text in braces behind a mark that a text begins with, and the length of all; 0 for
+// none. Braces within it come in pairs.
+func bracedAt(text string, mark byte) (inside string, length int) {
+	if len(text) < 2 || text[0] != mark || text[1] != '{' {
+		return "", 0
+	}
+	for i, open := 1, 0; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			open++
+		case '}':
+			open--
+		}
+		if open == 0 {
+			if inside = strings.TrimSpace(text[2:i]); inside == "" {
+				return "", 0
+			}
+			return inside, i + 1
+		}
+	}
+	return "", 0
+}
+
 // beginsLine reports whether !` after this text begins a shell line: not behind a word, nor where
 // it is escaped or quoted as code.
 func beginsLine(before string) bool {
@@ -75,12 +122,13 @@ func beginsLine(before string) bool {
 }
 
 type expander struct {
-	args  string
-	words []string
-	root  string // the directory of the command's bundle; "" for none
-	used  bool   // a placeholder took arguments
-	parts []Part
-	plain strings.Builder // the text behind the parts
+	lines, gemini bool   // whether it has shell lines, and the form of a Gemini extension
+	root          string // the directory of the command's bundle; "" for none
+	args          string
+	words         []string
+	used          bool // a placeholder took arguments
+	parts         []Part
+	plain         strings.Builder // the text behind the parts
 }
 
 // add adds a part that is not plain text.
@@ -105,7 +153,11 @@ type placeholder struct {
 }
 
 // placeholderAt is the placeholder that a text begins with, and its length; 0 for none.
-func placeholderAt(text string) (p placeholder, length int) {
+func (e *expander) placeholderAt(text string) (p placeholder, length int) {
+	const geminiArgs = "{{args}}"
+	if e.gemini && strings.HasPrefix(text, geminiArgs) {
+		return p, len(geminiArgs)
+	}
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok || rest == "" {
 		return p, 0
@@ -120,6 +172,9 @@ func placeholderAt(text string) (p placeholder, length int) {
 		if strings.HasPrefix(text, name) {
 			return placeholder{root: true}, len(name)
 		}
+	}
+	if e.gemini {
+		return p, 0
 	}
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	switch {
@@ -158,6 +213,8 @@ func (e *expander) list(p placeholder) []string {
 	switch {
 	case p.root:
 		return []string{e.root}
+	case p.n == 0 && e.gemini:
+		return []string{e.args}
 	case p.n == 0:
 		return e.words
 	case p.rest:
@@ -185,7 +242,7 @@ func (e *expander) line(line string) (string, error) {
 	}
 	for i := 0; i < len(line); i++ {
 		c := line[i]
-		p, n := placeholderAt(line[i:])
+		p, n := e.placeholderAt(line[i:])
 		switch {
 		case c == '\\' && quote != '\'' && i+1 < len(line):
 			b.WriteString(line[i : i+2])

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"artoo/tool/frontmatter"
 	"artoo/tool/text"
 )
@@ -85,7 +87,7 @@ func (i Item) Body() (string, error) {
 	if size > mostBytes {
 		return "", fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
-	_, body, err := frontmatter.Split(data)
+	_, body, err := split(i.rel, data)
 	if err != nil {
 		return "", fmt.Errorf("%s %w", i.Source(), err)
 	}
@@ -188,9 +190,38 @@ func (p Place) read(rel string, n int) (data []byte, size int, err error) {
 	return data, int(info.Size()), err
 }
 
+// geminiExt ends the file of a command of a Gemini extension, which is TOML.
+const geminiExt = ".toml"
+
+// split returns what the head of a file says, and the body.
+func split(rel string, data []byte, keys ...string) (frontmatter.Head, string, error) {
+	if path.Ext(rel) != geminiExt {
+		return frontmatter.Split(data, keys...)
+	}
+	var c struct {
+		Prompt      string `toml:"prompt"`
+		Description string `toml:"description"`
+	}
+	if err := toml.Unmarshal(data, &c); err != nil {
+		line := 1
+		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, _ = e.Position()
+		}
+		return nil, "", fmt.Errorf("line %d: %s", line, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	if strings.TrimSpace(c.Prompt) == "" {
+		return nil, "", errors.New("line 1: there is no prompt")
+	}
+	return frontmatter.Head{"description": c.Description}, c.Prompt, nil
+}
+
 // head is a file up to the end of its front matter, and how many bytes the file has.
 func (p Place) head(rel string) (data []byte, size int, err error) {
-	for n := headBytes; ; n = mostBytes {
+	n := headBytes
+	if path.Ext(rel) == geminiExt {
+		n = mostBytes // The description may stand below the prompt.
+	}
+	for ; ; n = mostBytes {
 		if data, size, err = p.read(rel, n); err != nil {
 			return nil, 0, err
 		}
@@ -210,6 +241,7 @@ func (p Place) list() (rels []string, notices []string) {
 	if p.Only != "" {
 		return []string{p.Only}, nil
 	}
+	tooDeep := "" // the first directory that is left out for that
 	if p.Taken != nil {
 		for rel := range p.Taken {
 			if p.fits(rel) {
@@ -219,10 +251,7 @@ func (p Place) list() (rels []string, notices []string) {
 	} else {
 		w := walk{place: p}
 		w.dir("", 0)
-		rels = w.rels
-		if w.tooDeep != "" {
-			notices = append(notices, fmt.Sprintf("%s: more than %d directories deep, so left out", path.Join(p.Name, w.tooDeep), mostDepth))
-		}
+		rels, tooDeep = w.rels, w.tooDeep
 		if w.dirs > mostDirs {
 			notices = append(notices, fmt.Sprintf("%s: more than %s directories; the rest is left out", p.Name, text.Grouped(mostDirs)))
 		}
@@ -235,6 +264,17 @@ func (p Place) list() (rels []string, notices []string) {
 			})
 		})
 	}
+	rels = slices.DeleteFunc(rels, func(rel string) bool {
+		parts := strings.Split(rel, "/")
+		deep := len(parts) > mostDepth+1
+		if deep {
+			tooDeep = cmp.Or(tooDeep, path.Join(parts[:mostDepth+1]...))
+		}
+		return deep
+	})
+	if tooDeep != "" {
+		notices = append(notices, fmt.Sprintf("%s: more than %d directories deep, so left out", path.Join(p.Name, tooDeep), mostDepth))
+	}
 	if len(rels) > mostItems {
 		notices = append(notices, fmt.Sprintf("%s: %s are more than %d; the rest is left out", p.Name,
 			text.Count(len(rels), "file"), mostItems))
@@ -245,7 +285,7 @@ func (p Place) list() (rels []string, notices []string) {
 
 func (p Place) fits(rel string) bool {
 	parts := strings.Split(rel, "/")
-	if slices.ContainsFunc(parts, skipped) || len(parts) > mostDepth+1 {
+	if slices.ContainsFunc(parts, skipped) {
 		return false
 	}
 	if p.Kind == Skill {
@@ -304,7 +344,7 @@ func (p Place) item(rel string) (Item, error) {
 	case size > mostBytes:
 		return i, fmt.Errorf("%s: %w", i.Source(), errTooLong)
 	}
-	head, _, err := frontmatter.Split(data, "name", "description", "argument-hint", "model", "agent", "tools",
+	head, _, err := split(rel, data, "name", "description", "argument-hint", "model", "agent", "tools",
 		"disable-model-invocation", "user-invocable")
 	if err != nil {
 		return i, fmt.Errorf("%s %w", i.Source(), err)
@@ -322,7 +362,7 @@ func (p Place) item(rel string) (Item, error) {
 			i.Name = name
 		}
 	case Command:
-		i.Name = strings.ReplaceAll(strings.TrimSuffix(rel, ".md"), "/", ":")
+		i.Name = strings.ReplaceAll(strings.TrimSuffix(rel, path.Ext(rel)), "/", ":")
 	case Agent:
 		i.Name = strings.TrimSuffix(path.Base(rel), ".md")
 		if name := line(head["name"]); validName(name) {

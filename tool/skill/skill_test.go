@@ -124,13 +124,17 @@ func TestTakenFilesAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"pdf/SKILL.md": head("pdf", "changed since"), "new/SKILL.md": head("new", "is new")})
 	l := skill.New([]skill.Place{{Kind: skill.Skill, Dir: dir, Name: ".agents/skills", Taken: map[string][]byte{
-		"pdf/SKILL.md": []byte(head("pdf", "trusted")), "pdf/scripts/a.py": nil, "pdf/b.txt": nil}}}, nil)
+		"pdf/SKILL.md": []byte(head("pdf", "trusted")), "pdf/scripts/a.py": nil, "pdf/b.txt": nil, "pdf/1/2/3/4/5/6/SKILL.md": nil,
+		"1/2/3/4/5/6/7/deep/SKILL.md": []byte(head("deep", "too deep"))}}}, nil)
+	if diff := cmp.Diff([]string{".agents/skills/1/2/3/4/5/6: more than 5 directories deep, so left out"}, l.Skipped(skill.Skill)); diff != "" {
+		t.Error(diff)
+	}
 	items := l.Items(skill.Skill)
 	if diff := cmp.Diff([]string{"pdf: trusted"}, named(items)); diff != "" {
 		t.Fatal(diff)
 	}
 	files, more := items[0].Files(50)
-	if diff := cmp.Diff([]string{"b.txt", "scripts/a.py"}, files); diff != "" || more {
+	if diff := cmp.Diff([]string{"1/2/3/4/5/6/SKILL.md", "b.txt", "scripts/a.py"}, files); diff != "" || more {
 		t.Error(diff, more)
 	}
 }
