@@ -315,9 +315,16 @@ func (a *Agent) endBackground(notify func(text string)) (discarded []Denial) {
 // about which the user was not asked.
 func (a *Agent) HasEnded() bool { return a.background.hasEnded() || a.keeper.servers.moved() }
 
-// open makes a session the present one: conversation, system prompt, files. A nil session begins a
-// new one.
+// open makes a session the present one, with its journal. A nil session begins a new one.
 func (a *Agent) open(s *conversation.Session) error {
+	if err := a.take(s); err != nil {
+		return err
+	}
+	return a.keeper.openJournal()
+}
+
+// take makes a session the present one: conversation, system prompt and files, not the journal.
+func (a *Agent) take(s *conversation.Session) error {
 	if begin := a.session.opt.Secrets.Begin; begin != nil {
 		if err := begin(s); err != nil {
 			return err
@@ -401,7 +408,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		a.session.loaded = a.session.loadedIn(history)
 	}
 	a.notes.begin(a.session, settings, instructions, s != nil && s.Resumed())
-	return a.keeper.openJournal()
+	return nil
 }
 
 // ContextUse counts tokens.

@@ -106,13 +106,9 @@ func (s *confinedServers) wait() error {
 
 // keepIn has what servers make moved into another journal, nil for none; what they made by now comes into the old one.
 func (s *confinedServers) keepIn(j *journal.Journal) {
-	if s == nil {
-		return
+	if s != nil {
+		s.made.keepIn(j)
 	}
-	s.made.move(true)
-	s.made.mu.Lock()
-	defer s.made.mu.Unlock()
-	s.made.journal, s.made.moved, s.made.steps = j, nil, nil
 }
 
 // protect protects the files that a landing replaced.

@@ -17,6 +17,7 @@ import (
 	"artoo/agent"
 	"artoo/agent/confine"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider/fake"
 	"artoo/tool"
 	"artoo/tool/builtin"
@@ -601,6 +602,48 @@ func TestWhatABackgroundCommandMakesForOthersMovesAwayAtOnce(t *testing.T) {
 		if slices.ContainsFunc(plan.Restore, back) || row.stays && (err != nil || len(plan.Restore) == 0) {
 			t.Errorf("%v: undo would do %+v, %v", row.answers, plan.Restore, err)
 		}
+	}
+}
+
+// The journal of a session is open until its background commands have ended and what they made has
+// moved there. In a fork they go on, and what they make moves into the fork's journal.
+func TestWhatABackgroundCommandMakesMovesAwayAsTheSessionChanges(t *testing.T) {
+	for name, change := range map[string]func(a *agent.Agent, old string) error{
+		"clear":  func(a *agent.Agent, _ string) error { _, err := a.Clear(); return err },
+		"resume": func(a *agent.Agent, old string) error { _, err := a.Resume(old); return err },
+		"fork":   func(a *agent.Agent, _ string) error { _, _, err := a.Fork(0); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			agent.LookEvery(t, time.Hour) // Only the last look finds it.
+			c := &confinement{trusted: true}
+			opt := c.options(t, permission.ModeAuto, fake.Say("hello"),
+				fake.Call("c1", "bash", `{"command":"echo up; until test -e gate; do sleep 0.02; done","background":true}`), fake.Say("ok"), fake.Say("ok"))
+			opt.Sessions = agent.Sessions{Store: conversation.Store{Dir: t.TempDir()}}
+			var said []string
+			opt.Notice = func(text string) { said = append(said, text) }
+			a := made(t, opt)
+			mustSend(t, a, &recorder{}, "hello")
+			old, err := a.Clear()
+			must(t, err)
+			mustSend(t, a, &recorder{}, "go")
+			envrc := filepath.Join(c.root, ".envrc")
+			must(t, os.WriteFile(envrc, []byte("x"), 0o644))
+			must(t, change(a, old))
+			if _, err := os.Lstat(envrc); err == nil || !strings.Contains(strings.Join(said, "\n"), "moved away") {
+				t.Errorf("it stays: %v; said %q", err, said)
+			}
+			if name != "fork" {
+				return
+			}
+			must(t, os.WriteFile(envrc, []byte("x"), 0o644))
+			must(t, os.WriteFile(filepath.Join(c.root, "gate"), nil, 0o644))
+			<-a.Env().Jobs.Find("1").Done()
+			cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+			mustSend(t, a, cb, "go on")
+			if data, err := os.ReadFile(envrc); len(cb.asked) != 1 || string(data) != "x" {
+				t.Errorf("asked %+v, %q, %v; said %q", cb.asked, data, err, said)
+			}
+		})
 	}
 }
 

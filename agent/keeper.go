@@ -388,6 +388,17 @@ func (m *madeGuarded) move(end bool) {
 	}
 }
 
+// keepIn has what the commands make moved into another journal, nil for none; what they made by now
+// comes into the old one, if there is one.
+func (m *madeGuarded) keepIn(j *journal.Journal) {
+	if m.journal != nil {
+		m.move(true)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.journal, m.moved, m.steps = j, nil, nil
+}
+
 func pathsOf(entries []permission.Entry) string {
 	var paths []string
 	for _, e := range entries {

@@ -15,6 +15,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/journal"
 	"artoo/tool/shell"
 	"artoo/tool/text"
 )
@@ -353,6 +354,17 @@ func (l *backgroundCalls) running() []*pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.calls), func(p *pending) bool { return !p.job.Runs() })
+}
+
+// keepIn has what these commands make moved into another journal; see madeGuarded.
+func (l *backgroundCalls) keepIn(j *journal.Journal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.calls {
+		if p.made != nil {
+			p.made.keepIn(j)
+		}
+	}
 }
 
 // protectRunning protects the files that a landing replaced from background commands.

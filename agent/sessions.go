@@ -75,7 +75,6 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 		return nil, err
 	}
 	policy.ForgetSession()
-	a.EndBackground()
 	return a.resumed(s), nil
 }
 
@@ -89,7 +88,6 @@ func (a *Agent) Clear() (old string, err error) {
 		return "", err
 	}
 	a.session.opt.Policy.ForgetSession()
-	a.EndBackground()
 	return old, nil
 }
 
@@ -121,14 +119,23 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 	return from, forked.ID(), nil
 }
 
-// change makes another session the present one, nil a new one; source says how for hooks.
+// change makes another session the present one, nil a new one; source says how for hooks. Background
+// commands go on only in a fork.
 func (a *Agent) change(s *conversation.Session, source string) error {
 	before, ended := a.session.conv.Session(), a.session.source
 	a.endSession(source)
-	if err := a.open(s); err != nil {
+	if err := a.take(s); err != nil {
 		a.session.source = ended
 		return err
 	}
+	if source != "fork" {
+		a.EndBackground() // while the journal that gets what they made is open
+	}
+	a.background.keepIn(nil)
+	if err := a.keeper.openJournal(); err != nil {
+		return err
+	}
+	a.background.keepIn(a.keeper.journal)
 	a.session.source = source
 	if before == nil {
 		return nil
