@@ -14,6 +14,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/edit"
 	"artoo/tool/files"
+	"artoo/tool/git"
 	"artoo/tool/text"
 )
 
@@ -62,7 +63,7 @@ func newChange(t files.Place, state files.State, old []byte, was, now files.Text
 
 // finish makes the bytes to write, and the diff.
 func (c *change) finish() (err error) {
-	from, to := edit.Label("a/"+c.source().Display), edit.Label("b/"+c.Display)
+	from, to := git.Quote("a/"+c.source().Display), git.Quote("b/"+c.Display)
 	if c.state.Missing {
 		from = "/dev/null"
 	}
@@ -93,7 +94,7 @@ func (c *change) diff() string {
 	case c.shown != "" || c.unified.Hunks != nil:
 		return strings.ToValidUTF8(cmp.Or(c.shown, c.unified.String()), "�")
 	case c.op == 'D':
-		return fmt.Sprintf("--- %s\n+++ /dev/null\n(%s are deleted)\n", edit.Label("a/"+c.Display), text.Bytes(c.state.Size))
+		return fmt.Sprintf("--- %s\n+++ /dev/null\n(%s are deleted)\n", git.Quote("a/"+c.Display), text.Bytes(c.state.Size))
 	}
 	return fmt.Sprintf("--- %s\n+++ %s\n", c.unified.From, c.unified.To)
 }

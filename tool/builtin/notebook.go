@@ -17,6 +17,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/edit"
 	"artoo/tool/files"
+	"artoo/tool/git"
 	"artoo/tool/notebook"
 	"artoo/tool/shell"
 	"artoo/tool/text"
@@ -240,7 +241,7 @@ func (c *cellChange) show() error {
 	was, now := view(c.was, c.mode != "insert"), view(c.now, c.mode != "delete")
 	c.cleared = c.mode == "replace" && c.was.Cells[c.index].Ran() && !c.now.Cells[c.index].Ran()
 	name := c.Display + ", cell " + strconv.Itoa(c.index+1)
-	unified, err := udiff.ToUnifiedDiff(edit.Label("a/"+name), edit.Label("b/"+name), was, udiff.Lines(was, now), udiff.DefaultContextLines)
+	unified, err := udiff.ToUnifiedDiff(git.Quote("a/"+name), git.Quote("b/"+name), was, udiff.Lines(was, now), udiff.DefaultContextLines)
 	if err != nil {
 		return c.Errorf(err, "cannot be compared: ")
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/tool"
-	"artoo/tool/edit"
 	"artoo/tool/files"
 )
 
@@ -127,14 +126,6 @@ func TestWriteInGitSaysSo(t *testing.T) {
 	access, _, err := w.call(Write(), in{"path": ".git/hooks/pre-commit", "content": "x\n"})
 	if err != nil || access.Outside || access.Denied || !strings.Contains(access.Why, ".git") {
 		t.Errorf("%+v %v", access, err)
-	}
-}
-
-func TestLabel(t *testing.T) {
-	for name, want := range map[string]string{"a/x y.go": "a/x y.go", "a/\n+++ b/x": `"a/\n+++ b/x"`, `a/"`: `"a/\""`} {
-		if got := edit.Label(name); got != want {
-			t.Errorf("%q: %s, want %s", name, got, want)
-		}
 	}
 }
 

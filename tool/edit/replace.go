@@ -5,13 +5,12 @@ package edit
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"artoo/tool/files"
+	"artoo/tool/git"
 )
 
 // Replacement is one edit; pointers tell an empty string from none.
@@ -140,18 +139,10 @@ func CountDiff(unified udiff.UnifiedDiff) (added, removed int) {
 	return added, removed
 }
 
-// Label is a file name in the head of a diff, quoted as git does where it must be.
-func Label(name string) string {
-	if strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `"\`) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
 // DiffFiles compares two contents of a file as a unified diff; was and is say whether they are
 // there. Binary content is named by its type and size.
 func DiffFiles(name string, before, after []byte, was, is bool) (string, error) {
-	from, to := Label("a/"+name), Label("b/"+name)
+	from, to := git.Quote("a/"+name), git.Quote("b/"+name)
 	if !was {
 		from = "/dev/null"
 	}
@@ -168,6 +159,7 @@ func DiffFiles(name string, before, after []byte, was, is bool) (string, error) 
 		if kind == "" {
 			kind = "binary"
 		}
+		name = git.Quote(name)
 		switch {
 		case !was:
 			return fmt.Sprintf("%s: new, %s, %d bytes\n", name, kind, len(after)), nil
@@ -177,7 +169,7 @@ func DiffFiles(name string, before, after []byte, was, is bool) (string, error) 
 		return fmt.Sprintf("%s: %s, %d bytes, before %d\n", name, kind, len(after), len(before)), nil
 	}
 	if was && is && old.Body == now.Body {
-		return fmt.Sprintf("%s: only line ends or the encoding changed\n", name), nil
+		return fmt.Sprintf("%s: only line ends or the encoding changed\n", git.Quote(name)), nil
 	}
 	unified, err := udiff.ToUnifiedDiff(from, to, old.Body, udiff.Lines(old.Body, now.Body), udiff.DefaultContextLines)
 	if err != nil {

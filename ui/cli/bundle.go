@@ -21,6 +21,7 @@ import (
 	"artoo/config/bundle"
 	"artoo/provider/redact"
 	"artoo/tool/edit"
+	"artoo/tool/git"
 	"artoo/tool/mcp"
 	"artoo/ui"
 	"artoo/ui/sanitize"
@@ -261,18 +262,18 @@ func (a bundleCommand) approve(ctx context.Context, store bundle.Store, old, b b
 			if is.Exec {
 				now = "executable now"
 			}
-			fmt.Fprintf(&diff, "%s: %s\n", edit.Label(name), now)
+			fmt.Fprintf(&diff, "%s: %s\n", git.Quote(name), now)
 		}
 		if both && bytes.Equal(was.Data, is.Data) {
 			return nil
 		}
 		if after != nil && (old.Files == nil || !inDiff(was.Data) || !inDiff(is.Data)) {
-			fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", edit.Label(name), screen.Count(len(is.Data), "byte"), strings.TrimRight(string(is.Data), "\n"))
+			fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", git.Quote(name), screen.Count(len(is.Data), "byte"), strings.TrimRight(string(is.Data), "\n"))
 		}
 		if old.Files == nil {
 			return nil
 		}
-		text, err := edit.DiffFiles(edit.Label(name), was.Data, is.Data, before != nil, after != nil)
+		text, err := edit.DiffFiles(name, was.Data, is.Data, before != nil, after != nil)
 		diff.WriteString(text)
 		return err
 	})
@@ -327,7 +328,7 @@ func bundleLines(b bundle.Bundle) (lines []string) {
 	}{{"skills", b.Skills}, {"commands", b.Commands}, {"agents", b.Agents}} {
 		for _, p := range kind.places {
 			if rel, err := filepath.Rel(b.Root, filepath.Join(p.Dir, p.Only)); err == nil {
-				lines = append(lines, kind.name+": "+edit.Label(filepath.ToSlash(rel)))
+				lines = append(lines, kind.name+": "+git.Quote(filepath.ToSlash(rel)))
 			}
 		}
 	}
@@ -335,7 +336,7 @@ func bundleLines(b bundle.Bundle) (lines []string) {
 		lines = append(lines, "not used: "+strings.Join(strings.Fields(unused), " "))
 	}
 	for _, f := range b.Files {
-		line := fmt.Sprintf("file: %s  (%s)", edit.Label(f.Name), screen.Count(len(f.Data), "byte"))
+		line := fmt.Sprintf("file: %s  (%s)", git.Quote(f.Name), screen.Count(len(f.Data), "byte"))
 		if f.Exec {
 			line += ", executable"
 		}
