@@ -216,6 +216,10 @@ func (c *calls) decide(ctx context.Context, p *pending, stop error) error {
 		p.interrupted(stop)
 		return nil
 	}
+	if c.session.beside && (!p.reads || p.decision.Verdict == permission.Ask) {
+		c.deny(p, "a question beside the session (/btw) only reads, and nobody is asked", false)
+		return nil
+	}
 	if d := &p.decision; d.Verdict == permission.Ask && len(d.Keep) > 0 {
 		lost, err := guard(func() (string, error) { return c.keeper.unsaved(d.Keep), nil })
 		if err != nil {

@@ -358,6 +358,9 @@ func (c *calls) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 // offerFor offers the tools for files like these from the next request on. They stay: a change of
 // the tools costs the provider's cache.
 func (s *session) offerFor(cb *serial, paths []string) {
+	if s.beside {
+		return
+	}
 	for _, path := range paths {
 		kind := strings.ToLower(filepath.Ext(path))
 		at := slices.IndexFunc(s.opt.Tools, func(o tool.Tool) bool { return o.For != "" && o.For == kind })

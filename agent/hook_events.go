@@ -200,7 +200,7 @@ func (t *turn) beforeMessage(ctx context.Context, text string) error {
 			s.unsent = append(s.unsent, provider.Text{Note: provider.NoteHook, Text: k.remark("adds", answer.Context)})
 		}
 	}
-	if source := s.source; source != "" {
+	if source := s.source; source != "" && !s.beside {
 		s.source = ""
 		for _, k := range s.hooksOn(extension.SessionStart, source) {
 			in := s.hookInput(extension.SessionStart)

@@ -62,6 +62,7 @@ type session struct {
 
 	skillsTaken bool     // the skills that were found are offered
 	notified    []string // The user was notified of these once in the run.
+	beside      bool     // a question beside the session is answered: calls only read
 
 	compaction Compaction    // The user chose it for this session; "" for nothing.
 	unsummed   int           // counts the automatic summaries that failed in a row

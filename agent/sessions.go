@@ -119,6 +119,20 @@ func (a *Agent) Fork(back int) (old, now string, err error) {
 	return from, forked.ID(), nil
 }
 
+// Rewind goes on before the user's n-th message from the end (1: the last): in a copy of the session,
+// or before its first message in a new one. It returns the ids of the two.
+func (a *Agent) Rewind(n int) (old, now string, err error) {
+	s := a.session.conv.Session()
+	if n < a.Turns() || s == nil {
+		return a.Fork(n)
+	}
+	old = source(s)
+	if err := errors.Join(a.session.conv.Sync(), a.change(nil, "fork")); err != nil {
+		return "", "", err
+	}
+	return old, a.session.sessionID, nil
+}
+
 // change makes another session the present one, nil a new one; source says how for hooks. Background
 // commands go on only in a fork.
 func (a *Agent) change(s *conversation.Session, source string) error {
@@ -301,6 +315,9 @@ func (a *Agent) Journal() *journal.Journal {
 	return a.keeper.journal
 }
 
+// Turns is how many messages the user wrote in the present session.
+func (a *Agent) Turns() int { return a.session.turnNumber() }
+
 // Turn is the user's text in a turn of the present session, by the journal's number; "" if not known.
 func (a *Agent) Turn(number int) string {
 	before := a.session.turnsBefore()
@@ -315,6 +332,18 @@ func (a *Agent) Turn(number int) string {
 		return "" // the file is gone, and with it the typed text
 	}
 	return typedText(m)
+}
+
+// PlanBefore plans the undo of what the session changed since the user's n-th message from the end
+// (1: the last). The error is journal.ErrNothing where that is nothing.
+func (a *Agent) PlanBefore(ctx context.Context, n int) (journal.Plan, error) {
+	j := a.Journal()
+	if j == nil {
+		return journal.Plan{}, journal.ErrNothing
+	}
+	first := a.Turns() - n + 1
+	turns := slices.DeleteFunc(j.Turns(), func(turn int) bool { return turn < first })
+	return j.Plan(ctx, len(turns), false)
 }
 
 // Undid reports to the model, with the next message, the changes that the user undid or redid.
@@ -356,6 +385,23 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 	a.notes.settings = a.session.settingsNow()
 	a.session.conv.SetOverhead(a.session.system, a.session.specs)
 	return nil
+}
+
+// Aside answers a question beside the session, with all that was said in sight. Calls only read;
+// others are refused unasked. Question and answer are never sent again, and change nothing of what
+// is sent next. Errors are those of Send.
+func (a *Agent) Aside(ctx context.Context, text string, cb Callbacks) (*Response, error) {
+	s := a.session
+	end, known := s.conv.Aside(), func() {}
+	if files := s.opt.Env.Files; files != nil {
+		known = files.Seen.Aside()
+	}
+	guide, turns, unsent := s.guide, s.turns, s.unsent
+	s.beside, s.guide, s.turns, s.unsent = true, nil, slices.Clip(turns), nil
+	response, err := a.Send(ctx, Message{Text: text}, cb)
+	s.beside, s.guide, s.turns, s.unsent = false, guide, turns, unsent
+	known()
+	return response, errors.Join(err, end())
 }
 
 // Compact has the model sum up the old part of the history, between two turns; the last steps and

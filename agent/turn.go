@@ -73,10 +73,12 @@ func (t *turn) end() {
 
 // appendUser appends the user's message, and behind it notes: a session is listed by its first words.
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
-	t.session.takeFound()
-	t.offerPlan()
-	t.requests.notes = append(t.session.unsent, t.agent.notes.next(t.session)...)
-	t.session.unsent = nil
+	t.requests.notes, t.session.unsent = t.session.unsent, nil
+	if !t.session.beside { // What has changed is news to the session itself.
+		t.session.takeFound()
+		t.offerPlan()
+		t.requests.notes = append(t.requests.notes, t.agent.notes.next(t.session)...)
+	}
 	m := provider.UserText(text, slices.Concat(attachments, t.requests.notes)...)
 	var found bool
 	if m.Parts, found = t.session.maskedParts(m.Parts); found {
@@ -329,6 +331,9 @@ func (t *turn) endOnce(ctx context.Context) error {
 
 // noteBackground has the user's message report commands that ended since the last turn.
 func (t *turn) noteBackground(ctx context.Context) error {
+	if t.session.beside {
+		return nil
+	}
 	said, err := t.calls.followUpBackground(ctx, false)
 	if said != "" {
 		t.session.unsent = append(t.session.unsent, provider.Text{Note: provider.NoteBackground,

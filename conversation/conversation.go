@@ -178,8 +178,12 @@ func (c *Conversation) Sync() error {
 	return c.session.Sync()
 }
 
-// noteWithdrawn is the kind of the note in place of a withdrawn message.
-const noteWithdrawn = "withdrawn"
+// The kinds of notes in place of what is no part of the history any more: a withdrawn message, and
+// an exchange beside it.
+const (
+	noteWithdrawn = "withdrawn"
+	noteAside     = "aside"
+)
 
 type checkpoint struct {
 	items []item
@@ -208,7 +212,7 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 		return false, false, nil
 	}
 	if c.session != nil {
-		if err := c.session.rewind(p.mark); err != nil {
+		if err := c.session.rewind(p.mark, noteWithdrawn, "the last message could not be sent, and is no part of what is sent next"); err != nil {
 			return false, false, err
 		}
 	}
@@ -217,6 +221,25 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	c.shrunk(p.items, p.size)
 	c.sent, c.past, c.compactions, c.before = p.sent, p.past, p.compactions, nil
 	return true, restored, nil
+}
+
+// Aside begins an exchange beside the history. The returned func takes what was appended since out of
+// it again: it stays in the file and is never sent again. Its errors are those of Append.
+func (c *Conversation) Aside() (end func() error) {
+	p := c.checkpoint()
+	if c.session != nil {
+		p.mark = c.session.now()
+	}
+	return func() error {
+		if c.session != nil {
+			if err := c.session.rewind(p.mark, noteAside, "the exchange before this was beside the history, and is no part of what is sent next"); err != nil {
+				return err
+			}
+		}
+		c.shrunk(p.items, p.size)
+		c.sent, c.past, c.compactions, c.before = p.sent, p.past, p.compactions, nil
+		return nil
+	}
 }
 
 // mark is a place in a session's file, from which its history can go on.
@@ -234,13 +257,19 @@ func (s *Session) beforeLast() mark {
 	return mark{last: s.parent, turn: turn}
 }
 
-// rewind continues from m. Later lines stay in the file, outside of the history.
-func (s *Session) rewind(m mark) error {
+func (s *Session) now() mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return mark{last: s.last, turn: s.turn}
+}
+
+// rewind continues from m. Later lines stay in the file, not in the history, and a note says why.
+func (s *Session) rewind(m mark, kind, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := mark{last: s.last, turn: s.turn}
 	s.last, s.turn = m.last, m.turn
-	note := &Note{Kind: noteWithdrawn, Text: "the last message could not be sent, and is no part of what is sent next"}
+	note := &Note{Kind: kind, Text: why}
 	if _, err := s.appendLocked(typeNote, note); err != nil {
 		s.last, s.turn = now.last, now.turn
 		return err

@@ -327,3 +327,13 @@ func runUncompact(_ context.Context, t *Terminal, _ string) error {
 	t.Note(cmp.Or(did, "no compaction to undo"))
 	return nil
 }
+
+// runAside asks a question beside the session.
+func runAside(ctx context.Context, t *Terminal, question string) error {
+	if question == "" {
+		return errors.New("follow it with a question: /btw QUESTION answers it and leaves the session as it is")
+	}
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
+		return t.opt.Agent.Aside(ctx, question, t)
+	})
+}

@@ -101,7 +101,10 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/undo 2":          "/undo: this session keeps no undo journal",
-		"/rewind":          "/undo: this session keeps no undo journal",
+		"/rewind":          "/rewind: nothing was said yet",
+		"/rewind 0":        "is not a number of messages",
+		"/rewind 1 half":   "is followed by talk, files or nothing",
+		"/btw":             "follow it with a question",
 		"/mcp":             "no MCP servers are set up",
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",

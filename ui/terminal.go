@@ -274,7 +274,7 @@ func (t *Terminal) act(ctx context.Context, l prompt.Line) error {
 	case prompt.LastOutput:
 		return t.runCommand(ctx, "/out")
 	case prompt.Rewind:
-		return t.runCommand(ctx, "/undo")
+		return t.runCommand(ctx, "/rewind")
 	}
 	return nil
 }

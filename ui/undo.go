@@ -35,11 +35,14 @@ func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
 	return onTTY(u.Screen, nil, func(at asker) (bool, error) { return u.ask(ctx, p, at) })
 }
 
-// ask asks about a plan, twice where the repository has moved on.
 func (u Undo) ask(ctx context.Context, p journal.Plan, at asker) (yes bool, err error) {
-	q := u.Question(p)
+	return u.confirm(ctx, u.Question(p), p.HeadMoved, at)
+}
+
+// confirm asks, twice where the repository has moved on.
+func (u Undo) confirm(ctx context.Context, q screen.UndoQuestion, headMoved bool, at asker) (yes bool, err error) {
 	yes, err = yesOrNo(u.Screen, q).ask(ctx, at)
-	if err != nil || !yes || !p.HeadMoved {
+	if err != nil || !yes || !headMoved {
 		return yes, err
 	}
 	q.Head = "HEAD has moved since; restored files belong to the earlier commit"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -18,6 +19,19 @@ type Seen struct {
 	files   map[string]ReadState
 	kept    int // bytes of the texts in files
 	planned map[string][sha256.Size]byte
+}
+
+// Aside returns a func that makes the model know of the files what it knows now, whatever it is
+// shown until then.
+func (s *Seen) Aside() (restore func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, kept := maps.Clone(s.files), s.kept
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.files, s.kept = files, kept
+	}
 }
 
 // ReadState is the state of a file when the model was shown it, and the lines shown.
