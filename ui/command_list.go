@@ -15,6 +15,8 @@ import (
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/text"
 	"artoo/ui/doctor"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -46,12 +48,26 @@ func columns(s *screen.Screen, rows [][]string) {
 	}
 }
 
+// runTools lists the model's tools, those of each MCP server as one row.
 func runTools(_ context.Context, t *Terminal, _ string) error {
 	var rows [][]string
+	var servers []string
+	counts := map[string]int{} // of their tools
 	for _, r := range t.opt.Agent.Tools() {
+		rest, ok := strings.CutPrefix(r.Name, "mcp__")
+		if server, _, found := strings.Cut(rest, "__"); ok && found {
+			if counts[server]++; counts[server] == 1 {
+				servers = append(servers, server)
+			}
+			continue
+		}
 		about, _, _ := strings.Cut(r.Description, "\n")
 		about, _, _ = strings.Cut(about, ". ")
 		rows = append(rows, []string{oneLine(r.Name), string(r.Kind), oneLine(about)})
+	}
+	for _, server := range servers {
+		rows = append(rows, []string{"mcp__" + oneLine(server) + "__*", string(tool.KindServer),
+			text.Count(counts[server], "tool") + "; artoo mcp tools NAME lists them"})
 	}
 	if rows == nil {
 		t.Note("no tools")
